@@ -1,0 +1,82 @@
+# Everything a clone needs: `make run` shows the library at work, `make test` checks all of it.
+# Both make .venv on first use and are cheap to repeat.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+
+.PHONY: help run test lint types unit modes test-deep bench bench-smoke catalog warm format clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make run        install into .venv and compare the linear family on embedded data (offline)"
+	@echo "make test       lint, types and all tests"
+	@echo "make test-deep  all tests again with bounds checks and as plain Python (slow)"
+	@echo "make bench      the benchmark; ROWS='lasso maxent' for some rows, SIZE=smoke for a quick look"
+	@echo "make catalog    write the catalogue file anew from the cards"
+	@echo "make format     let ruff format and fix"
+	@echo "make clean      remove .venv and caches"
+
+$(BIN)/python:
+	@echo "==> making $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25"
+
+$(VENV)/.run: pyproject.toml | $(BIN)/python
+	@echo "==> installing tercet into $(VENV)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+$(VENV)/.test: pyproject.toml | $(BIN)/python
+	@echo "==> installing tercet and its test extras into $(VENV)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[test,cli,plot]"
+	@touch $@ $(VENV)/.run
+
+run: $(VENV)/.run
+	@echo "==> comparing the linear family on embedded data"
+	@$(BIN)/python -m tercet.linear_model
+
+test: lint types unit modes
+
+lint: $(VENV)/.test
+	@echo "==> ruff"
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+types: $(VENV)/.test
+	@echo "==> mypy"
+	@$(BIN)/mypy
+
+warm: $(VENV)/.test
+	@echo "==> compiling the kernels"
+	@$(BIN)/python -m tercet.warm
+
+# The workers share one kernel cache, filled before they start.
+unit: warm
+	@echo "==> tests"
+	@$(BIN)/python -m pytest -n 2 --dist worksteal -q
+
+# The texts' examples and the core with bounds checks on, then as plain Python.
+modes: $(VENV)/.test
+	@echo "==> the texts' examples with bounds checks"
+	@NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n 2 -q tests/texts tests/core -m "not slow"
+	@echo "==> the texts' examples as plain Python"
+	@TERCET_JIT=0 $(BIN)/python -m pytest -n 2 -q tests/texts -m "not slow"
+
+test-deep: $(VENV)/.test
+	@echo "==> all tests with bounds checks"
+	@NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n 2 -q tests
+	@echo "==> all tests as plain Python"
+	@TERCET_JIT=0 $(BIN)/python -m pytest -n 2 -q tests
+
+bench: $(VENV)/.test
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[test,bench]"
+	@$(BIN)/python -m benchmarks $(ROWS) $(if $(SIZE),--size $(SIZE))
+
+catalog: $(VENV)/.run
+	@$(BIN)/python -m tercet.core.catalog
+
+format: $(VENV)/.test
+	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis build dist

@@ -1,0 +1,134 @@
+"""The card of one method, and the table of all of them.
+
+`@method(...)` gives a class or a function its card. The cards of all methods are written to `catalog.json`,
+so that `tercet.methods()` reads them without importing a single family; a test keeps the file true.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import json
+import pkgutil
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+FILE = Path(__file__).resolve().parent.parent / "catalog.json"
+
+Thing = TypeVar("Thing", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Card:
+    """What a method is, in both languages, and where the texts teach it.
+
+    Attributes
+    ----------
+    name, zh : the method's name in code and in Chinese.
+    title : what it is, in one line.
+    task : what it is for: "classification", "regression", "optimisation" ...
+    kind : "estimator" or "function".
+    family : the folder it lives in.
+    module : where to import it from.
+    model, strategy : the first two of the three elements.
+    algorithms : the third: the names that the method's parameter takes, or words, each with what it is.
+    texts : places in the texts.
+    """
+
+    name: str
+    zh: str
+    title: str
+    task: str
+    kind: str
+    family: str
+    module: str
+    model: str = ""
+    strategy: str = ""
+    algorithms: dict[str, str] = field(default_factory=dict)
+    texts: tuple[str, ...] = ()
+
+    def load(self) -> Any:
+        """The class or function itself."""
+        return getattr(importlib.import_module(self.module), self.name)
+
+
+_cards: dict[str, Card] = {}
+
+
+def method(
+    *,
+    zh: str,
+    task: str,
+    model: str = "",
+    strategy: str = "",
+    algorithms: dict[str, str] | str = "",
+    texts: list[str] | tuple[str, ...] = (),
+) -> Callable[[Thing], Thing]:
+    """Give a class or function its card."""
+
+    def decorate(thing: Thing) -> Thing:
+        # A file of a family is not part of the public path: tercet.svm.smo.SVC is imported from tercet.svm.
+        path = thing.__module__.split(".")
+        family = path[1] if len(path) > 1 else path[0]
+        in_core = family in ("core", "metrics", "datasets")
+        module = thing.__module__ if in_core else ".".join(path[:2])
+        title = (inspect.getdoc(thing) or "").partition("\n")[0]
+        words = {"": algorithms} if isinstance(algorithms, str) and algorithms else dict(algorithms or {})
+        kind = "estimator" if inspect.isclass(thing) and hasattr(thing, "fit") else "function"
+        card = Card(
+            thing.__name__, zh, title, task, kind, family, module, model, strategy, words, tuple(texts)
+        )
+        _cards[f"{module}.{thing.__name__}"] = card
+        thing.card = card  # type: ignore[attr-defined]
+        return thing
+
+    return decorate
+
+
+@functools.cache
+def _stored() -> tuple[Card, ...]:
+    rows = json.loads(FILE.read_text(encoding="utf-8"))
+    return tuple(Card(**{**row, "texts": tuple(row["texts"])}) for row in rows)
+
+
+def methods(task: str | None = None, family: str | None = None, text: str | None = None) -> list[Card]:
+    """The cards of all methods, or of those for a task, in a family, or taught in a text ("000 ch. 6").
+
+    Examples
+    --------
+    >>> import tercet
+    >>> [card.name for card in tercet.methods(task="classification", text="000 ch. 2")]
+    ['Perceptron']
+    """
+    return [
+        card
+        for card in _stored()
+        if (task is None or card.task == task)
+        and (family is None or card.family == family)
+        and (text is None or any(f"{place}, ".startswith(f"{text}, ") for place in card.texts))
+    ]
+
+
+def collect() -> list[Card]:
+    """Import every family and gather the cards."""
+    import tercet
+
+    for module in pkgutil.walk_packages(tercet.__path__, "tercet."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    return [_cards[key] for key in sorted(_cards)]
+
+
+def render() -> str:
+    """The text of the catalogue file."""
+    return json.dumps([asdict(card) for card in collect()], ensure_ascii=False, indent=1) + "\n"
+
+
+if __name__ == "__main__":
+    from tercet.core import catalog  # the module that the decorators filled, not this copy of it
+
+    catalog.FILE.write_text(catalog.render(), encoding="utf-8")
+    print(f"{len(catalog.collect())} cards written to {catalog.FILE.name}")

@@ -1,0 +1,197 @@
+"""The base of every estimator: input checks, the course of a fit, labels and weights.
+
+A family's class says what its parameters may be in the signature of `__init__` (see `core.parameters`) and
+writes `_fit(X, y, sample_weight)`, which gets checked data: X a float array or a CSR matrix, y numbers (for a
+classifier the indices into `classes_`), sample_weight an array or None.
+"""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    check_array,
+    check_is_fitted,
+    check_non_negative,
+    check_random_state,
+    validate_data,
+)
+
+from tercet.core.parameters import check_parameters
+from tercet.core.steps import CallbackSupport, Fit, Steps, with_callbacks
+
+NO_TARGET = object()
+
+
+class Estimator(CallbackSupport, BaseEstimator):
+    """What all estimators share."""
+
+    sparse_input: ClassVar[bool] = True
+    multi_output: ClassVar[bool] = False
+    positive_only: ClassVar[bool] = False  # features must not be negative
+
+    def steps(self, limit: int, **options: Any) -> Steps:
+        """The passes of an iterative method, for use inside `_fit`; see `core.steps.Steps`."""
+        return Fit.of(self).steps(limit, **options)
+
+    @with_callbacks
+    def _learn(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """The course of every fit: check, hold out what callbacks ask for, learn."""
+        check_parameters(self)
+        X, y = self._check(X, y)
+        weight = check_weight(sample_weight, X)
+        for callback in getattr(self, "_skl_callbacks", []):
+            if hasattr(callback, "hold_out"):
+                X, y, weight = callback.hold_out(self, X, y, weight)
+        target = self._encode(y)
+        metadata = None if weight is None else {"sample_weight": weight}
+        with Fit(self, X, y, metadata):
+            self._fit(X, target, weight)
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: np.ndarray | None) -> Any:
+        raise NotImplementedError(f"{type(self).__name__} has no _fit(X, y, sample_weight).")
+
+    def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
+        """X (and y, when it is given) as float arrays or CSR, or an error that says what is wrong."""
+        options: dict[str, Any] = {
+            "accept_sparse": "csr" if self.sparse_input else False,
+            "dtype": (np.float64, np.float32),
+            "reset": reset,
+        }
+        if y is NO_TARGET or (y is None and not self.__sklearn_tags__().target_tags.required):
+            X, target = validate_data(self, X, **options), None
+        else:
+            numeric = isinstance(self, RegressorMixin)
+            options.update(multi_output=self.multi_output, y_numeric=numeric)
+            X, target = validate_data(self, X, y, **options)
+        if self.positive_only:
+            check_non_negative(X, type(self).__name__)
+        X = _tidy(X)
+        return X if y is NO_TARGET else (X, target)
+
+    def _encode(self, y: Any) -> Any:
+        return y
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.sparse_input
+        tags.input_tags.positive_only = self.positive_only
+        return tags
+
+
+class Classifier(ClassifierMixin, Estimator):
+    """A method that learns classes: `classes_`, and labels as indices for `_fit`."""
+
+    classes_: np.ndarray
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from rows X with labels y.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            The training data.
+        y : array of shape (n_samples,)
+            The labels: any numbers or strings.
+        sample_weight : array of shape (n_samples,), optional
+            How much each row counts; 2 is as good as having the row twice.
+
+        Returns
+        -------
+        self
+        """
+        return self._learn(X, y, sample_weight)
+
+    def _encode(self, y: Any) -> np.ndarray:
+        check_classification_targets(y)
+        self.classes_, index = np.unique(y, return_inverse=True)
+        if self.classes_.size < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs samples of at least 2 classes; "
+                f"the data contains only one class: {self.classes_[0]!r}."
+            )
+        return index.reshape(-1)
+
+    def _balance(self, class_weight: Any, index: np.ndarray, weight: np.ndarray | None) -> np.ndarray | None:
+        """Sample weights multiplied by the weights of their classes."""
+        if class_weight is None:
+            return weight
+        if isinstance(class_weight, dict):
+            unknown = set(class_weight) - set(self.classes_.tolist())
+            if unknown:
+                raise ValueError(
+                    f"{type(self).__name__}: class_weight names {sorted(map(str, unknown))}, "
+                    f"but the classes are {self.classes_.tolist()}."
+                )
+        by_class = compute_sample_weight(class_weight, self.classes_[index])
+        return by_class if weight is None else by_class * weight
+
+
+class Regressor(RegressorMixin, Estimator):
+    """A method that learns numbers."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from rows X with targets y.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            The training data.
+        y : array of shape (n_samples,)
+            The targets.
+        sample_weight : array of shape (n_samples,), optional
+            How much each row counts; 2 is as good as having the row twice.
+
+        Returns
+        -------
+        self
+        """
+        return self._learn(X, y, sample_weight)
+
+    def _encode(self, y: Any) -> np.ndarray:
+        return np.asarray(y, dtype=np.float64)
+
+
+def _tidy(X: Any) -> Any:
+    """CSR with each entry once and in order; kernels count on it. The caller's matrix is left as it is."""
+    if sparse.issparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def check_weight(sample_weight: Any, X: Any) -> np.ndarray | None:
+    """Sample weights as an array of X's dtype, or None when there are none."""
+    if sample_weight is None:
+        return None
+    n = X.shape[0]
+    if isinstance(sample_weight, numbers.Number):
+        weight = np.full(n, sample_weight, dtype=X.dtype)
+    else:
+        weight = check_array(sample_weight, ensure_2d=False, dtype=X.dtype, input_name="sample_weight")
+    if weight.shape != (n,):
+        raise ValueError(f"sample_weight.shape == {weight.shape}, expected ({n},): one weight for each row.")
+    if weight.min() < 0:
+        raise ValueError(f"sample_weight must not be negative; its smallest value is {weight.min()}.")
+    if not weight.any():
+        raise ValueError("sample_weight is zero for every row: there is nothing to learn from.")
+    return weight
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """A NumPy Generator from what scikit-learn calls a random_state."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if random_state is None or isinstance(random_state, int | np.integer):
+        return np.random.default_rng(random_state)
+    return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
+
+
+__all__ = ["Classifier", "Estimator", "Regressor", "check_is_fitted", "check_weight", "generator"]

@@ -1,0 +1,171 @@
+"""`@kernel`: the one door to numba.
+
+A kernel is a small function of arrays and numbers that sweeps the data. It runs without the GIL, so threads
+(`core.parallel`) may run it side by side; it is compiled once per machine and loaded from a cache after that.
+
+    TERCET_JIT=0             kernels run as plain Python, to step through them in a debugger
+    TERCET_CACHE_DIR=folder  where compiled kernels are kept
+    NUMBA_BOUNDSCHECK=1      kernels check every index
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import os
+import re
+import shutil
+import stat
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+JIT = os.environ.get("TERCET_JIT", "1") != "0"
+BOUNDS = os.environ.get("NUMBA_BOUNDSCHECK", "0") == "1"
+
+# Sums may be reordered, so that loops vectorise; NaN and infinity keep their meaning.
+FAST = {"nsz", "arcp", "contract", "afn", "reassoc"}
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+_lock = threading.Lock()
+
+
+def kernel(function: Function) -> Function:
+    """Compile `function` on first call (or leave it as it is when TERCET_JIT=0)."""
+    if not JIT:
+        return function
+    import numba
+
+    compiled: Any = numba.njit(nogil=True, fastmath=FAST, error_model="numpy")(function)
+    folder = cache_folder(function.__module__)
+    if folder is not None:
+        with _lock:  # numba reads the folder from a global setting when caching is switched on
+            settings: Any = numba.config
+            before, settings.CACHE_DIR = settings.CACHE_DIR, str(folder)
+            try:
+                compiled.enable_caching()
+            except RuntimeError:  # the folder went away or filled up: compile in memory
+                pass
+            finally:
+                settings.CACHE_DIR = before
+    return compiled
+
+
+def verb(function: Function) -> Function:
+    """Let kernels call `function`, whose implementation depends on the types of its arguments.
+
+    The function itself is what runs as plain Python; attach compiled forms with `implement`.
+    """
+    return function
+
+
+def implement(function: Callable[..., Any]) -> Callable[[Function], Function]:
+    """Give a verb its compiled form: the decorated function sees types and returns an implementation."""
+    if not JIT:
+        return lambda chooser: chooser
+    from numba.extending import overload
+
+    options: Any = {"fastmath": FAST, "error_model": "numpy", "nogil": True}
+    return overload(function, jit_options=options, inline="never")
+
+
+@functools.cache
+def cache_folder(module: str) -> Path | None:
+    """The folder of a module's compiled kernels, or None when no folder can be trusted and written.
+
+    Numba notices a change in a kernel's own file only, not in the functions it calls; so the folder's name
+    holds a digest of the module and all it imports from here: an edit or an upgrade starts a fresh folder.
+    """
+    name = digest(module)
+    asked = os.environ.get("TERCET_CACHE_DIR")
+    for parent in [Path(asked)] if asked else _candidates():
+        folder = parent / name
+        try:
+            fresh = not folder.is_dir()
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if not _private(folder):
+                continue
+            with tempfile.TemporaryFile(dir=folder):
+                pass
+        except OSError:
+            continue
+        if fresh:
+            _sweep(parent, keep=name)
+        return folder
+    return None
+
+
+def digest(module: str) -> str:
+    """A digest of everything that the compiled kernels of a module depend on."""
+    import numba
+
+    found = hashlib.sha256(f"{numba.__version__} {sys.version} {BOUNDS}".encode())
+    seen: dict[str, bytes] = {}
+    waiting = [module]
+    while waiting:
+        name = waiting.pop()
+        if name not in seen:
+            seen[name] = _source(name)
+            waiting += _imports(seen[name].decode("utf-8"))
+    for name in sorted(seen):
+        found.update(name.encode() + seen[name])
+    return found.hexdigest()[:20]
+
+
+@functools.cache
+def _source(module: str) -> bytes:
+    """The source of a module of this package (nothing when there is no such file)."""
+    if not module.startswith("tercet"):  # a kernel of the user's own: numba watches its file
+        return b""
+    path = Path(__file__).resolve().parent.parent.joinpath(*module.split(".")[1:])
+    for file in (path.with_suffix(".py"), path / "__init__.py"):
+        if file.is_file():
+            return file.read_bytes()
+    return b""
+
+
+_IMPORT = re.compile(r"(?m)^\s*from (tercet[\w.]*) import (\([^)]*\)|[^\n#]*)|^\s*import (tercet[\w.]*)")
+
+
+def _imports(source: str) -> list[str]:
+    """The modules of this package that a source imports."""
+    modules = []
+    for package, names, plain in _IMPORT.findall(source):
+        modules += [plain] if plain else [package, *(f"{package}.{n}" for n in re.findall(r"\w+", names))]
+    return modules
+
+
+def _candidates() -> list[Path]:
+    """The user's cache folder, then a folder of the user's own under the temporary one."""
+    places = []
+    base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
+    with contextlib.suppress(RuntimeError):  # no home directory
+        places.append((Path(base) if base else Path.home() / ".cache") / "tercet")
+    user = os.getuid() if hasattr(os, "getuid") else "user"
+    return [*places, Path(tempfile.gettempdir()) / f"tercet-{user}"]
+
+
+def _private(folder: Path) -> bool:
+    """Cached kernels are unpickled: nobody else may be able to put one there."""
+    if not hasattr(os, "getuid"):
+        return True
+    return all(
+        place.stat().st_uid == os.getuid() and not place.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+        for place in (folder, folder.parent)
+    )
+
+
+def _sweep(parent: Path, keep: str, days: float = 14.0) -> None:
+    """Remove the folders of versions that have not been used for a while."""
+    for folder in parent.iterdir():
+        try:
+            stale = time.time() - max(f.stat().st_mtime for f in [folder, *folder.iterdir()]) > days * 86400
+            if folder.name != keep and len(folder.name) == len(keep) and stale:
+                shutil.rmtree(folder, ignore_errors=True)
+        except OSError:
+            continue

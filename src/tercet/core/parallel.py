@@ -1,0 +1,273 @@
+"""One way to go wide: statistics of chunks of rows, added up in a fixed order.
+
+A gradient, expected counts, a histogram, a scatter matrix: each is a sum over rows. A family writes
+`statistics(chunk, *parameters)`, which returns arrays or numbers for one chunk, and calls
+
+    total(statistics, chunks, *parameters, n_jobs=self.n_jobs)
+
+The split comes from the data, never from the engine or the number of threads, and the sum runs in the order
+of the chunks: the same bits come out for every `n_jobs`. `Chunks` cuts arrays in memory; any sequence of
+tuples will do (row groups of a file, say), and an engine is anything with a `map` method, so that other
+sources and other engines need no change in a family.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Protocol
+
+import joblib
+from scipy import sparse
+from threadpoolctl import ThreadpoolController
+
+CHUNK_BYTES = 1 << 21  # a chunk's rows stay in a core's own cache for a second look
+GRAIN = 64  # borders at multiples of this many rows keep vectorised loops in step
+
+
+class Chunks(Sequence):
+    """Row slices of arrays of equal length, cut by the size of the first one.
+
+    Parameters
+    ----------
+    *arrays : arrays, sparse matrices or None
+        What belongs together row by row; None stays None in every chunk.
+    rows : int, optional
+        Rows per chunk; by default as many as make about two megabytes of the first array.
+    """
+
+    def __init__(self, *arrays: Any, rows: int | None = None) -> None:
+        first = arrays[0]
+        n = first.shape[0]
+        if rows is None:
+            size = first.data.nbytes * 1.5 if sparse.issparse(first) else first.nbytes
+            rows = max(GRAIN, int(CHUNK_BYTES * n / max(size, 1)) // GRAIN * GRAIN)
+        self.borders = [*range(0, max(n, 1), rows), n]
+        spans = zip(self.borders[:-1], self.borders[1:])
+        self._parts = [tuple(_part(array, *span) for array in arrays) for span in spans]
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._parts[index]
+
+
+def _part(array: Any, start: int, stop: int) -> Any:
+    if array is None or (start == 0 and stop == array.shape[0]):
+        return array
+    if sparse.issparse(array):  # views on the same memory; scipy's own slicing copies
+        here = slice(array.indptr[start], array.indptr[stop])
+        parts = (array.data[here], array.indices[here], array.indptr[start : stop + 1] - array.indptr[start])
+        return sparse.csr_array(parts, shape=(stop - start, array.shape[1]))
+    return array[start:stop]
+
+
+class Engine(Protocol):
+    """Where chunks are worked on."""
+
+    def map(self, function: Callable[..., Any], items: Sequence[Any], parameters: tuple) -> Iterator[Any]:
+        """Yield `function(item, *parameters)` for every item, in the order of the items."""
+
+
+def total(
+    statistics: Callable[..., Any], chunks: Sequence[Any], *parameters: Any, n_jobs: int | None = None
+) -> Any:
+    """Sum of `statistics(chunk, *parameters)` over the chunks, in their order.
+
+    The statistics are an array, a number, or a tuple of such; results are added as they come in, so that
+    memory does not grow with the number of chunks.
+    """
+    results = engine(n_jobs).map(statistics, chunks, parameters)
+    first = next(results)
+    if not isinstance(first, tuple):
+        return sum(results, start=first + 0)
+    sums = [part + 0 for part in first]  # a copy: the first chunk's arrays belong to the caller's function
+    for result in results:
+        for k, part in enumerate(result):
+            sums[k] += part
+    return tuple(sums)
+
+
+def each(
+    function: Callable[..., Any], items: Sequence[Any], *parameters: Any, n_jobs: int | None = None
+) -> list[Any]:
+    """`[function(item, *parameters) for item in items]`, on several threads."""
+    return list(engine(n_jobs).map(function, items, parameters))
+
+
+_engine: contextvars.ContextVar[Engine | None] = contextvars.ContextVar("engine", default=None)
+
+
+def engine(n_jobs: int | None = None) -> Engine:
+    """The engine in use: the one set by `using`, else threads."""
+    return _engine.get() or Threads(joblib.effective_n_jobs(n_jobs))
+
+
+@contextlib.contextmanager
+def using(chosen: Engine) -> Iterator[Engine]:
+    """Work on another engine inside a `with` block."""
+    token = _engine.set(chosen)
+    try:
+        yield chosen
+    finally:
+        _engine.reset(token)
+
+
+class Threads:
+    """Threads of this process, over functions that leave the GIL alone for most of their time.
+
+    The caller works too: it and the helpers take the next item from a counter. A helper that finds no free
+    thread is simply not there, so nested or simultaneous calls cannot wait for each other.
+    """
+
+    def __init__(self, n_jobs: int = 1) -> None:
+        self.n_jobs = n_jobs
+
+    def map(
+        self, function: Callable[..., Any], items: Sequence[Any], parameters: tuple = ()
+    ) -> Iterator[Any]:
+        with one_blas_thread():
+            if min(self.n_jobs, len(items)) <= 1:
+                for item in items:
+                    yield function(item, *parameters)
+            else:
+                yield from self._shared(function, items, parameters)
+
+    def _shared(self, function, items, parameters):
+        run = _Run(function, items, parameters)
+        helpers = [_pool().submit(run.work) for _ in range(min(self.n_jobs, len(items)) - 1)]
+        try:
+            for k in range(len(items)):
+                # The caller does items itself until the next one in order is there.
+                while k not in run.results and run.step():
+                    pass
+                yield run.take(k)
+        finally:
+            run.stop()
+            for helper in helpers:
+                helper.cancel() or helper.exception()
+
+
+class _Run:
+    """The state of one `map`: a counter, the results that came early, and the first error."""
+
+    AHEAD = 64  # finished items that may wait for an earlier one
+
+    def __init__(self, function, items, parameters):
+        self.function, self.items, self.parameters = function, items, parameters
+        self.results: dict[int, Any] = {}
+        self.change = threading.Condition()
+        self.next = self.taken = 0
+        self.error: BaseException | None = None
+
+    def step(self) -> bool:
+        """Do the next item; False when there is none left to begin."""
+        with self.change:
+            k = self.next
+            if k >= len(self.items):
+                return False
+            self.next += 1
+        try:
+            result = self.function(self.items[k], *self.parameters)
+        except BaseException as error:
+            with self.change:
+                self.error = self.error or error
+                self.next = len(self.items)
+                self.change.notify_all()
+            raise
+        with self.change:
+            self.results[k] = result
+            self.change.notify_all()
+        return True
+
+    def work(self) -> None:
+        while True:
+            with self.change:
+                while self.next - self.taken > self.AHEAD and self.next < len(self.items):
+                    self.change.wait()
+            if not self.step():
+                return
+
+    def take(self, k: int) -> Any:
+        with self.change:
+            while k not in self.results and self.error is None:
+                self.change.wait()
+            if self.error is not None:
+                raise self.error
+            self.taken = k + 1
+            self.change.notify_all()
+            return self.results.pop(k)
+
+    def stop(self) -> None:
+        with self.change:
+            self.next = len(self.items)
+            self.change.notify_all()
+
+
+_threads: ThreadPoolExecutor | None = None
+_guard = threading.Lock()
+
+
+def _pool() -> ThreadPoolExecutor:
+    global _threads
+    with _guard:
+        if _threads is None:
+            _threads = ThreadPoolExecutor(
+                max_workers=max(8, 2 * (os.cpu_count() or 1)), thread_name_prefix="tercet"
+            )
+        return _threads
+
+
+class _Blas:
+    """BLAS held to one thread while anyone here is at work (two levels of threads ruin each other).
+
+    The setting belongs to the whole process, so it is counted: the first to come sets it, the last to leave
+    puts back what was there.
+    """
+
+    def __init__(self) -> None:
+        self.lock, self.users = threading.Lock(), 0
+        self.controller: ThreadpoolController | None = None
+        self.limit: Any = None
+
+    def __enter__(self) -> None:
+        with self.lock:
+            self.users += 1
+            if self.users == 1:
+                if self.controller is None:
+                    self.controller = ThreadpoolController().select(user_api="blas")
+                self.limit = self.controller.limit(limits=1)
+
+    def __exit__(self, *error: Any) -> None:
+        with self.lock:
+            self.users -= 1
+            if self.users == 0:
+                self.limit.restore_original_limits()
+
+
+_blas = _Blas()
+
+
+def one_blas_thread() -> contextlib.AbstractContextManager[None]:
+    """Hold BLAS to one thread inside a `with` block."""
+    return _blas
+
+
+def _after_fork() -> None:
+    """A forked child has none of its parent's threads, and may have got locks that were held."""
+    global _threads, _guard, _blas
+    _threads, _guard = None, threading.Lock()
+    limit, controller = _blas.limit, _blas.controller
+    if _blas.users and limit is not None:
+        limit.restore_original_limits()
+    _blas = _Blas()
+    _blas.controller = controller
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,116 @@
+"""What a parameter may be, said once: in the signature.
+
+    def __init__(self, eta0: Positive = 1.0, form: Literal["primal", "dual"] = "primal", n: Count = 9)
+
+The annotations are read when `fit` begins, and a value that does not fit is refused with an error that names
+the parameter, the value and what is allowed.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import numbers
+import types
+import typing
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Union
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Range:
+    """Numbers between two ends; `ends` says which belong to it, as in "[)"."""
+
+    low: float
+    high: float
+    ends: str = "[]"
+
+    def __contains__(self, value: Any) -> bool:
+        if math.isnan(value):
+            return False
+        above = value >= self.low if self.ends[0] == "[" else value > self.low
+        below = value <= self.high if self.ends[1] == "]" else value < self.high
+        return above and below
+
+    def __str__(self) -> str:
+        return f"in {self.ends[0]}{self.low}, {self.high}{self.ends[1]}"
+
+
+INF = math.inf
+Real = Annotated[float, Range(-INF, INF, "()")]
+Positive = Annotated[float, Range(0, INF, "()")]
+PositiveOrInf = Annotated[float, Range(0, INF, "(]")]
+NonNegative = Annotated[float, Range(0, INF, "[)")]
+Fraction = Annotated[float, Range(0, 1, "[]")]
+OpenFraction = Annotated[float, Range(0, 1, "()")]
+Count = Annotated[int, Range(1, INF, "[)")]
+CountOrZero = Annotated[int, Range(0, INF, "[)")]
+Seed = int | np.random.RandomState | np.random.Generator | None
+Jobs = int | None
+ArrayLike = Any
+
+
+def check_parameters(thing: Any) -> None:
+    """Refuse the first parameter of an estimator whose value its signature does not allow."""
+    kind: Any = type(thing)
+    for name, hint in hints(kind).items():
+        value = getattr(thing, name)
+        if not allows(hint, value):
+            raise ValueError(
+                f"{type(thing).__name__}: parameter {name!r} must be {describe(hint)}; got {value!r}."
+            )
+
+
+@functools.cache
+def hints(kind: type) -> dict[str, Any]:
+    """The annotated parameters of a class's constructor."""
+    found = typing.get_type_hints(getattr(kind, "__init__"), include_extras=True)  # noqa: B009
+    return {name: hint for name, hint in found.items() if name != "return"}
+
+
+def allows(hint: Any, value: Any) -> bool:
+    """Whether a value fits a type hint."""
+    origin, args = typing.get_origin(hint), typing.get_args(hint)
+    if hint is Any or isinstance(hint, str):
+        return True
+    if origin is Annotated:
+        limits = [note for note in args[1:] if isinstance(note, Range)]
+        return allows(args[0], value) and all(value in limit for limit in limits)
+    if origin in (Union, types.UnionType):
+        return any(allows(choice, value) for choice in args)
+    if origin is Literal:
+        return any(isinstance(value, type(choice)) and value == choice for choice in args)
+    if hint is None or hint is type(None):
+        return value is None
+    if hint is bool:
+        return isinstance(value, bool | np.bool_)
+    if hint is int:
+        return isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_)
+    if hint is float:
+        return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
+    if hint is Callable or origin is Callable or getattr(origin, "__name__", "") == "Callable":
+        return callable(value)
+    return isinstance(value, origin or hint)
+
+
+def describe(hint: Any) -> str:
+    """A type hint in words."""
+    origin, args = typing.get_origin(hint), typing.get_args(hint)
+    if origin is Annotated:
+        limits = " ".join(str(note) for note in args[1:] if isinstance(note, Range))
+        return f"{describe(args[0])} {limits}".strip()
+    if origin in (Union, types.UnionType):
+        return " or ".join(describe(choice) for choice in args)
+    if origin is Literal:
+        return "one of " + ", ".join(repr(choice) for choice in args) if len(args) > 1 else repr(args[0])
+    if hint is None or hint is type(None):
+        return "None"
+    words = {int: "an integer", float: "a number", bool: "True or False", str: "a string", dict: "a dict"}
+    if hint in words:
+        return words[hint]
+    if origin is not None and getattr(origin, "__name__", "") == "Callable":
+        return "a callable"
+    return getattr(hint, "__name__", str(hint))

@@ -1,0 +1,207 @@
+"""Rows of a matrix as kernels see them: dense and sparse data behind the same few verbs.
+
+`rows(X)` gives the rows, `columns(X)` the columns (the rows of the transpose); a kernel written with
+`row_dot` and `row_add` then works on both layouts, for dense and sparse data alike, and the choice is made
+by type when the kernel is compiled.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from tercet.core.kernel import implement, verb
+
+
+class Dense(NamedTuple):
+    """Rows of a two-dimensional array."""
+
+    values: np.ndarray
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.values.shape
+
+
+class Sparse(NamedTuple):
+    """Rows in compressed form: row i has data[s] in column indices[s] for s from indptr[i] to indptr[i+1]."""
+
+    data: np.ndarray
+    indices: np.ndarray
+    indptr: np.ndarray
+    n_columns: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.indptr.size - 1, self.n_columns
+
+
+Rows = Dense | Sparse
+
+
+def rows(X: Any) -> Rows:
+    """The rows of X, an array or a scipy sparse matrix, for use in kernels."""
+    if sparse.issparse(X):
+        return _compressed(X.tocsr())
+    return Dense(np.ascontiguousarray(X))
+
+
+def columns(X: Any) -> Rows:
+    """The columns of X as rows, for kernels that walk over features."""
+    if sparse.issparse(X):
+        return _compressed(X.tocsc().T)
+    return Dense(np.ascontiguousarray(np.asarray(X).T))
+
+
+def _compressed(X: Any) -> Sparse:
+    # One index type, so that a kernel is not compiled twice.
+    big = X.indices.dtype != np.int32 or X.indptr.dtype != np.int32
+    index = np.int64 if big else np.int32
+    return Sparse(X.data, X.indices.astype(index, copy=False), X.indptr.astype(index, copy=False), X.shape[1])
+
+
+@verb
+def row_dot(rows: Rows, i: int, w: np.ndarray) -> float:
+    """Inner product of row i with the vector w."""
+    if isinstance(rows, Sparse):
+        s = slice(rows.indptr[i], rows.indptr[i + 1])
+        return rows.data[s] @ w[rows.indices[s]]
+    return rows.values[i] @ w
+
+
+@verb
+def row_add(rows: Rows, i: int, scale: float, w: np.ndarray) -> None:
+    """w += scale * row i."""
+    if isinstance(rows, Sparse):
+        s = slice(rows.indptr[i], rows.indptr[i + 1])
+        np.add.at(w, rows.indices[s], scale * rows.data[s])
+    else:
+        w += scale * rows.values[i]
+
+
+@verb
+def row_square(rows: Rows, i: int) -> float:
+    """Squared length of row i."""
+    if isinstance(rows, Sparse):
+        v = rows.data[rows.indptr[i] : rows.indptr[i + 1]]
+    else:
+        v = rows.values[i]
+    return v @ v
+
+
+@verb
+def rows_dot(rows: Rows, i: int, j: int) -> float:
+    """Inner product of rows i and j (sparse rows must have sorted indices)."""
+    if isinstance(rows, Sparse):
+        w = np.zeros(rows.n_columns, dtype=rows.data.dtype)
+        row_add(rows, j, 1.0, w)
+        return row_dot(rows, i, w)
+    return rows.values[i] @ rows.values[j]
+
+
+# The compiled forms. Slices are taken before the loop: an index such as a[start + k] is tested for
+# wrap-around at every step and does not vectorise.
+
+
+def _is_dense(kind: Any) -> bool:
+    return getattr(kind, "instance_class", None) is Dense
+
+
+@implement(row_dot)
+def _row_dot(rows, i, w):
+    if _is_dense(rows):
+
+        def dense(rows, i, w):
+            x = rows.values[i]
+            total = x[0] * w[0] * 0
+            for k in range(x.size):
+                total += x[k] * w[k]
+            return total
+
+        return dense
+
+    def compressed(rows, i, w):
+        x = rows.data[rows.indptr[i] : rows.indptr[i + 1]]
+        at = rows.indices[rows.indptr[i] : rows.indptr[i + 1]]
+        total = w[0] * 0
+        for k in range(x.size):
+            total += x[k] * w[np.uint64(at[k])]
+        return total
+
+    return compressed
+
+
+@implement(row_add)
+def _row_add(rows, i, scale, w):
+    if _is_dense(rows):
+
+        def dense(rows, i, scale, w):
+            x = rows.values[i]
+            for k in range(x.size):
+                w[k] += scale * x[k]
+
+        return dense
+
+    def compressed(rows, i, scale, w):
+        x = rows.data[rows.indptr[i] : rows.indptr[i + 1]]
+        at = rows.indices[rows.indptr[i] : rows.indptr[i + 1]]
+        for k in range(x.size):
+            w[np.uint64(at[k])] += scale * x[k]
+
+    return compressed
+
+
+@implement(row_square)
+def _row_square(rows, i):
+    if _is_dense(rows):
+
+        def dense(rows, i):
+            x = rows.values[i]
+            total = x[0] * 0
+            for k in range(x.size):
+                total += x[k] * x[k]
+            return total
+
+        return dense
+
+    def compressed(rows, i):
+        x = rows.data[rows.indptr[i] : rows.indptr[i + 1]]
+        total = rows.data[:1].sum() * 0
+        for k in range(x.size):
+            total += x[k] * x[k]
+        return total
+
+    return compressed
+
+
+@implement(rows_dot)
+def _rows_dot(rows, i, j):
+    if _is_dense(rows):
+
+        def dense(rows, i, j):
+            x, z = rows.values[i], rows.values[j]
+            total = x[0] * 0
+            for k in range(x.size):
+                total += x[k] * z[k]
+            return total
+
+        return dense
+
+    def compressed(rows, i, j):
+        a, a_end = rows.indptr[i], rows.indptr[i + 1]
+        b, b_end = rows.indptr[j], rows.indptr[j + 1]
+        total = rows.data[:1].sum() * 0
+        while a < a_end and b < b_end:
+            if rows.indices[a] == rows.indices[b]:
+                total += rows.data[a] * rows.data[b]
+                a += 1
+                b += 1
+            elif rows.indices[a] < rows.indices[b]:
+                a += 1
+            else:
+                b += 1
+        return total
+
+    return compressed

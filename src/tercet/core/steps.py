@@ -1,0 +1,249 @@
+"""The one iteration loop, and the only module that knows scikit-learn's callback protocol.
+
+    for step in self.steps(self.max_iter):
+        b, mistakes = sweep(rows, y, w, b, self.eta0)
+        step.report(mistakes=mistakes, coef_=w, intercept_=b)
+        if step.converged(mistakes == 0):
+            break
+
+gives an iterative method its callbacks (progress bar, scoring monitor, early stopping, recorder), `history_`,
+`n_iter_`, the warning when it does not converge, and on Ctrl-C the fitted attributes of the last whole pass.
+
+scikit-learn calls its protocol experimental; everything of it that Tercet uses is in this file.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.callback import CallbackSupportMixin as CallbackSupport
+from sklearn.callback import with_callbacks
+from sklearn.exceptions import ConvergenceWarning
+
+__all__ = ["CallbackSupport", "ConvergenceWarning", "Fit", "Steps", "with_callbacks"]
+
+MOST_TASKS = 10_000  # a task costs about 20 microseconds and stays in memory: longer loops share them
+
+
+class Steps:
+    """The passes of one loop; iterating gives a step, the same object for every pass.
+
+    Parameters
+    ----------
+    limit : int
+        The most passes to make.
+    fit : Fit, optional
+        The fit that this loop belongs to. Without one the loop stands alone (as in `optimize.minimize`).
+    unpack : callable, optional
+        Turns what the loop reports as its state into a dict of fitted attributes; called only when someone
+        wants to see them.
+    hint : str, optional
+        What to change when the loop ends without convergence; the warning says it.
+    inner : int or None, default=0
+        How many passes a loop inside each pass will make (None: not known); 0 when there is none.
+    watch : callable, optional
+        Called with the step after every report; a true answer ends the loop.
+    """
+
+    def __init__(
+        self,
+        limit: int,
+        *,
+        fit: Fit | None = None,
+        name: str = "pass",
+        unpack: Callable[[Any], dict[str, Any]] | None = None,
+        hint: str | None = None,
+        inner: int | None = 0,
+        watch: Callable[[Steps], Any] | None = None,
+        parent: Steps | None = None,
+    ) -> None:
+        self.limit, self.name, self.hint = int(limit), name, hint
+        self.index = -1
+        self.state: Any = None
+        self.measures: dict[str, Any] = {}
+        self.history: list[dict[str, Any]] = []
+        self.is_converged: bool | None = None
+        self.stopped = False
+        self._fit, self._unpack, self._watch, self._parent = fit, unpack, watch, parent
+        self._inner = inner
+        self._outer: dict[str, int] = {} if parent is None else {**parent._outer, parent.name: parent.index}
+        self._task: Any = None
+        self._stride = -(-self.limit // MOST_TASKS) if self.limit else 1
+        self._context: Any = fit.open(self) if fit is not None else None
+
+    @property
+    def count(self) -> int:
+        """Passes begun so far."""
+        return self.index + 1
+
+    def __iter__(self) -> Iterator[Steps]:
+        while self.index + 1 < self.limit and not self.stopped:
+            self.index += 1
+            if self._context is not None and self._task is None:
+                self._begin()
+            yield self
+            if self._context is not None and (self.index + 1) % self._stride == 0:
+                self._end()
+        self._end()
+        if self.is_converged is False and not self.stopped:
+            self._warn()
+
+    def report(self, state: Any = None, /, **measures: Any) -> None:
+        """Tell what this pass came to.
+
+        Parameters
+        ----------
+        state : object, optional
+            The model after this pass, in the loop's own form; it must not be changed in place afterwards.
+        **measures
+            Numbers for the history; names that end in an underscore are fitted attributes (arrays among them
+            are copied, so that the loop may go on changing them).
+        """
+        attributes = {}
+        for name in [name for name in measures if name[-1] == "_"]:
+            value = measures.pop(name)
+            attributes[name] = value.copy() if isinstance(value, np.ndarray) else value
+        self.state = attributes if state is None else state
+        self.measures = measures
+        self.history.append(measures)
+        if self._fit is not None:
+            self._fit.latest = self
+            if self._context is not None and (self.index + 1) % self._stride == 0:
+                self._end()
+        if self._watch is not None and self._watch(self):
+            self.stopped = True
+
+    def converged(self, answer: Any) -> bool:
+        """Tell whether the stopping rule is met. A loop that ends without it warns."""
+        self.is_converged = bool(answer)
+        if self.is_converged:
+            self._end()
+        return self.is_converged
+
+    def steps(self, limit: int, **options: Any) -> Steps:
+        """A loop inside this pass."""
+        return Steps(limit, fit=self._fit, parent=self, **options)
+
+    def attributes(self) -> dict[str, Any]:
+        """The fitted attributes after the last report."""
+        if self._unpack is not None:
+            return self._unpack(self.state)
+        return dict(self.state) if isinstance(self.state, dict) else {}
+
+    def _begin(self) -> None:
+        assert self._fit is not None
+        self._task = self._context.subcontext(task_name=self.name, max_subtasks=self._inner)
+        self._task.call_on_fit_task_begin(estimator=self._fit.estimator, **self._fit.data)
+
+    def _end(self) -> None:
+        if self._task is None:
+            return
+        assert self._fit is not None
+        task, self._task = self._task, None
+        lazy = self.attributes if self.history else None
+        stop = task.call_on_fit_task_end(
+            estimator=self._fit.estimator, reconstruction_attributes=lazy, **self._fit.data
+        )
+        self.stopped = self.stopped or stop
+
+    def _warn(self) -> None:
+        who = type(self._fit.estimator).__name__ if self._fit is not None else "minimize"
+        last = ", ".join(f"{name}={float(value):.6g}" for name, value in self.measures.items())
+        hint = self.hint or "Raise max_iter or tol, or scale the features."
+        warnings.warn(
+            f"{who} did not converge in {self.count} passes{f' (last pass: {last})' if last else ''}. {hint}",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+
+
+class Fit:
+    """One call of `fit`: what its loops share, kept beside the estimator for as long as the call lasts."""
+
+    _running: weakref.WeakKeyDictionary[Any, Fit] = weakref.WeakKeyDictionary()
+
+    def __init__(self, estimator: Any, X: Any = None, y: Any = None, metadata: dict | None = None) -> None:
+        self.estimator = estimator
+        self.data = {"X": X, "y": y, "metadata": metadata}
+        self.loops: list[Steps] = []
+        self.latest: Steps | None = None
+        self.root: Any = None
+
+    def __enter__(self) -> Fit:
+        self._running[self.estimator] = self
+        self.estimator.__dict__.pop("n_iter_", None)
+        return self
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        self._running.pop(self.estimator, None)
+        if kind is KeyboardInterrupt and self.latest is not None:
+            vars(self.estimator).update(self.latest.attributes())
+        if kind is None or (kind is KeyboardInterrupt and self.latest is not None):
+            self._finish()
+
+    @classmethod
+    def of(cls, estimator: Any) -> Fit:
+        """The running fit of an estimator."""
+        try:
+            return cls._running[estimator]
+        except KeyError:
+            raise RuntimeError(f"{type(estimator).__name__}: steps() works only inside fit().") from None
+
+    def steps(self, limit: int, **options: Any) -> Steps:
+        return Steps(limit, fit=self, **options)
+
+    def open(self, loop: Steps) -> Any:
+        """The context under which a loop's passes are tasks; None when nobody listens."""
+        self.loops.append(loop)
+        if not getattr(self.estimator, "_skl_callbacks", None):
+            return None
+        if loop._parent is not None:
+            return loop._parent._task
+        if self.root is None:
+            self.root = self._open_root(-(-loop.limit // loop._stride))
+            return self.root
+        self.root.max_subtasks = None  # a second loop after the first: no longer known in advance
+        return self.root
+
+    def _open_root(self, tasks: int) -> Any:
+        root = self.estimator._init_callback_context(max_subtasks=tasks)
+        return root.call_on_fit_task_begin(estimator=self.estimator, **self.data)
+
+    def _finish(self) -> None:
+        """Set `history_` and `n_iter_`, and tell the callbacks that the fit is over."""
+        estimator = self.estimator
+        for loop in self.loops:
+            loop._end()
+        if self.loops:
+            estimator.history_ = history_table(self.loops)
+            if "n_iter_" not in vars(estimator):
+                outer = {id(loop._parent) for loop in self.loops}
+                estimator.n_iter_ = max(loop.count for loop in self.loops if id(loop) not in outer)
+        if getattr(estimator, "_skl_callbacks", None) or hasattr(estimator, "_parent_callback_ctx"):
+            if self.root is None:
+                self.root = self._open_root(0)
+            lazy = functools.partial(fitted_attributes, estimator)
+            self.root.call_on_fit_task_end(estimator=estimator, reconstruction_attributes=lazy, **self.data)
+
+
+def fitted_attributes(estimator: Any) -> dict[str, Any]:
+    """What a fit has learned: the public attributes whose names end in an underscore."""
+    return {name: value for name, value in vars(estimator).items() if name[-1] == "_" and name[0] != "_"}
+
+
+def history_table(loops: list[Steps]) -> dict[str, list[Any]]:
+    """The reports of all loops as columns of equal length; the loop's name heads the number of the pass."""
+    reports = [
+        {**loop._outer, loop.name: k, **measures} for loop in loops for k, measures in enumerate(loop.history)
+    ]
+    names = dict.fromkeys(name for report in reports for name in report)
+    return {name: [_plain(report.get(name, np.nan)) for report in reports] for name in names}
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value

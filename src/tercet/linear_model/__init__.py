@@ -1,0 +1,5 @@
+"""Linear models."""
+
+from tercet.linear_model.perceptron import Perceptron
+
+__all__ = ["Perceptron"]

@@ -1,0 +1,74 @@
+"""What a fitted linear model can do: w·x + b, and what follows from it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.extmath import safe_sparse_dot
+
+from tercet.core.estimator import Classifier, Regressor, check_is_fitted
+
+
+class LinearClassifier(Classifier):
+    """A classifier whose scores are linear: one hyperplane for two classes, one for each of more."""
+
+    coef_: np.ndarray
+    intercept_: np.ndarray
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Scores w·x + b: of shape (n_samples,) for two classes, else (n_samples, n_classes).
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            The data.
+
+        Returns
+        -------
+        scores : array
+            Positive means the second class when there are two.
+        """
+        check_is_fitted(self)
+        X = self._check(X, reset=False)
+        scores = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
+        return scores.ravel() if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class of each row.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            The data.
+
+        Returns
+        -------
+        labels : array of shape (n_samples,)
+        """
+        scores = self.decision_function(X)
+        winner = (scores >= 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[winner]
+
+
+class LinearRegressor(Regressor):
+    """A regressor whose prediction is linear."""
+
+    coef_: np.ndarray
+    intercept_: Any
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predictions w·x + b.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            The data.
+
+        Returns
+        -------
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+        """
+        check_is_fitted(self)
+        X = self._check(X, reset=False)
+        return safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_

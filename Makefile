@@ -3,6 +3,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+MODES  := texts or core or sparse_equals_dense or test_callbacks or kinds_of_arrays
 
 .PHONY: help run test lint types unit modes test-deep bench bench-smoke catalog warm format clean
 .DEFAULT_GOAL := help
@@ -58,9 +59,9 @@ unit: warm
 # The texts' examples and the core with bounds checks on, then as plain Python.
 modes: $(VENV)/.test
 	@echo "==> the texts' examples with bounds checks"
-	@NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n 2 -q tests/texts tests/core -m "not slow"
+	@NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n 2 -q tests/texts tests/core tests/conformance/test_ours.py -k "$(MODES)"
 	@echo "==> the texts' examples as plain Python"
-	@TERCET_JIT=0 $(BIN)/python -m pytest -n 2 -q tests/texts -m "not slow"
+	@TERCET_JIT=0 $(BIN)/python -m pytest -n 2 -q tests/texts tests/conformance/test_ours.py -k "$(MODES)"
 
 test-deep: $(VENV)/.test
 	@echo "==> all tests with bounds checks"

@@ -15,7 +15,7 @@ from sklearn.base import is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import train_test_split
 
-from tercet.core.steps import fitted_attributes
+from tercet.core.steps import reported_attributes
 
 
 class EarlyStopping:
@@ -151,8 +151,7 @@ class _Watch:
         self.scores.append(score)
         if score > self.best_score:
             self.best_score, self.best_pass, self.waited = score, self.passes, 0
-            now = vars(estimator)
-            self.best = {k: copy.copy(v) for k, v in fitted_attributes(fitted).items() if now.get(k) is not v}
+            self.best = {k: copy.copy(v) for k, v in reported_attributes(estimator, fitted).items()}
         else:
             self.waited += 1
 
@@ -196,7 +195,9 @@ class Recorder:
     array([-3.])
     """
 
-    _transient = ("_skl_callbacks", "_skl_callbacks_to_teardown", "_callback_fit_ctx", "_parent_callback_ctx")
+    _transient = (
+        "_skl_callbacks", "_skl_callbacks_to_teardown", "_callback_fit_ctx", "_parent_callback_ctx", "_reported"
+    )  # fmt: skip
 
     def __init__(self, capacity: int = 256) -> None:
         if capacity < 2:
@@ -217,10 +218,10 @@ class Recorder:
         self._passes += 1
         if self._passes % self._stride:
             return
+        learned = reported_attributes(estimator, fitted_estimator)
+        fitted_estimator = copy.copy(fitted_estimator)  # other callbacks see the same object
         for name in self._transient:
             vars(fitted_estimator).pop(name, None)
-        now = vars(estimator)
-        learned = {k: v for k, v in fitted_attributes(fitted_estimator).items() if now.get(k) is not v}
         self.frames.append(Frame(self._passes - 1, learned, fitted_estimator))
         if len(self.frames) >= self.capacity:
             del self.frames[::2]

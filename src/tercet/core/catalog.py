@@ -30,9 +30,10 @@ class Card:
     name, zh : the method's name in code and in Chinese.
     title : what it is, in one line.
     task : what it is for: "classification", "regression", "optimisation" ...
-    kind : "estimator" or "function".
+    kind : "estimator", or "function" for what takes no part in a pipeline: functions, losses, distributions.
     family : the folder it lives in.
     module : where to import it from.
+    approach : "discriminative", "generative" or nothing (000 ch. 12, Table 12.1).
     model, strategy : the first two of the three elements.
     algorithms : the third: the names that the method's parameter takes, or words, each with what it is.
     texts : places in the texts.
@@ -45,6 +46,7 @@ class Card:
     kind: str
     family: str
     module: str
+    approach: str = ""
     model: str = ""
     strategy: str = ""
     algorithms: dict[str, str] = field(default_factory=dict)
@@ -62,6 +64,7 @@ def method(
     *,
     zh: str,
     task: str,
+    approach: str = "",
     model: str = "",
     strategy: str = "",
     algorithms: dict[str, str] | str = "",
@@ -70,16 +73,29 @@ def method(
     """Give a class or function its card."""
 
     def decorate(thing: Thing) -> Thing:
-        # A file of a family is not part of the public path: tercet.svm.smo.SVC is imported from tercet.svm.
+        # A file is not part of the public path: tercet.svm.smo.SVC is imported from tercet.svm, and
+        # tercet.core.losses.margin.Hinge from tercet.core.losses.
         path = thing.__module__.split(".")
         family = path[1] if len(path) > 1 else path[0]
-        in_core = family in ("core", "metrics", "datasets")
-        module = thing.__module__ if in_core else ".".join(path[:2])
+        module = ".".join(path[: 3 if family in ("core", "metrics", "datasets") else 2])
         title = (inspect.getdoc(thing) or "").partition("\n")[0]
         words = {"": algorithms} if isinstance(algorithms, str) and algorithms else dict(algorithms or {})
-        kind = "estimator" if inspect.isclass(thing) and hasattr(thing, "fit") else "function"
+        kind = "estimator" if inspect.isclass(thing) and hasattr(thing, "get_params") else "function"
+        # What the texts call generative says so on its card; a predictor that does not is discriminative.
+        predictor = kind == "estimator" and task in ("classification", "regression")
         card = Card(
-            thing.__name__, zh, title, task, kind, family, module, model, strategy, words, tuple(texts)
+            name=thing.__name__,
+            zh=zh,
+            title=title,
+            task=task,
+            kind=kind,
+            family=family,
+            module=module,
+            approach=approach or ("discriminative" if predictor else ""),
+            model=model,
+            strategy=strategy,
+            algorithms=words,
+            texts=tuple(texts),
         )
         _cards[f"{module}.{thing.__name__}"] = card
         thing.card = card  # type: ignore[attr-defined]

@@ -83,6 +83,7 @@ class Estimator(CallbackSupport, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.sparse_input
         tags.input_tags.positive_only = self.positive_only
+        tags.target_tags.multi_output = self.multi_output
         return tags
 
 
@@ -118,6 +119,39 @@ class Classifier(ClassifierMixin, Estimator):
                 f"the data contains only one class: {self.classes_[0]!r}."
             )
         return index.reshape(-1)
+
+    def _first_call(self, classes: Any) -> bool:
+        """Whether this is the first `partial_fit`, which has to name all classes there will ever be."""
+        known = getattr(self, "classes_", None)
+        if known is None:
+            if classes is None:
+                raise ValueError(
+                    f"{type(self).__name__}: classes must be passed on the first call to partial_fit."
+                )
+            self._encode(np.asarray(classes))
+            return True
+        if classes is not None and not np.array_equal(known, np.unique(classes)):
+            raise ValueError(
+                f"{type(self).__name__}: classes={classes!r} is not the same as on the last call "
+                f"to partial_fit, which was {known!r}."
+            )
+        return False
+
+    def _check_batch(self, X: Any, y: Any, *, first: bool) -> tuple[Any, np.ndarray]:
+        """A batch, its labels as indices into the classes that the first call named."""
+        try:
+            X, y = self._check(X, y, reset=first)
+            strange = np.setdiff1d(y, self.classes_)
+            if strange.size:
+                raise ValueError(
+                    f"{type(self).__name__}: y holds {strange[:3].tolist()}; "
+                    f"the classes are {self.classes_.tolist()}."
+                )
+        except ValueError:
+            if first:
+                del self.classes_  # nothing was learned: the next call is the first again
+            raise
+        return X, np.searchsorted(self.classes_, y)
 
     def _balance(self, class_weight: Any, index: np.ndarray, weight: np.ndarray | None) -> np.ndarray | None:
         """Sample weights multiplied by the weights of their classes."""

@@ -105,7 +105,16 @@ _engine: contextvars.ContextVar[Engine | None] = contextvars.ContextVar("engine"
 
 def engine(n_jobs: int | None = None) -> Engine:
     """The engine in use: the one set by `using`, else threads."""
-    return _engine.get() or Threads(joblib.effective_n_jobs(n_jobs))
+    return _engine.get() or Threads(_threads_for(n_jobs))
+
+
+def _threads_for(n_jobs: int | None) -> int:
+    """How many threads n_jobs means. Not joblib's answer, which is about processes: 1 in a daemonic one."""
+    if n_jobs is None:
+        return joblib.effective_n_jobs(None)  # what `joblib.parallel_config` says, else 1
+    if n_jobs == 0:
+        raise ValueError("n_jobs must be a positive or negative number, or None; got 0.")
+    return n_jobs if n_jobs > 0 else max(1, joblib.cpu_count() + 1 + n_jobs)
 
 
 @contextlib.contextmanager

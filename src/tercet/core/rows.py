@@ -55,6 +55,14 @@ def columns(X: Any) -> Rows:
     return Dense(np.ascontiguousarray(np.asarray(X).T))
 
 
+def transposed_times(X: Any, r: np.ndarray) -> np.ndarray:
+    """X'r for an array or a sparse matrix, as threads want it.
+
+    NumPy's `X.T @ r` with a vector r holds the GIL; its `dot` does not.
+    """
+    return X.T @ r if sparse.issparse(X) else np.dot(X.T, r)
+
+
 def _compressed(X: Any) -> Sparse:
     # One index type, so that a kernel is not compiled twice.
     big = X.indices.dtype != np.int32 or X.indptr.dtype != np.int32

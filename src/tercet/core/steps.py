@@ -14,6 +14,7 @@ scikit-learn calls its protocol experimental; everything of it that Tercet uses 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import warnings
 import weakref
@@ -25,7 +26,7 @@ from sklearn.callback import CallbackSupportMixin as CallbackSupport
 from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 
-__all__ = ["CallbackSupport", "ConvergenceWarning", "Fit", "Steps", "with_callbacks"]
+__all__ = ["CallbackSupport", "ConvergenceWarning", "Fit", "Steps", "Task", "with_callbacks"]
 
 MOST_TASKS = 10_000  # a task costs about 20 microseconds and stays in memory: longer loops share them
 
@@ -135,6 +136,10 @@ class Steps:
             return self._unpack(self.state)
         return dict(self.state) if isinstance(self.state, dict) else {}
 
+    def _reconstruction(self) -> dict[str, Any]:
+        attributes = self.attributes()
+        return {**attributes, "_reported": tuple(attributes)}
+
     def _begin(self) -> None:
         assert self._fit is not None
         self._task = self._context.subcontext(task_name=self.name, max_subtasks=self._inner)
@@ -145,7 +150,7 @@ class Steps:
             return
         assert self._fit is not None
         task, self._task = self._task, None
-        lazy = self.attributes if self.history else None
+        lazy = self._reconstruction if self.history else None
         stop = task.call_on_fit_task_end(
             estimator=self._fit.estimator, reconstruction_attributes=lazy, **self._fit.data
         )
@@ -197,6 +202,13 @@ class Fit:
     def steps(self, limit: int, **options: Any) -> Steps:
         return Steps(limit, fit=self, **options)
 
+    def tasks(self, count: int, name: str) -> list[Task]:
+        """A task for each of the estimators that a meta-estimator fits, in any order or at the same time."""
+        if not getattr(self.estimator, "_skl_callbacks", None):
+            return [Task()] * count
+        self.root = self._open_root(count)
+        return [Task(self, self.root.subcontext(task_name=name)) for _ in range(count)]
+
     def open(self, loop: Steps) -> Any:
         """The context under which a loop's passes are tasks; None when nobody listens."""
         self.loops.append(loop)
@@ -231,9 +243,36 @@ class Fit:
             self.root.call_on_fit_task_end(estimator=estimator, reconstruction_attributes=lazy, **self.data)
 
 
+class Task:
+    """The fit of one estimator as a part of another's; without a context, nobody listens."""
+
+    def __init__(self, fit: Fit | None = None, context: Any = None) -> None:
+        self._fit, self._context = fit, context
+
+    @contextlib.contextmanager
+    def around(self, estimator: Any) -> Iterator[None]:
+        """Pass the callbacks that want it on to an estimator while it is fitted in a `with` block."""
+        if self._fit is None:
+            yield
+            return
+        with self._context.propagate_callback_context(estimator):
+            self._context.call_on_fit_task_begin(estimator=self._fit.estimator, **self._fit.data)
+            yield
+            self._context.call_on_fit_task_end(estimator=self._fit.estimator, **self._fit.data)
+
+
 def fitted_attributes(estimator: Any) -> dict[str, Any]:
     """What a fit has learned: the public attributes whose names end in an underscore."""
     return {name: value for name, value in vars(estimator).items() if name[-1] == "_" and name[0] != "_"}
+
+
+def reported_attributes(estimator: Any, fitted: Any) -> dict[str, Any]:
+    """What a pass has learned, from the copy of the estimator that a callback is shown."""
+    names = getattr(fitted, "_reported", None)
+    if names is None:  # not an estimator of ours: what the copy has and the estimator has not
+        now, then = vars(estimator), fitted_attributes(fitted)
+        return {name: value for name, value in then.items() if now.get(name) is not value}
+    return {name: getattr(fitted, name) for name in names}
 
 
 def history_table(loops: list[Steps]) -> dict[str, list[Any]]:

@@ -15,7 +15,7 @@ def two_moons(n: int = 200, noise: float = 0.1, random_state: Any = None) -> tup
     Examples
     --------
     >>> X, y = two_moons(100, random_state=0)
-    >>> X.shape, y.sum()
+    >>> X.shape, int(y.sum())
     ((100, 2), 50)
     """
     rng = generator(random_state)

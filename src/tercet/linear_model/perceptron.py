@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
+from sklearn.model_selection import train_test_split
+from sklearn.utils.metaestimators import available_if
 
 from tercet.core.catalog import method
-from tercet.core.estimator import generator
-from tercet.core.kernel import kernel
-from tercet.core.parameters import ArrayLike, Count, Positive, Seed
-from tercet.core.rows import row_add, row_dot, rows
+from tercet.core.estimator import check_weight, generator
+from tercet.core.parameters import (
+    Count,
+    Fraction,
+    Jobs,
+    NonNegative,
+    OpenFraction,
+    Positive,
+    Real,
+    Seed,
+    check_parameters,
+)
 from tercet.linear_model.base import LinearClassifier
+from tercet.linear_model.perceptron_plane import DualPlane, PenalisedPlane, Plane, sweep_all, visits
 
 
 @method(
@@ -20,67 +31,281 @@ from tercet.linear_model.base import LinearClassifier
     model="f(x) = sign(w·x + b)",
     strategy="sum of -y(w·x + b) over the misclassified",
     algorithms={"primal": "stochastic gradient descent on w, b", "dual": "counts of mistakes, Gram matrix"},
-    texts=["000 ch. 2, Alg 2.1, 2.2"],
+    texts=["000 ch. 2, Alg 2.1, 2.2", "002 ch. 3, eq. 3.2", "003 ch. 5, eq. 5-15", "004 ch. 5, eq. 5.1, 5.2"],
 )
 class Perceptron(LinearClassifier):
     """Linear classifier that corrects itself one mistake at a time.
 
+    A row with y(w·x + b) <= 0 moves the hyperplane: w += eta0 y x, b += eta0 y, until a pass over the data
+    makes no mistake. The rule for outputs 0 and 1 with a threshold theta, w += eta (y - yhat) x, is the same
+    with b = -theta. More than two classes: one hyperplane for each against the rest.
+
     Parameters
     ----------
+    penalty : {"l2", "l1", "elasticnet"}, optional
+        A penalty that shrinks w at every visited row. A penalised fit has no clean pass to stop at.
+    alpha, l1_ratio : float, default=1e-4 and 0.15
+        Strength of the penalty, and the part of it that is L1 when it is "elasticnet".
+    fit_intercept : bool, default=True
+        Whether to learn b.
+    max_iter : int, default=1000
+        The most passes; data that are not separable never give a clean one.
+    tol : float or None, default=1e-3
+        Stop, clean or not, when the mean loss of a pass (and penalty) has not fallen tol below the best so far for
+        `n_iter_no_change` passes. None is the texts' rule: go on until a clean pass.
+    shuffle : bool, default=True
+        Visit the rows in a new random order in each pass (runs of 16 neighbours stay together when the data
+        are larger than the cache). False is the order of the data.
+    verbose : int, default=0
+        Print a line for each pass.
     eta0 : float, default=1.0
         How far a mistake moves the hyperplane.
+    n_jobs : int, optional
+        Threads: for the hyperplanes of several classes, or to look ahead for the next mistake of a single one.
+        The result does not depend on it.
+    random_state : int, default=0
+        Decides every random order.
+    early_stopping : bool, default=False
+        Hold out `validation_fraction` of the rows and stop when accuracy there, in place of the loss, has not
+        risen by tol for `n_iter_no_change` passes.
+    validation_fraction, n_iter_no_change : float, default=0.1, and int, default=5
+        See `early_stopping` and `tol`.
+    class_weight : dict or "balanced", optional
+        Weights of the classes; they multiply eta0 (among several classes, where a class is the positive one).
+    warm_start : bool, default=False
+        Begin where the last fit ended.
+    form : {"primal", "dual"}, default="primal"
+        "dual" learns how often each row was mistaken, from inner products of rows only.
+    order : {"cyclic", "first", "random"} or list of row numbers, default="cyclic"
+        Which row comes next: all in turn; always the first misclassified one; one drawn from the
+        misclassified (in these two a pass is at most n_samples corrections); or the rows of a list in turn.
+    on_plane : {"mistake", "positive", "negative"}, default="mistake"
+        What a row with w·x + b = 0 counts as while learning; prediction takes it as positive. With outputs
+        0 and 1 the texts say "positive" (a step that is 1 at 0) or "negative".
+    variant : {"plain", "averaged", "pocket"}, default="plain"
+        The model to keep: the last; the mean over all visited rows; the one that survived the most rows.
+    record : bool, default=False
+        Keep every correction in `updates_`.
+
+    Attributes
+    ----------
+    coef_, intercept_ : arrays of shape (n_planes, n_features) and (n_planes,)
+        The hyperplanes; there is one for two classes.
+    n_iter_, t_ : int
+        Passes made, and 1 + rows visited.
+    alpha_, gram_ : arrays of shape (n_planes, n_samples) and (n_samples, n_samples)
+        Dual form only: eta0 times the number of mistakes made on each row, and the inner products.
+    updates_ : list of dict
+        One for each hyperplane, with an entry per correction: "point", "coef", "intercept", and in the dual
+        form "alpha" in place of "coef".
 
     Examples
     --------
     >>> X, y = [[3, 3], [4, 3], [1, 1]], [1, 1, -1]
-    >>> model = Perceptron(shuffle=False).fit(X, y)
+    >>> model = Perceptron(shuffle=False, record=True).fit(X, y)
     >>> model.coef_, model.intercept_
     (array([[1., 1.]]), array([-3.]))
+    >>> model.updates_[0]["point"].tolist()
+    [0, 2, 2, 2, 0, 2, 2]
     """
 
     def __init__(
         self,
         *,
-        eta0: Positive = 1.0,
+        penalty: Literal["l2", "l1", "elasticnet"] | None = None,
+        alpha: NonNegative = 0.0001,
+        l1_ratio: Fraction = 0.15,
+        fit_intercept: bool = True,
         max_iter: Count = 1000,
+        tol: Real | None = 1e-3,
         shuffle: bool = True,
+        verbose: int = 0,
+        eta0: Positive = 1.0,
+        n_jobs: Jobs = None,
         random_state: Seed = 0,
+        early_stopping: bool = False,
+        validation_fraction: OpenFraction = 0.1,
+        n_iter_no_change: Count = 5,
         class_weight: dict | Literal["balanced"] | None = None,
+        warm_start: bool = False,
+        form: Literal["primal", "dual"] = "primal",
+        order: Literal["cyclic", "first", "random"] | list | tuple | np.ndarray = "cyclic",
+        on_plane: Literal["mistake", "positive", "negative"] = "mistake",
+        variant: Literal["plain", "averaged", "pocket"] = "plain",
+        record: bool = False,
     ) -> None:
-        self.eta0 = eta0
+        self.penalty = penalty
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self.fit_intercept = fit_intercept
         self.max_iter = max_iter
+        self.tol = tol
         self.shuffle = shuffle
+        self.verbose = verbose
+        self.eta0 = eta0
+        self.n_jobs = n_jobs
         self.random_state = random_state
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
         self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.form = form
+        self.order = order
+        self.on_plane = on_plane
+        self.variant = variant
+        self.record = record
+
+    t_: int
+
+    def fit(  # type: ignore[override]
+        self, X: Any, y: Any, coef_init: Any = None, intercept_init: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Learn from rows X with labels y.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            The training data.
+        y : array of shape (n_samples,)
+            The labels: any numbers or strings.
+        coef_init, intercept_init : arrays, optional
+            Where to start from; zero by default.
+        sample_weight : array of shape (n_samples,), optional
+            Multiplies eta0 for each row.
+
+        Returns
+        -------
+        self
+        """
+        if self.warm_start and hasattr(self, "coef_"):
+            coef_init = self.coef_ if coef_init is None else coef_init
+            intercept_init = self.intercept_ if intercept_init is None else intercept_init
+        self._start = coef_init, intercept_init
+        try:
+            return self._learn(X, y, sample_weight)
+        finally:
+            del self._start
 
     def _fit(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
-        weight = self._balance(self.class_weight, y, sample_weight)
-        n, d = X.shape
-        n_planes = 1 if self.classes_.size == 2 else self.classes_.size
-        sides = np.where(y[:, None] == (np.arange(n_planes) if n_planes > 1 else [1]), 1, -1).astype(X.dtype)
-        sides = np.ascontiguousarray(sides.T)
-        rate = (
-            np.full(n, self.eta0, dtype=X.dtype) if weight is None else (self.eta0 * weight).astype(X.dtype)
-        )
-        rng, order, data = generator(self.random_state), np.arange(n), rows(X)
-        w, b = np.zeros((n_planes, d), dtype=X.dtype), np.zeros(n_planes, dtype=X.dtype)
-        for step in self.steps(self.max_iter, hint="The classes may not be linearly separable."):
-            if self.shuffle:
-                rng.shuffle(order)
-            mistakes = sum(sweep(data, sides[k], order, rate, w[k], b[k : k + 1]) for k in range(n_planes))
-            step.report(mistakes=mistakes, coef_=w, intercept_=b)
-            if step.converged(mistakes == 0):
+        weight = sample_weight
+        rng = generator(self.random_state)
+        held = None
+        if self.early_stopping:
+            rest, out = train_test_split(
+                np.arange(y.size),
+                test_size=self.validation_fraction,
+                stratify=y,
+                random_state=rng.integers(2**31),
+            )
+            held, X, y, weight = (X[out], y[out]), X[rest], y[rest], None if weight is None else weight[rest]
+        planes = self._planes(X, y, weight, *self._start)
+        live, best, idle = planes, -np.inf, 0
+        for step in self.steps(
+            self.max_iter, unpack=self._model, hint="The classes may not be linearly separable."
+        ):
+            order = visits(X, weight, self.order, self.shuffle, rng)
+            sweep_all(live, order, self.n_jobs)
+            mistakes, loss = sum(p.mistakes for p in live), sum(p.loss for p in live)
+            step.report([(p.model(), p.visited) for p in planes], mistakes=mistakes, loss=loss / y.size)
+            if self.verbose:
+                print(f"pass {step.count}: {mistakes} mistakes, loss {loss / y.size:.6g}")
+            if held is not None and self.tol is not None:
+                score = self._accuracy(planes, *held)
+                idle = 0 if score >= best + self.tol else idle + 1
+                best = max(best, score)
+            for p in live:
+                p.judge(None if held else self.tol, self.n_iter_no_change)
+            live = [p for p in live if not p.done]
+            if step.converged(not live or idle >= self.n_iter_no_change):
                 break
-        self.coef_, self.intercept_ = w, b
+        self.__dict__.update(self._model([(p.final(), p.visited) for p in planes]))
+        if self.record:
+            self.updates_ = [p.updates() for p in planes]
+        if self.form == "dual":
+            self.alpha_ = np.stack([np.abs(p.w) for p in planes])
+            self.gram_ = planes[0].rows[0]
 
+    @available_if(lambda self: (self.form, self.variant, self.record) == ("primal", "plain", False))
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Make one pass over a batch of rows, from where the last call ended.
 
-@kernel
-def sweep(rows, y, order, rate, w, b):
-    """One pass over the data; every mistake moves the hyperplane."""
-    mistakes = 0
-    for i in order:
-        if rate[i] > 0 and y[i] * (row_dot(rows, i, w) + b[0]) <= 0:
-            row_add(rows, i, rate[i] * y[i], w)
-            b[0] += rate[i] * y[i]
-            mistakes += 1
-    return mistakes
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            The batch.
+        y : array of shape (n_samples,)
+            Its labels.
+        classes : array, optional
+            All classes that will ever come; required in the first call.
+        sample_weight : array of shape (n_samples,), optional
+            Multiplies eta0 for each row.
+
+        Returns
+        -------
+        self
+        """
+        check_parameters(self)
+        if self.class_weight == "balanced":
+            raise ValueError(
+                "Perceptron: class_weight='balanced' needs all of y, which partial_fit does not see; "
+                "give the weights as a dict."
+            )
+        first = self._first_call(classes)
+        X, y = self._check_batch(X, y, first=first)
+        weight = check_weight(sample_weight, X)
+        start = (None, None) if first else (self.coef_, self.intercept_)
+        planes = self._planes(X, y, weight, *start)
+        rng = generator(self.random_state)
+        sweep_all(planes, visits(X, weight, self.order, self.shuffle, rng), self.n_jobs)
+        seen = 1 if first else self.t_
+        self.__dict__.update(self._model([(p.model(), p.visited) for p in planes]), n_iter_=1)
+        self.t_ = seen + y.size
+        return self
+
+    def _planes(self, X: Any, y: np.ndarray, weight: Any, coef: Any, intercept: Any) -> list[Plane]:
+        """A hyperplane for each class against the rest, or one for two classes, at its start."""
+        k = self.classes_.size if self.classes_.size > 2 else 1
+        shape = (k, X.shape[1])
+        w = np.zeros(shape) if coef is None else np.asarray(coef, dtype=float)
+        b = np.zeros(k) if intercept is None else np.asarray(intercept, dtype=float)
+        if w.size != k * X.shape[1] or b.size != k:
+            raise ValueError(
+                f"Perceptron: coef_init and intercept_init must have the shapes {shape} and ({k},); "
+                f"got {w.shape} and {b.shape}."
+            )
+        if self.form == "dual" and w.any():
+            raise ValueError(
+                "Perceptron: form='dual' starts from zero weights; use form='primal' with coef_init."
+            )
+        if self.penalty is not None and (
+            self.form == "dual"
+            or self.variant != "plain"
+            or self.record
+            or str(self.order) in ("first", "random")
+        ):
+            raise ValueError(
+                f"Perceptron: penalty={self.penalty!r} shrinks w at every row, and works with form='primal', "
+                "variant='plain', record=False and rows visited in turn only."
+            )
+        kind: type[Plane] = Plane if self.penalty is None else PenalisedPlane
+        kind = DualPlane if self.form == "dual" else kind
+        positive = range(k) if k > 1 else [1]
+        w, b = w.reshape(shape).astype(X.dtype), b.reshape(-1).astype(X.dtype)
+        balanced = self._balance(self.class_weight, y, weight)
+        return [
+            kind(self, X, y == c, balanced, balanced if k == 1 else weight, w[j], b[j : j + 1])
+            for j, c in enumerate(positive)
+        ]
+
+    def _model(self, planes: list) -> dict[str, Any]:
+        """The fitted attributes for models (w, b) of the hyperplanes and the rows they have visited."""
+        w, b = zip(*(model for model, _ in planes))
+        visited = max(count for _, count in planes)
+        return {"coef_": np.stack(w), "intercept_": np.concatenate(b), "t_": 1 + visited}
+
+    def _accuracy(self, planes: list[Plane], X: Any, y: np.ndarray) -> float:
+        w, b = zip(*(p.model() for p in planes))
+        scores = np.asarray(X @ np.stack(w).T) + np.concatenate(b)
+        found = scores.argmax(axis=1) if len(planes) > 1 else (scores[:, 0] >= 0)
+        return float(np.mean(found == y))

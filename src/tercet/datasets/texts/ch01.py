@@ -1,0 +1,108 @@
+"""Text 000, chapter 1: introduction to supervised learning (统计学习及监督学习概论)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tercet.datasets.texts import Example
+
+# The ten points of the example are in a figure only; these are those of the book that the text cites for it.
+X = [[i / 9] for i in range(10)]
+T = [
+    *(0.349486, 0.830839, 1.007332, 0.971507, 0.133066),
+    *(0.166823, -0.848307, -0.445686, -0.563567, 0.261502),
+]
+
+
+def polynomial(x: Any, y: Any, degrees: Any) -> dict[str, Any]:
+    import numpy as np
+
+    from tercet.linear_model import PolynomialRegression
+
+    models = [PolynomialRegression(degree).fit(x, y) for degree in range(10)]
+    return {
+        **{f"M = {degree}": models[degree].weights_ for degree in degrees},
+        "half the squared error": [0.5 * np.sum((y - model.predict(x)) ** 2) for model in models],
+        "best degree": PolynomialRegression("cv").fit(x, y).degree_,
+    }
+
+
+def ridge(x: Any, y: Any, cases: Any) -> dict[str, Any]:
+    import numpy as np
+
+    from tercet.linear_model import PolynomialRegression, Ridge
+
+    results: dict[str, Any] = {}
+    for degree, lam in cases:
+        model = PolynomialRegression(degree, alpha=lam).fit(x, y)
+        powers = np.power(x, np.arange(1, degree + 1))
+        same = Ridge(alpha=len(y) * lam / 2, penalize_intercept=True).fit(powers, y)
+        objective = np.mean((y - model.predict(x)) ** 2) + lam / 2 * model.weights_ @ model.weights_
+        results[f"M = {degree}, λ = {lam}"] = [*model.weights_, objective]
+        results[f"M = {degree}, λ = {lam} as Ridge"] = [same.intercept_, *same.coef_]
+    return results
+
+
+def bernoulli(x: Any, prior: Any) -> dict[str, Any]:
+    from tercet.core.distributions import Beta, bernoulli_estimates
+
+    found = bernoulli_estimates(x, prior=Beta(*prior))
+    after = found.posterior
+    return {"mle": found.mle, "posterior": [after.a, after.b], "map": found.map, "mean": found.mean}
+
+
+RIDGE = {
+    "M = 3, λ = 0.001": [0.8062631, 0.46279759, -6.27291008, 4.87933019],
+    "M = 1, λ = 0.1": [0.54002982, -0.76146362],
+    "M = 3, λ = 0.1": [0.54335978, -0.46923449, -0.37127548, -0.06831741],
+}
+OBJECTIVES = [0.1590740427, 0.2840713378, 0.2687940028]
+
+EXAMPLES = [
+    Example(
+        place="000 Ex 1.1",
+        title="polynomial curve fitting",
+        zh="多项式函数拟合",
+        given={"x": X, "y": T, "degrees": [0, 1, 3, 9]},
+        call=polynomial,
+        expected={
+            "M = 0": [0.1862995],
+            "M = 1": [0.8202124, -1.2678258],
+            "M = 3": [0.31370233, 7.98538099, -25.42612926, 17.37409443],
+            "M = 9": [
+                *(0.349486, 232.3684, -5321.8288, 48568.3144, -231639.311),
+                *(640042.307, -1061800.624, 1042400.300, -557683.066, 125201.452),
+            ],
+            "half the squared error": [
+                *(1.886845395, 1.068271097, 1.052045589, 0.174824444, 0.174511736),
+                *(0.171195048, 0.165043712, 0.161525329, 0.141427765, 0.0),
+            ],
+            "best degree": 3,
+        },
+        rtol=1e-6,
+        note="the data come from the text's source",
+    ),
+    Example(
+        place="000 Eq 1.25",
+        title="curve fitting with an L2 penalty",
+        zh="L2 正则化的多项式拟合",
+        given={"x": X, "y": T, "cases": [(3, 0.001), (1, 0.1), (3, 0.1)]},
+        call=ridge,
+        expected={
+            **{name: [*w, value] for (name, w), value in zip(RIDGE.items(), OBJECTIVES)},
+            **{f"{name} as Ridge": w for name, w in RIDGE.items()},
+        },
+        rtol=1e-6,
+        atol=2e-8,
+        note="the data come from the text's source",
+    ),
+    Example(
+        place="000 exercise 1.1",
+        title="the probability of a 1 by maximum likelihood and by Bayes, 7 of 10 results being 1",
+        zh="伯努利模型的极大似然估计和贝叶斯估计",
+        given={"x": [1, 0, 1, 1, 0, 1, 1, 0, 1, 1], "prior": (3, 5)},
+        call=bernoulli,
+        expected={"mle": 0.7, "posterior": [10.0, 8.0], "map": 9 / 16, "mean": 10 / 18},
+        note="the exercise has no numbers; a Beta(3, 5) prior and these results were chosen",
+    ),
+]

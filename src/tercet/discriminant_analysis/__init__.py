@@ -1,0 +1,17 @@
+"""Discriminant analysis."""
+
+from tercet.discriminant_analysis.directions import fisher_directions, rayleigh_quotient, trace_ratio
+from tercet.discriminant_analysis.fisher import LinearDiscriminantAnalysis
+from tercet.discriminant_analysis.quadratic import QuadraticDiscriminantAnalysis, QuadraticForm
+from tercet.discriminant_analysis.scatter import Scatter, scatter_matrices
+
+__all__ = [
+    "LinearDiscriminantAnalysis",
+    "QuadraticDiscriminantAnalysis",
+    "QuadraticForm",
+    "Scatter",
+    "fisher_directions",
+    "rayleigh_quotient",
+    "scatter_matrices",
+    "trace_ratio",
+]

@@ -1,0 +1,71 @@
+"""From discriminants to decisions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, log_expit, log_softmax, softmax
+
+from tercet.core.estimator import Classifier
+
+
+class Discriminant(Classifier):
+    """A classifier whose scores are log-posteriors up to a constant (and the factor `_unit`)."""
+
+    sparse_input = False
+    _unit = 1.0
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Scores of shape (n_samples,) for two classes, else (n_samples, n_classes)."""
+        raise NotImplementedError
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class of each row.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            The data.
+
+        Returns
+        -------
+        labels : array of shape (n_samples,)
+        """
+        scores = self.decision_function(X)
+        winner = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[winner]
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            The data.
+
+        Returns
+        -------
+        proba : array of shape (n_samples, n_classes)
+        """
+        scores = self.decision_function(X) * self._unit
+        if scores.ndim == 1:
+            return np.column_stack([expit(-scores), expit(scores)])
+        return softmax(scores, axis=1)
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithms of the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            The data.
+
+        Returns
+        -------
+        log_proba : array of shape (n_samples, n_classes)
+        """
+        scores = self.decision_function(X) * self._unit
+        if scores.ndim == 1:
+            return np.column_stack([log_expit(-scores), log_expit(scores)])
+        return log_softmax(scores, axis=1)

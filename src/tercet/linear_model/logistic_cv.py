@@ -1,0 +1,248 @@
+"""Logistic regression that chooses the strength of its penalty by cross-validation (交叉验证)."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.metrics import get_scorer, log_loss
+from sklearn.model_selection import check_cv
+
+from tercet.core.catalog import method
+from tercet.core.estimator import check_is_fitted
+from tercet.core.parallel import each
+from tercet.core.parameters import (
+    ArrayLike,
+    Count,
+    Jobs,
+    NonNegative,
+    Positive,
+    Seed,
+)
+from tercet.core.steps import ConvergenceWarning, Steps
+from tercet.linear_model.logistic import LogisticRegression
+from tercet.linear_model.logistic_proximal import quiet
+from tercet.linear_model.logistic_solvers import Solver, check_options, solve
+
+SHARED = (
+    "fit_intercept", "dual", "solver", "tol", "max_iter", "class_weight", "intercept_scaling", "random_state",
+)  # fmt: skip
+
+
+@method(
+    zh="逻辑斯谛回归的交叉验证",
+    task="classification",
+    model="as LogisticRegression",
+    strategy="regularised maximum likelihood; C and l1_ratio by the best mean score of held-out folds",
+    algorithms="the solvers of LogisticRegression along a path of C, each starting from the last",
+    texts=["000 ch. 1, sec. 1.5", "000 ch. 6", "001 ch. 2, sec. 2.1"],
+)
+class LogisticRegressionCV(LogisticRegression):
+    """Logistic regression with C and l1_ratio chosen by cross-validation.
+
+    Parameters
+    ----------
+    Cs : int or array, default=10
+        Values of C, or how many between 1e-4 and 1e4.
+    l1_ratios : array, default=(0.0,)
+        Values of l1_ratio.
+    fit_intercept : bool, default=True
+    cv : int, splitter or iterable of splits, optional
+        By default five stratified folds, or fewer where a class has fewer rows.
+    dual : bool, default=False
+    scoring : str or callable, default="neg_log_loss"
+        What the best C has most of, on the held-out folds.
+    solver, tol, max_iter, class_weight : as in `LogisticRegression`
+    n_jobs : int, optional
+        Threads over the folds; the result does not depend on it.
+    verbose : int, default=0
+    refit : bool, default=True
+        Fit all rows with the best C and l1_ratio. Otherwise the best weights of the folds are averaged.
+    intercept_scaling : float, default=1.0
+    random_state : int, RandomState or Generator, optional
+    use_legacy_attributes : False
+        Accepted for scikit-learn's sake: the attributes have their new form.
+
+    Attributes
+    ----------
+    C_, l1_ratio_ : float
+        The best values (their means over the folds when refit=False).
+    Cs_, l1_ratios_ : arrays
+    scores_ : array of shape (n_folds, n_l1_ratios, n_cs)
+    coefs_paths_ : array of shape (n_folds, n_l1_ratios, n_cs, n_planes, n_features + fit_intercept)
+    n_iter_ : array of shape (n_folds, n_l1_ratios, n_cs)
+    coef_, intercept_, classes_ : as in `LogisticRegression`
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> model = LogisticRegressionCV(Cs=[0.01, 1, 100], max_iter=200).fit(*load_iris(return_X_y=True))
+    >>> float(model.C_), model.scores_.shape
+    (100.0, (5, 1, 3))
+    """
+
+    def __init__(
+        self,
+        *,
+        Cs: Count | ArrayLike = 10,
+        l1_ratios: ArrayLike = (0.0,),
+        fit_intercept: bool = True,
+        cv: Any = None,
+        dual: bool = False,
+        scoring: str | Callable | None = "neg_log_loss",
+        solver: Solver = "lbfgs",
+        tol: NonNegative = 1e-4,
+        max_iter: Count = 100,
+        class_weight: dict | Literal["balanced"] | None = None,
+        n_jobs: Jobs = None,
+        verbose: int | bool = 0,
+        refit: bool = True,
+        intercept_scaling: Positive = 1.0,
+        random_state: Seed = None,
+        use_legacy_attributes: Literal[False] = False,
+    ) -> None:
+        self.Cs = Cs
+        self.l1_ratios = l1_ratios
+        self.fit_intercept = fit_intercept
+        self.cv = cv
+        self.dual = dual
+        self.scoring = scoring
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.refit = refit
+        self.intercept_scaling = intercept_scaling
+        self.random_state = random_state
+        self.use_legacy_attributes = use_legacy_attributes
+
+    def _fit(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
+        Cs = np.logspace(-4, 4, self.Cs) if np.ndim(self.Cs) == 0 else np.asarray(self.Cs, dtype=float)
+        ratios = np.atleast_1d(np.asarray(self.l1_ratios, dtype=float))
+        self._check_grid(Cs, ratios)
+        labels = self.classes_[y]
+        cv = self.cv if self.cv is not None else max(2, min(5, np.bincount(y).min()))
+        folds = list(check_cv(cv, labels, classifier=True).split(X, labels))
+        weight = self._class_weighted(y, sample_weight)
+        path = _Path(self._plain(1.0, ratios.max()), X, y, weight, sample_weight, Cs, self._score)
+        tasks = [(train, test, ratio) for train, test in folds for ratio in ratios]
+        found = each(path, tasks, n_jobs=self.n_jobs)
+        grid = (len(folds), ratios.size, Cs.size)
+        paths, scores, counts, short = zip(*found)
+        if sum(short):
+            warnings.warn(
+                f"{type(self).__name__}: {sum(short)} of {np.prod(grid)} fits of the folds did not converge in "
+                f"max_iter={self.max_iter} passes. Raise max_iter or tol, or scale the features.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        self.Cs_, self.l1_ratios_ = Cs, ratios
+        self.scores_ = np.array(scores).reshape(grid)
+        self.coefs_paths_ = np.array(paths).reshape(*grid, *np.shape(paths)[2:])
+        self.n_iter_ = np.array(counts, dtype=np.int32).reshape(grid)
+        d = X.shape[1]
+        if self.refit:
+            i, j = np.unravel_index(self.scores_.mean(axis=0).argmax(), grid[1:])
+            self.C_, self.l1_ratio_ = float(Cs[j]), float(ratios[i])
+            mean = self.coefs_paths_[:, i, j].mean(axis=0)
+            table = self._final(X, y, weight, mean)
+        else:
+            best = [np.unravel_index(scores.argmax(), grid[1:]) for scores in self.scores_]
+            self.C_ = float(np.mean([Cs[j] for _, j in best]))
+            self.l1_ratio_ = float(np.mean([ratios[i] for i, _ in best]))
+            table = np.mean([paths[at] for paths, at in zip(self.coefs_paths_, best)], axis=0)
+        table = table.astype(X.dtype)
+        self.coef_ = table[:, :d]
+        self.intercept_ = table[:, d] if self.fit_intercept else np.zeros(len(table), X.dtype)
+
+    def _check_grid(self, Cs: np.ndarray, ratios: np.ndarray) -> None:
+        name = type(self).__name__
+        if not Cs.size or not (Cs > 0).all():
+            raise ValueError(f"{name}: parameter 'Cs' must be numbers in (0, inf]; got {self.Cs!r}.")
+        if not ratios.size or not ((ratios >= 0) & (ratios <= 1)).all():
+            raise ValueError(
+                f"{name}: parameter 'l1_ratios' must be numbers in [0, 1]; got {self.l1_ratios!r}."
+            )
+
+    def _plain(self, C: float, l1_ratio: float) -> LogisticRegression:
+        """The model for one C and l1_ratio, which knows all the classes."""
+        model = LogisticRegression(C=C, l1_ratio=l1_ratio, **{name: getattr(self, name) for name in SHARED})
+        model.classes_, model.n_features_in_ = self.classes_, self.n_features_in_
+        check_options(model, self.classes_.size)
+        return model
+
+    def _final(self, X: Any, y: np.ndarray, weight: np.ndarray | None, mean: np.ndarray) -> np.ndarray:
+        """The fit of all rows with the best C, from the mean of the folds."""
+        model = self._plain(self.C_, self.l1_ratio_)
+        model.n_jobs = self.n_jobs
+        objective = model._objective(X, y, weight)
+        steps = model._loop(objective, [], self.steps)
+        return _table(objective, solve(model, objective, np.ascontiguousarray(mean.T).ravel(), steps))
+
+    def standard_errors(self, X: Any, sample_weight: Any = None) -> tuple[np.ndarray, np.ndarray]:
+        """As in `LogisticRegression`, for the chosen C."""
+        check_is_fitted(self)
+        model = self._plain(self.C_, self.l1_ratio_)
+        model.coef_, model.intercept_ = self.coef_, self.intercept_
+        return model.standard_errors(X, sample_weight)
+
+    def _score(self, model: Any, X: Any, y: np.ndarray, weight: np.ndarray | None) -> float:
+        labels = self.classes_[y]
+        if self.scoring == "neg_log_loss":  # a fold need not have every class
+            return -log_loss(labels, model.predict_proba(X), sample_weight=weight, labels=self.classes_)
+        scorer = get_scorer(self.scoring or "accuracy")
+        return scorer(model, X, labels, **({} if weight is None else {"sample_weight": weight}))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The score of the `scoring` rule.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+        sample_weight : array of shape (n_samples,), optional
+
+        Returns
+        -------
+        score : float
+        """
+        scorer = get_scorer(self.scoring or "accuracy")
+        return scorer(self, X, y, **({} if sample_weight is None else {"sample_weight": sample_weight}))
+
+
+class _Path:
+    """The models of one fold and one l1_ratio, C growing, each starting from the last."""
+
+    def __init__(self, model, X, y, weight, score_weight, Cs, score) -> None:
+        self.model, self.X, self.y, self.weight, self.score_weight = model, X, y, weight, score_weight
+        self.Cs, self.score = Cs, score
+
+    def __call__(self, task: tuple[Any, Any, float]) -> tuple[np.ndarray, list[float], list[int], int]:
+        train, test, ratio = task
+        X, y, weight = self.X[train], self.y[train], None if self.weight is None else self.weight[train]
+        held = self.X[test], self.y[test], None if self.score_weight is None else self.score_weight[test]
+        model = LogisticRegression(**{**self.model.get_params(), "l1_ratio": ratio})
+        model.classes_, model.n_features_in_ = self.model.classes_, self.model.n_features_in_
+        tables, scores, counts, short = [], [], [], []
+        theta: np.ndarray | None = None
+        for C in self.Cs:
+            model.C = C
+            objective = model._objective(X, y, weight)
+            loops: list[Steps] = []
+            steps = model._loop(objective, loops, quiet)
+            theta = solve(model, objective, np.zeros(objective.size) if theta is None else theta, steps)
+            model._set(model._unpack(objective, theta))
+            tables.append(_table(objective, theta))
+            scores.append(self.score(model, *held))
+            counts.append(loops[-1].count if loops else 0)
+            short.append(bool(loops) and not loops[-1].is_converged and loops[-1].count == model.max_iter)
+        return np.array(tables), scores, counts, sum(short)
+
+
+def _table(objective: Any, theta: np.ndarray) -> np.ndarray:
+    """Weights and intercept of each plane in one row."""
+    return theta.reshape(objective.shape).T

@@ -1,0 +1,259 @@
+"""Regression with any of the penalties: L0, L1, L2, Lq, elastic net (正则化方法)."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from scipy.linalg import eigvalsh, lstsq
+
+from tercet.core.catalog import method
+from tercet.core.estimator import generator
+from tercet.core.kernel import kernel
+from tercet.core.parameters import Count, CountOrZero, Fraction, Jobs, NonNegative, Positive, Seed
+from tercet.core.penalties import Penalty
+from tercet.core.penalties import penalty as make_penalty
+from tercet.linear_model.absolute import absolute_risk, minimise_absolute
+from tercet.linear_model.base import LinearRegressor
+from tercet.linear_model.best_subset import best_subset
+from tercet.linear_model.design import Design, spread
+
+Array = np.ndarray
+CODES = {None: 0, "l0": 1, "l1": 2, "l2": 3, "elasticnet": 4, "lq": 5}
+
+
+@method(
+    zh="正则化回归",
+    task="regression",
+    model="f(x) = w·x + b",
+    strategy="mean of (y - f(x))^2 or |y - f(x)|, plus alpha times an L0, L1, L2, Lq or elastic net penalty",
+    algorithms={
+        "exact": "branch and bound over subsets (L0)",
+        "coordinate": "coordinate descent, restarted where the penalty is not convex",
+        "proximal": "proximal gradient: soft or hard thresholding",
+        "auto": "the best of these; linear programming or ADMM for the absolute loss",
+    },
+    texts=["003 ch. 5, eq. 5-107 to 5-112"],
+)
+class PenalizedRegressor(LinearRegressor):
+    """Regression with a choice of loss and penalty.
+
+    Minimises (1/l) sum_i V(y_i, w·x_i + b) + alpha J(w) over l samples, with V the squared or the absolute
+    error, and J one of
+
+    - "l0": the number of coefficients that are not zero (subset selection),
+    - "l1": sum |w_j| (lasso; scikit-learn's alpha is half of this one),
+    - "l2": sum w_j^2 (ridge; scikit-learn's alpha is l times this one),
+    - "lq": sum |w_j|^q (bridge),
+    - "elasticnet": l1_ratio sum |w_j| + (1 - l1_ratio) sum w_j^2.
+
+    L0 and Lq with q < 1 are not convex. L0 is solved exactly while there are few features; otherwise the
+    result is the best of several local minima.
+
+    Parameters
+    ----------
+    penalty : {"l0", "l1", "l2", "lq", "elasticnet"} or None, default="l0"
+        J.
+    alpha : float, default=0.1
+        lambda, the strength of the penalty.
+    loss : {"squared", "absolute"}, default="squared"
+        V.
+    q : float, default=0.5
+        The power of "lq", above 0.
+    l1_ratio : float, default=0.5
+        The share of L1 in "elasticnet".
+    fit_intercept : bool, default=True
+        Whether there is a b, which is not penalised.
+    algorithm : {"auto", "exact", "coordinate", "proximal"}, default="auto"
+        How the objective is minimised. "exact" is for "l0"; the absolute loss has its own ways and takes
+        "auto" or, with "l0", "exact".
+    n_restarts : int, default=8
+        Random starts beside the usual ones where the objective is not convex.
+    max_iter : int, default=10000
+    tol : float, default=1e-10
+        Relative change of the coefficients (of ADMM: its residuals) that ends the fit.
+    random_state : int, RandomState, Generator or None
+        Decides the random starts.
+    n_jobs : int, optional
+        Threads. The result does not depend on it.
+
+    Attributes
+    ----------
+    coef_ : array of shape (n_features,)
+    intercept_ : float
+    objective_ : float
+        The least value found.
+
+    Examples
+    --------
+    >>> X = [[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]]
+    >>> y = [3.6, 2.4, -4.4, -1.6]
+    >>> PenalizedRegressor("l0", alpha=0.6, fit_intercept=False).fit(X, y).coef_.round(6)
+    array([3., 0., 1.])
+    >>> PenalizedRegressor("lq", alpha=0.6, fit_intercept=False).fit(X, y).coef_.round(4)
+    array([2.9121, 0.    , 0.8359])
+    """
+
+    def __init__(
+        self,
+        penalty: Literal["l0", "l1", "l2", "lq", "elasticnet"] | None = "l0",
+        *,
+        alpha: NonNegative = 0.1,
+        loss: Literal["squared", "absolute"] = "squared",
+        q: Positive = 0.5,
+        l1_ratio: Fraction = 0.5,
+        fit_intercept: bool = True,
+        algorithm: Literal["auto", "exact", "coordinate", "proximal"] = "auto",
+        n_restarts: CountOrZero = 8,
+        max_iter: Count = 10_000,
+        tol: NonNegative = 1e-10,
+        random_state: Seed = None,
+        n_jobs: Jobs = None,
+    ) -> None:
+        self.penalty = penalty
+        self.alpha = alpha
+        self.loss = loss
+        self.q = q
+        self.l1_ratio = l1_ratio
+        self.fit_intercept = fit_intercept
+        self.algorithm = algorithm
+        self.n_restarts = n_restarts
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _fit(self, X: Any, y: Array, sample_weight: Array | None) -> None:
+        options = {"lq": {"q": self.q}, "elasticnet": {"l1_ratio": self.l1_ratio}}.get(self.penalty or "", {})
+        cost = make_penalty(self.penalty, strength=self.alpha, **options)
+        if self.algorithm == "exact" and self.penalty != "l0":
+            raise ValueError(f"algorithm='exact' is for penalty='l0'; got penalty={self.penalty!r}.")
+        self.n_iter_ = 1
+        if self.loss == "absolute":
+            if self.algorithm in ("coordinate", "proximal"):
+                raise ValueError(
+                    f"loss='absolute' takes algorithm='auto' (or 'exact' with 'l0'); got {self.algorithm!r}."
+                )
+            w, b = minimise_absolute(self, cost, X, y, sample_weight)
+            self.objective_ = absolute_risk(X, y, sample_weight, w, b) + cost.value(w)
+        else:
+            design = Design(X, y, sample_weight, self.fit_intercept, self.n_jobs)
+            w = self._minimise_squared(design, cost)
+            b = design.offset(w[None])[0]
+            self.objective_ = float(design.residuals(w[None])[1][0] / design.mass) + cost.value(w)
+        self.coef_, self.intercept_ = spread(w[None], [b], y, X.dtype, self.fit_intercept)
+
+    def _minimise_squared(self, design: Design, cost: Penalty) -> Array:
+        gram, cross = design.cross_products()
+        G, c = gram / design.mass, cross[:, 0] / design.mass
+        convex = self.penalty not in ("l0", "lq") or (self.penalty == "lq" and self.q >= 1)
+        self.n_iter_, best, lowest = 0, np.zeros(len(c)), np.inf
+        for start in self._starts(G, c, convex):
+            w = self._descend(G, c, start, cost, design)
+            value = w @ (G @ w) - 2 * c @ w + cost.value(w)
+            if value < lowest - 1e-12 * abs(lowest if np.isfinite(lowest) else 0.0):
+                best, lowest = w, value
+        few = len(c) <= 15
+        if self.penalty == "l0" and (self.algorithm == "exact" or (self.algorithm == "auto" and few)):
+
+            def risk(subset: list[int]) -> tuple[float, Array]:
+                w = lstsq(G[np.ix_(subset, subset)], c[subset])[0] if subset else np.zeros(0)
+                return float(-c[subset] @ w), w
+
+            best = best_subset(risk, np.abs(lstsq(G, c)[0] * np.sqrt(np.diag(G))), self.alpha, best, lowest)
+        return best
+
+    def _starts(self, G: Array, c: Array, convex: bool) -> list[Array]:
+        zero = np.zeros(len(c))
+        if convex:
+            return [zero]
+        full = lstsq(G, c)[0]
+        rng = generator(self.random_state)
+        kept = [full * rng.integers(2, size=len(c)) for _ in range(self.n_restarts)]
+        return [zero, full, *kept]
+
+    def _descend(self, G: Array, c: Array, start: Array, cost: Penalty, design: Design) -> Array:
+        """To the local minimum below one start."""
+
+        def fitted(w: Array) -> dict[str, Any]:
+            return {"coef_": w, "intercept_": design.offset(w[None])[0]}
+
+        w, code = start.copy(), CODES[self.penalty]
+        slope = 2 * max(float(eigvalsh(G)[-1]), 1e-300) if self.algorithm == "proximal" else 0.0
+        for step in self.steps(self.max_iter, unpack=fitted):
+            before = w
+            if self.algorithm == "proximal":
+                w = cost.prox(w - 2 * (G @ w - c) / slope, 1 / slope)
+            else:
+                w = before.copy()
+                sweep(G, c, w, G @ w, self.alpha, code, float(self.q), float(self.l1_ratio))
+            change = np.abs(w - before).max()
+            step.report(w, change=change)
+            if step.converged(change <= self.tol * max(np.abs(w).max(), 1e-300)):
+                break
+        self.n_iter_ = max(self.n_iter_, step.count)
+        return w
+
+
+@kernel
+def sweep(G, c, w, Gw, alpha, code, q, ratio):
+    """One pass of coordinate descent on w'Gw - 2c·w + alpha J(w); Gw is kept up to date."""
+    for j in range(w.size):
+        if G[j, j] <= 0.0:
+            w[j] = 0.0
+            continue
+        target = w[j] + (c[j] - Gw[j]) / G[j, j]
+        new = shrink(target, alpha / (2.0 * G[j, j]), code, q, ratio)
+        if new != w[j]:
+            change = new - w[j]
+            for i in range(w.size):
+                Gw[i] += change * G[i, j]
+            w[j] = new
+
+
+@kernel
+def shrink(z, t, code, q, ratio):
+    """argmin over u of (u - z)^2 / 2 + t J(u)."""
+    a = abs(z)
+    if code == 0:
+        u = a
+    elif code == 1:
+        u = a if a * a > 2.0 * t else 0.0
+    elif code == 2:
+        u = max(a - t, 0.0)
+    elif code == 3:
+        u = a / (1.0 + 2.0 * t)
+    elif code == 4:
+        u = max(a - t * ratio, 0.0) / (1.0 + 2.0 * t * (1.0 - ratio))
+    else:
+        u = bridge(a, t, q)
+    return u if z > 0 else -u
+
+
+@kernel
+def bridge(a, t, q):
+    """argmin over u >= 0 of (u - a)^2 / 2 + t u^q: zero, or the larger root of u + t q u^(q - 1) = a."""
+    low = 0.0
+    if q < 1.0:
+        low = (2.0 * t * (1.0 - q)) ** (1.0 / (2.0 - q))
+        if a <= low * (2.0 - q) / (2.0 - 2.0 * q):
+            return 0.0
+    elif q == 1.0:
+        return max(a - t, 0.0)
+    if a == 0.0:
+        return 0.0
+    high, u = a, a
+    for _ in range(200):
+        power = t * q * u ** (q - 2.0)
+        excess = u + power * u - a
+        if excess > 0.0:
+            high = u
+        else:
+            low = u
+        new = u - excess / (1.0 + (q - 1.0) * power)
+        if not low < new < high:
+            new = 0.5 * (low + high)
+        if abs(new - u) <= 4e-16 * u:
+            break
+        u = new
+    return u

@@ -1,0 +1,246 @@
+"""What the meta-estimators share: fitting many two-class estimators, and asking them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any, Self
+
+import numpy as np
+from sklearn import get_config
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone, is_regressor
+from sklearn.utils import get_tags, indexable
+from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_array, check_consistent_length, validate_data
+
+from tercet.core.estimator import NO_TARGET, Classifier
+from tercet.core.parallel import one_blas_thread
+from tercet.core.parameters import check_parameters
+from tercet.core.steps import Fit, Task, with_callbacks
+
+
+class MetaClassifier(MetaEstimatorMixin, Classifier):
+    """A classifier made of others: a family's class writes `_fit_all(X, y, params)`.
+
+    The data goes to the estimators as it came, so that anything they take (text, frames with names, missing
+    values) may be given. Sub-estimators are fitted on threads, with BLAS held to one, so that the result does not
+    depend on `n_jobs`; `joblib.parallel_config` chooses another backend.
+    """
+
+    __metadata_request__fit = {"sample_weight": UNUSED}
+    __metadata_request__partial_fit = {"sample_weight": UNUSED}
+
+    estimator: Any
+    estimators_: list[Any]
+    task_name = "fit-estimator"
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
+        """Learn from rows X with labels y.
+
+        Parameters
+        ----------
+        X : anything that the estimator takes
+            The training data.
+        y : array of shape (n_samples,)
+            The labels: any numbers or strings.
+        sample_weight : array of shape (n_samples,), optional
+            How much each row counts; passed on to the estimator.
+        **fit_params
+            More for the estimator's `fit`, when metadata routing is enabled.
+
+        Returns
+        -------
+        self
+        """
+        check_parameters(self)
+        if not hasattr(self.estimator, "fit"):
+            name, got = type(self).__name__, self.estimator
+            raise ValueError(f"{name}: parameter 'estimator' must be an estimator with fit; got {got!r}.")
+        X, y = self._check(X, y)
+        params = self._route("fit", X, sample_weight, fit_params)
+        target = self._encode(y)
+        with Fit(self, X, y, params or None):
+            self._fit_all(X, target, params)
+        return self
+
+    def _fit_all(self, X: Any, y: Any, params: dict[str, Any]) -> None:
+        raise NotImplementedError(f"{type(self).__name__} has no _fit_all(X, y, params).")
+
+    def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
+        """Names and number of the features, and y; what is in X, the estimators check."""
+        (X,) = indexable(X)  # CSR from other sparse formats, an array from what cannot be indexed
+        if y is not NO_TARGET:
+            if _count(X) == 0:
+                raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
+            y = validate_data(self, X="no_validation", y=y, multi_output=self.multi_output)
+            check_consistent_length(X, y)
+        if getattr(X, "ndim", 2) == 2:  # after y, whose check forgets the names
+            validate_data(self, X, skip_check_array=True, reset=reset)
+        return X if y is NO_TARGET else (X, y)
+
+    def _route(self, method: str, X: Any, sample_weight: Any, params: dict[str, Any]) -> dict[str, Any]:
+        """What of the metadata goes to the estimator's method."""
+        if sample_weight is not None:
+            weight = check_array(sample_weight, ensure_2d=False, input_name="sample_weight")
+            if weight.ndim and weight.shape != (_count(X),):
+                raise ValueError(f"sample_weight.shape == {weight.shape}, expected ({_count(X)},).")
+            params = {**params, "sample_weight": weight}
+        if not params:
+            return {}
+        if get_config()["enable_metadata_routing"]:
+            return process_routing(self, method, **params).estimator[method]
+        name = type(self.estimator).__name__
+        for key in params:
+            if key != "sample_weight":
+                raise ValueError(
+                    f"{key!r} can be passed to {name}.{method} only with metadata routing enabled."
+                )
+            if key not in inspect.signature(getattr(self.estimator, method)).parameters:
+                raise ValueError(f"sample_weight was given, but {name}.{method} takes none.")
+        return params
+
+    def _fit_parts(self, X: Any, parts: Iterable[Part], count: int, params: dict[str, Any]) -> list[Any]:
+        """Fit a clone of the estimator on each part."""
+        tasks = Fit.of(self).tasks(count, self.task_name)
+        pairwise = get_tags(self.estimator).input_tags.pairwise
+        return self._parallel(
+            delayed(fit_part)(clone(self.estimator), X, part, params, pairwise, task)
+            for part, task in zip(parts, tasks)
+        )
+
+    def _parallel(self, calls: Iterable[Any]) -> list[Any]:
+        # Threads, unless the user's own parallel_config says otherwise. BLAS is held here for all of them:
+        # changing its number of threads while another thread is in it makes it crawl.
+        jobs, verbose = getattr(self, "n_jobs", None), getattr(self, "verbose", 0)
+        with one_blas_thread():
+            return Parallel(n_jobs=jobs, verbose=verbose, prefer="threads")(calls)
+
+    @property
+    def n_classes_(self) -> int:
+        """Number of classes."""
+        return len(self.classes_)
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Where metadata goes; see scikit-learn's guide to metadata routing.
+
+        Returns
+        -------
+        MetadataRouter
+        """
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        if hasattr(type(self), "partial_fit"):
+            mapping.add(caller="partial_fit", callee="partial_fit")
+        router = MetadataRouter(owner=self).add_self_request(self)
+        return router.add(estimator=self.estimator, method_mapping=mapping)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator).input_tags
+        tags.input_tags.pairwise, tags.input_tags.sparse = inner.pairwise, inner.sparse
+        tags.input_tags.allow_nan, tags.input_tags.positive_only = inner.allow_nan, inner.positive_only
+        return tags
+
+
+class Part:
+    """A two-class problem: its labels, and the rows it uses (None: all)."""
+
+    def __init__(self, target: np.ndarray, rows: np.ndarray | None = None) -> None:
+        self.target, self.rows = target, rows
+
+    def cut(self, X: Any, params: dict[str, Any], pairwise: bool) -> tuple[Any, dict[str, Any]]:
+        """X and the metadata on these rows; of a Gram matrix also these columns."""
+        if self.rows is None:
+            return X, params
+        n = _count(X)
+        params = {
+            name: rows_at(value, self.rows) if np.shape(value)[:1] == (n,) else value
+            for name, value in params.items()
+        }
+        X = rows_at(X, self.rows)
+        return (columns_at(X, self.rows) if pairwise else X), params
+
+
+def rows_at(X: Any, rows: np.ndarray) -> Any:
+    """Some rows of an array, sparse matrix, frame or list."""
+    if isinstance(X, list | tuple):
+        return [X[i] for i in rows]
+    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+
+
+def columns_at(X: Any, columns: np.ndarray) -> Any:
+    """Some columns of an array, sparse matrix or frame."""
+    if isinstance(X, list | tuple):
+        X = np.asarray(X)
+    return X.iloc[:, columns] if hasattr(X, "iloc") else X[:, columns]
+
+
+def fit_part(estimator: Any, X: Any, part: Part, params: dict[str, Any], pairwise: bool, task: Task) -> Any:
+    """Fit one two-class estimator; when only one label is there, one that always says it."""
+    X, params = part.cut(X, params, pairwise)
+    if np.all(part.target == part.target[0]):
+        estimator, params = Constant(), {}
+    with one_blas_thread(), task.around(estimator):
+        return estimator.fit(X, part.target, **params)
+
+
+def partial_fit_part(estimator: Any, X: Any, part: Part, params: dict[str, Any]) -> Any:
+    """Go on with one two-class estimator."""
+    X, params = part.cut(X, params, False)
+    with one_blas_thread():
+        return estimator.partial_fit(X, part.target, classes=np.array([0, 1]), **params)
+
+
+class Constant(ClassifierMixin, BaseEstimator):
+    """What is learned when there is nothing to tell apart: always the one label that was there."""
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Remember the label."""
+        self.y_ = y[:1]
+        return self
+
+    def set_callbacks(self, *callbacks: Any) -> Self:
+        """There is nothing to watch."""
+        self._skl_callbacks = list(callbacks)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The label, for every row."""
+        return np.repeat(self.y_, _count(X))
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """1 for the positive label, -1 for the other."""
+        return np.full(_count(X), 1.0 if self.y_[0] > 0 else -1.0)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Certainty of the label."""
+        p = float(self.y_[0] > 0)
+        return np.tile([1 - p, p], (_count(X), 1))
+
+
+def _count(X: Any) -> int:
+    return X.shape[0] if hasattr(X, "shape") else len(X)
+
+
+def confidence(estimator: Any, X: Any, middle: float = 0.0) -> np.ndarray:
+    """How sure a two-class estimator is of the positive label: above 0 it says so.
+
+    Scores as they are, probabilities less a half, and a regressor's predictions less the middle of its targets.
+    """
+    if is_regressor(estimator):
+        return np.ravel(estimator.predict(X)) - middle
+    if hasattr(estimator, "decision_function"):
+        return np.ravel(estimator.decision_function(X))
+    return estimator.predict_proba(X)[:, 1] - 0.5
+
+
+def estimators_have(attribute: str) -> Callable[[Any], bool]:
+    """For `available_if`: whether the fitted estimators, or the one to be fitted, can do something."""
+
+    def check(meta: Any) -> bool:
+        for estimator in getattr(meta, "estimators_", [meta.estimator]):
+            getattr(estimator, attribute)  # its own AttributeError says what is missing
+        return True
+
+    return check

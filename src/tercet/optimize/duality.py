@@ -1,0 +1,287 @@
+"""Lagrangian duality (拉格朗日对偶性): the Lagrange function, primal and dual, KKT conditions, the gap.
+
+min over x of f(x)   subject to  c_i(x) <= 0,  h_j(x) = 0
+L(x, alpha, beta) = f(x) + sum alpha_i c_i(x) + sum beta_j h_j(x),   alpha >= 0
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import optimize
+
+from tercet.core.catalog import method
+from tercet.core.steps import ConvergenceWarning
+from tercet.optimize.minimize import minimize
+from tercet.optimize.objective import counted
+
+__all__ = ["KKT", "DualityGap", "Lagrangian", "slater"]
+
+Function = Callable[[np.ndarray], float]
+FAR = 1e8  # a minimum that is still falling this far out is taken to lie at infinity
+
+
+@dataclass(frozen=True)
+class KKT:
+    """Residuals of the Karush-Kuhn-Tucker conditions (000 eq. C.21-C.25); all are 0 at a solution.
+
+    Attributes
+    ----------
+    stationarity : array, the gradient of the Lagrange function in x.
+    complementarity : array, alpha_i c_i(x).
+    primal : array, how far c_i(x) is above 0.
+    dual : array, how far alpha_i is below 0.
+    equality : array, h_j(x).
+    """
+
+    stationarity: np.ndarray
+    complementarity: np.ndarray
+    primal: np.ndarray
+    dual: np.ndarray
+    equality: np.ndarray
+
+    @property
+    def worst(self) -> float:
+        """The largest residual in size."""
+        return max(float(np.abs(part).max(initial=0.0)) for part in vars(self).values())
+
+    def holds(self, tol: float = 1e-6) -> bool:
+        """Whether all conditions hold to a tolerance."""
+        return self.worst <= tol
+
+
+@dataclass(frozen=True)
+class DualityGap:
+    """A primal and a dual value: dual <= optimum <= primal (000 Thm C.1), so that a zero gap proves optimality."""
+
+    primal: float
+    dual: float
+
+    @property
+    def gap(self) -> float:
+        """primal - dual; never negative but for rounding."""
+        return self.primal - self.dual
+
+
+@method(
+    zh="拉格朗日对偶性",
+    task="optimisation",
+    model="L(x, alpha, beta) = f + sum alpha_i c_i + sum beta_j h_j",
+    strategy="max over alpha >= 0, beta of min over x of L",
+    texts=["000 app. C", "000 ch. 7, eq. 7.15-7.18", "001 ch. 4, sec. 4.1"],
+)
+class Lagrangian:
+    """The generalised Lagrange function of a constrained problem (广义拉格朗日函数; 000 eq. C.4).
+
+    Parameters
+    ----------
+    f : callable
+        The objective, a function of a vector.
+    inequalities : sequence of callables
+        c_i, in c_i(x) <= 0.
+    equalities : sequence of callables
+        h_j, in h_j(x) = 0.
+    gradients : tuple (f', [c_i'], [h_j']) of callables, optional
+        Their gradients; by default central differences.
+
+    Examples
+    --------
+    >>> L = Lagrangian(lambda x: x @ x, [lambda x: 1 - x[0]])
+    >>> round(L.theta_D([2.0], x0=[0.0]), 9), L.theta_P([3.0]), L.theta_P([0.5])
+    (1.0, 9.0, inf)
+    >>> L.kkt([1.0], [2.0]).holds()
+    True
+    """
+
+    def __init__(
+        self,
+        f: Function,
+        inequalities: Sequence[Function] = (),
+        equalities: Sequence[Function] = (),
+        gradients: tuple[Function, Sequence[Function], Sequence[Function]] | None = None,
+    ) -> None:
+        self.f, self.inequalities, self.equalities = f, list(inequalities), list(equalities)
+        none: list[Any] = [None] * (len(self.inequalities) + len(self.equalities))
+        slopes: Any = gradients or (None, none[: len(self.inequalities)], none[len(self.inequalities) :])
+        self._f = counted(f, slopes[0])
+        self._c = [counted(*pair) for pair in zip(self.inequalities, slopes[1], strict=True)]
+        self._h = [counted(*pair) for pair in zip(self.equalities, slopes[2], strict=True)]
+
+    def constraints(self, x: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+        """The values c_i(x) and h_j(x)."""
+        x = _vector(x)
+        return np.array([c.value(x) for c in self._c]), np.array([h.value(x) for h in self._h])
+
+    def value(self, x: ArrayLike, alpha: ArrayLike = (), beta: ArrayLike = ()) -> float:
+        """L(x, alpha, beta)."""
+        alpha, beta = self._multipliers(alpha, beta)
+        c, h = self.constraints(x)
+        return self._f.value(_vector(x)) + float(alpha @ c + beta @ h)
+
+    def gradient(self, x: ArrayLike, alpha: ArrayLike = (), beta: ArrayLike = ()) -> np.ndarray:
+        """The gradient of L in x."""
+        x, (alpha, beta) = _vector(x), self._multipliers(alpha, beta)
+        parts = [m * part.gradient(x) for m, part in zip([*alpha, *beta], self._c + self._h) if m]
+        return sum(parts, start=self._f.gradient(x))
+
+    def theta_P(self, x: ArrayLike, tol: float = 1e-9) -> float:
+        """sup of L over the multipliers: f(x) where x is feasible to a tolerance, else infinity (000 eq. C.7)."""
+        c, h = self.constraints(x)
+        feasible = c.max(initial=0.0) <= tol and np.abs(h).max(initial=0.0) <= tol
+        return self._f.value(_vector(x)) if feasible else math.inf
+
+    def minimiser(self, alpha: ArrayLike = (), beta: ArrayLike = (), *, x0: ArrayLike) -> np.ndarray | None:
+        """The x at which L is least, sought from x0; None when L falls without bound."""
+        alpha, beta = self._multipliers(alpha, beta)
+        if alpha.min(initial=0.0) < 0:
+            raise ValueError(f"alpha must not be negative; got {alpha}.")
+        with warnings.catch_warnings(), np.errstate(over="ignore", invalid="ignore"):
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            result = minimize(
+                lambda x: self.value(x, alpha, beta),
+                x0,
+                jac=lambda x: self.gradient(x, alpha, beta),
+                tol=1e-10,
+                callback=lambda step: not np.abs(step.state).max() < FAR,
+            )
+        return result.x if np.abs(result.x).max() < FAR else None
+
+    def theta_D(self, alpha: ArrayLike = (), beta: ArrayLike = (), *, x0: ArrayLike) -> float:
+        """The dual function inf over x of L (000 eq. C.10), -infinity when L falls without bound.
+
+        Parameters
+        ----------
+        alpha, beta : arrays
+            Multipliers, alpha >= 0.
+        x0 : array
+            Where the search for the minimum begins; when L is not convex it decides which one is found.
+        """
+        x = self.minimiser(alpha, beta, x0=x0)
+        return -math.inf if x is None else self.value(x, alpha, beta)
+
+    def kkt(self, x: ArrayLike, alpha: ArrayLike = (), beta: ArrayLike = ()) -> KKT:
+        """The residuals of the KKT conditions (000 Thm C.3)."""
+        alpha, beta = self._multipliers(alpha, beta)
+        c, h = self.constraints(x)
+        return KKT(self.gradient(x, alpha, beta), alpha * c, np.maximum(c, 0.0), np.maximum(-alpha, 0.0), h)
+
+    def gap(self, x: ArrayLike, alpha: ArrayLike = (), beta: ArrayLike = ()) -> DualityGap:
+        """theta_P(x) and theta_D(alpha, beta): bounds of the optimum from above and below."""
+        return DualityGap(self.theta_P(x), self.theta_D(alpha, beta, x0=x))
+
+    def solve(self, x0: ArrayLike, tol: float = 1e-9, max_iter: int = 1000) -> optimize.OptimizeResult:
+        """Solve the dual problem, max of theta_D over alpha >= 0 and beta (000 eq. C.11-C.14).
+
+        For convex problems under Slater's condition its x solves the primal problem too (000 Thm C.2), if L has
+        one minimiser in x. The gradient of theta_D is (c(x), h(x)) at that minimiser.
+
+        Parameters
+        ----------
+        x0 : array
+            Where the search over x begins.
+        tol, max_iter
+            Of the outer loop.
+
+        Returns
+        -------
+        result : OptimizeResult
+            x, alpha, beta, fun (the dual optimum), kkt, gap, success, message.
+        """
+        m, k = len(self._c), len(self._h)
+        x = _vector(x0)
+
+        def negative(z: np.ndarray) -> tuple[float, np.ndarray]:
+            nonlocal x
+            found = self.minimiser(z[:m], z[m:], x0=x)
+            if found is None:
+                return 1e20, np.zeros(m + k)
+            x = found
+            return -self.value(x, z[:m], z[m:]), -np.concatenate(self.constraints(x))
+
+        bounds = [(0, None)] * m + [(None, None)] * k
+        options = {"ftol": 1e-15, "gtol": tol, "maxiter": max_iter}
+        z, found = np.zeros(m + k), None
+        if m + k:
+            found = optimize.minimize(
+                negative, z, jac=True, bounds=bounds, method="L-BFGS-B", options=options
+            )
+            z = found.x
+        best = self.minimiser(z[:m], z[m:], x0=x)
+        x = x if best is None else best
+        kkt = self.kkt(x, z[:m], z[m:])
+        dual = -math.inf if best is None else self.value(x, z[:m], z[m:])
+        success = best is not None and kkt.holds(1e-5)
+        return optimize.OptimizeResult(
+            x=x, alpha=z[:m], beta=z[m:], fun=dual, kkt=kkt, gap=self.theta_P(x, tol=1e-6) - dual, success=success,
+            message="Solved." if success else f"The KKT conditions are off by {kkt.worst:.3g}.",
+        )  # fmt: skip
+
+    def _multipliers(self, alpha: ArrayLike, beta: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+        alpha, beta = _vector(alpha), _vector(beta)
+        for name, given, wanted in (("alpha", alpha, len(self._c)), ("beta", beta, len(self._h))):
+            if given.size != wanted:
+                raise ValueError(
+                    f"{name} must have one multiplier for each of {wanted} constraints; got {given}."
+                )
+        return alpha, beta
+
+
+@method(
+    zh="Slater条件",
+    task="optimisation",
+    model="there is an x with Gx < h, Ax = b",
+    texts=["000 app. C, Thm C.2", "001 ch. 4, sec. 4.1"],
+)
+def slater(G: Any, h: Any, A: Any = None, b: Any = None, *, strict: Any = None) -> np.ndarray | None:
+    """A point that satisfies linear constraints strictly, the condition for strong duality (000 Thm C.2).
+
+    (Affine inequalities need not hold strictly for strong duality; then plain feasibility is enough.)
+
+    Parameters
+    ----------
+    G, h : arrays of shape (m, n) and (m,)
+        Inequalities G x <= h.
+    A, b : arrays of shape (k, n) and (k,), optional
+        Equalities.
+    strict : boolean array of shape (m,), optional
+        Which inequalities must hold strictly; by default all.
+
+    Returns
+    -------
+    x : array or None
+        None when there is no such point.
+
+    Examples
+    --------
+    >>> slater([[-1.0]], [-1.0]) > 1
+    array([ True])
+    >>> slater([[1.0], [-1.0]], [0.0, 0.0]) is None
+    True
+    """
+    G, h = np.atleast_2d(np.asarray(G, dtype=float)), _vector(h)
+    n = G.shape[1]
+    margin = np.ones(len(h)) if strict is None else np.asarray(strict, dtype=float)
+    rows = (
+        {}
+        if A is None
+        else {"A_eq": np.column_stack([np.atleast_2d(A), np.zeros(len(A))]), "b_eq": _vector(b)}
+    )
+    result = optimize.linprog(
+        np.append(np.zeros(n), -1.0),
+        A_ub=np.column_stack([G, margin]),
+        b_ub=h,
+        bounds=[(None, None)] * n + [(None, 1.0)],
+        **rows,
+    )
+    scale = 1.0 + np.abs(h).max(initial=0.0)
+    return result.x[:n] if result.status == 0 and result.x[n] > 1e-9 * scale else None
+
+
+def _vector(x: ArrayLike) -> np.ndarray:
+    return np.atleast_1d(np.asarray(x, dtype=float))

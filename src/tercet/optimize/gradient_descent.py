@@ -1,0 +1,62 @@
+"""Gradient descent (梯度下降法)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.optimize import OptimizeResult
+
+from tercet.core.catalog import method
+from tercet.optimize.descent import Rule, descend
+from tercet.optimize.line_search import Ray
+
+
+class SteepestDescent(Rule):
+    """p = -g; the search begins where the last one says that the same fall of f would be reached."""
+
+    def __init__(self) -> None:
+        self.last: tuple[float, float] | None = None
+        self.slope = 0.0
+
+    def guess(self, ray: Ray) -> float:
+        self.slope = ray.start.slope
+        if self.last is None:
+            return 1 / max(float(np.linalg.norm(ray.p)), 1e-300)
+        step, slope = self.last
+        return step * min(slope / self.slope, 10.0)
+
+    def update(self, step: float, delta: np.ndarray, y: np.ndarray) -> None:
+        self.last = (step, self.slope)
+
+
+@method(
+    zh="梯度下降法",
+    task="optimisation",
+    model="f(x), differentiable",
+    strategy="a local minimum of f; the global one where f is convex",
+    algorithms="x + λp with p = -g(x) and λ from a line search, or fixed",
+    texts=["000 app. A, Alg A.1", "001 ch. 2", "004 ch. 5"],
+)
+def gradient_descent(
+    objective: Any, x0: Any, *, line_search: Any = "exact", **options: Any
+) -> OptimizeResult:
+    """Gradient descent: along -g, as far as the line search says.
+
+    Parameters
+    ----------
+    objective : callable or Objective
+        f.
+    x0 : array of shape (n,)
+        The start.
+    line_search : {"exact", "exact-global", "wolfe", "armijo"}, float or callable, default="exact"
+        How λ is found; a number is a fixed step, the learning rate.
+    **options
+        As in `minimize`; the text's three stopping rules are `stop=("gradient", "value", "step")`.
+
+    Examples
+    --------
+    >>> gradient_descent(lambda x: float((x - 3) @ (x - 3)), [0.0], line_search=0.1).x.round(4)
+    array([3.])
+    """
+    return descend(objective, x0, SteepestDescent(), line_search=line_search or "exact", **options)

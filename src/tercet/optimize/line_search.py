@@ -1,0 +1,314 @@
+"""One-dimensional search (一维搜索): how far to go along a direction."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from scipy.optimize import OptimizeResult, brentq
+
+from tercet.core.catalog import method as card
+from tercet.optimize.objective import Counted, counted
+
+EPS = float(np.finfo(np.float64).eps)
+
+
+class Point(NamedTuple):
+    """A point on a ray: λ, x + λp, and there f, its gradient and the slope g·p."""
+
+    step: float
+    x: np.ndarray
+    fun: float
+    gradient: np.ndarray
+    slope: float
+
+
+class Ray:
+    """φ(λ) = f(x + λp) for λ >= 0."""
+
+    def __init__(
+        self, objective: Counted, x: np.ndarray, fun: float, gradient: np.ndarray, p: np.ndarray
+    ) -> None:
+        self.objective, self.p = objective, p
+        self.start = Point(0.0, x, fun, gradient, float(gradient @ p))
+        # Two values of f closer than this may be the same number computed twice.
+        self.noise = 4 * objective.precision * abs(fun)
+
+    def at(self, step: float) -> Point:
+        """The point λp further on, with its gradient."""
+        x = self.start.x + step * self.p
+        with np.errstate(over="ignore", invalid="ignore"):  # a trial may go too far; the searches look
+            fun, gradient = self.objective.value_and_gradient(x)
+            return Point(step, x, fun, gradient, float(gradient @ self.p))
+
+    def value(self, step: float) -> float:
+        """f there, without the gradient."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self.objective.value(self.start.x + step * self.p)
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """The same λ every time, with no questions asked: f may rise, and p need not descend."""
+
+    step: float = 1.0
+    descent: ClassVar[bool] = False
+
+    def __call__(self, ray: Ray, guess: float = 1.0) -> Point | None:
+        return ray.at(self.step)
+
+
+@dataclass(frozen=True)
+class Armijo:
+    """Backtracking: shorten λ until f falls by at least c1 times what the slope promises.
+
+    The next trial is the minimiser of the parabola through what is known, kept within [0.1 λ, 0.5 λ]. A
+    point that f does not tell from the start is good enough when its slope is flatter.
+    """
+
+    c1: float = 1e-4
+    most: int = 60
+    descent: ClassVar[bool] = True
+
+    def __call__(self, ray: Ray, guess: float = 1.0) -> Point | None:
+        step, f, slope = guess, ray.start.fun, ray.start.slope
+        for _ in range(self.most):
+            here = ray.at(step)
+            flat = abs(here.fun - f) <= ray.noise and abs(here.slope) <= 0.9 * abs(slope)
+            if flat or (here.fun < f and here.fun <= f + self.c1 * step * slope):
+                return here
+            if math.isfinite(here.fun):
+                parabola = -slope * step**2 / (2 * (here.fun - f - slope * step))
+                step = min(max(parabola, 0.1 * step), 0.5 * step)
+            else:
+                step *= 0.1
+        return None
+
+
+@dataclass(frozen=True)
+class Wolfe:
+    """The strong Wolfe conditions: f falls enough (c1) and the slope has flattened enough (c2).
+
+    Where f no longer tells two points apart, the fall is judged by the slopes alone (the approximate Wolfe
+    condition of Hager and Zhang), so that a search close to a minimum does not fail on rounding errors.
+    """
+
+    c1: float = 1e-4
+    c2: float = 0.9
+    most: int = 40
+    descent: ClassVar[bool] = True
+
+    def __call__(self, ray: Ray, guess: float = 1.0) -> Point | None:
+        start = low = ray.start  # low: the best point so far; a good one lies between low and high
+        high: Point | None = None
+        step = guess
+        width = math.inf
+        for _ in range(self.most):
+            here = ray.at(step)
+            if self._too_high(here, low, ray):
+                high = here
+            else:
+                if abs(here.slope) <= -self.c2 * start.slope:
+                    return here
+                if (here.slope >= 0) if high is None else (here.slope * (high.step - low.step) >= 0):
+                    high = low
+                low, before = here, low
+            if high is None:
+                step = _extrapolate(before, low)
+                continue
+            shrunk = abs(high.step - low.step)
+            if shrunk <= EPS * max(low.step, high.step):
+                break
+            step = (low.step + high.step) / 2 if shrunk > 0.66 * width else _interpolate(low, high)
+            width = shrunk
+        return low if low.fun < start.fun - ray.noise else None
+
+    def _too_high(self, here: Point, low: Point, ray: Ray) -> bool:
+        start = ray.start
+        if not (math.isfinite(here.fun) and math.isfinite(here.slope)):
+            return True
+        if here.fun <= start.fun + self.c1 * here.step * start.slope and here.fun < low.fun:
+            return False
+        flat = abs(here.fun - start.fun) <= ray.noise
+        return not (flat and here.slope <= (2 * self.c1 - 1) * start.slope)
+
+
+@dataclass(frozen=True)
+class Exact:
+    """The minimum of f along the ray, to machine precision.
+
+    An objective with `exact_step` answers in closed form. Otherwise the first interval in which the slope
+    changes from fall to rise is found by doubling λ, and the zero of the slope in it by Brent's method. For a
+    convex f this is the minimum; for another it is a local one, lower than the start. `scan=True` looks for
+    the global one on a grid of λ from a thousandth to ten thousand times the first and refines the best.
+    """
+
+    scan: bool = False
+    descent: ClassVar[bool] = True
+
+    def __call__(self, ray: Ray, guess: float = 1.0) -> Point | None:
+        if ray.objective.exact_step is not None:
+            step = ray.objective.exact_step(ray.start.x, ray.p)
+            return ray.at(step) if math.isfinite(step) and step > 0 else None
+        found = self._first(ray, guess)
+        return self._best(ray, found) if self.scan and found is not None else found
+
+    def _first(self, ray: Ray, guess: float) -> Point | None:
+        left, right = 0.0, guess
+        for _ in range(200):
+            here = ray.at(right)
+            if (
+                not math.isfinite(here.fun)
+                or not math.isfinite(here.slope)
+                or here.fun > ray.start.fun + ray.noise
+            ):
+                right = left + (right - left) / 8
+                if right - left <= EPS * right or right < 1e-300:
+                    return None
+            elif here.slope < 0:
+                left, right = right, max(2 * right, right + 2 * (right - left))
+                if right > 1e300:
+                    return None
+            else:
+                found = _stationary(ray, left, right)
+                if found.fun <= ray.start.fun + ray.noise:
+                    return found
+                right = found.step
+        return None
+
+    def _best(self, ray: Ray, found: Point) -> Point:
+        grid = found.step * np.geomspace(1e-3, 1e4, 211)
+        values = np.array([ray.value(step) for step in grid])
+        values[~np.isfinite(values)] = np.inf
+        k = int(np.argmin(values))
+        if values[k] >= found.fun or k == 0:
+            return found
+        left, right = grid[k - 1], grid[min(k + 1, grid.size - 1)]
+        if not ray.at(left).slope < 0 <= ray.at(right).slope:
+            return ray.at(grid[k])
+        refined = _stationary(ray, left, right)
+        return refined if refined.fun < found.fun else found
+
+
+def _stationary(ray: Ray, left: float, right: float) -> Point:
+    """A λ between left (where f falls) and right (where it rises) at which the slope is zero."""
+    seen: dict[float, Point] = {}
+
+    def slope(step: float) -> float:
+        seen[step] = ray.start if step == 0 else ray.at(step)
+        return seen[step].slope
+
+    root = brentq(slope, left, right, xtol=4 * EPS * right, rtol=4 * EPS, maxiter=200)
+    return seen[root] if root in seen else ray.at(root)
+
+
+def _extrapolate(before: Point, here: Point) -> float:
+    """A longer λ while f still falls: where the slopes of two points say it ends, between 2.1 and 5 times."""
+    gap = here.step - before.step
+    bend = here.slope - before.slope
+    secant = here.step - here.slope * gap / bend if bend > 0 else math.inf
+    return min(max(secant, here.step + 1.1 * gap), here.step + 4 * gap)
+
+
+def _interpolate(low: Point, high: Point) -> float:
+    """The minimiser of the cubic through two points with their slopes, kept away from both ends."""
+    gap = high.step - low.step
+    inside = (low.step + 0.1 * gap, low.step + 0.9 * gap)
+    step = math.nan
+    if math.isfinite(high.fun) and math.isfinite(high.slope):
+        d1 = low.slope + high.slope - 3 * (low.fun - high.fun) / (low.step - high.step)
+        root = d1**2 - low.slope * high.slope
+        if root >= 0:
+            d2 = math.copysign(math.sqrt(root), gap)
+            below = high.slope - low.slope + 2 * d2
+            step = high.step - gap * (high.slope + d2 - d1) / below if below else math.nan
+    if not math.isfinite(step):
+        return low.step + gap * (0.5 if math.isfinite(high.fun) else 0.1)
+    return min(max(step, min(inside)), max(inside))
+
+
+LineSearch = Callable[[Ray, float], Point | None]
+SEARCHES: dict[str, LineSearch] = {
+    "fixed": Fixed(),
+    "armijo": Armijo(),
+    "wolfe": Wolfe(),
+    "exact": Exact(),
+    "exact-global": Exact(scan=True),
+}
+
+
+def as_search(choice: Any) -> LineSearch:
+    """A line search by name, by a fixed step, or as it is."""
+    if isinstance(choice, str) and choice in SEARCHES:
+        return SEARCHES[choice]
+    if isinstance(choice, (int, float)) and not isinstance(choice, bool) and choice > 0:
+        return Fixed(float(choice))
+    if callable(choice):
+        return choice
+    raise ValueError(
+        f"line_search must be one of {', '.join(map(repr, SEARCHES))}, a positive number (a fixed step) "
+        f"or a callable; got {choice!r}."
+    )
+
+
+@card(
+    zh="一维搜索",
+    task="optimisation",
+    model="φ(λ) = f(x + λp), λ >= 0",
+    strategy="minimise φ, or make it fall enough",
+    algorithms={
+        "exact": "zero of the slope by Brent's method; closed form for a quadratic",
+        "exact-global": "the same, after a scan of the ray",
+        "wolfe": "strong Wolfe conditions",
+        "armijo": "backtracking",
+        "fixed": "the step that is given",
+    },
+    texts=["000 app. A, Eq A.3, A.4", "000 app. B, Alg B.2, B.3"],
+)
+def line_search(
+    fun: Any, x: Any, p: Any, *, jac: Any = None, method: Any = "exact", guess: float = 1.0
+) -> OptimizeResult:
+    """Search along one direction: a λ >= 0 that minimises f(x + λp), or makes f fall enough.
+
+    Parameters
+    ----------
+    fun, jac : callable or Objective, callable
+        f and its gradient, as in `minimize`.
+    x, p : array of shape (n,)
+        The start and the direction, which must descend.
+    method : {"exact", "exact-global", "wolfe", "armijo"}, float or callable, default="exact"
+        The search. "exact" gives the first minimum that it meets, "exact-global" the lowest that a scan sees.
+    guess : float, default=1.0
+        The first λ to try.
+
+    Returns
+    -------
+    OptimizeResult
+        With `step` (λ), `x`, `fun`, `jac`, `nfev`, `njev` and `success`.
+
+    Examples
+    --------
+    >>> found = line_search(lambda x: float(x @ x), [2.0, 0.0], [-1.0, 0.0])
+    >>> round(found.step, 6)
+    2.0
+    """
+    objective = counted(fun, jac)
+    x, p = (np.atleast_1d(np.asarray(v, dtype=float)) for v in (x, p))
+    search = as_search(method)
+    ray = Ray(objective, x, *objective.value_and_gradient(x), p)
+    if getattr(search, "descent", True) and not ray.start.slope < 0:
+        raise ValueError(f"p must be a direction in which f falls; its slope g·p is {ray.start.slope:.6g}.")
+    point = search(ray, guess)
+    found = ray.start if point is None else point
+    return OptimizeResult(
+        step=found.step,
+        x=found.x,
+        fun=found.fun,
+        jac=found.gradient,
+        nfev=objective.nfev,
+        njev=objective.njev,
+        success=point is not None,
+    )

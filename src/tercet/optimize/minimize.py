@@ -1,0 +1,113 @@
+"""The front door: minimise a function by any of the methods."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from scipy.optimize import OptimizeResult
+
+from tercet.core.steps import Steps
+from tercet.optimize.descent import start_of
+from tercet.optimize.gradient_descent import gradient_descent
+from tercet.optimize.lbfgs import lbfgs
+from tercet.optimize.newton import newton, newton_cg
+from tercet.optimize.objective import counted
+from tercet.optimize.owlqn import owlqn
+from tercet.optimize.quasi_newton import bfgs, broyden, dfp
+
+# Each method is a function (objective, x0, *, tol, max_iter, steps, **options) -> OptimizeResult.
+METHODS: dict[str, Callable[..., OptimizeResult]] = {
+    "gd": gradient_descent,
+    "newton": newton,
+    "newton-cg": newton_cg,
+    "dfp": dfp,
+    "bfgs": bfgs,
+    "broyden": broyden,
+    "lbfgs": lbfgs,
+    "owlqn": owlqn,
+}
+
+
+def minimize(
+    fun: Any,
+    x0: Any,
+    *,
+    method: str = "lbfgs",
+    jac: Any = None,
+    hess: Any = None,
+    hessp: Any = None,
+    tol: float = 1e-6,
+    max_iter: int = 1000,
+    line_search: Any = None,
+    steps: Callable[..., Steps] | None = None,
+    callback: Callable[[Steps], Any] | None = None,
+    keep: bool = False,
+    **options: Any,
+) -> OptimizeResult:
+    """Minimise a function of several variables.
+
+    Parameters
+    ----------
+    fun : callable or Objective
+        f(x), or (f(x), gradient) with `jac=True`, or an object with `value`, `gradient` and
+        `value_and_gradient` (and `hessian`, `hessian_product` where it has them).
+    x0 : array of shape (n,)
+        The start.
+    method : str, default="lbfgs"
+        A key of `METHODS`: "gd", "newton", "newton-cg", "dfp", "bfgs", "broyden", "lbfgs", "owlqn" ...
+    jac, hess, hessp : callable, optional
+        The gradient, the Hessian, and the product of the Hessian at x with v as a function of (x, v). What a
+        method needs and is not given is made by central differences.
+    tol : float, default=1e-6
+        What the stopping rules call small.
+    max_iter : int, default=1000
+        The most passes.
+    line_search : {"exact", "exact-global", "wolfe", "armijo"}, float or callable, optional
+        How far to go along a direction, for the methods that have one; a number is a fixed step.
+    steps : callable, optional
+        Makes the loop; an estimator gives its own `steps`, so that its callbacks see the passes.
+    callback : callable, optional
+        Called with the step after every pass (`step.index`, `step.state`, the new x, and `step.measures`); a
+        true answer ends the search.
+    keep : bool, default=False
+        Whether the result has the `trajectory`: x0 and the x of every pass.
+    **options
+        Further options of the method. Those with a line search have `stop`, any of "gradient" (default),
+        "value" and "step", and `norm`, inf or 2.
+
+    Returns
+    -------
+    OptimizeResult
+        With `x`, `fun`, `jac`, `nit`, `nfev`, `njev`, `status`, `success`, `message`, the `criterion` that
+        ended it, and `history`, a dict of columns.
+
+    Examples
+    --------
+    >>> found = minimize(lambda x: float((x[0] - 1) ** 2 + 4 * x[1] ** 2), [0.0, 2.0], method="bfgs")
+    >>> found.x.round(4) + 0.0, found.message
+    (array([1., 0.]), 'Converged: the gradient is smaller than tol.')
+    """
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}; got {method!r}.")
+    if max_iter < 1:
+        raise ValueError(f"max_iter must be an integer in [1, inf); got {max_iter!r}.")
+    trajectory = [start_of(x0)]
+
+    def watch(step: Steps) -> Any:
+        if keep:
+            trajectory.append(step.state)
+        return callback(step) if callback is not None else False
+
+    loop: Any = steps or Steps
+    if keep or callback is not None:
+        loop = functools.partial(loop, watch=watch)
+    if line_search is not None:
+        options["line_search"] = line_search
+    result = METHODS[method](
+        counted(fun, jac, hess, hessp), trajectory[0], tol=tol, max_iter=max_iter, steps=loop, **options
+    )
+    if keep:
+        result.trajectory = trajectory
+    return result

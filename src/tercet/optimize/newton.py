@@ -1,0 +1,163 @@
+"""The Newton method (牛顿法), and its kin for many variables, Newton-CG."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+from scipy.optimize import OptimizeResult
+
+from tercet.core.catalog import method
+from tercet.optimize.descent import Rule, descend
+from tercet.optimize.line_search import EPS
+from tercet.optimize.objective import Counted, counted
+
+
+class Newton(Rule):
+    """Solve H p = -g.
+
+    H need not be positive definite away from the minimum, and then p need not descend. With `safeguard`
+    it becomes H + τI with the smallest τ of a growing sequence that Cholesky's factorisation accepts.
+    """
+
+    def __init__(self, objective: Counted, safeguard: bool = True) -> None:
+        self.objective, self.safeguard = objective, safeguard
+        self.H = np.empty((0, 0))
+
+    def direction(self, x: np.ndarray, g: np.ndarray) -> np.ndarray:
+        self.H = self.objective.hessian(x)
+        if self.safeguard:
+            return -solve_shifted(self.H, g)
+        try:
+            return -np.linalg.solve(self.H, g)
+        except np.linalg.LinAlgError:
+            raise np.linalg.LinAlgError(
+                f"The Hessian is singular at x = {x}: H p = -g has no unique solution; safeguard=True shifts it."
+            ) from None
+
+    def learned(self) -> dict[str, Any]:
+        return {"hess": self.H}
+
+
+def solve_shifted(H: np.ndarray, g: np.ndarray) -> np.ndarray:
+    """Solve (H + τI) q = g with τ >= 0 large enough for a positive definite matrix, 0 where H is one."""
+    diagonal = np.diag(H)
+    scale = max(float(np.abs(H).max()), EPS)
+    floor = 1e-10 * scale  # a pivot as small as rounding errors is no curvature
+    shift = 0.0 if diagonal.min() > 0 else -float(diagonal.min()) + 1e-3 * scale
+    while True:
+        shifted = H + shift * np.eye(len(H))
+        try:
+            factor = linalg.cho_factor(shifted, lower=True)
+        except linalg.LinAlgError:
+            factor = None
+        if factor is not None and np.diag(factor[0]).min() ** 2 > floor:
+            return linalg.cho_solve(factor, g)
+        shift = max(10 * shift, 1e-3 * scale)
+
+
+class NewtonCG(Rule):
+    """Solve H p = -g by conjugate gradients with products Hv, only as exactly as the gradient is worth.
+
+    The conjugate gradients end at a direction of negative curvature, with what they have by then.
+    """
+
+    def __init__(self, objective: Counted, most: int | None = None, forcing: float | None = None) -> None:
+        self.objective, self.most, self.forcing = objective, most, forcing
+
+    def direction(self, x: np.ndarray, g: np.ndarray) -> np.ndarray:
+        p, residual, way, move = np.zeros_like(g), -g, -g, np.empty_like(g)
+        square = size = float(g @ g)
+        # By default a shrinking share of |g|: superlinear convergence.
+        goal = (self.forcing or min(0.25, size**0.25)) * size**0.5
+        for k in range(self.most or 2 * g.size + 10):
+            product = self.objective.hessian_product(x, way)
+            curvature = float(way @ product)
+            if curvature <= EPS * float(way @ way):
+                return -g if k == 0 else p
+            step = square / curvature
+            p += np.multiply(step, way, out=move)
+            residual -= np.multiply(step, product, out=move)
+            last, square = square, float(residual @ residual)
+            if square**0.5 <= goal:
+                break
+            way *= square / last
+            way += residual
+        return p
+
+
+@method(
+    zh="牛顿法",
+    task="optimisation",
+    model="f(x), twice differentiable",
+    strategy="a local minimum of f",
+    algorithms="x + p with H p = -g; safeguarded by a shift of H and a line search",
+    texts=["000 app. B, Alg B.1", "001 ch. 2"],
+)
+def newton(
+    objective: Any, x0: Any, *, safeguard: bool = True, line_search: Any = None, **options: Any
+) -> OptimizeResult:
+    """Newton's method: to the minimum of the parabola that f is near x.
+
+    Parameters
+    ----------
+    objective : callable or Objective
+        f; a Hessian that is not given is made of differences of gradients.
+    x0 : array of shape (n,)
+        The start.
+    safeguard : bool, default=True
+        Whether to shift a Hessian that is not positive definite, and to shorten steps that do not lower f.
+        False is the text's algorithm, full steps whatever comes of them.
+    line_search : str, float or callable, optional
+        How λ is found: backtracking from 1 with the safeguard, else always 1.
+    **options
+        As in `minimize`.
+
+    Examples
+    --------
+    >>> newton(lambda x: float(np.exp(x[0]) - 2 * x[0]), [0.0]).x.round(4)
+    array([0.6931])
+    """
+    objective = counted(objective)
+    search = line_search or ("armijo" if safeguard else "fixed")
+    return descend(objective, x0, Newton(objective, safeguard), line_search=search, **options)
+
+
+def newton_cg(
+    objective: Any,
+    x0: Any,
+    *,
+    most: int | None = None,
+    forcing: float | None = None,
+    line_search: Any = "armijo",
+    **options: Any,
+) -> OptimizeResult:
+    """Newton's method by conjugate gradients, for which products of the Hessian with vectors are enough.
+
+    Parameters
+    ----------
+    objective : callable or Objective
+        f; products that are not given are made of differences of gradients.
+    x0 : array of shape (n,)
+        The start.
+    most : int, optional
+        The most products in one pass; 2n + 10 by default.
+    forcing : float, optional
+        The share of |g| that the conjugate gradients may leave; by default the root of |g|, at most 1/4. A
+        constant such as 1/2 needs more passes with fewer products in each.
+    line_search : str, float or callable, default="armijo"
+        How λ is found.
+    **options
+        As in `minimize`.
+
+    Examples
+    --------
+    >>> from tercet.optimize import Quadratic
+    >>> newton_cg(Quadratic([[4, 1], [1, 3]], [1, 2]), [2, 1], tol=1e-9).x.round(4)
+    array([0.0909, 0.6364])
+    """
+    objective = counted(objective)
+    return descend(
+        objective, x0, NewtonCG(objective, most, forcing), line_search=line_search or "armijo", **options
+    )

@@ -1,0 +1,44 @@
+"""The estimators under test: whatever the catalogue holds. Nobody registers anything here."""
+
+import inspect
+
+import numpy as np
+
+import tercet
+
+CARDS = [card for card in tercet.methods() if card.kind == "estimator"]
+
+
+def make(card, **parameters):
+    """An estimator of a card with default parameters (a meta-estimator gets a base of ours)."""
+    from tercet.linear_model import LogisticRegression
+
+    kind = card.load()
+    names = inspect.signature(kind).parameters
+    if "estimator" in names:
+        parameters.setdefault("estimator", LogisticRegression())
+    if "random_state" in names:
+        parameters.setdefault("random_state", 0)
+    return kind(**parameters)
+
+
+def takes(card, name):
+    return name in inspect.signature(card.load()).parameters
+
+
+def data(card, n=60, d=4, dtype=np.float64, seed=0):
+    """Rows and targets that suit a card: non-negative features and positive numbers suit everyone."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, d)).round(3) + 0.01
+    score = X @ np.linspace(-1, 2, d) + 0.1 * rng.normal(size=n)
+    if card.task == "classification":
+        return X.astype(dtype), np.digitize(score, np.quantile(score, [0.4, 0.7]))
+    return X.astype(dtype), np.exp(score).astype(dtype)
+
+
+def output(model, X):
+    """What a fitted model says of rows, as numbers."""
+    for name in ("predict_proba", "decision_function", "predict", "transform"):
+        if hasattr(model, name):
+            return np.asarray(getattr(model, name)(X), dtype=float)
+    raise AssertionError(f"{type(model).__name__} cannot predict or transform")

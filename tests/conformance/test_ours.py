@@ -1,0 +1,315 @@
+"""Our own checks over every estimator of the catalogue."""
+
+import io
+import multiprocessing
+import pickle
+import threading
+import typing
+import warnings
+
+import joblib
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import skops.io
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.callback import ProgressBar, ScoringMonitor
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import get_scorer
+
+from tercet.core import parallel
+from tercet.core.parameters import Range, allows, hints
+from tercet.core.persistence import trusted_types
+from tercet.core.steps import fitted_attributes
+from tests.conformance.population import CARDS, data, make, output, takes
+
+every_estimator = pytest.mark.parametrize("card", CARDS, ids=lambda card: card.name)
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        yield
+
+
+@pytest.fixture
+def small_chunks(monkeypatch):
+    """Cut even small data into many chunks."""
+    monkeypatch.setattr(parallel, "CHUNK_BYTES", 1 << 12)
+    monkeypatch.setattr(parallel, "GRAIN", 8)
+
+
+def same(one, other):
+    """Whether two fitted attributes are equal to the bit."""
+    if isinstance(one, np.ndarray) and one.dtype != object:
+        return np.array_equal(one, other, equal_nan=one.dtype.kind == "f") and one.dtype == other.dtype
+    if isinstance(one, list | tuple | np.ndarray):
+        return len(one) == len(other) and all(same(a, b) for a, b in zip(one, other))
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(same(one[k], other[k]) for k in one)
+    if hasattr(one, "get_params"):
+        return same(fitted_attributes(one), fitted_attributes(other))
+    if isinstance(one, float) and np.isnan(one):
+        return np.isnan(other)
+    if sparse.issparse(one):
+        return (one != other).nnz == 0
+    if callable(one) or type(one).__eq__ is object.__eq__:
+        return type(one) is type(other)
+    return bool(one == other)
+
+
+def differences(one, other):
+    a, b = fitted_attributes(one), fitted_attributes(other)
+    return sorted({*a} ^ {*b} | {name for name in {*a} & {*b} if not same(a[name], b[name])})
+
+
+class Listener:
+    """Counts tasks, and asks to stop after the first pass."""
+
+    def __init__(self, stop=False):
+        self.stop, self.begun, self.ended, self.fitted = stop, [], [], []
+
+    def setup(self, estimator, context):
+        pass
+
+    def teardown(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context):
+        self.begun.append((context.task_name, context.task_id))
+
+    def on_fit_task_end(self, estimator, context, *, fitted_estimator=None, X=None, y=None):
+        self.ended.append((context.task_name, context.task_id))
+        if context.parent is not None and context.max_subtasks == 0:
+            self.fitted.append(fitted_estimator)
+            return self.stop
+        return False
+
+
+@every_estimator
+def test_callbacks(card):
+    X, y = data(card)
+    listener = Listener()
+    model = make(card).set_callbacks(listener).fit(X, y)
+    assert listener.begun
+    assert sorted(listener.begun) == sorted(listener.ended)
+    plain = make(card).fit(X, y)
+    assert differences(plain, model) == [], "listening changed the result"
+    iterative = takes(card, "max_iter") and hasattr(model, "history_")
+    if iterative:
+        assert listener.fitted, "no pass was reported"
+        assert all(fitted is not None for fitted in listener.fitted)
+        assert np.isfinite(output(listener.fitted[0], X)).all()
+        columns = {len(column) for column in model.history_.values()}
+        assert len(columns) == 1
+        assert columns.pop() >= 1
+        stopped = make(card).set_callbacks(Listener(stop=True)).fit(X, y)
+        assert len(next(iter(stopped.history_.values()))) <= len(next(iter(model.history_.values())))
+
+
+@every_estimator
+def test_progress_bar_and_monitor(card, capsys):
+    X, y = data(card)
+    metric = {"classification": "accuracy", "regression": "r2"}[card.task]
+    monitor = ScoringMonitor(scoring=metric)
+    model = make(card).set_callbacks(ProgressBar(), monitor).fit(X, y)
+    assert card.name in capsys.readouterr().out
+    whole = [row[metric] for row in monitor.get_logs().data if row["task_id_path"] == (0,)]
+    assert whole == [get_scorer(metric)(model, X, y)], "the last state shown is not the fitted model"
+
+
+@every_estimator
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+def test_same_bits_for_any_n_jobs(card, form, small_chunks):
+    if not takes(card, "n_jobs"):
+        assert "n_jobs" not in make(card).get_params()
+        return
+    X, y = data(card, n=400)
+    if form == "sparse":
+        if not make(card).__sklearn_tags__().input_tags.sparse:
+            return
+        X = sparse.csr_array(X)
+    one = make(card, n_jobs=1).fit(X, y)
+    for n_jobs in (2, 7):
+        other = make(card, n_jobs=n_jobs).fit(X, y)
+        assert differences(one, other) == []
+        assert np.array_equal(output(one, X), output(other, X))
+
+
+@every_estimator
+def test_float32(card):
+    X, y = data(card)
+    double = make(card).fit(X, y)
+    X32 = X.astype(np.float32)
+    single = make(card).fit(X32, y if card.task == "classification" else y.astype(np.float32))
+    floats = [
+        v for v in fitted_attributes(single).values() if isinstance(v, np.ndarray) and v.dtype.kind == "f"
+    ]
+    if hasattr(single, "coef_"):
+        assert single.coef_.dtype == np.float32
+    assert all(np.isfinite(v).all() for v in floats)
+    a, b = output(double, X), output(single, X32)
+    if card.name != "Perceptron":  # its path forks at the first rounding, its answer does not
+        np.testing.assert_allclose(b, a, rtol=2e-2, atol=2e-2)
+
+
+@every_estimator
+def test_sparse_equals_dense(card):
+    model = make(card)
+    X, y = data(card)
+    X = np.where(X < 0.3, 0.0, X)
+    if not model.__sklearn_tags__().input_tags.sparse:
+        with pytest.raises((TypeError, ValueError), match=r"[Ss]parse"):
+            model.fit(sparse.csr_array(X), y)
+        return
+    options = {"tol": 1e-9} if takes(card, "tol") else {}  # two ways to one optimum, not to one path
+    dense = make(card, **options).fit(X, y)
+    for kind in (sparse.csr_array, sparse.csr_matrix, sparse.csc_array, sparse.coo_array):
+        other = make(card, **options).fit(kind(X), y)
+        np.testing.assert_allclose(output(other, kind(X)), output(dense, X), rtol=1e-4, atol=1e-5)
+
+
+@every_estimator
+def test_frames(card):
+    X, y = data(card)
+    plain = make(card).fit(X, y)
+    names = [f"column {k}" for k in range(X.shape[1])]
+    for frame in (pd.DataFrame(X, columns=names), pl.DataFrame(X, schema=names)):
+        model = make(card).fit(frame, y)
+        assert list(model.feature_names_in_) == names
+        np.testing.assert_allclose(output(model, frame), output(plain, X), rtol=1e-9, atol=1e-9)
+
+
+@every_estimator
+@pytest.mark.parametrize("form", ["read-only", "memmap", "fortran", "strided", "integers"])
+def test_kinds_of_arrays(card, form, tmp_path):
+    X, y = data(card)
+    if form == "integers":
+        X = (X * 10).round()
+    plain = make(card).fit(X, y)
+    given = X
+    if form == "read-only":
+        given, y = X.copy(), y.copy()
+        given.setflags(write=False)
+        y.setflags(write=False)
+    elif form == "memmap":
+        np.save(tmp_path / "X.npy", X)
+        given = np.load(tmp_path / "X.npy", mmap_mode="r")
+    elif form == "fortran":
+        given = np.asfortranarray(X)
+    elif form == "strided":
+        given = np.repeat(X, 2, axis=1)[:, ::2]
+    elif form == "integers":
+        given = X.astype(int)
+    model = make(card).fit(given, y)
+    np.testing.assert_allclose(output(model, given), output(plain, X), rtol=1e-5, atol=1e-6)
+
+
+@every_estimator
+def test_saved_models_predict_the_same(card):
+    X, y = data(card)
+    model = make(card).fit(X, y)
+    expected = output(model, X)
+    assert np.array_equal(output(pickle.loads(pickle.dumps(model)), X), expected)
+    file = io.BytesIO()
+    joblib.dump(model, file)
+    file.seek(0)
+    assert np.array_equal(output(joblib.load(file), X), expected)
+    blob = skops.io.dumps(model)
+    unknown = skops.io.get_untrusted_types(data=blob)
+    assert set(unknown) <= set(trusted_types())
+    assert np.array_equal(output(skops.io.loads(blob, trusted=unknown), X), expected)
+
+
+@every_estimator
+def test_clone_forgets_what_was_learned(card):
+    X, y = data(card)
+    model = make(card).fit(X, y)
+    copy = clone(model)
+    assert fitted_attributes(copy) == {}
+    assert differences(model, copy.fit(X, y)) == []
+
+
+@every_estimator
+def test_fits_in_several_threads_at_once(card):
+    X, y = data(card)
+    expected = make(card).fit(X, y)
+    models = [make(card) for _ in range(4)]
+    workers = [threading.Thread(target=model.fit, args=(X, y)) for model in models]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(timeout=120)
+    assert [differences(expected, model) for model in models] == [[]] * 4
+
+
+def fit_and_send(card, pipe):
+    X, y = data(card)
+    options = {"n_jobs": 2} if takes(card, "n_jobs") else {}
+    pipe.send(output(make(card, **options).fit(X, y), X))
+
+
+@every_estimator
+def test_fits_after_fork(card):
+    X, y = data(card)
+    options = {"n_jobs": 2} if takes(card, "n_jobs") else {}
+    expected = output(make(card, **options).fit(X, y), X)
+    here, there = multiprocessing.get_context("fork").Pipe()
+    process = multiprocessing.get_context("fork").Process(target=fit_and_send, args=(card, there))
+    process.start()
+    assert here.poll(120)
+    assert np.array_equal(here.recv(), expected)
+    process.join(timeout=120)
+
+
+def a_wrong_value(hint):
+    """A value that a type hint does not allow."""
+    candidates = [-1e9, "no such value", object(), 0.5, -3, None, [], 1e300]
+    for note in typing.get_args(hint):
+        if isinstance(note, Range):
+            candidates = [note.low - 1, note.high + 1, *candidates]
+    return next((value for value in candidates if not allows(hint, value)), None)
+
+
+@every_estimator
+def test_wrong_parameters_are_named(card):
+    X, y = data(card)
+    parameters = {name: hint for name, hint in hints(card.load()).items() if hint is not typing.Any}
+    assert parameters or not make(card).get_params()
+    for name, hint in parameters.items():
+        wrong = a_wrong_value(hint)
+        if wrong is None and allows(hint, None):
+            continue
+        with pytest.raises(ValueError, match=f"{card.name}: parameter '{name}' must be"):
+            make(card).set_params(**{name: wrong}).fit(X, y)
+
+
+@every_estimator
+def test_every_parameter_has_a_type(card):
+    untyped = set(make(card).get_params(deep=False)) - set(hints(card.load()))
+    assert untyped == set()
+
+
+@every_estimator
+def test_docstring(card):
+    text = card.load().__doc__
+    assert ">>>" in text, "no example"
+    if make(card).get_params(deep=False):
+        assert "Parameters\n" in text
+    for name in make(card).get_params(deep=False):
+        assert f"{name} :" in text or f"{name}," in text or f", {name}" in text, f"{name} is not described"
+    assert "Attributes\n" in text
+
+
+@every_estimator
+def test_sample_weight_must_make_sense(card):
+    X, y = data(card)
+    with pytest.raises(ValueError, match="sample_weight"):
+        make(card).fit(X, y, sample_weight=np.ones(3))
+    with pytest.raises(ValueError, match="sample_weight"):
+        make(card).fit(X, y, sample_weight=np.full(len(y), np.nan))
+    with pytest.raises(ValueError, match="sample_weight"):
+        make(card).fit(X, y, sample_weight=-np.ones(len(y)))

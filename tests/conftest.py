@@ -1,0 +1,19 @@
+"""Settings for all tests."""
+
+import os
+
+import matplotlib
+from hypothesis import HealthCheck, settings
+
+matplotlib.use("Agg")
+
+# Compiled kernels make a first example slow and the rest fast: no deadline. Same examples every time.
+settings.register_profile(
+    "tercet",
+    deadline=None,
+    derandomize=True,
+    max_examples=int(os.environ.get("HYPOTHESIS_EXAMPLES", "25")),
+    suppress_health_check=[HealthCheck.too_slow],
+    database=None,
+)
+settings.load_profile("tercet")

@@ -1,0 +1,183 @@
+"""Kernels: verbs on dense and sparse rows, the cache, plain Python mode."""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from tercet.core import kernel as kernel_module
+from tercet.core.kernel import kernel
+from tercet.core.rows import columns, row_add, row_dot, row_square, rows, rows_dot
+
+
+@kernel
+def dots(data, w, out):
+    for i in range(out.size):
+        out[i] = row_dot(data, i, w)
+
+
+@kernel
+def add_all(data, scales, w):
+    for i in range(scales.size):
+        row_add(data, i, scales[i], w)
+
+
+@kernel
+def gram(data, out):
+    for i in range(out.shape[0]):
+        out[i, i] = row_square(data, i)
+        for j in range(i):
+            out[i, j] = out[j, i] = rows_dot(data, i, j)
+
+
+@pytest.fixture(params=["dense", "csr", "dense32", "csr64"])
+def matrix(request):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(7, 5)) * (rng.random((7, 5)) < 0.6)
+    X[3] = 0  # an empty row
+    match request.param:
+        case "dense":
+            return X, X
+        case "dense32":
+            return X, X.astype(np.float32)
+        case "csr":
+            return X, sparse.csr_array(X)
+    wide = sparse.csr_array(X)
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    return X, wide
+
+
+@pytest.mark.parametrize("orient", [rows, columns])
+def test_verbs(matrix, orient):
+    X, data = matrix
+    dense = X if orient is rows else X.T
+    lines = orient(data)
+    assert lines.shape == dense.shape
+    w = np.linspace(-1, 1, dense.shape[1]).astype(data.dtype)
+    out = np.empty(dense.shape[0], dtype=data.dtype)
+    dots(lines, w, out)
+    tol = {"rtol": 1e-5, "atol": 1e-6} if data.dtype == np.float32 else {"rtol": 1e-12, "atol": 1e-12}
+    np.testing.assert_allclose(out, dense @ w, **tol)
+    scales = np.arange(1, dense.shape[0] + 1).astype(data.dtype)
+    before = w.copy()
+    add_all(lines, scales, w)
+    np.testing.assert_allclose(w, before + dense.T @ scales, **tol)
+    products = np.empty((dense.shape[0],) * 2, dtype=data.dtype)
+    gram(lines, products)
+    np.testing.assert_allclose(products, dense @ dense.T, **tol)
+
+
+def test_verbs_as_plain_python(matrix):
+    X, data = matrix
+    w = np.linspace(-1, 1, 5).astype(data.dtype)
+    lines = rows(data)
+    for i in range(7):
+        np.testing.assert_allclose(row_dot(lines, i, w), X[i] @ w, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(row_square(lines, i), X[i] @ X[i], rtol=1e-5)
+        np.testing.assert_allclose(rows_dot(lines, i, 0), X[i] @ X[0], rtol=1e-5, atol=1e-6)
+        v = w.copy()
+        row_add(lines, i, 2.0, v)
+        np.testing.assert_allclose(v, w + 2 * X[i], rtol=1e-5, atol=1e-6)
+
+
+def run(code, **environment):
+    """What a fresh interpreter prints."""
+    answer = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert answer.returncode == 0, answer.stderr
+    return answer.stdout.strip()
+
+
+FIT = """
+    from tercet.linear_model import Perceptron
+    import tercet.linear_model.perceptron as home
+    from tercet.core.kernel import cache_folder
+    model = Perceptron(shuffle=False).fit([[3, 3], [4, 3], [1, 1]], [1, 1, -1])
+    print(model.coef_.tolist(), cache_folder(home.__name__))
+"""
+
+
+def test_cache_folder_is_the_one_asked_for(tmp_path):
+    answer = run(FIT, TERCET_CACHE_DIR=str(tmp_path), TERCET_JIT="1")
+    assert answer.startswith(f"[[1.0, 1.0]] {tmp_path}")
+    assert list(tmp_path.rglob("*.nbi")), "nothing was cached"
+
+
+def test_no_writable_folder(tmp_path):
+    """A file where the folder should be: nothing can be cached, everything works."""
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    assert run(FIT, TERCET_CACHE_DIR=str(blocked), TERCET_JIT="1") == "[[1.0, 1.0]] None"
+
+
+def test_no_home(tmp_path):
+    code = "import os\nos.environ.pop('HOME', None)\n" + textwrap.dedent(FIT)
+    answer = run(code, XDG_CACHE_HOME=str(tmp_path / "cache"), TERCET_JIT="1")
+    assert answer.startswith("[[1.0, 1.0]]")
+
+
+def test_plain_python_mode():
+    code = "from tercet.core.kernel import kernel\nf = lambda x: x\nprint(kernel(f) is f)"
+    assert run(code, TERCET_JIT="0") == "True"
+
+
+def test_bounds_checks():
+    code = """
+        import numpy as np
+        from tercet.core.kernel import kernel
+        @kernel
+        def beyond(x):
+            return x[x.size]
+        try:
+            beyond(np.zeros(3))
+        except IndexError:
+            print("caught")
+    """
+    assert run(code, NUMBA_BOUNDSCHECK="1", TERCET_JIT="1") == "caught"
+
+
+def test_folder_others_can_write_is_refused(tmp_path, monkeypatch):
+    open_to_all = tmp_path / "shared"
+    open_to_all.mkdir()
+    open_to_all.chmod(0o777)
+    monkeypatch.setenv("TERCET_CACHE_DIR", str(open_to_all))
+    assert kernel_module.cache_folder.__wrapped__("tercet.linear_model.perceptron") is None
+
+
+def test_digest_follows_imports(monkeypatch):
+    """A change in a verb's file, which numba would not notice, changes the cache folder."""
+    source = kernel_module._source
+    before = kernel_module.digest("tercet.linear_model.perceptron")
+    monkeypatch.setattr(
+        kernel_module, "_source", lambda m: source(m) + (b"#" if m == "tercet.core.rows" else b"")
+    )
+    assert kernel_module.digest("tercet.linear_model.perceptron") != before
+    assert kernel_module.digest("tercet.core.functions") != before
+
+
+def test_imports_are_found():
+    text = "from tercet.core import a, b\nfrom tercet.x import (\n    c,\n    d,\n)\nimport tercet.y\nimport numpy"
+    found = kernel_module._imports(text)
+    assert set(found) == {
+        "tercet.core", "tercet.core.a", "tercet.core.b", "tercet.x", "tercet.x.c", "tercet.x.d", "tercet.y"
+    }  # fmt: skip
+
+
+def test_stale_folders_are_swept(tmp_path):
+    old, new = tmp_path / ("a" * 20), tmp_path / ("b" * 20)
+    for folder in (old, new):
+        folder.mkdir()
+    os.utime(old, (0, 0))
+    (tmp_path / "unrelated").mkdir()
+    os.utime(tmp_path / "unrelated", (0, 0))
+    kernel_module._sweep(tmp_path, keep=new.name)
+    assert sorted(p.name for p in tmp_path.iterdir()) == [new.name, "unrelated"]

@@ -1,0 +1,101 @@
+"""Logistic regression with cross-validation, against scikit-learn."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+import sklearn.linear_model as peer
+from sklearn.datasets import load_breast_cancer
+from sklearn.model_selection import KFold
+from sklearn.preprocessing import scale
+
+from tercet.core.steps import ConvergenceWarning
+from tercet.linear_model import LogisticRegression, LogisticRegressionCV
+
+
+def noisy(n_classes, n=150, d=3):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, d))
+    return X, (X @ rng.normal(size=(d, n_classes)) + rng.gumbel(size=(n, n_classes))).argmax(axis=1)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("refit", [True, False])
+@pytest.mark.parametrize("scoring", ["neg_log_loss", "accuracy"])
+def test_agrees_with_scikit_learn(n_classes, refit, scoring):
+    X, y = noisy(n_classes)
+    s = np.random.default_rng(1).uniform(0.5, 2, y.size)
+    options = {"Cs": [0.01, 0.1, 1.0, 10.0], "cv": 3, "scoring": scoring, "refit": refit, "l1_ratios": (0.0,)}
+    ours = LogisticRegressionCV(tol=1e-8, **options).fit(X, y, s)
+    theirs = peer.LogisticRegressionCV(
+        tol=1e-10, solver="newton-cholesky", use_legacy_attributes=False, **options
+    ).fit(X, y, s)
+    assert pytest.approx(theirs.C_) == ours.C_
+    assert ours.l1_ratio_ == theirs.l1_ratio_
+    np.testing.assert_allclose(ours.scores_, theirs.scores_, atol=1e-6)
+    np.testing.assert_allclose(ours.coefs_paths_, theirs.coefs_paths_, atol=1e-4)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-5)
+    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-5)
+    assert ours.n_iter_.shape == theirs.n_iter_.shape == (3, 1, 4)
+    assert ours.score(X, y) == pytest.approx(theirs.score(X, y), abs=1e-5)
+
+
+def test_elastic_net_grid_and_threads():
+    X, y = load_breast_cancer(return_X_y=True)
+    X = scale(X)[:, :10]
+    options = {"Cs": [0.01, 0.1, 1.0], "l1_ratios": [0.1, 0.9], "solver": "saga", "cv": 3}
+    one, two = (LogisticRegressionCV(n_jobs=n, **options).fit(X, y) for n in (1, 2))
+    assert one.scores_.shape == (3, 2, 3)
+    assert one.coef_.tobytes() == two.coef_.tobytes()
+    i, j = np.unravel_index(one.scores_.mean(axis=0).argmax(), (2, 3))
+    assert (one.l1_ratio_, one.C_) == ([0.1, 0.9][i], [0.01, 0.1, 1.0][j])
+    plain = LogisticRegression(C=one.C_, l1_ratio=one.l1_ratio_, solver="saga").fit(X, y)
+    np.testing.assert_allclose(one.coef_, plain.coef_, atol=5e-3)
+
+
+def test_a_fold_without_a_class():
+    X, y = noisy(3)
+    X, y = X[np.argsort(y)], np.sort(y)  # unshuffled folds lack classes, in training and in test
+    model = LogisticRegressionCV(Cs=[0.1, 1.0], cv=KFold(3)).fit(X, y)
+    assert np.isfinite(model.scores_).all()
+    assert model.coef_.shape == (3, 3)
+
+
+def test_few_rows_of_a_class_make_fewer_folds():
+    X, y = noisy(2)
+    y[:] = 0
+    y[:3] = 1
+    assert LogisticRegressionCV(Cs=2).fit(X, y).scores_.shape == (3, 1, 2)
+
+
+def test_says_once_how_many_fits_were_cut_short():
+    X, y = noisy(3)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        LogisticRegressionCV(Cs=3, cv=3, max_iter=2, tol=1e-9).fit(X, y)
+    folds, last = [str(w.message) for w in caught if issubclass(w.category, ConvergenceWarning)]
+    assert "9 of 9 fits of the folds did not converge in max_iter=2" in folds
+    assert "LogisticRegressionCV did not converge in 2 passes" in last
+
+
+def test_standard_errors_are_those_of_the_chosen_strength():
+    X, y = noisy(2)
+    model = LogisticRegressionCV(Cs=[0.1, 1.0], tol=1e-9).fit(X, y)
+    plain = LogisticRegression(C=model.C_, tol=1e-9).fit(X, y)
+    np.testing.assert_allclose(model.standard_errors(X)[0], plain.standard_errors(X)[0], rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"Cs": [0.0, 1.0]}, "'Cs' must be numbers in"),
+        ({"l1_ratios": [1.5]}, "'l1_ratios' must be numbers in"),
+        ({"l1_ratios": [0.5]}, "has no L1 penalty"),
+        ({"use_legacy_attributes": True}, "'use_legacy_attributes' must be False"),
+    ],
+)
+def test_what_is_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        LogisticRegressionCV(**options).fit(*noisy(2))

@@ -1,0 +1,101 @@
+"""Lagrangian duality. (The derived numbers of appendix C are among the texts' examples.)"""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tercet.optimize import Lagrangian, slater, solve_qp
+
+multiplier = st.floats(0, 5)
+number = st.floats(-5, 5)
+
+
+def square(x):
+    return x @ x
+
+
+def two():
+    return Lagrangian(square, [lambda x: x[0] - 0.5], [lambda x: x[0] + x[1] - 2])
+
+
+@settings(max_examples=30, deadline=None)
+@given(multiplier, number)
+def test_dual_function_in_closed_form(alpha, beta):
+    wanted = -((alpha + beta) ** 2 + beta**2) / 4 - 2 * beta - 0.5 * alpha
+    assert two().theta_D([alpha], [beta], x0=[0.0, 0.0]) == pytest.approx(wanted, abs=1e-7)
+
+
+@settings(max_examples=30, deadline=None)
+@given(multiplier, number, st.floats(-5, 0.5))
+def test_weak_duality(alpha, beta, x1):
+    """Theorem C.1: the dual function is below the primal one wherever the point is feasible."""
+    report = two().gap([x1, 2 - x1], [alpha], [beta])
+    assert report.dual <= report.primal + 1e-7
+    assert report.gap == report.primal - report.dual
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 1000))
+def test_strong_duality_of_convex_programs(seed):
+    """Theorem C.2 and C.3 on random quadratic programs."""
+    rng = np.random.default_rng(seed)
+    B = rng.normal(size=(3, 3))
+    Q, c, G, A = B.T @ B + np.eye(3), rng.normal(size=3), rng.normal(size=(2, 3)), rng.normal(size=(1, 3))
+    h, b = rng.random(2), rng.normal(size=1)
+    lagrangian = Lagrangian(
+        lambda x: x @ Q @ x / 2 + c @ x,
+        [lambda x, i=i: G[i] @ x - h[i] for i in range(2)],
+        [lambda x: A[0] @ x - b[0]],
+        gradients=(lambda x: Q @ x + c, [lambda x, i=i: G[i] for i in range(2)], [lambda x: A[0]]),
+    )
+    program = solve_qp(Q, c, G, h, A, b)
+    assert slater(G, h, A, b) is not None
+    assert lagrangian.kkt(program.x, program.alpha, program.beta).holds(1e-7)
+    report = lagrangian.gap(program.x, program.alpha, program.beta)
+    assert abs(report.gap) <= 1e-6
+    solved = lagrangian.solve(np.zeros(3))
+    assert solved.success
+    assert solved.fun == pytest.approx(program.fun, abs=1e-6)
+    np.testing.assert_allclose(solved.x, program.x, atol=1e-4)
+
+
+def test_kkt_tells_which_condition_fails():
+    lagrangian = two()
+    assert lagrangian.kkt([0.5, 1.5], [2.0], [-3.0]).holds()
+    off = lagrangian.kkt([1.0, 1.5], [-1.0], [0.0])
+    np.testing.assert_allclose(off.stationarity, [1.0, 3.0], atol=1e-7)
+    np.testing.assert_allclose([off.complementarity[0], off.primal[0], off.dual[0]], [-0.5, 0.5, 1.0])
+    np.testing.assert_allclose(off.equality, [0.5])
+    assert off.worst == pytest.approx(3.0, abs=1e-7)
+    assert not off.holds()
+
+
+def test_inner_and_boundary_minimum():
+    """001 ch. 4: a constraint that does not bind has a zero multiplier."""
+    inner = Lagrangian(square, [lambda x: x[0] - 1]).solve([3.0])
+    edge = Lagrangian(square, [lambda x: x[0] + 1]).solve([3.0])
+    np.testing.assert_allclose([inner.x[0], inner.alpha[0]], [0, 0], atol=1e-6)
+    np.testing.assert_allclose([edge.x[0], edge.alpha[0]], [-1, 2], atol=1e-6)
+
+
+def test_dual_function_may_be_minus_infinity():
+    lagrangian = Lagrangian(lambda x: x[0], [lambda x: -x[0]])
+    assert lagrangian.theta_D([0.5], x0=[0.0]) == -np.inf
+    assert lagrangian.theta_D([1.0], x0=[0.0]) == 0.0
+    assert Lagrangian(lambda x: -square(x)).theta_D(x0=[1.0]) == -np.inf
+
+
+def test_slater():
+    np.testing.assert_array_less([[1.0, 1.0]] @ slater([[1.0, 1.0]], [0.0]), 0.0)
+    flat = [[1.0, 0.0], [-1.0, 0.0]], [0.0, 0.0]
+    assert slater(*flat) is None
+    assert slater(*flat, strict=[False, False]) is not None
+    assert slater([[1.0]], [0.0], [[1.0]], [1.0]) is None
+
+
+def test_bad_multipliers():
+    with pytest.raises(ValueError, match="alpha must have one multiplier for each of 1 constraints"):
+        two().value([0.0, 0.0], [1.0, 2.0], [0.0])
+    with pytest.raises(ValueError, match="alpha must not be negative"):
+        two().theta_D([-1.0], [0.0], x0=[0.0, 0.0])

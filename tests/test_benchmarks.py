@@ -1,0 +1,291 @@
+"""The benchmark harness: turns, judging and records on a toy row; every real row at its smoke size."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from benchmarks import linear, maxent, results, worker
+from benchmarks.__main__ import ROWS, main
+from benchmarks.harness import Contender, Outcome, Row, Score, judge, run_row
+from benchmarks.store import load, make_data, save
+from benchmarks.worker import plain
+from scipy import sparse
+
+turns: list[str] = []
+
+
+def toy_data(rng, n, d):
+    X = rng.standard_normal((n, d))
+    return {"X": X, "y": X @ rng.standard_normal(d) + rng.standard_normal(n)}
+
+
+def answer(name, data, factor=1.0):
+    w = factor * np.linalg.lstsq(data["X"], data["y"], rcond=None)[0]
+    return {"coef": w, "who": name, "pid": os.getpid(), "threads": os.environ["OMP_NUM_THREADS"]}
+
+
+def toy_ours(data):
+    return answer("tercet", data)
+
+
+def toy_slow(data):
+    time.sleep(0.05)
+    return answer("slow", data)
+
+
+def toy_sloppy(data):
+    return answer("sloppy", data, factor=0.9)
+
+
+def toy_hungry(data):
+    time.sleep(0.1)
+    return {**answer("hungry", data), "sum": np.ones(2**23).sum()}
+
+
+def toy_raises(data):
+    raise RuntimeError(f"no luck with {Path(__file__).resolve()}")
+
+
+def toy_dies(data):
+    os._exit(3)
+
+
+def toy_prepare(data):
+    return {**data, "y": data["y"].astype(float)}
+
+
+def toy_quality(data, result):
+    assert result["pid"] != os.getpid()
+    assert result["threads"] == "2"
+    turns.append(result["who"])
+    return float(((data["y"] - data["X"] @ result["coef"]) ** 2).sum())
+
+
+def toy_row(**peers):
+    return Row(
+        name="toy",
+        work="least squares; {n} x {d}",
+        sizes={"smoke": {"n": 200, "d": 5}},
+        data=toy_data,
+        ours=Contender(toy_ours, ("numpy",), "numpy"),
+        peers=peers,
+        quality=toy_quality,
+        tolerance=1e-6,
+        figure="sum of squares",
+    )
+
+
+def peer(fit, *imports, **options):
+    return Contender(fit, imports, "scipy", **options)
+
+
+def test_contenders_run_by_turns_and_only_good_peers_count(tmp_path):
+    turns.clear()
+    row = toy_row(
+        slow=peer(toy_slow),
+        sloppy=peer(toy_sloppy),
+        hungry=peer(toy_hungry, prepare=toy_prepare, once=True, note="eats"),
+    )
+    outcome = run_row(row, "smoke", rounds=2, folder=tmp_path)
+    ours, slow, _, hungry = outcome.scores
+    first = ["tercet", "slow", "tercet", "sloppy", "tercet", "hungry"]
+    assert turns == [*first, *first[:4]]
+    assert (ours.runs, slow.runs, hungry.runs) == (5, 2, 1)
+    assert [score.meets for score in outcome.scores] == [True, True, False, True]
+    assert outcome.against == "slow"
+    assert outcome.ratio == slow.wall / ours.wall
+    assert ours.first > 0
+    assert hungry.note == "eats; one run, no warm-up"
+    assert not hungry.memory < 60  # MB; not a number where there is no /proc
+    assert outcome.work == "least squares; 200 x 5"
+
+
+def test_a_peer_that_cannot_run_is_named(tmp_path):
+    row = toy_row(
+        absent=peer(toy_slow, "no_such_module"),
+        raises=peer(toy_raises),
+        dies=peer(toy_dies),
+        slow=peer(toy_slow),
+    )
+    outcome = run_row(row, "smoke", rounds=1, folder=tmp_path)
+    problems = {score.contender: score.problem for score in outcome.scores}
+    assert problems["absent"] == "not installed: No module named 'no_such_module'"
+    assert problems["raises"] == "failed: RuntimeError: no luck with <path>"
+    assert problems["dies"] == "process died with exit code 3"
+    assert problems["slow"] == problems["tercet"] == ""
+    assert outcome.against == "slow"
+
+
+def test_a_peer_that_takes_too_long_is_stopped(tmp_path):
+    outcome = run_row(toy_row(slow=peer(toy_hungry)), "smoke", rounds=1, folder=tmp_path, limit=0.01)
+    assert [score.problem for score in outcome.scores] == ["stopped after 0.01 s"] * 2
+    assert outcome.ratio is None
+
+
+def test_a_turn_waits_until_the_neighbours_are_quiet(monkeypatch):
+    busy, sleeps = iter([0.0, 0.3, 0.3, 0.6, 0.6, 0.61]), []  # two busy windows, then a quiet one
+    monkeypatch.setattr(worker, "busy_seconds", lambda: next(busy))
+    monkeypatch.setattr(worker.time, "sleep", sleeps.append)
+    worker.wait_for_quiet(pause=0.3, patience=60.0)
+    assert sleeps == [0.3, 0.3, 0.3]
+    busy = iter([0.0, 0.3])
+    worker.wait_for_quiet(pause=0.3, patience=0.0)  # patience is over
+    assert len(sleeps) == 4
+    worker.wait_for_quiet(pause=0.0, patience=60.0)
+    assert len(sleeps) == 4
+
+
+@pytest.mark.parametrize(
+    ("ours", "peers", "optimum", "ratio"),
+    [
+        (1.0, {"a": (1.0, 3.0), "b": (1.0, 2.0)}, None, 2.0),  # the faster of two good ones
+        (1.0, {"a": (1.0, 3.0), "b": (1.1, 2.0)}, None, 3.0),  # the faster one misses
+        (0.5, {"a": (1.0, 3.0)}, None, 3.0),  # better than the peer is as good as equal
+        (0.5, {"a": (1.0, 3.0)}, 0.5, None),  # but not when the optimum shows that the peer is lax
+        (1.1, {"a": (1.0, 3.0)}, None, None),  # ours misses
+        (-1.0, {"a": (-1.0 - 5e-7, 3.0)}, None, 3.0),  # a negative objective
+        (1.0, {"a": (float("nan"), 3.0)}, None, None),
+    ],
+)
+def test_quality_is_one_sided(ours, peers, optimum, ratio):
+    scores = [Score("tercet", wall=1.0, quality=ours, runs=1)]
+    scores += [Score(name, wall=wall, quality=quality, runs=1) for name, (quality, wall) in peers.items()]
+    outcome = Outcome("toy", "smoke", "", "", 1e-6, scores)
+    judge(outcome, relative=True, optimum=optimum)
+    assert outcome.ratio == ratio
+
+
+def test_data_come_back_as_they_were_and_are_made_once(tmp_path):
+    rng = np.random.default_rng(0)
+    data = {
+        "C": rng.standard_normal((3, 4)),
+        "F": np.asfortranarray(rng.standard_normal((3, 4))),
+        "S": sparse.random(5, 6, density=0.4, format="csr", random_state=0),
+        "alpha": 0.25,
+    }
+    save(data, tmp_path)
+    for _ in range(2):
+        back = load(tmp_path)
+        assert sorted(back) == sorted(data)
+        for name in ("C", "F", "alpha"):
+            np.testing.assert_array_equal(back[name], data[name])
+        np.testing.assert_array_equal(back["S"].toarray(), data["S"].toarray())
+        assert back["C"].flags.c_contiguous
+        assert back["F"].flags.f_contiguous
+        back["C"][:] = 7.0  # a contender may scribble on its own copy
+    row = toy_row()
+    where = make_data(row, "smoke", tmp_path / "data")
+    stamp = (where / "X.npy").stat().st_mtime_ns
+    assert make_data(row, "smoke", tmp_path / "data") == where
+    assert (where / "X.npy").stat().st_mtime_ns == stamp
+    with pytest.raises(ValueError, match=r"row 'toy': size='huge' is not one of \['smoke'\]"):
+        make_data(row, "huge", tmp_path)
+
+
+def entry(name, ratio, wall=1.0):
+    scores = [
+        Score("tercet", wall=wall, quality=1.0, meets=True, runs=3),
+        Score("peer", problem="not installed"),
+    ]
+    body = {"work": "some work", "figure": "|loss|", "tolerance": 1e-6, "against": "peer", "ratio": ratio}
+    return {"name": name, **body, "scores": [vars(s) for s in scores], **results.circumstances("cmd", {})}
+
+
+def test_results_keep_other_rows_and_the_notes(tmp_path):
+    path = tmp_path / "RESULTS.md"
+    results.write(path, [entry("b", 2.0), entry("a", 8.0)], ["a", "b"])
+    text = path.read_text().replace(
+        results.NOTES[0], results.NOTES[0] + "\nb is slow because of | and {x}.\n"
+    )
+    path.write_text(text)
+    results.write(path, [entry("b", 0.5, wall=123.0)], ["a", "b"])
+    text = path.read_text()
+    assert "b is slow because of | and {x}." in text
+    assert text.index("\n## a\n") < text.index("\n## b\n")
+    assert "Geometric mean of 2 ratios: 2.00" in text
+    assert "| b | 0.50 | peer | 123 |" in text
+    assert results.read(path)[0] == {"a": entry("a", 8.0), "b": entry("b", 0.5, wall=123.0)}
+
+
+def test_command_line(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(results, "PATH", tmp_path / "RESULTS.md")
+    assert main(["--list"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(ROWS)
+    for wrong, message in ((["lazzo"], "unknown rows"), (["lasso", "--rounds", "2"], "too few")):
+        with pytest.raises(SystemExit):
+            main(wrong)
+        assert message in capsys.readouterr().err
+    main(["loop", "--size", "smoke", "--rounds", "1"])
+    assert not results.PATH.exists()
+    main(["loop"])
+    text = results.PATH.read_text()
+    assert "a pass that reports a number" in text
+    assert platform.node() not in text.replace(results.machine(), "")
+    assert str(Path.cwd()) not in text
+
+
+def test_errors_lose_their_paths():
+    assert (
+        plain(OSError("cannot open '/some/where/file.so': gone\nsecond line")) == "cannot open '<path>': gone"
+    )
+    assert plain(ValueError("C=1/2 must be > 0")) == "C=1/2 must be > 0"
+
+
+# --- the real rows ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [name for name, row in ROWS.items() if isinstance(row, Row)])
+def test_row_runs_and_agrees(name, tmp_path):
+    outcome = run_row(ROWS[name], "smoke", rounds=1, folder=tmp_path)
+    assert outcome.scores[0].problem == ""
+    assert outcome.scores[0].meets, outcome.scores[0]
+    for score in outcome.scores[1:]:
+        assert score.problem == "" or score.problem.startswith("not installed")
+        assert score.meets or score.problem or score.contender.startswith("nltk"), score
+
+
+@pytest.mark.parametrize("name", ["loop", "import"])
+def test_report_gives_its_figures(name):
+    for figure in ROWS[name].measure("smoke", 1):
+        assert figure.problem == ""
+        assert np.isfinite(figure.value)
+
+
+def smoke(row, rng=0):
+    return row.data(np.random.default_rng(rng), **row.sizes["smoke"])
+
+
+def test_generators_keep_their_word():
+    rows = {row.name: row for row in [*linear.ROWS, *maxent.ROWS]}
+    text = smoke(rows["logistic-sparse"])
+    np.testing.assert_allclose(np.asarray(text["X"].multiply(text["X"]).sum(axis=1)), 1.0)
+    assert np.bincount(text["y"]).min() > 0
+    context = smoke(rows["maxent"])
+    for label in range(4):
+        assert (context["X"][context["y"] == label].sum(axis=0) > 0).all()
+    assert set(context["X"].data) == {1.0}
+    apart = smoke(rows["perceptron"])
+    w = np.linalg.lstsq(apart["X"], apart["y"], rcond=None)[0]
+    assert (np.sign(apart["X"] @ w) == apart["y"]).mean() > 0.95
+    wide = smoke(rows["lasso"])
+    assert wide["X"].flags.f_contiguous
+    assert np.corrcoef(wide["X"][:, :-1].ravel(), wide["X"][:, 1:].ravel())[0, 1] == pytest.approx(
+        0.5, abs=0.03
+    )
+
+
+def test_quality_figures_at_known_points():
+    rows = {row.name: row for row in [*linear.ROWS, *maxent.ROWS]}
+    dense, text, wide = (smoke(rows[name]) for name in ("logistic-dense", "logistic-sparse", "lasso"))
+    zero = {"coef": np.zeros(10), "intercept": np.zeros(1)}
+    assert linear.objective_binary(dense, zero) == pytest.approx(2000 * np.log(2))
+    zero = {"coef": np.zeros((20, 200)), "intercept": np.zeros(20)}
+    assert linear.objective_softmax(text, zero) == pytest.approx(np.log(20))
+    zero = {"coef": np.zeros(300)}
+    assert linear.lasso_gap({**wide, "alpha": 20 * wide["alpha"]}, zero) == pytest.approx(0.0, abs=1e-12)
+    assert linear.lasso_gap(wide, zero) > 0.1

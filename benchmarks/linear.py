@@ -225,7 +225,7 @@ def lasso_gap(data: Data, result: Result) -> float:
 def lasso_ours(data: Data) -> Result:
     from tercet.linear_model import Lasso
 
-    return lasso_fit(Lasso(alpha=float(data["alpha"]), fit_intercept=False, tol=5e-7), data)
+    return lasso_fit(Lasso(alpha=float(data["alpha"]), fit_intercept=False, tol=5e-7, n_jobs=2), data)
 
 
 def lasso_fit(model: Any, data: Data) -> Result:

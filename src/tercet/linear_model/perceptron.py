@@ -10,6 +10,7 @@ from sklearn.utils.metaestimators import available_if
 
 from tercet.core.catalog import method
 from tercet.core.estimator import check_weight, generator
+from tercet.core.parallel import each
 from tercet.core.parameters import (
     Count,
     Fraction,
@@ -22,7 +23,7 @@ from tercet.core.parameters import (
     check_parameters,
 )
 from tercet.linear_model.base import LinearClassifier
-from tercet.linear_model.perceptron_plane import DualPlane, PenalisedPlane, Plane, sweep_all, visits
+from tercet.linear_model.perceptron_plane import DualPlane, PenalisedPlane, Plane, visits
 
 
 @method(
@@ -61,8 +62,7 @@ class Perceptron(LinearClassifier):
     eta0 : float, default=1.0
         How far a mistake moves the hyperplane.
     n_jobs : int, optional
-        Threads: for the hyperplanes of several classes, or to look ahead for the next mistake of a single one.
-        The result does not depend on it.
+        Threads for the hyperplanes of several classes. The result does not depend on it.
     random_state : int, default=0
         Decides every random order.
     early_stopping : bool, default=False
@@ -205,7 +205,7 @@ class Perceptron(LinearClassifier):
             self.max_iter, unpack=self._model, hint="The classes may not be linearly separable."
         ):
             order = visits(X, weight, self.order, self.shuffle, rng)
-            sweep_all(live, order, self.n_jobs)
+            each(Plane.sweep, live, order, n_jobs=self.n_jobs)
             mistakes, loss = sum(p.mistakes for p in live), sum(p.loss for p in live)
             step.report([(p.model(), p.visited) for p in planes], mistakes=mistakes, loss=loss / y.size)
             if self.verbose:
@@ -257,7 +257,7 @@ class Perceptron(LinearClassifier):
         start = (None, None) if first else (self.coef_, self.intercept_)
         planes = self._planes(X, y, weight, *start)
         rng = generator(self.random_state)
-        sweep_all(planes, visits(X, weight, self.order, self.shuffle, rng), self.n_jobs)
+        each(Plane.sweep, planes, visits(X, weight, self.order, self.shuffle, rng), n_jobs=self.n_jobs)
         seen = 1 if first else self.t_
         self.__dict__.update(self._model([(p.model(), p.visited) for p in planes]), n_iter_=1)
         self.t_ = seen + y.size

@@ -7,18 +7,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import joblib
 import numpy as np
 from scipy import sparse
 
 from tercet.core.kernel import implement, kernel, verb
-from tercet.core.parallel import each
-from tercet.core.rows import Dense, row_add, row_dot, row_square, rows
+from tercet.core.rows import Dense, row_add, row_dot, rows
 
 PART = 1 << 22  # numbers swept between two looks at the keyboard
 CACHE = 1 << 22  # numbers that stay in cache: below that many, rows are visited in any order at full speed
 RUN = 16  # neighbours that stay together in a shuffle of larger data
-AHEAD = 2  # parts that each thread looks through before the sweep comes to them
 
 
 class Plane:
@@ -35,7 +32,6 @@ class Plane:
         self.learn_b = float(model.fit_intercept)
         self.variant, self.record = model.variant, model.record
         self.mistakes, self.loss, self.visited, self.done = 0, 0.0, 0, False
-        self.calm = False  # whether the last part of a pass was free of mistakes
         self.best_loss, self.idle = np.inf, 0
         self._begin()
 
@@ -44,29 +40,17 @@ class Plane:
         self.run, self.longest, self.pocket = 0, -1, (self.w.copy(), self.b.copy())
         self.trace: list[tuple[np.ndarray, ...]] = []
 
-    def sweep(self, order: np.ndarray, n_jobs: int = 1) -> None:
-        """One pass: `order` holds row numbers, or numbers in [0, 1) that pick among the misclassified.
-
-        After a part of the rows without a mistake, threads look through the next parts; as long as the model
-        stays, what they found right needs no visit.
-        """
+    def sweep(self, order: np.ndarray) -> None:
+        """One pass: `order` holds row numbers, or numbers in [0, 1) that pick among the misclassified."""
         listed = order.dtype.kind == "i"
         self.mistakes, self.loss = 0, 0.0
         length = max(1, PART // max(1, self.rows.shape[1] * (1 if listed else self.rows.shape[0])))
         parts = np.split(order, range(length, order.size, length))
         picks = np.empty(min(length, order.size), dtype=np.int64)
-        ahead = AHEAD * n_jobs if listed and n_jobs > 1 and type(self) is Plane else 0
-        skip: list[int] = []  # for the parts that come next: rows known to be right
-        for k, part in enumerate(parts):
+        for part in parts:
             before = self.w.copy(), self.b.copy()
-            if ahead and not skip and self.calm:
-                look = (self.rows, self.pull, self.w, self.b)
-                skip = each(leading_rights, parts[k : k + ahead], *look, n_jobs=n_jobs)
-            known = skip.pop(0) if skip else 0
-            mistakes, loss = self._sweep(sweep if listed else sweep_misclassified, part[known:], picks)
-            self.calm = mistakes == 0
-            skip = skip if self.calm else []
-            found = picks[:mistakes] + known
+            mistakes, loss = self._sweep(sweep if listed else sweep_misclassified, part, picks)
+            found = picks[:mistakes].copy()
             times, points = (found, part[found]) if listed else (np.arange(mistakes), found)
             self._note(times, points, part.size if listed else mistakes, before)
             self.mistakes += mistakes
@@ -182,14 +166,6 @@ class PenalisedPlane(Plane):
         return self.l1 * float(np.abs(self.w).sum()) + self.l2 * float(self.w @ self.w) / 2
 
 
-def sweep_all(planes: list[Plane], order: np.ndarray, n_jobs: int | None) -> None:
-    """One pass of several hyperplanes side by side, or of one with the help of the other threads."""
-    if len(planes) > 1:
-        each(Plane.sweep, planes, order, n_jobs=n_jobs)
-    else:
-        planes[0].sweep(order, joblib.effective_n_jobs(n_jobs))
-
-
 def visits(X: Any, weight: Any, order: Any, shuffle: bool, rng: np.random.Generator) -> np.ndarray:
     """The order of one pass: row numbers, or numbers that pick among the misclassified rows."""
     n, d = X.shape
@@ -240,18 +216,6 @@ def sweep(rows, along, pull, order, on_plane, learn_b, w, b, picks):
             picks[mistakes] = t
             mistakes += 1
     return mistakes, loss
-
-
-@kernel
-def leading_rights(order, rows, pull, w, b):
-    """How many rows, from the first on, are right beyond any doubt of rounding."""
-    doubt = 64 * np.finfo(w.dtype).eps * (np.sqrt((w * w).sum()) + abs(b[0]))
-    for t in range(order.size):
-        i = order[t]
-        margin = np.sign(pull[i]) * (row_dot(rows, i, w) + b[0])
-        if margin <= doubt or margin * margin <= doubt * doubt * row_square(rows, i):
-            return t
-    return order.size
 
 
 @kernel

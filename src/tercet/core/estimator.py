@@ -111,14 +111,13 @@ class Classifier(ClassifierMixin, Estimator):
         return self._learn(X, y, sample_weight)
 
     def _encode(self, y: Any) -> np.ndarray:
-        check_classification_targets(y)
-        self.classes_, index = np.unique(y, return_inverse=True)
+        self.classes_, index = distinct(y)
         if self.classes_.size < 2:
             raise ValueError(
                 f"{type(self).__name__} needs samples of at least 2 classes; "
                 f"the data contains only one class: {self.classes_[0]!r}."
             )
-        return index.reshape(-1)
+        return index
 
     def _first_call(self, classes: Any) -> bool:
         """Whether this is the first `partial_fit`, which has to name all classes there will ever be."""
@@ -191,6 +190,22 @@ class Regressor(RegressorMixin, Estimator):
 
     def _encode(self, y: Any) -> np.ndarray:
         return np.asarray(y, dtype=np.float64)
+
+
+def distinct(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The classes among labels, in order, and each label's index among them."""
+    y = np.asarray(y)
+    if y.dtype.kind in "iu" and y.ndim == 1 and y.size:
+        low, high = int(y.min()), int(y.max())
+        if high - low < 2 * y.size + 1024:  # a table of what is there: no need to sort millions of labels
+            wide = y if y.dtype.kind == "u" else y.astype(np.int64, copy=False)  # int8 could overflow
+            offset = (wide - wide.dtype.type(low)).astype(np.intp, copy=False)
+            here = np.bincount(offset, minlength=1) > 0
+            classes = np.flatnonzero(here).astype(wide.dtype) + wide.dtype.type(low)
+            return classes.astype(y.dtype), (np.cumsum(here) - 1)[offset]
+    check_classification_targets(y)
+    classes, index = np.unique(y, return_inverse=True)
+    return classes, index.reshape(-1)
 
 
 def _tidy(X: Any) -> Any:

@@ -1,0 +1,87 @@
+"""The base of every estimator: labels, weights, checks."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import sparse
+
+from tercet.core.estimator import check_weight, distinct, generator
+from tercet.linear_model import Perceptron, Ridge
+
+
+@pytest.mark.filterwarnings("ignore:The number of unique classes")
+@given(
+    st.sampled_from([np.int8, np.uint8, np.int32, np.int64, np.uint64]).flatmap(
+        lambda kind: arrays(kind, st.integers(1, 40))
+    )
+)
+def test_distinct_integers(y):
+    classes, index = distinct(y)
+    wanted, position = np.unique(y, return_inverse=True)
+    assert classes.dtype == y.dtype
+    np.testing.assert_array_equal(classes, wanted)
+    np.testing.assert_array_equal(index, position)
+
+
+@pytest.mark.parametrize("y", [["b", "a", "b"], [True, False, True], [2.0, 1.0, 2.0], [[1], [0], [1]]])
+def test_distinct_of_other_labels(y):
+    classes, index = distinct(np.asarray(y))
+    np.testing.assert_array_equal(classes[index], np.ravel(y))
+
+
+def test_numbers_with_fractions_are_no_labels():
+    with pytest.raises(ValueError, match="continuous"):
+        distinct(np.array([0.5, 1.5, 2.5]))
+
+
+def test_weights():
+    X = np.zeros((3, 2), dtype=np.float32)
+    assert check_weight(None, X) is None
+    assert check_weight(2, X).tolist() == [2, 2, 2]
+    assert check_weight([1, 2, 3], X).dtype == np.float32
+    for wrong, message in [
+        ([1, 2], "one weight for each row"),
+        ([[1], [2], [3]], "one weight for each row"),
+        ([1, -1, 1], r"must not be negative; its smallest value is -1\.0"),
+        ([0, 0, 0], "zero for every row"),
+        ([1, np.inf, 1], "infinity"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            check_weight(wrong, X)
+
+
+def test_generator_from_anything():
+    draws = [generator(seed).random() for seed in (3, np.int64(3))]
+    assert draws[0] == draws[1]
+    rng = np.random.default_rng(0)
+    assert generator(rng) is rng
+    assert generator(np.random.RandomState(1)).random() == generator(np.random.RandomState(1)).random()
+
+
+def test_callers_sparse_matrix_is_left_alone():
+    X = sparse.csr_matrix(([1.0, 2.0, 3.0, 4.0], [0, 0, 1, 0], [0, 2, 3, 4]), shape=(3, 2))  # an entry twice
+    before = X.data.copy(), X.indices.copy()
+    model = Ridge().fit(X, [1.0, 2.0, 3.0])
+    np.testing.assert_array_equal(X.data, before[0])
+    np.testing.assert_array_equal(X.indices, before[1])
+    np.testing.assert_allclose(model.coef_, Ridge().fit(X.toarray(), [1.0, 2.0, 3.0]).coef_)
+
+
+def test_class_weight_names_a_class_that_is_not_there():
+    with pytest.raises(ValueError, match=r"class_weight names \['7'\], but the classes are \[0, 1\]"):
+        Perceptron(class_weight={7: 2.0}).fit([[0.0], [1.0]], [0, 1])
+
+
+def test_batches_before_and_after_a_mistake():
+    model = Perceptron()
+    with pytest.raises(ValueError, match="classes must be passed"):
+        model.partial_fit([[0.0]], [1])
+    with pytest.raises(ValueError, match="NaN"):
+        model.partial_fit([[np.nan]], [1], classes=[0, 1])
+    assert not hasattr(model, "classes_")
+    model.partial_fit([[0.0], [1.0]], [0, 1], classes=[0, 1])
+    with pytest.raises(ValueError, match=r"y holds \[5\]; the classes are \[0, 1\]"):
+        model.partial_fit([[0.0]], [5])
+    assert model.classes_.tolist() == [0, 1]

@@ -55,7 +55,8 @@ def test_same_answer_twice():
     code = (
         "import numpy as np; from tercet.linear_model import LogisticRegression as L, Perceptron as P;"
         "r = np.random.default_rng(0); X = r.normal(size=(300, 5)); y = r.integers(0, 3, 300);"
-        "print(L(n_jobs=2).fit(X, y).coef_.tobytes().hex(), P(max_iter=5, tol=None).fit(X, y).coef_.tobytes().hex())"
+        "models = L(n_jobs=2), P(max_iter=5, tol=None);"
+        "print(*(model.fit(X, y).coef_.tobytes().hex() for model in models))"
     )
     answers = {
         subprocess.run(

@@ -4,6 +4,7 @@ import pickle
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -15,7 +16,8 @@ from sklearn.preprocessing import StandardScaler
 from tercet import EarlyStopping, Recorder
 from tercet.core.estimator import Regressor
 from tercet.core.parameters import Count
-from tercet.linear_model import Perceptron
+from tercet.linear_model import Perceptron, Ridge
+from tercet.multiclass import OneVsRestClassifier
 
 
 class Script(Regressor):
@@ -97,6 +99,41 @@ def test_works_on_an_estimator_of_scikit_learn(moons):
         Theirs().set_callbacks(EarlyStopping()).fit(X, y)
 
 
+def test_a_fit_without_passes_says_so(moons):
+    """Better no model than one that was fitted on fewer rows for nothing."""
+    X, y = moons
+    with pytest.raises(ValueError, match="Ridge as it is set makes no passes to stop at; fit without it"):
+        Ridge().set_callbacks(EarlyStopping()).fit(X, X[:, 0])
+    meta = OneVsRestClassifier(Perceptron())
+    with pytest.raises(ValueError, match="or set it on the estimator inside"):
+        meta.set_callbacks(EarlyStopping()).fit(X, y)
+    with pytest.raises(ValueError, match="no passes to stop at; set it on the estimator inside"):
+        meta.set_callbacks(EarlyStopping(validation_data=(X, y))).fit(X, y)
+    inner = OneVsRestClassifier(Perceptron(max_iter=60, tol=None).set_callbacks(EarlyStopping())).fit(X, y)
+    assert all(part.best_iter_ <= part.n_iter_ < 60 for part in inner.estimators_)
+
+
+def test_frames_bring_no_warnings(moons):
+    X, y = moons
+    frame = pd.DataFrame(X, columns=list("abc"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        Perceptron(max_iter=20, tol=None).set_callbacks(EarlyStopping()).fit(frame, y)
+        given = EarlyStopping(validation_data=(frame[:50], y[:50]))
+        Perceptron(max_iter=20, tol=None).set_callbacks(given).fit(frame, y)
+
+
+def test_nothing_is_left_of_an_earlier_fit(moons):
+    model = Perceptron(max_iter=20, tol=None).set_callbacks(EarlyStopping()).fit(*moons)
+    assert model.best_iter_
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.set_callbacks().fit(*moons)
+    assert not hasattr(model, "best_iter_")
+    assert not hasattr(model, "validation_scores_")
+
+
 def test_weights_are_held_out_too(moons):
     X, y = moons
     weight = np.linspace(0.1, 1, len(y))
@@ -140,9 +177,10 @@ def test_recorder_is_bounded_and_covers_the_run():
     recorder = Recorder(capacity=8)
     Script(list(range(100)), max_iter=100).set_callbacks(recorder).fit(X, Y)
     indices = [frame.index for frame in recorder.frames]
-    assert len(indices) <= 8
-    assert len(set(np.diff(indices))) == 1
-    assert indices[-1] > 80
+    assert len(indices) <= 9
+    assert len(set(np.diff(indices[:-1]))) == 1
+    assert indices[-2] > 80
+    assert indices[-1] == 99, "where it ended is not in the film"
     assert all(frame.attributes["value_"] == frame.index for frame in recorder.frames)
 
 

@@ -69,9 +69,16 @@ def test_callers_sparse_matrix_is_left_alone():
     np.testing.assert_allclose(model.coef_, Ridge().fit(X.toarray(), [1.0, 2.0, 3.0]).coef_)
 
 
-def test_class_weight_names_a_class_that_is_not_there():
-    with pytest.raises(ValueError, match=r"class_weight names \['7'\], but the classes are \[0, 1\]"):
-        Perceptron(class_weight={7: 2.0}).fit([[0.0], [1.0]], [0, 1])
+def test_class_weight_may_name_classes_that_are_not_there():
+    one = Perceptron(class_weight={0: 2.0, 1: 1.0}).fit([[0.0], [1.0]], [0, 1])
+    two = Perceptron(class_weight={0: 2.0, 7: 5.0}).fit([[0.0], [1.0]], [0, 1])
+    assert np.array_equal(one.coef_, two.coef_)
+
+
+@pytest.mark.parametrize("wrong", [{7: 2.0}, {0: -1.0}, {0: 0, 1: 0}, {0: "a"}, {0: np.inf}, {0: np.nan}])
+def test_class_weight_must_make_sense(wrong):
+    with pytest.raises(ValueError, match=r"class_weight must give some of the classes \[0, 1\] weights"):
+        Perceptron(class_weight=wrong).fit([[0.0], [1.0]], [0, 1])
 
 
 def test_batches_before_and_after_a_mistake():

@@ -116,7 +116,10 @@ def test_no_writable_folder(tmp_path):
     """A file where the folder should be: nothing can be cached, everything works."""
     blocked = tmp_path / "file"
     blocked.write_text("")
-    assert run(FIT, TERCET_CACHE_DIR=str(blocked), TERCET_JIT="1") == "[[1.0, 1.0]] None"
+    assert (
+        run(FIT, TERCET_CACHE_DIR=str(blocked), TERCET_JIT="1", PYTHONWARNINGS="ignore")
+        == "[[1.0, 1.0]] None"
+    )
 
 
 def test_no_home(tmp_path):
@@ -127,7 +130,7 @@ def test_no_home(tmp_path):
 
 def test_plain_python_mode():
     code = "from tercet.core.kernel import kernel\nf = lambda x: x\nprint(kernel(f) is f)"
-    assert run(code, TERCET_JIT="0") == "True"
+    assert [run(code, TERCET_JIT=value) for value in ("0", "false", "off")] == ["True"] * 3
 
 
 def test_bounds_checks():
@@ -150,7 +153,21 @@ def test_folder_others_can_write_is_refused(tmp_path, monkeypatch):
     open_to_all.mkdir()
     open_to_all.chmod(0o777)
     monkeypatch.setenv("TERCET_CACHE_DIR", str(open_to_all))
-    assert kernel_module.cache_folder.__wrapped__("tercet.linear_model.perceptron") is None
+    with pytest.warns(UserWarning, match="nobody else, can write"):
+        assert kernel_module.cache_folder.__wrapped__("tercet.linear_model.perceptron") is None
+
+
+def test_folder_is_private_under_any_umask(tmp_path, monkeypatch):
+    monkeypatch.delenv("TERCET_CACHE_DIR", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    before = os.umask(0o002)
+    try:
+        folder = kernel_module.cache_folder.__wrapped__("tercet.linear_model.perceptron")
+    finally:
+        os.umask(before)
+    assert folder is not None
+    assert folder.is_relative_to(tmp_path / "cache" / "tercet")
+    assert folder.parent.stat().st_mode & 0o777 == 0o700
 
 
 def test_digest_follows_imports(monkeypatch):

@@ -108,18 +108,22 @@ def test_seen_pairs_have_weights_and_others_do_not():
     assert without.pairs_.tolist() == [[0, 0], [1, 0], [1, 1]]  # a row of weight 0 is not seen
 
 
+@pytest.mark.parametrize("algorithm", ["lbfgs", "newton-cg"])
 @pytest.mark.parametrize("n_jobs", [1, 2, 7])
-def test_same_bits_for_any_n_jobs(n_jobs):
+def test_same_bits_for_any_n_jobs(n_jobs, algorithm):
     rng = np.random.default_rng(0)
     X = sparse.random_array((40_000, 30), density=0.3, rng=rng, format="csr")
     y = rng.integers(0, 3, 40_000)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        one = MaxEnt(max_iter=2, n_jobs=1).fit(X, y)
-        many = MaxEnt(max_iter=2, n_jobs=n_jobs).fit(X, y)
-        dense = MaxEnt(max_iter=2, n_jobs=n_jobs).fit(X.toarray(), y)
+        one = MaxEnt(algorithm, max_iter=2, n_jobs=1).fit(X, y)
+        many = MaxEnt(algorithm, max_iter=2, n_jobs=n_jobs).fit(X, y)
+        dense = MaxEnt(algorithm, max_iter=2, n_jobs=n_jobs).fit(X.toarray(), y)
     assert np.array_equal(one.coef_, many.coef_)
-    np.testing.assert_allclose(one.coef_, dense.coef_, atol=1e-10)
+    exact = (
+        1e-10 if algorithm == "lbfgs" else 1e-7
+    )  # two steps, whose directions are float32 for sparse features
+    np.testing.assert_allclose(one.coef_, dense.coef_, atol=exact)
 
 
 def test_an_l1_penalty_makes_weights_zero():
@@ -208,6 +212,19 @@ def test_derivatives_by_differences(dense):
     curved = [(objective.gradient(w + e) - objective.gradient(w - e)) / (2 * h) for e in step]
     np.testing.assert_allclose(objective.hessian(w), curved, atol=1e-8)
     np.testing.assert_allclose(objective.hessian_product(w, v), objective.hessian(w) @ v, atol=1e-12)
+
+
+@pytest.mark.parametrize(("scale", "rounded"), [(1.0, True), (1e12, False)])
+def test_curvature_of_large_data_is_float32_within_its_range(monkeypatch, scale, rounded):
+    monkeypatch.setattr("tercet.linear_model.maxent_features.LARGE", 0)
+    X, y = indicators(3, n=30, columns=3)
+    f, share = ProductFeatures(sparse.csr_array(X * scale), 3), np.full(30, 1 / 30)
+    objective = LogLinear(f, f.empirical(y, share), share, 0.05)
+    w, v = np.random.default_rng(0).normal(size=(2, 9)) / scale
+    product, exact = objective.hessian_product(w, v), objective.hessian(w) @ v
+    error = np.abs(product - exact).max() / np.abs(exact).max()
+    assert error < (1e-6 if rounded else 1e-14)
+    assert (error > 1e-10) == rounded
 
 
 def test_scores_of_any_size_do_not_overflow():

@@ -15,7 +15,7 @@ from sklearn.base import is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import train_test_split
 
-from tercet.core.steps import reported_attributes
+from tercet.core.steps import reported_attributes, without_fit
 
 
 class EarlyStopping:
@@ -98,7 +98,8 @@ class EarlyStopping:
         if estimator not in self._watches:  # an estimator that does not hold out rows by itself
             if self.validation_data is None:
                 raise ValueError(
-                    f"EarlyStopping: {type(estimator).__name__} does not hold out rows; give validation_data."
+                    f"EarlyStopping: {type(estimator).__name__} does not hold out rows; give validation_data"
+                    f"{', or set it on the estimator inside' if hasattr(estimator, 'estimator') else ''}."
                 )
             self._watches[estimator] = _Watch(*self.validation_data)
         watch = self._watches[estimator]
@@ -112,6 +113,12 @@ class EarlyStopping:
 
     def on_fit_task_end(self, estimator: Any, context: Any, *, fitted_estimator: Any = None) -> bool:
         watch = self._watches.get(estimator)
+        if watch is not None and watch.passes == 0 and _is_fit(context):
+            inside = hasattr(estimator, "estimator")
+            raise ValueError(
+                f"EarlyStopping: {type(estimator).__name__} as it is set makes no passes to stop at; "
+                f"{'set it on the estimator inside' if inside else 'fit without it, on all rows'}."
+            )
         if watch is None or fitted_estimator is None or not _is_pass(context):
             return False
         watch.passes += 1
@@ -138,7 +145,7 @@ class _Watch:
     """The course of one fit as early stopping sees it."""
 
     def __init__(self, X: Any, y: Any, weight: Any = None) -> None:
-        self.X, self.y = X, y
+        self.X, self.y, self.named = X, y, hasattr(X, "columns")
         self.metadata = {} if weight is None else {"sample_weight": weight}
         self.scorer: Any = None
         self.scores: list[float] = []
@@ -147,7 +154,10 @@ class _Watch:
         self.passes = self.waited = 0
 
     def look(self, estimator: Any, fitted: Any) -> None:
-        score = float(self.scorer(fitted, self.X, self.y, **self.metadata))
+        shown = copy.copy(fitted)
+        if not self.named:  # rows held out of a frame have lost its names
+            vars(shown).pop("feature_names_in_", None)
+        score = float(self.scorer(shown, self.X, self.y, **self.metadata))
         self.scores.append(score)
         if score > self.best_score:
             self.best_score, self.best_pass, self.waited = score, self.passes, 0
@@ -156,12 +166,17 @@ class _Watch:
             self.waited += 1
 
 
+def _is_fit(context: Any) -> bool:
+    """Whether a task is the whole fit of an estimator."""
+    return context.parent is None or context.source_estimator_name is not None
+
+
 def _is_pass(context: Any) -> bool:
     """Whether a task is one pass of a loop, rather than a whole fit."""
     return context.max_subtasks == 0 and context.parent is not None and context.source_estimator_name is None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Frame:
     """One recorded pass: its number, the fitted attributes, and an estimator that can predict with them."""
 
@@ -195,19 +210,16 @@ class Recorder:
     array([-3.])
     """
 
-    _transient = (
-        "_skl_callbacks", "_skl_callbacks_to_teardown", "_callback_fit_ctx", "_parent_callback_ctx", "_reported"
-    )  # fmt: skip
-
     def __init__(self, capacity: int = 256) -> None:
         if capacity < 2:
             raise ValueError(f"capacity must be at least 2; got {capacity}.")
         self.capacity = capacity
         self.frames: list[Frame] = []
+        self._last: Frame | None = None
         self._passes, self._stride = 0, 1
 
     def setup(self, estimator: Any, context: Any) -> None:
-        self.frames, self._passes, self._stride = [], 0, 1
+        self.frames, self._last, self._passes, self._stride = [], None, 0, 1
 
     def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
         pass
@@ -215,17 +227,16 @@ class Recorder:
     def on_fit_task_end(self, estimator: Any, context: Any, *, fitted_estimator: Any = None) -> None:
         if fitted_estimator is None or not _is_pass(context):
             return
+        learned = reported_attributes(estimator, fitted_estimator)
+        self._last = Frame(self._passes, learned, without_fit(fitted_estimator))
         self._passes += 1
         if self._passes % self._stride:
             return
-        learned = reported_attributes(estimator, fitted_estimator)
-        fitted_estimator = copy.copy(fitted_estimator)  # other callbacks see the same object
-        for name in self._transient:
-            vars(fitted_estimator).pop(name, None)
-        self.frames.append(Frame(self._passes - 1, learned, fitted_estimator))
+        self.frames.append(self._last)
         if len(self.frames) >= self.capacity:
             del self.frames[::2]
             self._stride *= 2
 
     def teardown(self, estimator: Any, context: Any) -> None:
-        pass
+        if self._last is not None and self._last not in self.frames[-1:]:
+            self.frames.append(self._last)  # where it ended belongs to the film

@@ -24,7 +24,7 @@ from sklearn.utils.validation import (
 )
 
 from tercet.core.parameters import check_parameters
-from tercet.core.steps import CallbackSupport, Fit, Steps, with_callbacks
+from tercet.core.steps import CallbackSupport, Fit, Steps, listeners, with_callbacks
 
 NO_TARGET = object()
 
@@ -46,7 +46,7 @@ class Estimator(CallbackSupport, BaseEstimator):
         check_parameters(self)
         X, y = self._check(X, y)
         weight = check_weight(sample_weight, X)
-        for callback in getattr(self, "_skl_callbacks", []):
+        for callback in listeners(self):
             if hasattr(callback, "hold_out"):
                 X, y, weight = callback.hold_out(self, X, y, weight)
         target = self._encode(y)
@@ -157,14 +157,23 @@ class Classifier(ClassifierMixin, Estimator):
         if class_weight is None:
             return weight
         if isinstance(class_weight, dict):
-            unknown = set(class_weight) - set(self.classes_.tolist())
-            if unknown:
-                raise ValueError(
-                    f"{type(self).__name__}: class_weight names {sorted(map(str, unknown))}, "
-                    f"but the classes are {self.classes_.tolist()}."
-                )
-        by_class = compute_sample_weight(class_weight, self.classes_[index])
+            by_class = self._given_weights(class_weight)[index]
+        else:
+            by_class = compute_sample_weight(class_weight, index)
         return by_class if weight is None else by_class * weight
+
+    def _given_weights(self, class_weight: dict) -> np.ndarray:
+        """The weights that a dict gives to the classes; 1 where it is silent. Classes that are not here may be
+        named: a fold of a cross-validation need not have them all."""
+        classes = self.classes_.tolist()
+        values = [class_weight.get(label, 1.0) for label in classes]
+        good = [isinstance(v, numbers.Real) and 0 <= float(v) < np.inf for v in values]
+        if not all(good) or not any(values) or not set(class_weight) & set(classes):
+            raise ValueError(
+                f"{type(self).__name__}: class_weight must give some of the classes {classes} weights that are "
+                f"finite, not negative and not all zero; got {class_weight!r}."
+            )
+        return np.asarray(values, dtype=np.float64)
 
 
 class Regressor(RegressorMixin, Estimator):

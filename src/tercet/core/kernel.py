@@ -21,11 +21,12 @@ import sys
 import tempfile
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-JIT = os.environ.get("TERCET_JIT", "1") != "0"
+JIT = os.environ.get("TERCET_JIT", "1").lower() not in ("0", "false", "no", "off")
 BOUNDS = os.environ.get("NUMBA_BOUNDSCHECK", "0") == "1"
 
 # Sums may be reordered, so that loops vectorise; NaN and infinity keep their meaning.
@@ -87,7 +88,8 @@ def cache_folder(module: str) -> Path | None:
         folder = parent / name
         try:
             fresh = not folder.is_dir()
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            for place in (parent, folder):  # each by itself: `parents=True` would leave the mode to the umask
+                place.mkdir(parents=True, exist_ok=True, mode=0o700)
             if not _private(folder):
                 continue
             with tempfile.TemporaryFile(dir=folder):
@@ -97,6 +99,11 @@ def cache_folder(module: str) -> Path | None:
         if fresh:
             _sweep(parent, keep=name)
         return folder
+    if asked:
+        warnings.warn(
+            f"TERCET_CACHE_DIR={asked!r} is not used: it must be a folder that you, and nobody else, can write.",
+            stacklevel=2,
+        )
     return None
 
 

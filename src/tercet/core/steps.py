@@ -15,6 +15,7 @@ scikit-learn calls its protocol experimental; everything of it that Tercet uses 
 from __future__ import annotations
 
 import contextlib
+import copy
 import functools
 import warnings
 import weakref
@@ -92,7 +93,7 @@ class Steps:
                 self._end()
         self._end()
         if self.is_converged is False and not self.stopped:
-            self._warn()
+            self.warn(f"did not converge in {self.count} passes")
 
     def report(self, state: Any = None, /, **measures: Any) -> None:
         """Tell what this pass came to.
@@ -126,6 +127,17 @@ class Steps:
             self._end()
         return self.is_converged
 
+    def warn(self, reason: str) -> None:
+        """Warn of an end without convergence: who, why, the last numbers and what to change."""
+        who = type(self._fit.estimator).__name__ if self._fit is not None else "minimize"
+        last = ", ".join(f"{name}={float(value):.6g}" for name, value in self.measures.items())
+        hint = self.hint or "Raise max_iter or tol, or scale the features."
+        warnings.warn(
+            f"{who} {reason}{f' (last pass: {last})' if last else ''}. {hint}",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+
     def steps(self, limit: int, **options: Any) -> Steps:
         """A loop inside this pass."""
         return Steps(limit, fit=self._fit, parent=self, **options)
@@ -156,16 +168,6 @@ class Steps:
         )
         self.stopped = self.stopped or stop
 
-    def _warn(self) -> None:
-        who = type(self._fit.estimator).__name__ if self._fit is not None else "minimize"
-        last = ", ".join(f"{name}={float(value):.6g}" for name, value in self.measures.items())
-        hint = self.hint or "Raise max_iter or tol, or scale the features."
-        warnings.warn(
-            f"{who} did not converge in {self.count} passes{f' (last pass: {last})' if last else ''}. {hint}",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
-
 
 class Fit:
     """One call of `fit`: what its loops share, kept beside the estimator for as long as the call lasts."""
@@ -181,7 +183,8 @@ class Fit:
 
     def __enter__(self) -> Fit:
         self._running[self.estimator] = self
-        self.estimator.__dict__.pop("n_iter_", None)
+        for name in ("n_iter_", "history_", "best_iter_", "validation_scores_"):  # of an earlier fit
+            vars(self.estimator).pop(name, None)
         return self
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
@@ -204,7 +207,7 @@ class Fit:
 
     def tasks(self, count: int, name: str) -> list[Task]:
         """A task for each of the estimators that a meta-estimator fits, in any order or at the same time."""
-        if not getattr(self.estimator, "_skl_callbacks", None):
+        if not listeners(self.estimator):
             return [Task()] * count
         self.root = self._open_root(count)
         return [Task(self, self.root.subcontext(task_name=name)) for _ in range(count)]
@@ -212,7 +215,7 @@ class Fit:
     def open(self, loop: Steps) -> Any:
         """The context under which a loop's passes are tasks; None when nobody listens."""
         self.loops.append(loop)
-        if not getattr(self.estimator, "_skl_callbacks", None):
+        if not listeners(self.estimator):
             return None
         if loop._parent is not None:
             return loop._parent._task
@@ -236,7 +239,7 @@ class Fit:
             if "n_iter_" not in vars(estimator):
                 outer = {id(loop._parent) for loop in self.loops}
                 estimator.n_iter_ = max(loop.count for loop in self.loops if id(loop) not in outer)
-        if getattr(estimator, "_skl_callbacks", None) or hasattr(estimator, "_parent_callback_ctx"):
+        if listeners(estimator) or hasattr(estimator, "_parent_callback_ctx"):
             if self.root is None:
                 self.root = self._open_root(0)
             lazy = functools.partial(fitted_attributes, estimator)
@@ -259,6 +262,19 @@ class Task:
             self._context.call_on_fit_task_begin(estimator=self._fit.estimator, **self._fit.data)
             yield
             self._context.call_on_fit_task_end(estimator=self._fit.estimator, **self._fit.data)
+
+
+def listeners(estimator: Any) -> list[Any]:
+    """The callbacks that are set on an estimator."""
+    return getattr(estimator, "_skl_callbacks", [])
+
+
+def without_fit(estimator: Any) -> Any:
+    """A copy that holds nothing of the fit that is under way: no callbacks, and through them no data."""
+    alone = copy.copy(estimator)
+    for name in [name for name in vars(alone) if "callback" in name or name == "_reported"]:
+        del vars(alone)[name]
+    return alone
 
 
 def fitted_attributes(estimator: Any) -> dict[str, Any]:

@@ -148,7 +148,7 @@ class MaxEnt(Classifier):
             objective = LogLinear(features, self.empirical_, contexts, penalised / (self.C * mass))
             steps = functools.partial(self.steps, unpack=functools.partial(self._model, X))
             w = self._search(objective, penalised * self.l1 / mass, steps)
-            log_z, self.expected_ = features.statistics(w, contexts)
+            log_z, self.expected_ = objective.statistics(w)
             self.entropy_ = log_z - float(w @ self.expected_)
         self.__dict__.update(self._model(X, w))
 

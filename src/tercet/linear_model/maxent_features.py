@@ -13,10 +13,14 @@ from scipy import sparse
 
 from tercet.core.functions import log_sum_exp
 from tercet.core.kernel import kernel
+from tercet.core.lines import lines
 from tercet.core.parallel import Chunks, total
 from tercet.core.rows import columns, rows
-from tercet.linear_model.sparse_times import multiply, times
+from tercet.linear_model.sparse_times import multiply_lines, times
 from tercet.optimize.line_search import Point, Ray, Wolfe
+
+LARGE = 100_000  # entries of X from which float32 pays
+SMALL = 1e6  # larger numbers than this may leave the range of float32 in products
 
 
 class JointFeatures:
@@ -87,6 +91,8 @@ class ProductFeatures:
         self.seen = None if seen is None or seen.all() else np.flatnonzero(seen)
         self.size = X.shape[1] * n_labels if self.seen is None else self.seen.size
         self._chunks: list[Chunk] | None = None
+        self._padded: dict[Any, np.ndarray] = {}
+        self._coarse: Any = np.float64
 
     def context_weight(self, weight: np.ndarray) -> np.ndarray:
         return weight
@@ -104,6 +110,7 @@ class ProductFeatures:
 
     def pick(self, table: np.ndarray) -> np.ndarray:
         """The inverse of `table`."""
+        table = np.array(table[:, : self.n_labels], dtype=np.float64, order="C")
         return table.ravel() if self.seen is None else table.ravel()[self.seen]
 
     def scores(self, w: np.ndarray) -> np.ndarray:
@@ -112,22 +119,35 @@ class ProductFeatures:
     def statistics(self, w: np.ndarray, weight: np.ndarray) -> tuple[float, np.ndarray]:
         if self._chunks is None:
             self._chunks = self._cut(weight)
-        log_z, expected = total(Chunk.statistics, self._chunks, self.table(w), n_jobs=self.n_jobs)
+        log_z, expected = self._total(Chunk.statistics, w, np.float64)
         return float(log_z), self.pick(expected)
 
     def curvature(self, v: np.ndarray) -> np.ndarray:
         assert self._chunks is not None
-        return self.pick(total(Chunk.curvature, self._chunks, self.table(v), n_jobs=self.n_jobs))
+        return self.pick(self._total(Chunk.curvature, v, self._coarse))
+
+    def _total(self, statistic: Callable, w: np.ndarray, dtype: Any) -> Any:
+        assert self._chunks is not None
+        table = self.table(w)
+        if sparse.issparse(self.X):
+            if dtype not in self._padded:
+                self._padded[dtype] = lines(len(table), self.n_labels, dtype)
+            self._padded[dtype][:, : self.n_labels] = table
+            table = self._padded[dtype]
+        if len(self._chunks) == 1:  # nothing to add up
+            return statistic(self._chunks[0], table)
+        return total(statistic, self._chunks, table, n_jobs=self.n_jobs)
 
     def _cut(self, weight: np.ndarray) -> list[Chunk]:
         chunks = Chunks(self.X, weight)
-        if sparse.issparse(
-            self.X
-        ):  # each has a table of sums to fill and to add: not more than entries pay for
+        if sparse.issparse(self.X):
+            # each has a table of sums to fill and to add: not more than entries pay for
             most = max(1, self.X.nnz // (4 * max(1, self.size)))
             if len(chunks) > most:
                 chunks = Chunks(self.X, weight, rows=-(-self.X.shape[0] // most))
-        return [Chunk(X, part, self.n_labels) for X, part in chunks]
+            if self.X.nnz >= LARGE and np.abs(self.X.data).max(initial=0.0) < SMALL:
+                self._coarse = np.float32
+        return [Chunk(X, part, self.n_labels, self._coarse) for X, part in chunks]
 
     def matrix(self) -> sparse.csr_array:
         F = sparse.kron(sparse.csr_array(self.X), sparse.eye_array(self.n_labels), format="csr")
@@ -148,35 +168,47 @@ def tally(X: Any, y: np.ndarray, weight: np.ndarray, n_labels: int) -> np.ndarra
 class Chunk:
     """Some contexts with their weights, and P(x) P(y|x) where the last statistics were taken.
 
-    Sparse ones are kept by rows and by columns, so that both products write their sums one after the other.
+    Sparse ones are kept by rows and by columns, so that both products write their sums one after the other. For
+    curvatures there may be a second, `coarse` copy: they say how far to go, not where to end, and half the bytes
+    are half the time.
     """
 
-    def __init__(self, X: Any, weight: np.ndarray, n_labels: int) -> None:
-        self.X, self.weight, self.sparse = X, weight, sparse.issparse(X)
-        self.by_row: Any = rows(X) if self.sparse else X
-        self.by_column: Any = columns(X) if self.sparse else X.T
-        self.top, self.joint = np.empty(weight.size), np.empty((weight.size, n_labels))
+    def __init__(self, X: Any, weight: np.ndarray, n_labels: int, coarse: Any) -> None:
+        self.weight, self.n_labels, self.sparse = weight, n_labels, sparse.issparse(X)
+        parts: Any = (rows(X), columns(X)) if self.sparse else (X, X.T)
+        self.exact = self.rounded = parts
+        if coarse is not np.float64:
+            self.rounded = [part._replace(data=part.data.astype(coarse)) for part in parts]
+        n, d = X.shape
+        self.top, self.joint, self.rough_joint = np.empty(n), self._room(n), self._room(n, coarse)
+        self.expected = self._room(d)
+        self.along, self.bent = self._room(n, coarse), self._room(d, coarse)
 
     def statistics(self, W: np.ndarray) -> tuple[float, np.ndarray]:
         """sum_x P(x) log Z(x), and sum_x P(x) P(y|x) x_j."""
-        scores = self._product(self.by_row, W, self.joint)
-        lower(scores, self.top)
+        by_row, by_column = self.exact
+        scores = self._product(by_row, W, self.joint)
+        lower(scores, self.n_labels, self.top)
         np.exp(scores, out=scores)
         log_z = normalise(scores, self.top, self.weight)
-        return log_z, self._product(self.by_column, scores, np.empty_like(W))
+        self.rough_joint[:, : self.n_labels] = scores[:, : self.n_labels]
+        return log_z, self._product(by_column, scores, self.expected)
 
     def curvature(self, V: np.ndarray) -> np.ndarray:
         """sum_x P(x) Cov(x_j [y = k], f·V | x)."""
-        along = self._product(self.by_row, V, np.empty_like(self.joint))
-        centre(along, self.joint, self.weight)
-        return self._product(self.by_column, along, np.empty_like(V))
+        by_row, by_column = self.rounded
+        along = self._product(by_row, V, self.along)
+        centre(along, self.rough_joint, self.weight)
+        return self._product(by_column, along, self.bent)
+
+    def _room(self, n: int, dtype: Any = np.float64) -> np.ndarray:
+        return lines(n, self.n_labels, dtype) if self.sparse else np.empty((n, self.n_labels))
 
     def _product(self, X: Any, table: np.ndarray, out: np.ndarray) -> np.ndarray:
-        if not self.sparse:
-            return np.matmul(X, table, out=out)
-        out[:] = 0.0
-        multiply(X, table, out)
-        return out
+        if self.sparse:
+            multiply_lines(X, table, out)
+            return out
+        return np.matmul(X, table, out=out)
 
 
 @kernel
@@ -189,15 +221,17 @@ def scatter(rows, label, weight, table):
 
 
 @kernel
-def lower(scores, top):
-    """Subtract from each row its largest value, and keep that."""
+def lower(scores, n_labels, top):
+    """Subtract from each row its largest value, and keep that; columns that are no labels get a score of -inf."""
     for i in range(top.size):
         row = scores[i]
         high = row[0]
-        for k in range(1, row.size):
+        for k in range(1, n_labels):
             high = max(high, row[k])
-        for k in range(row.size):
+        for k in range(n_labels):
             row[k] -= high
+        for k in range(n_labels, row.size):
+            row[k] = -np.inf
         top[i] = high
 
 
@@ -222,10 +256,10 @@ def centre(along, joint, weight):
     """Turn scores along a direction into P(x) P(y|x) times what they have more than their mean over y."""
     for i in range(weight.size):
         row, p = along[i], joint[i]
-        mean = 0.0
+        mean = row[0] * 0
         for k in range(row.size):
             mean += p[k] * row[k]
-        mean = mean / weight[i] if weight[i] > 0 else 0.0
+        mean = mean / row.dtype.type(weight[i]) if weight[i] > 0 else mean * 0
         for k in range(row.size):
             row[k] = p[k] * (row[k] - mean)
 
@@ -242,6 +276,13 @@ class LogLinear:
     ) -> None:
         self.features, self.empirical, self.weight, self.l2 = features, empirical, weight, l2
         self._at: np.ndarray | None = None
+        self._last: Any = None
+
+    def statistics(self, w: np.ndarray) -> tuple[float, np.ndarray]:
+        """Those of the features, kept for as long as w stays the same."""
+        if self._at is None or not (self._at is w or np.array_equal(self._at, w)):
+            self._at, self._last = w, self.features.statistics(w, self.weight)
+        return self._last
 
     def value(self, w: np.ndarray) -> float:
         return self.value_and_gradient(w)[0]
@@ -250,10 +291,9 @@ class LogLinear:
         return self.value_and_gradient(w)[1]
 
     def value_and_gradient(self, w: np.ndarray) -> tuple[float, np.ndarray]:
-        self._at = w
-        log_z, gradient = self.features.statistics(w, self.weight)
+        log_z, expected = self.statistics(w)
         pull = self.l2 * w
-        gradient -= self.empirical
+        gradient = expected - self.empirical
         gradient += pull
         return log_z - float(w @ self.empirical) + float(w @ pull) / 2, gradient
 
@@ -272,9 +312,10 @@ class LogLinear:
         return H.toarray() + np.diag(np.broadcast_to(self.l2, w.shape))
 
     def hessian_product(self, w: np.ndarray, v: np.ndarray) -> np.ndarray:
-        if self._at is not w and not (self._at is not None and np.array_equal(self._at, w)):
-            self.value_and_gradient(w)
-        return self.features.curvature(v) + self.l2 * v
+        self.statistics(w)
+        product = self.features.curvature(v)
+        product += self.l2 * v
+        return product
 
 
 class NewtonFirst:

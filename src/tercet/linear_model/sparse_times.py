@@ -1,4 +1,8 @@
-"""Products of a sparse matrix with tables of a few columns."""
+"""Products of a sparse matrix with tables of a few columns.
+
+Plain loops over a few columns are slow: the sums go to memory and back with every entry. `combine` keeps
+them in a vector register, a cache line of the table at a time.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from tercet.core.kernel import kernel
+from tercet.core.kernel import implement, kernel, verb
+from tercet.core.lines import LINE, get_line, no_line, plus_line, set_line
 from tercet.core.parallel import each
-from tercet.core.rows import rows
+from tercet.core.rows import Sparse, rows
 
 WORK = 1_000_000  # products in a piece of work for one thread
 
@@ -55,8 +60,12 @@ def _block(part: tuple[Any, slice], R: np.ndarray) -> np.ndarray:
 
 def times(X: Any, W: np.ndarray) -> np.ndarray:
     """XW for a CSR matrix."""
-    out = np.zeros((X.shape[0], W.shape[1]), dtype=np.result_type(X.dtype, W.dtype))
-    multiply(rows(X), np.ascontiguousarray(W), out)
+    dtype = np.result_type(X.dtype, W.dtype)
+    out = np.zeros((X.shape[0], W.shape[1]), dtype=dtype)
+    if W.shape[1] * dtype.itemsize < LINE:
+        multiply(rows(X), np.ascontiguousarray(W), out)
+    else:
+        multiply_lines(rows(X.astype(dtype, copy=False)), np.ascontiguousarray(W, dtype=dtype), out)
     return out
 
 
@@ -78,3 +87,36 @@ def multiply(X, W, out):
             w = W[np.uint64(at[s])]
             for k in range(z.size):
                 z[k] += x[s] * w[k]
+
+
+@kernel
+def multiply_lines(X, W, out):
+    """out = XW, for tables of at least a cache line."""
+    for i in range(out.shape[0]):
+        combine(X, i, W, out)
+
+
+@verb
+def combine(X: Sparse, i: int, W: np.ndarray, Z: np.ndarray) -> None:
+    """Z[i] = row i of X times W. All are of one dtype, the rows of W at least a cache line."""
+    s = slice(X.indptr[i], X.indptr[i + 1])
+    Z[i] = X.data[s] @ W[X.indices[s]]
+
+
+# The compiled form. A vector as long as a cache line is one register of some processors, two or four of others.
+# Indices are unsigned, as one with a sign is tested at every step.
+
+
+@implement(combine)
+def _combine(X, i, W, Z):
+    def by_lines(X, i, W, Z):
+        width, step = np.uint64(W.shape[1]), np.uint64(LINE // W.itemsize)
+        for line in range(np.uint64(0), width, step):
+            # the last line may begin within the one before, and then does some columns again
+            k: Any = min(line, width - step)
+            total = no_line(W)
+            for s in range(np.uint64(X.indptr[i]), np.uint64(X.indptr[i + 1])):
+                total = plus_line(total, X.data[s], get_line(W, np.uint64(X.indices[s]) * width + k))
+            set_line(Z, np.uint64(i) * width + k, total)
+
+    return by_lines

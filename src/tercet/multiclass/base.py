@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, valid
 from tercet.core.estimator import NO_TARGET, Classifier
 from tercet.core.parallel import one_blas_thread
 from tercet.core.parameters import check_parameters
-from tercet.core.steps import Fit, Task, with_callbacks
+from tercet.core.steps import CallbackSupport, Fit, Task, with_callbacks
 
 
 class MetaClassifier(MetaEstimatorMixin, Classifier):
@@ -192,17 +192,12 @@ def partial_fit_part(estimator: Any, X: Any, part: Part, params: dict[str, Any])
         return estimator.partial_fit(X, part.target, classes=np.array([0, 1]), **params)
 
 
-class Constant(ClassifierMixin, BaseEstimator):
+class Constant(CallbackSupport, ClassifierMixin, BaseEstimator):
     """What is learned when there is nothing to tell apart: always the one label that was there."""
 
     def fit(self, X: Any, y: Any) -> Self:
         """Remember the label."""
         self.y_ = y[:1]
-        return self
-
-    def set_callbacks(self, *callbacks: Any) -> Self:
-        """There is nothing to watch."""
-        self._skl_callbacks = list(callbacks)
         return self
 
     def predict(self, X: Any) -> np.ndarray:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from scipy import linalg
+from scipy.linalg.blas import daxpy
 from scipy.optimize import OptimizeResult
 
 from tercet.core.catalog import method
@@ -67,7 +68,7 @@ class NewtonCG(Rule):
         self.objective, self.most, self.forcing = objective, most, forcing
 
     def direction(self, x: np.ndarray, g: np.ndarray) -> np.ndarray:
-        p, residual, way, move = np.zeros_like(g), -g, -g, np.empty_like(g)
+        p, residual, way = np.zeros_like(g), -g, -g
         square = size = float(g @ g)
         # By default a shrinking share of |g|: superlinear convergence.
         goal = (self.forcing or min(0.25, size**0.25)) * size**0.5
@@ -77,8 +78,7 @@ class NewtonCG(Rule):
             if curvature <= EPS * float(way @ way):
                 return -g if k == 0 else p
             step = square / curvature
-            p += np.multiply(step, way, out=move)
-            residual -= np.multiply(step, product, out=move)
+            p, residual = daxpy(way, p, a=step), daxpy(product, residual, a=-step)
             last, square = square, float(residual @ residual)
             if square**0.5 <= goal:
                 break

@@ -25,6 +25,9 @@ def test_make_run_compares_the_linear_family():
     wanted = {card.name for card in tercet.methods(family="linear_model") if card.kind == "estimator"}
     assert wanted <= names, wanted - names
     assert answer.stderr == ""
+    diabetes = lines[next(k for k, line in enumerate(lines) if line.startswith("Diabetes")) :]
+    assert any(line.startswith("PolynomialRegression degree=2 ") for line in diabetes)
+    assert [line.split()[0] for line in diabetes if line][-2] == "(always"  # nothing is worse than a constant
 
 
 def test_best_method_comes_first():

@@ -143,6 +143,20 @@ def test_errors(options, error, message):
         QuadraticDiscriminantAnalysis(**options).fit(X, y)
 
 
+@pytest.mark.parametrize(
+    ("options", "advice"),
+    [
+        ({}, ", or use solver='eigen' with shrinkage"),
+        ({"solver": "eigen"}, ", or raise shrinkage=0.0"),
+        ({"solver": "eigen", "shrinkage": "auto"}, ""),
+    ],
+)
+def test_a_singular_class_gets_advice_that_was_not_followed_yet(options, advice):
+    point = np.where((y == 0)[:, None], X[0], X)  # all rows of class 0 in one place
+    with pytest.raises(np.linalg.LinAlgError, match=rf"Raise reg_param=0.0{advice}\.$"):
+        QuadraticDiscriminantAnalysis(**options).fit(point, y)
+
+
 def test_singular_class_is_refused_unless_regularised():
     collinear = np.column_stack([X, X[:, 0]])
     with pytest.raises(np.linalg.LinAlgError, match=r"class 0 \(50 samples, 5 features\) is not full rank"):

@@ -1,11 +1,14 @@
 """Lasso and elastic net: agreement with scikit-learn, the texts' mappings, paths and cross-validation."""
 
+import inspect
+
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn import config_context
 from sklearn import linear_model as peer
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import KFold
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import GroupKFold, KFold
 
 from tercet.core.callbacks import Recorder
 from tercet.linear_model import ElasticNet, ElasticNetCV, Lasso, LassoCV, enet_path, lasso_path
@@ -218,3 +221,74 @@ def test_memory_is_left_alone():
     Lasso(0.1, copy_X=False).fit(X, y)
     LassoCV(alphas=3, copy_X=False).fit(X, y)
     np.testing.assert_array_equal(X, before)
+
+
+def interrupted(kind, monkeypatch, passes):
+    """A class of models that get Ctrl-C after some passes."""
+    steps = kind.steps
+
+    def watch(step):
+        if step.count == passes:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(kind, "steps", lambda *given, **options: steps(*given, watch=watch, **options))
+    return kind
+
+
+def test_a_long_fit_reports_and_keeps_what_it_found(monkeypatch):
+    X, y = data(n=200, d=10)
+    X[:, 1], X[:, 3] = X[:, 0], X[:, 2] + X[:, 4]  # sweeps over these never come to rest
+    model = interrupted(Lasso, monkeypatch, passes=2)(alpha=1e-9, tol=0, max_iter=10**9)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert model.n_iter_ == 2
+    assert model.score(X, y) == pytest.approx(peer.LinearRegression().fit(X, y).score(X, y), abs=1e-6)
+
+
+@pytest.mark.parametrize("kind", [LassoCV, ElasticNetCV])
+def test_nothing_learned_in_the_folds_is_not_fitted(kind, monkeypatch):
+    X, y = data()
+
+    def interrupt(*given):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(kind, "_errors", interrupt)
+    model = kind()
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
+@pytest.mark.parametrize("name", ["LassoCV", "ElasticNetCV"])
+def test_groups_are_routed_to_the_splitter(name):
+    X, y = data()
+    groups, weight = np.arange(80) % 7, np.linspace(0.5, 2, 80)
+    ours, theirs = {"LassoCV": LassoCV, "ElasticNetCV": ElasticNetCV}[name], getattr(peer, name)
+    with config_context(enable_metadata_routing=True):
+        ours, theirs = (
+            kind(cv=GroupKFold(3), alphas=10, tol=1e-9).fit(X, y, sample_weight=weight, groups=groups)
+            for kind in (ours, theirs)
+        )
+    np.testing.assert_allclose(ours.mse_path_, theirs.mse_path_, rtol=1e-5)
+    assert ours.alpha_ == pytest.approx(theirs.alpha_)
+    with pytest.raises(ValueError, match=r"'groups'.* only with metadata routing enabled"):
+        ours.fit(X, y, groups=groups)
+
+
+@pytest.mark.parametrize("kind", [Lasso, ElasticNet, LassoCV, ElasticNetCV])
+def test_signatures_are_those_of_scikit_learn(kind):
+    theirs = getattr(peer, kind.__name__)
+    assert list(inspect.signature(kind.fit).parameters) == list(inspect.signature(theirs.fit).parameters)
+    path = lasso_path if kind is LassoCV else enet_path
+    assert kind.path is path
+    assert kind().path is path
+    wanted = set(inspect.signature(theirs.path).parameters) - {"n_alphas", "params"}
+    assert wanted <= set(inspect.signature(path).parameters)
+
+
+def test_check_input_changes_nothing():
+    X, y = data()
+    np.testing.assert_array_equal(Lasso().fit(X, y, check_input=False).coef_, Lasso().fit(X, y).coef_)
+    with pytest.raises(TypeError, match="n_alphas"):
+        lasso_path(X, y, n_alphas=3)

@@ -13,6 +13,7 @@ from tercet.core.callbacks import EarlyStopping
 from tercet.core.steps import ConvergenceWarning
 from tercet.linear_model import LinearRegression, SumOfSquares
 from tercet.linear_model.design import Design
+from tercet.linear_model.least_squares import Reach
 from tercet.optimize import minimize
 
 
@@ -220,3 +221,37 @@ def test_design_operator_is_the_dense_matrix():
     np.testing.assert_allclose(design.operator() @ np.eye(4), Z, atol=1e-12)
     np.testing.assert_allclose(design.operator().rmatvec(y), Z.T @ y, atol=1e-10)
     np.testing.assert_allclose(design.cross_products()[0], Z.T @ Z, atol=1e-10)
+
+
+@pytest.mark.parametrize("stop", ["loss", "parameters"])
+@pytest.mark.parametrize(
+    ("solver", "scale", "shift", "level"), [("gd", 1e4, 0, 100), ("gd", 1e8, 0, 5), ("sgd", 1, 1e6, 0)]
+)
+def test_a_descent_that_crawls_has_not_converged(solver, scale, shift, level, stop):
+    X, y, _ = data(shift=0.0)
+    model = LinearRegression(solver=solver, stop=stop, max_iter=100, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="in 100 passes .* Scale the features"):
+        model.fit(X * scale + shift, y + level)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_reach_is_the_best_gain_of_one_coordinate(form, fit_intercept):
+    X, y, weight = data(n=50)
+    objective = SumOfSquares(form(X), y, weight, fit_intercept=fit_intercept)
+    theta = np.linspace(-1.0, 1.0, objective.size)
+    reach = Reach(Design(form(X), y, weight, fit_intercept))(*objective.split(objective.gradient(theta)))
+    mean = np.average(X, axis=0, weights=weight) if fit_intercept else np.zeros(X.shape[1])
+    columns = np.column_stack([X - mean, np.ones((50, int(fit_intercept)))])
+    w, b = objective.split(theta)
+    errors = y - X @ w[0] - b[0]
+    gains = (columns.T @ (weight * errors)) ** 2 / (weight @ columns**2)
+    spread = y - np.average(y, weights=weight) if fit_intercept else y
+    assert reach == pytest.approx(gains.max() / (weight @ spread**2))
+
+
+def test_descent_on_a_constant_target_converges(recwarn):
+    X, _, _ = data(shift=0.0)
+    model = LinearRegression(solver="gd").fit(X, np.full(len(X), 7.0))
+    assert model.intercept_ == pytest.approx(7.0, abs=1e-2)
+    assert not recwarn.list

@@ -7,8 +7,11 @@ import warnings
 import numpy as np
 import pytest
 import sklearn.linear_model as peer
+from sklearn import config_context
 from sklearn.datasets import load_breast_cancer
-from sklearn.model_selection import KFold
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import get_scorer
+from sklearn.model_selection import GroupKFold, KFold
 from sklearn.preprocessing import scale
 
 from tercet.core.steps import ConvergenceWarning
@@ -99,3 +102,54 @@ def test_standard_errors_are_those_of_the_chosen_strength():
 def test_what_is_refused(options, message):
     with pytest.raises(ValueError, match=message):
         LogisticRegressionCV(**options).fit(*noisy(2))
+
+
+def test_groups_reach_the_splitter_and_weights_the_scorer():
+    X, y = noisy(2)
+    groups, s = np.arange(y.size) % 7, np.random.default_rng(1).uniform(0.1, 3, y.size)
+    with config_context(enable_metadata_routing=True):
+        scorer = get_scorer("accuracy").set_score_request(sample_weight=True)
+        options = {"Cs": [0.01, 1.0], "cv": GroupKFold(3), "scoring": scorer}
+        ours = LogisticRegressionCV(tol=1e-8, **options).set_fit_request(sample_weight=True)
+        ours.fit(X, y, sample_weight=s, groups=groups)
+        theirs = peer.LogisticRegressionCV(
+            tol=1e-9, l1_ratios=(0.0,), use_legacy_attributes=False, **options
+        ).set_fit_request(sample_weight=True)
+        theirs.fit(X, y, sample_weight=s, groups=groups)
+        np.testing.assert_allclose(ours.scores_, theirs.scores_)
+        assert ours.score(X, y, sample_weight=s) == pytest.approx(theirs.score(X, y, sample_weight=s))
+        unweighted = LogisticRegressionCV(Cs=2, cv=KFold(3), scoring="accuracy").fit(X, y)
+        assert unweighted.score(X, y) == pytest.approx(np.mean(unweighted.predict(X) == y))
+
+
+def test_metadata_needs_routing():
+    X, y = noisy(2)
+    with pytest.raises(ValueError, match=r"\['groups'\] can be passed only with metadata routing"):
+        LogisticRegressionCV(cv=GroupKFold(3)).fit(X, y, groups=y)
+    model = LogisticRegressionCV(Cs=2).fit(X, y)
+    with pytest.raises(ValueError, match=r"score: \['extra'\] can be passed only with metadata routing"):
+        model.score(X, y, extra=1)
+
+
+def test_an_interrupted_search_is_no_model():
+    X, y = noisy(2)
+
+    def interrupt(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    model = LogisticRegressionCV(Cs=2).fit(X, y).set_params(scoring=interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    for ask in (model.predict, model.predict_proba, model.standard_errors):
+        with pytest.raises(NotFittedError):
+            ask(X)
+
+
+def test_features_far_from_zero():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 5)) + 1e6
+    y = (X[:, 0] - 1e6 + 0.5 * rng.normal(size=60) > 0).astype(int)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = LogisticRegressionCV(Cs=[1.0], cv=3, solver="newton-cholesky").fit(X, y)
+    assert model.score(X, y) > -0.5

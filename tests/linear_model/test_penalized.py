@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import check_estimator
 
+from tercet.core.callbacks import EarlyStopping, Recorder
 from tercet.core.penalties import penalty
 from tercet.linear_model import PenalizedRegressor
 from tercet.linear_model.best_subset import best_subset
@@ -220,3 +221,40 @@ def test_errors_name_the_parameter():
         PenalizedRegressor("l1", loss="absolute", algorithm="proximal").fit(X, y)
     with pytest.raises(ValueError, match="parameter 'penalty' must be"):
         PenalizedRegressor("l3").fit(X, y)
+
+
+@pytest.mark.parametrize("name", ["l0", "l1", "lq"])
+@pytest.mark.parametrize("algorithm", ["auto", "proximal"])
+def test_the_last_report_is_the_model(name, algorithm):
+    X, y, weight = data()
+    recorder = Recorder()
+    model = PenalizedRegressor(name, alpha=0.3, algorithm=algorithm, random_state=0).set_callbacks(recorder)
+    model.fit(X.astype(np.float32), y, weight)
+    last = recorder.frames[-1]
+    assert last.index + 1 == model.n_iter_ == len(model.history_["change"])
+    np.testing.assert_array_equal(last.attributes["coef_"], model.coef_)
+    assert last.attributes["intercept_"] == model.intercept_
+
+
+def test_early_stopping_counts_the_passes_from_all_starts():
+    X, y, _ = data()
+    model = PenalizedRegressor("lq", alpha=0.3, random_state=0).set_callbacks(EarlyStopping(patience=50))
+    model.fit(X, y)
+    assert 1 <= model.best_iter_ <= len(model.validation_scores_) == model.n_iter_
+
+
+@pytest.mark.parametrize("options", [{"penalty": "lq"}, {"penalty": "l2", "loss": "absolute"}])
+def test_passes_before_an_interrupt_count(options, monkeypatch):
+    X, y, _ = data()
+    steps = PenalizedRegressor.steps
+
+    def watch(step):
+        if step.count == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(PenalizedRegressor, "steps", lambda *a, **more: steps(*a, watch=watch, **more))
+    model = PenalizedRegressor(alpha=0.3, **options)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert model.n_iter_ == 3
+    assert model.predict(X).shape == y.shape

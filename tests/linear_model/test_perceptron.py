@@ -285,3 +285,14 @@ def test_online_learning_counts_mistakes_before_it_learns():
     assert linear_separability(X, y)
     with pytest.raises(ValueError, match="needs classes"):
         learn_online(Perceptron(), zip(X, y))
+
+
+def test_sparse_weights_are_the_same_model():
+    X, y = np.array([[3.0, 3.0, 0.0], [4.0, 3.0, 0.0], [1.0, 1.0, 0.0]]), [1, 1, -1]
+    model = Perceptron(random_state=0).fit(X, y)
+    before = model.decision_function(X)
+    assert sparse.issparse(model.sparsify().coef_)
+    np.testing.assert_array_equal(model.decision_function(X), before)
+    assert sparse.issparse(model.coef_)
+    np.testing.assert_array_equal(model.partial_fit(X, y).predict(X), y)  # goes on from them
+    assert isinstance(model.sparsify().densify().coef_, np.ndarray)

@@ -6,8 +6,10 @@ import sklearn.linear_model as peer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn import config_context
 from sklearn.datasets import load_iris, make_multilabel_classification
-from sklearn.model_selection import LeaveOneOut
+from sklearn.metrics import get_scorer
+from sklearn.model_selection import GroupKFold, LeaveOneOut
 from sklearn.utils.estimator_checks import check_estimator
 
 from tercet.linear_model import LinearRegression, Ridge, RidgeClassifier, RidgeCV, tikhonov
@@ -208,3 +210,43 @@ def test_tikhonov_refuses_bad_input():
     ]:
         with pytest.raises(ValueError, match=match):
             call()
+
+
+@pytest.mark.parametrize("scoring", [None, "weighted"])
+@pytest.mark.parametrize("cv", [GroupKFold(3), 4, None])
+def test_metadata_is_routed_as_in_scikit_learn(cv, scoring):
+    X, Y, weight = data()
+    y, alphas = Y[:, 0], (0.1, 1.0, 10.0)
+    more = {"groups": np.arange(len(y)) % 7} if isinstance(cv, GroupKFold) else {}
+    with config_context(enable_metadata_routing=True):
+        if scoring:
+            scoring = get_scorer("neg_mean_absolute_error").set_score_request(sample_weight=True)
+        ours, theirs = (
+            kind(alphas, cv=cv, scoring=scoring).fit(X, y, sample_weight=weight, **more)
+            for kind in (RidgeCV, peer.RidgeCV)
+        )
+    assert ours.alpha_ == theirs.alpha_
+    assert ours.best_score_ == pytest.approx(theirs.best_score_)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_)
+
+
+def test_metadata_needs_routing():
+    X, Y, _ = data()
+    with pytest.raises(ValueError, match=r"RidgeCV.fit: .'groups'. can be passed only with metadata routing"):
+        RidgeCV(cv=GroupKFold(3)).fit(X, Y, groups=np.arange(len(X)) % 5)
+
+
+def test_passes_of_sag_before_an_interrupt_count(monkeypatch):
+    X, Y, _ = data()
+    steps = Ridge.steps
+
+    def watch(step):
+        if step.count == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Ridge, "steps", lambda *a, **more: steps(*a, watch=watch, **more))
+    model = Ridge(solver="sag", tol=0)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, Y[:, 0])
+    assert model.n_iter_ == 3
+    assert model.coef_.shape == X.shape[1:]

@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn import multiclass as peers
 from sklearn.callback import ProgressBar
 from sklearn.datasets import load_iris, make_multilabel_classification
+from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression, Ridge, SGDClassifier
 from sklearn.metrics.pairwise import rbf_kernel
@@ -240,10 +241,39 @@ def test_base_without_callbacks_is_named():
         OneVsRestClassifier(KNeighborsClassifier()).set_callbacks(Listener()).fit(X, y)
 
 
+def test_one_class_alone_is_predicted_as_by_the_peer():
+    with pytest.warns(UserWarning, match="only one class, setosa"):
+        ours = OneVsRestClassifier(GaussianNB()).fit(X, np.full(len(y), "setosa"))
+    with pytest.warns(UserWarning, match="setosa"):
+        peer = peers.OneVsRestClassifier(GaussianNB()).fit(X, np.full(len(y), "setosa"))
+    for method in ("predict", "predict_proba"):
+        assert_array_equal(getattr(ours, method)(X), getattr(peer, method)(X))
+
+
+class Interrupted(GaussianNB):
+    def fit(self, X, y, sample_weight=None):
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_interrupted_fit_leaves_no_model(kind):
+    model = kind(GaussianNB()).fit(X, y)
+    with pytest.raises(KeyboardInterrupt):
+        model.set_params(estimator=Interrupted()).fit(X, y)
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
+def test_the_pairs_are_a_tuple_as_with_the_peer():
+    ours, peer = OneVsOneClassifier(GaussianNB()).fit(X, y), peers.OneVsOneClassifier(GaussianNB()).fit(X, y)
+    assert type(ours.estimators_) is type(peer.estimators_) is tuple
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_errors(kind):
-    with pytest.raises(ValueError, match="only one class"):
-        kind(GaussianNB()).fit(X, np.zeros(len(y)))
+    if kind is not OneVsRestClassifier:
+        with pytest.raises(ValueError, match="only one class"):
+            kind(GaussianNB()).fit(X, np.zeros(len(y)))
     with pytest.raises(ValueError, match="'estimator' must be an estimator with fit; got 3"):
         kind(3).fit(X, y)
     with pytest.raises(ValueError, match="'n_jobs' must be an integer or None; got 'two'"):

@@ -1,5 +1,7 @@
 """IIS and GIS: monotone likelihood, the bounds of the proof, the optimum, and where the texts stop."""
 
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,6 +12,9 @@ from sklearn.linear_model import LogisticRegression as Peer
 from sklearn.metrics import log_loss
 
 from tercet.optimize import iterative_scaling, logistic_iis, minimize, scaling_bounds
+from tercet.optimize.iterative_scaling import Terms, grown_sums, scaling_step
+
+MODULE = sys.modules["tercet.optimize.iterative_scaling"]  # the package has a function of that name
 
 
 def problem(seed, contexts=6, labels=3, features=5, constant=False):
@@ -153,6 +158,55 @@ def test_logistic_regression_in_log_linear_form(classes, fit_intercept, method):
     scores = np.column_stack([np.zeros(80), scores]) if classes == 2 else scores
     p = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
     np.testing.assert_allclose(p, peer.predict_proba(X), atol=5e-3)
+
+
+@pytest.mark.parametrize("l2", [0.0, 0.3])
+@given(seed=st.integers(0, 10_000))
+@settings(max_examples=20, deadline=None)
+def test_a_step_solves_its_equations(l2, seed):
+    rng = np.random.default_rng(seed)
+    F = sparse.csr_array(rng.exponential(rng.uniform(0.1, 50), size=(40, 4)) * (rng.random((40, 4)) < 0.7))
+    terms, w, penalty = Terms.of(F), rng.normal(size=4), np.full(4, l2)
+    a = terms.weigh(rng.dirichlet(np.ones(40)))
+    target = F.T @ rng.dirichlet(np.full(40, 0.3)) + 1e-3
+    delta = scaling_step(terms, a, target, w, penalty)
+    reached, _ = grown_sums(terms, a, delta, 4)
+    left = reached + penalty * (w + delta) - target
+    inside = np.abs(delta) * F.sum(axis=1).max() < 29
+    np.testing.assert_allclose(left[inside], 0, atol=1e-9 * target.max())
+
+
+def test_a_step_needs_few_rounds(monkeypatch):
+    rounds = []
+
+    def counted(*args):
+        rounds.append(1)
+        return grown_sums(*args)
+
+    monkeypatch.setattr(MODULE, "grown_sums", counted)
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(500, 20)), rng.integers(0, 2, 500)
+    with pytest.warns(ConvergenceWarning):
+        logistic_iis(X, y, l2=0.002, max_iter=10, tol=0)
+    assert len(rounds) <= 50  # a search from the middle of the bracket takes about 50 for one step alone
+
+
+def test_pieces_do_not_change_the_terms(monkeypatch):
+    F, empirical, weight = problem(0)
+    whole = iterative_scaling(F, empirical, weight, tol=1e-3, max_iter=20_000)
+    monkeypatch.setattr(MODULE, "PIECE", 3)
+    pieces = iterative_scaling(F, empirical, weight, tol=1e-3, max_iter=20_000)
+    np.testing.assert_allclose(pieces.x, whole.x, rtol=1e-10)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_start_is_taken_as_it_is(classes):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(80, 2)), rng.integers(0, classes, 80)
+    start = rng.normal(size=3 * (1 if classes == 2 else 3))
+    coef, intercept, found = logistic_iis(X, y, start=start, max_iter=0)
+    np.testing.assert_allclose(found.x, start)
+    np.testing.assert_allclose(np.vstack([coef.T, intercept]).ravel(), start)
 
 
 def test_errors():

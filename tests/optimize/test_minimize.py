@@ -7,7 +7,7 @@ import pytest
 import scipy.optimize
 from scipy.optimize import rosen, rosen_der, rosen_hess, rosen_hess_prod
 
-from tercet.core.estimator import Estimator
+from tercet.core.estimator import Estimator, Regressor
 from tercet.core.steps import ConvergenceWarning
 from tercet.optimize import METHODS, Quadratic, minimize
 from tercet.optimize.objective import Counted
@@ -137,7 +137,7 @@ def test_float32_objectives_stop_at_their_own_precision(method):
 
 @pytest.mark.parametrize("method", ["gd", "newton-cg", "dfp", "bfgs", "lbfgs"])
 def test_a_wrong_gradient_is_reported(method):
-    with pytest.warns(ConvergenceWarning, match="check the gradient"):
+    with pytest.warns(ConvergenceWarning, match=r"minimize stopped .* no lower point .*Check the gradient"):
         found = minimize(rosen, [-1.2, 1], jac=lambda x: -rosen_der(x), method=method)
     assert (found.success, found.status) == (False, 2)
 
@@ -146,6 +146,63 @@ def test_divergence_is_reported():
     with pytest.warns(ConvergenceWarning, match="not finite"):
         found = minimize(rosen, [-1.2, 1], jac=rosen_der, method="gd", line_search=1.0)
     assert (found.success, found.status) == (False, 4)
+
+
+@pytest.mark.parametrize("method", ["gd", "bfgs", "lbfgs", "newton"])
+def test_a_function_without_a_minimum_is_reported(method):
+    with pytest.warns(ConvergenceWarning, match="f seems to be unbounded below"):
+        found = minimize(lambda x: -x.sum(), [0.0, 0.0], method=method)
+    assert (found.success, found.status, found.criterion) == (False, 5, "unbounded")
+
+
+def test_a_fall_far_down_to_a_minimum_is_no_abyss():
+    found = minimize(Quadratic(1e-10 * np.eye(2), [1e8, -1e8]), [0.0, 0.0], method="lbfgs")
+    assert found.success
+    assert found.fun == pytest.approx(-1e26)
+
+
+def test_a_warning_names_the_estimator_whose_loop_it_is():
+    class Model(Regressor):
+        def _fit(self, X, y, sample_weight):
+            minimize(rosen, [-1.2, 1], jac=lambda x: -rosen_der(x), steps=self.steps)
+
+    with pytest.warns(
+        ConvergenceWarning, match=r"Model stopped in pass 1: the line search .*scale the features"
+    ):
+        Model().fit([[1.0], [2.0]], [1.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    ("method", "allowed"),
+    [
+        ("gd", "line_search, norm, stop"),
+        ("lbfgs", "line_search, memory, norm, stop"),
+        ("adam", ".*beta1, beta2"),
+    ],
+)
+def test_an_unknown_option_is_named_with_those_there_are(method, allowed):
+    with pytest.raises(
+        ValueError, match=f"method='{method}' has no option 'momentun'; its options are {allowed}"
+    ):
+        minimize(rosen, [0.0, 0.0], method=method, momentun=0.9)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            {"jac": lambda x: np.ones(3)},
+            r"gradient \(jac\) must have shape \(2,\), after x; got shape \(3,\)",
+        ),
+        (
+            {"method": "newton", "hess": lambda x: np.ones(2)},
+            r"Hessian \(hess\) must have shape \(2, 2\), after x; got shape \(2,\)",
+        ),
+    ],
+)
+def test_derivatives_of_a_wrong_shape_are_named(given, message):
+    with pytest.raises(ValueError, match=message):
+        minimize(rosen, [0.0, 0.5], **given)
 
 
 @pytest.mark.parametrize("method", ["bfgs", "lbfgs", "newton"])

@@ -41,8 +41,8 @@ class Estimator(CallbackSupport, BaseEstimator):
         return Fit.of(self).steps(limit, **options)
 
     @with_callbacks
-    def _learn(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """The course of every fit: check, hold out what callbacks ask for, learn."""
+    def _learn(self, X: Any, y: Any = None, sample_weight: Any = None, **more: Any) -> Self:
+        """The course of every fit: check, hold out what callbacks ask for, learn (`more` is for `_fit`)."""
         check_parameters(self)
         X, y = self._check(X, y)
         weight = check_weight(sample_weight, X)
@@ -52,7 +52,7 @@ class Estimator(CallbackSupport, BaseEstimator):
         target = self._encode(y)
         metadata = None if weight is None else {"sample_weight": weight}
         with Fit(self, X, y, metadata):
-            self._fit(X, target, weight)
+            self._fit(X, target, weight, **more)
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: np.ndarray | None) -> Any:

@@ -16,10 +16,10 @@ from tercet.core.kernel import JIT
 
 LINE = 64  # bytes of a cache line
 
-no_line: Any
-get_line: Any
-set_line: Any
-plus_line: Any
+no_line: Any = None
+get_line: Any = None
+set_line: Any = None
+plus_line: Any = None
 
 
 def lines(n_rows: int, width: int, dtype: Any) -> np.ndarray:

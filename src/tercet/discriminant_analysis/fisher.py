@@ -85,7 +85,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     covariance_ : array of shape (n_features, n_features)
         Weighted mean of the class covariances.
     scalings_ : array of shape (n_features, n_directions)
-        W. Not with "lsqr".
+        W. Not with "lsqr". The entry of largest size in each column is positive; scikit-learn leaves the signs,
+        and those of what `transform` gives, to the LAPACK at hand.
     explained_variance_ratio_ : array of shape (n_components,)
         Share of each direction in the separation of the classes. Not with "lsqr" and "trace-ratio".
     xbar_ : array of shape (n_features,)

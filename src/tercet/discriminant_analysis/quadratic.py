@@ -154,9 +154,14 @@ class QuadraticDiscriminantAnalysis(Discriminant):
         if smallest <= max(self.tol**2, C.shape[0] * EPS):
             n, d = X.shape
             few = f"y has only 1 sample in class {label}, covariance is ill defined. " if n == 1 else ""
+            other = ""
+            if self.solver == "svd":
+                other = ", or use solver='eigen' with shrinkage"
+            elif self.covariance_estimator is None and self.shrinkage != "auto":
+                other = f", or raise shrinkage={self.shrinkage or 0.0}"
             raise linalg.LinAlgError(
                 f"{few}The covariance matrix of class {label} ({n} samples, {d} features) is not full rank. "
-                f"Raise reg_param={self.reg_param}, or use solver='eigen' with shrinkage."
+                f"Raise reg_param={self.reg_param}{other}."
             )
         return C
 

@@ -22,7 +22,14 @@ EPS, TINY = np.finfo(np.float64).eps, np.finfo(np.float64).tiny
 
 
 class Scatter(NamedTuple):
-    """The three scatter matrices of labelled data; the last is the sum of the first two."""
+    """The three scatter matrices of labelled data; the last is the sum of the first two.
+
+    Examples
+    --------
+    >>> within, between, total = scatter_matrices([[0.0], [2.0], [5.0], [7.0]], [0, 0, 1, 1])
+    >>> within, between, total
+    (array([[4.]]), array([[25.]]), array([[29.]]))
+    """
 
     within: np.ndarray
     between: np.ndarray

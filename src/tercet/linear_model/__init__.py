@@ -3,6 +3,7 @@
 from tercet.linear_model.families import Link
 from tercet.linear_model.glm import GeneralizedLinearRegressor
 from tercet.linear_model.lasso import ElasticNet, Lasso
+from tercet.linear_model.lasso_cv import ElasticNetCV, LassoCV
 from tercet.linear_model.least_squares import LinearRegression
 from tercet.linear_model.log_linear import LogLinearRegression
 from tercet.linear_model.logistic import LogisticRegression
@@ -11,7 +12,7 @@ from tercet.linear_model.logistic_objective import LogisticObjective
 from tercet.linear_model.maxent import MaxEnt
 from tercet.linear_model.maxent_distribution import MaximumEntropy, max_entropy
 from tercet.linear_model.online import OnlineTrace, learn_online
-from tercet.linear_model.paths import ElasticNetCV, LassoCV, enet_path, lasso_path
+from tercet.linear_model.paths import enet_path, lasso_path
 from tercet.linear_model.penalized import PenalizedRegressor
 from tercet.linear_model.perceptron import Perceptron
 from tercet.linear_model.polynomial import PolynomialRegression

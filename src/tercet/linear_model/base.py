@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.extmath import safe_sparse_dot
 
 from tercet.core.estimator import Classifier, Regressor, check_is_fitted
@@ -13,7 +14,7 @@ from tercet.core.estimator import Classifier, Regressor, check_is_fitted
 class LinearClassifier(Classifier):
     """A classifier whose scores are linear: one hyperplane for two classes, one for each of more."""
 
-    coef_: np.ndarray
+    coef_: Any
     intercept_: np.ndarray
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -29,7 +30,7 @@ class LinearClassifier(Classifier):
         scores : array
             Positive means the second class when there are two.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "coef_")
         X = self._check(X, reset=False)
         scores = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
         return scores.ravel() if scores.shape[1] == 1 else scores
@@ -50,6 +51,28 @@ class LinearClassifier(Classifier):
         winner = (scores >= 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[winner]
 
+    def sparsify(self) -> Self:
+        """Keep `coef_` as a CSR matrix, which pays when most weights are zero.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        self.coef_ = sparse.csr_matrix(self.coef_)
+        return self
+
+    def densify(self) -> Self:
+        """Keep `coef_` as an array again.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        self.coef_ = dense(self.coef_)
+        return self
+
 
 class LinearRegressor(Regressor):
     """A regressor whose prediction is linear."""
@@ -69,6 +92,11 @@ class LinearRegressor(Regressor):
         -------
         y : array of shape (n_samples,) or (n_samples, n_targets)
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "coef_")
         X = self._check(X, reset=False)
         return safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
+
+
+def dense(coef: Any) -> np.ndarray:
+    """Weights as an array, whether or not `sparsify` was called."""
+    return coef.toarray() if sparse.issparse(coef) else coef

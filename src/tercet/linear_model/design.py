@@ -72,6 +72,13 @@ class Design:
             gram -= self.mass * np.outer(self.x_mean, self.x_mean)
         return gram, cross
 
+    def spreads(self) -> tuple[Array, Array]:
+        """Sums of squares of the columns of the centred X, and of the targets."""
+        columns, targets = total(_squares, self.chunks, self.x_mean, self.y_mean, n_jobs=self.n_jobs)
+        if sparse.issparse(self.X):
+            columns = np.maximum(columns - self.mass * self.x_mean**2, 0.0)
+        return columns, targets
+
     def triangle(self) -> tuple[Array, Array]:
         """R and Q'Y of a QR factorisation of the centred, weighted X: the same problem in few rows."""
         d = self.shape[1]
@@ -151,6 +158,13 @@ def _products(chunk, x_mean, y_mean):
     scaled = X if weight is None else sparse.diags_array(weight.astype(np.float64)) @ X
     # centring the targets alone is enough: sum s (x - mean)(y - mean) = sum s x (y - mean)
     return (scaled.T @ X).toarray(), scaled.T @ V
+
+
+def _squares(chunk, x_mean, y_mean):
+    X, y, weight = chunk
+    s = np.ones(X.shape[0]) if weight is None else weight.astype(np.float64)
+    squares = X.multiply(X) if sparse.issparse(X) else (X - x_mean) ** 2
+    return squares.T @ s, ((y - y_mean) ** 2).T @ s
 
 
 def _triangle(chunk, x_mean, y_mean):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy import sparse
 from scipy.optimize import OptimizeResult
+from sklearn.utils.metadata_routing import UNUSED
 
 from tercet.core import penalties
 from tercet.core.catalog import method
@@ -134,7 +135,10 @@ class ElasticNet(SparseRegressor):
     (array([0.4706, 0.4706]), 0.0882)
     """
 
+    __metadata_request__fit = {"check_input": UNUSED}
+
     multi_output: ClassVar[bool] = True
+    path: ClassVar[Callable[..., Any]]
     l1_ratio: float
 
     def __init__(
@@ -169,6 +173,26 @@ class ElasticNet(SparseRegressor):
         self.solver = solver
         self.penalize_intercept = penalize_intercept
         self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Self:
+        """Learn from rows X with targets y.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            The training data.
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+            The targets.
+        sample_weight : array of shape (n_samples,), optional
+            How much each row counts; only the proportions matter.
+        check_input : bool, default=True
+            For compatibility: the data is always checked, which costs little.
+
+        Returns
+        -------
+        self
+        """
+        return self._learn(X, y, sample_weight)
 
     def _fit(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
         shape, kind = (*y.shape[1:], X.shape[1]), X.dtype

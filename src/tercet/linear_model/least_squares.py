@@ -22,6 +22,7 @@ from tercet.linear_model.sum_of_squares import SumOfSquares
 
 Array = np.ndarray
 DENSE_COLUMNS = 1000  # up to here the d x d matrix of sparse data is cheap
+STALLED = 0.01  # of R^2 in reach of one coordinate: a descent that leaves this has not arrived, it crawls
 GRAM_WORK = 1e8  # from n d^2 on, cross products are worth their check of the condition
 
 
@@ -72,7 +73,9 @@ class LinearRegression(LinearRegressor):
     batch_size : int, default=32
         Samples per step of "minibatch".
     stop : {"loss", "parameters"}, default="loss"
-        What the descent watches: J, relative to its value, or the largest change of a parameter.
+        What the descent watches: J, relative to its value, or the largest change of a parameter. A small
+        change does not end it while one coefficient alone could still raise R^2 by 0.01, as it can for long
+        on features that are not scaled.
     max_iter : int, default=1000
         The most passes of the descent.
     shuffle : bool, default=True
@@ -166,6 +169,7 @@ class LinearRegression(LinearRegressor):
     def _descend(self, X: Any, y: Array, weight: Array | None) -> tuple[Array, Array, Array, float]:
         """The texts' gradient descents on all of (w, b), from zero."""
         objective = SumOfSquares(X, y, weight, fit_intercept=self.fit_intercept, n_jobs=self.n_jobs)
+        reach = Reach(Design(X, y, weight, self.fit_intercept, self.n_jobs))
         theta = np.zeros(objective.size)
         loss, gradient = objective.value_and_gradient(theta)
         batch = {"gd": X.shape[0], "sgd": 1, "minibatch": self.batch_size}[self.solver]
@@ -178,7 +182,8 @@ class LinearRegression(LinearRegressor):
             parts = spread(*objective.split(theta), y, X.dtype, self.fit_intercept)
             return dict(zip(("coef_", "intercept_"), parts))
 
-        for step in self.steps(self.max_iter, unpack=fitted, hint="Raise max_iter or tol, or change eta."):
+        hint = "Scale the features, raise max_iter or tol, or change eta."
+        for step in self.steps(self.max_iter, unpack=fitted, hint=hint):
             before, loss_before = theta, loss
             rate = eta / (1.0 + self.decay * step.index)
             if self.solver == "gd":
@@ -202,7 +207,8 @@ class LinearRegression(LinearRegressor):
                 if self.stop == "loss"
                 else np.abs(theta - before).max()
             )
-            if step.converged(change <= self.tol):
+            arrived = change <= self.tol and reach(*objective.split(gradient)) <= max(STALLED, self.tol)
+            if step.converged(arrived):
                 break
         return *objective.split(theta), 2.0 * objective.by_target(theta), float(s.sum())
 
@@ -230,6 +236,23 @@ class LinearRegression(LinearRegressor):
         with np.errstate(divide="ignore", invalid="ignore"):
             logs = -0.5 * m * np.log(2 * np.pi * self.sigma2_) - sse / (2.0 * np.asarray(self.sigma2_))
         return float(np.sum(logs))
+
+
+class Reach:
+    """How much of R^2 one coordinate alone could still bring, given the gradient of J; units do not matter."""
+
+    def __init__(self, design: Design) -> None:
+        self.mean, self.mass = design.x_mean, design.mass
+        self.columns, targets = design.spreads()
+        # Of a constant target there is nothing to explain but rounding.
+        self.targets = np.maximum(targets, 1e-12 * (targets + design.mass * design.y_mean**2))
+
+    def __call__(self, W: Array, b: Array) -> float:
+        # A step along a centred column leaves the mean of the errors as it is.
+        slopes, wide = W - np.outer(b, self.mean), self.columns > 0
+        gains = slopes[:, wide] ** 2 / self.columns[wide]
+        most = np.maximum(gains.max(axis=1, initial=0.0), b**2 / self.mass)
+        return float(np.max(most / np.maximum(self.targets, np.finfo(float).tiny)))
 
 
 def least_norm(R: Array, V: Array, tol: float) -> tuple[Array, tuple[int, Array]]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Literal, Self
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import linalg
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 
@@ -27,10 +27,12 @@ from tercet.core.parameters import (
     check_parameters,
 )
 from tercet.core.steps import ConvergenceWarning, Steps
-from tercet.linear_model.base import LinearClassifier
+from tercet.linear_model.base import LinearClassifier, dense
 from tercet.linear_model.logistic_objective import LogisticObjective
 from tercet.linear_model.logistic_sgd import StochasticGradient, from_planes, to_planes
-from tercet.linear_model.logistic_solvers import Solver, check_options, solve
+from tercet.linear_model.logistic_solvers import Solver, check_options, has_l1, solve
+
+LEFT = 2e-4  # of the mean loss: a fit that leaves more than this to one weight has not come to its end
 
 
 @method(
@@ -78,7 +80,8 @@ class LogisticRegression(LinearClassifier):
         Accepted for solver="liblinear" with an L2 penalty; the minimum is the same and is found in the primal.
     tol : float, default=1e-4
         The fit ends when no component of the gradient of the mean objective (the one above divided by C times
-        the sum of the weights) exceeds it; "sgd": when five passes have not lowered the mean loss by it.
+        the sum of the weights) exceeds it; "sgd": when five passes have not lowered the mean loss by it, and no
+        weight alone could lower it by more than 0.01.
     fit_intercept : bool, default=True
     intercept_scaling : float, default=1
         solver="liblinear" only: the intercept is penalised as the weight of a feature with this value.
@@ -177,17 +180,35 @@ class LogisticRegression(LinearClassifier):
         objective = self._objective(X, y, weight)
         theta = self._start(objective) if self.warm_start else np.zeros(objective.size)
         loops: list[Steps] = []
-        if self.max_iter:
-            theta = solve(self, objective, theta, self._loop(objective, loops, self.steps))
+        try:
+            if self.max_iter:
+                theta = solve(self, objective, theta, self._loop(objective, loops, self.steps))
+        finally:  # after Ctrl-C too
+            self.n_iter_ = np.array([len(loops[-1].history) if loops else 0], dtype=np.int32)
         self._set(self._unpack(objective, theta))
-        self.n_iter_ = np.array([loops[-1].count if loops else 0], dtype=np.int32)
+        self._check_end(objective, theta, loops)
+
+    def _check_end(self, objective: LogisticObjective, theta: np.ndarray, loops: list[Steps]) -> None:
+        """Warn where a stopping rule was met, but not at a minimum."""
         if np.isinf(self.C) and objective.doubtful == 0:
             warnings.warn(
                 f"{type(self).__name__}: the classes are linearly separable, so without a penalty (C=inf) no "
                 f"finite weights are the most likely; those of pass {self.n_iter_[0]} are kept. Give a finite C.",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
+        elif (
+            loops
+            and loops[-1].is_converged
+            and not (self.solver == "sgd" or has_l1(self) or self.loss != "log")
+        ):
+            left = objective.left_to_gain(objective.gradient(theta))
+            if left > max(LEFT, 100 * self.tol**2):
+                loops[-1].hint = "Scale the features, or use solver='newton-cholesky'."
+                loops[-1].warn(
+                    f"did not converge: solver={self.solver!r} stopped in pass {loops[-1].count}, but one weight "
+                    f"alone could still lower the mean loss by {left:.2g}"
+                )
 
     def _loop(
         self, objective: LogisticObjective, loops: list[Steps], steps: Callable[..., Steps]
@@ -241,7 +262,7 @@ class LogisticRegression(LinearClassifier):
         rows, d = self.classes_.size if self.classes_.size > 2 else 1, objective.X.shape[1]
         if getattr(self, "coef_", np.empty(0)).shape != (rows, d):
             return np.zeros(objective.size)
-        W = _dense(self.coef_)
+        W = dense(self.coef_)
         b = self.intercept_
         if objective.reference:
             W, b = W[:-1] - W[-1], b[:-1] - b[-1]
@@ -277,6 +298,11 @@ class LogisticRegression(LinearClassifier):
         self
         """
         check_parameters(self)
+        if self.class_weight == "balanced":
+            raise ValueError(
+                f"{type(self).__name__}: class_weight='balanced' needs all of y, which partial_fit does not see; "
+                "give the weights as a dict."
+            )
         first = self._first_call(classes)
         X, index = self._check_batch(X, y, first=first)
         weight = check_weight(sample_weight, X)
@@ -337,7 +363,7 @@ class LogisticRegression(LinearClassifier):
             With a penalty, those of the posterior at its mode; with more than two classes and no `reference`,
             those of weights that are shifted to sum to zero.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "coef_")
         X = self._check(X, reset=False).astype(np.float64, copy=False)
         n = np.zeros(X.shape[0], dtype=np.intp)
         objective = self._objective(X, n, check_weight(sample_weight, X))
@@ -347,23 +373,7 @@ class LogisticRegression(LinearClassifier):
         found = self._unpack(objective, errors)
         return found["coef_"], found["intercept_"]
 
-    def sparsify(self) -> Self:
-        """Keep `coef_` as a CSR matrix, which pays when most weights are zero."""
-        check_is_fitted(self)
-        self.coef_ = sparse.csr_matrix(self.coef_)
-        return self
-
-    def densify(self) -> Self:
-        """Keep `coef_` as an array again."""
-        check_is_fitted(self)
-        self.coef_ = _dense(self.coef_)
-        return self
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = self.solver != "liblinear"
         return tags
-
-
-def _dense(coef: Any) -> np.ndarray:
-    return coef.toarray() if sparse.issparse(coef) else coef

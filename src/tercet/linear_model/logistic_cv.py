@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.metrics import get_scorer, log_loss
 from sklearn.model_selection import check_cv
+from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
 
 from tercet.core.catalog import method
 from tercet.core.estimator import check_is_fitted
@@ -23,8 +24,9 @@ from tercet.core.parameters import (
 )
 from tercet.core.steps import ConvergenceWarning, Steps
 from tercet.linear_model.logistic import LogisticRegression
-from tercet.linear_model.logistic_proximal import quiet
+from tercet.linear_model.logistic_newton import Quiet
 from tercet.linear_model.logistic_solvers import Solver, check_options, solve
+from tercet.linear_model.routing import route, routing_enabled
 
 SHARED = (
     "fit_intercept", "dual", "solver", "tol", "max_iter", "class_weight", "intercept_scaling", "random_state",
@@ -83,6 +85,8 @@ class LogisticRegressionCV(LogisticRegression):
     (100.0, (5, 1, 3))
     """
 
+    __metadata_request__score = {"sample_weight": UNUSED}
+
     def __init__(
         self,
         *,
@@ -120,15 +124,43 @@ class LogisticRegressionCV(LogisticRegression):
         self.random_state = random_state
         self.use_legacy_attributes = use_legacy_attributes
 
-    def _fit(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
+        """Learn from rows X with labels y.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            The training data.
+        y : array of shape (n_samples,)
+            The labels: any numbers or strings.
+        sample_weight : array of shape (n_samples,), optional
+            How much each row counts; 2 is as good as having the row twice.
+        **params
+            For the splitter, such as `groups`, and for the scorer, when metadata routing is enabled.
+
+        Returns
+        -------
+        self
+        """
+        routed = route(self, sample_weight, params)
+        more = {} if routed is None else {"split": routed.splitter.split, "score": routed.scorer.score}
+        return self._learn(X, y, sample_weight, **more)
+
+    def _fit(
+        self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None, split: Any = None, score: Any = None
+    ) -> None:
+        for name in ("coef_", "intercept_"):  # those of an earlier fit: Ctrl-C must not leave them
+            self.__dict__.pop(name, None)
         Cs = np.logspace(-4, 4, self.Cs) if np.ndim(self.Cs) == 0 else np.asarray(self.Cs, dtype=float)
         ratios = np.atleast_1d(np.asarray(self.l1_ratios, dtype=float))
         self._check_grid(Cs, ratios)
         labels = self.classes_[y]
         cv = self.cv if self.cv is not None else max(2, min(5, np.bincount(y).min()))
-        folds = list(check_cv(cv, labels, classifier=True).split(X, labels))
+        folds = list(check_cv(cv, labels, classifier=True).split(X, labels, **(split or {})))
+        if score is None:  # without routing, weights go to the scorer as they are
+            score = {} if sample_weight is None else {"sample_weight": sample_weight}
         weight = self._class_weighted(y, sample_weight)
-        path = _Path(self._plain(1.0, ratios.max()), X, y, weight, sample_weight, Cs, self._score)
+        path = _Path(self._plain(1.0, ratios.max()), X, y, weight, score, Cs, self._score)
         tasks = [(train, test, ratio) for train, test in folds for ratio in ratios]
         found = each(path, tasks, n_jobs=self.n_jobs)
         grid = (len(folds), ratios.size, Cs.size)
@@ -185,19 +217,21 @@ class LogisticRegressionCV(LogisticRegression):
 
     def standard_errors(self, X: Any, sample_weight: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """As in `LogisticRegression`, for the chosen C."""
-        check_is_fitted(self)
+        check_is_fitted(self, "coef_")
         model = self._plain(self.C_, self.l1_ratio_)
         model.coef_, model.intercept_ = self.coef_, self.intercept_
         return model.standard_errors(X, sample_weight)
 
-    def _score(self, model: Any, X: Any, y: np.ndarray, weight: np.ndarray | None) -> float:
+    def _scorer(self) -> Any:
+        return get_scorer(self.scoring or "accuracy")
+
+    def _score(self, model: Any, X: Any, y: np.ndarray, params: dict[str, Any]) -> float:
         labels = self.classes_[y]
         if self.scoring == "neg_log_loss":  # a fold need not have every class
-            return -log_loss(labels, model.predict_proba(X), sample_weight=weight, labels=self.classes_)
-        scorer = get_scorer(self.scoring or "accuracy")
-        return scorer(model, X, labels, **({} if weight is None else {"sample_weight": weight}))
+            return -log_loss(labels, model.predict_proba(X), labels=self.classes_, **params)
+        return self._scorer()(model, X, labels, **params)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None, **score_params: Any) -> float:
         """The score of the `scoring` rule.
 
         Parameters
@@ -205,26 +239,52 @@ class LogisticRegressionCV(LogisticRegression):
         X : array or sparse matrix of shape (n_samples, n_features)
         y : array of shape (n_samples,)
         sample_weight : array of shape (n_samples,), optional
+        **score_params
+            More for the scorer, when metadata routing is enabled.
 
         Returns
         -------
         score : float
         """
-        scorer = get_scorer(self.scoring or "accuracy")
-        return scorer(self, X, y, **({} if sample_weight is None else {"sample_weight": sample_weight}))
+        params = score_params if sample_weight is None else {**score_params, "sample_weight": sample_weight}
+        if routing_enabled():
+            params = process_routing(self, "score", **params).scorer.score
+        elif score_params:
+            raise ValueError(
+                f"{type(self).__name__}.score: {sorted(score_params)} can be passed only with metadata routing "
+                "enabled: sklearn.set_config(enable_metadata_routing=True)."
+            )
+        return self._scorer()(self, X, y, **params)
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Where metadata goes; see scikit-learn's guide to metadata routing.
+
+        Returns
+        -------
+        MetadataRouter
+        """
+        scores = MethodMapping().add(caller="fit", callee="score").add(caller="score", callee="score")
+        router = MetadataRouter(owner=self).add_self_request(self)
+        router.add(splitter=self.cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))
+        return router.add(scorer=self._scorer(), method_mapping=scores)
 
 
 class _Path:
     """The models of one fold and one l1_ratio, C growing, each starting from the last."""
 
-    def __init__(self, model, X, y, weight, score_weight, Cs, score) -> None:
-        self.model, self.X, self.y, self.weight, self.score_weight = model, X, y, weight, score_weight
+    def __init__(self, model, X, y, weight, score_params, Cs, score) -> None:
+        self.model, self.X, self.y, self.weight, self.score_params = model, X, y, weight, score_params
         self.Cs, self.score = Cs, score
 
     def __call__(self, task: tuple[Any, Any, float]) -> tuple[np.ndarray, list[float], list[int], int]:
         train, test, ratio = task
         X, y, weight = self.X[train], self.y[train], None if self.weight is None else self.weight[train]
-        held = self.X[test], self.y[test], None if self.score_weight is None else self.score_weight[test]
+        n = self.y.size
+        params = {
+            name: np.asarray(value)[test] if np.shape(value)[:1] == (n,) else value
+            for name, value in self.score_params.items()
+        }
+        held = self.X[test], self.y[test], params
         model = LogisticRegression(**{**self.model.get_params(), "l1_ratio": ratio})
         model.classes_, model.n_features_in_ = self.model.classes_, self.model.n_features_in_
         tables, scores, counts, short = [], [], [], []
@@ -233,13 +293,13 @@ class _Path:
             model.C = C
             objective = model._objective(X, y, weight)
             loops: list[Steps] = []
-            steps = model._loop(objective, loops, quiet)
+            steps = model._loop(objective, loops, Quiet)
             theta = solve(model, objective, np.zeros(objective.size) if theta is None else theta, steps)
             model._set(model._unpack(objective, theta))
             tables.append(_table(objective, theta))
             scores.append(self.score(model, *held))
             counts.append(loops[-1].count if loops else 0)
-            short.append(bool(loops) and not loops[-1].is_converged and loops[-1].count == model.max_iter)
+            short.append(bool(loops) and not loops[-1].is_converged)
         return np.array(tables), scores, counts, sum(short)
 
 

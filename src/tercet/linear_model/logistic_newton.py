@@ -41,24 +41,29 @@ def newton(
         theta, _ = start(objective, theta)
     dtype = np.float32 if thrifty else np.float64
     f, g = objective.value_and_gradient(theta)
-    solve: Callable[[Array], Array] | None = None
-    loop = steps(max_iter, hint="Raise max_iter or tol, scale the features, or lower C.")
+    solve: Inverse | None = None
+    loop = steps(max_iter, hint="Scale the features, raise max_iter or tol, or lower C.")
     for step in loop:
         if solve is None:
-            solve, fresh = factor(objective, theta, dtype), True
+            solve, fresh = Inverse(objective, theta, dtype), True
         p = -solve(g)
         point = shorten(objective, theta, f, g, p)
         if point is None and not (fresh and dtype is np.float64):  # an exact Hessian here may do better
             dtype = np.float64 if fresh else dtype
-            solve, fresh = factor(objective, theta, dtype), True
+            solve, fresh = Inverse(objective, theta, dtype), True
             p = -solve(g)
             point = shorten(objective, theta, f, g, p)
         before, decrement = np.abs(g).max(), -float(g @ p)
+        exact = max(decrement, solve.left_out(g)) <= 100 * noise_of(objective, f, theta)
         if point is not None:
             theta, f, g = point
         size = float(np.abs(g).max())
+        exact = exact and size > 0.5 * before
         step.report(theta, fun=f, grad_norm=size, decrement=decrement)
-        if step.converged(size <= tol or point is None):  # no lower point: at the limit of the arithmetic
+        if step.converged(size <= tol or exact):  # exact: at the limit of the arithmetic
+            break
+        if point is None:
+            loop.warn(f"stopped in pass {step.count}: no lower point was found")
             break
         shrinks = size <= KEEP * before
         if thrifty and fresh and not shrinks and decrement < 1e-3:  # close, yet float32 does not get closer
@@ -83,7 +88,7 @@ def start(objective: LogisticObjective, theta: Array) -> tuple[Array, LogisticOb
     noise = sample.size / sample.y.size  # what f differs by between two samples; more exactness is in vain
 
     def steps(limit: int, **options: Any) -> Steps:
-        return Steps(limit, watch=lambda step: step.measures["decrement"] <= noise)
+        return Quiet(limit, watch=lambda step: step.measures["decrement"] <= noise)
 
     return newton(sample, theta, tol=0.0, max_iter=100, steps=steps, thrifty=True), sample
 
@@ -96,11 +101,10 @@ def preconditioned_lbfgs(
     That is L-BFGS in variables u with θ = T u, in which the Hessian is close to the identity.
     """
     begin, sample = start(objective, theta)
-    L = None if sample is None else triangle(sample, begin, np.float32)
-    if L is None:
+    inverse = None if sample is None else Inverse(sample, begin, np.float32)
+    if inverse is None or inverse.L is None:
         return minimize(objective, begin, method="lbfgs", tol=tol, max_iter=max_iter, steps=steps).x
-    T = linalg.solve_triangular(L, np.eye(len(L)), lower=True, check_finite=False).T
-    scaled = Scaled(objective, T, begin)
+    scaled = Scaled(objective, inverse.root(), begin)
 
     def watch(step: Steps) -> bool:  # the stopping rule is about θ
         step.measures["grad_norm"] = scaled.size_at(step.state)
@@ -150,29 +154,81 @@ class Scaled:
         return self.latest[1]
 
 
-def factor(objective: LogisticObjective, theta: Array, dtype: Any) -> Callable[[Array], Array]:
-    """How to solve H p = g; where H has no inverse, the shortest p, along directions of curvature only."""
-    L = triangle(objective, theta, dtype)
-    if L is not None:
-        return lambda g: linalg.cho_solve((L, True), g, check_finite=False)
-    values, vectors = linalg.eigh(objective.hessian(theta), check_finite=False)
-    size = np.abs(values)  # negative only under the squared loss: there, go down all the same
-    inverse = np.where(size > 1e-12 * size.max(), 1 / np.where(size > 0, size, 1), 0)
-    return lambda g: vectors @ (inverse * (vectors.T @ g))
+class Inverse:
+    """How to solve H p = g; where H has no inverse, the shortest p, along directions of curvature only.
+
+    It works with centred columns (as far as there is an intercept to make up for it) and a Hessian with a
+    diagonal of ones: what counts as no curvature must not depend on the units of the features. Products in
+    `dtype`, or in float64 where that is not exact enough.
+    """
+
+    def __init__(self, objective: LogisticObjective, theta: Array, dtype: Any) -> None:
+        self.objective = objective
+        H = self._hessian(theta, dtype)
+        self.L = triangle(H, dtype)
+        if self.L is None and dtype is not np.float64:
+            H = self._hessian(theta, np.float64)
+            self.L = triangle(H, np.float64)
+        if self.L is None:
+            values, self.vectors = linalg.eigh(H, check_finite=False)
+            size = np.abs(values)  # negative only under the squared loss: there, go down all the same
+            self.kept = size > 1e-13 * size.max()
+            self.values = np.where(self.kept, size, 1.0)
+
+    def _hessian(self, theta: Array, dtype: Any) -> Array:
+        H = self.objective.hessian(theta, dtype, centred=True)
+        fix_gauge(self.objective, H)
+        diagonal = np.abs(np.diag(H))
+        self.width = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+        H /= self.width
+        H /= self.width[:, None]
+        return H
+
+    def __call__(self, g: Array) -> Array:
+        v = self._scaled(g)
+        if self.L is not None:
+            v = linalg.cho_solve((self.L, True), v, check_finite=False)
+        else:
+            v = self.vectors @ (self.kept / self.values * (self.vectors.T @ v))
+        return self.objective.from_centre(v / self.width)
+
+    def left_out(self, g: Array) -> float:
+        """The square of the part of a gradient, scaled, that lies where there seems to be no curvature."""
+        if self.L is not None:
+            return 0.0
+        return float(np.sum((self.vectors.T @ self._scaled(g))[~self.kept] ** 2))
+
+    def root(self) -> Array:
+        """T with TT' the inverse."""
+        T = linalg.solve_triangular(self.L, np.eye(self.width.size), lower=True, check_finite=False).T
+        return np.apply_along_axis(self.objective.from_centre, 0, T / self.width[:, None])
+
+    def _scaled(self, g: Array) -> Array:
+        return self.objective.into_centre(g) / self.width
 
 
-def triangle(objective: LogisticObjective, theta: Array, dtype: Any) -> Array | None:
-    """Cholesky's factor L of H = LL', in float64 if dtype is not exact enough; None where there is no inverse."""
-    H = objective.hessian(theta, dtype)
-    fix_gauge(objective, H)
+def triangle(H: Array, dtype: Any) -> Array | None:
+    """Cholesky's factor L of H = LL', or None where H, known as well as dtype allows, may have no inverse."""
     try:
         L = linalg.cholesky(H, lower=True, check_finite=False)
-        pivots = np.diag(L) ** 2
-        if pivots.min() > 1e2 * np.finfo(dtype).eps * pivots.max():
-            return L
     except linalg.LinAlgError:
+        return None
+    pivots = np.diag(L) ** 2
+    return L if pivots.min() > 1e2 * np.finfo(dtype).eps * pivots.max() else None
+
+
+def noise_of(objective: LogisticObjective, f: float, theta: Array) -> float:
+    """Differences of f that rounding makes: its own, and that of scores which are small sums of large numbers."""
+    table = np.abs(theta).reshape(objective.shape)
+    reach = np.append(np.abs(objective.columns[0]), [1.0] * objective.intercept) @ table
+    return float(8 * objective.precision * (abs(f) + reach.max()))
+
+
+class Quiet(Steps):
+    """A loop inside another one, which does not warn when it is cut short."""
+
+    def warn(self, reason: str) -> None:
         pass
-    return None if dtype is np.float64 else triangle(objective, theta, np.float64)
 
 
 def fix_gauge(objective: LogisticObjective, H: Array) -> None:
@@ -183,9 +239,9 @@ def fix_gauge(objective: LogisticObjective, H: Array) -> None:
     K = objective.planes
     if K == 1 or objective.reference:
         return
-    scale = float(np.diag(H).mean()) / K
     for row in np.flatnonzero(objective.penalty.reshape(-1, K)[:, 0] == 0):
-        H[row * K : row * K + K, row * K : row * K + K] += scale
+        block = H[row * K : row * K + K, row * K : row * K + K]
+        block += np.trace(block) / K**2
 
 
 def shorten(
@@ -193,7 +249,7 @@ def shorten(
 ) -> tuple[Array, float, Array] | None:
     """The first of θ + p, θ + p/2, θ + p/4 ... that lowers f enough, with f and g there; None if there is none."""
     slope = float(g @ p)
-    noise = 8 * objective.precision * abs(f)
+    noise = noise_of(objective, f, theta)
     size = np.abs(g).max()
     for halvings in range(40):
         step = 0.5**halvings

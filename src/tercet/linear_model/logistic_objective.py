@@ -5,6 +5,7 @@ Every quantity is a sum over rows, computed chunk by chunk (`core.parallel`) and
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from tercet.linear_model.logistic_statistics import bend_of, bent, evaluate, hes
 from tercet.linear_model.sparse_times import Transposed
 
 Array = np.ndarray
+LOOKED_AT = 4096  # rows that are enough to know where the columns lie and how wide they are
 
 
 class LogisticObjective:
@@ -175,13 +177,60 @@ class LogisticObjective:
         g += pull
         return float(loss) / self.mass + 0.5 * float(pull @ theta), g
 
-    def hessian(self, theta: Array, dtype: Any = np.float64) -> Array:
-        """The matrix of second derivatives; its products in `dtype`, their sum in float64."""
+    def hessian(self, theta: Array, dtype: Any = np.float64, *, centred: bool = False) -> Array:
+        """The matrix of second derivatives; its products in `dtype`, their sum in float64.
+
+        With `centred`, in the coordinates of `into_centre`, where it is far better conditioned.
+        """
         W, b = self.split(theta, self.X.dtype)
-        H = total(hessian, self.chunks, self.form, W, b, self.intercept, dtype, n_jobs=self.n_jobs)
+        centre = self.centre if centred else np.zeros(self.X.shape[1])
+        H = total(hessian, self.chunks, self.form, W, b, self.intercept, dtype, centre, n_jobs=self.n_jobs)
         H /= self.mass
         H[np.diag_indices(self.size)] += self.penalty
         return H
+
+    @cached_property
+    def columns(self) -> tuple[Array, Array]:
+        """About the mean and the variance of each column, from some of the rows."""
+        X = self.X[:: -(-self.X.shape[0] // LOOKED_AT)]
+        X = (X.toarray() if X.shape[1] <= LOOKED_AT else X) if sparse.issparse(X) else X
+        mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
+        if sparse.issparse(X):
+            square = np.asarray(X.multiply(X).mean(axis=0, dtype=np.float64)).ravel()
+            return mean, np.maximum(square - mean**2, 0.0)
+        return mean, X.var(axis=0, dtype=np.float64)
+
+    @cached_property
+    def centre(self) -> Array:
+        """What a free intercept lets us take away from the columns: about their means; else zeros."""
+        if self.intercept and not self.intercept_l2:
+            return self.columns[0]
+        return np.zeros(self.X.shape[1])
+
+    def into_centre(self, g: Array) -> Array:
+        """A gradient, in the weights and the intercepts of data that have been centred."""
+        if not self.intercept:
+            return g
+        table = g.reshape(self.shape).copy()
+        table[:-1] -= np.outer(self.centre, table[-1])
+        return table.ravel()
+
+    def from_centre(self, v: Array) -> Array:
+        """Weights and intercepts for data that have been centred, as those for the data as they are."""
+        if not self.intercept:
+            return v
+        table = v.reshape(self.shape).copy()
+        table[-1] -= self.centre @ table[:-1]
+        return table.ravel()
+
+    def left_to_gain(self, g: Array) -> float:
+        """How much a move of one weight, the data being centred, would still lower f, at the least.
+
+        A small gradient does not bound it: columns that lie far from zero hide each other's slopes.
+        """
+        slopes = self.into_centre(g).reshape(self.shape)
+        bend = 0.25 * np.append(self.columns[1], [1.0] * self.intercept) + self.penalty[:: self.planes]
+        return float(np.max(0.5 * slopes**2 / np.where(bend > 0, bend, np.inf)[:, None], initial=0.0))
 
     def hessian_product(self, theta: Array, v: Array) -> Array:
         if self._curved is None or not np.array_equal(self._curved[0], theta):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from tercet.core.kernel import kernel
 from tercet.core.steps import Steps
+from tercet.linear_model.logistic_newton import Quiet, noise_of
 from tercet.linear_model.logistic_objective import LogisticObjective
 from tercet.optimize import owlqn
 
@@ -34,7 +34,8 @@ def proximal_newton(
     """
     f, g = objective.value_and_gradient(theta)
     worst, broken = worst_of(theta, g, l1)
-    for step in steps(max_iter, hint="Raise max_iter or tol, scale the features, or lower C."):
+    loop = steps(max_iter, hint="Scale the features, raise max_iter or tol, or lower C.")
+    for step in loop:
         if worst > tol:
             chosen = working_set(objective, theta, broken)
             part = objective if chosen is None else objective.restrict(chosen)
@@ -46,10 +47,14 @@ def proximal_newton(
             last = worst
             worst, broken = worst_of(theta, g, l1)
             tight = chosen is None and worst >= last  # nothing left to add, and no nearer
+            exact = tight and objective.left_to_gain(broken) <= 100 * noise_of(objective, f, theta)
         else:
-            tight = False
+            tight = exact = False
         step.report(theta, fun=f + l1 @ np.abs(theta), grad_norm=worst, non_zero=np.count_nonzero(theta))
-        if step.converged(worst <= tol or tight):
+        if step.converged(worst <= tol or exact):
+            break
+        if tight:
+            loop.warn(f"stopped in pass {step.count}: the conditions of a minimum cannot be met any better")
             break
     return theta
 
@@ -87,30 +92,27 @@ def solve(objective: LogisticObjective, theta: Array, l1: Array, tol: float) -> 
     With too many parameters for a Hessian, OWL-QN.
     """
     if objective.size > DENSE:
-        return owlqn(objective, theta, l1=l1, tol=tol, max_iter=200, steps=quiet).x
+        return owlqn(objective, theta, l1=l1, tol=tol, max_iter=200, steps=Quiet).x
     f, g = objective.value_and_gradient(theta)
     f += float(l1 @ np.abs(theta))
+    free = not l1[-objective.planes :].any()  # the intercept, which then lets the columns be centred
     for _ in range(50):
         worst, _ = worst_of(theta, g, l1)
         if worst <= tol:
             break
-        H = objective.hessian(theta)
-        p = by_coordinates(H, g, theta, l1, 0.05 * worst, 1000) - theta
+        if free:
+            H, slope = objective.hessian(theta, centred=True), objective.into_centre(g)
+            worst = min(worst, worst_of(theta, slope, l1)[0])
+            p = objective.from_centre(by_coordinates(H, slope, theta, l1, 0.05 * worst, 1000) - theta)
+        else:
+            H = objective.hessian(theta)
+            p = by_coordinates(H, g, theta, l1, 0.05 * worst, 1000) - theta
         gain = float(g @ p + l1 @ (np.abs(theta + p) - np.abs(theta)))
         point = shorten(objective, theta, f, p, gain, l1)
         if point is None:  # at the limit of the arithmetic
             break
         theta, f, g = point
     return theta
-
-
-def quiet(limit: int, watch: Any = None, **options: Any) -> Steps:
-    """A loop inside another one, which does not warn when it is cut short."""
-
-    def last(step: Steps) -> bool:
-        return bool(watch is not None and watch(step)) or step.count == limit
-
-    return Steps(limit, watch=last, **options)
 
 
 def shorten(

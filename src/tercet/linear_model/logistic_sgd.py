@@ -13,6 +13,7 @@ from tercet.linear_model.logistic_objective import LogisticObjective
 
 Array = np.ndarray
 PATIENCE = 5  # passes without progress before the end
+LEFT = 1e-2  # of the mean loss: what chance leaves for one weight to gain; more than that is not the end
 
 
 class StochasticGradient:
@@ -68,11 +69,14 @@ def stochastic_descent(
     batch: int,
     shuffle: bool,
 ) -> tuple[Array, float]:
-    """Passes until the mean loss has not fallen by `tol` for five of them; θ and the number of moves."""
+    """Passes until the mean loss has not fallen by `tol` for five of them; θ and the number of moves.
+
+    Steps that are tiny, as unscaled features make them, do not lower it either: so the gradient is asked as well.
+    """
     method = StochasticGradient(objective, rate, batch)
     W, b = to_planes(objective, theta)
     order, best, waited = np.arange(objective.X.shape[0]), np.inf, 0
-    for step in steps(max_iter, hint="Raise max_iter, or give a smaller eta."):
+    for step in steps(max_iter, hint="Scale the features, raise max_iter, or give a smaller eta."):
         if shuffle:
             rng.shuffle(order)
         fun = method.epoch(W, b, order)
@@ -82,8 +86,9 @@ def stochastic_descent(
         step.report(theta, fun=fun)
         if not np.isfinite(fun):
             raise FloatingPointError(f"solver='sgd' diverged; eta={rate!r} is too large for these data.")
-        if step.converged(waited >= PATIENCE):
+        if step.converged(waited >= PATIENCE and objective.left_to_gain(objective.gradient(theta)) <= LEFT):
             break
+        waited %= PATIENCE
     return theta, method.t
 
 

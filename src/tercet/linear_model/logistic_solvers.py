@@ -99,8 +99,12 @@ def scale(
 ) -> np.ndarray:
     """Improved iterative scaling (000 ch. 6, Alg 6.1); its weights are in the order of ours."""
 
-    def plain(limit: int, unpack: Any = None, **options: Any) -> Steps:
-        return steps(limit, **options)
+    def shown(limit: int, unpack: Any, **options: Any) -> Steps:
+        def back(w: np.ndarray) -> np.ndarray:
+            model = unpack(w)
+            return o.join(model["coef_"].T, model["intercept_"])
+
+        return steps(limit, back=back, **options)
 
     o = objective
     options: dict[str, Any] = {
@@ -109,6 +113,6 @@ def scale(
         "l2": o.l2,
         "start": theta,
     }
-    *_, found = logistic_iis(o.X, o.y, o.weight, steps=plain, **options, **limits)
+    *_, found = logistic_iis(o.X, o.y, o.weight, steps=shown, **options, **limits)
     objective.value(found.x)  # so that it knows whether the classes are separated
     return found.x

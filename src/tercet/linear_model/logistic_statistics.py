@@ -90,18 +90,21 @@ def bent(item, form, V, c):
     return u, u.sum(axis=0, dtype=np.float64)
 
 
-def hessian(chunk, form, W, b, intercept, dtype):
-    """Second derivatives of the losses, a block of rows at a time: a block of a sparse matrix is made dense."""
+def hessian(chunk, form, W, b, intercept, dtype, centre):
+    """Second derivatives of the losses, a block of rows at a time: a block of a sparse matrix is made dense.
+
+    They are those of data from which `centre` has been taken away.
+    """
     X, _, weight = chunk
     bend = bend_of(chunk, form, W, b)
     if bend.ndim == 1 and sparse.issparse(X) and X.nnz < 0.05 * np.prod(X.shape):
-        return _sparse_hessian(X, bend, intercept)
+        return _sparse_hessian(X, bend, intercept, centre)
     size = (X.shape[1] + intercept) * (1 if bend.ndim == 1 else bend.shape[1])
     rows = max(64, BLOCK // size)
     H = np.zeros((size, size))
     for first in range(0, X.shape[0], rows):
         here = slice(first, first + rows)
-        A = _augmented(X[here], intercept, dtype)
+        A = _augmented(X[here], intercept, dtype, centre)
         if bend.ndim == 1:
             H += _binary_hessian(A, bend[here], form)
         else:
@@ -111,7 +114,7 @@ def hessian(chunk, form, W, b, intercept, dtype):
     return H
 
 
-def _sparse_hessian(X, bend, intercept):
+def _sparse_hessian(X, bend, intercept, centre):
     d = X.shape[1]
     H = np.empty((d + intercept, d + intercept))
     scaled = sparse.diags_array(bend.astype(np.float64)) @ X
@@ -119,6 +122,9 @@ def _sparse_hessian(X, bend, intercept):
     if intercept:
         H[d, :d] = H[:d, d] = np.asarray(scaled.sum(axis=0)).ravel()
         H[d, d] = bend.sum(dtype=np.float64)
+        if centre.any():
+            H[:d] -= np.outer(centre, H[d])
+            H[:, :d] -= np.outer(H[:, d], centre)
     return H
 
 
@@ -129,9 +135,9 @@ def _binary_hessian(A, bend, form):
     return A.T @ A
 
 
-def _augmented(X, intercept, dtype):
+def _augmented(X, intercept, dtype, centre):
     A = np.empty((X.shape[0], X.shape[1] + intercept), dtype)
-    A[:, : X.shape[1]] = X.toarray() if sparse.issparse(X) else X
+    np.subtract(X.toarray() if sparse.issparse(X) else X, centre, out=A[:, : X.shape[1]], casting="same_kind")
     if intercept:
         A[:, -1] = 1
     return A

@@ -139,6 +139,10 @@ class MaxEnt(Classifier):
         if self.l1 and self.algorithm != "lbfgs":
             raise ValueError(f"MaxEnt: l1={self.l1} needs algorithm='lbfgs'; got {self.algorithm!r}.")
         weight = self._balance(self.class_weight, y, sample_weight)
+        if (
+            weight is not None and not weight.all()
+        ):  # a row of weight zero is no row: it has no say in anything
+            X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
         share = np.ones(y.size) if weight is None else weight.astype(np.float64)
         mass = float(share.sum())
         share /= mass
@@ -175,7 +179,7 @@ class MaxEnt(Classifier):
         n, k, X = y.size, self.classes_.size, self._columns(X)
         seen = np.ones((X.shape[1], k), dtype=bool)
         if self.features == "seen":
-            seen = tally(abs(X), y, (share > 0).astype(float), k) > 0
+            seen = tally(abs(X), y, share, k) > 0
         self.pairs_ = np.argwhere(seen)
         penalised = (self.pairs_[:, 0] < self.n_features_in_).astype(float) if self.fit_intercept else 1.0
         features = ProductFeatures(X, k, seen, self.n_jobs)

@@ -26,6 +26,12 @@ class MaximumEntropy:
     multipliers : w of P = exp(sum_i w_i f_i) / Z, one for each constraint.
     log_partition : log Z.
     entropy : H(P) in nats.
+
+    Examples
+    --------
+    >>> coin = max_entropy(2, [])
+    >>> coin.probability, round(coin.entropy, 6)
+    (array([0.5, 0.5]), 0.693147)
     """
 
     support: tuple

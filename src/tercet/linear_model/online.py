@@ -21,6 +21,12 @@ class OnlineTrace:
     ----------
     model : the estimator after the last example.
     prediction, target, loss : arrays of shape (n_moments,).
+
+    Examples
+    --------
+    >>> trace = OnlineTrace(None, np.array([1, 1, 0]), np.array([1, 0, 0]), np.array([0.0, 1.0, 0.0]))
+    >>> trace.cumulative_loss, trace.regret(0.5)
+    (array([0., 1., 1.]), array([-0.5,  0. , -0.5]))
     """
 
     model: Any

@@ -70,6 +70,7 @@ class PenalizedRegressor(LinearRegressor):
     n_restarts : int, default=8
         Random starts beside the usual ones where the objective is not convex.
     max_iter : int, default=10000
+        The most passes, those from all starts together.
     tol : float, default=1e-10
         Relative change of the coefficients (of ADMM: its residuals) that ends the fit.
     random_state : int, RandomState, Generator or None
@@ -83,6 +84,8 @@ class PenalizedRegressor(LinearRegressor):
     intercept_ : float
     objective_ : float
         The least value found.
+    n_iter_ : int
+        Passes, those from all starts together; 1 where there are none.
 
     Examples
     --------
@@ -128,7 +131,6 @@ class PenalizedRegressor(LinearRegressor):
         cost = make_penalty(self.penalty, strength=self.alpha, **options)
         if self.algorithm == "exact" and self.penalty != "l0":
             raise ValueError(f"algorithm='exact' is for penalty='l0'; got penalty={self.penalty!r}.")
-        self.n_iter_ = 1
         if self.loss == "absolute":
             if self.algorithm in ("coordinate", "proximal"):
                 raise ValueError(
@@ -141,58 +143,69 @@ class PenalizedRegressor(LinearRegressor):
             w = self._minimise_squared(design, cost)
             b = design.offset(w[None])[0]
             self.objective_ = float(design.residuals(w[None])[1][0] / design.mass) + cost.value(w)
+        self.__dict__.setdefault("n_iter_", 1)  # a method without passes
         self.coef_, self.intercept_ = spread(w[None], [b], y, X.dtype, self.fit_intercept)
 
     def _minimise_squared(self, design: Design, cost: Penalty) -> Array:
+        """The best of the local minima below all starts; every pass reports the best model so far."""
         gram, cross = design.cross_products()
         G, c = gram / design.mass, cross[:, 0] / design.mass
-        convex = self.penalty not in ("l0", "lq") or (self.penalty == "lq" and self.q >= 1)
-        self.n_iter_, best, lowest = 0, np.zeros(len(c)), np.inf
-        for start in self._starts(G, c, convex):
-            w = self._descend(G, c, start, cost, design)
+        slope = 2 * max(float(eigvalsh(G)[-1]), 1e-300) if self.algorithm == "proximal" else 0.0
+
+        def fitted(w: Array) -> dict[str, Any]:
+            parts = spread(
+                w[None], design.offset(w[None]), design.y[:, 0], design.X.dtype, self.fit_intercept
+            )
+            return dict(zip(("coef_", "intercept_"), parts))
+
+        starts = self._starts(G, c)
+        w, best, lowest, ahead = starts.pop(0), np.zeros(len(c)), np.inf, True
+        for step in self.steps(self.max_iter, unpack=fitted):
+            before, w = w, self._improve(w, G, c, cost, slope)
             value = w @ (G @ w) - 2 * c @ w + cost.value(w)
-            if value < lowest - 1e-12 * abs(lowest if np.isfinite(lowest) else 0.0):
-                best, lowest = w, value
-        few = len(c) <= 15
-        if self.penalty == "l0" and (self.algorithm == "exact" or (self.algorithm == "auto" and few)):
-
-            def risk(subset: list[int]) -> tuple[float, Array]:
-                w = lstsq(G[np.ix_(subset, subset)], c[subset])[0] if subset else np.zeros(0)
-                return float(-c[subset] @ w), w
-
-            best = best_subset(risk, np.abs(lstsq(G, c)[0] * np.sqrt(np.diag(G))), self.alpha, best, lowest)
+            # A later start must be better by more than rounding, but then every pass of it counts.
+            if ahead or value < lowest - 1e-12 * abs(lowest):
+                best, lowest, ahead = w, value, True
+            change = np.abs(w - before).max()
+            arrived = change <= self.tol * max(np.abs(w).max(), 1e-300)
+            if (arrived and not starts) or step.count == step.limit:
+                best = self._best_subset(G, c, best, lowest)
+            step.report(best, change=change)
+            if step.converged(arrived and not starts):
+                break
+            if arrived and starts:
+                w, ahead = starts.pop(0), False
+        self.n_iter_ = step.count
         return best
 
-    def _starts(self, G: Array, c: Array, convex: bool) -> list[Array]:
+    def _improve(self, w: Array, G: Array, c: Array, cost: Penalty, slope: float) -> Array:
+        """One pass downhill."""
+        if self.algorithm == "proximal":
+            return cost.prox(w - 2 * (G @ w - c) / slope, 1 / slope)
+        w = w.copy()
+        sweep(G, c, w, G @ w, self.alpha, CODES[self.penalty], float(self.q), float(self.l1_ratio))
+        return w
+
+    def _best_subset(self, G: Array, c: Array, best: Array, lowest: float) -> Array:
+        """The exact minimum of L0, where it is wanted."""
+        few = len(c) <= 15
+        if self.penalty != "l0" or not (self.algorithm == "exact" or (self.algorithm == "auto" and few)):
+            return best
+
+        def risk(subset: list[int]) -> tuple[float, Array]:
+            w = lstsq(G[np.ix_(subset, subset)], c[subset])[0] if subset else np.zeros(0)
+            return float(-c[subset] @ w), w
+
+        return best_subset(risk, np.abs(lstsq(G, c)[0] * np.sqrt(np.diag(G))), self.alpha, best, lowest)
+
+    def _starts(self, G: Array, c: Array) -> list[Array]:
         zero = np.zeros(len(c))
-        if convex:
-            return [zero]
-        full = lstsq(G, c)[0]
+        if self.penalty not in ("l0", "lq") or (self.penalty == "lq" and self.q >= 1):
+            return [zero]  # convex: one minimum
+        full = lstsq(G, c, cond=1e-10)[0]  # rounding must not decide which directions count
         rng = generator(self.random_state)
         kept = [full * rng.integers(2, size=len(c)) for _ in range(self.n_restarts)]
         return [zero, full, *kept]
-
-    def _descend(self, G: Array, c: Array, start: Array, cost: Penalty, design: Design) -> Array:
-        """To the local minimum below one start."""
-
-        def fitted(w: Array) -> dict[str, Any]:
-            return {"coef_": w, "intercept_": design.offset(w[None])[0]}
-
-        w, code = start.copy(), CODES[self.penalty]
-        slope = 2 * max(float(eigvalsh(G)[-1]), 1e-300) if self.algorithm == "proximal" else 0.0
-        for step in self.steps(self.max_iter, unpack=fitted):
-            before = w
-            if self.algorithm == "proximal":
-                w = cost.prox(w - 2 * (G @ w - c) / slope, 1 / slope)
-            else:
-                w = before.copy()
-                sweep(G, c, w, G @ w, self.alpha, code, float(self.q), float(self.l1_ratio))
-            change = np.abs(w - before).max()
-            step.report(w, change=change)
-            if step.converged(change <= self.tol * max(np.abs(w).max(), 1e-300)):
-                break
-        self.n_iter_ = max(self.n_iter_, step.count)
-        return w
 
 
 @kernel

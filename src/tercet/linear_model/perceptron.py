@@ -22,7 +22,7 @@ from tercet.core.parameters import (
     Seed,
     check_parameters,
 )
-from tercet.linear_model.base import LinearClassifier
+from tercet.linear_model.base import LinearClassifier, dense
 from tercet.linear_model.perceptron_plane import DualPlane, PenalisedPlane, Plane, visits
 
 
@@ -179,7 +179,7 @@ class Perceptron(LinearClassifier):
         self
         """
         if self.warm_start and hasattr(self, "coef_"):
-            coef_init = self.coef_ if coef_init is None else coef_init
+            coef_init = dense(self.coef_) if coef_init is None else coef_init
             intercept_init = self.intercept_ if intercept_init is None else intercept_init
         self._start = coef_init, intercept_init
         try:
@@ -254,7 +254,7 @@ class Perceptron(LinearClassifier):
         first = self._first_call(classes)
         X, y = self._check_batch(X, y, first=first)
         weight = check_weight(sample_weight, X)
-        start = (None, None) if first else (self.coef_, self.intercept_)
+        start = (None, None) if first else (dense(self.coef_), self.intercept_)
         planes = self._planes(X, y, weight, *start)
         rng = generator(self.random_state)
         each(Plane.sweep, planes, visits(X, weight, self.order, self.shuffle, rng), n_jobs=self.n_jobs)

@@ -74,7 +74,8 @@ class Ridge(RidgeSolver, LinearRegressor):
     intercept_ : float or array of shape (n_targets,)
     solver_ : the solver that was used.
     n_iter_ : array of shape (n_targets,)
-        Iterations; 1 for the direct solvers.
+        Iterations; 1 for the direct solvers (not None as in scikit-learn, whose own checks of estimators want
+        a number).
 
     Examples
     --------
@@ -137,6 +138,8 @@ class RidgeClassifier(RidgeSolver, LinearClassifier):
     classes_ : array of shape (n_classes,)
     coef_ : array of shape (1, n_features) or (n_classes, n_features)
     intercept_ : array of shape (1,) or (n_classes,)
+    solver_, n_iter_
+        As in `Ridge`.
 
     Examples
     --------

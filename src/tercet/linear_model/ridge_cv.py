@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from scipy.linalg import eigh, svd
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.metrics import check_scoring
+from sklearn.metrics import check_scoring, get_scorer
 from sklearn.model_selection import GridSearchCV
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
 from tercet.core.catalog import method
 from tercet.core.parallel import each, one_blas_thread
@@ -17,6 +18,7 @@ from tercet.core.parameters import Jobs, Positive
 from tercet.linear_model.base import LinearRegressor
 from tercet.linear_model.design import Design, spread
 from tercet.linear_model.ridge import Ridge
+from tercet.linear_model.routing import route, routing_enabled
 
 Array = np.ndarray
 
@@ -42,7 +44,8 @@ class RidgeCV(LinearRegressor):
     fit_intercept : bool, default=True
         Whether there is a b.
     scoring : str or callable, optional
-        A scorer; by default minus the mean squared error (leave-one-out) or R^2 (folds).
+        A scorer; by default minus the mean squared error (leave-one-out) or R^2 (folds; weighted when metadata
+        routing is enabled).
     cv : int, splitter or iterable, optional
         Folds; None means leave-one-out.
     gcv_mode : {"auto", "svd", "eigen"}, optional
@@ -92,7 +95,47 @@ class RidgeCV(LinearRegressor):
         self.alpha_per_target = alpha_per_target
         self.n_jobs = n_jobs
 
-    def _fit(self, X: Any, y: Array, sample_weight: Array | None) -> None:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
+        """Learn from rows X with targets y.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            The training data.
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+            The targets.
+        sample_weight : array of shape (n_samples,), optional
+            How much each row counts.
+        **params
+            For the splitter, such as `groups`, and the scorer, when metadata routing is enabled.
+
+        Returns
+        -------
+        self
+        """
+        routed = route(self, sample_weight, params)
+        score = routed.scorer.score if routed else {"sample_weight": sample_weight}
+        return self._learn(X, y, sample_weight, params=params, score=score)
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Where metadata goes; see scikit-learn's guide to metadata routing.
+
+        Returns
+        -------
+        MetadataRouter
+        """
+        router = MetadataRouter(owner=self).add_self_request(self)
+        router.add(scorer=self._scorer(), method_mapping=MethodMapping().add(caller="fit", callee="score"))
+        return router.add(splitter=self.cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))
+
+    def _scorer(self) -> Any:
+        if self.scoring is None and routing_enabled():  # then the folds' scores count weights too
+            return get_scorer("r2").set_score_request(sample_weight=True)
+        return check_scoring(self, self.scoring)
+
+    def _fit(
+        self, X: Any, y: Array, sample_weight: Array | None, params: Any = None, score: Any = None
+    ) -> None:
         alphas = np.atleast_1d(np.asarray(self.alphas, dtype=np.float64))
         least = alphas > 0 if self.cv is None else alphas >= 0
         if alphas.ndim != 1 or not np.all(least & np.isfinite(alphas)):
@@ -101,21 +144,29 @@ class RidgeCV(LinearRegressor):
                 f"(at least 0 when cv is given); got {self.alphas!r}."
             )
         if self.cv is None:
-            self._leave_one_out(X, y, sample_weight, alphas)
+            if "sample_weight" in score:
+                score = {**score, "sample_weight": sample_weight}
+            self._leave_one_out(X, y, sample_weight, alphas, score)
         else:
-            self._folds(X, y, sample_weight, alphas)
+            self._folds(X, y, sample_weight, alphas, params)
 
-    def _folds(self, X: Any, y: Array, weight: Array | None, alphas: Array) -> None:
+    def _folds(self, X: Any, y: Array, weight: Array | None, alphas: Array, params: dict[str, Any]) -> None:
         for name in ("store_cv_results", "alpha_per_target"):
             if getattr(self, name):
                 raise ValueError(f"RidgeCV: {name}=True needs leave-one-out, cv=None; got cv={self.cv!r}.")
         model = Ridge(fit_intercept=self.fit_intercept, n_jobs=self.n_jobs)
-        search = GridSearchCV(model, {"alpha": alphas.tolist()}, cv=self.cv, scoring=self.scoring)
-        search.fit(X, y, **({} if weight is None else {"sample_weight": weight}))
+        if routing_enabled():
+            model.set_fit_request(sample_weight=True)
+        if weight is not None:
+            params = {**params, "sample_weight": weight}
+        search = GridSearchCV(model, {"alpha": alphas.tolist()}, cv=self.cv, scoring=self._scorer())
+        search.fit(X, y, **params)
         self.alpha_, self.best_score_ = search.best_params_["alpha"], search.best_score_
         self.coef_, self.intercept_ = search.best_estimator_.coef_, search.best_estimator_.intercept_
 
-    def _leave_one_out(self, X: Any, y: Array, weight: Array | None, alphas: Array) -> None:
+    def _leave_one_out(
+        self, X: Any, y: Array, weight: Array | None, alphas: Array, metadata: dict[str, Any]
+    ) -> None:
         design = Design(X, y, weight, self.fit_intercept, self.n_jobs)
         n, d = design.shape
         tall = n > d and not (issparse(X) and d > 5000)
@@ -124,7 +175,7 @@ class RidgeCV(LinearRegressor):
                 errors, coefs = left_out_tall(design, alphas, self.gcv_mode == "svd")
             else:
                 errors, coefs = left_out_wide(design, alphas)
-        scores, kept = self._score(design, errors, y)
+        scores, kept = self._score(design, errors, y, metadata)
         if self.alpha_per_target:
             best = scores.argmax(axis=0)
             self.best_score_ = scores[best, np.arange(scores.shape[1])]
@@ -140,7 +191,9 @@ class RidgeCV(LinearRegressor):
             self.cv_results_ = table[:, 0] if y.ndim == 1 else table
         self.coef_, self.intercept_ = spread(coef, design.offset(coef), y, X.dtype, self.fit_intercept)
 
-    def _score(self, design: Design, errors: Array, y: Array) -> tuple[Array, Array]:
+    def _score(
+        self, design: Design, errors: Array, y: Array, metadata: dict[str, Any]
+    ) -> tuple[Array, Array]:
         """Scores of the penalties (by target if asked), and what is to be kept: errors or predictions.
 
         The errors are of shape (n_alphas, n, k), with the square root of the weight in each row.
@@ -152,7 +205,7 @@ class RidgeCV(LinearRegressor):
         scorer = check_scoring(_Given(), self.scoring)
         root = 1.0 if weight is None else np.sqrt(np.maximum(weight, 1e-300), dtype=np.float64)[:, None]
         predictions = design.y - errors / root
-        metadata = {} if weight is None else {"sample_weight": weight}
+        metadata = {name: value for name, value in metadata.items() if value is not None}
         if not self.alpha_per_target:
             given = predictions[..., 0] if y.ndim == 1 else predictions
             return np.array([scorer(_Given(), p, y, **metadata) for p in given]), predictions

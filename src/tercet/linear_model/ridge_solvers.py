@@ -40,7 +40,6 @@ class RidgeSolver(Estimator):
         """The fitted attributes `coef_` and `intercept_`."""
         alphas = self._alphas(1 if y.ndim == 1 else y.shape[1])
         self.solver_ = self._choose(X)
-        self.n_iter_ = np.ones(len(alphas), dtype=np.int32)
         inside = self.fit_intercept and self.penalize_intercept  # b is one of the coefficients
         design = Design(
             with_ones(X) if inside else X, y, weight, self.fit_intercept and not inside, self.n_jobs
@@ -50,7 +49,9 @@ class RidgeSolver(Estimator):
             W, b = (coef[:, :-1], coef[:, -1]) if inside else (coef, design.offset(coef))
             return dict(zip(("coef_", "intercept_"), spread(W, b, y, X.dtype, self.fit_intercept)))
 
-        return fitted(self._minimise(design, alphas, fitted))
+        coef = self._minimise(design, alphas, fitted)
+        self.__dict__.setdefault("n_iter_", np.ones(len(alphas), dtype=np.int32))  # a direct solver
+        return fitted(coef)
 
     def _alphas(self, targets: int) -> Array:
         alphas = np.atleast_1d(np.asarray(self.alpha, dtype=np.float64)).ravel()

@@ -63,6 +63,12 @@ class Separability:
     ----------
     separable : bool.
     coef, intercept : w and b with y(w·x + b) >= 1 for all rows; None when there are none.
+
+    Examples
+    --------
+    >>> found = linear_separability([[0.0], [1.0], [2.0]], [0, 1, 0])
+    >>> bool(found), found.coef
+    (False, None)
     """
 
     separable: bool
@@ -124,6 +130,12 @@ class NovikoffBound:
     radius : R, the largest |(x, 1)|.
     margin : γ, the smallest y(w·x + b) when |(w, b)| = 1.
     bound : (R/γ)^2, the most mistakes that a perceptron makes from a start at zero.
+
+    Examples
+    --------
+    >>> found = novikoff_bound([[3.0], [-3.0]], [1, -1])
+    >>> round(found.radius, 6), round(found.margin, 6), round(found.bound, 6)
+    (3.162278, 3.0, 1.111111)
     """
 
     radius: float

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, valid
 from tercet.core.estimator import NO_TARGET, Classifier
 from tercet.core.parallel import one_blas_thread
 from tercet.core.parameters import check_parameters
-from tercet.core.steps import CallbackSupport, Fit, Task, with_callbacks
+from tercet.core.steps import CallbackSupport, Fit, Task, fitted_attributes, with_callbacks
 
 
 class MetaClassifier(MetaEstimatorMixin, Classifier):
@@ -32,7 +32,7 @@ class MetaClassifier(MetaEstimatorMixin, Classifier):
     __metadata_request__partial_fit = {"sample_weight": UNUSED}
 
     estimator: Any
-    estimators_: list[Any]
+    estimators_: Any
     task_name = "fit-estimator"
 
     @with_callbacks
@@ -61,8 +61,13 @@ class MetaClassifier(MetaEstimatorMixin, Classifier):
         X, y = self._check(X, y)
         params = self._route("fit", X, sample_weight, fit_params)
         target = self._encode(y)
-        with Fit(self, X, y, params or None):
-            self._fit_all(X, target, params)
+        try:
+            with Fit(self, X, y, params or None):
+                self._fit_all(X, target, params)
+        except BaseException:  # Ctrl-C among them: a part of the estimators is no model
+            for name in fitted_attributes(self):
+                delattr(self, name)
+            raise
         return self
 
     def _fit_all(self, X: Any, y: Any, params: dict[str, Any]) -> None:

@@ -45,7 +45,7 @@ class OneVsOneClassifier(MetaClassifier):
 
     Attributes
     ----------
-    estimators_ : list of n_classes * (n_classes - 1) / 2 estimators
+    estimators_ : tuple of n_classes * (n_classes - 1) / 2 estimators
         For the classes (0, 1), (0, 2) ..., (1, 2) ...; positive means the second.
     classes_ : array of shape (n_classes,)
     pairwise_indices_ : list of arrays or None
@@ -71,7 +71,7 @@ class OneVsOneClassifier(MetaClassifier):
     def _fit_all(self, X: Any, y: np.ndarray, params: dict[str, Any]) -> None:
         parts = list(self._pairs(y)) if get_tags(self.estimator).input_tags.pairwise else None
         count = self.n_classes_ * (self.n_classes_ - 1) // 2
-        self.estimators_ = self._fit_parts(X, parts or self._pairs(y), count, params)
+        self.estimators_ = tuple(self._fit_parts(X, parts or self._pairs(y), count, params))
         self.pairwise_indices_ = None if parts is None else [part.rows for part in parts]
 
     def _pairs(self, y: np.ndarray) -> Iterator[Part]:
@@ -107,7 +107,7 @@ class OneVsOneClassifier(MetaClassifier):
         first = self._first_call(classes)
         if first:
             count = self.n_classes_ * (self.n_classes_ - 1) // 2
-            self.estimators_ = [clone(self.estimator) for _ in range(count)]
+            self.estimators_ = tuple(clone(self.estimator) for _ in range(count))
             self.pairwise_indices_ = None
         X, index = self._check_batch(X, y, first=first)
         params = self._route("partial_fit", X, sample_weight, partial_fit_params)
@@ -116,8 +116,8 @@ class OneVsOneClassifier(MetaClassifier):
         fitted = self._parallel(
             delayed(partial_fit_part)(self.estimators_[k], X, part, params) for k, part in there
         )
-        for (k, _), estimator in zip(there, fitted):
-            self.estimators_[k] = estimator
+        of = {k: estimator for (k, _), estimator in zip(there, fitted)}
+        self.estimators_ = tuple(of.get(k, estimator) for k, estimator in enumerate(self.estimators_))
         return self
 
     def _confidences(self, X: Any) -> np.ndarray:

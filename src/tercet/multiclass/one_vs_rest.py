@@ -78,15 +78,14 @@ class OneVsRestClassifier(MetaClassifier):
         self.label_binarizer_ = LabelBinarizer(sparse_output=True)
         columns = self.label_binarizer_.fit_transform(y).tocsc()
         self.classes_ = self.label_binarizer_.classes_
-        if not self.multilabel_ and len(self.classes_) < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs samples of at least 2 classes; "
-                f"the data contains only one class: {self.classes_[0]!r}."
-            )
         return columns
 
     def _fit_all(self, X: Any, y: Any, params: dict[str, Any]) -> None:
         counts = np.asarray(y.sum(axis=0)).ravel()
+        if len(self.classes_) == 1 and not self.multilabel_:
+            only = f"y has only one class, {self.classes_[0]}, and it will always be predicted."
+            warnings.warn(f"{type(self).__name__}: {only}", UserWarning, stacklevel=3)
+            counts = counts[:0]
         for k in np.flatnonzero((counts == 0) | (counts == y.shape[0])):
             there = f"{'' if counts[k] else 'not '}{self.classes_[k]}"
             warnings.warn(f"Label {there} is present in all training examples.", UserWarning, stacklevel=3)

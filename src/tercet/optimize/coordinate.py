@@ -29,6 +29,7 @@ FIRST = 300  # columns in the first working set; with no more than that, all of 
 LARGEST = 3000  # beyond this many columns the Gram matrix costs more than it saves
 BATCH = 10  # sweeps between two looks at the signs
 SHARE = 0.1  # of the tolerance, for the gap inside the working set
+WORK = 2e8  # products in one round, a fraction of a second: then it reports, and Ctrl-C keeps what it found
 STILL = 1e-12  # a largest move this small, in units of y's deviation, is none
 
 Order = Callable[[int], np.ndarray]
@@ -69,7 +70,7 @@ def coordinate_descent(
     tol : float, default=1e-4
         Stop when the duality gap is at most this share of the value at w = 0.
     max_iter : int, default=1000
-        The most rounds, and the most sweeps in each.
+        The most rounds, and the most sweeps in each (a round of long sweeps makes fewer).
     order : callable, default=np.arange
         Given a number of coordinates, the order to visit them in; asked for every sweep.
     steps : callable, optional
@@ -198,6 +199,7 @@ def descend(
     moment, inside = problem.first[index], w[index]
     still, done, signs = STILL * np.sqrt(problem.size), False, np.zeros(0)
     slope = moment - gram @ inside
+    limit = min(limit, max(BATCH, int(WORK / max(index.size**2, 1e4))))
     for begin in range(0, limit, BATCH):
         orders = np.stack([order(index.size) for _ in range(min(BATCH, limit - begin))])
         done = sweep(gram, orders, inside, slope, l1, l2, positive, still)

@@ -5,15 +5,15 @@ The methods differ in one thing, the direction, so each of them is a `Rule`.
 
 from __future__ import annotations
 
+import functools
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from tercet.core.steps import ConvergenceWarning, Steps, history_table
+from tercet.core.steps import Steps, history_table
 from tercet.optimize.line_search import Ray, as_search
 from tercet.optimize.objective import counted
 
@@ -26,7 +26,16 @@ REASONS = {  # why a loop ended well, as the result's message says it
 }
 RULES = ("gradient", "value", "step")
 PATIENCE = 8  # passes in a row that neither lower f nor shrink the gradient before the loop gives up
-HINT = "Raise max_iter or tol, scale the variables, or try another method or line_search."
+ABYSS = 1e20  # how many times its size at the start f may fall before it counts as unbounded
+ENDS = {  # why a loop ended badly: the result's status and message
+    "failed": (2, "The line search found no lower point: check the gradient, or scale the variables."),
+    "diverged": (4, "f or its gradient is not finite any more: take a smaller step or a line search."),
+    "unbounded": (5, "f seems to be unbounded below: it falls without end along the last direction."),
+}
+# An estimator's loop knows what its user can change; this is for one that stands alone.
+alone = functools.partial(
+    Steps, hint="Check the gradient, raise max_iter or tol, scale the variables, or try another method."
+)
 
 
 class Rule:
@@ -116,8 +125,10 @@ def descend(
     x = start_of(x0)
     f, g = objective.value_and_gradient(x)
     check_start(f, g)
-    loop = (steps or Steps)(max_iter, hint=HINT)
+    abyss = f - ABYSS * (1 + abs(f))
+    loop = (steps or alone)(max_iter)
     size, moves, reason = rules.size(g), 0, rules.met(rules.size(g))
+    steep = size
     for step in loop:
         if reason is not None:  # x0 is good enough already
             step.report(x, fun=f, grad_norm=size, step=0.0)
@@ -131,7 +142,8 @@ def descend(
             if point is None and not rule.reset():
                 break
         if point is None:
-            reason = "precision" if -ray.start.slope <= 100 * ray.noise else "failed"
+            flat = -ray.start.slope <= 100 * ray.noise
+            reason = "precision" if flat else "unbounded" if ray.lowest < abyss else "failed"
             step.report(x, fun=f, grad_norm=size, step=0.0)
             step.converged(reason == "precision")
             break
@@ -140,7 +152,10 @@ def descend(
         moves += 1
         step.report(x, fun=f, grad_norm=size, step=point.step)
         if not (math.isfinite(f) and math.isfinite(size)):
-            reason = "diverged"
+            reason = "unbounded" if ray.lowest < abyss else "diverged"
+            break
+        if f < abyss and size >= steep:  # deep down, and no flatter than at the start
+            reason = "unbounded"
             break
         rule.update(point.step, delta, y)
         reason = rules.met(size, change, rules.size(delta))
@@ -159,7 +174,7 @@ def outcome(loop: Steps, reason: str | None, objective: Any, **found: Any) -> Op
     loop : Steps
         The loop.
     reason : str, optional
-        A key of `REASONS`, "failed" or "diverged".
+        A key of `REASONS` or `ENDS`.
     objective : Counted
         The objective, for its counts.
     **found
@@ -167,19 +182,13 @@ def outcome(loop: Steps, reason: str | None, objective: Any, **found: Any) -> Op
     """
     if reason in REASONS:
         status, message = 0, f"Converged: {REASONS[reason]}."
-    elif reason == "failed":
-        status, message = (
-            2,
-            "The line search found no lower point: check the gradient, or scale the variables.",
-        )
-    elif reason == "diverged":
-        status, message = 4, "f or its gradient is not finite any more: take a smaller step or a line search."
+    elif reason in ENDS:
+        status, message = ENDS[reason]
+        loop.warn(f"stopped in pass {loop.count}: {message[0].lower()}{message.partition(':')[0][1:]}")
     elif loop.stopped:
         status, message = 3, "Stopped by a callback."
     else:
         status, message = 1, f"Not converged in max_iter={loop.limit} passes."
-    if status in (2, 4):
-        warnings.warn(f"minimize stopped in pass {loop.count}. {message}", ConvergenceWarning, stacklevel=4)
     counts = {name: getattr(objective, name, 0) for name in ("nfev", "njev", "nhev")}
     ending = {"status": status, "success": status == 0, "criterion": reason, "message": message}
     return OptimizeResult(**found, **counts, **ending, history=history_table([loop]))

@@ -38,6 +38,12 @@ class KKT:
     primal : array, how far c_i(x) is above 0.
     dual : array, how far alpha_i is below 0.
     equality : array, h_j(x).
+
+    Examples
+    --------
+    >>> conditions = Lagrangian(lambda x: x @ x, [lambda x: 1 - x[0]]).kkt([2.0], [0.0])
+    >>> conditions.holds(), conditions.stationarity.round(6), conditions.primal
+    (False, array([4.]), array([0.]))
     """
 
     stationarity: np.ndarray
@@ -58,7 +64,13 @@ class KKT:
 
 @dataclass(frozen=True)
 class DualityGap:
-    """A primal and a dual value: dual <= optimum <= primal (000 Thm C.1), so that a zero gap proves optimality."""
+    """A primal and a dual value: dual <= optimum <= primal (000 Thm C.1), so that a zero gap proves optimality.
+
+    Examples
+    --------
+    >>> Lagrangian(lambda x: x @ x, [lambda x: 1 - x[0]]).gap([2.0], [0.0]).gap
+    4.0
+    """
 
     primal: float
     dual: float

@@ -20,6 +20,9 @@ from tercet.core.functions import log_sum_exp, monotone_root
 from tercet.core.steps import Steps, history_table
 
 FARTHEST = 30.0  # of δ f#: a step multiplies no probability by more than exp(30)
+CLOSE = 1e-7  # of δ f#: the search for δ, whose errors square in each round, has then come to its end
+ROUNDS = 100  # the most of them; a few are enough
+PIECE = 1 << 18  # terms at a time: they stay in the cache, and Ctrl-C does not wait long
 
 
 @card(
@@ -156,21 +159,29 @@ class Terms(NamedTuple):
         """The terms of a joint feature matrix; those of GIS all have the largest f#."""
         if method not in ("iis", "gis"):
             raise ValueError(f"method must be 'iis' or 'gis'; got {method!r}.")
-        entries = F.tocsc().tocoo()
         sharp = np.asarray(F.sum(axis=1)).ravel()
         if method == "gis":
             sharp = np.full_like(sharp, sharp.max(initial=0.0))
-        order = np.lexsort((sharp[entries.row], entries.col))
-        row, feature, values = entries.row[order], entries.col[order], entries.data[order]
+        order = np.argsort(sharp, kind="stable")  # the columns of rows in this order are sorted by f# already
+        entries = F[order].tocsc()
+        row = order[entries.indices]
+        feature = np.repeat(np.arange(F.shape[1]), np.diff(entries.indptr))
         value = sharp[row]
-        new = np.r_[True, (np.diff(feature) != 0) | (np.diff(value) != 0)][: row.size]
-        return cls(feature[new], value[new], row, values, np.flatnonzero(new))
+        new = np.ones(row.size, dtype=bool)
+        new[1:] = (feature[1:] != feature[:-1]) | (value[1:] != value[:-1])
+        return cls(feature[new], value[new], row, entries.data, np.flatnonzero(new))
 
     def weigh(self, joint: np.ndarray) -> np.ndarray:
         """The coefficients a_u for probabilities P(x) P_w(y|x) of the rows."""
-        return (
-            np.add.reduceat(self.values * joint[self.rows], self.starts) if self.starts.size else np.empty(0)
-        )
+        a = np.empty(self.starts.size)
+        for first in range(0, a.size, PIECE):
+            starts = self.starts[first : first + PIECE]
+            end = self.starts[first + PIECE] if first + PIECE < a.size else self.rows.size
+            here = slice(starts[0], end)
+            a[first : first + PIECE] = np.add.reduceat(
+                self.values[here] * joint[self.rows[here]], starts - starts[0]
+            )
+        return a
 
 
 def scaling_step(
@@ -178,20 +189,54 @@ def scaling_step(
 ) -> np.ndarray:
     """The δ that solves sum_u a_u exp(δ_i s_u) + l2_i (w_i + δ_i) = target_i for each feature i.
 
-    In closed form where a feature has one term and no penalty, else by Newton's method in a bracket.
+    Round by round the sum gives way to the one exponential that touches it at the last δ. By Jensen's inequality
+    that lies below it, so the roots come down to the solution from above, as fast as Newton's for a function
+    that is almost a straight line. One round is exact where a feature has one term.
     """
     n = target.size
     largest = np.zeros(n)
-    np.maximum.at(largest, terms.feature, terms.sharp)
+    last = np.flatnonzero(np.diff(terms.feature, append=-1))  # terms are sorted by feature, then by f#
+    largest[terms.feature[last]] = terms.sharp[last]
     farthest = FARTHEST / np.where(largest > 0, largest, np.inf)
-    if not l2.any() and np.array_equal(terms.feature, np.arange(n)):
+    delta = np.zeros(n)
+    for _ in range(ROUNDS):
+        before, (total, slope) = delta, grown_sums(terms, a, delta, n)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.nan_to_num(np.clip(np.log(target / a) / terms.sharp, -farthest, farthest))
+            rate = np.where(total > 0, slope / total, 0.0)
+        delta = one_exponential(total, rate, before, target, w, l2, farthest)
+        if last.size == a.size or np.all(np.abs(delta - before) * largest <= CLOSE):
+            break
+    return delta
+
+
+def grown_sums(terms: Terms, a: np.ndarray, delta: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """For each feature the sum of a_u exp(δ s_u), and its derivative."""
+    total, slope = np.zeros((2, n))
+    for first in range(0, a.size, PIECE):
+        piece = slice(first, first + PIECE)
+        feature, sharp = terms.feature[piece], terms.sharp[piece]
+        grown = delta[feature]
+        grown *= sharp
+        np.exp(grown, out=grown)
+        grown *= a[piece]
+        total += np.bincount(feature, grown, n)
+        grown *= sharp
+        slope += np.bincount(feature, grown, n)
+    return total, slope
+
+
+def one_exponential(
+    total: np.ndarray, rate: np.ndarray, at: np.ndarray, target: np.ndarray, w: np.ndarray, l2: np.ndarray,
+    farthest: np.ndarray,
+) -> np.ndarray:  # fmt: skip
+    """The δ that solves total exp(rate (δ - at)) + l2 (w + δ) = target, at most `farthest` away from 0."""
+    if not l2.any():
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.nan_to_num(np.clip(at + np.log(target / total) / rate, -farthest, farthest))
 
     def excess(delta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        grown = a * np.exp(delta[terms.feature] * terms.sharp)
-        value = np.bincount(terms.feature, grown, n) + l2 * (w + delta) - target
-        return value, np.bincount(terms.feature, grown * terms.sharp, n) + l2
+        grown = total * np.exp(rate * (delta - at))
+        return grown + l2 * (w + delta) - target, grown * rate + l2
 
     return monotone_root(excess, -farthest, farthest, atol=1e-13)
 
@@ -249,12 +294,14 @@ def logistic_iis(
     n_classes: int | None = None,
     fit_intercept: bool = True,
     l2: float = 0.0,
+    start: Any = None,
     steps: Callable[..., Steps] | None = None,
     **options: Any,
 ) -> tuple[np.ndarray, np.ndarray, OptimizeResult]:
     """Logistic regression as a log-linear model, f = x_j [y = k], learned by iterative scaling.
 
-    Two classes have one weight vector, for class 1; more have one for each class. Negative features are shifted.
+    Two classes have one weight vector, for class 1; more have one for each class. Columns with negative values
+    are shifted, which the intercepts make up for; without these the joint features are.
 
     Parameters
     ----------
@@ -268,6 +315,8 @@ def logistic_iis(
         Whether each weight vector has a constant feature, which is not penalised.
     l2 : float, default=0.0
         Strength of l2 |w|^2 / 2 beside the mean loss; scikit-learn's C is 1 / (l2 sum of weights).
+    start : array, optional
+        First weights: those of a column side by side, the intercepts last.
     steps : callable, optional
         An estimator's `steps`; the passes then show coef_ and intercept_ to its callbacks.
     **options
@@ -276,6 +325,7 @@ def logistic_iis(
     Returns
     -------
     coef, intercept, result : arrays of shape (n_planes, d) and (n_planes,), OptimizeResult
+        `result.x` has both, in the order of `start`; its gradient is that of the shifted columns.
 
     Examples
     --------
@@ -288,17 +338,32 @@ def logistic_iis(
     k = int(y.max()) + 1 if n_classes is None else n_classes
     weight = np.full(n, 1 / n) if sample_weight is None else sample_weight / sample_weight.sum(dtype=float)
     block = sparse.eye_array(k) if k > 2 else sparse.csr_array([[0.0], [1.0]])
+    planes = block.shape[1]
+    lowest = np.zeros(d)
+    if fit_intercept:
+        least = X.min(axis=0)
+        lowest = np.minimum(least.toarray().ravel() if sparse.issparse(X) else least, 0.0, dtype=float)
+        if lowest.any():
+            X = (X.toarray() if sparse.issparse(X) else X) - lowest
     columns = [sparse.csr_array(X)] + ([sparse.csr_array(np.ones((n, 1)))] if fit_intercept else [])
     F = sparse.kron(sparse.hstack(columns), block, format="csr")
     empirical = F[np.arange(n) * k + y].T @ weight
-    planes = block.shape[1]
     penalty = np.repeat([float(l2), 0.0], [d * planes, planes * fit_intercept])
 
     def split(w: np.ndarray) -> dict[str, np.ndarray]:
         table = w.reshape(-1, planes).T
-        offset = table[:, d] if fit_intercept else np.zeros(planes)
+        offset = table[:, d] - table[:, :d] @ lowest if fit_intercept else np.zeros(planes)
         return {"coef_": table[:, :d], "intercept_": offset}
 
+    if start is not None and fit_intercept:
+        table = np.array(start, dtype=float).reshape(d + 1, planes)
+        table[d] += lowest @ table[:d]
+        start = table.ravel()
     loop = None if steps is None else functools.partial(steps, unpack=split)
-    result = iterative_scaling(F, empirical, weight, l2=penalty, negative="shift", steps=loop, **options)
-    return *split(result.x).values(), result
+    result = iterative_scaling(
+        F, empirical, weight, l2=penalty, negative="shift", start=start, steps=loop, **options
+    )
+    coef, intercept = split(result.x).values()
+    if fit_intercept:
+        result.x = np.vstack([coef.T, intercept]).ravel()
+    return coef, intercept, result

@@ -34,6 +34,7 @@ class Ray:
     ) -> None:
         self.objective, self.p = objective, p
         self.start = Point(0.0, x, fun, gradient, float(gradient @ p))
+        self.lowest = fun  # of all values seen
         # Two values of f closer than this may be the same number computed twice.
         self.noise = 4 * objective.precision * abs(fun)
 
@@ -42,6 +43,7 @@ class Ray:
         x = self.start.x + step * self.p
         with np.errstate(over="ignore", invalid="ignore"):  # a trial may go too far; the searches look
             fun, gradient = self.objective.value_and_gradient(x)
+            self.lowest = min(self.lowest, fun)
             return Point(step, x, fun, gradient, float(gradient @ self.p))
 
     def value(self, step: float) -> float:

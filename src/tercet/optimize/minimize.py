@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
 from scipy.optimize import OptimizeResult
 
 from tercet.core.steps import Steps
-from tercet.optimize.descent import start_of
+from tercet.optimize.descent import alone, descend, start_of
 from tercet.optimize.gradient_descent import gradient_descent
 from tercet.optimize.lbfgs import lbfgs
 from tercet.optimize.newton import newton, newton_cg
 from tercet.optimize.objective import counted
 from tercet.optimize.owlqn import owlqn
 from tercet.optimize.quasi_newton import bfgs, broyden, dfp
+from tercet.optimize.update_rules import RULES
 
 # Each method is a function (objective, x0, *, tol, max_iter, steps, **options) -> OptimizeResult.
 METHODS: dict[str, Callable[..., OptimizeResult]] = {
@@ -100,14 +102,28 @@ def minimize(
             trajectory.append(step.state)
         return callback(step) if callback is not None else False
 
-    loop: Any = steps or Steps
+    loop: Any = steps or alone
     if keep or callback is not None:
         loop = functools.partial(loop, watch=watch)
     if line_search is not None:
         options["line_search"] = line_search
+    check_options(method, options)
     result = METHODS[method](
         counted(fun, jac, hess, hessp), trajectory[0], tol=tol, max_iter=max_iter, steps=loop, **options
     )
     if keep:
         result.trajectory = trajectory
     return result
+
+
+def check_options(method: str, options: dict[str, Any]) -> None:
+    """Refuse an option that neither a method has nor what it hands its further keywords on to."""
+    calls: list[Any] = [METHODS[method]]
+    if "options" in inspect.signature(METHODS[method]).parameters:
+        calls += [broyden] if method in ("dfp", "bfgs") else []
+        calls += [RULES.get(method, descend)]
+    names = {name for call in calls for name in inspect.signature(call).parameters}
+    names -= {"objective", "x0", "options", "rule", *(["alpha"] if method in ("dfp", "bfgs") else [])}
+    allowed = ", ".join(sorted(names - {"tol", "max_iter", "steps"}))
+    for name in options.keys() - names:
+        raise ValueError(f"minimize: method={method!r} has no option {name!r}; its options are {allowed}.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -16,6 +17,21 @@ class Objective(Protocol):
     Further methods are used where an object has them: `hessian(x)`, `hessian_product(x, v)`, and
     `exact_step(x, p)`, the minimiser of f(x + λp) over λ in closed form. An attribute `precision` tells how
     exact the values are, relative to f, when that is not the precision of the gradient's dtype.
+
+    Examples
+    --------
+    >>> from tercet.optimize import minimize
+    >>> class Bowl:
+    ...     def value(self, x):
+    ...         return float((x - 3) @ (x - 3))
+    ...
+    ...     def gradient(self, x):
+    ...         return 2 * (x - 3)
+    ...
+    ...     def value_and_gradient(self, x):
+    ...         return self.value(x), self.gradient(x)
+    >>> minimize(Bowl(), [0.0, 1.0], method="gd").x
+    array([3., 3.])
     """
 
     def value(self, x: np.ndarray) -> float:
@@ -58,22 +74,28 @@ class Quadratic:
             )
 
     def value(self, x: Any) -> float:
+        """f(x)."""
         x = np.asarray(x, dtype=float)
         return float(x @ self.A @ x / 2 - self.b @ x + self.c)
 
     def gradient(self, x: Any) -> np.ndarray:
+        """Ax - b."""
         return self.A @ np.asarray(x, dtype=float) - self.b
 
     def value_and_gradient(self, x: Any) -> tuple[float, np.ndarray]:
+        """Both."""
         return self.value(x), self.gradient(x)
 
     def hessian(self, x: Any) -> np.ndarray:
+        """A, whatever x is."""
         return self.A
 
     def hessian_product(self, x: Any, v: Any) -> np.ndarray:
+        """Av."""
         return self.A @ np.asarray(v, dtype=float)
 
     def exact_step(self, x: Any, p: Any) -> float:
+        """The λ at which f(x + λp) is stationary: -g·p / p·Ap."""
         p = np.asarray(p, dtype=float)
         return float(-(self.gradient(x) @ p) / (p @ self.A @ p))
 
@@ -122,7 +144,7 @@ class Counted:
 
     def gradient(self, x: np.ndarray) -> np.ndarray:
         self.njev += 1
-        return np.asarray(self._gradient(x), dtype=float).reshape(x.shape)
+        return shaped(self._gradient(x), x.shape, "gradient (jac)")
 
     def value_and_gradient(self, x: np.ndarray) -> tuple[float, np.ndarray]:
         self.nfev += 1
@@ -130,12 +152,12 @@ class Counted:
         f, g = self._both(x)
         if getattr(g, "dtype", None) == np.float32:
             self.precision = max(self.precision, float(np.finfo(np.float32).eps))
-        return scalar(f), np.asarray(g, dtype=float).reshape(x.shape)
+        return scalar(f), shaped(g, x.shape, "gradient (jac)")
 
     def hessian(self, x: np.ndarray) -> np.ndarray:
         self.nhev += 1
         if self._hess is not None:
-            return np.asarray(self._hess(x), dtype=float).reshape(x.size, x.size)
+            return shaped(self._hess(x), (x.size, x.size), "Hessian (hess)")
         H = np.empty((x.size, x.size))
         for i, h in enumerate(_spacing(x)):
             e = np.zeros_like(x)
@@ -146,9 +168,9 @@ class Counted:
     def hessian_product(self, x: np.ndarray, v: np.ndarray) -> np.ndarray:
         self.nhev += 1
         if self._hessp is not None:
-            return np.asarray(self._hessp(x, v), dtype=float)
+            return shaped(self._hessp(x, v), x.shape, "product (hessp)")
         if self._hess is not None:
-            return np.asarray(self._hess(x), dtype=float) @ v
+            return shaped(self._hess(x), (x.size, x.size), "Hessian (hess)") @ v
         h = EPS ** (1 / 3) * max(1.0, float(np.linalg.norm(x))) / max(float(np.linalg.norm(v)), EPS)
         return (self.gradient(x + h * v) - self.gradient(x - h * v)) / (2 * h)
 
@@ -172,6 +194,14 @@ def scalar(value: Any) -> float:
     if array.size != 1:
         raise ValueError(f"fun must return one number; got an array of shape {array.shape}.")
     return float(array.reshape(()))
+
+
+def shaped(value: Any, shape: tuple[int, ...], name: str) -> np.ndarray:
+    """A derivative as an array of a shape, or an error that says which it must have."""
+    array = np.asarray(value, dtype=float)
+    if array.size != math.prod(shape):
+        raise ValueError(f"The {name} must have shape {shape}, after x; got shape {array.shape}.")
+    return array.reshape(shape)
 
 
 def _spacing(x: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from tercet.core.steps import Steps
-from tercet.optimize.descent import HINT, Stop, check_start, outcome, start_of
+from tercet.optimize.descent import Stop, alone, check_start, outcome, start_of
 from tercet.optimize.lbfgs import LimitedMemory
 from tercet.optimize.objective import counted
 
@@ -57,7 +57,7 @@ def owlqn(
     f, g = objective.value_and_gradient(x)
     check_start(f, g)
     total, down = f + float(l1 @ np.abs(x)), -subgradient(x, g, l1)
-    loop = (steps or Steps)(max_iter, hint=HINT)
+    loop = (steps or alone)(max_iter)
     size, moves, reason = rules.size(down), 0, rules.met(rules.size(down))
     for step in loop:
         if reason is None:

@@ -16,7 +16,7 @@ from scipy.optimize import OptimizeResult
 from tercet.core.catalog import method
 from tercet.core.penalties import NoPenalty
 from tercet.core.steps import Steps
-from tercet.optimize.descent import HINT, Stop, check_start, outcome, start_of
+from tercet.optimize.descent import Stop, alone, check_start, outcome, start_of
 from tercet.optimize.minimize import METHODS
 from tercet.optimize.objective import counted
 
@@ -97,7 +97,7 @@ def proximal_gradient(
     f, g = objective.value_and_gradient(y)
     check_start(f, g)
     value, L, t = f + penalty.value(x), 1.0 if lipschitz is None else float(lipschitz), 1.0
-    loop = (steps or Steps)(max_iter, hint=HINT)
+    loop = (steps or alone)(max_iter)
     reason, size = None, math.inf
     for step in loop:
         z, f_z, L = _step(objective, penalty, y, f, g, L, search=lipschitz is None)

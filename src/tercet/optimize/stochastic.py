@@ -17,7 +17,7 @@ from scipy.optimize import OptimizeResult
 from tercet.core.catalog import method
 from tercet.core.estimator import generator
 from tercet.core.steps import Steps
-from tercet.optimize.descent import HINT, Stop, check_start, outcome, start_of
+from tercet.optimize.descent import Stop, alone, check_start, outcome, start_of
 from tercet.optimize.minimize import METHODS
 from tercet.optimize.objective import counted
 from tercet.optimize.update_rules import RULES, SGD
@@ -103,7 +103,7 @@ def stochastic_gradient(
     x = start_of(x0)
     f, g = objective.value_and_gradient(x)
     check_start(f, g)
-    loop = (steps or Steps)(max_iter, hint=HINT)
+    loop = (steps or alone)(max_iter)
     reason, size = None, rules.size(g)
     order = np.arange(n_samples or 0)
     for step in loop:

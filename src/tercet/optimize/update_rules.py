@@ -28,8 +28,9 @@ class SGD:
     decay : float, default=0.5
         The schedule's constant.
     weight_decay : float, default=0.0
-        Adds weight_decay theta to the gradient; with `decoupled=True` shrinks theta by eta times it instead,
-        which differs for the rules that rescale gradients.
+        Adds weight_decay theta to the gradient.
+    decoupled : bool, default=False
+        Shrink theta by eta times weight_decay instead, which differs for the rules that rescale gradients.
     clip : float, optional
         The largest length of a gradient; longer ones are shortened to it.
 
@@ -117,6 +118,15 @@ class Momentum(SGD):
     The text's v is an average of gradients. With ``average=False`` it is a sum, v <- beta1 v + g, as in
     PyTorch: the same path at a learning rate 1 / (1 - beta1) times smaller.
 
+    Parameters
+    ----------
+    learning_rate, schedule, decay, weight_decay, decoupled, clip
+        As in `SGD`.
+    beta1 : float, default=0.9
+        How much of the past v keeps, in [0, 1).
+    average : bool, default=True
+        Whether v is an average of gradients or a sum.
+
     Examples
     --------
     >>> Momentum(0.1).step([1.0], [2.0])
@@ -137,6 +147,15 @@ class Momentum(SGD):
 @dataclass
 class Nesterov(Momentum):
     """Momentum that looks ahead: theta <- theta - eta (beta1 v + (1 - beta1) g).
+
+    Parameters
+    ----------
+    learning_rate, schedule, decay, weight_decay, decoupled, clip
+        As in `SGD`.
+    beta1 : float, default=0.9
+        How much of the past v keeps, in [0, 1).
+    average : bool, default=True
+        Whether v is an average of gradients or a sum.
 
     Examples
     --------
@@ -167,6 +186,15 @@ class Scaled(SGD):
 class AdaGrad(Scaled):
     """s <- s + g g, theta <- theta - eta g / sqrt(s + eps): the ancestor of RMSProp (000 ch. 29.2).
 
+    Parameters
+    ----------
+    learning_rate, schedule, decay, weight_decay, decoupled, clip
+        As in `SGD`.
+    eps : float, default=1e-8
+        Keeps the divisor from zero.
+    eps_inside : bool, default=True
+        Whether eps is added under the root, as in the text, or to it, as in the papers and PyTorch.
+
     Examples
     --------
     >>> AdaGrad(0.1, eps=0.0).step([1.0, 1.0], [2.0, -20.0])
@@ -180,6 +208,17 @@ class AdaGrad(Scaled):
 @dataclass
 class RMSProp(Scaled):
     """s <- beta2 s + (1 - beta2) g g, theta <- theta - eta g / sqrt(s + eps) (000 eq. 29.5, 29.6).
+
+    Parameters
+    ----------
+    learning_rate, schedule, decay, weight_decay, decoupled, clip
+        As in `SGD`.
+    beta2 : float, default=0.9
+        How much of the past s keeps, in [0, 1).
+    eps : float, default=1e-8
+        Keeps the divisor from zero.
+    eps_inside : bool, default=True
+        Whether eps is added under the root, as in the text, or to it, as in the papers and PyTorch.
 
     Examples
     --------
@@ -199,6 +238,21 @@ class Adam(Scaled):
 
     v / (1 - beta1^t) and s / (1 - beta2^t) enter the step; the running averages themselves stay as they are.
     (Equation 29.11 prints v_t where s_t is meant.) `bias_correction=False` leaves the correction out.
+
+    Parameters
+    ----------
+    learning_rate, schedule, decay, weight_decay, decoupled, clip
+        As in `SGD`.
+    beta1 : float, default=0.9
+        How much of the past v keeps, in [0, 1).
+    beta2 : float, default=0.999
+        How much of the past s keeps, in [0, 1).
+    eps : float, default=1e-8
+        Keeps the divisor from zero.
+    eps_inside : bool, default=True
+        Whether eps is added under the root, as in the text, or to it, as in the papers and PyTorch.
+    bias_correction : bool, default=True
+        Whether to divide by 1 - beta^t.
 
     Examples
     --------

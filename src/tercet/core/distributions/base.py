@@ -40,6 +40,13 @@ class ExponentialFamily:
         Cov[T(X)].
     mean, variance : float or ndarray
         Those of X itself.
+
+    Examples
+    --------
+    >>> from tercet.core.distributions import Poisson
+    >>> X = Poisson(2.0)
+    >>> X.natural.round(6), X.log_partition, X.mean_statistics
+    (array([0.693147]), 2.0, array([2.]))
     """
 
     @property

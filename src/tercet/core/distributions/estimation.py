@@ -30,6 +30,13 @@ class GridPosterior:
         log P(data).
     log_likelihood : ndarray
         log P(data | theta) of each value.
+
+    Examples
+    --------
+    >>> from tercet.core.distributions import Bernoulli
+    >>> p = posterior([0.25, 0.75], [1, 1], lambda x, t: Bernoulli(t).log_likelihood(x), [1])
+    >>> p.probability, p.mode, round(np.exp(p.log_evidence), 6)
+    (array([0.25, 0.75]), np.float64(0.75), np.float64(0.5))
     """
 
     theta: np.ndarray
@@ -108,6 +115,12 @@ class BernoulliEstimates:
     """What :func:`bernoulli_estimates` returns: ``mle``, ``map``, ``posterior``, ``mean``, ``log_evidence``.
 
     ``mean``, the posterior mean, is also the predictive P(next x = 1 | data) of 000 eq. 1.4.
+
+    Examples
+    --------
+    >>> e = bernoulli_estimates([1, 1])
+    >>> e.mle, e.mean, e.posterior
+    (1.0, 0.75, Beta(a=3.0, b=1.0))
     """
 
     mle: float

@@ -25,6 +25,13 @@ class Loss:
         True when y is in {-1, +1} and the loss depends on y f alone.
     smoothness : float
         Lipschitz constant of the gradient in f, infinite where there is none.
+
+    Examples
+    --------
+    >>> from tercet.core.losses import loss
+    >>> hinge = loss("hinge")
+    >>> hinge.value(np.array([1.0, -1.0]), np.array([0.25, 2.0])), hinge.margin, hinge.smoothness
+    (array([0.75, 3.  ]), True, inf)
     """
 
     margin = False

@@ -22,6 +22,12 @@ class Penalty:
         lambda, at least 0.
     weights : array-like, optional
         A factor per coordinate, at least 0; 0 leaves a coordinate, such as an intercept, free.
+
+    Examples
+    --------
+    >>> from tercet.core.penalties import L2
+    >>> L2(0.5, weights=[1, 1, 0]).value(np.array([1.0, 2.0, 9.0]))
+    2.5
     """
 
     strength: float = 1.0

@@ -9,13 +9,14 @@ from tercet.datasets.texts import Example
 NOTE = "The text gives formulas only; the numbers follow from them for f(θ) = θ², θ₀ = 1, η = 0.1."
 
 
-def three_steps(rule: str, **options: Any) -> dict[str, Any]:
-    """Three steps of an update rule down f = θ²."""
+def three_steps(rule: str, averages: dict[str, Any] | None = None, **options: Any) -> dict[str, Any]:
+    """Three steps of an update rule down f = θ², its averages at zero or where they are said to begin."""
     import numpy as np
 
     from tercet.optimize import RULES
 
     update, theta, path = RULES[rule](learning_rate=0.1, **options), np.array([1.0]), []
+    update.averages.update(averages or {})
     for _ in range(3):
         theta = update.step(theta, 2 * theta)
         path.append(theta[0])
@@ -45,6 +46,10 @@ EXAMPLES = [
     _steps(
         "momentum with beta1 = 0 is SGD", "动量算法", "000 eq. 29.2-29.3",
         [0.8, 0.64, 0.512], rule="momentum", beta1=0.0,
+    ),
+    _steps(
+        "momentum that begins at the first gradient, as PyTorch's with dampening = beta1", "动量算法",
+        "000 eq. 29.2-29.3", [0.8, 0.604, 0.41552], rule="momentum", averages={"v": 2.0},
     ),
     _steps(
         "RMSProp", "RMSProp", "000 eq. 29.5-29.6", [0.6837722379, 0.4988706118, 0.3691805583], rule="rmsprop"

@@ -92,7 +92,9 @@ def logistic(X: Any, y: Any) -> dict[str, Any]:
     recorder = Recorder()
     model = LogisticRegression(C=np.inf, solver="newton", tol=1e-12).set_callbacks(recorder).fit(X, y)
     first = recorder.frames[0].attributes
+    start = LogisticRegression(C=np.inf, max_iter=0).fit(X, y)
     return {
+        "l at 0": -start.predict_log_proba(X)[range(len(y)), y].sum(),
         "first": [*first["coef_"][0], *first["intercept_"]],
         "beta": [*model.coef_[0], *model.intercept_],
         "l": len(y) * model.history_["fun"][-1],
@@ -222,6 +224,7 @@ EXAMPLES = [
         given={"X": WATERMELON, "y": GOOD},
         call=logistic,
         expected={
+            "l at 0": 11.783502069,
             "first": [1.7263025007, 8.7041712325, -2.8896094507],
             "beta": [3.1583296623, 12.5211957919, -4.4288645102],
             "l": 8.683660584,

@@ -19,6 +19,7 @@ from sklearn.callback import ProgressBar, ScoringMonitor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import get_scorer
 
+from tercet import EarlyStopping
 from tercet.core import parallel
 from tercet.core.parameters import Range, allows, hints
 from tercet.core.persistence import trusted_types
@@ -119,6 +120,23 @@ def test_progress_bar_and_monitor(card, capsys):
     assert card.name in capsys.readouterr().out
     whole = [row[metric] for row in monitor.get_logs().data if row["task_id_path"] == (0,)]
     assert whole == [get_scorer(metric)(model, X, y)], "the last state shown is not the fitted model"
+
+
+@every_estimator
+def test_early_stopping(card):
+    X, y = data(card, n=120)
+    plain = make(card).fit(X, y)
+    model = make(card).set_callbacks(EarlyStopping(patience=2))
+    if not hasattr(plain, "history_"):
+        with pytest.raises(ValueError, match=r"no passes to stop at|set it on the estimator inside"):
+            model.fit(X, y)
+        return
+    model.fit(X, y)
+    scores = model.validation_scores_
+    assert np.isfinite(scores).all()
+    assert scores[model.best_iter_ - 1] == max(scores)
+    assert len(scores) - model.best_iter_ <= 2
+    assert np.isfinite(output(model, X)).all()
 
 
 @every_estimator

@@ -5,15 +5,16 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 MODES  := texts or core or sparse_equals_dense or test_callbacks or kinds_of_arrays
 
-.PHONY: help run test lint types unit modes test-deep bench bench-smoke catalog warm format clean
+.PHONY: help run test lint types unit modes test-deep bench catalog pictures warm format clean
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make run        install into .venv and compare the linear family on embedded data (offline)"
+	@echo "make run        install into .venv and compare the methods on embedded data (offline)"
 	@echo "make test       lint, types and all tests"
 	@echo "make test-deep  all tests again with bounds checks and as plain Python (slow)"
 	@echo "make bench      the benchmark; ROWS='lasso maxent' for some rows, SIZE=smoke for a quick look"
 	@echo "make catalog    write the catalogue file anew from the cards"
+	@echo "make pictures   make the README's pictures anew (needs a Chromium)"
 	@echo "make format     let ruff format and fix"
 	@echo "make clean      remove .venv and caches"
 
@@ -24,7 +25,7 @@ $(BIN)/python:
 
 $(VENV)/.run: pyproject.toml | $(BIN)/python
 	@echo "==> installing tercet into $(VENV)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[cli]"
 	@touch $@
 
 $(VENV)/.test: pyproject.toml | $(BIN)/python
@@ -33,8 +34,9 @@ $(VENV)/.test: pyproject.toml | $(BIN)/python
 	@touch $@ $(VENV)/.run
 
 run: $(VENV)/.run
-	@echo "==> comparing the linear family on embedded data"
-	@$(BIN)/python -m tercet.linear_model
+	@echo "==> tercet compare --report report.html"
+	@$(BIN)/tercet compare --report report.html
+	@echo "The report is report.html in this folder: open it in a browser."
 
 test: lint types unit modes
 
@@ -49,7 +51,7 @@ types: $(VENV)/.test
 
 warm: $(VENV)/.test
 	@echo "==> compiling the kernels"
-	@$(BIN)/python -m tercet.warm
+	@$(BIN)/tercet warm
 
 # The workers share one kernel cache, filled before they start.
 unit: warm
@@ -75,6 +77,9 @@ bench: $(VENV)/.test
 
 catalog: $(VENV)/.run
 	@$(BIN)/python -m tercet.core.catalog
+
+pictures: $(VENV)/.test
+	@$(BIN)/python -m docs.pictures
 
 format: $(VENV)/.test
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .

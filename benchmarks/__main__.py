@@ -8,12 +8,12 @@ import sys
 from dataclasses import asdict
 from typing import Any
 
-from benchmarks import linear, maxent, overhead, results
+from benchmarks import cluster, linear, maxent, overhead, results
 from benchmarks.harness import Report, Row, run_row, version
 from benchmarks.worker import wait_for_quiet
 
 ROWS: dict[str, Row | Report] = {
-    row.name: row for module in (linear, maxent, overhead) for row in module.ROWS
+    row.name: row for module in (linear, maxent, cluster, overhead) for row in module.ROWS
 }
 
 

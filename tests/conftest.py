@@ -3,7 +3,10 @@
 import os
 
 import matplotlib
+import pytest
 from hypothesis import HealthCheck, settings
+
+from tercet.cli import words
 
 matplotlib.use("Agg")
 
@@ -17,3 +20,9 @@ settings.register_profile(
     database=None,
 )
 settings.load_profile("tercet")
+
+
+@pytest.fixture(autouse=True)
+def english():
+    """Every test begins in English, whatever the one before spoke."""
+    words.use("en")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks import linear, maxent, results, worker
+from benchmarks import cluster, linear, maxent, results, worker
 from benchmarks.__main__ import ROWS, main
 from benchmarks.harness import Contender, Outcome, Row, Score, judge, run_row
 from benchmarks.store import load, make_data, save
@@ -289,3 +289,16 @@ def test_quality_figures_at_known_points():
     zero = {"coef": np.zeros(300)}
     assert linear.lasso_gap({**wide, "alpha": 20 * wide["alpha"]}, zero) == pytest.approx(0.0, abs=1e-12)
     assert linear.lasso_gap(wide, zero) > 0.1
+
+
+def test_figures_of_clusters_at_known_points():
+    rows = {row.name: row for row in cluster.ROWS}
+    clouds = smoke(rows["kmeans"])
+    mean = clouds["X"].mean(axis=0)
+    scatter = ((clouds["X"] - mean) ** 2).sum()
+    assert cluster.inertias(clouds, {"passes": mean[None], "tol": clouds["X"]}) == pytest.approx(scatter)
+    points = smoke(rows["linkage"])
+    heights = {name: points[name].copy() for name in cluster.LINKAGES}
+    assert cluster.height_error(points, heights) == 0
+    heights["average"][7] += 0.5 * heights["average"].max()
+    assert cluster.height_error(points, heights) == pytest.approx(0.5)

@@ -1,4 +1,4 @@
-"""Compile all kernels ahead of time: `python -m tercet.warm`.
+"""Compile all kernels ahead of time: `tercet warm`, or `python -m tercet.warm`.
 
 Fits every estimator of the catalogue on a handful of rows, with each of its algorithms and for each kind of
 data that kernels are compiled for, so that the first real fit finds everything in the cache.
@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import tempfile
 import time
 import typing
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,8 +22,10 @@ from scipy import sparse
 from tercet.core.catalog import Card, methods
 from tercet.core.kernel import JIT
 from tercet.core.parameters import hints
+from tercet.datasets import read_table
 
-CHOICES = ("solver", "algorithm", "form")  # parameters whose values are different code
+CHOICES = ("solver", "algorithm", "form", "linkage")  # parameters whose values are different code
+TASKS = ("classification", "regression", "clustering")
 
 
 def variants(card: Card) -> Iterator[Any]:
@@ -38,8 +42,14 @@ def variants(card: Card) -> Iterator[Any]:
                 yield kind(**short, **{name: value})
 
 
-def warm(say: Any = print) -> int:
-    """Fit everything on small data; returns the number of estimators that were fitted."""
+def cards() -> list[Card]:
+    """The estimators that can be warmed."""
+    return [card for card in methods() if card.kind == "estimator" and card.task in TASKS]
+
+
+def warm(card: Card) -> float:
+    """Fit all variants of an estimator on small data; returns the seconds it took."""
+    start = time.perf_counter()
     rng = np.random.default_rng(0)
     X = np.abs(rng.normal(size=(24, 3))) + 0.1
     targets = {
@@ -48,25 +58,33 @@ def warm(say: Any = print) -> int:
     }
     frozen = X.copy()
     frozen.setflags(write=False)
-    shapes = [X, X.astype(np.float32), sparse.csr_array(X), frozen]
-    cards = [card for card in methods() if card.kind == "estimator" and card.task in targets]
-    for k, card in enumerate(cards, 1):
-        start = time.perf_counter()
-        for model in variants(card):
-            for data in shapes:
-                if sparse.issparse(data) and not model.__sklearn_tags__().input_tags.sparse:
-                    continue
-                # A combination that an estimator refuses has nothing to compile.
-                with warnings.catch_warnings(), contextlib.suppress(ValueError):
-                    warnings.simplefilter("ignore")
-                    model.fit(data, targets[card.task]).predict(data)
-        say(f"[{k:3d}/{len(cards)}] {card.name:32s} {time.perf_counter() - start:6.1f} s")
-    return len(cards)
+    for model in variants(card):
+        for data in (X, X.astype(np.float32), sparse.csr_array(X), frozen):
+            if sparse.issparse(data) and not model.__sklearn_tags__().input_tags.sparse:
+                continue
+            # A combination that an estimator refuses has nothing to compile.
+            with warnings.catch_warnings(), contextlib.suppress(ValueError):
+                warnings.simplefilter("ignore")
+                model.fit(data, targets.get(card.task))
+                if hasattr(model, "predict"):
+                    model.predict(data)
+    return time.perf_counter() - start
+
+
+def warm_readers() -> None:
+    """Read a small table, plain and with quotes, where polars is installed."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.suppress(ImportError):
+        for k, lines in enumerate((["a,b", "1,2", "3,4"], ["a,b", '1,"x, y"', '3,"z"'])):
+            file = Path(folder, f"{k}.csv")
+            file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+            read_table(file)
 
 
 if __name__ == "__main__":
     if not JIT:
         sys.exit("TERCET_JIT=0: there is nothing to compile.")
-    begin = time.perf_counter()
-    count = warm()
-    print(f"{count} estimators are warm after {time.perf_counter() - begin:.1f} s.")
+    begin, todo = time.perf_counter(), cards()
+    warm_readers()
+    for k, card in enumerate(todo, 1):
+        print(f"[{k:3d}/{len(todo)}] {card.name:32s} {warm(card):6.1f} s", flush=True)
+    print(f"{len(todo)} estimators are warm after {time.perf_counter() - begin:.1f} s.")

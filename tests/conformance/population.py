@@ -31,14 +31,16 @@ def data(card, n=60, d=4, dtype=np.float64, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.random((n, d)).round(3) + 0.01
     score = X @ np.linspace(-1, 2, d) + 0.1 * rng.normal(size=n)
-    if card.task == "classification":
+    if card.task in ("classification", "clustering"):
         return X.astype(dtype), np.digitize(score, np.quantile(score, [0.4, 0.7]))
     return X.astype(dtype), np.exp(score).astype(dtype)
 
 
 def output(model, X):
-    """What a fitted model says of rows, as numbers."""
+    """What a fitted model says of rows, as numbers; of its own rows where it cannot tell of others."""
     for name in ("predict_proba", "decision_function", "predict", "transform"):
         if hasattr(model, name):
             return np.asarray(getattr(model, name)(X), dtype=float)
+    if hasattr(model, "labels_") and len(model.labels_) == len(X):
+        return model.labels_.astype(float)
     raise AssertionError(f"{type(model).__name__} cannot predict or transform")

@@ -11,7 +11,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from tercet.core.parameters import hints
 from tests.conformance.population import CARDS, make
 
-CHOICES = ("solver", "algorithm", "form", "variant", "decoding", "strategy")  # values that are different code
+# Parameters whose values are different code.
+CHOICES = ("solver", "algorithm", "form", "variant", "decoding", "strategy", "linkage")
 # What a variant cannot do without, and less of what it need not do at full length. (Equal weights must give
 # equal models to seven digits: a long path makes much of rounding, unless tol makes it end at one point.)
 FEW = {"Cs": [0.1, 1.0], "cv": 3, "tol": 1e-10, "max_iter": 1000}

@@ -75,7 +75,7 @@ class EarlyStopping:
         if self.validation_data is not None:
             self._watches[estimator] = _Watch(*self.validation_data)
             return X, y, weight
-        if y is None:
+        if y is None and estimator.__sklearn_tags__().target_tags.required:
             raise ValueError("EarlyStopping holds out labelled rows; without y, give it validation_data.")
         rows = np.arange(X.shape[0])
         try:
@@ -90,9 +90,11 @@ class EarlyStopping:
                 f"EarlyStopping cannot hold out validation_fraction={self.validation_fraction} "
                 f"of {X.shape[0]} rows: {error}"
             ) from error
-        held_weight = None if weight is None else weight[held]
-        self._watches[estimator] = _Watch(X[held], y[held], held_weight)
-        return X[rest], y[rest], None if weight is None else weight[rest]
+        (X, kept), (y, kept_y), (weight, kept_weight) = (
+            (None, None) if rows is None else (rows[rest], rows[held]) for rows in (X, y, weight)
+        )
+        self._watches[estimator] = _Watch(kept, kept_y, kept_weight)
+        return X, y, weight
 
     def setup(self, estimator: Any, context: Any) -> None:
         if estimator not in self._watches:  # an estimator that does not hold out rows by itself

@@ -18,6 +18,15 @@ from typing import Any, TypeVar
 
 FILE = Path(__file__).resolve().parent.parent / "catalog.json"
 
+# The five texts that places are in: (English, Chinese).
+TEXTS = {
+    "000": ("Li Hang, Machine Learning Methods", "李航《机器学习方法》"),
+    "001": ("Deep Thoughts on Machine Learning (notes, 2018)", "《深度思考之机器学习系列》（笔记，2018）"),
+    "002": ("Notes on the Watermelon Book (2017)", "《西瓜书笔记》（2017）"),
+    "003": ("A textbook of pattern recognition, ch. 5", "《模式识别》教材第 5 章“典型的非线性分类器”"),
+    "004": ("Studies ML (notes, 2023)", "Studies ML（笔记，2023）"),
+}
+
 Thing = TypeVar("Thing", bound=Callable[..., Any])
 
 
@@ -37,6 +46,7 @@ class Card:
     model, strategy : the first two of the three elements.
     algorithms : the third: the names that the method's parameter takes, or words, each with what it is.
     texts : places in the texts.
+    peers : what else does the same, as one would look it up.
     """
 
     name: str
@@ -51,6 +61,7 @@ class Card:
     strategy: str = ""
     algorithms: dict[str, str] = field(default_factory=dict)
     texts: tuple[str, ...] = ()
+    peers: tuple[str, ...] = ()
 
     def load(self) -> Any:
         """The class or function itself."""
@@ -69,6 +80,7 @@ def method(
     strategy: str = "",
     algorithms: dict[str, str] | str = "",
     texts: list[str] | tuple[str, ...] = (),
+    peers: list[str] | tuple[str, ...] = (),
 ) -> Callable[[Thing], Thing]:
     """Give a class or function its card."""
 
@@ -96,6 +108,7 @@ def method(
             strategy=strategy,
             algorithms=words,
             texts=tuple(texts),
+            peers=tuple(peers),
         )
         _cards[f"{module}.{thing.__name__}"] = card
         thing.card = card  # type: ignore[attr-defined]
@@ -107,7 +120,7 @@ def method(
 @functools.cache
 def _stored() -> tuple[Card, ...]:
     rows = json.loads(FILE.read_text(encoding="utf-8"))
-    return tuple(Card(**{**row, "texts": tuple(row["texts"])}) for row in rows)
+    return tuple(Card(**{**row, "texts": tuple(row["texts"]), "peers": tuple(row["peers"])}) for row in rows)
 
 
 def methods(task: str | None = None, family: str | None = None, text: str | None = None) -> list[Card]:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, ClusterMixin, RegressorMixin
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
@@ -201,6 +201,22 @@ class Regressor(RegressorMixin, Estimator):
         return np.asarray(y, dtype=np.float64)
 
 
+class Clusterer(ClusterMixin, Estimator):
+    """A method that groups rows: `labels_`. It learns nothing from a target, but callbacks may score by it."""
+
+    labels_: np.ndarray
+
+    def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
+        X = super()._check(X, reset=reset)
+        if y is NO_TARGET:
+            return X
+        y = None if y is None else np.asarray(y)
+        return X, None if y is None or y.shape[:1] != X.shape[:1] else y
+
+    def _encode(self, y: Any) -> None:
+        return None
+
+
 def distinct(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The classes among labels, in order, and each label's index among them."""
     y = np.asarray(y)
@@ -252,4 +268,12 @@ def generator(random_state: Any) -> np.random.Generator:
     return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
 
 
-__all__ = ["Classifier", "Estimator", "Regressor", "check_is_fitted", "check_weight", "generator"]
+__all__ = [
+    "Classifier",
+    "Clusterer",
+    "Estimator",
+    "Regressor",
+    "check_is_fitted",
+    "check_weight",
+    "generator",
+]

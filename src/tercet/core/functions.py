@@ -59,6 +59,7 @@ def require(owner: object, name: str, value: Any, allowed: bool, rule: str) -> N
     task="function",
     model="1[z > 0]",
     texts=["003 ch. 5, 5.4", "004 ch. 3, eq. 3.16"],
+    peers=["numpy.heaviside"],
 )
 def unit_step(z: ArrayLike, at_zero: float = 0.5) -> np.ndarray:
     """Unit step: 0 below zero, 1 above, ``at_zero`` at zero.
@@ -84,6 +85,7 @@ def unit_step(z: ArrayLike, at_zero: float = 0.5) -> np.ndarray:
         "003 ch. 5, eq. 5-17",
         "004 ch. 3, eq. 3.17",
     ],
+    peers=["scipy.special.expit"],
 )
 def sigmoid(z: ArrayLike) -> np.ndarray:
     """Logistic function 1 / (1 + exp(-z)).
@@ -182,6 +184,7 @@ def odds_to_probability(odds: ArrayLike) -> np.ndarray:
     task="function",
     model="log(p / (1 - p))",
     texts=["000 ch. 6, 6.1.2", "001 ch. 2, 2.2.4", "002 ch. 1, eq. 1.16", "004 ch. 3, eq. 3.21"],
+    peers=["scipy.special.logit"],
 )
 def logit(p: ArrayLike) -> np.ndarray:
     """Log odds log(p / (1 - p)), the inverse of the sigmoid.
@@ -224,6 +227,7 @@ def log_sum_exp(z: ArrayLike, axis: int | tuple[int, ...] | None = -1, keepdims:
     task="function",
     model="p_k = exp(z_k) / Σ_i exp(z_i)",
     texts=["000 app. F, eq. F.1", "000 ch. 23, eq. 23.23", "001 ch. 6, 6.4"],
+    peers=["scipy.special.softmax"],
 )
 def softmax(z: ArrayLike, axis: int = -1) -> np.ndarray:
     """Scores to probabilities, exp(z_k) / sum_i exp(z_i).

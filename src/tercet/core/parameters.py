@@ -96,21 +96,29 @@ def allows(hint: Any, value: Any) -> bool:
     return isinstance(value, origin or hint)
 
 
-def describe(hint: Any) -> str:
-    """A type hint in words."""
+def describe(hint: Any, say: Callable[..., str] = str.format) -> str:
+    """A type hint in words; `say(template, **values)` may put them in another language.
+
+    Examples
+    --------
+    >>> describe(Literal["primal", "dual"] | None)
+    "one of 'primal', 'dual' or None"
+    """
     origin, args = typing.get_origin(hint), typing.get_args(hint)
     if origin is Annotated:
         limits = " ".join(str(note) for note in args[1:] if isinstance(note, Range))
-        return f"{describe(args[0])} {limits}".strip()
+        kind = describe(args[0], say)
+        return say("{kind} in {limits}", kind=kind, limits=limits.removeprefix("in ")) if limits else kind
     if origin in (Union, types.UnionType):
-        return " or ".join(describe(choice) for choice in args)
+        return say(" or ").join(describe(choice, say) for choice in args)
     if origin is Literal:
-        return "one of " + ", ".join(repr(choice) for choice in args) if len(args) > 1 else repr(args[0])
+        choices = ", ".join(repr(choice) for choice in args)
+        return say("one of {choices}", choices=choices) if len(args) > 1 else choices
     if hint is None or hint is type(None):
         return "None"
     words = {int: "an integer", float: "a number", bool: "True or False", str: "a string", dict: "a dict"}
     if hint in words:
-        return words[hint]
+        return say(words[hint])
     if origin is not None and getattr(origin, "__name__", "") == "Callable":
-        return "a callable"
+        return say("a callable")
     return getattr(hint, "__name__", str(hint))

@@ -43,6 +43,7 @@ from tercet.discriminant_analysis.scatter import (
         "trace-ratio": "top eigenvectors of S_b - ρS_w, again with the ratio ρ they reach",
     },
     texts=["002 ch. 1, eq. 1.22-1.29", "003 ch. 5, sec. 5.6, eq. 5-70..5-73"],
+    peers=["sklearn.discriminant_analysis.LinearDiscriminantAnalysis"],
 )
 class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Discriminant):
     """Projection that draws each class together and the classes apart, and the linear rule that follows.

@@ -30,6 +30,7 @@ from tercet.discriminant_analysis.scatter import (
     strategy="maximum likelihood of one Gaussian per class; K_k by Bayes' rule or free",
     algorithms={"svd": "principal axes of each class", "eigen": "the same, with shrinkage or any estimator"},
     texts=["003 ch. 5, sec. 5.3, eq. 5-10, 5-11"],
+    peers=["sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis"],
 )
 class QuadraticDiscriminantAnalysis(Discriminant):
     """One Gaussian for each class, and the quadratic boundaries between them.

@@ -75,6 +75,7 @@ class SparseRegressor(LinearRegressor):
     strategy="mean squared error / 2 + alpha (l1_ratio |w|_1 + (1 - l1_ratio) |w|^2 / 2)",
     algorithms=ALGORITHMS,
     texts=["003 ch. 5, sec. 5.7, eq. 5-112"],
+    peers=["sklearn.linear_model.ElasticNet", "skglm.ElasticNet", "celer.ElasticNet"],
 )
 class ElasticNet(SparseRegressor):
     """Linear regression with an L1 and an L2 penalty.
@@ -281,6 +282,7 @@ class ElasticNet(SparseRegressor):
         "002 ch. 10, eq. 10.7",
         "003 ch. 5, sec. 5.7, eq. 5-109",
     ],
+    peers=["sklearn.linear_model.Lasso", "skglm.Lasso", "celer.Lasso"],
 )
 class Lasso(ElasticNet):
     """Linear regression with an L1 penalty, whose solutions are sparse.

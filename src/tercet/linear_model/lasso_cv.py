@@ -25,6 +25,7 @@ from tercet.optimize.coordinate import LeastSquares
     strategy="elastic net, whose alpha and l1_ratio have the least mean squared error in cross-validation",
     algorithms="coordinate descent along a path of alphas in each fold",
     texts=["003 ch. 5, sec. 5.7", "002 ch. 10"],
+    peers=["sklearn.linear_model.ElasticNetCV", "celer.ElasticNetCV"],
 )
 class ElasticNetCV(SparseRegressor):
     """Elastic net that chooses its strength by cross-validation.
@@ -184,6 +185,7 @@ class ElasticNetCV(SparseRegressor):
     strategy="lasso, whose alpha has the least mean squared error in cross-validation",
     algorithms="coordinate descent along a path of alphas in each fold",
     texts=["002 ch. 10", "003 ch. 5, sec. 5.7"],
+    peers=["sklearn.linear_model.LassoCV", "celer.LassoCV"],
 )
 class LassoCV(ElasticNetCV):
     """Lasso that chooses its strength by cross-validation.

@@ -44,6 +44,7 @@ GRAM_WORK = 1e8  # from n d^2 on, cross products are worth their check of the co
         "002 ch. 1, eq. 1.3-1.10",
         "004 ch. 3, eq. 3.7-3.12",
     ],
+    peers=["sklearn.linear_model.LinearRegression", "numpy.linalg.lstsq", "statsmodels OLS"],
 )
 class LinearRegression(LinearRegressor):
     """Ordinary least squares.

@@ -20,6 +20,7 @@ from tercet.linear_model.least_squares import LinearRegression
     strategy="sum of (ln y - w·x - b)^2",
     algorithms="least squares on the logarithms",
     texts=["002 ch. 1, eq. 1.12", "004 ch. 3, eq. 3.14"],
+    peers=["sklearn.compose.TransformedTargetRegressor"],
 )
 class LogLinearRegression(LinearRegressor):
     """Least squares on the logarithm of a positive target.

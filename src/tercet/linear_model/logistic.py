@@ -61,6 +61,11 @@ LEFT = 2e-4  # of the mean loss: a fit that leaves more than this to one weight 
         "002 ch. 1, eq. 1.14-1.21",
         "004 ch. 3, eq. 3.17-3.31",
     ],
+    peers=[
+        "sklearn.linear_model.LogisticRegression",
+        "glum.GeneralizedLinearRegressor",
+        "sklearnex.linear_model.LogisticRegression",
+    ],
 )
 class LogisticRegression(LinearClassifier):
     """Linear classifier whose scores are log-odds.

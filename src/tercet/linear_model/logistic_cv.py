@@ -40,6 +40,7 @@ SHARED = (
     strategy="regularised maximum likelihood; C and l1_ratio by the best mean score of held-out folds",
     algorithms="the solvers of LogisticRegression along a path of C, each starting from the last",
     texts=["000 ch. 1, sec. 1.5", "000 ch. 6", "001 ch. 2, sec. 2.1"],
+    peers=["sklearn.linear_model.LogisticRegressionCV"],
 )
 class LogisticRegressionCV(LogisticRegression):
     """Logistic regression with C and l1_ratio chosen by cross-validation.

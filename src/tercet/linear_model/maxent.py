@@ -45,6 +45,7 @@ from tercet.optimize.minimize import minimize
         "bfgs": "BFGS",
     },
     texts=["000 ch. 6, Def 6.3, Alg 6.1, 6.2", "001 ch. 6"],
+    peers=["nltk MaxentClassifier", "sklearn.linear_model.LogisticRegression"],
 )
 class MaxEnt(Classifier):
     """Of all models that agree with the data's feature expectations, the one of the largest entropy.

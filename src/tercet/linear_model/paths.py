@@ -22,6 +22,7 @@ TINY = float(np.finfo(np.float64).resolution)
     strategy="elastic net for each alpha",
     algorithms="coordinate descent, each alpha from the solution of the one before",
     texts=["002 ch. 10, eq. 10.7", "003 ch. 5, sec. 5.7"],
+    peers=["sklearn.linear_model.enet_path", "celer.celer_path"],
 )
 def enet_path(
     X: Any,
@@ -105,6 +106,7 @@ def enet_path(
     strategy="lasso for each alpha",
     algorithms="coordinate descent, each alpha from the solution of the one before",
     texts=["002 ch. 10, eq. 10.7"],
+    peers=["sklearn.linear_model.lasso_path", "celer.celer_path"],
 )
 def lasso_path(
     X: Any,

@@ -34,6 +34,7 @@ CODES = {None: 0, "l0": 1, "l1": 2, "l2": 3, "elasticnet": 4, "lq": 5}
         "auto": "the best of these; linear programming or ADMM for the absolute loss",
     },
     texts=["003 ch. 5, eq. 5-107 to 5-112"],
+    peers=["skglm.GeneralizedLinearEstimator"],
 )
 class PenalizedRegressor(LinearRegressor):
     """Regression with a choice of loss and penalty.

@@ -33,6 +33,7 @@ from tercet.linear_model.perceptron_plane import DualPlane, PenalisedPlane, Plan
     strategy="sum of -y(w·x + b) over the misclassified",
     algorithms={"primal": "stochastic gradient descent on w, b", "dual": "counts of mistakes, Gram matrix"},
     texts=["000 ch. 2, Alg 2.1, 2.2", "002 ch. 3, eq. 3.2", "003 ch. 5, eq. 5-15", "004 ch. 5, eq. 5.1, 5.2"],
+    peers=["sklearn.linear_model.Perceptron"],
 )
 class Perceptron(LinearClassifier):
     """Linear classifier that corrects itself one mistake at a time.

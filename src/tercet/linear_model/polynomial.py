@@ -26,6 +26,7 @@ MOST_TERMS = 8000  # a square matrix of this size must fit
     strategy="mean of (y - f(x))^2 + alpha/2 |w|^2",
     algorithms="QR and SVD in a Chebyshev basis (without penalty) or in powers",
     texts=["000 ch. 1, Ex 1.1, eq. 1.22-1.25"],
+    peers=["numpy.polynomial.Polynomial.fit", "sklearn.preprocessing.PolynomialFeatures"],
 )
 class PolynomialRegression(Regressor):
     """Least squares with polynomials.

@@ -35,6 +35,7 @@ Solver = Literal["auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", 
         "lbfgs": "quasi-Newton with bounds, for positive coefficients",
     },
     texts=["000 ch. 1, eq. 1.25", "001 ch. 2, 2.2", "002 ch. 10, eq. 10.6", "003 ch. 5, eq. 5-110"],
+    peers=["sklearn.linear_model.Ridge"],
 )
 class Ridge(RidgeSolver, LinearRegressor):
     """Least squares that keeps its coefficients small.
@@ -122,6 +123,7 @@ class Ridge(RidgeSolver, LinearRegressor):
     strategy="ridge regression of labels -1 and +1",
     algorithms={"solver": "those of Ridge"},
     texts=["002 ch. 10, eq. 10.6"],
+    peers=["sklearn.linear_model.RidgeClassifier"],
 )
 class RidgeClassifier(RidgeSolver, LinearClassifier):
     """Ridge regression of the labels -1 and +1, one target for each of several classes.

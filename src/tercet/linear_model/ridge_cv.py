@@ -30,6 +30,7 @@ Array = np.ndarray
     strategy="ridge regression, alpha by the error on left-out samples",
     algorithms={"cv=None": "leave-one-out in closed form from one decomposition", "cv": "folds"},
     texts=["003 ch. 5, 5.7.3"],
+    peers=["sklearn.linear_model.RidgeCV"],
 )
 class RidgeCV(LinearRegressor):
     """Ridge regression with the best of several penalties.

@@ -42,6 +42,7 @@ class LogLinkRegressor(GeneralizedModel):
     strategy="mean deviance / 2 + alpha/2 |w|^2",
     algorithms={"lbfgs": "quasi-Newton", "newton-cholesky": "Newton's method"},
     texts=["001 ch. 6, 6.3"],
+    peers=["sklearn.linear_model.PoissonRegressor", "glum.GeneralizedLinearRegressor"],
 )
 class PoissonRegressor(LogLinkRegressor):
     """Regression of counts, with a log link.
@@ -76,6 +77,7 @@ class PoissonRegressor(LogLinkRegressor):
     strategy="mean deviance / 2 + alpha/2 |w|^2",
     algorithms={"lbfgs": "quasi-Newton", "newton-cholesky": "Newton's method on expected curvature"},
     texts=["001 ch. 6, 6.3"],
+    peers=["sklearn.linear_model.GammaRegressor", "glum.GeneralizedLinearRegressor"],
 )
 class GammaRegressor(LogLinkRegressor):
     """Regression of positive numbers whose spread grows with their mean, with a log link.
@@ -110,6 +112,7 @@ class GammaRegressor(LogLinkRegressor):
     strategy="mean deviance / 2 + alpha/2 |w|^2",
     algorithms={"lbfgs": "quasi-Newton", "newton-cholesky": "Newton's method on expected curvature"},
     texts=["001 ch. 6, 6.3"],
+    peers=["sklearn.linear_model.TweedieRegressor", "glum.GeneralizedLinearRegressor"],
 )
 class TweedieRegressor(GeneralizedModel):
     """Regression with a variance that is a power of the mean.

@@ -32,6 +32,7 @@ from tercet.multiclass.base import (
     strategy="that of the estimator, on the rows of two classes",
     algorithms="one fit for each pair of classes",
     texts=["002 ch. 1, 1.8"],
+    peers=["sklearn.multiclass.OneVsOneClassifier"],
 )
 class OneVsOneClassifier(MetaClassifier):
     """One estimator for each pair of classes; each of them has a vote.

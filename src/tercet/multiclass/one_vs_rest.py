@@ -32,6 +32,7 @@ from tercet.multiclass.base import (
     strategy="that of the estimator, on one class against all others",
     algorithms="one fit for each class",
     texts=["002 ch. 1, 1.8"],
+    peers=["sklearn.multiclass.OneVsRestClassifier"],
 )
 class OneVsRestClassifier(MetaClassifier):
     """One estimator for each class, trained to tell it from all the others.

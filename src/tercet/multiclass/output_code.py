@@ -33,6 +33,7 @@ MOST_COLUMNS = 1 << 13
         "one-vs-rest": "each class against all others",
     },
     texts=["002 ch. 1, 1.8"],
+    peers=["sklearn.multiclass.OutputCodeClassifier"],
 )
 class OutputCodeClassifier(MetaClassifier):
     """Each class has a code word, each estimator learns one letter of it, and mistaken letters are corrected.

@@ -19,6 +19,10 @@ from tercet.multiclass.base import MetaClassifier, Part, clone, fit_part
     strategy="that of the estimator; costs come in after it has learned",
     algorithms="one fit on the data as it is",
     texts=["002 ch. 1, eq. 1.30, 1.31"],
+    peers=[
+        "sklearn.model_selection.FixedThresholdClassifier",
+        "sklearn.model_selection.TunedThresholdClassifierCV",
+    ],
 )
 class ThresholdMovingClassifier(MetaClassifier):
     """An estimator trained on the data as it is, whose probabilities are then rescaled.

@@ -25,6 +25,7 @@ from tercet.optimize.objective import counted
     strategy="the lowest of several local minima",
     algorithms="a local method from each of several starts",
     texts=["001 ch. 2", "002 ch. 3"],
+    peers=["scipy.optimize.basinhopping"],
 )
 def multi_start(
     fun: Any,
@@ -82,6 +83,7 @@ def multi_start(
     strategy="the global minimum of f",
     algorithms="random moves; a worse one is accepted with probability exp(-Δf/T), T falls",
     texts=["002 ch. 3"],
+    peers=["scipy.optimize.dual_annealing"],
 )
 def simulated_annealing(
     objective: Any,
@@ -231,6 +233,7 @@ def noisy_descent(
     strategy="the global minimum of f",
     algorithms="tournament selection, crossover, mutation, elitism",
     texts=["002 ch. 3"],
+    peers=["scipy.optimize.differential_evolution"],
 )
 def genetic_algorithm(
     objective: Any,

@@ -37,6 +37,7 @@ class SteepestDescent(Rule):
     strategy="a local minimum of f; the global one where f is convex",
     algorithms="x + λp with p = -g(x) and λ from a line search, or fixed",
     texts=["000 app. A, Alg A.1", "001 ch. 2", "004 ch. 5"],
+    peers=["scipy.optimize.minimize"],
 )
 def gradient_descent(
     objective: Any, x0: Any, *, line_search: Any = "exact", **options: Any

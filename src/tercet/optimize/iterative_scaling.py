@@ -32,6 +32,7 @@ PIECE = 1 << 18  # terms at a time: they stay in the cache, and Ctrl-C does not 
     strategy="log-likelihood, raised through a lower bound that falls apart into single features",
     algorithms={"iis": "improved iterative scaling", "gis": "generalised iterative scaling"},
     texts=["000 ch. 6, Alg 6.1", "001 ch. 6"],
+    peers=["nltk MaxentClassifier"],
 )
 def iterative_scaling(
     features: Any,

@@ -269,6 +269,7 @@ def as_search(choice: Any) -> LineSearch:
         "fixed": "the step that is given",
     },
     texts=["000 app. A, Eq A.3, A.4", "000 app. B, Alg B.2, B.3"],
+    peers=["scipy.optimize.line_search"],
 )
 def line_search(
     fun: Any, x: Any, p: Any, *, jac: Any = None, method: Any = "exact", guess: float = 1.0

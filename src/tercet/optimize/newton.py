@@ -94,6 +94,7 @@ class NewtonCG(Rule):
     strategy="a local minimum of f",
     algorithms="x + p with H p = -g; safeguarded by a shift of H and a line search",
     texts=["000 app. B, Alg B.1", "001 ch. 2"],
+    peers=["scipy.optimize.minimize"],
 )
 def newton(
     objective: Any, x0: Any, *, safeguard: bool = True, line_search: Any = None, **options: Any

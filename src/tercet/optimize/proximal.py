@@ -40,6 +40,7 @@ class Proximal(Protocol):
     strategy="f(x) + J(x), f smooth, J with a proximal step",
     algorithms={"ista": "plain proximal steps", "fista": "with Nesterov's momentum"},
     texts=["002 ch. 10, eq. 10.8-10.13"],
+    peers=["skglm.solvers.FISTA"],
 )
 def proximal_gradient(
     objective: Any,

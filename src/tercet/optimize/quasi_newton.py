@@ -134,6 +134,7 @@ def dfp(objective: Any, x0: Any, **options: Any) -> OptimizeResult:
     strategy="a local minimum of f",
     algorithms={"b": "B p = -g, B near H by the BFGS update", "inverse": "p = -Gg, G = B⁻¹"},
     texts=["000 app. B, Alg B.3", "000 ch. 6, Alg 6.2"],
+    peers=["scipy.optimize.minimize"],
 )
 def bfgs(
     objective: Any, x0: Any, *, form: Literal["inverse", "b"] = "inverse", **options: Any

@@ -39,6 +39,7 @@ __all__ = ["ewma", "ewma_weights", "stochastic_gradient"]
         "adam": "momentum and scaling together",
     },
     texts=["000 ch. 29, sec. 29.2, eq. 29.1-29.12", "001 ch. 2, sec. 2.1"],
+    peers=["torch.optim"],
 )
 def stochastic_gradient(
     objective: Any,
@@ -136,6 +137,7 @@ for _name in RULES:
     task="optimisation",
     model="v_t = (1 - beta) sum of beta^(t - i) g_i",
     texts=["000 ch. 29, sec. 29.2, eq. 29.4, 29.7"],
+    peers=["pandas.DataFrame.ewm"],
 )
 def ewma(values: ArrayLike, beta: float, *, bias_correction: bool = False) -> np.ndarray:
     """Exponentially weighted moving average: v_t = beta v_(t-1) + (1 - beta) g_t from v_0 = 0.

@@ -1,5 +1,33 @@
 """Pictures of what a method learned (needs matplotlib: `pip install tercet[plot]`)."""
 
-from tercet.plot.learning import plot_history, plot_regions, replay
+from tercet.plot.classification import plot_calibration, plot_confusion, plot_roc
+from tercet.plot.clusters import plot_clusters, plot_dendrogram, plot_silhouette
+from tercet.plot.comparison import plot_importance, plot_intervals, plot_learning_curve
+from tercet.plot.house import style
+from tercet.plot.learning import plot_fit, plot_history, plot_regions, replay
+from tercet.plot.models import picture, plot_coefficients, plot_model
+from tercet.plot.regression import plot_predictions, plot_residuals
+from tercet.plot.svg import to_svg
 
-__all__ = ["plot_history", "plot_regions", "replay"]
+__all__ = [
+    "picture",
+    "plot_calibration",
+    "plot_clusters",
+    "plot_coefficients",
+    "plot_confusion",
+    "plot_dendrogram",
+    "plot_fit",
+    "plot_history",
+    "plot_importance",
+    "plot_intervals",
+    "plot_learning_curve",
+    "plot_model",
+    "plot_predictions",
+    "plot_regions",
+    "plot_residuals",
+    "plot_roc",
+    "plot_silhouette",
+    "replay",
+    "style",
+    "to_svg",
+]

@@ -2,11 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from tercet.plot.house import (
+    ACCENT,
+    COLOURS,
+    HEIGHT,
+    INK,
+    MARKERS,
+    SECOND,
+    WIDTH,
+    alike,
+    axes,
+    cloud,
+    label_axes,
+    name,
+    numbers,
+    sample,
+    say,
+    styled,
+)
 
+
+@styled
 def plot_history(model: Any, *measures: str, ax: Any = None) -> Any:
     """Draw columns of `history_` over the passes.
 
@@ -30,31 +51,47 @@ def plot_history(model: Any, *measures: str, ax: Any = None) -> Any:
     >>> plot_history(model).get_xlabel()
     'pass'
     """
-    ax = _axes(ax)
     history = model.history_
-    names = measures or tuple(name for name in history if name not in ("pass", "round"))
-    unknown = [name for name in names if name not in history]
+    names = measures or tuple(key for key in history if key not in ("pass", "round"))
+    unknown = [key for key in names if key not in history]
     if unknown:
         raise ValueError(f"history_ has no {unknown}; it has {list(history)}.")
-    for name in names:
-        ax.plot(np.arange(1, len(history[name]) + 1), history[name], marker=".", label=name)
-    ax.set_xlabel("pass")
-    ax.set_title(type(model).__name__)
-    ax.legend()
-    return ax
+    ax = axes(ax)
+    for key in names:
+        many = len(history[key]) > 60
+        ax.plot(np.arange(1, len(history[key]) + 1), history[key], marker="" if many else ".", label=key)
+    ax.grid(axis="y")
+    if len(names) > 1:
+        ax.legend()
+    one = names[0] if len(names) == 1 else ""
+    return label_axes(ax, say("pass"), one, type(model).__name__)
 
 
-def plot_regions(model: Any, X: Any, y: Any = None, *, ax: Any = None, resolution: int = 200) -> Any:
-    """Draw what a classifier of two features says of every point, with the data on top.
+@styled
+def plot_regions(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    feature_names: Sequence[str] | None = None,
+    *,
+    labels: Sequence[Any] | None = None,
+    ax: Any = None,
+    resolution: int = 200,
+) -> Any:
+    """Draw what a model of two features says of every point of the plane, with the data on top.
 
     Parameters
     ----------
-    model : fitted classifier
-        Fitted on two features.
+    model : fitted estimator
+        Whatever has `predict`, fitted on two features (a model of one feature gets `plot_fit`).
     X : array of shape (n_samples, 2)
         Points that set the frame.
     y : array of shape (n_samples,), optional
-        Their labels, for colour.
+        Their labels or numbers, for colour.
+    feature_names : sequence of two str, optional
+        What the axes are.
+    labels : sequence, optional
+        What to call the classes, in the order of `classes_`; by default their own names.
     ax : matplotlib Axes, optional
         Where to draw.
     resolution : int, default=200
@@ -69,24 +106,124 @@ def plot_regions(model: Any, X: Any, y: Any = None, *, ax: Any = None, resolutio
     >>> from tercet.datasets import two_moons
     >>> from tercet.linear_model import Perceptron
     >>> X, y = two_moons(60, random_state=0)
-    >>> ax = plot_regions(Perceptron(max_iter=20, tol=None).fit(X, y), X, y)
+    >>> ax = plot_regions(Perceptron(max_iter=20, tol=None).fit(X, y), X, y, ["east", "north"])
+    >>> ax.get_xlabel()
+    'east'
     """
-    X = np.asarray(X, dtype=float)
+    X = numbers(X, "X")
+    if X.ndim == 2 and X.shape[1] == 1 and y is not None:
+        return plot_fit(model, X, y, feature_names, ax=ax)
     if X.ndim != 2 or X.shape[1] != 2:
         raise ValueError(f"plot_regions draws two features; X has shape {X.shape}.")
-    ax = _axes(ax)
+    if y is not None:
+        alike(X=X, y=y)
     low, high = X.min(axis=0), X.max(axis=0)
     margin = 0.1 * (high - low) + 1e-9
     first, second = (np.linspace(a, b, resolution) for a, b in zip(low - margin, high + margin))
     grid = np.stack(np.meshgrid(first, second), axis=-1).reshape(-1, 2)
-    classes = np.asarray(model.classes_)
-    index = np.searchsorted(classes, model.predict(grid)).reshape(resolution, resolution)
-    colours = {"cmap": "tab10", "vmin": -0.5, "vmax": 9.5}
-    ax.pcolormesh(first, second, index % 10, alpha=0.25, shading="auto", **colours)
-    shown = None if y is None else np.searchsorted(classes, y) % 10
-    ax.scatter(*X.T, c=shown, s=18, edgecolors="white", linewidths=0.5, **(colours if y is not None else {}))
-    ax.set_title(type(model).__name__)
-    return ax
+    said = np.asarray(model.predict(grid)).reshape(resolution, resolution)
+    ax = axes(ax)
+    frame = {"extent": (first[0], first[-1], second[0], second[-1]), "origin": "lower", "aspect": "auto"}
+    shown = sample(len(X))
+    if said.dtype.kind == "f" and not hasattr(model, "classes_"):
+        _surface(ax, said, X[shown], None if y is None else np.asarray(y, float)[shown], frame)
+    else:
+        _areas(ax, said, X[shown], None if y is None else np.asarray(y)[shown], frame, model, labels)
+    first_name, second_name = map(name, feature_names or ("", ""))
+    return label_axes(ax, first_name, second_name, type(model).__name__)
+
+
+def _areas(
+    ax: Any, said: np.ndarray, X: np.ndarray, y: Any, frame: dict[str, Any], model: Any, labels: Any
+) -> None:
+    from matplotlib.colors import ListedColormap
+
+    classes = getattr(model, "classes_", None)
+    if classes is None:
+        classes = np.unique(said if y is None else np.concatenate([said.ravel(), y]))
+    classes = np.asarray(classes)
+    k = len(classes)
+    if labels is not None and len(labels) != k:
+        raise ValueError(f"labels has {len(labels)} names for {k} classes.")
+    if y is not None and not np.isin(y, classes).all():
+        raise ValueError(f"y has {y[~np.isin(y, classes)].tolist()[0]!r}, which the model does not know.")
+    colours = [COLOURS[j % len(COLOURS)] for j in range(k)]
+    look = {"cmap": ListedColormap(colours), "vmin": -0.5, "vmax": k - 0.5, "interpolation": "none"}
+    ax.imshow(np.searchsorted(classes, said), alpha=0.22, **look, **frame)
+    if y is None:
+        cloud(ax, *X.T, color=INK)
+        return
+    for j, label in enumerate(classes.tolist() if labels is None else labels):
+        marker = MARKERS[j // len(COLOURS) % len(MARKERS)]
+        cloud(ax, *X[y == classes[j]].T, color=colours[j], marker=marker, label=name(label))
+    if 1 < k <= 12:
+        ax.legend(loc="upper left", bbox_to_anchor=(1, 1))
+
+
+def _surface(ax: Any, said: np.ndarray, X: np.ndarray, y: Any, frame: dict[str, Any]) -> None:
+    """A prediction for every point in sixteen shades, and the truth in the same."""
+    from matplotlib import colormaps
+
+    everything = said.ravel() if y is None else np.concatenate([said.ravel(), y])
+    look = {"cmap": colormaps["cividis"].resampled(16), "vmin": everything.min(), "vmax": everything.max()}
+    image = ax.imshow(said, interpolation="none", **look, **frame)
+    few = sample(len(X), 400)
+    values = {} if y is None else {"c": y[few], **look}
+    ax.scatter(*X[few].T, s=18, edgecolors="white", linewidths=0.4, **values)
+    ax.figure.colorbar(image, ax=ax, shrink=0.8).outline.set_visible(False)
+
+
+@styled
+def plot_fit(
+    model: Any,
+    X: Any,
+    y: Any,
+    feature_names: Sequence[str] | None = None,
+    *,
+    ax: Any = None,
+    resolution: int = 300,
+) -> Any:
+    """Draw what a model of one feature predicts, as a line through the data.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        Whatever has `predict`, fitted on one feature.
+    X : array of shape (n_samples, 1)
+        The feature.
+    y : array of shape (n_samples,)
+        Numbers.
+    feature_names : sequence of one str, optional
+        What the axis is.
+    ax : matplotlib Axes, optional
+        Where to draw.
+    resolution : int, default=300
+        Points of the line.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> from tercet.linear_model import LinearRegression
+    >>> X, y = [[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0]
+    >>> ax = plot_fit(LinearRegression().fit(X, y), X, y)
+    >>> ax.get_lines()[0].get_ydata()[[0, -1]].round(6).tolist()
+    [1.0, 5.0]
+    """
+    X, y = numbers(X, "X"), numbers(y, "y")
+    if X.size != len(X):
+        raise ValueError(f"plot_fit draws one feature; X has shape {X.shape}.")
+    alike(X=X, y=y)
+    x = X.ravel()
+    line = np.linspace(x.min(), x.max(), resolution)
+    said = np.asarray(model.predict(line[:, None]), dtype=float).ravel()
+    ax = axes(ax)
+    shown = sample(len(x))
+    cloud(ax, x[shown], y[shown], color=ACCENT)
+    ax.plot(line, said, color=SECOND)
+    return label_axes(ax, name(feature_names[0]) if feature_names else "", "", type(model).__name__)
 
 
 def replay(recorder: Any, X: Any, y: Any = None, *, interval: int = 200) -> Any:
@@ -121,26 +258,16 @@ def replay(recorder: Any, X: Any, y: Any = None, *, interval: int = 200) -> Any:
 
     if not recorder.frames:
         raise ValueError("The recorder holds no frames: set it on an estimator and fit.")
-    figure, ax = plt.subplots()
+    figure, ax = plt.subplots(figsize=(WIDTH, HEIGHT))
 
     def draw(k: int) -> list[Any]:
         ax.clear()
         frame = recorder.frames[k]
         plot_regions(frame.estimator, X, y, ax=ax, resolution=100)
-        ax.set_title(f"{type(frame.estimator).__name__}, pass {frame.index + 1}")
+        ax.set_title(say("{method}, pass {k}", method=type(frame.estimator).__name__, k=frame.index + 1))
         return []
 
     draw(0)
     film: Any = FuncAnimation(figure, draw, frames=len(recorder.frames), interval=interval)
     film._draw_was_started = True  # a film that is never shown is no mistake
     return film
-
-
-def _axes(ax: Any) -> Any:
-    if ax is not None:
-        return ax
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError("Pictures need matplotlib: pip install 'tercet[plot]'.") from error
-    return plt.subplots()[1]

@@ -167,6 +167,7 @@ def bernoulli_estimates(x: ArrayLike, prior: Beta | None = None) -> BernoulliEst
     model="P(D | θ), any smooth one",
     strategy="Σ log p(x_i | θ), and log p(θ) for maximum a posteriori",
     texts=["000 ch. 1, fig. 1.6", "001 ch. 1, 1.4.1", "002 ch. 5, eq. 5.4, 5.5"],
+    peers=["scipy.stats.fit", "statsmodels GenericLikelihoodModel"],
 )
 def maximum_likelihood(
     log_likelihood: Callable[[np.ndarray], ArrayLike],

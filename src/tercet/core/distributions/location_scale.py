@@ -18,6 +18,7 @@ from tercet.core.functions import logit, sigmoid, sigmoid_derivative
     task="distribution",
     model="F(x) = 1 / (1 + exp(-(x - μ)/γ))",
     texts=["000 ch. 6, Def 6.1, eq. 6.1, 6.2"],
+    peers=["scipy.stats.logistic"],
 )
 @dataclass(frozen=True)
 class LogisticDistribution:
@@ -77,6 +78,7 @@ class LogisticDistribution:
     model="p(x) = exp(-|x - μ|/b) / (2b)",
     strategy="as a prior of coefficients: the L1 penalty",
     texts=["001 ch. 2, 2.1.4"],
+    peers=["scipy.stats.laplace"],
 )
 @dataclass(frozen=True)
 class Laplace:

@@ -20,6 +20,7 @@ from tercet.core.functions import softmax
     model="P(x) = n!/Πx_k! Π p_k^x_k; η_k = log(p_k / p_K), A = n log(1 + Σ exp(η_k))",
     strategy="maximum likelihood",
     texts=["001 ch. 6, eq. 6.6-6.9"],
+    peers=["scipy.stats.multinomial"],
 )
 @dataclass(frozen=True, eq=False)
 class Multinomial(ExponentialFamily):
@@ -118,6 +119,7 @@ class Multinomial(ExponentialFamily):
     model="P(k) = p_k; η_k = log(p_k / p_K)",
     strategy="maximum likelihood",
     texts=["001 ch. 6, eq. 6.6-6.9"],
+    peers=["numpy.random.Generator.choice"],
 )
 @dataclass(frozen=True, eq=False)
 class Categorical(Multinomial):
@@ -171,6 +173,7 @@ class Categorical(Multinomial):
     model="p(θ) ∝ Π θ_k^(α_k - 1); η = α - 1, T = log θ",
     strategy="maximum likelihood",
     texts=["000 app. E, eq. E.6, E.7", "001 ch. 5, eq. 5.12-5.16", "001 ch. 6, 6.2"],
+    peers=["scipy.stats.dirichlet"],
 )
 @dataclass(frozen=True, eq=False)
 class Dirichlet(ExponentialFamily):

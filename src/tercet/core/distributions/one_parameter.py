@@ -48,6 +48,7 @@ class _Scalar(ExponentialFamily):
     model="P(x) = pˣ(1 - p)¹⁻ˣ; η = log(p / (1 - p)), A = log(1 + exp(η))",
     strategy="maximum likelihood",
     texts=["000 ch. 1, exercise 1.1", "001 ch. 6, eq. 6.3"],
+    peers=["scipy.stats.bernoulli"],
 )
 @dataclass(frozen=True, eq=False)
 class Bernoulli(_Scalar):
@@ -112,6 +113,7 @@ class Bernoulli(_Scalar):
     model="p(x) = N(x; μ, σ²); η = μ/σ², A = σ²η²/2",
     strategy="maximum likelihood",
     texts=["001 ch. 6, eq. 6.4"],
+    peers=["scipy.stats.norm"],
 )
 @dataclass(frozen=True, eq=False)
 class GaussianKnownVariance(_Scalar):
@@ -162,6 +164,7 @@ class GaussianKnownVariance(_Scalar):
     model="P(x) = λˣ exp(-λ) / x!; η = log λ, A = exp(η)",
     strategy="maximum likelihood",
     texts=["001 ch. 6, 6.2"],
+    peers=["scipy.stats.poisson"],
 )
 @dataclass(frozen=True, eq=False)
 class Poisson(_Scalar):
@@ -217,6 +220,7 @@ class Poisson(_Scalar):
     model="p(x) = λ exp(-λx); η = -λ, A = -log(-η)",
     strategy="maximum likelihood",
     texts=["001 ch. 6, 6.2"],
+    peers=["scipy.stats.expon"],
 )
 @dataclass(frozen=True, eq=False)
 class Exponential(_Scalar):

@@ -16,6 +16,7 @@ from tercet.core.catalog import method
     task="distribution",
     model="P(x, y) = count(x, y) / N",
     texts=["000 ch. 6, 6.2.2", "001 ch. 6, 6.1"],
+    peers=["scipy.stats.contingency.crosstab"],
 )
 def joint_table(
     *columns: ArrayLike, sample_weight: ArrayLike | None = None
@@ -49,6 +50,7 @@ def joint_table(
     task="distribution",
     model="P(x) = Σ_y P(x, y)",
     texts=["000 ch. 1, 1.2.2"],
+    peers=["scipy.stats.contingency.margins"],
 )
 def marginal(joint: ArrayLike, keep: int | tuple[int, ...]) -> np.ndarray:
     """Sum rule: P(x) = sum over y of P(x, y), for the axes to keep.

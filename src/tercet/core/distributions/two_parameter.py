@@ -19,6 +19,7 @@ from tercet.core.distributions.base import ExponentialFamily, Seed, average, pos
     model="p(x) = N(x; μ, σ²); η = (μ/σ², -1/(2σ²)), T = (x, x²)",
     strategy="maximum likelihood",
     texts=["001 ch. 6, 6.2"],
+    peers=["scipy.stats.norm"],
 )
 @dataclass(frozen=True, eq=False)
 class Gaussian(ExponentialFamily):
@@ -93,6 +94,7 @@ class Gaussian(ExponentialFamily):
     model="p(x) ∝ x^(k-1) exp(-x/θ); η = (k - 1, -1/θ), T = (log x, x)",
     strategy="maximum likelihood",
     texts=["001 ch. 6, 6.2"],
+    peers=["scipy.stats.gamma"],
 )
 @dataclass(frozen=True, eq=False)
 class Gamma(ExponentialFamily):
@@ -169,6 +171,7 @@ class Gamma(ExponentialFamily):
     model="p(x) ∝ x^(a-1) (1 - x)^(b-1); η = (a, b), T = (log x, log(1 - x))",
     strategy="maximum likelihood",
     texts=["001 ch. 5, 5.3.3", "001 ch. 6, 6.2"],
+    peers=["scipy.stats.beta"],
 )
 @dataclass(frozen=True, eq=False)
 class Beta(ExponentialFamily):

@@ -20,6 +20,7 @@ from tercet.core.functions import monotone_root
     model="p(X) ∝ |X|^((n-p-1)/2) exp(-tr(V⁻¹X)/2); T = (log|X|, X)",
     strategy="maximum likelihood",
     texts=["001 ch. 6, 6.2"],
+    peers=["scipy.stats.wishart"],
 )
 @dataclass(frozen=True, eq=False)
 class Wishart(ExponentialFamily):

@@ -28,6 +28,7 @@ from tercet.core.losses.margin import lambert_of_exp, logistic_prox, logistic_va
     model="L(y, P) = -log P(y | x)",
     strategy="maximum likelihood",
     texts=["000 ch. 1, eq. 1.12", "000 ch. 12", "001 ch. 1, 1.2.2"],
+    peers=["sklearn.metrics.log_loss"],
 )
 @dataclass(frozen=True)
 class Log(Loss):
@@ -103,6 +104,7 @@ class Log(Loss):
         "002 ch. 1, eq. 1.20",
         "004 ch. 3, eq. 3.27",
     ],
+    peers=["sklearn.metrics.log_loss"],
 )
 @dataclass(frozen=True)
 class Binomial(Loss):
@@ -163,6 +165,7 @@ class Binomial(Loss):
     model="L(y, f) = -Σ y_k log p_k, p = softmax(f)",
     strategy="maximum likelihood of K classes with scores f",
     texts=["000 app. F, eq. F.3, F.4", "000 ch. 23, eq. 23.36", "001 ch. 6, eq. 6.12", "004 ch. 5"],
+    peers=["sklearn.metrics.log_loss"],
 )
 @dataclass(frozen=True)
 class Multinomial(Loss):

@@ -58,6 +58,7 @@ class MarginLoss(Loss):
     model="L(y, f) = 1[y ≠ f(x)], or 1[y f(x) ≤ 0] of a score",
     strategy="the number of mistakes",
     texts=["000 ch. 1, eq. 1.9", "000 ch. 12, fig. 12.2", "001 ch. 1, 1.2.2", "002 ch. 4, eq. 4.25"],
+    peers=["sklearn.metrics.zero_one_loss"],
 )
 @dataclass(frozen=True)
 class ZeroOne(Loss):
@@ -107,6 +108,7 @@ class ZeroOne(Loss):
         "002 ch. 4, eq. 4.26",
         "003 ch. 5, eq. 5-56",
     ],
+    peers=["sklearn.metrics.hinge_loss"],
 )
 @dataclass(frozen=True)
 class Hinge(MarginLoss):
@@ -221,6 +223,7 @@ class ModifiedHuber(MarginLoss):
     model="L(y, f) = log(1 + exp(-y f(x)))",
     strategy="maximum likelihood of the log-odds f: logistic regression, maximum entropy",
     texts=["000 ch. 12, eq. 12.2", "002 ch. 4, eq. 4.26"],
+    peers=["skglm.datafits.Logistic"],
 )
 @dataclass(frozen=True)
 class Logistic(MarginLoss):

@@ -56,6 +56,7 @@ class ResidualLoss(Loss):
     model="L(y, f) = (y - f(x))²",
     strategy="least squares; maximum likelihood under Gaussian noise",
     texts=["000 ch. 1, eq. 1.10", "001 ch. 1, 1.2.2"],
+    peers=["sklearn.metrics.mean_squared_error"],
 )
 @dataclass(frozen=True)
 class Squared(ResidualLoss):
@@ -92,6 +93,7 @@ class Squared(ResidualLoss):
     model="L(y, f) = |y - f(x)|",
     strategy="least absolute deviations: the median",
     texts=["000 ch. 1, eq. 1.11", "001 ch. 1, 1.2.2"],
+    peers=["sklearn.metrics.mean_absolute_error"],
 )
 @dataclass(frozen=True)
 class Absolute(ResidualLoss):

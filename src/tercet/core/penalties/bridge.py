@@ -53,6 +53,7 @@ class L0(Penalty):
     model="J(w) = Σ|w_j|^q, or its q-th root",
     strategy="sparse for q ≤ 1, convex for q ≥ 1",
     texts=["003 ch. 5, eq. 5-111"],
+    peers=["skglm.penalties.L0_5"],
 )
 @dataclass(frozen=True, eq=False)
 class Lq(Penalty):

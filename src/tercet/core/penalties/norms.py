@@ -42,6 +42,7 @@ class NoPenalty(Penalty):
     model="J(w) = Σ|w_j|",
     strategy="sparse solutions: the lasso, basis pursuit; a Laplace prior on w",
     texts=["000 ch. 1, eq. 1.26", "001 ch. 2, 2.1.4", "002 ch. 10, eq. 10.7", "003 ch. 5, eq. 5-109"],
+    peers=["skglm.penalties.L1"],
 )
 @dataclass(frozen=True, eq=False)
 class L1(Penalty):
@@ -85,6 +86,7 @@ class L1(Penalty):
     model="J(w) = Σ w_j², or half of it",
     strategy="small coefficients: ridge, Tikhonov, weight decay; a Gaussian prior on w",
     texts=["000 ch. 1, eq. 1.25", "001 ch. 2, 2.1.4", "002 ch. 10, eq. 10.6", "003 ch. 5, eq. 5-110"],
+    peers=["skglm.penalties.L2"],
 )
 @dataclass(frozen=True, eq=False)
 class L2(Penalty):
@@ -134,6 +136,7 @@ class L2(Penalty):
     model="J(w) = α Σ|w_j| + (1 - α) Σ w_j²",
     strategy="sparse and small at once",
     texts=["003 ch. 5, eq. 5-112"],
+    peers=["skglm.penalties.L1_plus_L2"],
 )
 @dataclass(frozen=True, eq=False)
 class ElasticNet(Penalty):

@@ -8,11 +8,22 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import types
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+
+
+@dataclass(frozen=True)
+class Value:
+    """One value of an example: what the text says, what the library gives, and whether that is the same."""
+
+    name: str
+    wanted: Any
+    got: Any
+    same: bool
 
 
 @dataclass(frozen=True)
@@ -44,18 +55,32 @@ class Example:
         """What the library gives."""
         return self.call(**self.given)
 
+    def values(self) -> list[Value]:
+        """Every expected value beside ours, which is None where the library gives none."""
+        got = self.run()
+        return [
+            Value(name, wanted, got.get(name), name in got and self._same(wanted, got[name]))
+            for name, wanted in self.expected.items()
+        ]
+
     def differences(self) -> dict[str, tuple[Any, Any]]:
         """Names whose value is not the expected one, with (expected, got)."""
-        got = self.run()
-        return {
-            name: (wanted, got.get(name))
-            for name, wanted in self.expected.items()
-            if name not in got or not self._same(wanted, got[name])
+        return {value.name: (value.wanted, value.got) for value in self.values() if not value.same}
+
+    def uses(self, module: str, name: str) -> bool:
+        """Whether `call` works with a thing of the library, as in ("tercet.linear_model", "Perceptron")."""
+        words = _words(self.call, self.given)
+        return name in words and module.rpartition(".")[2] in {
+            part for word in words for part in word.split(".")
         }
 
     def _same(self, wanted: Any, got: Any) -> bool:
         if isinstance(wanted, dict):
-            return wanted.keys() == got.keys() and all(self._same(wanted[k], got[k]) for k in wanted)
+            return (
+                isinstance(got, dict)
+                and wanted.keys() == got.keys()
+                and all(self._same(wanted[k], got[k]) for k in wanted)
+            )
         a, b = np.asarray(wanted), np.asarray(got)
         if a.shape != b.shape:
             return False
@@ -66,9 +91,28 @@ class Example:
         return bool(np.array_equal(a, b))
 
 
+def _words(call: Any, given: dict[str, Any]) -> set[str]:
+    """The names in a function's code, with those of the functions inside it and of its module's that it calls."""
+    call = getattr(call, "func", call)  # of a functools.partial
+    around = call.__globals__
+    waiting, seen = [call.__code__], set()
+    while waiting:
+        code = waiting.pop()
+        if code in seen:
+            continue
+        seen.add(code)
+        waiting += [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
+        called = [around.get(name) for name in code.co_names]
+        waiting += [f.__code__ for f in called if getattr(f, "__module__", "") == call.__module__]
+    # Words as well as names: minimize(..., method="dfp") uses `dfp`.
+    words = {word for code in seen for word in (*code.co_names, *code.co_consts) if isinstance(word, str)}
+    return words | {word for word in given.values() if isinstance(word, str)}
+
+
 def chapters() -> list[str]:
-    """The chapters that have examples."""
-    return sorted(module.name for module in pkgutil.iter_modules(__path__))
+    """The chapters that have examples, as one reads: text by text, appendices last."""
+    names = [module.name for module in pkgutil.iter_modules(__path__)]
+    return sorted(names, key=lambda name: (name.startswith("t"), "app" in name, name))
 
 
 def examples(chapter: str | None = None) -> list[Example]:

@@ -19,6 +19,7 @@ from tercet.metrics.information.entropies import distribution, unit
     task="information",
     model="-Σ q log p",
     texts=["000 app. F, eq. F.3", "000 ch. 23"],
+    peers=["sklearn.metrics.log_loss"],
 )
 def cross_entropy(
     q: ArrayLike, p: ArrayLike, *, base: float | None = None, axis: int = -1, normalise: bool = False
@@ -39,6 +40,7 @@ def cross_entropy(
     task="information",
     model="D(Q ‖ P) = Σ q log(q / p)",
     texts=["000 app. E, eq. E.1, E.3"],
+    peers=["scipy.stats.entropy"],
 )
 def kl_divergence(
     q: ArrayLike,
@@ -78,6 +80,7 @@ def kl_divergence(
     task="information",
     model="JS(P ‖ Q) = D(P ‖ M)/2 + D(Q ‖ M)/2, M = (P + Q)/2",
     texts=["000 ch. 28, eq. 28.8"],
+    peers=["scipy.spatial.distance.jensenshannon"],
 )
 def js_divergence(
     p: ArrayLike, q: ArrayLike, *, base: float | None = None, axis: int = -1, normalise: bool = False

@@ -15,6 +15,7 @@ from tercet.core.distributions.tables import joint_table, marginal
     task="information",
     model="H(p) = -Σ p log p",
     texts=["000 ch. 5, eq. 5.1-5.4", "000 ch. 6, eq. 6.9", "001 ch. 6, 6.1", "001 ch. 8, 8.1.2"],
+    peers=["scipy.stats.entropy"],
 )
 def entropy(
     p: ArrayLike,
@@ -81,6 +82,7 @@ def conditional_entropy(
     task="information",
     model="I(X; Y) = H(Y) - H(Y | X)",
     texts=["000 ch. 5, 5.2.2", "001 ch. 8, 8.1.2"],
+    peers=["sklearn.metrics.mutual_info_score"],
 )
 def mutual_information(joint: ArrayLike, *, base: float | None = None, normalise: bool = False) -> float:
     """I(X; Y) = D(P(x, y) || P(x) P(y)) of a joint table.
@@ -145,6 +147,7 @@ def label_conditional_entropy(
     task="information",
     model="g(D, A) = H(D) - H(D | A)",
     texts=["000 ch. 5, Alg 5.1", "001 ch. 8, 8.1.2", "002 ch. 2, eq. 2.2"],
+    peers=["sklearn.metrics.mutual_info_score"],
 )
 def information_gain(
     labels: ArrayLike,

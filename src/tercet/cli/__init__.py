@@ -1,0 +1,1 @@
+"""The command `tercet` (needs `pip install 'tercet[cli]'`)."""

@@ -1,0 +1,392 @@
+"""The command line: what can be asked, and what answers it.
+
+Only the signatures are here. A command's module is imported when the command runs, so that `tercet --help` and
+shell completion load neither scikit-learn nor numba.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+try:
+    import typer
+except ImportError:
+    sys.exit("tercet: error: the command needs a few more packages: pip install 'tercet[cli]'")
+
+from tercet import __version__
+from tercet.cli import errors, say, words
+from tercet.cli.words import tr
+
+
+def _language(arguments: list[str]) -> str:
+    """The language asked for; needed before the parser runs, because help is written in it."""
+    for k, argument in enumerate(arguments):
+        name, _, value = argument.partition("=")
+        if name == "--lang":
+            value = value or "".join(arguments[k + 1 : k + 2])
+            if value in words.LANGUAGES:
+                return value
+    return words.preferred()
+
+
+words.use(_language(sys.argv[1:]))
+
+app = typer.Typer(
+    name="tercet",
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help=tr(
+        "Machine learning by the book: every method is a model, a strategy and an algorithm.\n\n"
+        "Try [bold]tercet compare[/bold] first: without a file it runs on embedded data."
+    ),
+)
+
+
+def _method_names(incomplete: str) -> list[str]:
+    from tercet.core.catalog import methods
+
+    return [card.name for card in methods() if card.kind == "estimator" and card.name.startswith(incomplete)]
+
+
+def _all_names(incomplete: str) -> list[str]:
+    from tercet.core.catalog import methods
+
+    return list(dict.fromkeys(card.name for card in methods() if card.name.startswith(incomplete)))
+
+
+def _quiet(value: bool) -> bool:
+    say.quiet = value
+    return value
+
+
+def _lang(value: str | None) -> str | None:
+    if value is not None:
+        if value not in words.LANGUAGES:
+            raise typer.BadParameter(f"{value!r}; {tr('allowed')}: {', '.join(words.LANGUAGES)}")
+        words.use(value)
+    return value
+
+
+Lang = Annotated[
+    str | None,
+    typer.Option("--lang", callback=_lang, metavar="en|zh", help=tr("Language; by default the locale's.")),
+]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", callback=_quiet, help=tr("Only results and errors, no remarks."))
+]
+Json = Annotated[bool, typer.Option("--json", help=tr("Print the result as JSON."))]
+Data = Annotated[
+    str,
+    typer.Argument(metavar="DATA", help=tr("A table: CSV, TSV, Parquet, Feather, ARFF, SVMlight or npz.")),
+]
+Target = Annotated[
+    str | None, typer.Option("--target", "-t", metavar="COL", help=tr("The column to predict."))
+]
+Rows = Annotated[
+    int | None, typer.Option("--rows", min=1, metavar="N", help=tr("Use at most N rows, drawn at random."))
+]
+Seed = Annotated[int, typer.Option("--seed", min=0, help=tr("Decides everything random."))]
+Method = Annotated[
+    str,
+    typer.Argument(
+        metavar="METHOD", autocompletion=_method_names, help=tr("A method, as `tercet list` names it.")
+    ),
+]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help=tr("A model saved by `tercet fit`."))]
+
+
+@app.command(
+    help=tr("Compare every suitable method on a table by cross-validation."),
+    rich_help_panel=tr("A table of data"),
+)
+def compare(
+    data: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="DATA",
+            show_default=False,
+            help=tr(
+                "A table: CSV, TSV, Parquet, Feather, ARFF, SVMlight or npz; or embedded data by name "
+                "(breast_cancer, iris, wine, digits, diabetes, watermelon)."
+            ),
+        ),
+    ] = None,
+    target: Target = None,
+    methods: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--methods",
+            "-m",
+            autocompletion=_method_names,
+            metavar="NAMES",
+            help=tr("Only these (comma-separated)."),
+        ),
+    ] = None,
+    task: Annotated[
+        str, typer.Option(help=tr("auto, classification, regression or clustering."), metavar="TASK")
+    ] = "auto",
+    metric: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help=tr("The measure that ranks; by default chosen by the task.")),
+    ] = None,
+    cv: Annotated[int, typer.Option(min=2, help=tr("Folds of the cross-validation."))] = 5,
+    repeats: Annotated[
+        int | None,
+        typer.Option(min=1, help=tr("Rounds of cross-validation; by default more on small tables.")),
+    ] = None,
+    seed: Seed = 0,
+    budget: Annotated[
+        float, typer.Option(min=1.0, metavar="SECONDS", help=tr("Wall-clock time for all of it."))
+    ] = 50.0,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", "-j", min=1, help=tr("Processes; by default all cores."))
+    ] = None,
+    rows: Rows = None,
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE.html", help=tr("Write a report with pictures."))
+    ] = None,
+    json: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help=tr("Write all results; - is stdout."))
+    ] = None,
+    lang: Lang = None,
+    quiet: Quiet = False,
+) -> None:
+    from tercet.cli.compare import Request, run
+
+    names = [name.strip() for entry in methods or [] for name in entry.split(",") if name.strip()]
+    request = Request(
+        data=data,
+        target=target,
+        methods=tuple(names),
+        task=task,
+        metric=metric,
+        cv=cv,
+        repeats=repeats,
+        seed=seed,
+        budget=budget,
+        jobs=jobs,
+        rows=rows,
+        report=report,
+        json=json,
+    )
+    raise typer.Exit(run(request))
+
+
+@app.command(
+    help=tr("Fit one method and save the model with its preprocessing."),
+    rich_help_panel=tr("A table of data"),
+)
+def fit(
+    method: Method,
+    data: Data,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE.skops", help=tr("Where to save the model."))
+    ],
+    target: Target = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help=tr("A parameter of the method; repeatable.")),
+    ] = None,
+    rows: Rows = None,
+    seed: Seed = 0,
+    json: Json = False,
+    lang: Lang = None,
+    quiet: Quiet = False,
+) -> None:
+    from tercet.cli import fitting
+
+    raise typer.Exit(
+        fitting.fit(
+            method, data, output, target=target, settings=settings or [], rows=rows, seed=seed, json=json
+        )
+    )
+
+
+@app.command(
+    help=tr("Predict the rows of a table with a saved model."), rich_help_panel=tr("A table of data")
+)
+def predict(
+    model: Model,
+    data: Data,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help=tr("CSV or Parquet; by default CSV on stdout.")),
+    ] = None,
+    proba: Annotated[bool, typer.Option("--proba", help=tr("The probability of every class, too."))] = False,
+    lang: Lang = None,
+    quiet: Quiet = False,
+) -> None:
+    from tercet.cli import fitting
+
+    raise typer.Exit(fitting.predict(model, data, output, proba=proba))
+
+
+@app.command(
+    help=tr("Score a saved model on a table that has the target."), rich_help_panel=tr("A table of data")
+)
+def evaluate(
+    model: Model,
+    data: Data,
+    target: Target = None,
+    json: Json = False,
+    lang: Lang = None,
+    quiet: Quiet = False,
+) -> None:
+    from tercet.cli import fitting
+
+    raise typer.Exit(fitting.evaluate(model, data, target=target, json=json))
+
+
+@app.command("list", help=tr("List the methods."), rich_help_panel=tr("The book"))
+def list_(
+    task: Annotated[str | None, typer.Option(metavar="TASK", help=tr("Only methods for this task."))] = None,
+    family: Annotated[str | None, typer.Option(metavar="NAME", help=tr("Only this family."))] = None,
+    text: Annotated[str | None, typer.Option(metavar="000", help=tr("Only what this text teaches."))] = None,
+    chapter: Annotated[
+        str | None, typer.Option(metavar="7", help=tr("Only what this chapter teaches."))
+    ] = None,
+    json: Json = False,
+    lang: Lang = None,
+    quiet: Quiet = False,
+) -> None:
+    from tercet.cli import catalogue
+
+    raise typer.Exit(catalogue.list_methods(task=task, family=family, text=text, chapter=chapter, json=json))
+
+
+@app.command(
+    help=tr("Tell about one method: three elements, parameters, place in the texts."),
+    rich_help_panel=tr("The book"),
+)
+def info(
+    method: Annotated[
+        str,
+        typer.Argument(
+            metavar="METHOD", autocompletion=_all_names, help=tr("A method, as `tercet list` names it.")
+        ),
+    ],
+    json: Json = False,
+    lang: Lang = None,
+    quiet: Quiet = False,
+) -> None:
+    from tercet.cli import catalogue
+
+    raise typer.Exit(catalogue.info(method, json=json))
+
+
+@app.command(
+    help=tr("Run the texts' worked examples and show the book's values beside ours."),
+    rich_help_panel=tr("The book"),
+)
+def book(
+    which: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="CHAPTER|EXAMPLE",
+            help=tr("As in 6, 002/1, or 'Ex 2.1'; by default all."),
+            show_default=False,
+        ),
+    ] = None,
+    json: Json = False,
+    lang: Lang = None,
+    quiet: Quiet = False,
+) -> None:
+    from tercet.cli import book as pages
+
+    raise typer.Exit(pages.run(which, json=json))
+
+
+@app.command(help=tr("Compile all kernels ahead of time."), rich_help_panel=tr("The house"))
+def warm(lang: Lang = None, quiet: Quiet = False) -> None:
+    from tercet.cli import house
+
+    raise typer.Exit(house.warm())
+
+
+@app.command(help=tr("Run the benchmark against the peers (in a checkout)."), rich_help_panel=tr("The house"))
+def bench(
+    rows: Annotated[
+        list[str] | None, typer.Argument(metavar="ROW", help=tr("Rows to run; by default all."))
+    ] = None,
+    size: Annotated[str, typer.Option(metavar="full|smoke", help=tr("smoke is a quick look."))] = "full",
+    show: Annotated[bool, typer.Option("--list", help=tr("Name the rows and stop."))] = False,
+    lang: Lang = None,
+    quiet: Quiet = False,
+) -> None:
+    from tercet.cli import house
+
+    raise typer.Exit(house.bench(rows or [], size=size, show=show))
+
+
+def _version(value: bool) -> None:
+    if value:
+        print(f"tercet {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def tercet(
+    context: typer.Context,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help=tr("Print the version and stop.")),
+    ] = False,
+    lang: Lang = None,
+) -> None:
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+def _label_help() -> None:
+    """Put Typer's own words on help pages in the language in use, where it is not English already."""
+    if words.language() == "en" or "TERCET_COMPLETE" in "".join(os.environ):
+        return
+    from typer import rich_utils
+
+    rich_utils.ARGUMENTS_PANEL_TITLE = tr("Arguments")
+    rich_utils.OPTIONS_PANEL_TITLE = tr("Options")
+    rich_utils.COMMANDS_PANEL_TITLE = tr("Commands")
+    rich_utils.DEFAULT_STRING = tr("[default: {}]")
+    rich_utils.REQUIRED_LONG_STRING = tr("[required]")
+
+
+def main() -> NoReturn:
+    """Run the command; a user's mistake is one line and an exit code, never a traceback."""
+    try:
+        # Not standalone: Click would turn Ctrl-C into exit code 1.
+        _label_help()
+        code = app(prog_name="tercet", standalone_mode=False)
+        sys.stdout.flush()
+    except errors.Refusal as refusal:
+        _fail(str(refusal), refusal.code)
+    except typer.Abort:
+        _fail(tr("interrupted"), errors.INTERRUPTED)
+    except KeyboardInterrupt:
+        _fail(tr("interrupted"), errors.INTERRUPTED)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader left; so do we
+        sys.exit(0)
+    except Exception as error:
+        if hasattr(error, "exit_code") and hasattr(error, "format_message"):  # Click's: the line is wrong
+            where = getattr(getattr(error, "ctx", None), "command_path", "tercet")
+            _fail(f"{error.format_message()} ({tr('see')} {where} --help)", error.exit_code)
+        if os.environ.get("TERCET_DEBUG"):
+            raise
+        _fail(
+            tr(
+                "unexpected {kind}: {error} (TERCET_DEBUG=1 shows where; please report it)",
+                kind=type(error).__name__,
+                error=" ".join(str(error).split())[:300],
+            ),
+            errors.UNEXPECTED,
+        )
+    sys.exit(code or 0)
+
+
+def _fail(message: str, code: int) -> NoReturn:
+    print(f"tercet: {tr('error')}: {' '.join(message.split())}", file=sys.stderr)
+    sys.exit(code)

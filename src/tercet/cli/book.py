@@ -1,0 +1,223 @@
+"""`tercet book`: the texts' worked examples, the book's values beside ours."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import math
+import re
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from tercet.cli import say
+from tercet.cli.catalogue import section
+from tercet.cli.errors import DIFFERENT, INTERRUPTED, USAGE, Refusal
+from tercet.cli.words import language, tr
+
+LONGEST = 44  # of a value, in characters
+
+
+def run(which: str | None, *, json: bool) -> int:
+    """Run the examples asked for, one by one; 0 if every value agrees."""
+    chosen = choose(which)
+    done: list[dict[str, Any]] = []
+    interrupted = False
+    before = None
+    with _progress(len(chosen), shown=json or not sys.stdout.isatty()) as advance:
+        try:
+            for chapter, example in chosen:
+                done.append(work(chapter, example))
+                if not json:
+                    if chapter != before:
+                        _print_heading(chapter)
+                    _print_example(done[-1])
+                    sys.stdout.flush()
+                before = chapter
+                advance(example.place)
+        except KeyboardInterrupt:
+            interrupted = True
+    right = sum(entry["agrees"] for entry in done)
+    values = [value for entry in done for value in entry["values"]]
+    agreeing = sum(value["agrees"] for value in values)
+    if json:
+        counts = {"right": right, "values": len(values), "values_right": agreeing, "asked": len(chosen)}
+        say.data({"examples": done, **counts, "interrupted": interrupted})
+    else:
+        text = tr(
+            "{right} of {n} examples, {agreeing} of {m} values agree",
+            right=right,
+            n=len(done),
+            agreeing=agreeing,
+            m=len(values),
+        )
+        say.out().print(Text(f"\n{text}", style="bold green" if right == len(done) else "bold red"))
+    if interrupted:
+        say.remark("interrupted: {left} examples were not run", left=len(chosen) - len(done))
+        return INTERRUPTED
+    return 0 if right == len(done) else DIFFERENT
+
+
+def choose(which: str | None) -> list[tuple[str, Any]]:
+    """The examples that a chapter or a place names, each with the name of its chapter.
+
+    Examples
+    --------
+    >>> [example.title for _, example in choose("Ex 2.2")]
+    ['the perceptron in its dual form']
+    >>> sorted({chapter for chapter, _ in choose("3/5")})
+    ['t003_ch05_3', 't003_ch05_7']
+    """
+    from tercet.datasets.texts import chapters, examples
+
+    everything = [(chapter, example) for chapter in chapters() for example in examples(chapter)]
+    if which is None:
+        return everything
+    wanted = _chapters(which, chapters())
+    found = [(chapter, example) for chapter, example in everything if chapter in wanted]
+    found = found or [(chapter, example) for chapter, example in everything if _is_at(example.place, which)]
+    if not found:
+        raise Refusal(
+            tr(
+                "no chapter and no example is called {which!r}; the chapters are {names}",
+                which=which,
+                names=", ".join(chapters()),
+            ),
+            USAGE,
+        )
+    return found
+
+
+def _chapters(which: str, names: list[str]) -> list[str]:
+    """The modules meant by "6", "ch06", "002/1", "t002_ch01", "002" or "app_c"."""
+    if which in names:
+        return [which]
+    found = re.fullmatch(r"t?0*(\d)(?:\s*/\s*|[\s_]+)(.+)|(t?00\d)", which.strip().lower())
+    text, chapter = ("000", which) if not found else (found[3] or f"00{found[1]}", found[2])
+    start = "" if text[-3:] == "000" else f"t{text[-3:]}_"
+    mine = [name for name in names if name.startswith("t") == bool(start) and name.startswith(start)]
+    if chapter is None:
+        return mine
+    asked = section(chapter)
+    # A chapter may be several modules: ch05_3, ch05_7.
+    return [name for name in mine if asked and section(name.removeprefix(start).split("_")[0]) == asked]
+
+
+def _is_at(place: str, which: str) -> bool:
+    """Whether a place, as in "000 Eq E.6, E.7", is the one asked for, as in "eq. E.7"."""
+    asked, there = ((re.sub(r"(?<=[a-z])\.", "", text.lower())).split() for text in (which, place))
+    if asked and not re.fullmatch(r"00\d", asked[0]):
+        there = there[1:]
+    label, number = asked[:-1], asked[-1:]
+    numbers = [word.rstrip(",") for word in there[len(label) :]]
+    return asked == there or (bool(label) and there[: len(label)] == label and number[0] in numbers)
+
+
+def work(chapter: str, example: Any) -> dict[str, Any]:
+    """Run one example: its values with the book's, and whether they agree."""
+    entry = {"chapter": chapter, "place": example.place, "title": example.title, "zh": example.zh}
+    entry["note"] = example.note
+    error = ""
+    try:
+        values = [
+            {"name": v.name, "book": plain(v.wanted), "ours": plain(v.got), "agrees": v.same}
+            for v in example.values()
+        ]
+    except Exception as fault:  # an example that falls over differs from the book; the next may not
+        error = f"{type(fault).__name__}: {fault}"
+        values = [
+            {"name": name, "book": plain(wanted), "ours": None, "agrees": False}
+            for name, wanted in example.expected.items()
+        ]
+    return {**entry, "values": values, "agrees": all(v["agrees"] for v in values), "error": error}
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON knows it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> plain({"w": np.array([1.0, np.inf]), "classes": ("a", np.int64(3))})
+    {'w': [1.0, 'inf'], 'classes': ['a', 3]}
+    """
+    if isinstance(value, dict):
+        return {str(name): plain(entry) for name, entry in value.items()}
+    if isinstance(value, list | tuple | set):
+        return [plain(entry) for entry in value]
+    if hasattr(value, "tolist"):  # NumPy's arrays and numbers
+        return plain(value.tolist())
+    finite = isinstance(value, float) and math.isfinite(value)
+    return value if finite or isinstance(value, str | int | None) else str(value)
+
+
+def brief(value: Any, digits: int = 7, longest: int = LONGEST) -> str:
+    """A value on one short line.
+
+    Examples
+    --------
+    >>> brief([[1.0, 0.123456789], [2, 3]]), brief(True), brief({"a": 1e-9})
+    ('[[1 0.1234568] [2 3]]', 'yes', 'a: 1e-09')
+    """
+    text = _line(value, digits)
+    return text if len(text) <= longest else f"{text[: longest - 2]} …"
+
+
+def _line(value: Any, digits: int) -> str:
+    if isinstance(value, bool):
+        return tr("yes") if value else tr("no")
+    if isinstance(value, float):
+        return f"{value:.{digits}g}"
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {_line(entry, digits)}" for name, entry in value.items())
+    if isinstance(value, list):
+        return f"[{' '.join(_line(entry, digits) for entry in value)}]"
+    return "-" if value is None else str(value)
+
+
+def _print_heading(chapter: str) -> None:
+    module = importlib.import_module(f"tercet.datasets.texts.{chapter}")
+    title = (module.__doc__ or chapter).partition("\n")[0].rstrip(".")
+    say.out().print(f"\n[bold cyan]{escape(tr(title))}[/]  [dim]{chapter}[/]")
+
+
+def _print_example(entry: dict[str, Any]) -> None:
+    first, second = ("zh", "title") if language() == "zh" else ("title", "zh")
+    say.out().print(
+        Text.assemble("\n", (entry["place"], "bold"), f"  {entry[first]}", (f" · {entry[second]}", "dim"))
+    )
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    table.add_column("", no_wrap=True)
+    table.add_column(tr("value"), overflow="fold")
+    table.add_column(tr("the book"), overflow="fold")
+    table.add_column(tr("ours"), overflow="fold")
+    for value in entry["values"]:
+        mark = Text("✓", style="green") if value["agrees"] else Text("✗", style="bold red")
+        # What differs is shown whole: the difference may be in the last digits, or at the end.
+        limits = {} if value["agrees"] else {"digits": 12, "longest": 2000}
+        cells = (tr(value["name"]), brief(value["book"], **limits), brief(value["ours"], **limits))
+        table.add_row(mark, *map(Text, cells))
+    say.show(table)
+    if entry["error"]:
+        say.out().print(Text(entry["error"], style="red"))
+    if entry["note"]:
+        say.out().print(Text(f"{tr('note')}: {tr(entry['note'])}", style="dim italic"))
+
+
+@contextlib.contextmanager
+def _progress(total: int, *, shown: bool) -> Iterator[Any]:
+    """Progress on stderr where the results themselves do not show it: a bar on a terminal, else nothing."""
+    if say.quiet or not shown or not sys.stderr.isatty():
+        yield lambda place: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
+    # stdout is a file or a pipe here: what goes there must not be drawn into the bar's picture.
+    with Progress(*columns, console=say.err(), transient=True, redirect_stdout=False) as bar:
+        task = bar.add_task("", total=total)
+        yield lambda place: bar.update(task, advance=1, description=place)

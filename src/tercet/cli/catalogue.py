@@ -1,0 +1,290 @@
+"""`tercet list` and `tercet info`: the catalogue on the screen."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import re
+import typing
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from tercet.cli import say
+from tercet.cli.errors import USAGE, Refusal
+from tercet.cli.words import language, tr
+from tercet.core.catalog import TEXTS, Card, methods
+
+
+def list_methods(
+    *, task: str | None, family: str | None, text: str | None, chapter: str | None, json: bool
+) -> int:
+    """Print the methods that fit, family by family."""
+    cards = methods()
+    if task is not None:
+        found = _named(task, {name: name for card in cards for name in (card.task, tr(card.task))})
+        if not found:
+            names = _row(card.task for card in cards)
+            raise Refusal(tr("there is no task {asked!r}; there are {names}", asked=task, names=names), USAGE)
+        cards = [card for card in cards if found in (card.task, tr(card.task))]
+    if family is not None:
+        groups = {alias: group(card) for card in cards for alias in (group(card), group(card).split(".")[-1])}
+        found = _named(family, groups | {card.family: card.family for card in cards})
+        if not found:
+            names = _row(groups.values())
+            raise Refusal(
+                tr("there is no family {asked!r}; there are {names}", asked=family, names=names), USAGE
+            )
+        cards = [card for card in cards if f"{group(card)}.".startswith(f"{found}.")]
+    if text is not None or chapter is not None:
+        cards = _taught(cards, text or "000", chapter)
+    if json:
+        say.data([asdict(card) for card in cards])
+    else:
+        _print_table(cards)
+    return 0
+
+
+def _taught(cards: list[Card], text: str, chapter: str | None) -> list[Card]:
+    """The cards that a text, or a chapter of it, teaches."""
+    if text not in TEXTS:
+        raise Refusal(
+            tr("there is no text {asked!r}; there are {names}", asked=text, names=", ".join(TEXTS)), USAGE
+        )
+    taught = [(card, place) for card in cards for place in map(chapter_of, card.texts) if place[0] == text]
+    if chapter is not None:
+        asked = section(chapter)
+        there = {place[1] for _, place in taught}
+        if asked not in there:
+            known = ", ".join(sorted(there, key=_reading_order)) or "-"
+            raise Refusal(
+                tr(
+                    "there is no such method from chapter {asked!r} of text {text}; there are some from {names}",
+                    asked=chapter,
+                    text=text,
+                    names=known,
+                ),
+                USAGE,
+            )
+        taught = [(card, place) for card, place in taught if place[1] == asked]
+    return list({id(card): card for card, _ in taught}.values())
+
+
+def _named(asked: str, names: dict[str, str]) -> str | None:
+    return {name.lower(): found for name, found in names.items()}.get(asked.lower())
+
+
+def _row(names: Iterable[str]) -> str:
+    return ", ".join(sorted(set(names)))
+
+
+def group(card: Card) -> str:
+    """The folder of a card, as in "linear_model" or "core.losses".
+
+    Examples
+    --------
+    >>> [group(card) for card in methods() if card.name == "Hinge"]
+    ['core.losses']
+    """
+    return card.module.partition(".")[2]
+
+
+def section(asked: str) -> str | None:
+    """A chapter as the cards write it, or None if it is no chapter.
+
+    Examples
+    --------
+    >>> section("7"), section("ch07"), section("app_c"), section("附录 C"), section("seven")
+    ('ch. 7', 'ch. 7', 'app. C', 'app. C', None)
+    """
+    plain = re.sub(r"[\s._第章]", "", asked.lower()).replace("附录", "app")
+    found = re.fullmatch(r"(?:ch|chapter)?0*(\d{1,2})|(?:app|appendix)?([a-z])", plain)
+    if not found:
+        return None
+    return f"ch. {found[1]}" if found[1] else f"app. {found[2].upper()}"
+
+
+def chapter_of(place: str) -> tuple[str, str]:
+    """The text and the chapter of a place.
+
+    Examples
+    --------
+    >>> chapter_of("000 ch. 2, Alg 2.1")
+    ('000', 'ch. 2')
+    """
+    text, _, rest = place.partition(",")[0].partition(" ")
+    return text, rest
+
+
+def _reading_order(chapter: str) -> tuple[bool, int, str]:
+    word, _, number = chapter.partition(" ")
+    return word != "ch.", int(number) if number.isdigit() else 0, chapter
+
+
+def _print_table(cards: list[Card]) -> None:
+    groups: dict[str, list[Card]] = {}
+    for card in cards:
+        groups.setdefault(group(card), []).append(card)
+    say.show(_columns(groups) if say.width() >= 130 else _stanzas(groups))
+    counts = tr("{n} methods in {m} families", n=len(cards), m=len(groups))
+    say.out().print(f"\n{counts}", markup=False)
+
+
+def _columns(groups: dict[str, list[Card]]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    for title in (tr("method"), tr("Chinese"), tr("task")):
+        table.add_column(title, no_wrap=True)
+    for title in (tr("model"), tr("texts")):
+        table.add_column(title, overflow="fold")
+    for name, members in groups.items():
+        table.add_row()
+        table.add_row(_heading(name, members))
+        for card in members:
+            row = (card.name, card.zh, tr(card.task), tr(card.model), _places(card))
+            table.add_row(*(Text(cell) for cell in row))
+    return table
+
+
+def _stanzas(groups: dict[str, list[Card]]) -> Text:
+    """For a narrow screen, which has no room for five columns."""
+    lines = []
+    for name, members in groups.items():
+        lines += [Text(), _heading(name, members)]
+        for card in members:
+            lines.append(Text.assemble((card.name, "bold"), f"  {card.zh}  {tr(card.task)}  {_places(card)}"))
+            lines.append(Text(f"    {tr(card.model)}", style="dim"))
+    return Text("\n").join(lines[1:])
+
+
+def _heading(name: str, members: list[Card]) -> Text:
+    title = name if tr(name) == name else f"{name} {tr(name)}"
+    return Text(f"{title} ({len(members)})", style="bold cyan")
+
+
+def _places(card: Card) -> str:
+    """As `tercet book` takes them: 000/2 is chapter 2 of text 000."""
+    places = dict.fromkeys("/".join(chapter_of(place)) for place in card.texts)
+    return re.sub(r"(ch|app)\. ", "", ", ".join(places))
+
+
+def find(name: str, *, estimator: bool = False) -> Card:
+    """The card that a name stands for: of any case, Chinese, or with its folder as in "losses.Perceptron".
+
+    Examples
+    --------
+    >>> find("logisticregression").zh, find("感知机").name, find("losses.perceptron").task
+    ('逻辑斯谛回归', 'Perceptron', 'loss')
+    """
+    cards = [card for card in methods() if card.kind == "estimator" or not estimator]
+    asked = name.strip().lower()
+    # Of several of one name the estimator is meant.
+    cards.sort(key=lambda card: card.kind != "estimator")
+    found = [card for card in cards if asked in _aliases(card)]
+    if not found:
+        names = {card.name.lower(): card.name for card in reversed(cards)}
+        close = [names[name] for name in difflib.get_close_matches(asked, names, n=4, cutoff=0.6)]
+        part = [card.name for card in cards if asked in card.name.lower() or asked in card.zh]
+        close += part if len(asked) > 1 else []
+        hint = ", ".join(list(dict.fromkeys(close))[:6])
+        if not hint:
+            raise Refusal(tr("there is no method {name!r}; `tercet list` names them", name=name), USAGE)
+        raise Refusal(
+            tr("there is no method {name!r}; near it: {names}", name=name, names=hint),
+            USAGE,
+        )
+    if len(found) > 1:
+        others = ", ".join(f"{group(card)}.{card.name}" for card in found[1:])
+        say.remark("{name} is also the name of {others}", name=found[0].name, others=others)
+    return found[0]
+
+
+def _aliases(card: Card) -> set[str]:
+    path = f"{card.module}.{card.name}".lower().split(".")
+    english = {".".join(path[k:]) for k in range(len(path))}
+    chinese = {card.zh, card.zh.replace(" ", ""), *re.split(r"[\s,，]+", card.zh)}
+    return english | {word.lower() for word in chinese}
+
+
+def info(name: str, *, json: bool) -> int:
+    """Print all that is known of a method."""
+    card = find(name)
+    known = facts(card)
+    if json:
+        say.data(known)
+    else:
+        from tercet.cli.page import show
+
+        show(card, known)
+    return 0
+
+
+def facts(card: Card) -> dict[str, Any]:
+    """The card, with what the docstring, the signature and the worked examples add to it.
+
+    Examples
+    --------
+    >>> facts(find("Perceptron"))["parameters"][0]["allowed"]
+    "one of 'l2', 'l1', 'elasticnet' or None"
+    """
+    from tercet.cli.docstring import entries, parts
+    from tercet.datasets.texts import examples
+
+    thing = card.load()
+    doc = parts(inspect.getdoc(thing) or "")
+    return {
+        **asdict(card),
+        "import": f"from {card.module} import {card.name}",
+        "details": doc[""].strip(),
+        "parameters": _parameters(thing, doc.get("Parameters", "")),
+        "attributes": [asdict(entry) for entry in entries(doc.get("Attributes", ""))],
+        "returns": [asdict(entry) for entry in entries(doc.get("Returns", ""))],
+        "example": doc.get("Examples", ""),
+        "worked": [
+            {"place": e.place, "title": e.title, "zh": e.zh}
+            for e in examples()
+            if e.uses(card.module, card.name)
+        ],
+        "titles": {text: TEXTS[text][language() == "zh"] for text, _ in map(chapter_of, card.texts)},
+    }
+
+
+def _parameters(thing: Any, documented: str) -> list[dict[str, Any]]:
+    """Every parameter with its default, what it may be and what it means, as documented or else as declared."""
+    from tercet.cli.docstring import Entry, entries
+
+    signature = inspect.signature(thing).parameters
+    owner: Callable[..., Any] = vars(thing).get("__init__", thing) if inspect.isclass(thing) else thing
+    hints = typing.get_type_hints(owner, include_extras=True)
+    written = entries(documented)
+    known = {name.lstrip("*") for entry in written for name in entry.names}
+    written += [Entry((name,), "", "") for name in signature if name not in known]
+    found = []
+    for entry in written:
+        for name in entry.names:
+            parameter = signature.get(name.lstrip("*"))
+            hint = hints.get(name, Any)
+            given = parameter is not None and parameter.default is not parameter.empty
+            default = parameter.default if parameter is not None else None
+            described = entry.kind.partition(", default=")[0] if hint is Any else _allowed(hint)
+            found.append(
+                {
+                    "name": name,
+                    "default": getattr(default, "__name__", repr(default)) if given else None,
+                    "allowed": described,
+                    "meaning": entry.text or (entry.kind if entry.kind.startswith("as in") else ""),
+                }
+            )
+    return found
+
+
+def _allowed(hint: Any) -> str:
+    """A type hint in words, with NumPy's ArrayLike, a union of a dozen inner types, as the array that it means."""
+    from tercet.core.parameters import describe
+
+    choices = typing.get_args(hint)
+    if any(getattr(choice, "__name__", "").startswith("_") for choice in choices):
+        return tr("an array") + (tr(" or ") + "None" if type(None) in choices else "")
+    return describe(hint, tr)

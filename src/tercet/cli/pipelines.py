@@ -1,0 +1,170 @@
+"""A table and an estimator put to work: the pipeline, the rows to learn from, the fit itself."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from tercet.cli import errors, say
+from tercet.cli.compare.workbench import flavour
+from tercet.cli.errors import Refusal
+from tercet.cli.words import tr
+from tercet.core.notes import Note
+from tercet.core.persistence import ModelError
+from tercet.datasets import Table, TableError
+from tercet.feature import Records, Schema, TableEncoder
+
+
+def assemble(schema: Schema, estimator: Any) -> Pipeline:
+    """An estimator behind the preprocessing that it needs: no negative features, say, or no missing ones.
+
+    Examples
+    --------
+    >>> import polars
+    >>> from tercet.feature import look
+    >>> from tercet.linear_model import Perceptron
+    >>> frame = polars.DataFrame({"x": [0.5, 1.5, 2.5, 3.5], "kind": ["a", "a", "b", "b"]})
+    >>> model = assemble(look(frame, "kind"), Perceptron())
+    >>> model.fit(frame, frame["kind"]).predict(polars.DataFrame({"x": [0.0, 9.0]})).tolist()
+    ['a', 'b']
+    """
+    return Pipeline([("encoder", TableEncoder(_lean(schema), **flavour(estimator))), ("model", estimator)])
+
+
+def _lean(schema: Schema) -> dict[str, Any]:
+    """A schema without histograms and the like: skops keeps every number of them as an object."""
+    packed = schema.to_dict()
+    for column in [*packed["columns"], packed["target"] or {}]:
+        kept = {"not_numbers"}  # which decides how values are read
+        column["summary"] = {k: v for k, v in column.get("summary", {}).items() if k in kept}
+    return packed
+
+
+def training(schema: Schema, table: Table) -> tuple[Records, np.ndarray | None]:
+    """The rows to learn from, and their labels or numbers."""
+    records = schema.cook(table)
+    if schema.task == "clustering":
+        return records, None
+    y, known = schema.cook_target(table)
+    if not known.all():  # the schema's notes say how many
+        records, y = records.take(np.flatnonzero(known)), y[known]
+    return records, _labels(schema, y)
+
+
+def _labels(schema: Schema, y: np.ndarray) -> np.ndarray:
+    return y if schema.classes is None else np.asarray(schema.classes)[y]
+
+
+def truth(schema: Schema, table: Table, about: dict[str, Any], name: str) -> tuple[Records, np.ndarray]:
+    """The rows whose target is known, and what it is."""
+    if name not in table.frame.columns:
+        names = ", ".join(table.frame.columns[:20])
+        raise Refusal(tr("there is no column {target}; the columns are {names}", target=name, names=names))
+    clustering = about["task"] == "clustering"
+    if not clustering and name != about["target"]:  # the same thing under another name
+        frame = table.frame.drop(about["target"], strict=False).rename({name: about["target"]})
+        table = dataclasses.replace(table, frame=frame)
+    records = schema.cook(table, say=say.remark)
+    if clustering:
+        column = table.frame[name].cast(str)
+        known, y = column.is_not_null().to_numpy(), column.to_numpy()
+    else:
+        y, known = schema.cook_target(table)
+    if not known.any():
+        raise Refusal(tr("no row of {file} has a target in {name!r}", file=table.source, name=name))
+    if not known.all():
+        say.remark("{n} rows without a target are left out", n=int((~known).sum()))
+    rows = records.take(np.flatnonzero(known))
+    return rows, y[known] if clustering else _labels(schema, y[known])
+
+
+def learn(name: str, pipeline: Pipeline, records: Records, y: Any) -> tuple[Pipeline, list[str], float]:
+    """The fitted pipeline, what it warned of, and the seconds it took."""
+    began = time.perf_counter()
+    with warnings.catch_warnings(record=True) as caught, _progress(name, pipeline[-1]):
+        warnings.simplefilter("always")
+        try:
+            pipeline.fit(records, y)
+        except TableError:
+            raise
+        except ValueError as error:  # what the method itself says of these parameters and these data
+            raise Refusal(" ".join(str(error).split())) from error
+        except KeyboardInterrupt:
+            passes = getattr(pipeline[-1], "n_iter_", None)
+            if passes is None:
+                raise
+            raise Refusal(
+                tr("interrupted after {n} passes; no model is written", n=int(np.max(passes))),
+                errors.INTERRUPTED,
+            ) from None
+    seconds = time.perf_counter() - began
+    shown = (UserWarning, RuntimeWarning)  # convergence warnings are UserWarnings
+    remarks = list(dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, shown)))
+    for text in remarks:
+        say.remark("warning: {text}", text=text)
+    return pipeline, remarks, seconds
+
+
+@contextlib.contextmanager
+def _progress(name: str, estimator: Any) -> Iterator[None]:
+    """A spinner that counts passes, where there is someone to see it."""
+    if say.quiet or not say.err().is_terminal:
+        yield
+        return
+    with say.err().status(tr("fitting {name}", name=name)) as status:
+        watched = hasattr(estimator, "set_callbacks")
+        if watched:
+            estimator.set_callbacks(_Spinner(status, name))
+        try:
+            yield
+        finally:
+            if watched:
+                estimator.set_callbacks()
+
+
+class _Spinner:
+    """A callback that says which pass it is."""
+
+    def __init__(self, status: Any, name: str) -> None:
+        self.status, self.name, self.passes = status, name, 0
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        self.passes = 0
+
+    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
+        pass
+
+    def on_fit_task_end(self, estimator: Any, context: Any) -> None:
+        self.passes += 1
+        self.status.update(tr("fitting {name}, pass {n}", name=self.name, n=self.passes))
+
+    def teardown(self, estimator: Any, context: Any) -> None:
+        pass
+
+
+def training_score(task: str, model: Pipeline, records: Records, y: Any) -> dict[str, float]:
+    if task == "clustering":
+        return {"clusters": int(np.unique(model[-1].labels_).size)}
+    return {"accuracy" if task == "classification" else "r2": float(model.score(records, y))}
+
+
+@contextlib.contextmanager
+def using(path: Path) -> Iterator[None]:
+    """Around a loaded model's work: a forged file can be whole and trusted, and make no sense."""
+    try:
+        yield
+    except TableError:
+        raise
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        reason = " ".join(str(error).split())
+        raise ModelError(
+            Note("{file} does not fit this table: {reason}", file=str(path), reason=reason)
+        ) from error

@@ -1,0 +1,69 @@
+"""The command's two languages: `tr("text")` is the text in the language in use.
+
+English is in the code. Chinese is in `zh/*.json`, which map a template to its translation; what they do not
+have is said in English.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import locale
+import os
+from pathlib import Path
+from typing import Any
+
+from tercet.core.notes import Note
+
+LANGUAGES = ("en", "zh")
+_language = "en"
+
+
+def use(language: str) -> None:
+    """Speak this language from now on."""
+    global _language
+    if language not in LANGUAGES:
+        raise ValueError(f"language must be one of {LANGUAGES}; got {language!r}.")
+    _language = language
+
+
+def language() -> str:
+    """The language in use."""
+    return _language
+
+
+def preferred() -> str:
+    """The language that the environment asks for."""
+    for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
+        value = os.environ.get(name)
+        if value:
+            return "zh" if value.lower().startswith("zh") else "en"
+    return "zh" if (locale.getlocale()[0] or "").lower().startswith(("zh", "chinese")) else "en"
+
+
+def tr(text: str, /, **values: Any) -> str:
+    """A text in the language in use, with its values; a `Note` brings its own.
+
+    Examples
+    --------
+    >>> use("en")
+    >>> tr("{n} rows", n=3)
+    '3 rows'
+    """
+    template = text
+    if isinstance(text, Note):
+        template, values = text.template, {**text.values, **values}
+    if _language == "zh":
+        template = chinese().get(template, template)
+    # A note among the values is said in the same language.
+    values = {name: tr(value) if isinstance(value, Note) else value for name, value in values.items()}
+    return template.format(**values) if values else template
+
+
+@functools.cache
+def chinese() -> dict[str, str]:
+    """Every translation there is."""
+    words: dict[str, str] = {}
+    for file in sorted((Path(__file__).parent / "zh").glob("*.json")):
+        words.update(json.loads(file.read_text(encoding="utf-8")))
+    return words

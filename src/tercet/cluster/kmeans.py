@@ -1,0 +1,297 @@
+"""k-means clustering (k 均值聚类)."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.utils.validation import check_array
+
+from tercet.cluster.nearest import Centres, Places, nearest
+from tercet.cluster.seeding import at_random, hierarchical_centers, plusplus, taken
+from tercet.core.catalog import method
+from tercet.core.estimator import Clusterer, check_is_fitted, check_weight, generator
+from tercet.core.parameters import Count, Jobs, NonNegative, Seed
+from tercet.core.steps import Steps
+
+
+@method(
+    zh="k 均值聚类",
+    task="clustering",
+    model="each row belongs to the nearest of k centres: C(i) = argmin_l |x_i - m_l|²",
+    strategy="least sum of squared distances to the centres, W(C) = Σ_l Σ_{C(i)=l} |x_i - m_l|²",
+    algorithms={
+        "lloyd": "rows to their nearest centres, centres to the means of their rows, by turns",
+        "elkan": "the same, with a bound for each row and centre that spares most distances",
+        "hamerly": "the same, with two bounds for each row",
+    },
+    texts=["000 ch. 14, Alg 14.2, eq. 14.18-14.22", "002 ch. 7, eq. 7.16, Alg 1"],
+    peers=["sklearn.cluster.KMeans"],
+)
+class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
+    """Clusters of rows around k means.
+
+    Minimises W(C) = Σ_l Σ_{C(i)=l} w_i |x_i - m_l|² by turns: every row goes to its nearest centre (of equals,
+    the first), every centre to the mean of its rows. W never rises, and ends at a local minimum that depends on
+    the first centres. A cluster that runs empty gets the row that is farthest from its centre.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        The number k of clusters.
+    init : {"k-means++", "random", "hierarchical"}, array or callable, default="k-means++"
+        The first centres: rows drawn far apart; rows drawn at random; from each of k clusters that single
+        linkage finds, the row nearest to its centre; an array of centres or of k row numbers; or what a function
+        of (X, n_clusters, random_state) returns.
+    n_init : "auto" or int, default="auto"
+        How many starts to try; the one with the least W is kept. "auto" is 10 when the start is drawn at random
+        or by a function, else 1.
+    max_iter : int, default=300
+        The most passes of one start.
+    tol : float, default=1e-4
+        Stop when the squared moves of the centres add up to no more than tol times the mean variance of the
+        features, or, in any case, when no row has changed its cluster. 0 leaves only the texts' second rule.
+    verbose : int, default=0
+        Print a line for each pass.
+    random_state : int, optional
+        Decides what is drawn.
+    copy_x : bool, default=True
+        Taken for the sake of callers of scikit-learn's class: X is never changed.
+    algorithm : {"lloyd", "elkan", "hamerly"}, default="lloyd"
+        Three ways to the same clusters. "lloyd" measures all distances, fast. "hamerly" skips the rows that
+        bounds show to be in place: fastest where clusters are well apart. "elkan" keeps k bounds for each row,
+        which takes memory and pays with many features and few clusters.
+    n_jobs : int, optional
+        Threads to use; the result does not depend on it.
+
+    Attributes
+    ----------
+    cluster_centers_ : array of shape (n_clusters, n_features)
+    labels_ : array of shape (n_samples,)
+        The cluster of each row.
+    inertia_ : float
+        W at the end.
+    n_iter_ : int
+        Passes of the start that was kept.
+
+    Examples
+    --------
+    >>> X = [[0, 2], [0, 0], [1, 0], [5, 0], [5, 2]]
+    >>> model = KMeans(n_clusters=2, init=[0, 4]).fit(X)
+    >>> model.cluster_centers_.round(2), model.labels_
+    (array([[0.33, 0.67],
+           [5.  , 1.  ]]), array([0, 0, 0, 1, 1], dtype=int32))
+    """
+
+    def __init__(
+        self,
+        n_clusters: Count = 8,
+        *,
+        init: Literal["k-means++", "random", "hierarchical"]
+        | Callable
+        | list
+        | tuple
+        | np.ndarray
+        | sparse.sparray
+        | sparse.spmatrix = "k-means++",
+        n_init: Count | Literal["auto"] = "auto",
+        max_iter: Count = 300,
+        tol: NonNegative = 1e-4,
+        verbose: int | bool = 0,
+        random_state: Seed = None,
+        copy_x: bool = True,
+        algorithm: Literal["lloyd", "elkan", "hamerly"] = "lloyd",
+        n_jobs: Jobs = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.verbose = verbose
+        self.random_state = random_state
+        self.copy_x = copy_x
+        self.algorithm = algorithm
+        self.n_jobs = n_jobs
+
+    cluster_centers_: np.ndarray
+    inertia_: float
+
+    def _fit(self, X: Any, y: None, sample_weight: np.ndarray | None) -> None:
+        if X.shape[0] < self.n_clusters:
+            raise ValueError(
+                f"KMeans: n_clusters={self.n_clusters} needs as many rows; n_samples={X.shape[0]} should be "
+                f">= n_clusters={self.n_clusters}."
+            )
+        X = X if sparse.issparse(X) else np.ascontiguousarray(X)
+        rng = generator(self.random_state)
+        best: Run | None = None
+        for loop in self._starts(X, sample_weight):
+            run = self._run(X, sample_weight, self._first_centres(X, sample_weight, rng), loop)
+            if best is None or run.inertia < best.inertia:
+                best = run
+        assert best is not None
+        found = np.unique(best.labels).size
+        if found < self.n_clusters:
+            warnings.warn(
+                f"KMeans: the number of distinct clusters ({found}) found is smaller than "
+                f"n_clusters ({self.n_clusters}); there may be too few different rows.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+        self.__dict__.update(best.attributes(), n_iter_=best.passes)
+
+    def _run(self, X: Any, weight: np.ndarray | None, first: np.ndarray, loop: Steps) -> Run:
+        """Assignment and update by turns, from the first centres to the last."""
+        bounds = {"lloyd": 0, "hamerly": 1, "elkan": self.n_clusters}[self.algorithm]
+        places = Places(X, weight, self.n_clusters, bounds if self.n_clusters > 1 else 0, self.n_jobs)
+        small = self.tol * places.scatter / places.weight.sum() / X.shape[1]
+        at, settled = Centres(first, places.mean), False
+        for step in loop:
+            tally = places.look(at)
+            if (tally.count == 0).any():
+                places.fill(at, tally)
+            settled = tally.moved == 0
+            tally = places.tally() if settled and bounds else tally
+            at = Centres(tally.means(at.points), places.mean, before=at)
+            # W and the scatter between the clusters add up to the whole scatter, whatever the partition.
+            between = tally.mass @ ((at.points - places.middle) ** 2).sum(axis=1)
+            inertia = max(places.scatter - between, 0.0)
+            step.report(at.points, inertia=inertia, moved=tally.moved)
+            if self.verbose:
+                print(f"pass {step.count}: inertia {inertia:.6g}, {tally.moved} rows moved")
+            if step.converged(settled or (at.shift**2).sum() <= small):
+                break
+        return Run(places, at.points.astype(X.dtype), loop.count, settled)
+
+    def _starts(self, X: Any, weight: Any) -> Iterable[Steps]:
+        """The loops of passes: one, or one inside each of several starts."""
+
+        def fitted(centres: np.ndarray) -> dict[str, Any]:
+            return Run.of(X, centres, weight, self.n_jobs).attributes()
+
+        starts = self.n_init
+        drawn = callable(self.init) or (isinstance(self.init, str) and self.init == "random")
+        if starts == "auto":
+            starts = 10 if drawn else 1
+        elif starts > 1 and not (drawn or isinstance(self.init, str)):
+            warnings.warn(
+                f"KMeans: init gives the first centres, so there is one start to make instead of n_init={starts}.",
+                RuntimeWarning,
+                stacklevel=6,
+            )
+            starts = 1
+        if starts == 1:
+            yield self.steps(self.max_iter, unpack=fitted)
+            return
+        for start in self.steps(starts, name="start", inner=self.max_iter):
+            yield start.steps(self.max_iter, unpack=fitted)
+
+    def _first_centres(self, X: Any, weight: Any, rng: np.random.Generator) -> np.ndarray:
+        k, init = self.n_clusters, self.init
+        if callable(init):
+            init = init(X, k, random_state=np.random.RandomState(rng.integers(2**31 - 1)))
+        if isinstance(init, str):
+            if init == "hierarchical":
+                return hierarchical_centers(X, k).astype(np.float64)
+            if init == "random":
+                return taken(X, at_random(X, k, weight, rng)).astype(np.float64)
+            return taken(X, plusplus(X, k, weight, rng, n_jobs=self.n_jobs)).astype(np.float64)
+        return self._given_centres(X, init)
+
+    def _given_centres(self, X: Any, init: Any) -> np.ndarray:
+        """Centres as the caller gave them: as points, or as numbers of rows."""
+        k, (n, d) = self.n_clusters, X.shape
+        given = init.toarray() if sparse.issparse(init) else np.asarray(init)
+        if given.ndim == 1 and given.dtype.kind in "iu":
+            if given.shape != (k,) or given.min() < 0 or given.max() >= n:
+                raise ValueError(
+                    f"KMeans: init as row numbers must be {k} numbers from 0 to {n - 1}; got {given.tolist()}."
+                )
+            return taken(X, given).astype(np.float64)
+        given = check_array(given, dtype=np.float64, input_name="init")
+        if given.shape != (k, d):
+            raise ValueError(
+                f"KMeans: init must have the shape (n_clusters, n_features) = ({k}, {d}); got {given.shape}."
+            )
+        return given.astype(X.dtype).astype(np.float64)
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the clusters of the rows X.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            The rows.
+        y : ignored
+            Nothing is learned from it; callbacks may score by it.
+        sample_weight : array of shape (n_samples,), optional
+            How much each row counts; 2 is as good as having the row twice.
+
+        Returns
+        -------
+        self
+        """
+        return self._learn(X, y, sample_weight)
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
+        """Find the clusters of the rows X, and return the cluster of each."""
+        return self.fit(X, sample_weight=sample_weight).labels_
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The nearest centre of each row."""
+        return nearest(self._rows(X), self.cluster_centers_, self.n_jobs)
+
+    def transform(self, X: Any) -> np.ndarray:
+        """The distances of each row from all centres."""
+        return euclidean_distances(self._rows(X), self.cluster_centers_)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Minus the inertia of the rows."""
+        X = self._rows(X)
+        weight = check_weight(sample_weight, X)
+        return -Run.of(X, self.cluster_centers_.astype(np.float64), weight, self.n_jobs).inertia
+
+    def _rows(self, X: Any) -> Any:
+        check_is_fitted(self)
+        X = self._check(X, reset=False)
+        return X if sparse.issparse(X) else np.ascontiguousarray(X)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.cluster_centers_)
+
+
+@dataclass
+class Run:
+    """Where one start has led to."""
+
+    places: Places
+    centres: np.ndarray
+    passes: int = 0
+    settled: bool = False
+
+    def __post_init__(self) -> None:
+        at = Centres(self.centres.astype(np.float64), self.places.mean)
+        if not self.settled or self.centres.dtype == np.float32:  # the labels are of the centres before these
+            self.places.labels[:] = nearest(self.places.X, self.centres, self.places.n_jobs)
+        self.inertia = self.places.inertia(at)
+
+    @classmethod
+    def of(cls, X: Any, centres: np.ndarray, weight: Any, n_jobs: Any) -> Run:
+        """The clusters of rows around given centres."""
+        return cls(Places(X, weight, len(centres), 0, n_jobs), centres.astype(X.dtype))
+
+    @property
+    def labels(self) -> np.ndarray:
+        return self.places.labels
+
+    def attributes(self) -> dict[str, Any]:
+        return {"cluster_centers_": self.centres, "labels_": self.labels, "inertia_": self.inertia}

@@ -1,0 +1,305 @@
+"""Trees of merges: which two clusters are joined, in what order and at what distance.
+
+All linkages but one follow Algorithm 14.1 to the letter, and join the two clusters that are nearest to each other
+(of equals, the pair that comes first); what makes it fast is that every cluster remembers its nearest neighbour
+among those after it. Single linkage takes a shorter way: its merges are the edges of the minimum spanning tree.
+"""
+
+from __future__ import annotations
+
+import heapq
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tercet.core.kernel import kernel
+from tercet.core.parallel import each
+
+BLOCK = 512
+METHODS = {"single": 0, "complete": 1, "average": 2}
+
+
+class Tree(NamedTuple):
+    """The merges in order: the pair that was joined (a new cluster is n, n + 1, ...), and its distance."""
+
+    children: np.ndarray
+    heights: np.ndarray
+
+    @classmethod
+    def of(cls, first: np.ndarray, second: np.ndarray, heights: np.ndarray) -> Tree:
+        """From merges given by one row of each of the two clusters."""
+        children = np.empty((heights.size, 2), dtype=np.int64)
+        name_clusters(first, second, children)
+        return cls(children, heights)
+
+    def cut(self, k: int) -> np.ndarray:
+        """The cluster of each row when there are k of them: the last k - 1 merges undone."""
+        n = len(self.heights) + 1
+        heads = [
+            2 - 2 * n
+        ]  # a heap with the latest merge on top; the clusters are numbered as it leaves them
+        for _ in range(k - 1):
+            one, other = self.children[-heads[0] - n].tolist()
+            heapq.heappush(heads, -one)
+            heapq.heappushpop(heads, -other)
+        label = np.empty(2 * n - 1, dtype=np.int64)
+        label[np.negative(heads)] = np.arange(k)
+        for node in range(2 * n - 1 - k, n - 1, -1):  # from the top: a cluster has its label before its parts
+            label[self.children[node - n]] = label[node]
+        return label[:n]
+
+
+def spanning_tree(X: np.ndarray) -> Tree:
+    """Single linkage of points by their Euclidean distances, without a matrix."""
+    n = len(X)
+    first, second, squares = np.empty(n - 1, np.int64), np.empty(n - 1, np.int64), np.empty(n - 1)
+    prim(np.ascontiguousarray(X.T), first, second, squares)
+    order = np.argsort(squares, kind="stable")
+    return Tree.of(first[order], second[order], np.sqrt(squares[order]))
+
+
+def join_points(X: np.ndarray, ward: bool, n_jobs: Any = None) -> Tree:
+    """Ward's linkage (distance times the root of 2 ab / (a + b), for a and b rows) or that of the centres."""
+    n = len(X)
+    points, sizes = np.array(X.T, order="C"), np.ones(n)  # a copy, whatever the order of X: it is worked on
+    near, gap = np.full(n, -1, np.int64), np.full(n, np.inf)
+    spans = [(k, min(k + 256, n)) for k in range(0, n, 256)]
+    each(lambda span: look_around(points, sizes, ward, span[0], span[1], near, gap), spans, n_jobs=n_jobs)
+    first, second, squares = np.empty(n - 1, np.int64), np.empty(n - 1, np.int64), np.empty(n - 1)
+    merge_points(points, sizes, ward, near, gap, first, second, squares)
+    return Tree.of(first, second, np.sqrt(squares))
+
+
+def join_distances(distances: np.ndarray, n: int, linkage: str) -> Tree:
+    """Single, complete or average linkage of distances in condensed form, which are overwritten."""
+    first, second, heights = np.empty(n - 1, np.int64), np.empty(n - 1, np.int64), np.empty(n - 1)
+    merge_distances(distances, n, METHODS[linkage], first, second, heights)
+    return Tree.of(first, second, heights)
+
+
+def euclidean(X: np.ndarray, n_jobs: Any = None) -> np.ndarray:
+    """Distances of all pairs, in condensed form."""
+    n = len(X)
+    points = np.ascontiguousarray(X.T)
+    found = np.empty(n * (n - 1) // 2)
+    spans = [(k, min(k + 64, n)) for k in range(0, n, 64)]
+    each(lambda span: pair_distances(points, span[0], span[1], found), spans, n_jobs=n_jobs)
+    return found
+
+
+# Kernels ------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def squares_from(points, i, start, stop, out):
+    """Squared distances of point i from the points from start to stop (the columns are points)."""
+    out[: stop - start] = 0.0
+    for k in range(points.shape[0]):
+        x, row, some = points[k, i], points[k, start:stop], out[: stop - start]
+        for j in range(some.size):
+            some[j] += (row[j] - x) * (row[j] - x)
+
+
+@kernel
+def pair_distances(points, begin, end, found):
+    n = points.shape[1]
+    for i in range(begin, end):
+        start = i * n - i * (i + 1) // 2
+        out = found[start : start + n - 1 - i]
+        squares_from(points, i, i + 1, n, out)
+        for j in range(out.size):
+            out[j] = np.sqrt(out[j])
+
+
+@kernel
+def prim(points, first, second, squares):
+    """The minimum spanning tree, grown from row 0 by the nearest row outside."""
+    n = points.shape[1]
+    points = points.copy()
+    who, to, gap = np.arange(n), np.zeros(n, np.int64), np.full(n, np.inf)
+    out = np.empty(n)
+    new, left = 0, n
+    for step in range(n - 1):
+        # What joined goes to the end, so that those outside stay side by side.
+        left -= 1
+        for k in range(points.shape[0]):
+            points[k, new], points[k, left] = points[k, left], points[k, new]
+        who[new], who[left] = who[left], who[new]
+        to[new], to[left] = to[left], to[new]
+        gap[new], gap[left] = gap[left], gap[new]
+        squares_from(points, left, 0, left, out)
+        least, new = np.inf, -1
+        here = who[left]
+        for j in range(left):
+            if out[j] < gap[j]:
+                gap[j], to[j] = out[j], here
+        for j in range(left):
+            if gap[j] < least or (gap[j] == least and who[j] < who[new]):
+                least, new = gap[j], j
+        first[step], second[step], squares[step] = to[new], who[new], least
+
+
+@kernel
+def least(values):
+    """Where the smallest value is (of equals, the first), and the value.
+
+    Sixteen running minima at once, chosen without jumps, vectorise; what is left is to find it again.
+    """
+    lanes = np.full(16, np.inf)
+    whole = values.size // 16 * 16
+    for start in range(0, whole, 16):
+        some = values[start : start + 16]
+        for r in range(16):
+            lanes[r] = some[r] if some[r] < lanes[r] else lanes[r]
+    low = np.inf
+    for r in range(16):
+        low = min(low, lanes[r])
+    for j in range(whole, values.size):
+        low = min(low, values[j])
+    for j in range(values.size):
+        if values[j] == low:
+            return j, low
+    return -1, np.inf
+
+
+@kernel
+def nearest_after(points, sizes, ward, i, stop, out):
+    """The nearest cluster after cluster i, and its squared distance."""
+    at, best = -1, np.inf
+    for start in range(i + 1, stop, BLOCK):
+        end = min(start + BLOCK, stop)
+        squares_from(points, i, start, end, out)
+        if ward:
+            weigh(sizes, i, start, end, out)
+        j, low = least(out[: end - start])
+        if low < best:
+            at, best = start + j, low
+    return at, best
+
+
+@kernel
+def weigh(sizes, i, start, end, out):
+    """Squared distances of centres as Ward counts them."""
+    some, others, own = out[: end - start], sizes[start:end], sizes[i]
+    for j in range(some.size):
+        some[j] *= 2 * own * others[j] / (own + others[j])
+
+
+@kernel
+def look_around(points, sizes, ward, begin, end, near, gap):
+    """The nearest cluster after each of some clusters."""
+    out = np.empty(BLOCK)
+    for i in range(begin, end):
+        near[i], gap[i] = nearest_after(points, sizes, ward, i, points.shape[1], out)
+
+
+@kernel
+def merge_points(points, sizes, ward, near, gap, first, second, squares):
+    """Join the two nearest clusters, n - 1 times; the later of the two becomes the new one."""
+    d, n = points.shape
+    name, m = np.arange(n), n  # a row of each cluster; clusters are the first m columns, some of them no more
+    out, moved = np.empty(BLOCK), np.empty(n)
+    for step in range(n - 1):
+        a, height = least(gap[:m])
+        b = near[a]
+        first[step], second[step], squares[step] = name[a], name[b], height
+        whole = sizes[a] + sizes[b]
+        for k in range(d):
+            points[k, b] = (sizes[a] * points[k, a] + sizes[b] * points[k, b]) / whole
+            points[k, a] = np.inf  # far from everything
+        sizes[a], sizes[b] = 1.0, whole
+        gap[a], near[a] = np.inf, -1
+        # Clusters after a did not look back at it, but it may have brought b nearer; centres may come nearer to
+        # anyone than either was before.
+        begin = a + 1 if ward else 0
+        squares_from(points, b, begin, b, moved[begin:])
+        if ward:
+            weigh(sizes, b, begin, b, moved[begin:])
+        for c in range(b + 1):
+            if near[c] == a or near[c] == b or c == b:
+                near[c], gap[c] = nearest_after(points, sizes, ward, c, m, out)
+            elif c >= begin and near[c] >= 0 and (moved[c] < gap[c] or (moved[c] == gap[c] and b < near[c])):
+                near[c], gap[c] = b, moved[c]
+        if 2 * (n - 1 - step) < m:
+            m = close_up(points, sizes, near, gap, name, m)
+
+
+@kernel
+def close_up(points, sizes, near, gap, name, m):
+    """Leave out the columns that are no more."""
+    place, left = np.full(m, -1), 0
+    for j in range(m):
+        if points[0, j] < np.inf:
+            place[j] = left
+            for k in range(points.shape[0]):
+                points[k, left] = points[k, j]
+            sizes[left], near[left], gap[left], name[left] = sizes[j], near[j], gap[j], name[j]
+            left += 1
+    for j in range(left):
+        near[j] = place[near[j]] if near[j] >= 0 else -1
+    return left
+
+
+@kernel
+def merge_distances(distances, n, method, first, second, heights):
+    """Join the two nearest clusters, n - 1 times; the later of the two becomes the new one."""
+    base, sizes, near, gap = np.empty(n, np.int64), np.ones(n), np.empty(n, np.int64), np.empty(n)
+    following = np.arange(1, n + 1)  # the next cluster that is still there
+    for i in range(n):
+        base[i] = (
+            i * n - i * (i + 1) // 2 - i - 1
+        )  # where the distances from i begin, so that [base + j] is (i, j)
+        near[i], gap[i] = later(distances, base, i, n)
+    head = 0
+    for step in range(n - 1):
+        a, height = least(gap)
+        b = near[a]
+        first[step], second[step], heights[step] = a, b, height
+        part, rest = sizes[a] / (sizes[a] + sizes[b]), sizes[b] / (sizes[a] + sizes[b])
+        gap[a], near[a] = np.inf, -1
+        c, before = head, -1
+        while c < n:
+            if c == a:
+                if before < 0:
+                    head = following[a]
+                else:
+                    following[before] = following[a]
+            elif c != b:
+                p = base[c] + a if c < a else base[a] + c
+                q = base[c] + b if c < b else base[b] + c
+                x, y = distances[p], distances[q]
+                z = min(x, y) if method == 0 else (max(x, y) if method == 1 else part * x + rest * y)
+                distances[p], distances[q] = np.inf, z
+                if c < b:
+                    if near[c] == a or (near[c] == b and z > gap[c]):
+                        near[c], gap[c] = later(distances, base, c, n)
+                    elif z < gap[c] or (z == gap[c] and b < near[c]):
+                        near[c], gap[c] = b, z
+            before = before if c == a else c
+            c = following[c]
+        sizes[b] += sizes[a]
+        near[b], gap[b] = later(distances, base, b, n)
+
+
+@kernel
+def later(distances, base, i, n):
+    """The nearest cluster after cluster i, and its distance."""
+    j, low = least(distances[base[i] + i + 1 : base[i] + n])
+    return (i + 1 + j if j >= 0 else -1), low
+
+
+@kernel
+def name_clusters(first, second, children):
+    """Numbers of the clusters that are joined, the smaller first, from a row of each."""
+    n = first.size + 1
+    parent = np.arange(2 * n - 1)
+    for step in range(n - 1):
+        i, j = first[step], second[step]
+        while parent[i] != i:
+            parent[i] = parent[parent[i]]
+            i = parent[i]
+        while parent[j] != j:
+            parent[j] = parent[parent[j]]
+            j = parent[j]
+        parent[i] = parent[j] = n + step
+        children[step, 0], children[step, 1] = min(i, j), max(i, j)

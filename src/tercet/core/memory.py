@@ -1,0 +1,52 @@
+"""How much memory there is to work with."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+from tercet.core.notes import Note
+
+
+def available() -> int:
+    """Bytes of memory that may be used: TERCET_MEMORY, or what the machine and its container have left."""
+    if asked := os.environ.get("TERCET_MEMORY"):
+        try:
+            return max(int(float(asked)), 1)
+        except ValueError:
+            raise ValueError(
+                Note("TERCET_MEMORY must be a number of bytes; got {value!r}", value=asked)
+            ) from None
+    left = [_meminfo(), _container(), _limit()]
+    return min((size for size in left if size is not None), default=4 << 30)
+
+
+def _meminfo() -> int | None:
+    with contextlib.suppress(OSError, ValueError), open("/proc/meminfo", encoding="ascii") as file:
+        for line in file:
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+    return None
+
+
+def _container() -> int | None:
+    folder = Path("/sys/fs/cgroup")
+    with contextlib.suppress(OSError, ValueError):  # "max" is no number: no limit
+        limit, used = (int((folder / name).read_text()) for name in ("memory.max", "memory.current"))
+        return max(limit - used, 1 << 26)
+    return None
+
+
+def _limit() -> int | None:
+    """What `ulimit -v` leaves."""
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if limit != resource.RLIM_INFINITY:
+            pages = int(Path("/proc/self/statm").read_text().split()[0])
+            return max(limit - pages * resource.getpagesize(), 1 << 26)
+    return None

@@ -1,0 +1,120 @@
+"""Parquet and Feather: columns with types of their own."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tercet.core.notes import Note
+from tercet.datasets.readers.source import Source, draw, drawn_note, fitting, start
+from tercet.datasets.readers.table import Table, listed
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def read_parquet(source: Source, rows: int | None, seed: int) -> Table:
+    """Read Parquet; when rows are drawn, one row group after the other."""
+    import polars as pl
+
+    return _read(source, "Parquet", pl.scan_parquet, rows, seed)
+
+
+def read_feather(source: Source, rows: int | None, seed: int) -> Table:
+    """Read Feather (Arrow IPC), of the first version too."""
+    import polars as pl
+
+    if start(source.path, 4) == b"FEA1":
+
+        def scan(path: Path, **_: Any) -> pl.LazyFrame:
+            from pyarrow import feather
+
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # pyarrow would rather not read the first version
+                frame = pl.from_arrow(feather.read_table(path))
+            assert isinstance(frame, pl.DataFrame)
+            return frame.lazy()
+
+        return _read(source, "Feather", scan, rows, seed)
+    return _read(source, "Feather", pl.scan_ipc, rows, seed)
+
+
+def _read(source: Source, format: str, scan: Any, rows: int | None, seed: int) -> Table:
+    import polars as pl
+
+    try:
+        lazy = scan(source.path.absolute(), glob=False)
+        schema = lazy.collect_schema()
+        total = int(lazy.select(pl.len()).collect().item())
+        notes: list[Note] = []
+        lazy, kinds = _plain(lazy, schema, notes)
+        if not kinds.keys() and not lazy.collect_schema().names():
+            raise source.error("there is no column that can be used")
+        if total == 0:
+            raise source.error("there is a header but no row")
+        most = fitting(_row_bytes(lazy, total), rows)
+        if total > most:
+            frame = _drawn(lazy, draw(total, most, seed), total)
+            notes.append(drawn_note(most, total, rows))
+        else:
+            frame = lazy.collect()
+    except (pl.exceptions.PolarsError, OSError, ImportError) as error:
+        if isinstance(error, ImportError):
+            raise
+        raise source.error(
+            "damaged, or not {format}: {reason}", format=format, reason=" ".join(str(error).split())[:200]
+        ) from None
+    except BaseException as error:  # polars panics on some damaged files, and a panic is no Exception
+        if type(error).__name__ != "PanicException":
+            raise
+        raise source.error(
+            "damaged, or not {format}: {reason}", format=format, reason=str(error)[:200]
+        ) from None
+    frame = frame.with_columns(pl.col(pl.Float64, pl.Float32).fill_nan(None))
+    return Table(
+        frame=frame, kinds=kinds, source=source.name, format=format, total_rows=total, notes=tuple(notes)
+    )
+
+
+def _plain(lazy: pl.LazyFrame, schema: pl.Schema, notes: list[Note]) -> tuple[pl.LazyFrame, dict[str, str]]:
+    """Only columns that hold one value a row, with plain types."""
+    import polars as pl
+
+    nested, casts, kinds = [], [], {}
+    for name, dtype in schema.items():
+        if dtype.is_nested() or dtype in (pl.Binary, pl.Object, pl.Null):
+            nested.append(name)
+        elif dtype.is_decimal():
+            casts.append(pl.col(name).cast(pl.Float64))
+        elif dtype in (pl.Categorical, pl.Enum):
+            casts.append(pl.col(name).cast(pl.String))
+            kinds[name] = "categorical"
+        elif dtype == pl.Time:
+            casts.append(pl.col(name).cast(pl.Int64) / 1e9)
+        elif dtype == pl.Duration:
+            casts.append(pl.col(name).dt.total_seconds(fractional=True))
+        elif dtype == pl.Datetime and getattr(dtype, "time_zone", None):
+            casts.append(pl.col(name).dt.convert_time_zone("UTC").dt.replace_time_zone(None))
+    if nested:
+        notes.append(Note("nested or binary columns are left out: {columns}", columns=listed(nested)))
+    return lazy.drop(nested).with_columns(casts), kinds
+
+
+def _row_bytes(lazy: pl.LazyFrame, total: int) -> float:
+    head = lazy.head(1000).collect()
+    return head.estimated_size() / max(head.height, 1)
+
+
+def _drawn(lazy: pl.LazyFrame, wanted: np.ndarray, total: int) -> pl.DataFrame:
+    """The rows with these numbers; the file is read in slices."""
+    import polars as pl
+
+    step, parts = 1 << 17, []
+    for first in range(0, total, step):
+        here = wanted[np.searchsorted(wanted, first) : np.searchsorted(wanted, first + step)] - first
+        if len(here):
+            parts.append(lazy.slice(first, step).collect()[here])
+    return pl.concat(parts)

@@ -1,0 +1,209 @@
+"""How a text file writes its table: delimiter, quotes, header; guessed from its first lines."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from tercet.core.notes import Note
+from tercet.datasets.readers.records import Grammar
+from tercet.datasets.readers.values import MISSING
+
+NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar", " ": "space"}
+NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?")
+WHOLE = re.compile(r"[+-]?\d+")
+DATE = re.compile(r"\d{1,4}[-/.年]\d{1,2}[-/.月]\d{1,4}日?([ T]\d{1,2}:\d{2}.*)?")
+LINES = 1000
+ALONE = Grammar("\x01")  # no delimiter that anyone uses: one column
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """The grammar of the records, and where they begin.
+
+    `names` are the header's; None: there is no header. `fields` counts those of a data row. `skip` are the
+    lines before the header or the first row; `trailing`: every row ends with one delimiter too many.
+    """
+
+    grammar: Grammar
+    fields: int
+    names: tuple[str, ...] | None
+    skip: int = 0
+    comments: int = 0
+    trailing: bool = False
+    runs: bool = False
+
+    def notes(self) -> list[Note]:
+        """What was decided."""
+        said = []
+        if self.comments:
+            said.append(Note("comment lines skipped at the top: {n}", n=self.comments))
+        if self.fields > 1 and self.grammar.delimiter in NAMES:
+            said.append(
+                Note(
+                    "delimiter: {delimiter}",
+                    delimiter=Note("runs of spaces" if self.runs else NAMES[self.grammar.delimiter]),
+                )
+            )
+        if self.grammar.quote == "'":
+            said.append(Note("fields are quoted by {quote}", quote="'"))
+        if self.grammar.escape:
+            said.append(Note("a backslash before a quote or delimiter escapes it"))
+        if self.trailing:
+            said.append(Note("rows end with a delimiter, which makes no column"))
+        if self.names is None:
+            said.append(
+                Note("no header: the first row looks like the others; columns are column_1, column_2, ...")
+            )
+        return said
+
+
+def rows_of(text: str, grammar: Grammar, most: int | None = None) -> list[list[str]]:
+    """The records of a text that are not blank."""
+    rows: list[list[str]] = []
+    for row in reader([line + "\n" for line in text.split("\n")], grammar):
+        if row and (len(row) > 1 or row[0].strip(" ")):
+            rows.append(row)
+            if most is not None and len(rows) >= most:
+                break
+    return rows
+
+
+def reader(lines: Iterable[str], grammar: Grammar) -> Iterator[list[str]]:
+    """Python's csv reader with this grammar."""
+    return csv.reader(
+        lines,
+        delimiter=grammar.delimiter,
+        quotechar=grammar.quote or None,
+        quoting=csv.QUOTE_MINIMAL if grammar.quote else csv.QUOTE_NONE,
+        escapechar=grammar.escape or None,
+        skipinitialspace=grammar.spaces,
+    )
+
+
+def guess(text: str, complete: bool) -> Dialect:
+    """The dialect of a text of which this is the beginning (or all: `complete`)."""
+    lines = text.split("\n")
+    if not complete and len(lines) > 1:
+        lines.pop()  # may be cut
+    lines = [line + "\n" for line in lines]
+    skip, comments, asked = 0, 0, ""
+    while skip < len(lines) and (lines[skip].startswith("#") or not lines[skip].strip()):
+        comments += lines[skip].startswith("#")
+        skip += 1
+    if skip < len(lines) and (told := re.fullmatch(r'"?sep=(.)"?\s*', lines[skip])):
+        asked, skip = told[1], skip + 1  # a line that Excel understands
+    lines = lines[skip : skip + LINES]
+    grammar = _grammar(lines, asked)
+    runs = grammar.delimiter == " "
+    if runs:
+        lines = [line.strip(" \t\r\n") + "\n" for line in lines]
+    rows = rows_of("".join(lines), grammar)
+    if not complete and len(rows) > 2 and grammar.quote:
+        rows.pop()  # a quoted field may go on beyond the sample
+    if not rows:
+        return Dialect(grammar, 0, None, skip, comments)
+    body = rows[1:]
+    fields = Counter(len(row) for row in body or rows).most_common(1)[0][0]
+    regular = [row for row in body if len(row) == fields]
+    first = rows[0]
+    trailing = bool(regular) and fields > 2 and all(row[-1].strip() == "" for row in regular)
+    # A last column without a name or a value is no column; the header may or may not have the delimiter.
+    trailing = trailing and (len(first) == fields - 1 or (len(first) == fields and not first[-1].strip()))
+    names = None
+    if _is_header(first[: fields - trailing], regular):
+        names = tuple(name.strip() for name in first[: fields - trailing])
+        if len(first) not in (fields, fields - trailing):
+            fields, trailing = len(first), False  # ragged: the header says how it ought to be
+            names = tuple(name.strip() for name in first)
+    return Dialect(grammar, fields, names, skip, comments, trailing, runs)
+
+
+def _grammar(lines: list[str], asked: str) -> Grammar:
+    text = "".join(lines)
+    best, best_score = ALONE, _score(lines, ALONE)
+    for delimiter in [asked] if asked in NAMES else NAMES:
+        if delimiter not in text:
+            continue
+        # Blanks after nearly every delimiter are for the eye.
+        spaced = text.count(delimiter + " ") > 0.9 * text.count(delimiter)
+        for quote in '"', "'":
+            if quote == "'" and "'" not in text:
+                continue
+            escapes = ["", "\\"] if "\\" + quote in text else [""]
+            if re.search(rf"\\{quote}[^{quote}{re.escape(delimiter)}\r\n]", text):  # not "C:\folder\",
+                escapes.reverse()
+            for escape in escapes:
+                grammar = Grammar(delimiter, quote, escape, spaces=spaced or delimiter == " ")
+                score = _score(lines, grammar)
+                # The likely comes first: another must be better; a delimiter wins over none.
+                if score > best_score or (score == best_score and best == ALONE):
+                    best, best_score = grammar, score
+    return best
+
+
+def _score(lines: list[str], grammar: Grammar) -> float:
+    """How regular the rows are under this grammar, times how clean their cells."""
+    alone = grammar == ALONE
+    if grammar.delimiter == " ":
+        lines = [line.strip(" \t\r\n") + "\n" for line in lines]
+    try:
+        rows = rows_of("".join(lines), grammar, most=300)
+    except csv.Error:
+        return 0.0
+    fields, times = Counter(map(len, rows)).most_common(1)[0] if rows else (0, 0)
+    if not rows or (fields == 1 and not alone):
+        return 0.0
+    if grammar.delimiter == " " and times < len(rows):  # words of a text are no columns
+        return 0.0
+    others = [d for d in ",;\t|" if d != grammar.delimiter]
+    # 1,5 is a number where the comma is no delimiter: not so under the header a,b.
+    decimal = not alone or "," not in lines[0]
+    cells = [cell.strip() for row in rows for cell in row]
+    clean = 0
+    for cell in cells:
+        if decimal and (NUMBER.fullmatch(cell) or DATE.fullmatch(cell)):
+            clean += 1
+        elif cell[:1] not in ("'", '"') or cell[-1:] != cell[:1]:
+            clean += not any(d in cell for d in others)
+        else:
+            clean -= 1  # quotes are left: not the right ones
+    return times / len(rows) * clean / len(cells)
+
+
+def _is_header(first: list[str], body: list[list[str]]) -> bool:
+    """Whether the first row differs from the others as names differ from values."""
+    cells = [cell.strip() for cell in first]
+    numbers = [cell for cell in cells if NUMBER.fullmatch(cell)]
+    if not body:
+        return not numbers
+    words = repeated = 0
+    for k, cell in enumerate(cells):
+        values = [row[k].strip() for row in body if row[k].strip()]
+        if not values or cell.lower() in MISSING:
+            continue
+        typed = sum(map(_valued, values)) / len(values)
+        if not _valued(cell) and typed > (0.999 if numbers else 0.8):
+            return True  # a word over numbers
+        if not _valued(cell) and typed < 0.5:
+            words += 1
+            repeated += cell in values
+    if numbers:
+        return _counts(numbers) and not _counts([v for v in body[0] if NUMBER.fullmatch(v.strip())])
+    return not (words and repeated >= 0.5 * words)
+
+
+def _valued(cell: str) -> bool:
+    return bool(NUMBER.fullmatch(cell) or DATE.fullmatch(cell))
+
+
+def _counts(numbers: list[str]) -> bool:
+    """Names such as 0, 1, 2 ... or 1990, 1991 ..."""
+    if len(numbers) < 3 or not all(WHOLE.fullmatch(n.strip()) for n in numbers):
+        return False
+    values = [int(n) for n in numbers]
+    return all(b - a == 1 for a, b in itertools.pairwise(values))

@@ -1,0 +1,133 @@
+"""Text in any of the usual encodings, as UTF-8."""
+
+from __future__ import annotations
+
+import codecs
+from pathlib import Path
+
+from tercet.core.notes import Note
+from tercet.datasets.readers.source import Source, blocks, start
+
+MARKS = [
+    (codecs.BOM_UTF32_LE, "utf-32-le", "UTF-32"),
+    (codecs.BOM_UTF16_LE, "utf-16-le", "UTF-16 LE"),
+    (codecs.BOM_UTF16_BE, "utf-16-be", "UTF-16 BE"),
+]
+SURE = 8  # so many characters beyond ASCII decode as UTF-8 by chance in no other encoding
+
+
+def to_utf8(source: Source) -> tuple[Path, int, str]:
+    """A file with the same text in UTF-8 and with line feeds, where it begins, and the encoding it was in.
+
+    The file itself, when it is like that already.
+    """
+    head = start(source.path, 1 << 16)
+    for mark, codec, name in MARKS:
+        if head.startswith(mark):
+            return _rewritten(source, codec, len(mark)), 0, name
+    begin = len(codecs.BOM_UTF8) if head.startswith(codecs.BOM_UTF8) else 0
+    if b"\0" in head:
+        wide = _wide(head[: len(head) // 2 * 2])
+        if wide is None or source.path.stat().st_size % 2:
+            raise source.error(
+                "binary data, not a table (NUL byte at offset {offset})", offset=head.index(b"\0")
+            )
+        return _rewritten(source, wide, 0), 0, f"UTF-16 {wide[-2:].upper()}"
+    broken, beyond = _first_broken(source, "utf-8")
+    if broken is None:
+        name = "UTF-8 with BOM" if begin else "UTF-8"
+        if b"\r" in head and b"\n" not in head:  # the line ends of old Macs
+            return _rewritten(source, "utf-8", begin), 0, name
+        return source.path, begin, name
+    if beyond < SURE and not begin:
+        other, _ = _first_broken(source, "gb18030")
+        if other is None:
+            return _rewritten(source, "gb18030", 0), 0, "GB18030"
+        broken = max(broken, other)
+    raise _undecodable(source, broken)
+
+
+def _wide(head: bytes) -> str | None:
+    """Which UTF-16 this is, if any: wrong byte order or other data give control characters or no ASCII."""
+    best, most = None, 0
+    for codec in ("utf-16-le", "utf-16-be"):
+        try:
+            text = codecs.getincrementaldecoder(codec)().decode(head)
+        except UnicodeDecodeError:
+            continue
+        if any(c < " " and c not in "\t\r\n" for c in text) or not any(c in text for c in ",;\t| "):
+            continue
+        plain = sum(c < "\x7f" for c in text)
+        if plain > most:
+            best, most = codec, plain
+    return best
+
+
+def _first_broken(source: Source, codec: str) -> tuple[int | None, int]:
+    """Offset of the first byte that does not decode, and the characters beyond ASCII up to there (or enough)."""
+    decoder = codecs.getincrementaldecoder(codec)()
+    offset, beyond = 0, 0
+    with source.path.open("rb") as file:
+        for block in blocks(file):
+            if b"\0" in block:
+                raise source.error(
+                    "binary data, not a table (NUL byte at offset {offset})",
+                    offset=offset + block.index(b"\0"),
+                )
+            pending = len(decoder.getstate()[0])
+            if not pending and block.isascii():
+                offset += len(block)
+                continue
+            try:
+                text = decoder.decode(block)
+            except UnicodeDecodeError as error:
+                good = error.object[: error.start].decode(codec)
+                return offset - pending + error.start, beyond + sum(c > "\x7f" for c in good)
+            if beyond < SURE:
+                beyond += sum(c > "\x7f" for c in text)
+            offset += len(block)
+    pending = len(decoder.getstate()[0])
+    return (offset - pending if pending else None), beyond
+
+
+def _rewritten(source: Source, codec: str, skip: int) -> Path:
+    target = source.folder / "utf8"
+    decoder = codecs.getincrementaldecoder(codec)()
+    offset = skip
+    head = start(source.path, 1 << 16)[skip:].decode(codec, errors="ignore")
+    old_mac = "\r" in head and "\n" not in head
+    with source.path.open("rb") as file, target.open("w", encoding="utf-8", newline="") as out:
+        file.seek(skip)
+        for block in blocks(file):
+            pending = len(decoder.getstate()[0])
+            try:
+                text = decoder.decode(block)
+            except UnicodeDecodeError as error:
+                raise _undecodable(source, offset - pending + error.start) from None
+            if "\0" in text:
+                raise source.error("binary data, not a table (NUL byte near offset {offset})", offset=offset)
+            out.write(text.replace("\r", "\n") if old_mac else text)
+            offset += len(block)
+    if pending := len(decoder.getstate()[0]):
+        raise _undecodable(source, offset - pending)
+    return target
+
+
+def _undecodable(source: Source, offset: int) -> Exception:
+    with source.path.open("rb") as file:
+        line, left = 1, offset
+        while left and (block := file.read(min(left, 1 << 22))):
+            line += block.count(b"\n")
+            left -= len(block)
+        byte = file.read(1)
+    return source.error(
+        "the text is neither UTF-8, UTF-16 nor GB18030: byte 0x{byte} at offset {offset} (line {line})",
+        byte=byte.hex(),
+        offset=offset,
+        line=line,
+    )
+
+
+def encoding_note(name: str) -> Note:
+    """What to say about the encoding."""
+    return Note("encoding: {encoding}", encoding=name)

@@ -1,0 +1,217 @@
+"""Arrays saved by NumPy: X and y by their usual names, or one matrix; sparse matrices saved by SciPy."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.lib import format as npy
+
+from tercet.core.notes import Note
+from tercet.datasets.readers.source import Source, draw, drawn_note, fitting
+from tercet.datasets.readers.table import Table, listed
+
+if TYPE_CHECKING:
+    import polars as pl
+
+FEATURES = ("X", "x", "data", "features")
+TARGETS = ("y", "Y", "target", "targets", "label", "labels")
+NAMES = ("feature_names", "columns", "names")
+DAMAGE = (
+    ValueError,
+    OSError,
+    EOFError,
+    KeyError,
+    MemoryError,
+    zipfile.BadZipFile,
+    zlib.error,
+    NotImplementedError,
+)
+
+
+def read_npz(source: Source, rows: int | None, seed: int) -> Table:
+    """Read an archive of arrays."""
+    try:
+        with zipfile.ZipFile(source.path) as archive:
+            members = {name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")}
+            if {"indices", "indptr", "data", "format", "shape"} <= members or {
+                "row",
+                "col",
+                "format",
+            } <= members:
+                return _sparse(source, rows, seed)
+            heads = {name: _head(source, archive, name) for name in sorted(members)}
+            return _dense(source, archive, heads, rows, seed)
+    except DAMAGE as error:
+        if hasattr(error, "note"):
+            raise
+        raise source.error(
+            "damaged, or not {format}: {reason}", format="npz", reason=str(error)[:200]
+        ) from None
+
+
+def read_npy(source: Source, rows: int | None, seed: int) -> Table:
+    """Read one array."""
+    try:
+        array = np.load(source.path, mmap_mode="r", allow_pickle=False)
+    except DAMAGE as error:
+        raise source.error(
+            "damaged, or not {format}: {reason}", format="npy", reason=str(error)[:200]
+        ) from None
+    if array.ndim == 1 and array.dtype.names is None:
+        array = array[:, None]
+    if array.ndim != 2 or array.dtype.kind not in "biufSUM":
+        raise _unfit(source, "array", array.shape, array.dtype)
+    most = fitting(array.shape[1] * 8, rows)
+    wanted = draw(len(array), most, seed) if len(array) > most else None
+    notes = (drawn_note(most, len(array), rows),) if wanted is not None else ()
+    part = np.array(array if wanted is None else array[wanted])
+    return Table(
+        frame=_frame(source, part, None), source=source.name, format="npy", total_rows=len(array), notes=notes
+    )
+
+
+def _head(source: Source, archive: zipfile.ZipFile, name: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    info = archive.getinfo(f"{name}.npy")
+    with archive.open(info) as member:
+        head = _read_head(member)
+    shape, _, dtype = head
+    if dtype.hasobject:
+        raise source.error("array {name!r} holds Python objects, which are not loaded", name=name)
+    if int(np.prod(shape, dtype=object)) * dtype.itemsize > info.file_size:
+        raise source.error("array {name!r} is cut off", name=name)
+    return head
+
+
+def _read_head(member: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    version = npy.read_magic(member)
+    if version == (1, 0):
+        return npy.read_array_header_1_0(member)
+    return npy.read_array_header_2_0(member)
+
+
+def _dense(
+    source: Source, archive: zipfile.ZipFile, heads: dict[str, Any], rows: int | None, seed: int
+) -> Table:
+    features = next((name for name in FEATURES if name in heads), None)
+    matrices = [name for name, (shape, _, _) in heads.items() if len(shape) == 2]
+    if features is None and len(matrices) == 1:
+        features = matrices[0]
+    if features is None:
+        raise source.error(
+            "no features among the arrays {names}: X (or data) and y (or target), or one 2-d array",
+            names=listed(list(heads)),
+        )
+    shape, _, dtype = heads[features]
+    if len(shape) not in (1, 2) or dtype.kind not in "biufSUM":
+        raise _unfit(source, features, shape, dtype)
+    total, width = shape[0], shape[1] if len(shape) == 2 else 1
+    if total == 0 or width == 0:
+        raise source.error("there is no row")
+    notes = []
+    most = fitting(width * max(dtype.itemsize, 8), rows)
+    wanted = draw(total, most, seed) if total > most else None
+    if wanted is not None:
+        notes.append(drawn_note(most, total, rows))
+    X = _member(archive, features, heads[features], wanted).reshape(-1, width)
+    labels = next((name for name in NAMES if name in heads and heads[name][0] == (width,)), None)
+    names = None if labels is None else [_word(v) for v in _member(archive, labels, heads[labels], None)]
+    frame = _frame(source, X, names)
+    target = next((name for name in TARGETS if name in heads and name != features), None)
+    if target is not None:
+        size, _, kind = heads[target]
+        if size not in ((total,), (total, 1)) or kind.kind not in "biufSUM":
+            raise source.error(
+                "{name} has shape {shape} where {features} has {total} rows",
+                name=target,
+                shape=str(size),
+                features=features,
+                total=total,
+            )
+        if target in frame.columns:
+            raise source.error("duplicated column names: {columns}", columns=listed([target]))
+        y = _member(archive, target, heads[target], wanted).reshape(-1)
+        frame = frame.with_columns(_series(target, y))
+    used = {features, target, labels}
+    if left := [name for name in heads if name not in used]:
+        notes.append(Note("arrays not used: {names}", names=listed(left)))
+    return Table(
+        frame=frame, target=target, source=source.name, format="npz", total_rows=total, notes=tuple(notes)
+    )
+
+
+def _member(archive: zipfile.ZipFile, name: str, head: Any, wanted: np.ndarray | None) -> np.ndarray:
+    """An array of the archive, or only some of its rows, block by block."""
+    shape, fortran, dtype = head
+    with archive.open(f"{name}.npy") as member:
+        if wanted is None or fortran:
+            array = npy.read_array(member, allow_pickle=False)
+            return array if wanted is None else array[wanted]
+        _read_head(member)
+        size = int(np.prod(shape[1:], dtype=np.int64)) * dtype.itemsize
+        step, parts = max((1 << 22) // max(size, 1), 1), []
+        for first in range(0, shape[0], step):
+            count = min(step, shape[0] - first)
+            block = member.read(count * size)
+            here = wanted[np.searchsorted(wanted, first) : np.searchsorted(wanted, first + count)] - first
+            parts.append(np.frombuffer(block, dtype).reshape(count, *shape[1:])[here])
+        return np.concatenate(parts)
+
+
+def _sparse(source: Source, rows: int | None, seed: int) -> Table:
+    import polars as pl
+    from scipy import sparse
+
+    matrix = sparse.csr_array(sparse.load_npz(source.path))  # SciPy loads without pickle
+    if matrix.dtype.kind not in "biuf":
+        raise _unfit(source, "data", matrix.shape, matrix.dtype)
+    total, notes = matrix.shape[0], []
+    most = fitting(12.0 * matrix.nnz / max(total, 1), rows)
+    if total > most:
+        matrix = matrix[draw(total, most, seed)]
+        notes.append(drawn_note(most, total, rows))
+    return Table(
+        frame=pl.DataFrame(),
+        sparse=matrix.astype(np.float64),
+        source=source.name,
+        format="npz",
+        total_rows=total,
+        notes=tuple(notes),
+    )
+
+
+def _frame(source: Source, X: np.ndarray, names: list[str] | None) -> pl.DataFrame:
+    import polars as pl
+
+    names = names or [f"column_{k + 1}" for k in range(X.shape[1])]
+    twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+    if twice:
+        raise source.error("duplicated column names: {columns}", columns=listed(twice))
+    return pl.DataFrame([_series(name, X[:, k]) for k, name in enumerate(names)])
+
+
+def _series(name: str, values: np.ndarray) -> pl.Series:
+    import polars as pl
+
+    if values.dtype.kind in "SU":
+        return pl.Series(name, [_word(v) for v in values], dtype=pl.String)
+    if values.dtype.kind == "M":
+        return pl.Series(name, values.astype("datetime64[us]"))
+    if values.dtype.kind == "f":
+        return pl.Series(name, np.ascontiguousarray(values, dtype=np.float64)).fill_nan(None)
+    return pl.Series(name, np.ascontiguousarray(values))
+
+
+def _word(value: Any) -> str:
+    return value.decode("utf-8", errors="replace") if isinstance(value, bytes) else str(value)
+
+
+def _unfit(source: Source, name: str, shape: Any, dtype: Any) -> Exception:
+    return source.error(
+        "array {name!r} has shape {shape} and type {dtype}; a 2-d array of numbers or strings is needed",
+        name=name,
+        shape=str(tuple(shape)),
+        dtype=str(dtype),
+    )

@@ -1,0 +1,268 @@
+"""One pass over delimited text: where its records are, and whether each has the same number of fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from tercet.core.kernel import JIT, kernel
+
+BLOCK = 1 << 22
+# What the pass carries from block to block.
+STATE, FIELDS, RECORDS, LINE, RECORD_LINE, RECORD_START, ODD, BLANK, BAD, QUOTED, SIZE = range(11)
+# Where it is in a record.
+START, FIELD, PLAIN, INSIDE, CLOSED, ESCAPED, ESCAPED_PLAIN, COMMENT = range(8)
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """How records are written.
+
+    `quote`, `escape` and `comment` may be empty; `spaces`: blanks after a delimiter mean nothing.
+    """
+
+    delimiter: str = ","
+    quote: str = '"'
+    escape: str = ""
+    spaces: bool = False
+    comment: str = ""
+
+    def codes(self) -> np.ndarray:
+        marks = [self.delimiter, self.quote, self.escape, self.comment]
+        return np.array([ord(m) if m else -1 for m in marks] + [int(self.spaces)], np.int64)
+
+
+@dataclass
+class Scan:
+    """What the pass found."""
+
+    records: int
+    blank: int  # lines skipped: blank or a comment
+    quoted: bool  # some field is quoted
+    odd: bool  # quotes in odd places, or escapes: engines may differ on these
+    unclosed: int  # the line of a quote that is never closed, or 0
+    bad_line: int  # the first record with another number of fields, or 0
+    bad_fields: int
+    zeros: np.ndarray  # per column: does a value begin with 0 and a digit?
+    spread: list[tuple[int, int]] = field(default_factory=list)  # offsets of some records from everywhere
+
+
+def scan(path: Path, begin: int, grammar: Grammar, fields: int, first_line: int = 1) -> Scan:
+    """Check every record from offset `begin` on; stop at the first with another number of fields."""
+    state = _fresh(begin, first_line)
+    zeros = np.zeros(fields, np.bool_)
+    spread: list[tuple[int, int]] = []
+    for offset, block in _pieces(path, begin):
+        wanted = state[RECORDS] + 1 + np.arange(16)
+        bounds = np.full((16, 2), -1, np.int64)
+        _sweep(block, offset, grammar, fields, state, zeros, wanted, bounds)
+        if state[BAD]:
+            break
+        if len(spread) < 4096:
+            spread += [(int(a), int(b)) for a, b in bounds if b >= 0]
+    bad = bool(state[BAD])
+    return Scan(
+        records=int(state[RECORDS]),
+        blank=int(state[BLANK]),
+        quoted=bool(state[QUOTED]),
+        odd=bool(state[ODD]),
+        unclosed=int(state[RECORD_LINE]) if not bad and state[STATE] in (INSIDE, ESCAPED) else 0,
+        bad_line=int(state[RECORD_LINE]) if bad else 0,
+        bad_fields=int(state[FIELDS]) if bad else 0,
+        zeros=zeros,
+        spread=spread,
+    )
+
+
+def pick(path: Path, begin: int, grammar: Grammar, fields: int, wanted: np.ndarray) -> bytes:
+    """The bytes of the records with these numbers (in order) of a file that `scan` found sound."""
+    if len(wanted) == 0:
+        return b""
+    state = _fresh(begin, 1)
+    zeros = np.zeros(fields, np.bool_)
+    pieces, tail, k = [], b"", 0
+    for offset, block in _pieces(path, begin):
+        text, base = tail + block, offset - len(tail)
+        bounds = np.full((min(len(wanted) - k, len(block)), 2), -1, np.int64)
+        _sweep(block, offset, grammar, fields, state, zeros, wanted[k : k + len(bounds)], bounds)
+        bounds = bounds[bounds[:, 1] >= 0] - base
+        if len(bounds):  # neighbours are copied in one piece
+            apart = np.flatnonzero(bounds[1:, 0] != bounds[:-1, 1]) + 1
+            begins = bounds[np.concatenate([[0], apart]), 0]
+            ends = bounds[np.concatenate([apart - 1, [len(bounds) - 1]]), 1]
+            pieces += [text[a:b] for a, b in zip(begins, ends)]
+        k += len(bounds)
+        if k == len(wanted):
+            break
+        tail = text[state[RECORD_START] - base :] if state[STATE] != START else b""
+    return b"".join(pieces)
+
+
+def _fresh(begin: int, line: int) -> np.ndarray:
+    state = np.zeros(SIZE, np.int64)
+    state[LINE] = state[RECORD_LINE] = line
+    state[RECORD_START] = begin
+    return state
+
+
+def _pieces(path: Path, begin: int) -> Iterator[tuple[int, bytes]]:
+    """Offsets and blocks of whole lines; a line feed is put after the last if it has none."""
+    offset = begin
+    with path.open("rb") as file:
+        file.seek(begin)
+        while block := file.read(BLOCK):
+            if block[-1:] != b"\n":
+                block += file.readline(BLOCK)
+            size = len(block)
+            if block[-1:] != b"\n" and not file.peek(1):
+                block += b"\n"
+            yield offset, block
+            offset += size
+
+
+def _sweep(
+    block: bytes,
+    offset: int,
+    grammar: Grammar,
+    fields: int,
+    state: np.ndarray,
+    zeros: np.ndarray,
+    wanted: np.ndarray,
+    bounds: np.ndarray,
+) -> None:
+    """One block: at a glance if it is plain and regular, byte by byte if not."""
+    data = np.frombuffer(block, np.uint8)
+    marks = (grammar.quote + grammar.escape + grammar.comment).encode()
+    plain = state[STATE] in (START, FIELD, PLAIN) and not any(mark in block for mark in marks)
+    if JIT and plain and 1 < fields < 256:
+        ends = np.flatnonzero(data == 10)
+        before = state[FIELDS] - 1 if state[STATE] != START else 0
+        delimiter = np.uint8(ord(grammar.delimiter))
+        if len(ends) and regular(data, ends, delimiter, fields, before) and not coded(data, delimiter):
+            first = state[RECORD_START] if state[STATE] != START else offset
+            begins = np.concatenate([[first], offset + ends + 1])
+            here = wanted[wanted < state[RECORDS] + len(ends)] - state[RECORDS]
+            bounds[: len(here), 0] = begins[here]
+            bounds[: len(here), 1] = offset + ends[here] + 1
+            rest = data[ends[-1] + 1 :]
+            state[RECORDS] += len(ends)
+            state[LINE] += len(ends)
+            state[RECORD_LINE], state[RECORD_START] = state[LINE], begins[-1]
+            state[FIELDS] = 1 + np.count_nonzero(rest == delimiter)
+            state[STATE] = START if not rest.size else FIELD if rest[-1] == delimiter else PLAIN
+            return
+    sweep(data, offset, grammar.codes(), fields, state, zeros, wanted, bounds)
+
+
+@kernel
+def sweep(block, offset, codes, fields, state, zeros, wanted, bounds):
+    """Go through a block byte by byte; note the bounds of the wanted records."""
+    delimiter, quote, escape, comment, spaces = codes[0], codes[1], codes[2], codes[3], codes[4]
+    now, count, w = state[STATE], state[FIELDS], 0
+    i, n = 0, block.size
+    while i < n:
+        c = block[i]
+        if now == PLAIN:
+            while c != delimiter and c != 10 and c != quote and c != escape:
+                i += 1
+                if i == n:
+                    break
+                c = block[i]
+            if i == n:
+                break
+        if now == START:
+            state[RECORD_START] = offset + i
+            state[RECORD_LINE] = state[LINE]
+            j = i
+            while j < n and (block[j] == 32 or block[j] == 13):
+                j += 1
+            if c == comment or (j < n and block[j] == 10):
+                state[BLANK] += 1
+                now = COMMENT
+                continue
+            count = 1
+            now = FIELD
+        if now == COMMENT:
+            if c == 10:
+                state[LINE] += 1
+                now = START
+        elif now == INSIDE:
+            if c == quote:
+                now = CLOSED
+            elif c == escape:
+                state[ODD] = 1
+                now = ESCAPED
+            elif c == 10:
+                state[LINE] += 1
+        elif now == ESCAPED:
+            if c == 10:
+                state[LINE] += 1
+            now = INSIDE
+        elif now == ESCAPED_PLAIN:
+            if c == 10:
+                state[LINE] += 1
+            now = PLAIN
+        elif c == 10:
+            state[LINE] += 1
+            if count != fields:
+                state[BAD] = 1
+                break
+            if w < wanted.size and wanted[w] == state[RECORDS]:
+                bounds[w, 0] = state[RECORD_START]
+                bounds[w, 1] = offset + i + 1
+                w += 1
+            state[RECORDS] += 1
+            now = START
+        elif c == delimiter:
+            count += 1
+            now = FIELD
+        elif now == CLOSED:
+            if c == quote:
+                now = INSIDE
+            elif c != 13:
+                state[ODD] = 1
+                now = PLAIN
+        elif c == escape:
+            state[ODD] = 1
+            now = ESCAPED_PLAIN
+        elif c == quote:
+            if now == FIELD:
+                now = INSIDE
+                state[QUOTED] = 1
+                if i + 2 < n and block[i + 1] == 48 and 48 <= block[i + 2] <= 57:
+                    zeros[min(count, fields) - 1] = True
+            else:
+                state[ODD] = 1
+        elif now == FIELD and not (spaces and c == 32):
+            now = PLAIN
+            if c == 48 and i + 1 < n and 48 <= block[i + 1] <= 57:
+                zeros[min(count, fields) - 1] = True
+        i += 1
+    state[STATE], state[FIELDS] = now, count
+
+
+@kernel
+def regular(data, ends, delimiter, fields, before):
+    """Whether all lines have the same number of fields (modulo 256: a byte is what makes it fast)."""
+    begin, count = 0, np.uint8(before)
+    for k in range(ends.size):
+        for byte in data[begin : ends[k]]:
+            count = np.uint8(count + np.uint8(byte == delimiter))
+        if count != np.uint8(fields - 1):
+            return False
+        begin, count = ends[k] + 1, np.uint8(0)
+    return True
+
+
+@kernel
+def coded(data, delimiter):
+    """Whether some field may begin with 0 and a digit."""
+    zero, nine, line = np.uint8(48), np.uint8(9), np.uint8(10)
+    found = np.uint8(data[0] == zero) & np.uint8(data[1] != 46)
+    for i in range(1, data.size - 1):
+        fresh = (data[i - 1] == delimiter) | (data[i - 1] == line)
+        found |= np.uint8(fresh & (data[i] == zero) & (np.uint8(data[i + 1] - zero) <= nine))
+    return found > 0

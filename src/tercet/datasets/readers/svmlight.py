@@ -1,0 +1,123 @@
+"""SVMlight / LIBSVM: `label index:value index:value ...`."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.datasets import load_svmlight_file
+
+from tercet.core.notes import Note
+from tercet.datasets.readers.encoding import to_utf8
+from tercet.datasets.readers.records import Grammar, pick, scan
+from tercet.datasets.readers.source import Source, blocks, draw, drawn_note, fitting
+from tercet.datasets.readers.table import Table
+
+LINE = Grammar(delimiter="\x01", quote="", comment="#")  # a record is a line, whatever is in it
+WORD = re.compile(r"\S+")
+
+
+def read_svmlight(source: Source, rows: int | None, seed: int) -> Table:
+    """Read SVMlight; the features are sparse, the label is the column "target"."""
+    import polars as pl
+    from scipy.sparse import csr_array
+
+    path, begin, _ = to_utf8(source)
+    found = scan(path, begin, LINE, 1)
+    total, notes = found.records, []
+    if total == 0:
+        raise source.error("the file is empty")
+    most = fitting(2.0 * path.stat().st_size / total, rows)
+    wanted = np.arange(total) if total <= most else draw(total, most, seed)
+    if total > most:
+        notes.append(drawn_note(most, total, rows))
+    text = pick(path, begin, LINE, 1, wanted)
+    try:
+        X, y, query = load_svmlight_file(io.BytesIO(text), zero_based=True, query_id=True)
+        if 0 < len(query) < len(y):
+            raise ValueError("some rows have no qid")
+    except (ValueError, OverflowError, TypeError):
+        # It says no line; and it refuses what is merely out of order. Slowly, then.
+        X, y, query = _slowly(source, path, begin)
+        X, y, query = X[wanted], y[wanted], query[wanted]
+    one = not (X.indices == 0).any() and (total <= most or not _zero_based(path))
+    notes.append(Note("indices count from {start}", start=1 if one else 0))
+    columns = {"target": pl.Series(y.astype(np.int64) if np.all(y == np.round(y)) else y)}
+    if query.any():
+        columns["qid"] = pl.Series(query.astype(np.int64))
+    X = csr_array(X[:, 1:] if one else X)
+    if X.shape[1] == 0:
+        raise source.error("no row has a feature")
+    return Table(
+        frame=pl.DataFrame(columns),
+        sparse=X,
+        target="target",
+        source=source.name,
+        format="SVMlight",
+        total_rows=total,
+        notes=tuple(notes),
+    )
+
+
+def _zero_based(path: Path) -> bool:
+    """Whether index 0 is anywhere in the file, in a row that was drawn or not."""
+    tail = b""
+    with path.open("rb") as file:
+        for block in blocks(file):
+            if re.search(rb"[ \t]0+:", tail + block):
+                return True
+            tail = block[-8:]
+    return False
+
+
+def _slowly(source: Source, path: Path, begin: int) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Line by line, to name the one that is wrong."""
+    from scipy.sparse import csr_array
+
+    labels, queries, columns, values, ends = [], [], [], [], [0]
+    with path.open(encoding="utf-8", newline="\n") as file:
+        file.seek(begin)
+        for number, line in enumerate(file, 1):
+            words = WORD.findall(line.partition("#")[0])
+            if not words:
+                continue
+            if re.fullmatch(r"[^:,]+(,[^:,]+)+", words[0]):
+                raise source.error(
+                    "line {line} has several labels ({word}); only one a row is read",
+                    line=number,
+                    word=words[0],
+                )
+            labels.append(_number(source, number, words[0]))
+            queries.append(0)
+            pairs: dict[int, float] = {}
+            for word in words[1:]:
+                index, colon, value = word.partition(":")
+                if index == "qid" and value.isdigit():
+                    queries[-1] = int(value)
+                    continue
+                if not colon or not index.isdigit() or int(index) > 2**31 - 2:
+                    raise source.error(
+                        "line {line}: {word!r} is not index:value with an index from 0",
+                        line=number,
+                        word=word,
+                    )
+                if int(index) in pairs:
+                    raise source.error("line {line}: index {index} comes twice", line=number, index=index)
+                pairs[int(index)] = _number(source, number, value)
+            for index in sorted(pairs):
+                columns.append(index)
+                values.append(pairs[index])
+            ends.append(len(columns))
+    shape = (len(labels), max(columns, default=-1) + 1)
+    matrix = csr_array((np.array(values), np.array(columns, np.int32), np.array(ends, np.int32)), shape=shape)
+    return matrix, np.array(labels), np.array(queries)
+
+
+def _number(source: Source, line: int, word: str) -> float:
+    try:
+        return float(word)
+    except ValueError:
+        raise source.error("line {line}: {word!r} is not a number", line=line, word=word) from None

@@ -1,0 +1,255 @@
+"""CSV, TSV and their kin.
+
+The first lines tell the dialect; one pass over the file checks every record; polars parses, with the types that
+a sample suggests. What polars would read differently (escapes, odd quotes) Python's csv module parses instead.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tercet.core.notes import Note
+from tercet.datasets.readers.dialect import Dialect, guess, reader, rows_of
+from tercet.datasets.readers.encoding import encoding_note, to_utf8
+from tercet.datasets.readers.records import Grammar, Scan, pick, scan
+from tercet.datasets.readers.source import Source, draw, drawn_note, fitting
+from tercet.datasets.readers.table import Table, listed
+from tercet.datasets.readers.values import Settler
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SAMPLE = 1 << 18
+WHOLE = re.compile(r"[+-]?\d{1,18}")
+LONG = re.compile(r"[+-]?\d{19,}")  # a name, not a number
+REAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+
+def read_text(source: Source, rows: int | None, seed: int) -> Table:
+    """Read delimited text."""
+    path, begin, encoding = to_utf8(source)
+    with path.open("rb") as file:
+        file.seek(begin)
+        head = file.read(SAMPLE)
+        complete = len(head) < SAMPLE
+    dialect = guess(head.decode("utf-8", errors="ignore"), complete)
+    if dialect.fields == 0:
+        raise source.error("there is nothing in the file but white space")
+    notes = [encoding_note(encoding), *dialect.notes()]
+    if dialect.runs:
+        path, begin, dialect = _tabbed(source, path, begin, dialect)
+    begin, line, plain = _after_header(path, begin, dialect)
+    body = Body(source, path, begin, dialect.grammar, dialect.fields, line, plain)
+    names = dialect.names
+    if names is None:
+        names = tuple(f"column_{k + 1}" for k in range(dialect.fields - dialect.trailing))
+    if body.scan.records == 0:
+        raise source.error("there is a header but no row")
+    names = _checked(source, names, notes)
+    if body.scan.blank:
+        notes.append(Note("blank lines skipped: {n}", n=body.scan.blank))
+
+    most = fitting(body.row_bytes(), rows)
+    wanted = None
+    if body.scan.records > most:
+        wanted = draw(body.scan.records, most, seed)
+        notes.append(drawn_note(most, body.scan.records, rows))
+    frame = body.frame(wanted)
+    frame = frame.select(frame.columns[: len(names)]).rename(dict(zip(frame.columns, names)))
+    settler = Settler(dialect.grammar.delimiter, dialect.grammar.spaces)
+    frame = settler.settle(frame)
+    return Table(
+        frame=frame,
+        source=source.name,
+        format="TSV" if dialect.grammar.delimiter == "\t" and not dialect.runs else "CSV",
+        total_rows=body.scan.records,
+        notes=tuple(notes + settler.notes()),
+    )
+
+
+def _checked(source: Source, names: tuple[str, ...], notes: list[Note]) -> tuple[str, ...]:
+    """The names, if they are different; those that are empty get one."""
+    empty = [k for k, name in enumerate(names) if not name]
+    if empty:
+        named = [f"column_{k + 1}" for k in empty]
+        notes.append(Note("columns without a name are called {columns}", columns=listed(named)))
+        names = tuple(name or f"column_{k + 1}" for k, name in enumerate(names))
+    twice = sorted({name for name in names if names.count(name) > 1}, key=names.index)
+    if twice:
+        raise source.error("duplicated column names: {columns}", columns=listed(twice))
+    return names
+
+
+def _tabbed(source: Source, path: Path, begin: int, dialect: Dialect) -> tuple[Path, int, Dialect]:
+    """The file with one tab for every run of blanks (outside quotes)."""
+    target = source.folder / "tabbed"
+    quote = dialect.grammar.quote
+    with (
+        path.open(encoding="utf-8", newline="\n") as file,
+        target.open("w", encoding="utf-8", newline="") as out,
+    ):
+        file.seek(begin)
+        for line in file:
+            line = line.strip(" \t\r\n")
+            if quote in line:
+                cells = next(iter(reader([line], dialect.grammar)))
+                out.write("\t".join('"' + cell.replace('"', '""') + '"' for cell in cells) + "\n")
+            else:
+                out.write("\t".join(line.split()) + "\n")
+    grammar = Grammar("\t")
+    return target, 0, Dialect(grammar, dialect.fields, dialect.names, dialect.skip, runs=True)
+
+
+class Body:
+    """The records of a file from offset `begin` (in `line`) on, checked.
+
+    `plain`: just one line is before them.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        path: Path,
+        begin: int,
+        grammar: Grammar,
+        fields: int,
+        line: int = 1,
+        plain: bool = False,
+    ) -> None:
+        self.path, self.begin, self.grammar, self.fields, self.plain = path, begin, grammar, fields, plain
+        self.scan: Scan = scan(path, begin, grammar, fields, line)
+        if self.scan.bad_line:
+            raise source.error(
+                "line {line} has {found} fields where {expected} are expected (delimiter {delimiter!r})",
+                line=self.scan.bad_line,
+                found=self.scan.bad_fields,
+                expected=self.fields,
+                delimiter=self.grammar.delimiter,
+            )
+        if self.scan.unclosed:
+            raise source.error("the quote opened in line {line} is never closed", line=self.scan.unclosed)
+        self.sample = self._sample()
+        self.types = self._types()
+
+    def _sample(self) -> list[list[str]]:
+        """Some records from the beginning, and a few from everywhere else."""
+        first = np.arange(min(self.scan.records, 500))
+        pieces = [pick(self.path, self.begin, self.grammar, self.fields, first)]
+        with self.path.open("rb") as file:
+            for a, b in self.scan.spread:
+                file.seek(a)
+                pieces.append(file.read(b - a))
+        return rows_of(b"\n".join(pieces).decode(), self.grammar)
+
+    def _types(self) -> list[type]:
+        """int, float or str for every column, as the sample suggests."""
+        found: list[type] = []
+        for k in range(self.fields):
+            cells = [row[k].strip() for row in self.sample if k < len(row) and row[k].strip()]
+            if not cells or self.scan.zeros[k] or any(map(LONG.fullmatch, cells)):
+                found.append(str)
+            elif all(map(WHOLE.fullmatch, cells)):
+                found.append(int)
+            else:
+                found.append(float if all(map(REAL.fullmatch, cells)) else str)
+        return found
+
+    def row_bytes(self) -> float:
+        """About how much memory a row takes."""
+        size = 0.0
+        for k, kind in enumerate(self.types):
+            length = sum(len(row[k].encode()) for row in self.sample) / max(len(self.sample), 1)
+            size += 32 + length if kind is str else 8
+        return size
+
+    def frame(self, wanted: np.ndarray | None) -> pl.DataFrame:
+        """The records with these numbers, or all; what the sample took for a number is parsed."""
+        import polars as pl
+
+        odd = self.scan.odd or (self.scan.quoted and (self.grammar.spaces or self.fields == 1))
+        regular = self.plain and not self.scan.blank and wanted is None
+        if regular and not odd:
+            text: Any = str(self.path.absolute())
+        else:
+            number = np.arange(self.scan.records) if wanted is None else wanted
+            text = pick(self.path, self.begin, self.grammar, self.fields, number)
+        expected = self.scan.records if wanted is None else len(wanted)
+        if not odd:
+            dtypes: dict[type, Any] = {int: pl.Int64, float: pl.Float64, str: pl.String}
+            schema = {str(k): dtypes[kind] for k, kind in enumerate(self.types)}
+            quote = self.grammar.quote if self.scan.quoted else None
+            frame = _parsed(text, self.grammar.delimiter, quote, schema, int(regular))
+            if frame is not None and frame.height == expected:
+                return frame
+        return _slowly(text, self.grammar, self.fields, self.begin)
+
+
+def _after_header(path: Path, begin: int, dialect: Dialect) -> tuple[int, int, bool]:
+    """Where the data begin, in which line, and whether that is just one line from the start of the file."""
+    line = 1 + dialect.skip
+    with path.open("rb") as file:
+        file.seek(begin)
+        for _ in range(dialect.skip):
+            file.readline()
+        if dialect.names is None:
+            return file.tell(), line, False
+        record = b""
+        while next_line := file.readline():  # a name may hold a line break
+            record += next_line
+            line += 1
+            text = record.decode("utf-8")
+            if dialect.grammar.quote not in text or len(rows_of(text + "x", dialect.grammar)) == 2:
+                break
+        return file.tell(), line, dialect.skip == 0 and record.count(b"\n") == 1
+
+
+def _parsed(
+    text: Any, delimiter: str, quote: str | None, schema: dict[str, Any], skip: int
+) -> pl.DataFrame | None:
+    """By polars; a column that is no number after all is read as text. None: polars cannot."""
+    import polars as pl
+
+    for _ in range(len(schema) + 1):
+        try:
+            return pl.read_csv(
+                text,
+                has_header=False,
+                skip_rows=skip,
+                separator=delimiter,
+                quote_char=quote,
+                schema=schema,
+                glob=False,
+            )
+        except pl.exceptions.PolarsError as error:
+            told = re.search(r"could not parse .* at column '.*' \(column number (\d+)\)", str(error), re.S)
+            column = str(int(told[1]) - 1) if told else ""
+            if schema.get(column, pl.String) == pl.String:
+                return None
+            schema = {**schema, column: pl.String}
+    return None
+
+
+def _slowly(text: Any, grammar: Grammar, fields: int, begin: int) -> pl.DataFrame:
+    """By Python's csv module: every column as text."""
+    import polars as pl
+
+    before = csv.field_size_limit(1 << 30)
+    try:
+        with io.BytesIO(text) if isinstance(text, bytes) else open(text, "rb") as raw:
+            raw.seek(0 if isinstance(text, bytes) else begin)
+            rows = reader(io.TextIOWrapper(raw, encoding="utf-8", newline="\n"), grammar)
+            records = (row for row in rows if row and (len(row) > 1 or row[0].strip(" ")))
+            schema = {str(k): pl.String for k in range(fields)}
+            parts = []
+            while part := list(itertools.islice(records, 1 << 14)):
+                parts.append(pl.DataFrame(part, schema=schema, orient="row"))
+    finally:
+        csv.field_size_limit(before)
+    return pl.concat(parts)

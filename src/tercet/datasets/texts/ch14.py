@@ -1,0 +1,114 @@
+"""Text 000, chapter 14: clustering (聚类方法)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tercet.datasets.texts import Example
+
+D = [[0, 7, 2, 9, 3], [7, 0, 5, 4, 6], [2, 5, 0, 8, 1], [9, 4, 8, 0, 5], [3, 6, 1, 5, 0]]
+X = [[0, 2], [0, 0], [1, 0], [5, 0], [5, 2]]
+
+
+def agglomerative(D: Any) -> dict[str, Any]:
+    from tercet.cluster import AgglomerativeClustering
+
+    model = AgglomerativeClustering(1, metric="precomputed", linkage="single").fit(D)
+    clusters = [str(i + 1) for i in range(len(D))]
+    merges = []
+    for a, b in model.children_:
+        pair = sorted([clusters[a], clusters[b]])
+        merges.append(" + ".join(pair))
+        clusters.append("".join(sorted("".join(pair))))
+    return {"merges": merges, "distances": model.distances_, "clusters": model.cut(2)}
+
+
+def k_means(X: Any, start: list[int]) -> dict[str, Any]:
+    from tercet.cluster import KMeans
+
+    model = KMeans(len(start), init=[i - 1 for i in start], tol=0).fit(X)
+    return {
+        "clusters": model.labels_ + 1,
+        "centres": model.cluster_centers_,
+        "W": model.inertia_,
+        "passes": model.n_iter_,
+    }
+
+
+def first_distances(X: Any, start: list[int]) -> dict[str, Any]:
+    from tercet.cluster import KMeans
+
+    points = np.asarray(X)[[i - 1 for i in start]]
+    model = KMeans(len(start), init=points).fit(points)  # centres that are rows stay where they are
+    return {"squared distances": model.transform(X) ** 2, "clusters": model.predict(X) + 1}
+
+
+def best_of_all(X: Any, k: int) -> dict[str, Any]:
+    from tercet.cluster import KMeans
+
+    X = np.asarray(X, dtype=float)
+    # A sample may be in any cluster so far or open the next one: every partition comes once.
+    partitions = [[0]]
+    for _ in range(len(X) - 1):
+        partitions = [[*part, c] for part in partitions for c in range(min(max(part) + 2, k))]
+    full = [np.array(part) for part in partitions if max(part) == k - 1]
+    energies = [sum(((X[p == c] - X[p == c].mean(axis=0)) ** 2).sum() for c in range(k)) for p in full]
+    found = KMeans(k, init="random", n_init=20, random_state=0, tol=0).fit(X)
+    return {"partitions": len(full), "least W": min(energies), "W of 20 starts": found.inertia_}
+
+
+EXAMPLES = [
+    Example(
+        place="000 Ex 14.1",
+        title="agglomerative clustering by the shortest distance",
+        zh="聚合聚类（最短距离）",
+        given={"D": D},
+        call=agglomerative,
+        expected={
+            "merges": ["3 + 5", "1 + 35", "2 + 4", "135 + 24"],
+            "distances": [1.0, 2.0, 4.0, 5.0],
+            "clusters": [1, 0, 1, 0, 1],
+        },
+        note="the text does not give the last distance; its D breaks the triangle inequality (d14 > d15 + d54)",
+    ),
+    Example(
+        place="000 Ex 14.2",
+        title="squared distances from the first centres x1 and x2",
+        zh="k 均值聚类：样本到初始中心的距离",
+        given={"X": X, "start": [1, 2]},
+        call=first_distances,
+        expected={
+            "squared distances": [[0, 4], [4, 0], [5, 1], [29, 25], [25, 29.0]],
+            "clusters": [1, 2, 2, 2, 1],
+        },
+    ),
+    Example(
+        place="000 Ex 14.2",
+        title="k-means from x1 and x2",
+        zh="k 均值聚类（初始中心 x1、x2）",
+        given={"X": X, "start": [1, 2]},
+        call=k_means,
+        expected={"clusters": [1, 2, 2, 2, 1], "centres": [[2.5, 2], [2, 0.0]], "W": 26.5, "passes": 2},
+        note="the text does not print W",
+    ),
+    Example(
+        place="000 sec. 14.3.4",
+        title="k-means from x1 and x5: other first centres, other clusters",
+        zh="k 均值聚类（初始中心 x1、x5）：初始中心不同，结果不同",
+        given={"X": X, "start": [1, 5]},
+        call=k_means,
+        expected={"clusters": [1, 1, 1, 2, 2], "centres": [[1 / 3, 2 / 3], [5, 1.0]], "W": 16 / 3, "passes": 2},
+        note="printed as (0.33, 0.67) and (5, 1); the text does not print W",
+    ),
+    Example(
+        place="000 eq. 14.21",
+        title="all partitions of five samples into two clusters",
+        zh="五个样本划分成两类的所有方式",
+        given={"X": X, "k": 2},
+        call=best_of_all,
+        expected={"partitions": 15, "least W": 16 / 3, "W of 20 starts": 16 / 3},
+        note="eq. 14.21 is printed with k^n for l^n, which would give -16; S(5, 2) is 15",
+    ),
+]  # fmt: skip

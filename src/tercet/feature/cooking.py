@@ -1,0 +1,227 @@
+"""Columns as a schema says they are: numbers, days, codes, labels; what cannot be read is named with its row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tercet.core.notes import Note
+from tercet.feature.frames import listed, refuse
+from tercet.feature.values import PAIRS, TRUE, days, missing_mask, not_numbers, numbers, plain
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from tercet.feature.columns import Column
+
+Say = Callable[[Note], Any]
+DAYS = ("%Y-%m-%d", "%Y/%m/%d", "%Y年%m月%d日")
+DATES = (*DAYS, *(f"{day}{gap}{time}" for day in DAYS for gap in " T" for time in ("%H:%M:%S", "%H:%M")))
+
+
+def cook_block(frame: pl.DataFrame, columns: list[Column], n: int, say: Say) -> np.ndarray:
+    """Columns of numbers and dates, side by side."""
+    import polars as pl
+
+    names = [column.name for column in columns]
+    if not names:
+        return np.empty((n, 0))
+    if not all(c.kind == "numeric" and frame[c.name].dtype.is_numeric() for c in columns):
+        made = []
+        for column in columns:
+            cook = cook_days if column.kind == "date" else cook_numbers
+            made.append(pl.Series(column.name, cook(frame[column.name], column, say)))
+        frame = pl.DataFrame(made)
+    block = frame.select(pl.col(names).cast(pl.Float64)).to_numpy(order="c")  # all at once; null is NaN in it
+    infinite = np.isinf(block)
+    return np.where(infinite, np.nan, block) if infinite.any() else block
+
+
+def known_categories(column: Column) -> tuple[str, ...]:
+    """The categories that codes count, with "other" for those that the schema does not list."""
+    categories = column.categories or ()
+    return (*categories, "other") if column.distinct > len(categories) else categories
+
+
+def cook_numbers(series: pl.Series, column: Column, say: Say) -> np.ndarray:
+    """A column that the schema calls numeric."""
+    import polars as pl
+
+    dtype = series.dtype
+    if dtype.is_numeric() or dtype in (pl.Boolean, pl.Null, pl.Time, pl.Duration):
+        return numbers(series)
+    strings = _as_strings(series)
+    gaps = missing_mask(strings)
+    read = strings.str.strip_chars().cast(pl.Float64, strict=False)
+    strange = read.is_null() & ~gaps
+    if strange.any():
+        if "not_numbers" not in column.summary:
+            _refuse_first(series, strange, "column {name!r}, row {row}: {value} is not a number")
+        say(not_numbers(series.name, int(strange.sum()), series.filter(strange).unique().sort().to_list()))
+    return numbers(read)
+
+
+def cook_days(series: pl.Series, column: Column, say: Say) -> np.ndarray:
+    """A column that the schema calls a date; `column` and `say` are there to look like `cook_numbers`."""
+    import polars as pl
+
+    if series.dtype in (pl.Date, pl.Datetime):
+        return days(series)
+    if series.dtype == pl.Null:
+        return np.full(series.len(), np.nan)
+    strings = _as_strings(series)
+    gaps = missing_mask(strings)
+    filled = strings.str.strip_chars()
+    read = pl.Series(series.name, [None] * series.len(), dtype=pl.Datetime("us"))
+    for form in DATES:
+        read = read.zip_with(read.is_not_null(), filled.str.to_datetime(form, strict=False, time_unit="us"))
+    strange = read.is_null() & ~gaps
+    if strange.any():
+        _refuse_first(series, strange, "column {name!r}, row {row}: {value} is not a date")
+    return days(read)
+
+
+def cook_codes(series: pl.Series, column: Column, say: Say) -> np.ndarray:
+    """A column of categories as indices into them: -1 for missing and unknown.
+
+    Where the schema could not keep all categories, what it does not know is the further category "other".
+    """
+    import polars as pl
+
+    categories = column.categories or ()
+    if series.dtype == pl.Null:
+        return np.full(series.len(), -1, dtype=np.int32)
+    strings = _spell(series, categories)
+    gaps = missing_mask(strings)
+    table = {value: k for k, value in enumerate(categories)}
+    codes = _look_up(strings, table)
+    if (codes < 0)[~gaps.to_numpy()].any():
+        codes = _try_again(strings, codes, column)
+    unknown = (codes < 0) & ~gaps.to_numpy()
+    if unknown.any():
+        if column.distinct > len(categories):
+            codes[unknown] = len(categories)
+        else:
+            found = strings.filter(pl.Series(unknown)).unique().sort().to_list()
+            say(
+                Note(
+                    "column {name!r}: {n} rows have categories that were not there before ({values}); "
+                    "taken as unknown",
+                    name=column.name,
+                    n=int(unknown.sum()),
+                    values=", ".join(str(v)[:40] for v in found[:3]) + (" ..." if len(found) > 3 else ""),
+                )
+            )
+    codes[gaps.to_numpy()] = -1
+    return codes
+
+
+def cook_texts(series: pl.Series) -> list[str | None]:
+    """A column of texts."""
+    return _as_strings(series).to_list()
+
+
+def _look_up(strings: pl.Series, table: dict[str, int]) -> np.ndarray:
+    import polars as pl
+
+    if not table:
+        return np.full(strings.len(), -1, dtype=np.int32)
+    found = strings.replace_strict(table, default=-1, return_dtype=pl.Int32)
+    return np.array(found.fill_null(-1).to_numpy(), dtype=np.int32)
+
+
+def _try_again(strings: pl.Series, codes: np.ndarray, column: Column) -> np.ndarray:
+    """Other spellings of the same: blanks at the ends, and for yes and no also other letters."""
+    trimmed = strings.str.strip_chars()
+    table = {value.strip(): k for k, value in enumerate(column.categories or ())}
+    again = _look_up(trimmed, table)
+    if column.kind == "boolean" and len(table) == 2:
+        known = set().union(*PAIRS, {"0", "1"})
+        yes_no = _look_up(trimmed.str.to_lowercase(), {word: int(word in TRUE) for word in known})
+        again = np.where(again >= 0, again, yes_no)
+    return np.where(codes >= 0, codes, again).astype(np.int32)
+
+
+def _spell(series: pl.Series, categories: tuple[str, ...]) -> pl.Series:
+    """Values as the schema spells them: a gap makes floats of whole numbers, and true may be read as a boolean."""
+    import polars as pl
+
+    if series.dtype.is_float() and not any("." in value for value in categories):
+        whole = series.fill_nan(None)
+        if bool((whole.drop_nulls() == whole.drop_nulls().round()).all()):
+            return whole.cast(pl.Int64, strict=False).cast(pl.String)
+    if series.dtype == pl.Boolean:
+        words = {value.lower(): value for value in categories}
+        strings = series.cast(pl.String)
+        return strings.replace({w: words.get(w, w) for w in ("true", "false")})
+    return _as_strings(series)
+
+
+def _as_strings(series: pl.Series) -> pl.Series:
+    import polars as pl
+
+    return series if series.dtype == pl.String else series.cast(pl.String, strict=False)
+
+
+def _refuse_first(series: pl.Series, strange: pl.Series, template: str) -> None:
+    row = int(strange.arg_true()[0])
+    refuse(template, name=series.name, row=row + 1, value=repr(plain(series[row]))[:60])
+
+
+def cook_target_numbers(series: pl.Series) -> tuple[np.ndarray, np.ndarray]:
+    """A target of numbers, and which rows have one."""
+    import polars as pl
+
+    if not (series.dtype.is_numeric() or series.dtype in (pl.Boolean, pl.Null)):
+        strings = _as_strings(series)
+        read = strings.str.strip_chars().cast(pl.Float64, strict=False)
+        strange = read.is_null() & ~missing_mask(strings)
+        if strange.any():
+            _refuse_first(series, strange, "the target {name!r}, row {row}: {value} is not a number")
+        series = read
+    y = numbers(series)
+    return y, ~np.isnan(y)
+
+
+def cook_labels(series: pl.Series, classes: tuple[Any, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """A target of classes as indices into them (-1 where there is none), and which rows have one."""
+    import polars as pl
+
+    if isinstance(classes[0], bool):
+        strings = _spell(series, ("false", "true")).str.strip_chars().str.to_lowercase()
+        table: dict[Any, int] = {"false": 0, "true": 1, "0": 0, "1": 1}
+    elif isinstance(classes[0], int | float):
+        if series.dtype.is_numeric() or series.dtype == pl.Boolean:
+            strings = series.cast(pl.Float64).fill_nan(None)
+        else:
+            strings = _as_strings(series).str.strip_chars()
+            read = strings.cast(pl.Float64, strict=False)
+            strange = read.is_null() & ~missing_mask(strings)
+            if strange.any():
+                _unknown_label(series, strange, classes)
+            strings = read
+        table = {float(label): k for k, label in enumerate(classes)}
+    else:
+        strings = _spell(series, classes)
+        table = {label: k for k, label in enumerate(classes)}
+    gaps = missing_mask(strings)
+    codes = strings.replace_strict(table, default=-1, return_dtype=pl.Int64).fill_null(-1)
+    codes = codes.zip_with(~gaps, pl.Series([-1] * len(codes), dtype=pl.Int64))
+    strange = (codes < 0) & ~gaps
+    if strange.any():
+        _unknown_label(series, strange, classes)
+    known = ~gaps.to_numpy()
+    return np.array(codes.to_numpy(), dtype=np.int64), known
+
+
+def _unknown_label(series: pl.Series, strange: pl.Series, classes: tuple[Any, ...]) -> None:
+    row = int(strange.arg_true()[0])
+    refuse(
+        "the target {name!r}, row {row}: {value} is none of the classes {classes}",
+        name=series.name,
+        row=row + 1,
+        value=repr(plain(series[row]))[:60],
+        classes=listed(classes),
+    )

@@ -1,0 +1,228 @@
+"""Tables as matrices: gaps filled in, numbers on one scale, a feature for every category and word."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any, Literal, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from tercet.core.notes import Note
+from tercet.core.parameters import Range, check_parameters
+from tercet.feature.frames import listed
+from tercet.feature.numbers import Numbers
+from tercet.feature.parts import Categories, Texts, Wide
+from tercet.feature.records import Records
+from tercet.feature.schema import Schema, survey
+
+Part = Numbers | Categories | Texts | Wide
+SCHEMAS = ("schema", "schema_")
+MANY = 2000  # output features, beyond which zeros are not stored
+
+
+class TableEncoder(TransformerMixin, BaseEstimator):
+    """Make numeric features of the columns of a table.
+
+    Numbers are filled in with the median and standardised, dates become days and the parts that come round again
+    (month, weekday, hour), categories become columns of zeros and ones, texts tf-idf weights of their words. All
+    that is learned is learned from the rows of `fit`.
+
+    Parameters
+    ----------
+    schema : Schema or dict, optional
+        What the columns are, as `look` (or `Schema.to_dict`) says; by default `fit` looks itself.
+    scale : {"standard", "minmax", None}
+        Numbers with mean 0 and deviation 1, or in [0, 1] (values outside are cut off), or as they are.
+    missing : {"impute", "keep"}
+        Fill in missing values, with a further feature that marks them where they are 1 % or more; or keep NaN.
+    categories : {"onehot", "codes"}
+        A feature for every category (a single one for two), or one feature with the number of the category.
+    max_categories : int
+        So many of the most frequent categories are kept, the rest is one category, "other".
+    text_features : int
+        So many of the most frequent words of a text column are kept.
+    sparse : {"auto"} or bool
+        Whether the result is a CSR array; "auto": when there are texts, a sparse block, or thousands of categories.
+
+    Attributes
+    ----------
+    source_ : int array
+        For every output feature the column it comes from: its place among the used columns; features of the sparse
+        block are counted after the columns.
+    n_features_in_ : int
+        Columns seen by `fit`.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"size": [1.0, 3.0, 1.0, 3.0], "colour": ["red", "blue", "green", "red"]})
+    >>> encoder = TableEncoder().fit(frame)
+    >>> encoder.get_feature_names_out().tolist()
+    ['size', 'colour=blue', 'colour=green', 'colour=red']
+    >>> encoder.transform(frame)[0]
+    array([-1.,  0.,  0.,  1.])
+    """
+
+    def __init__(
+        self,
+        schema: Any = None,
+        *,
+        scale: Literal["standard", "minmax"] | None = "standard",
+        missing: Literal["impute", "keep"] = "impute",
+        categories: Literal["onehot", "codes"] = "onehot",
+        max_categories: Annotated[int, Range(1, np.inf, "[)")] = 50,
+        text_features: Annotated[int, Range(1, np.inf, "[)")] = 500,
+        sparse: Literal["auto"] | bool = "auto",
+    ) -> None:
+        self.schema = schema
+        self.scale = scale
+        self.missing = missing
+        self.categories = categories
+        self.max_categories = max_categories
+        self.text_features = text_features
+        self.sparse = sparse
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn medians, scales, categories and words from the rows of X; y is ignored."""
+        check_parameters(self)
+        records = self._cook(X, reset=True)
+        keep = self.missing == "keep"
+        parts: list[Part] = [
+            Numbers.fit(records, self.scale, keep),
+            Categories.fit(records, self.categories, self.max_categories, keep),
+            Texts.fit(records, self.text_features),
+            Wide.fit(records, self.scale is not None),
+        ]
+        self.columns_ = list(records.names)
+        self.kinds_ = list(records.kinds)
+        self.learned_ = [vars(part) for part in parts]
+        self.source_ = np.concatenate([part.source() for part in parts])
+        self.sparse_ = bool(self.sparse)
+        if self.sparse == "auto":
+            crowd = self.source_.size > MANY and 2 * parts[1].width > self.source_.size
+            self.sparse_ = bool(records.words or records.sparse is not None or crowd)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """The features of the rows of X.
+
+        Returns
+        -------
+        array or csr_array of shape (n, features)
+        """
+        check_is_fitted(self, "learned_")
+        records = self._cook(X, reset=False)
+        parts = [part for part in self._parts() if part.width]
+        if self.sparse_ and parts:
+            return sparse.csr_array(
+                sparse.hstack([_compressed(part, records) for part in parts], format="csr")
+            )
+        features, start = np.empty((len(records), self.source_.size)), 0
+        for part in parts:
+            part.write(records, features[:, start : start + part.width])
+            start += part.width
+        return sparse.csr_array(features) if self.sparse_ else features
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names of the output features: "size", "colour=red", "when month sin", "remark:word" ...
+
+        Parameters
+        ----------
+        input_features : array of str, optional
+            Names for the columns of an array, which has none.
+        """
+        check_is_fitted(self, "learned_")
+        columns = self.columns_
+        if input_features is not None:
+            columns = self._given_names(input_features)
+        names = [name for part in self._parts() if part.width for name in part.names(columns)]
+        return np.array(names, dtype=object)
+
+    def describe(self) -> list[Note]:
+        """What is done to which columns."""
+        check_is_fitted(self, "learned_")
+        return [note for part in self._parts() if part.width for note in part.describe(self.columns_)]
+
+    def _parts(self) -> list[Part]:
+        kinds: tuple[Any, ...] = (Numbers, Categories, Texts, Wide)
+        return [kind(**state) for kind, state in zip(kinds, self.learned_)]
+
+    def _cook(self, X: Any, *, reset: bool) -> Records:
+        """X as records, of the same columns as in `fit`."""
+        if isinstance(X, Records):
+            return self._accepted(X, reset)
+        if reset and self.schema is not None:
+            self.schema_ = self.schema
+            self.n_features_in_ = len(self._schema().columns) + self._schema().n_sparse
+        elif reset:
+            X = self._validated(X, reset)
+            self.schema_ = survey(X)
+        schema = self._schema()
+        return schema.cook(X if reset or self.schema is not None else self._validated(X, reset))
+
+    def _accepted(self, records: Records, reset: bool) -> Records:
+        if reset:
+            self.n_features_in_ = records.shape[1]
+            self.schema_ = self.schema  # for tables that come later
+        elif list(records.names) != self.columns_ or list(records.kinds) != self.kinds_:
+            there, known = listed(records.names), listed(self.columns_)
+            raise ValueError(f"the records have the columns {there}; expected are {known}.")
+        return records
+
+    def _schema(self) -> Schema:
+        if self.schema_ is None:
+            raise ValueError("TableEncoder was fitted on records without a schema and knows records only.")
+        return Schema.from_dict(self.schema_) if isinstance(self.schema_, dict) else self.schema_
+
+    def _validated(self, X: Any, reset: bool) -> Any:
+        """Frames as they are, all else as an array; scikit-learn remembers and compares names and widths."""
+        if hasattr(X, "columns") or hasattr(X, "frame"):
+            validate_data(self, getattr(X, "frame", X), reset=reset, skip_check_array=True)
+            return X
+        return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=None, ensure_all_finite=False)
+
+    def _given_names(self, given: Any) -> list[str]:
+        given = [str(name) for name in given]
+        own = getattr(self, "feature_names_in_", None)
+        if own is not None and list(own) != given:
+            raise ValueError("input_features is not equal to feature_names_in_")
+        if len(given) != self.n_features_in_:
+            raise ValueError(
+                f"input_features should have length equal to {self.n_features_in_}, got {len(given)}"
+            )
+        if self.schema_ is None:
+            return given
+        return [name for name, column in zip(given, self._schema().columns) if column.used]
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A schema is saved as JSON: a model file then holds no type of ours but this one, and stays small.
+        state = dict(super().__getstate__())
+        for key in SCHEMAS:
+            schema = state.get(key)
+            if schema is not None:
+                plain = schema.to_dict() if isinstance(schema, Schema) else schema
+                state[key] = json.dumps(plain, ensure_ascii=False)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        found = {key: json.loads(state[key]) for key in SCHEMAS if state.get(key) is not None}
+        super().__setstate__({**state, **found})
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _compressed(part: Part, records: Records) -> sparse.csr_array:
+    if not isinstance(part, Numbers):
+        return part.compress(records)
+    features = np.empty((len(records), part.width))
+    part.write(records, features)
+    return sparse.csr_array(features)

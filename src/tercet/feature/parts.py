@@ -1,0 +1,242 @@
+"""The parts of an encoder for categories, texts and sparse numbers.
+
+Each learns from one block of records and makes features of it, as `numbers.Numbers` does.
+
+A part's fields are arrays, lists and numbers, so that a saved model holds nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from tercet.core.notes import Note
+from tercet.feature.frames import listed
+from tercet.feature.numbers import MARKED
+from tercet.feature.records import Records, places
+
+
+@dataclass
+class Categories:
+    """Categories as zeros and ones, or as their numbers."""
+
+    place: np.ndarray
+    labels: list[list[str]]  # of each column: the categories that are kept, perhaps "other" and "missing"
+    slots: list[np.ndarray]  # code + 1 -> place among the labels; -1 is NaN
+    absent: list[int]  # how many values were missing
+    how: str
+
+    @classmethod
+    def fit(cls, records: Records, how: str, most: int, keep: bool) -> Categories:
+        labels, slots, gaps = [], [], []
+        n = len(records)
+        for j, names in enumerate(records.categories):
+            counts = np.bincount(records.codes[:, j].astype(np.intp) + 1, minlength=len(names) + 1)
+            absent, counts = int(counts[0]), counts[1:]
+            seen = np.flatnonzero(counts)
+            kept = seen
+            if seen.size > most:
+                kept = np.sort(seen[np.argsort(-counts[seen], kind="stable")[:most]])
+            label = [names[k] for k in kept]
+            usual = int(np.argmax(counts[kept])) if kept.size else 0
+            slot = np.full(len(names) + 1, usual, dtype=np.intp)
+            slot[kept + 1] = np.arange(kept.size)
+            if kept.size < seen.size:
+                slot[np.setdiff1d(np.arange(len(names)), kept) + 1] = len(label)
+                label.append("other")
+            if keep and how == "codes":
+                slot[0] = -1
+            elif absent and (keep or how == "codes" or absent >= MARKED * n or not label):
+                slot[0] = len(label)
+                label.append("missing")
+            labels.append(label)
+            slots.append(slot)
+            gaps.append(absent)
+        return cls(places(records, "category"), labels, slots, gaps, how)
+
+    @property
+    def widths(self) -> list[int]:
+        if self.how == "codes":
+            return [1] * len(self.labels)
+        return [len(label) if len(label) > 2 else len(label) // 2 for label in self.labels]
+
+    @property
+    def width(self) -> int:
+        return sum(self.widths)
+
+    def source(self) -> np.ndarray:
+        return np.repeat(self.place, self.widths)
+
+    def names(self, columns: list[str]) -> Iterator[str]:
+        for k, label in zip(self.place, self.labels):
+            if self.how == "codes":
+                yield columns[k]
+            elif len(label) > 1:
+                yield from (f"{columns[k]}={value}" for value in (label if len(label) > 2 else label[1:]))
+
+    def _found(self, records: Records) -> Iterator[np.ndarray]:
+        for j, slot in enumerate(self.slots):
+            codes = records.codes[:, j].astype(np.intp) + 1
+            yield slot[np.where(codes < slot.size, codes, 0)]
+
+    def write(self, records: Records, features: np.ndarray) -> None:
+        features[:] = 0.0
+        rows, start = np.arange(len(records)), 0
+        for found, width in zip(self._found(records), self.widths):
+            if self.how == "codes":
+                features[:, start] = np.where(found < 0, np.nan, found)
+            elif width == 1:
+                features[:, start] = found
+            elif width:
+                features[rows, start + found] = 1.0
+            start += width
+
+    def compress(self, records: Records) -> sparse.csr_array:
+        if self.how == "codes":
+            features = np.empty((len(records), self.width))
+            self.write(records, features)
+            return sparse.csr_array(features)
+        n, starts = len(records), np.concatenate([[0], np.cumsum(self.widths)])
+        indices, data = [], []
+        for found, width, start in zip(self._found(records), self.widths, starts):
+            if width:
+                indices.append(np.full(n, start) if width == 1 else start + found)
+                data.append(found.astype(np.float64) if width == 1 else np.ones(n))
+        q = len(indices)
+        flat = np.stack(indices, axis=1).ravel().astype(np.int32) if q else np.empty(0, dtype=np.int32)
+        values = np.stack(data, axis=1).ravel() if q else np.empty(0)
+        out = sparse.csr_array((values, flat, q * np.arange(n + 1)), shape=(n, self.width))
+        out.eliminate_zeros()
+        return out
+
+    def describe(self, columns: list[str]) -> Iterator[Note]:
+        own = [columns[k] for k in self.place]
+        if self.how == "codes":
+            yield Note("{n} columns of categories become the numbers of the categories", n=len(own))
+        else:
+            text = "{n} columns of categories become {m} features of zeros and ones"
+            yield Note(text, n=len(own), m=self.width)
+        rare: list[str] = []
+        filled: list[str] = []
+        named: list[str] = []
+        for name, label, slot, absent in zip(own, self.labels, self.slots, self.absent):
+            last = len(label) - 1
+            rare += [name] if "other" in label[-2:] else []
+            if absent and slot[0] >= 0:
+                (named if slot[0] == last and label[last] == "missing" else filled).append(name)
+        if rare:
+            yield Note("rare categories become one category, 'other': {names}", names=listed(rare))
+        if filled:
+            yield Note("missing values become the most frequent category: {names}", names=listed(filled))
+        if named:
+            yield Note("missing values are a category of their own: {names}", names=listed(named))
+
+
+@dataclass
+class Texts:
+    """Texts as tf-idf weights of their words, of length 1."""
+
+    place: np.ndarray
+    words: list[list[str]]
+    idf: list[np.ndarray]
+
+    @classmethod
+    def fit(cls, records: Records, most: int) -> Texts:
+        n, words, idf = len(records), [], []
+        for counts, vocabulary in zip(records.counts, records.words):
+            rows_with = np.bincount(counts.indices, minlength=vocabulary.size)
+            # A word that is in one row only says nothing about the others.
+            known = np.flatnonzero(rows_with > 1)
+            known = known if known.size else np.flatnonzero(rows_with)
+            kept = np.sort(known[np.argsort(-rows_with[known], kind="stable")[:most]])
+            words.append([str(word) for word in vocabulary[kept]])
+            idf.append(np.log((1 + n) / (1 + rows_with[kept])) + 1)
+        return cls(places(records, "text"), words, idf)
+
+    @property
+    def width(self) -> int:
+        return sum(len(w) for w in self.words)
+
+    def source(self) -> np.ndarray:
+        return np.repeat(self.place, [len(w) for w in self.words])
+
+    def names(self, columns: list[str]) -> Iterator[str]:
+        for k, words in zip(self.place, self.words):
+            yield from (f"{columns[k]}:{word}" for word in words)
+
+    def write(self, records: Records, features: np.ndarray) -> None:
+        features[:] = self.compress(records).toarray()
+
+    def compress(self, records: Records) -> sparse.csr_array:
+        blocks = []
+        for counts, vocabulary, words, idf in zip(records.counts, records.words, self.words, self.idf):
+            n = counts.shape[0]
+            wanted = np.array(words, dtype=object)
+            at = np.minimum(np.searchsorted(vocabulary, wanted), max(vocabulary.size - 1, 0))
+            there = vocabulary[at] == wanted if vocabulary.size else np.zeros(wanted.size, dtype=bool)
+            column = np.full(vocabulary.size, -1, dtype=np.int32)
+            column[at[there]] = np.flatnonzero(there)
+            found = column[counts.indices]
+            good = found >= 0
+            row = np.repeat(np.arange(n), np.diff(counts.indptr))[good]
+            value = counts.data[good] * idf[found[good]]
+            value /= np.sqrt(np.bincount(row, value**2, minlength=n))[row]
+            indptr = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=n))])
+            blocks.append(sparse.csr_array((value, found[good], indptr), shape=(n, len(words))))
+        return sparse.csr_array(sparse.hstack(blocks, format="csr"))
+
+    def describe(self, columns: list[str]) -> Iterator[Note]:
+        for k, words in zip(self.place, self.words):
+            yield Note("the text {name!r} becomes tf-idf weights of {n} words", name=columns[k], n=len(words))
+
+
+@dataclass
+class Wide:
+    """The sparse block, every feature divided by its largest absolute value."""
+
+    place: np.ndarray
+    factor: np.ndarray | None
+    labels: list[str] | None
+
+    @classmethod
+    def fit(cls, records: Records, scale: bool) -> Wide:
+        block = records.sparse
+        if block is None:
+            return cls(np.empty(0, dtype=np.intp), None, None)
+        factor = None
+        if scale:
+            largest = np.zeros(block.shape[1])
+            np.maximum.at(largest, block.indices, np.abs(block.data))
+            factor = np.divide(1.0, largest, out=np.zeros_like(largest), where=largest > 0)
+        labels = None if records.sparse_names is None else list(records.sparse_names)
+        return cls(len(records.names) + np.arange(block.shape[1]), factor, labels)
+
+    @property
+    def width(self) -> int:
+        return self.place.size
+
+    def source(self) -> np.ndarray:
+        return self.place
+
+    def names(self, columns: list[str]) -> Iterator[str]:
+        yield from (f"f{j}" for j in range(self.width)) if self.labels is None else self.labels
+
+    def write(self, records: Records, features: np.ndarray) -> None:
+        features[:] = self.compress(records).toarray()
+
+    def compress(self, records: Records) -> sparse.csr_array:
+        block = records.sparse
+        assert block is not None
+        if self.factor is None:
+            return block.copy()
+        data = block.data * self.factor[block.indices]
+        return sparse.csr_array((data, block.indices, block.indptr), shape=block.shape)
+
+    def describe(self, columns: list[str]) -> Iterator[Note]:
+        if self.factor is None:
+            yield Note("{n} sparse features are used as they are", n=self.width)
+        else:
+            yield Note("{n} sparse features are divided by their largest values", n=self.width)

@@ -1,0 +1,316 @@
+"""What a table holds: its columns, its target, and how to turn tables of its kind into records."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from tercet.core.notes import Note
+from tercet.feature.columns import Column, examine
+from tercet.feature.cooking import (
+    cook_block,
+    cook_codes,
+    cook_labels,
+    cook_target_numbers,
+    cook_texts,
+    known_categories,
+)
+from tercet.feature.frames import Source, listed, refuse, source
+from tercet.feature.records import Records
+from tercet.feature.target import TASKS, Verdict, judge
+from tercet.feature.words import count_words
+
+SORT = {"numeric": "number", "boolean": "category", "categorical": "category", "date": "date", "text": "text"}
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns of a table and what is done with them.
+
+    Attributes
+    ----------
+    columns : tuple of Column
+        All but the target, in order.
+    target : Column or None
+        What is predicted.
+    task, task_why : str and Note
+        "classification", "regression" or "clustering", and the reason.
+    classes : tuple or None
+        The labels, in order, as they are in the data.
+    n_sparse : int
+        Width of the block of sparse features.
+    notes : tuple of Note
+        What else was seen.
+    sparse_names : tuple of str or None
+        Names of the sparse features.
+    named : bool
+        False for an array, whose columns have places only.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from tercet.feature import look
+    >>> frame = pl.DataFrame({"size": [1.5, 2.5, 4.0, 8.0], "kind": ["a", "b", "a", "b"]})
+    >>> schema = look(frame, target="kind")
+    >>> schema.task, schema.classes
+    ('classification', ('a', 'b'))
+    >>> schema.cook(frame).numbers.ravel()
+    array([1.5, 2.5, 4. , 8. ])
+    """
+
+    columns: tuple[Column, ...]
+    target: Column | None
+    task: str
+    task_why: Note
+    classes: tuple[Any, ...] | None
+    n_sparse: int
+    notes: tuple[Note, ...]
+    sparse_names: tuple[str, ...] | None = None
+    named: bool = True
+
+    def __deepcopy__(self, memo: Any) -> Schema:
+        return self  # nothing in it changes
+
+    @property
+    def used(self) -> tuple[Column, ...]:
+        """The columns that become features."""
+        return tuple(column for column in self.columns if column.used)
+
+    def cook(self, table: Any, *, say: Callable[[Note], Any] | None = None) -> Records:
+        """The features of a table with these columns, in any order, as arrays.
+
+        Parameters
+        ----------
+        table : Table, polars or pandas frame, or array
+            A missing column or a value that cannot be read is a `TableError`.
+        say : callable, optional
+            Gets a `Note` about everything else that is not as it was: further columns, unknown categories.
+        """
+        say = say or (lambda note: None)
+        given = self._renamed(source(table))
+        self._compare(given, say)
+        sorts: dict[str, list[Column]] = {sort: [] for sort in SORT.values()}
+        for column in self.used:
+            sorts[SORT[column.kind]].append(column)
+        codes = [cook_codes(given.frame[column.name], column, say) for column in sorts["category"]]
+        counted = [count_words(cook_texts(given.frame[column.name])) for column in sorts["text"]]
+        n = given.height
+        return Records(
+            names=tuple(column.name for column in self.used),
+            kinds=tuple(SORT[column.kind] for column in self.used),
+            numbers=cook_block(
+                given.frame, [c for c in self.used if SORT[c.kind] in ("number", "date")], n, say
+            ),
+            codes=np.stack(codes, axis=1) if codes else None,
+            categories=tuple(known_categories(column) for column in sorts["category"]),
+            counts=tuple(counts for counts, _ in counted),
+            words=tuple(words for _, words in counted),
+            block=self._block(given, say),
+            block_names=self.sparse_names,
+        )
+
+    def cook_target(self, table: Any) -> tuple[np.ndarray, np.ndarray]:
+        """The target as numbers, or as indices into `classes`, and which rows have one."""
+        if self.target is None:
+            refuse("the schema has no target")
+        frame = source(table).frame
+        name = self.target.name
+        if name not in frame.columns:
+            refuse(
+                "there is no column {target!r}; the columns are {names}",
+                target=name,
+                names=listed(frame.columns),
+            )
+        if self.classes is None:
+            return cook_target_numbers(frame[name])
+        return cook_labels(frame[name], self.classes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain JSON values."""
+        target = None if self.target is None else _plain(self.target)
+        packed = {
+            **vars(self),
+            "columns": [_plain(column) for column in self.columns],
+            "target": target,
+            "task_why": _pack(self.task_why),
+            "notes": [_pack(note) for note in self.notes],
+        }
+        return json.loads(json.dumps(packed, ensure_ascii=False))
+
+    @classmethod
+    def from_dict(cls, packed: dict[str, Any]) -> Schema:
+        """The schema that `to_dict` made plain."""
+        target = packed["target"]
+        return cls(
+            **{
+                **packed,
+                "columns": tuple(_column(c) for c in packed["columns"]),
+                "target": None if target is None else _column(target),
+                "task_why": _unpack(packed["task_why"]),
+                "classes": None if packed["classes"] is None else tuple(packed["classes"]),
+                "notes": tuple(_unpack(note) for note in packed["notes"]),
+                "sparse_names": None if packed["sparse_names"] is None else tuple(packed["sparse_names"]),
+            }
+        )
+
+    def _renamed(self, given: Source) -> Source:
+        """An array's columns get the names of the schema's: they can only be told by their places."""
+        names = [column.name for column in self.columns]
+        if given.named or given.frame.columns == names:
+            return given
+        if given.frame.width != len(names):
+            refuse("the array has {n} columns; expected are {m}", n=given.frame.width, m=len(names))
+        return replace(given, frame=given.frame.rename(dict(zip(given.frame.columns, names))))
+
+    def _compare(self, given: Source, say: Callable[[Note], Any]) -> None:
+        there = set(given.frame.columns)
+        lost = [column.name for column in self.used if column.name not in there]
+        if lost:
+            refuse(
+                "missing columns: {names}; the table has {there}",
+                names=listed(lost),
+                there=listed(given.frame.columns),
+            )
+        known = {column.name for column in self.columns} | ({self.target.name} if self.target else set())
+        extra = [name for name in given.frame.columns if name not in known]
+        if extra:
+            say(Note("columns that were not there before are ignored: {names}", names=listed(extra)))
+
+    def _block(self, given: Source, say: Callable[[Note], Any]) -> sparse.csr_array | None:
+        if not self.n_sparse:
+            return None
+        if given.sparse is None:
+            refuse("the table has no sparse features; expected are {n}", n=self.n_sparse)
+        block = sparse.csr_array(given.sparse, dtype=np.float64)
+        width = block.shape[1]
+        if width > self.n_sparse:
+            say(Note("{n} sparse features that were not there before are ignored", n=width - self.n_sparse))
+            block = block[:, : self.n_sparse]
+        elif width < self.n_sparse:  # a sparse file ends with the last feature that is not zero
+            block = sparse.csr_array(
+                (block.data, block.indices, block.indptr), shape=(block.shape[0], self.n_sparse)
+            )
+        strange = ~np.isfinite(block.data)
+        if strange.any():
+            say(Note("{n} sparse values that are not finite are taken as zero", n=int(strange.sum())))
+            block = block.copy()
+            block.data[strange] = 0.0
+        return block
+
+
+def look(table: Any, target: str | None = None, task: str = "auto") -> Schema:
+    """Look at the columns of a table and decide what each is and what is to be learned.
+
+    Parameters
+    ----------
+    table : Table, polars or pandas frame, array or sparse matrix
+        The data.
+    target : str, optional
+        The column to predict; otherwise the one that the file marks or that is called "target", "label" ...
+    task : {"auto", "classification", "regression", "clustering"}
+        What to do with it; "auto" decides by the target, and for want of one is clustering.
+
+    Returns
+    -------
+    Schema
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"id": [7, 3, 9], "x": [0.5, 1.5, 0.1], "y": [1.5, 2.5, 3.5]})
+    >>> [(column.name, column.kind, column.used) for column in look(frame, "y").columns]
+    [('id', 'identifier', False), ('x', 'numeric', True)]
+    """
+    if task not in TASKS:
+        raise ValueError(f"task must be one of {', '.join(TASKS)}; got {task!r}.")
+    given = source(table)
+    width = given.frame.width
+    if width == 1 and given.named and given.sparse is None:
+        text = "the table has a single column, {name!r}: there is nothing to learn from"
+        refuse(text, name=given.frame.columns[0])
+    _check_rows(given)
+    return survey(given, judge(given, target, task))
+
+
+def survey(table: Any, verdict: Verdict | None = None) -> Schema:
+    """A schema in which every column is a feature, but for the target that the verdict names."""
+    given = source(table)
+    _check_rows(given)
+    verdict = verdict or Verdict(
+        "clustering", Note("no target is named: groups of similar rows are looked for")
+    )
+    columns, notes = [], list(verdict.notes)
+    for series in given.frame.get_columns():
+        if verdict.target is not None and series.name == verdict.target.name:
+            continue
+        if verdict.left_out is not None and series.name == verdict.left_out.name:
+            columns.append(verdict.left_out)
+            continue
+        column, odd = examine(series, given.kinds.get(series.name), given.total)
+        columns.append(column)
+        notes += odd
+    n_sparse = 0 if given.sparse is None else given.sparse.shape[1]
+    return Schema(
+        columns=tuple(_something(columns, n_sparse)),
+        target=verdict.target,
+        task=verdict.task,
+        task_why=verdict.why,
+        classes=verdict.classes,
+        n_sparse=n_sparse,
+        notes=tuple(notes),
+        sparse_names=given.sparse_names,
+        named=given.named,
+    )
+
+
+def _check_rows(given: Source) -> None:
+    if given.height == 0:
+        refuse("the table has no rows")
+    if given.height == 1:
+        refuse("the table has one sample: nothing can be learned from a single row")
+
+
+def _something(columns: list[Column], n_sparse: int) -> list[Column]:
+    """The columns, if any can be learned from; numbers that only count the rows are better than nothing."""
+    if n_sparse or any(column.used for column in columns):
+        return columns
+    counting = [c for c in columns if c.kind == "identifier" and "mean" in c.summary]
+    if not counting:
+        refuse(
+            "no column can be learned from: all are constant, empty or name the rows ({names})",
+            names=listed(column.name for column in columns),
+        )
+    why = Note("whole numbers, all different; used, because there is no other column")
+    return [replace(c, kind="numeric", used=True, why=why) if c in counting else c for c in columns]
+
+
+def _pack(note: Note) -> dict[str, Any]:
+    if not isinstance(note, Note):
+        return {"template": str(note).replace("{", "{{").replace("}", "}}"), "values": {}}
+    values = {key: _pack(value) if isinstance(value, Note) else value for key, value in note.values.items()}
+    return {"template": note.template, "values": values}
+
+
+def _unpack(packed: dict[str, Any]) -> Note:
+    values = {k: _unpack(v) if isinstance(v, dict) else v for k, v in packed["values"].items()}
+    return Note(packed["template"], **values)
+
+
+def _plain(column: Column) -> dict[str, Any]:
+    return {**vars(column), "why": _pack(column.why)}
+
+
+def _column(packed: dict[str, Any]) -> Column:
+    categories = packed["categories"]
+    return Column(
+        **{
+            **packed,
+            "why": _unpack(packed["why"]),
+            "categories": None if categories is None else tuple(categories),
+        }
+    )

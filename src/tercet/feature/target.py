@@ -1,0 +1,205 @@
+"""Which column is to be predicted, and whether that is a class or a number."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tercet.core.notes import Note
+from tercet.feature.columns import Column, examine
+from tercet.feature.frames import Source, listed, refuse
+from tercet.feature.values import missing_mask, numbers, plain
+
+if TYPE_CHECKING:
+    import polars as pl
+
+USUAL = ("target", "label", "class", "类别", "标签", "好瓜", "y")
+TASKS = ("auto", "classification", "regression", "clustering")
+MOST_CLASSES = 20  # whole numbers with more values are measurements, until told otherwise
+HUNDREDS = 100
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is to be learned, and why."""
+
+    task: str
+    why: Note
+    target: Column | None = None
+    classes: tuple[Any, ...] | None = None
+    left_out: Column | None = None  # a target that is of no use for the task, and no feature either
+    notes: tuple[Note, ...] = ()
+
+
+def judge(table: Source, target: str | None, task: str) -> Verdict:
+    """What a table with this target asks for; refuses what cannot be learned."""
+    name, found = _choose(table, target)
+    if name is None:
+        if task in ("classification", "regression"):
+            text = "{task} needs a target; the columns are {names}"
+            refuse(text, task=Note(task), names=listed(table.frame.columns))
+        return Verdict("clustering", Note("no target is named: groups of similar rows are looked for"))
+    series = table.frame[name]
+    column, notes = examine(series, table.kinds.get(name))
+    notes = [found, *notes] if found else notes
+    if column.kind == "empty":
+        refuse("the target {name!r} has no value at all", name=name)
+    gaps = missing_mask(series)
+    here, absent = series.filter(~gaps), int(gaps.sum())
+    distinct = here.n_unique()
+    if distinct == 1:
+        text = "the target {name!r} has a single value, {value}: there is nothing to tell apart"
+        refuse(text, name=name, value=repr(plain(here[0]))[:60])
+    task, why = _task_of(column, here) if task == "auto" else (task, Note("asked for"))
+    if task == "regression":
+        _check_numbers(column, here)
+    elif task == "classification":
+        _check_classes(column, here)
+        notes += _lonely(here, name)
+    elif not _could_be_classes(column, here):
+        useless = Note("left out: the target has no classes to compare clusters with")
+        return Verdict(task, why, left_out=replace(column, used=False, why=useless), notes=tuple(notes))
+    if absent:
+        notes.append(Note("{n} rows have no target and are left out", n=absent))
+    kind = "numeric" if here.dtype.is_numeric() and column.kind == "identifier" else column.kind
+    column = replace(column, kind=kind, why=Note("the target"), used=False, missing=absent, distinct=distinct)
+    classes = None if task == "regression" else classes_of(here)
+    return Verdict(task, why, column, classes, notes=tuple(notes))
+
+
+def _choose(table: Source, target: str | None) -> tuple[str | None, Note | None]:
+    """The column to predict, and how it was found when it was not named."""
+    names = table.frame.columns
+    if target is not None:
+        if target not in names:
+            _unknown(target, names)
+        return target, None
+    if table.target is not None and table.target in names:
+        return table.target, Note("the file marks {name!r} as the target", name=table.target)
+    usual = [name for name in names if name.strip().lower() in USUAL]
+    if usual and table.named:
+        first = min(usual, key=lambda name: USUAL.index(name.strip().lower()))
+        return first, Note("{name!r} is taken as the target, because of its name", name=first)
+    return None, None
+
+
+def _unknown(target: str, names: list[str]) -> None:
+    folded = {name.lower(): name for name in names}
+    near = [folded[n] for n in difflib.get_close_matches(target.lower(), folded, n=3, cutoff=0.6)]
+    if near:
+        refuse(
+            "there is no column {target!r}; near it: {near}; the columns are {names}",
+            target=target,
+            near=listed(near),
+            names=listed(names),
+        )
+    refuse("there is no column {target!r}; the columns are {names}", target=target, names=listed(names))
+
+
+def classes_of(here: pl.Series) -> tuple[Any, ...]:
+    """The labels in order."""
+    import polars as pl
+
+    if isinstance(here.dtype, pl.Categorical | pl.Enum):
+        here = here.cast(pl.String)
+    if here.dtype == pl.Decimal:
+        here = here.cast(pl.Float64)
+    if here.dtype.is_temporal():
+        here = here.cast(pl.String)
+    return tuple(plain(label) for label in here.unique().sort())
+
+
+def _task_of(column: Column, here: pl.Series) -> tuple[str, Note]:
+    import polars as pl
+
+    name, n, distinct = column.name, here.len(), here.n_unique()
+    if column.kind == "date":
+        refuse("the target {name!r} holds dates: neither classes nor numbers", name=name)
+    if here.dtype == pl.Boolean:
+        return "classification", Note("{name!r} is true or false", name=name)
+    if not here.dtype.is_numeric():
+        text = "{name!r} has {n} different values that are no numbers"
+        return "classification", Note(text, name=name, n=distinct)
+    if column.kind == "categorical":
+        return "classification", Note("{name!r} is declared to be categorical", name=name)
+    if distinct == 2:
+        return "classification", Note("{name!r} has two different values", name=name)
+    if _whole(here) and distinct <= min(MOST_CLASSES, n / 3):
+        return "classification", Note(
+            "{name!r} has only {n} different whole numbers; --task regression takes them as measurements",
+            name=name,
+            n=distinct,
+        )
+    if _whole(here):
+        return "regression", Note("{name!r} has {n} different numbers", name=name, n=distinct)
+    return "regression", Note(
+        "{name!r} has {n} different numbers, not all of them whole", name=name, n=distinct
+    )
+
+
+def _whole(here: pl.Series) -> bool:
+    if here.dtype.is_integer():
+        return True
+    values = numbers(here)
+    return bool(np.all(values == np.floor(values)))
+
+
+def _could_be_classes(column: Column, here: pl.Series) -> bool:
+    return column.kind not in ("date", "text", "identifier") and (
+        not here.dtype.is_numeric() or here.n_unique() <= min(HUNDREDS, here.len() / 2)
+    )
+
+
+def _check_numbers(column: Column, here: pl.Series) -> None:
+    import polars as pl
+
+    if here.dtype.is_numeric() or here.dtype == pl.Boolean:
+        return
+    value = here[0]
+    if "not_numbers" in column.summary:
+        value = column.summary["not_numbers"][0][0]
+    elif column.kind == "date":
+        refuse("the target {name!r} holds dates: neither classes nor numbers", name=column.name)
+    refuse(
+        "the target {name!r} is a text column where numbers are needed: {value} is not a number",
+        name=column.name,
+        value=repr(plain(value))[:60],
+    )
+
+
+def _check_classes(column: Column, here: pl.Series) -> None:
+    name, n, distinct = column.name, here.len(), here.n_unique()
+    if column.kind == "date":
+        refuse("the target {name!r} holds dates: neither classes nor numbers", name=name)
+    measured = here.dtype.is_numeric() and not _whole(here) and distinct > HUNDREDS
+    if measured or (here.dtype.is_numeric() and distinct > max(MOST_CLASSES, 0.9 * n)):
+        refuse(
+            "the target {name!r} has {n} different numbers: too many for classes; try --task regression",
+            name=name,
+            n=distinct,
+        )
+    if distinct == n or (not here.dtype.is_numeric() and distinct > max(MOST_CLASSES, 0.9 * n)):
+        refuse(
+            "the target {name!r} has {distinct} different values in {n} rows: no classes to learn",
+            name=name,
+            distinct=distinct,
+            n=n,
+        )
+
+
+def _lonely(here: pl.Series, name: str) -> list[Note]:
+    counts = here.alias("label").value_counts(name="count")
+    single = counts.filter(counts["count"] == 1)["label"].sort().to_list()
+    if not single:
+        return []
+    return [
+        Note(
+            "{n} classes of {name!r} have a single row ({values}): they cannot be learned and tested both",
+            n=len(single),
+            name=name,
+            values=listed(single, 3),
+        )
+    ]

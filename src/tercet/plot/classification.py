@@ -1,0 +1,234 @@
+"""How well a classifier did: confusion, ROC curves, calibration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tercet.plot.house import (
+    ACCENT,
+    COLOURS,
+    INK,
+    SECOND,
+    WIDTH,
+    alike,
+    axes,
+    label_axes,
+    name,
+    numbers,
+    ramp,
+    say,
+    styled,
+)
+
+CLASSES = 6  # curves in one picture
+
+
+@styled
+def plot_confusion(truth: Any, predicted: Any, labels: Sequence[Any] | None = None, *, ax: Any = None) -> Any:
+    """Draw the confusion matrix: what was right in one colour, what was mistaken for what in another.
+
+    Parameters
+    ----------
+    truth, predicted : arrays of shape (n_samples,)
+        Labels, or positions in `labels`.
+    labels : sequence, optional
+        The classes in the order to draw them; by default all that occur, sorted.
+    ax : matplotlib Axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> ax = plot_confusion(["a", "a", "b"], ["a", "b", "b"])
+    >>> [text.get_text() for text in ax.texts]
+    ['1', '1', '0', '1']
+    """
+    (rows, columns), labels = _positions(labels, truth=truth, predicted=predicted)
+    k = len(labels)
+    counts = np.zeros((k, k), dtype=int)
+    np.add.at(counts, (rows, columns), 1)
+    share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    # The square root keeps the few errors of a good classifier visible.
+    shade, diagonal = np.sqrt(share), np.eye(k, dtype=bool)
+    ax = axes(ax, height=min(WIDTH, 3.2 + 0.12 * k))
+    frame = {"vmin": 0, "vmax": 1, "interpolation": "none", "aspect": "auto" if k < 4 else "equal"}
+    ax.imshow(np.ma.array(shade, mask=diagonal), cmap=ramp(None, SECOND), **frame)
+    ax.imshow(np.ma.array(shade, mask=~diagonal), cmap=ramp(None, ACCENT), **frame)
+    size = min(9.0, 80 / k)
+    if k <= 16:
+        for i, j in np.ndindex(k, k):
+            if k > 8 and not counts[i, j]:
+                continue
+            colour = "white" if shade[i, j] > 0.7 else INK
+            ax.text(j, i, f"{counts[i, j]}", ha="center", va="center", fontsize=size, color=colour)
+    every = -(-k // 25)
+    shown = range(0, k, every)
+    words = [name(labels[i], 16 if k <= 16 else 12) for i in shown]
+    upright = k > 12 or max(len(word) for word in words) * k > 60
+    ax.set_xticks(shown, words, rotation=90 if upright else 0, fontsize=min(8.5, 150 / len(words)))
+    ax.set_yticks(shown, words, fontsize=min(8.5, 150 / len(words)))
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    right = np.trace(counts) / counts.sum()
+    title = say("{share} of {n} right", share=f"{right:.1%}", n=len(rows))
+    return label_axes(ax, say("predicted class"), say("true class"), title)
+
+
+@styled
+def plot_roc(truth: Any, proba: Any, labels: Sequence[Any] | None = None, *, ax: Any = None) -> Any:
+    """Draw the true positive rate over the false positive rate, with the area under the curve.
+
+    With more than two classes each of the most frequent ones is set against the rest.
+
+    Parameters
+    ----------
+    truth : array of shape (n_samples,)
+        Labels, or positions in `labels`.
+    proba : array of shape (n_samples,) or (n_samples, n_classes)
+        Probabilities or scores; of the second class when there is one column.
+    labels : sequence, optional
+        The classes in the order of the columns; by default all that occur, sorted.
+    ax : matplotlib Axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> ax = plot_roc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    >>> ax.get_legend().get_texts()[0].get_text()
+    'AUC 0.750'
+    """
+    from sklearn.metrics import auc, roc_curve
+
+    chosen = _against_the_rest(truth, proba, labels)
+    ax = axes(ax)
+    ax.plot([0, 1], [0, 1], color=INK, alpha=0.35, linewidth=0.8, linestyle=(0, (4, 3)))
+    for (label, is_it, score), colour in zip(chosen, COLOURS):
+        false, true, _ = roc_curve(is_it, score)
+        area = f"{auc(false, true):.3f}"
+        text = say("AUC {area}", area=area) if len(chosen) == 1 else f"{name(label)}\u2002{area}"
+        ax.plot(false, true, color=colour, label=text)
+    ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01))
+    ax.legend(loc="lower right", title=say("AUC, each against the rest") if len(chosen) > 1 else None)
+    return label_axes(ax, say("false positive rate"), say("true positive rate"))
+
+
+@styled
+def plot_calibration(
+    truth: Any,
+    proba: Any,
+    labels: Sequence[Any] | None = None,
+    *,
+    bins: int = 10,
+    strategy: str = "quantile",
+    ax: Any = None,
+) -> Any:
+    """Draw how often the class came about over the probability it was given; the diagonal is perfect.
+
+    The bars at the foot count the rows of each probability. With more than two classes each of the most
+    frequent ones is set against the rest.
+
+    Parameters
+    ----------
+    truth, proba, labels
+        As in `plot_roc`; probabilities between 0 and 1.
+    bins : int, default=10
+        Groups of rows.
+    strategy : {"quantile", "uniform"}, default="quantile"
+        Groups of equal size, or of equal width.
+    ax : matplotlib Axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> ax = plot_calibration([0, 0, 1, 1], [0.1, 0.2, 0.7, 0.9], bins=2)
+    >>> ax.get_lines()[-1].get_xydata().round(2).tolist()
+    [[0.15, 0.0], [0.8, 1.0]]
+    """
+    if strategy not in ("quantile", "uniform"):
+        raise ValueError(f"strategy must be 'quantile' or 'uniform'; got {strategy!r}.")
+    chosen = _against_the_rest(truth, proba, labels)
+    for _, _, p in chosen:
+        if p.min() < -1e-9 or p.max() > 1 + 1e-9:
+            raise ValueError(f"proba must lie between 0 and 1; it goes from {p.min():.3g} to {p.max():.3g}.")
+    ax = axes(ax)
+    ax.plot([0, 1], [0, 1], color=INK, alpha=0.35, linewidth=0.8, linestyle=(0, (4, 3)))
+    everyone = np.concatenate([p for _, _, p in chosen])
+    counts, edges = np.histogram(everyone, bins=25, range=(0, 1))
+    ax.bar(
+        edges[:-1], 0.14 * counts / counts.max(), width=0.04, align="edge", color=INK, alpha=0.15, linewidth=0
+    )
+    for (label, is_it, p), colour in zip(chosen, COLOURS):
+        said, seen = _reliability(is_it, p, bins, strategy)
+        ax.plot(said, seen, color=colour, marker="o", markersize=4, label=name(label))
+    ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01))
+    if len(chosen) > 1:
+        ax.legend(loc="upper left")
+    return label_axes(ax, say("predicted probability"), say("observed frequency"))
+
+
+def _reliability(is_it: np.ndarray, p: np.ndarray, bins: int, strategy: str) -> tuple[np.ndarray, np.ndarray]:
+    inner = np.linspace(0, 1, bins + 1)[1:-1]
+    edges = np.unique(np.quantile(p, inner)) if strategy == "quantile" else inner
+    group = np.searchsorted(edges, p, side="right")
+    size = np.bincount(group, minlength=bins)
+    full = size > 0
+    said = np.bincount(group, weights=p, minlength=bins)[full] / size[full]
+    seen = np.bincount(group, weights=is_it, minlength=bins)[full] / size[full]
+    return said, seen
+
+
+def _against_the_rest(truth: Any, proba: Any, labels: Any) -> list[tuple[Any, np.ndarray, np.ndarray]]:
+    """(label, whether it is that class, its probability) for the second of two classes, or the most frequent."""
+    score = numbers(proba, "proba")
+    alike(truth=truth, proba=score)
+    (position,), labels = _positions(labels, truth=truth)
+    k = len(labels)
+    if k < 2:
+        raise ValueError(f"truth has one class only ({labels[0]!r}); a curve needs two.")
+    if score.ndim == 1:
+        score = np.stack([1 - score, score], axis=1)
+    if score.shape[1] != k:
+        raise ValueError(f"proba has {score.shape[1]} columns for {k} classes.")
+    if k == 2:
+        return [(labels[1], position == 1, score[:, 1])]
+    size = np.bincount(position, minlength=k)
+    most = [j for j in np.argsort(-size, kind="stable")[:CLASSES] if 0 < size[j] < len(position)]
+    return [(labels[j], position == j, score[:, j]) for j in sorted(most)]
+
+
+def _positions(labels: Any, **arrays: Any) -> tuple[list[np.ndarray], list[Any]]:
+    """Where each value stands among the labels: given as labels, or as positions already."""
+    values = {what: np.asarray(array) for what, array in arrays.items()}
+    alike(**values)
+    for what, array in values.items():
+        if array.size == 0:
+            raise ValueError(f"{what} is empty: there is nothing to draw.")
+        if array.dtype.kind == "f" and np.isnan(array).any():
+            raise ValueError(f"{what} has NaN at row {int(np.argmax(np.isnan(array)))}.")
+    if labels is None:
+        labels = np.unique(np.concatenate(list(values.values()))).tolist()
+    place = {label: k for k, label in enumerate(labels)}
+    lists = {what: array.tolist() for what, array in values.items()}
+    if all(value in place for array in lists.values() for value in array):
+        return [np.array([place[v] for v in array]) for array in lists.values()], list(labels)
+    odd = [(what, v) for what, array in lists.items() for v in array if v not in place]
+    beyond = [(what, v) for what, v in odd if v not in range(len(labels))]
+    whole = all(array.dtype.kind in "iu" for array in values.values())
+    if whole and all(array.min() >= 0 and array.max() < len(labels) for array in values.values()):
+        return list(values.values()), list(labels)
+    what, value = (beyond or odd)[0]
+    raise ValueError(f"{what} has {value!r}, which is not among the labels {list(labels)[:10]}.")

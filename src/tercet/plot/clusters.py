@@ -1,0 +1,199 @@
+"""Clusters: where they lie, how well they hold together, how they came about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tercet.plot.house import (
+    ACCENT,
+    COLOURS,
+    INK,
+    MARKERS,
+    SECOND,
+    alike,
+    axes,
+    cloud,
+    label_axes,
+    name,
+    number,
+    numbers,
+    sample,
+    say,
+    styled,
+)
+
+LEAVES = 40
+
+
+@styled
+def plot_clusters(
+    points: Any, labels: Any, feature_names: Sequence[str] | None = None, *, ax: Any = None
+) -> Any:
+    """Draw points of the plane in the colours of their clusters; -1 is noise, in grey.
+
+    Parameters
+    ----------
+    points : array of shape (n_samples, 2)
+        Two features, or the first two principal components.
+    labels : array of shape (n_samples,)
+        The cluster of each point.
+    feature_names : sequence of two str, optional
+        What the axes are.
+    ax : matplotlib Axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> ax = plot_clusters([[0, 0], [0, 1], [5, 5]], [0, 0, 1])
+    >>> [len(dots.get_offsets()) for dots in ax.collections]
+    [2, 1]
+    """
+    points, labels = numbers(points, "points"), np.asarray(labels)
+    if points.ndim != 2 or points.shape[1] != 2:
+        raise ValueError(f"points must have two columns; the shape is {points.shape}.")
+    alike(points=points, labels=labels)
+    ax = axes(ax)
+    shown = sample(len(points))
+    clusters = [label for label in np.unique(labels).tolist() if label != -1]
+    if (labels == -1).any():
+        noise = points[shown][labels[shown] == -1]
+        cloud(ax, *noise.T, color=INK, alpha=0.3, label=say("noise"))
+    for k, label in enumerate(clusters):
+        mine = points[shown][labels[shown] == label]
+        marker = MARKERS[k // len(COLOURS) % len(MARKERS)]
+        cloud(ax, *mine.T, color=COLOURS[k % len(COLOURS)], marker=marker, label=name(label))
+    if 1 < len(ax.collections) <= 12:
+        ax.legend(loc="upper left", bbox_to_anchor=(1, 1), title=say("cluster number"))
+    first, second = map(name, feature_names or ("", ""))
+    return label_axes(ax, first, second, say("{k} clusters", k=len(clusters)))
+
+
+@styled
+def plot_silhouette(values: Any, labels: Any, *, ax: Any = None) -> Any:
+    """Draw every row's silhouette, cluster by cluster: wide blades are clusters that hold together.
+
+    Parameters
+    ----------
+    values : array of shape (n_samples,)
+        Silhouettes, between -1 and 1.
+    labels : array of shape (n_samples,)
+        The cluster of each row.
+    ax : matplotlib Axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> ax = plot_silhouette([0.8, 0.6, 0.7], [0, 0, 1])
+    >>> [tick.get_text() for tick in ax.get_yticklabels()]
+    ['0', '1']
+    """
+    values, labels = numbers(values, "values"), np.asarray(labels)
+    alike(values=values, labels=labels)
+    clusters = [label for label in np.unique(labels).tolist() if label != -1]
+    if not clusters:
+        raise ValueError("labels are all -1: there is no cluster to draw.")
+    ax = axes(ax)
+    gap, foot, middles = 0.02 * len(values), 0.0, []
+    for k, label in enumerate(clusters):
+        blade = np.sort(values[labels == label])[::-1]
+        height = np.arange(len(blade) + 1)
+        # Thousands of rows make the same blade as sixty.
+        corner = np.unique(np.linspace(0, len(blade), min(len(blade), 60) + 1).round().astype(int))
+        width = np.append(blade, blade[-1])[corner]
+        colour = COLOURS[k % len(COLOURS)]
+        ax.fill_betweenx(foot + height[corner], 0, width, color=colour, alpha=0.75, linewidth=0, step="post")
+        middles.append(foot + len(blade) / 2)
+        foot += len(blade) + gap
+    mean = float(values[labels != -1].mean())
+    ax.axvline(mean, color=INK, linewidth=1, linestyle=(0, (4, 3)))
+    ax.set_yticks(middles, [name(label) for label in clusters])
+    ax.set_ylim(foot, -gap)
+    ax.tick_params(axis="y", length=0)
+    return label_axes(ax, say("silhouette"), say("cluster number"), say("mean {value}", value=number(mean)))
+
+
+@styled
+def plot_dendrogram(model: Any, *, leaves: int = LEAVES, ax: Any = None) -> Any:
+    """Draw the last mergers of a hierarchical clustering; a leaf in brackets stands for so many rows.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        With `children_` and, if it has them, `distances_`.
+    leaves : int, default=40
+        How many leaves to draw at most.
+    ax : matplotlib Axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> model = SimpleNamespace(children_=[[0, 1], [2, 3]], distances_=[1.0, 3.0])
+    >>> ax = plot_dendrogram(model)
+    >>> [tick.get_text() for tick in ax.get_xticklabels()]
+    ['2', '0', '1']
+    """
+    from matplotlib.collections import LineCollection
+    from scipy.cluster.hierarchy import dendrogram
+
+    children = np.asarray(model.children_, dtype=int).reshape(-1, 2)
+    if not len(children):
+        raise ValueError("children_ is empty: nothing was merged.")
+    heights = getattr(model, "distances_", None)
+    merges, words = _top(
+        children, np.arange(1.0, len(children) + 1) if heights is None else np.asarray(heights), leaves
+    )
+    drawn = dendrogram(merges, no_plot=True, labels=words)
+    groups = getattr(model, "n_clusters_", None) or 1
+    cut = merges[-groups + 1 :, 2].min() if 1 < groups <= len(merges) else np.inf
+    ax = axes(ax)
+    lines = [np.column_stack(line) for line in zip(drawn["icoord"], drawn["dcoord"])]
+    colours = [INK if line[:, 1].max() >= cut else ACCENT for line in lines]
+    ax.add_collection(LineCollection(lines, colors=colours, linewidths=1.1))
+    if np.isfinite(cut):
+        below = merges[-groups, 2] if groups < len(merges) + 1 else 0.0
+        ax.axhline((cut + below) / 2, color=SECOND, linewidth=1, linestyle=(0, (4, 3)))
+    ax.set_xticks(
+        5 + 10 * np.arange(len(words)), drawn["ivl"], rotation=90 if len(words) > 12 else 0, fontsize=7
+    )
+    ax.set(xlim=(0, 10 * len(words)), ylim=(0, 1.04 * merges[:, 2].max()))
+    ax.tick_params(axis="x", length=0)
+    ax.spines["bottom"].set_visible(False)
+    return label_axes(
+        ax, "", say("distance of the merger") if heights is not None else say("order of the merger")
+    )
+
+
+def _top(children: np.ndarray, heights: np.ndarray, leaves: int) -> tuple[np.ndarray, list[str]]:
+    """The last mergers as scipy's linkage matrix, with the names of what they start from."""
+    n = len(children) + 1
+    size = np.ones(2 * n - 1, dtype=int)
+    for k, (a, b) in enumerate(children):
+        size[n + k] = size[a] + size[b]
+    first = max(0, len(children) - leaves + 1)
+    top = children[first:]
+    starts = np.setdiff1d(top, np.arange(n + first, 2 * n - 1))
+    number_of = {int(node): k for k, node in enumerate([*starts, *range(n + first, 2 * n - 1)])}
+    leaves_in = [1] * len(starts)
+    merges = []
+    for (a, b), height in zip(top.tolist(), heights[first:]):
+        i, j = number_of[a], number_of[b]
+        leaves_in.append(leaves_in[i] + leaves_in[j])
+        merges.append([i, j, height, leaves_in[-1]])
+    words = [str(node) if node < n else f"({size[node]})" for node in starts.tolist()]
+    return np.asarray(merges, dtype=float), words

@@ -1,0 +1,95 @@
+"""How well a regression did: predictions and residuals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tercet.plot.house import (
+    ACCENT,
+    INK,
+    SECOND,
+    alike,
+    axes,
+    cloud,
+    label_axes,
+    number,
+    numbers,
+    sample,
+    say,
+    styled,
+)
+
+
+@styled
+def plot_residuals(truth: Any, predicted: Any, *, ax: Any = None) -> Any:
+    """Draw what was left over (truth minus prediction) over the prediction, with its running median.
+
+    Parameters
+    ----------
+    truth, predicted : arrays of shape (n_samples,)
+        Numbers.
+    ax : matplotlib Axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> ax = plot_residuals([1.0, 2.0, 3.0], [1.5, 2.0, 2.0])
+    >>> ax.collections[0].get_offsets().tolist()
+    [[1.5, -0.5], [2.0, 0.0], [2.0, 1.0]]
+    """
+    truth, predicted = _pair(truth, predicted)
+    residual = truth - predicted
+    ax = axes(ax)
+    ax.axhline(0, color=INK, alpha=0.5, linewidth=0.8)
+    shown = sample(len(truth))
+    cloud(ax, predicted[shown], residual[shown], color=ACCENT)
+    if len(truth) >= 40:
+        groups = np.array_split(np.argsort(predicted, kind="stable"), min(20, len(truth) // 10))
+        middle = [(np.median(predicted[group]), np.median(residual[group])) for group in groups]
+        ax.plot(*np.transpose(middle), color=SECOND, label=say("running median"))
+        ax.legend(loc="best")
+    title = say("root mean square {value}", value=number(float(np.sqrt(np.mean(residual**2)))))
+    return label_axes(ax, say("predicted value"), say("residual"), title)
+
+
+@styled
+def plot_predictions(truth: Any, predicted: Any, *, ax: Any = None) -> Any:
+    """Draw predictions over the truth; the diagonal is perfect.
+
+    Parameters
+    ----------
+    truth, predicted : arrays of shape (n_samples,)
+        Numbers.
+    ax : matplotlib Axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> ax = plot_predictions([1.0, 2.0, 3.0], [1.0, 2.0, 3.0])
+    >>> ax.get_title(loc="left")
+    'R² = 1.000'
+    """
+    truth, predicted = _pair(truth, predicted)
+    ax = axes(ax)
+    ends = [min(truth.min(), predicted.min()), max(truth.max(), predicted.max())]
+    ax.plot(ends, ends, color=INK, alpha=0.5, linewidth=0.8)
+    shown = sample(len(truth))
+    cloud(ax, truth[shown], predicted[shown], color=ACCENT)
+    spread = np.sum((truth - truth.mean()) ** 2)
+    title = f"R² = {1 - np.sum((truth - predicted) ** 2) / spread:.3f}" if spread > 0 else ""
+    return label_axes(ax, say("true value"), say("predicted value"), title)
+
+
+def _pair(truth: Any, predicted: Any) -> tuple[np.ndarray, np.ndarray]:
+    alike(truth=truth, predicted=predicted)
+    return numbers(truth, "truth").ravel(), numbers(predicted, "predicted").ravel()

@@ -1,0 +1,142 @@
+"""The command line itself: help, version, languages, completion, errors and exit codes."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tercet import __version__
+
+from .running import refused, tercet
+
+COMMANDS = ("compare", "fit", "predict", "evaluate", "list", "info", "book", "warm", "bench")
+
+
+def python(code, *arguments, **environment):
+    """Run the command inside a small program."""
+    begin = f"import sys; sys.argv = ['tercet', *{arguments!r}]\n"
+    return subprocess.run(
+        [sys.executable, "-c", begin + code],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        env={**os.environ, "LC_ALL": "C.UTF-8", **environment},
+    )
+
+
+def test_alone_it_shows_what_it_can_do():
+    answer = tercet()
+    assert answer.returncode == 0
+    assert answer.stderr == ""
+    assert [name for name in COMMANDS if f" {name} " not in answer.stdout] == []
+    assert "Usage: tercet " in answer.stdout
+
+
+def test_version():
+    assert tercet("--version").stdout == f"tercet {__version__}\n"
+
+
+@pytest.mark.parametrize("command", [(), *((name,) for name in COMMANDS)], ids=lambda names: "".join(names))
+def test_help_is_light_and_in_both_languages(command):
+    code = """if True:
+        from tercet.cli.app import main
+        try:
+            main()
+        finally:
+            heavy = ("numpy", "scipy", "sklearn", "numba", "polars", "pyarrow", "matplotlib", "skops")
+            print("LOADED", [name for name in heavy if name in sys.modules])
+    """
+    english = python(code, *command, "--help")
+    assert english.returncode == 0
+    assert english.stdout.splitlines()[-1] == "LOADED []"
+    assert not any("\u4e00" <= letter <= "\u9fff" for letter in english.stdout)
+    chinese = python(code, *command, "--help", "--lang", "zh")
+    assert chinese.returncode == 0
+    assert "选项" in chinese.stdout
+    ours = [line for line in chinese.stdout.splitlines() if "│" in line and " --" in line]
+    theirs = ("--help", "--install-completion", "--show-completion")  # Typer's own options
+    silent = [
+        line
+        for line in ours
+        if not any(name in line for name in theirs) and not any("\u4e00" <= x <= "\u9fff" for x in line)
+    ]
+    assert silent == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["lst"], ["'lst'", "'list'"]),
+        (["list", "--tsk", "x"], ["--tsk", "--task"]),
+        (["info"], ["'METHOD'", "tercet info --help"]),
+        (["compare", "--cv", "many"], ["--cv", "integer"]),
+        (["list", "--lang", "fr"], ["--lang", "'fr'", "en, zh"]),
+    ],
+    ids=lambda value: " ".join(value),
+)
+def test_a_wrong_line_is_one_line(arguments, says):
+    line = refused(tercet(*arguments), 2)
+    assert [word for word in says if word not in line] == []
+
+
+def test_language_of_the_locale():
+    line = refused(tercet("info", "zzz", LC_ALL="zh_CN.UTF-8"), 2)
+    assert line == "tercet: 错误: 没有方法 'zzz'；`tercet list` 列出全部方法"
+    assert "there is no method" in refused(tercet("info", "zzz", "--lang", "en", LC_ALL="zh_CN.UTF-8"), 2)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_script(shell):
+    script = tercet(_TERCET_COMPLETE=f"source_{shell}")
+    assert script.returncode == 0
+    assert f"_TERCET_COMPLETE=complete_{shell}" in script.stdout
+    assert "python" not in script.stdout
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        (
+            "tercet info Logist",
+            {"LogisticRegression", "LogisticRegressionCV", "Logistic", "LogisticDistribution"},
+        ),
+        ("tercet fit Logist", {"LogisticRegression", "LogisticRegressionCV"}),
+        ("tercet ev", {"evaluate"}),
+    ],
+)
+def test_completion(line, found):
+    words = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split()) - 1)}
+    assert set(tercet(_TERCET_COMPLETE="complete_bash", **words).stdout.split()) == found
+    fish = {"_TYPER_COMPLETE_FISH_ACTION": "get-args", "_TYPER_COMPLETE_ARGS": line}
+    names = tercet(_TERCET_COMPLETE="complete_fish", **fish).stdout.splitlines()
+    assert {name.split("\t")[0] for name in names} == found
+    zsh = tercet(_TERCET_COMPLETE="complete_zsh", _TYPER_COMPLETE_ARGS=line).stdout
+    assert [name for name in found if f'"{name}"' not in zsh] == []
+
+
+@pytest.mark.parametrize("arguments", [["list"], ["list", "--json"], ["book", "2"]], ids=" ".join)
+def test_a_reader_that_leaves_is_no_error(arguments):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tercet", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait(timeout=60) in (0, 1)
+
+
+def test_an_unexpected_fault_is_one_line():
+    code = """if True:
+        from tercet.cli import catalogue
+        from tercet.cli.app import main
+        def fault(*given, **named):
+            raise RuntimeError("something\\nbroke")
+        catalogue.info = fault
+        main()
+    """
+    line = refused(python(code, "info", "Lasso"), 70)
+    assert "RuntimeError: something broke" in line
+    assert "TERCET_DEBUG=1" in line
+    shown = python(code, "info", "Lasso", TERCET_DEBUG="1")
+    assert "Traceback" in shown.stderr

@@ -1,0 +1,179 @@
+"""`tercet book`."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from tercet.cli import book
+from tercet.cli.errors import Refusal
+from tercet.datasets.texts import Example, chapters, examples
+
+from .running import refused, tercet
+
+
+def test_all_examples_agree():
+    answer = tercet("book")
+    assert answer.returncode == 0, answer.stdout[-2000:]
+    n = len(examples())
+    values = sum(len(example.expected) for example in examples())
+    assert answer.stdout.splitlines()[-1] == f"{n} of {n} examples, {values} of {values} values agree"
+    assert answer.stdout.count("✓") == values
+    assert "✗" not in answer.stdout
+    for example in examples():
+        assert f"{example.place}  {example.title} · {example.zh}" in answer.stdout
+        assert example.note in answer.stdout
+
+
+def test_one_chapter_in_chinese():
+    answer = tercet("book", "2", "--lang", "zh")
+    assert answer.returncode == 0
+    lines = answer.stdout.splitlines()
+    assert "000 第 2 章：感知机  ch02" in lines
+    assert any(line.split() == ["✓", "w", "[1", "1]", "[1", "1]"] for line in lines)
+    assert "注: 表 2.1 的最后一行没有误分类点，不是一次更新" in lines
+    assert lines[-1] == "4 道例题中 4 道一致，21 个数值中 21 个一致"
+
+
+def test_json():
+    known = json.loads(tercet("book", "Ex 6.1", "--json").stdout)
+    assert [entry["place"] for entry in known["examples"]] == ["000 Ex 6.1"] * 3
+    assert known["right"] == known["asked"] == 3
+    assert known["values"] == known["values_right"] == sum(len(e["values"]) for e in known["examples"])
+    value = known["examples"][0]["values"][0]
+    assert set(value) == {"name", "book", "ours", "agrees"}
+    assert np.allclose(value["book"], value["ours"])
+    assert known["interrupted"] is False
+
+
+def test_an_unknown_chapter_is_refused_by_name():
+    line = refused(tercet("book", "chapter twelve"), 2)
+    assert "'chapter twelve'" in line
+    assert ", ".join(chapters()) in line
+
+
+@pytest.mark.parametrize(
+    ("which", "names"),
+    [
+        ("6", {"ch06"}),
+        ("ch06", {"ch06"}),
+        ("ch. 6", {"ch06"}),
+        ("第 6 章", {"ch06"}),
+        ("000/6", {"ch06"}),
+        ("000 ch. 6", {"ch06"}),
+        ("002/1", {"t002_ch01"}),
+        ("2/1", {"t002_ch01"}),
+        ("t002_ch01", {"t002_ch01"}),
+        ("002 ch. 1", {"t002_ch01"}),
+        ("003/5", {"t003_ch05_3", "t003_ch05_7"}),
+        ("app_c", {"appc"}),
+        ("appc", {"appc"}),
+        ("C", {"appc"}),
+        ("000 app. C", {"appc"}),
+        ("004", {"t004_ch03", "t004_ch05"}),
+        (None, set(chapters())),
+    ],
+)
+def test_names_of_chapters(which, names):
+    chosen = book.choose(which)
+    assert {chapter for chapter, _ in chosen} == names
+    assert [e for _, e in chosen] == [e for name in chapters() if name in names for e in examples(name)]
+
+
+@pytest.mark.parametrize(
+    ("which", "places"),
+    [
+        ("Ex 2.1", {"000 Ex 2.1"}),
+        ("000 ex 2.1", {"000 Ex 2.1"}),
+        ("Alg B.2", {"000 Alg B.2"}),
+        ("eq. E.7", {"000 Eq E.6, E.7"}),
+        ("Eq. 1.10", {"002 Eq 1.10"}),
+        ("001 ch. 1, sec. 1.4.1", {"001 ch. 1, sec. 1.4.1"}),
+    ],
+)
+def test_names_of_examples(which, places):
+    assert {example.place for _, example in book.choose(which)} == places
+
+
+@pytest.mark.parametrize("which", ["", "99", "002/77", "Ex 2.99", "001 Ex 2.1", "Ex", "app. Z"])
+def test_names_of_nothing(which):
+    with pytest.raises(Refusal) as refusal:
+        book.choose(which)
+    assert refusal.value.code == 2
+
+
+def example(**changes):
+    given = {"place": "000 Ex 0.0", "title": "a title", "zh": "题", "given": {}}
+    return Example(**{**given, "call": lambda: {"x": 0.1 + 1e-9}, "expected": {"x": 0.1}, **changes})
+
+
+def test_what_differs_is_shown_whole(capsys, monkeypatch):
+    """A wrong digit far behind, a missing value, a call that falls over: crosses, and exit code 1."""
+
+    def fails():
+        raise ZeroDivisionError("by zero")
+
+    wrong = example(expected={"x": 0.1, "y": [1, 2]}, rtol=1e-12, atol=0)
+    entries = [("ch02", wrong), ("ch02", example()), ("ch06", example(call=fails))]
+    monkeypatch.setattr(book, "choose", lambda which: entries)
+    assert book.run(None, json=False) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert ["✗", "x", "0.1", "0.100000001"] in [line.split() for line in lines]
+    assert ["✗", "y", "[1", "2]", "-"] in [line.split() for line in lines]
+    assert ["✓", "x", "0.1", "0.1"] in [line.split() for line in lines]
+    assert "ZeroDivisionError: by zero" in lines
+    assert lines[-1] == "1 of 3 examples, 1 of 4 values agree"
+
+
+def test_differences_and_values_say_the_same():
+    two = example(expected={"x": 0.1, "y": 3})
+    assert [(v.name, v.same) for v in two.values()] == [("x", True), ("y", False)]
+    assert two.differences() == {"y": (3, None)}
+    assert example(call=lambda: {"x": 1}, expected={"x": {"a": 1}}).differences() == {"x": ({"a": 1}, 1)}
+
+
+def test_uses():
+    (dual,) = [e for e in examples("ch02") if "dual" in e.title]
+    assert dual.uses("tercet.linear_model", "Perceptron")
+    assert not dual.uses("tercet.core.losses", "Perceptron")
+    assert not dual.uses("tercet.linear_model", "Lasso")
+
+
+def test_ctrl_c_keeps_the_count_so_far():
+    """Each example is on the screen when it is done; after Ctrl-C comes the count."""
+    code = """if True:
+        import sys, time
+        from tercet.datasets import texts
+        from tercet.cli import book
+        real = book.choose("2")
+        def slow(): time.sleep(60)
+        late = texts.Example("000 Ex 9", "late", "晚", {}, slow, {"x": 1})
+        book.choose = lambda which: [*real, ("ch02", late)]
+        sys.argv = ["tercet", "book", "2"]
+        from tercet.cli.app import main
+        main()
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        env={**os.environ, "LC_ALL": "C.UTF-8"},
+    )
+    seen = ""
+    while "Thm 2.1" not in seen:  # the last example before the late one
+        line = process.stdout.readline()
+        assert line, "ended early"
+        seen += line
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    rest, complaint = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert rest.splitlines()[-1] == "4 of 4 examples, 21 of 21 values agree"
+    assert complaint == "interrupted: 1 examples were not run\n"

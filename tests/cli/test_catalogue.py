@@ -1,0 +1,225 @@
+"""`tercet list` and `tercet info`."""
+
+import importlib
+import inspect
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+
+import tercet as library
+from tercet.cli import docstring
+from tercet.cli.catalogue import facts, find
+from tercet.cli.page import show
+from tercet.core.catalog import TEXTS
+
+from .running import refused, tercet
+
+HEAVY = ("numpy", "scipy", "sklearn", "numba", "polars", "pandas", "matplotlib")
+
+
+def test_list_has_every_method_on_a_line_of_its_own():
+    answer = tercet("list")
+    assert answer.returncode == 0
+    assert answer.stderr == ""
+    lines = answer.stdout.splitlines()
+    for card in library.methods():
+        assert any(
+            line.split()[:1] == [card.name] and card.zh in line and card.model in line for line in lines
+        ), card.name
+    families = {card.module for card in library.methods()}
+    assert lines[-1] == f"{len(library.methods())} methods in {len(families)} families"
+
+
+def test_list_reads_the_catalogue_file_only():
+    code = f"""if True:
+        import sys
+        sys.argv = ["tercet", "list"]
+        from tercet.cli.app import main
+        try:
+            main()
+        except SystemExit:
+            families = {sorted({card.family for card in library.methods()} - {"core"})!r}
+            loaded = [name for name in {HEAVY!r} if name in sys.modules]
+            loaded += [name for name in families if f"tercet.{{name}}" in sys.modules]
+            print("LOADED", loaded)
+    """
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert answer.stdout.splitlines()[-1] == "LOADED []"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fits"),
+    [
+        (["--task", "classification"], lambda card: card.task == "classification"),
+        (["--family", "linear_model"], lambda card: card.family == "linear_model"),
+        (["--family", "core"], lambda card: card.family == "core"),
+        (["--family", "losses", "--task", "loss"], lambda card: card.module == "tercet.core.losses"),
+        (["--text", "003"], lambda card: any(place.startswith("003") for place in card.texts)),
+        (["--chapter", "2"], lambda card: any(place.startswith("000 ch. 2,") for place in card.texts)),
+        (
+            ["--text", "002", "--chapter", "ch01"],
+            lambda card: any(f"{place},".startswith("002 ch. 1,") for place in card.texts),
+        ),
+        (["--chapter", "app. b"], lambda card: any(place.startswith("000 app. B") for place in card.texts)),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_list_filters(arguments, fits):
+    answer = tercet("list", *arguments, "--json")
+    found = [(card["module"], card["name"]) for card in json.loads(answer.stdout)]
+    wanted = [(card.module, card.name) for card in library.methods() if fits(card)]
+    assert found == wanted
+    assert wanted
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--task", "cooking"], ["'cooking'", "classification", "regression"]),
+        (["--family", "cats"], ["'cats'", "linear_model", "core.losses"]),
+        (["--text", "007"], ["'007'", "000, 001, 002, 003, 004"]),
+        (["--chapter", "99"], ["'99'", "000", "ch. 2, ", "app. A"]),
+        (["--chapter", "two"], ["'two'", "ch. 2"]),
+    ],
+    ids=lambda value: " ".join(value),
+)
+def test_list_names_what_there_is(arguments, says):
+    line = refused(tercet("list", *arguments), 2)
+    assert [word for word in says if word not in line] == []
+
+
+def test_list_in_chinese_and_on_a_narrow_screen():
+    answer = tercet("list", "--chapter", "2", "--lang", "zh", COLUMNS="60")
+    assert "感知机  分类  000/2, 002/3, 003/5, 004/5" in answer.stdout
+    assert "linear_model 线性模型" in answer.stdout
+    assert answer.stdout.splitlines()[-1] == "2 族共 4 个方法"
+
+
+def test_info_tells_everything():
+    answer = tercet("info", "perceptron")
+    assert answer.returncode == 0
+    assert answer.stderr == "Perceptron is also the name of core.losses.Perceptron\n"
+    for words in (
+        "Perceptron  感知机",
+        "from tercet.linear_model import Perceptron",
+        "strategy  sum of -y(w·x + b) over the misclassified",
+        "dual: counts of mistakes",
+        "eta0 = 1.0  a number in (0, inf)",
+        "form = 'primal'  one of 'primal', 'dual'",
+        "How far a mistake moves the hyperplane.",
+        "coef_, intercept_  arrays of shape",
+        f"000 {TEXTS['000'][0]}  ch. 2, Alg 2.1, 2.2",
+        "000 Ex 2.1  the perceptron in its primal form",
+        ">>> model = Perceptron(shuffle=False, record=True).fit(X, y)",
+        "sklearn.linear_model.Perceptron",
+    ):
+        assert words in answer.stdout, words
+    # What two parameters share is said once.
+    assert answer.stdout.count("the part of it that is L1") == 1
+
+
+def test_info_in_chinese():
+    answer = tercet("info", "岭回归", "--lang", "zh", "--quiet")
+    for words in (
+        "使系数保持较小的最小二乘法。",
+        "策略",
+        "cholesky: 正规方程的闭式解",
+        TEXTS["003"][1],
+        "整数",
+    ):
+        assert words in answer.stdout, words
+
+
+def test_info_as_json():
+    known = json.loads(tercet("info", "Lasso", "--json").stdout)
+    assert known["name"] == "Lasso"
+    assert known["peers"] == ["sklearn.linear_model.Lasso", "skglm.Lasso", "celer.Lasso"]
+    alpha = known["parameters"][0]
+    assert (alpha["name"], alpha["default"], alpha["allowed"]) == ("alpha", "1.0", "a number in [0, inf)")
+    assert alpha["meaning"].startswith("Strength of the penalty")
+    assert known["details"].startswith("min over w, b of")
+    assert {"place": "002 eq. 10.7"}.items() <= known["worked"][0].items()
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("logisticregresion", "near it: LogisticRegression"),
+        ("zzz", "`tercet list`"),
+        ("逻辑", "LogisticRegression"),
+    ],
+)
+def test_info_on_a_miss(name, says):
+    line = refused(tercet("info", name), 2)
+    assert repr(name) in line
+    assert says in line
+
+
+@pytest.mark.parametrize("card", library.methods(), ids=lambda card: f"{card.family}.{card.name}")
+def test_page_of_every_card(card, capsys, monkeypatch):
+    """Functions have a page, too."""
+    monkeypatch.delenv("COLUMNS", raising=False)  # no line is folded
+    known = facts(card)
+    json.dumps(known, allow_nan=False)
+    assert known["example"].startswith(">>> ")
+    assert set(known["titles"]) == {place[:3] for place in card.texts}
+    for parameter in known["parameters"]:
+        assert not re.search(r"\b_[A-Z]|typing\.|<", parameter["allowed"]), parameter
+    if card.kind == "estimator":
+        assert {p["name"] for p in known["parameters"]} == set(inspect.signature(card.load()).parameters)
+        assert [p["name"] for p in known["parameters"] if p["default"] is None] in ([], ["estimator"])
+    show(card, known)
+    page = capsys.readouterr().out
+    assert page.startswith(f"{card.name}  {card.zh}\n")
+    assert card.model in page
+    assert card.strategy in page
+
+
+def test_every_name_finds_its_card():
+    for card in library.methods():
+        assert find(f"{card.module}.{card.name}") == card
+    assert find("Multinomial").kind == "function"
+    assert find("elasticnet", estimator=True).module == "tercet.linear_model"
+
+
+@pytest.mark.parametrize("package", ["sklearn", "scipy", "numpy", "pandas"])
+def test_peers_exist(package):
+    peers = {peer for card in library.methods() for peer in card.peers if peer.startswith(f"{package}.")}
+    assert peers
+    for peer in sorted(peers):
+        path = peer.split(".")
+        # The longest importable part is a module; the rest are its names.
+        for k in range(len(path), 0, -1):
+            try:
+                thing = importlib.import_module(".".join(path[:k]))
+            except ModuleNotFoundError:
+                continue
+            for name in path[k:]:
+                assert hasattr(thing, name), peer
+                thing = getattr(thing, name)
+            break
+
+
+def test_estimators_of_scikit_learn_name_it_as_peer():
+    from sklearn.utils import all_estimators
+
+    theirs = {name for name, _ in all_estimators()}
+    cards = [card for card in library.methods() if card.kind == "estimator" and card.name in theirs]
+    assert len(cards) > 10
+    silent = [card.name for card in cards if not any(peer.endswith(f".{card.name}") for peer in card.peers)]
+    assert silent == []
+
+
+def test_docstring_parts():
+    doc = docstring.parts(
+        "Title.\n\nBody.\n\n    f = g\n\nParameters\n----------\nx, y : array\n    Two.\n    More.\nz\n"
+    )
+    assert doc[""].strip() == "Body.\n\n    f = g"
+    two, z = docstring.entries(doc["Parameters"])
+    assert (two.names, two.kind, two.text) == (("x", "y"), "array", "Two. More.")
+    assert (z.names, z.kind, z.text) == (("z",), "", "")
+    assert docstring.parts("Only a title.") == {"": ""}
+    assert docstring.entries("") == []

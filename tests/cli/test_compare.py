@@ -1,0 +1,304 @@
+"""`tercet compare`, run as a user runs it."""
+
+import csv
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import tercet
+from tercet.linear_model import LogisticRegression
+from tercet.model_selection import corrected_interval
+from tests.cli.running import refused
+from tests.cli.running import tercet as tercet_command
+
+
+def compare(*arguments, cwd, code=0):
+    answer = tercet_command("compare", *arguments, cwd=cwd)
+    assert answer.returncode == code, answer.stderr
+    assert "Traceback" not in answer.stderr
+    return answer
+
+
+def write(path, rows):
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows(rows)
+    return path.name
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("compare")
+
+
+@pytest.fixture(scope="module")
+def iris(folder):
+    """All methods on iris, two rounds, with everything written."""
+    answer = compare(
+        "iris",
+        "--repeats",
+        "2",
+        "--seed",
+        "3",
+        "--report",
+        "iris.html",
+        "--json",
+        "iris.json",
+        "--lang",
+        "en",
+        cwd=folder,
+    )
+    return answer, json.loads((folder / "iris.json").read_text(encoding="utf-8"))
+
+
+def test_every_classifier_is_on_the_board_or_named(iris):
+    answer, result = iris
+    assert result["task"] == "classification"
+    wanted = {card.name for card in tercet.methods(task="classification") if card.kind == "estimator"}
+    there = {entry["name"] for entry in result["leaderboard"]} | {one["name"] for one in result["skipped"]}
+    assert there == wanted | {"baseline"}
+    assert all(one["why"] for one in result["skipped"])
+    for name in there - {"baseline"}:
+        assert name in answer.stdout
+    assert "sepal length" in answer.stderr
+
+
+def test_scores_are_those_of_cross_validation(iris):
+    """The same folds, the same scaling, in plain scikit-learn."""
+    _, result = iris
+    (entry,) = [e for e in result["leaderboard"] if e["name"] == "LogisticRegression"]
+    X, y = load_iris(return_X_y=True)
+    model = make_pipeline(StandardScaler(), LogisticRegression(random_state=3))
+    scores = [
+        score
+        for turn in range(2)
+        for score in cross_val_score(model, X, y, cv=StratifiedKFold(5, shuffle=True, random_state=3 + turn))
+    ]
+    assert entry["scores"] == pytest.approx(scores, abs=1e-12)
+    assert entry["score"] == pytest.approx(np.mean(scores))
+    assert (entry["low"], entry["high"]) == pytest.approx(corrected_interval(scores, n_train=120, n_test=30))
+
+
+def test_board_is_in_order_with_the_baseline_last(iris):
+    _, result = iris
+    scores = [entry["score"] for entry in result["leaderboard"]]
+    assert scores == sorted(scores, reverse=True)
+    last = result["leaderboard"][-1]
+    assert last["baseline"]
+    assert last["score"] == pytest.approx(1 / 3)
+    assert not last["tied"]
+    assert {entry["rounds"] for entry in result["leaderboard"]} == {2}
+    assert set(last["others"]) == {"balanced_accuracy", "macro_f1", "roc_auc", "log_loss"}
+    assert 0 < result["time"]["in_fits"] <= result["time"]["total"]
+
+
+def test_report_is_there_and_whole(iris, folder):
+    answer, result = iris
+    page = (folder / "iris.html").read_text(encoding="utf-8")
+    assert page.rstrip().endswith("</html>")
+    assert "http" not in page.replace("http-equiv", "")
+    for entry in result["leaderboard"]:
+        if not entry["baseline"]:
+            assert entry["card"]["zh"] in page
+    assert page.count("<svg") > 8
+    assert str(folder / "iris.html") in answer.stderr
+    assert sorted(path.name for path in folder.iterdir() if path.name.startswith((".", "iris"))) == [
+        "iris.html",
+        "iris.json",
+    ]
+
+
+def test_same_seed_same_scores_for_any_number_of_processes(folder):
+    results = []
+    for jobs in ("1", "3"):
+        arguments = [
+            "wine",
+            "--repeats",
+            "1",
+            "--methods",
+            "Perceptron,RidgeClassifier",
+            "-m",
+            "逻辑斯谛回归",
+            "-j",
+            jobs,
+        ]
+        answer = compare(*arguments, "--json", "-", "-q", cwd=folder)
+        result = json.loads(answer.stdout)
+        results.append({entry["name"]: entry["scores"] for entry in result["leaderboard"]})
+    assert results[0] == results[1]
+    assert set(results[0]) == {"baseline", "Perceptron", "RidgeClassifier", "LogisticRegression"}
+
+
+def test_regression_with_a_messy_table(folder):
+    """Categories, gaps, dates, identifiers, a constant; the target is found by name."""
+    rng = np.random.default_rng(0)
+    rows = [["编号", "城市", "面积", "签约", "备注", "币种", "价格"]]
+    for k in range(120):
+        area, city = rng.uniform(20, 200), rng.integers(0, 3)
+        price = 3 * area + 100 * city + 30 + rng.normal(0, 5)
+        day = f"2024-{1 + k % 12:02d}-{1 + k % 28:02d}"
+        rows.append(
+            [
+                f"H{k:04d}",
+                "北上广"[city],
+                "" if k % 10 == 0 else f"{area:.2f}",
+                day,
+                "",
+                "CNY",
+                f"{price:.2f}",
+            ]
+        )
+    name = write(folder / "houses.csv", rows)
+    answer = compare(
+        name,
+        "--target",
+        "价格",
+        "--lang",
+        "zh",
+        "--repeats",
+        "1",
+        "--report",
+        "houses.html",
+        "--json",
+        "houses.json",
+        cwd=folder,
+    )
+    result = json.loads((folder / "houses.json").read_text(encoding="utf-8"))
+    assert result["task"] == "regression"
+    kinds = {column["name"]: column["kind"] for column in result["data"]["columns"]}
+    assert kinds == {
+        "编号": "identifier",
+        "城市": "categorical",
+        "面积": "numeric",
+        "签约": "date",
+        "备注": "empty",
+        "币种": "constant",
+    }
+    assert result["leaderboard"][0]["score"] > 0.8
+    assert result["leaderboard"][-1]["score"] < 0.1
+    # Said in Chinese throughout.
+    page = (folder / "houses.html").read_text(encoding="utf-8")
+    assert '<html lang="zh' in page
+    assert "基线" in answer.stdout
+
+
+def test_clustering_without_and_with_classes(folder):
+    rng = np.random.default_rng(1)
+    centres = np.array([[0, 0], [8, 8], [0, 8]])
+    points = np.vstack([c + rng.normal(size=(40, 2)) for c in centres])
+    name = write(folder / "points.csv", [["a", "b"], *points.round(4).tolist()])
+    compare(name, "--repeats", "1", "--json", "points.json", "--report", "points.html", cwd=folder)
+    result = json.loads((folder / "points.json").read_text(encoding="utf-8"))
+    assert (result["task"], result["metric"]) == ("clustering", "silhouette")
+    best = result["leaderboard"][0]
+    assert best["settings"]["n_clusters"] == 3
+    assert best["score"] > 0.7
+    assert {"calinski_harabasz", "davies_bouldin"} <= set(best["others"])
+    assert (folder / "points.html").read_text(encoding="utf-8").count("<svg") >= 2
+
+    answer = compare("iris", "--task", "clustering", "--repeats", "1", "--json", "-", "-q", cwd=folder)
+    result = json.loads(answer.stdout)
+    assert result["metric"] == "adjusted_rand"
+    assert result["leaderboard"][0]["score"] > 0.5
+    assert abs(result["leaderboard"][-1]["score"]) < 0.1  # by lot
+
+
+def test_ctrl_c_leaves_what_is_finished(folder):
+    process = subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "tercet",
+            "compare",
+            "iris",
+            "--repeats",
+            "5000",
+            "--budget",
+            "300",
+            "--json",
+            "cut.json",
+            "--report",
+            "cut.html",
+            "--lang",
+            "en",
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        cwd=folder,
+    )
+    for line in process.stderr:
+        if line.startswith("round 2 of 5000"):
+            break
+    begin = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert time.monotonic() - begin < 30
+    assert process.returncode == 130
+    assert "interrupted" in err
+    assert "Traceback" not in err
+    assert "LogisticRegression" in out
+    result = json.loads((folder / "cut.json").read_text(encoding="utf-8"))
+    assert result["interrupted"]
+    assert all(entry["rounds"] >= 1 for entry in result["leaderboard"])
+    assert (folder / "cut.html").read_text(encoding="utf-8").rstrip().endswith("</html>")
+
+
+ROWS = [["a", "b", "y"], *[[k, k * k % 7, "pq"[k % 2]] for k in range(30)]]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "extra", "code", "words"),
+    [
+        ("absent.csv", None, [], 3, "absent.csv"),
+        ("empty.csv", b"", [], 3, "empty"),
+        ("header.csv", b"a,b,y\n", [], 3, "no rows|only a header|header"),
+        ("one.csv", b"y\n1\n2\n1\n2\n", ["--target", "y"], 3, "column"),
+        ("good.csv", ROWS, ["--target", "z"], 3, "'?z'?.*(a|b|y)"),
+        ("nothing.csv", [["a", "b", "y"], *[[k, k % 3, ""] for k in range(30)]], ["--target", "y"], 3, "y"),
+        (
+            "single.csv",
+            [["a", "b", "y"], *[[k, k % 3, "p"] for k in range(30)]],
+            ["--target", "y"],
+            3,
+            "single value",
+        ),
+        ("ragged.csv", b"a,b,y\n1,2,3\n1,2\n3,4,5\n", [], 3, "line 3"),
+        ("twice.csv", b"a,a,y\n1,2,3\n2,3,4\n", [], 3, "twice|duplicate"),
+        ("bytes.csv", b"a,b,y\n1,2,\xff\xfe\x80\xff\n", [], 3, "byte|decode"),
+        (
+            "words.csv",
+            [["a", "b", "y"], *[[k, k % 3, f"w{k}"] for k in range(30)]],
+            ["-t", "y", "--task", "regression"],
+            3,
+            "y",
+        ),
+        ("good.csv", ROWS, ["-t", "y", "--task", "ranking"], 2, "classification, regression"),
+        ("good.csv", ROWS, ["-t", "y", "-m", "LogisticRegresion"], 2, "LogisticRegression"),
+        ("good.csv", ROWS, ["-t", "y", "-m", "Lasso"], 2, "Lasso is for regression"),
+        ("good.csv", ROWS, ["-t", "y", "--metric", "r2"], 2, "accuracy"),
+        ("good.csv", ROWS, ["-t", "y", "--report", "nowhere/x.html"], 2, "nowhere"),
+        ("good.csv", ROWS[:8], ["-t", "y"], 3, "too few"),
+        ("good.csv", ROWS, ["-t", "y", "--cv", "1"], 2, "cv"),
+    ],
+)
+def test_mistakes_get_one_line_and_leave_nothing(tmp_path, name, content, extra, code, words):
+    if isinstance(content, bytes):
+        (tmp_path / name).write_bytes(content)
+    elif content is not None:
+        write(tmp_path / name, content)
+    before = sorted(path.name for path in tmp_path.iterdir())
+    outputs = [] if "--report" in extra else ["--report", "r.html", "--json", "r.json"]
+    line = refused(tercet_command("compare", name, *extra, *outputs, cwd=tmp_path), code)
+    assert re.search(words, line), line
+    assert sorted(path.name for path in tmp_path.iterdir()) == before

@@ -1,0 +1,222 @@
+"""The race under its budget, with a crew whose clock we hold."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tercet.cli.compare import race as module
+from tercet.cli.compare.baseline import BASELINE
+from tercet.cli.compare.board import leaderboard
+from tercet.cli.compare.crew import Outcome
+from tercet.cli.compare.measures import MEASURES
+from tercet.cli.compare.race import Contestant, Race
+from tercet.model_selection import corrected_paired_test
+
+
+class Clock:
+    now = 0.0
+
+    def monotonic(self):
+        return self.now
+
+
+class PretendCrew:
+    """Does one job at a time; a fit takes what `costs` says; scores come from `scores`."""
+
+    def __init__(self, clock, costs, fail=(), promise=1.0):
+        self.clock, self.costs, self.fail, self.promise = clock, costs, dict(fail), promise
+        self.log = []
+
+    def run(self, jobs, deadline, begun=None):
+        for job in jobs:
+            if self.clock.now >= deadline:
+                return
+            if begun:
+                begun(job)
+            name, cost = job.label, self.costs.get(job.label, 0.001)
+            self.log.append((job.verb, name, job.arguments.get("turn"), job.arguments.get("fold")))
+            start = self.clock.now
+            trial = job.verb == "probe"
+            self.clock.now += 0.001 if trial else cost
+            if self.fail.get(name) == job.verb:
+                yield Outcome(job, error="is not for these data")
+            elif self.clock.now > deadline:
+                self.clock.now = deadline
+                yield Outcome(job, error="the time was up", lost=True)
+                return
+            elif trial:
+                yield Outcome(
+                    job, {"cost": cost * self.promise, "settings": {}, "busy": (start, self.clock.now)}
+                )
+            else:
+                value = {
+                    "measures": {"accuracy": 0.9},
+                    "fit_time": cost,
+                    "predict_time": 0.0,
+                    "busy": (start, self.clock.now),
+                    "warnings": [],
+                }
+                yield Outcome(job, value)
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(module, "time", clock)
+    return clock
+
+
+def run(clock, costs, *, deadline, cv=5, repeats=3, fail=(), promise=1.0):
+    crew = PretendCrew(clock, costs, fail, promise)
+    race = Race(crew, list(costs), cv=cv, repeats=repeats, jobs=1, deadline=deadline)
+    race.run()
+    return race, crew
+
+
+def test_cheapest_first_and_whole_rounds(clock):
+    race, crew = run(clock, {"slow": 0.5, "quick": 0.01, "middle": 0.1}, deadline=100)
+    scored = [entry[1] for entry in crew.log if entry[0] == "score"]
+    order = [name for name, _ in itertools.groupby(scored)]
+    assert order == [BASELINE, "quick", "middle", "slow"] * 3
+    assert {one.turns(5) for one in race.contestants.values()} == {3}
+
+
+def test_a_method_that_would_burst_the_budget_is_left_out_and_named(clock):
+    race, crew = run(clock, {"quick": 0.01, "endless": 50.0}, deadline=20)
+    assert "would take about 250.0 s" in race.contestants["endless"].dropped
+    assert clock.now < 1
+    assert race.contestants["quick"].turns(5) == 3
+    assert not any(entry[:2] == ("score", "endless") for entry in crew.log)
+
+
+def test_what_is_cut_off_in_the_first_round_is_named_and_later_rounds_count_whole(clock):
+    race, _ = run(clock, {"quick": 0.1, "slow": 1.0}, deadline=7.5, repeats=4)
+    quick, slow = race.contestants["quick"], race.contestants["slow"]
+    assert slow.turns(5) == 1
+    assert quick.turns(5) >= 2
+    assert clock.now <= 7.5
+    assert quick.scores("accuracy", 5).size == 5 * quick.turns(5)
+    race, _ = run(clock, {"slow": 1.0}, deadline=clock.now + 4, promise=0.5)
+    assert "the time was up" in race.contestants["slow"].dropped
+
+
+def test_refusals_are_kept_with_their_reason(clock):
+    race, crew = run(
+        clock,
+        {"picky": 0.1, "late": 0.1, "good": 0.1},
+        deadline=100,
+        fail=[("picky", "probe"), ("late", "score")],
+    )
+    assert race.contestants["picky"].dropped == "is not for these data"
+    assert race.contestants["late"].dropped == "is not for these data"
+    assert len([entry for entry in crew.log if entry[:2] == ("score", "late")]) == 1
+    assert race.contestants["good"].turns(5) == 3
+
+
+def contestant(name, scores, cv=5):
+    one = Contestant(name, 0.1)
+    for k, score in enumerate(scores):
+        one.results[divmod(k, cv)] = {
+            "measures": {"accuracy": score, "macro_f1": score / 2},
+            "fit_time": 0.1,
+            "predict_time": None,
+            "busy": (0, 0),
+            "warnings": [],
+        }
+    return one
+
+
+def test_leaderboard_is_sorted_tested_and_judged():
+    rng = np.random.default_rng(0)
+    base = rng.uniform(0.7, 0.8, 10)
+    entries = leaderboard(
+        [
+            contestant("Perceptron", base - 0.2 + rng.normal(0, 0.003, 10)),
+            contestant("LogisticRegression", base),
+            contestant(BASELINE, np.full(10, 0.5)),
+            contestant("MaxEnt", base - 0.001 + rng.normal(0, 0.01, 10)),
+        ],
+        {},
+        MEASURES["accuracy"],
+        cv=5,
+        rows=100,
+    )
+    assert [entry["name"] for entry in entries] == ["LogisticRegression", "MaxEnt", "Perceptron", BASELINE]
+    assert [entry["tied"] for entry in entries] == [True, True, False, False]
+    assert entries[0]["p_value"] is None
+    direct = corrected_paired_test(entries[2]["scores"], base, n_train=80, n_test=20).p_value
+    assert direct <= entries[2]["p_value"] <= 3 * direct
+    assert entries[0]["low"] < entries[0]["score"] < entries[0]["high"]
+    assert entries[0]["others"] == {"macro_f1": pytest.approx(base[:5].mean() / 2)}
+
+
+def test_less_is_better_for_losses_and_failures_stand_last():
+    a, b = contestant("A", [1.0] * 5), contestant("B", [2.0] * 5)
+    broken = contestant("C", [0.5, np.nan, 0.5, 0.5, 0.5])
+    for one in (a, b, broken):
+        for result in one.results.values():
+            result["measures"] = {"rmse": result["measures"]["accuracy"]}
+    entries = leaderboard([b, broken, a], {}, MEASURES["rmse"], cv=5, rows=50)
+    assert [entry["name"] for entry in entries] == ["A", "B", "C"]
+    assert entries[2]["p_value"] is None
+
+
+def test_unequal_rounds_are_compared_on_what_both_have():
+    long, short = contestant("A", [0.9, 0.8, 0.9, 0.8, 0.9] * 3), contestant("B", [0.7, 0.6, 0.7, 0.7, 0.6])
+    entries = leaderboard([long, short], {}, MEASURES["accuracy"], cv=5, rows=100)
+    expected = corrected_paired_test(
+        short.scores("accuracy", 5), long.scores("accuracy", 5)[:5], n_train=80, n_test=20
+    )
+    assert entries[1]["p_value"] == pytest.approx(expected.p_value)
+    assert [entry["rounds"] for entry in entries] == [3, 1]
+
+
+labels = st.integers(2, 5).flatmap(
+    lambda k: st.tuples(
+        st.just(k), st.lists(st.tuples(st.integers(0, k - 1), st.integers(0, k - 1)), min_size=2, max_size=40)
+    )
+)
+
+
+@given(labels)
+def test_measures_of_labels_are_scikit_learns(data):
+    from sklearn import metrics
+
+    k, pairs = data
+    truth, predicted = np.array(pairs).T
+    assert MEASURES["accuracy"].of(truth, predicted, k) == metrics.accuracy_score(truth, predicted)
+    assert MEASURES["macro_f1"].of(truth, predicted, k) == pytest.approx(
+        metrics.f1_score(truth, predicted, average="macro")
+    )
+    recall = metrics.recall_score(truth, predicted, average="macro", labels=np.unique(truth), zero_division=0)
+    assert MEASURES["balanced_accuracy"].of(truth, predicted, k) == pytest.approx(recall)
+
+
+@given(st.integers(2, 4), st.integers(0, 10_000))
+def test_measures_of_probabilities_are_scikit_learns(k, seed):
+    from sklearn import metrics
+
+    rng = np.random.default_rng(seed)
+    truth = np.concatenate([np.arange(k), rng.integers(0, k, 20)])
+    proba = rng.dirichlet(np.ones(k), truth.size).round(2) + 1e-3  # with ties
+    proba /= proba.sum(axis=1, keepdims=True)
+    given_ = proba[:, 1] if k == 2 else proba
+    area = metrics.roc_auc_score(truth, given_, multi_class="ovr", average="macro")
+    assert MEASURES["roc_auc"].of(truth, proba, k) == pytest.approx(area)
+    assert MEASURES["log_loss"].of(truth, proba, k) == pytest.approx(metrics.log_loss(truth, proba))
+
+
+def test_measures_of_numbers_are_scikit_learns():
+    from sklearn import metrics
+
+    truth, predicted = np.random.default_rng(0).normal(size=(2, 30))
+    assert MEASURES["r2"].of(truth, predicted) == pytest.approx(metrics.r2_score(truth, predicted))
+    assert MEASURES["rmse"].of(truth, predicted) == pytest.approx(
+        metrics.root_mean_squared_error(truth, predicted)
+    )
+    assert MEASURES["mae"].of(truth, predicted) == pytest.approx(
+        metrics.mean_absolute_error(truth, predicted)
+    )

@@ -1,0 +1,352 @@
+"""The report: one file that says what was found, harmless whatever the data are called."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import re
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import matplotlib.image
+import numpy as np
+import pytest
+
+from tercet.cli import report, words
+from tercet.cli.errors import Refusal
+from tests.cli import browser, samples
+from tests.cli.pages import Page, check_static
+
+BROWSER = browser.find()
+
+
+@pytest.fixture(autouse=True)
+def english():
+    words.use("en")
+    yield
+    words.use("en")
+
+
+@pytest.fixture(scope="module")
+def classified() -> tuple[dict[str, Any], Any]:
+    return samples.classification()
+
+
+@pytest.fixture(scope="module")
+def pages(classified: Any) -> dict[str, str]:
+    """Every kind of report, by name."""
+    made = {
+        "classification en": report.render(*classified),
+        "regression en": report.render(*samples.regression()),
+    }
+    words.use("zh")
+    made["classification zh"] = report.render(*classified)
+    made["clustering zh"] = report.render(*samples.clustering())
+    words.use("en")
+    made["nasty"] = report.render(*samples.classification(nasty=True))
+    return made
+
+
+@pytest.mark.parametrize("kind", ["classification en", "classification zh", "regression en", "clustering zh"])
+def test_every_kind_of_report_is_valid_and_self_contained(pages: dict[str, str], kind: str):
+    page = check_static(pages[kind])
+    tag = {"en": "en", "zh": "zh-Hans"}[kind[-2:]]
+    assert ("html", "lang", tag) in page.attributes
+    assert {"leaderboard", "best", "data", "methods", "reproduce"} <= set(page.ids)
+    assert "could not be drawn" not in page.text
+    assert "无法绘制" not in page.text
+
+
+@pytest.mark.parametrize(
+    ("kind", "figures"), [("classification en", 7 + 3), ("regression en", 4), ("clustering zh", 3)]
+)
+def test_pictures_that_the_details_allow_are_there(pages: dict[str, str], kind: str, figures: int):
+    page = Page(pages[kind])
+    assert page.tags["figure"] == figures
+    assert page.tags["figure"] == page.tags["figcaption"]
+
+
+def test_names_of_the_data_are_text_and_nothing_else(pages: dict[str, str]):
+    page = check_static(pages["nasty"])
+    assert samples.NASTY in page.text
+    assert samples.LABELS[1] in page.text
+    assert samples.LABELS[0] in page.text
+    assert "alert(1)" not in "".join(re.findall(r"<script>(.*?)</script>", pages["nasty"], flags=re.S))
+    pages["nasty"].encode()  # a half of a surrogate pair would not pass
+
+
+def test_scripts_other_than_ours_are_forbidden(pages: dict[str, str]):
+    policy = next(
+        v for n, k, v in Page(pages["nasty"]).attributes if n == "meta" and v and "default-src" in v
+    )
+    assert re.search(r"script-src 'sha256-[A-Za-z0-9+/]{43}='$", policy)
+
+
+def test_verdict_and_numbers(classified: Any, pages: dict[str, str]):
+    result, _ = classified
+    best, text = result["leaderboard"][0], Page(pages["classification en"]).text
+    value = f"{best['score']:.3f} ± {best['spread']:.3f}"
+    assert f"{best['name']} is best with accuracy {value}" in text
+    assert "the baseline has 0.627 ." in text
+    for entry in result["leaderboard"]:
+        assert f"{entry['score']:.3f}" in text
+    assert "MaxEnt" in text
+    assert "the budget was spent" in text
+    assert "maximum likelihood, with an L2, L1 or elastic-net penalty" in text
+    assert "max_iter=1000" in text
+    assert "did not converge in 1000 passes" in text
+    assert "tercet compare breast_cancer.csv --target 'y<z'" in text
+
+
+def test_verdict_when_the_baseline_wins_or_ties(classified: Any):
+    result = copy.deepcopy(classified[0])
+    board = result["leaderboard"]
+    board.insert(0, board.pop())
+    board[0]["score"] = 0.99
+    assert "No method beats the baseline, whose accuracy is 0.990" in Page(report.render(result)).text
+    result = copy.deepcopy(classified[0])
+    for entry in result["leaderboard"]:
+        entry["tied"] = True
+    text = Page(report.render(result)).text
+    assert "and 2 others" not in text  # four that are tied are all named
+    assert "are not significantly worse; it is not significantly better than the baseline, which has" in text
+
+
+def test_the_least_is_best_for_an_error(classified: Any):
+    result = copy.deepcopy(classified[0])
+    result["greater_is_better"] = False
+    result["metric_title"] = "RMSE"
+    for entry in result["leaderboard"]:
+        entry["score"] *= 5000
+    page = Page(report.render(result))
+    assert page.faults == []
+    assert "RMSE\u00a0↓" in " ".join(page.texts)
+
+
+def test_chinese_report_leaves_no_english_of_ours(pages: dict[str, str]):
+    text = Page(pages["classification zh"]).text
+    for english in (
+        "Leaderboard",
+        "The data",
+        "baseline",
+        "significantly",
+        "Model",
+        "Strategy",
+        "missing",
+        "splits",
+    ):
+        assert english not in text
+    assert "逻辑斯谛回归" in text
+    assert "排行榜" in text
+
+
+def test_every_text_of_the_report_has_its_chinese():
+    templates = set()
+    for file in Path(report.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("tr", "sentence"):
+                templates |= {n.value for n in ast.walk(node.args[0]) if isinstance(n, ast.Constant)}
+    assert len(templates) > 100
+    zh = words.chinese()
+    assert [text for text in templates if text not in zh] == []
+    for text in templates:
+        assert set(re.findall(r"{\w+}", text)) == set(re.findall(r"{\w+}", zh[text])), text
+
+
+@pytest.mark.parametrize("missing", ["everything", "leaderboard", "fields"])
+def test_a_comparison_cut_short_still_renders(classified: Any, missing: str):
+    result, details = copy.deepcopy(classified[0]), None
+    result["interrupted"] = True
+    if missing == "leaderboard":
+        result["leaderboard"] = []
+    if missing == "fields":
+        details = SimpleNamespace(best=None, truth=None, clusters=None, curves=None, models=None)
+        for entry in result["leaderboard"]:
+            entry |= {
+                "score": None,
+                "spread": None,
+                "low": None,
+                "high": float("nan"),
+                "scores": [],
+                "others": None,
+            }
+        result["data"] |= {"columns": [], "n_sparse": 1000, "classes": [["a", 0]]}
+    page = check_static(report.render(result, details))
+    assert "Stopped before the end" in page.text
+
+
+def test_a_picture_that_fails_says_so_in_its_place(classified: Any):
+    result, details = classified
+    broken = copy.copy(details)
+    broken.importance = {"names": ["a"], "mean": [[np.nan]], "std": None}
+    broken.regions = (object(), np.zeros((2, 2)), None, ("<i>", "b"))
+    page = check_static(report.render(result, broken))
+    assert page.text.count("This picture could not be drawn: ") >= 1
+    assert "Confusion matrix" in page.text
+
+
+def test_without_matplotlib_there_is_a_report_without_pictures(
+    classified: Any, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    page = check_static(report.render(*classified))
+    assert page.tags["figure"] == 0
+    assert "matplotlib is not installed" in page.text
+
+
+def test_wide_tables_are_folded_and_light(classified: Any):
+    result = copy.deepcopy(classified[0])
+    column = result["data"]["columns"][0]
+    result["data"]["columns"] = [{**column, "name": f"column {k}"} for k in range(3000)]
+    result["data"]["classes"] = [[f"class {k}", 3] for k in range(500)]
+    page = check_static(report.render(result))
+    assert "further columns are not listed" in page.text
+    assert "and 480 more classes" in page.text
+
+
+def test_written_whole_or_not_at_all(tmp_path: Path, classified: Any, monkeypatch: pytest.MonkeyPatch):
+    result, _ = classified
+    file = tmp_path / "report.html"
+    file.write_text("old")
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", _refuse)
+        with pytest.raises(Refusal, match=re.escape(f"cannot write {file}: No space left")):
+            report.write(file, result)
+    assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
+    assert file.read_text() == "old"
+    report.write(file, result)
+    assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
+    check_static(file.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(("path", "why"), [("no/report.html", "there is no folder"), (".", "is a folder")])
+def test_a_place_that_cannot_be_written_is_refused(tmp_path: Path, classified: Any, path: str, why: str):
+    with pytest.raises(Refusal, match=why):
+        report.write(tmp_path / path, classified[0])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_command_writes_such_a_report(tmp_path: Path):
+    file = tmp_path / "report.html"
+    options = "--methods LogisticRegression,Perceptron --cv 3 --repeats 1 --budget 100 --lang en --quiet"
+    command = [sys.executable, "-m", "tercet", "compare", "iris", *options.split(), "--report", str(file)]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert ran.returncode == 0, ran.stderr
+    page = check_static(file.read_text(encoding="utf-8"))
+    assert "is best with accuracy" in page.text
+    assert "could not be drawn" not in page.text
+    titles = ("Confusion matrix", "ROC curve", "Calibration", "Permutation importance", "Decision regions")
+    assert [title for title in (*titles, "Learning curve", "What it learned") if title not in page.text] == []
+    if BROWSER:
+        with browser.Browser(BROWSER) as opened:
+            opened.open(file)
+            assert opened.console == []
+            assert opened.requests[0] == file.as_uri()
+            assert [url for url in opened.requests[1:] if not url.startswith("data:")] == []
+
+
+def _refuse(*_: object) -> None:
+    raise OSError(28, "No space left on device")
+
+
+if BROWSER is None:
+
+    def test_no_browser_found_static_checks_only(pages: dict[str, str]):
+        names = ", ".join(browser.NAMES)
+        warnings.warn(f"no browser found ({names}, TERCET_BROWSER): static checks only", stacklevel=1)
+        for page in pages.values():
+            check_static(page)
+
+else:
+
+    @pytest.fixture(scope="module")
+    def chrome():
+        with browser.Browser(BROWSER) as opened:
+            yield opened
+
+    def test_opens_in_a_browser_without_a_word_or_a_request(
+        chrome: Any, tmp_path: Path, pages: dict[str, str]
+    ):
+        for k, (name, page) in enumerate(pages.items()):
+            file = tmp_path / f"{k}.html"
+            file.write_text(page, encoding="utf-8")
+            chrome.console.clear()
+            chrome.requests.clear()
+            chrome.open(file)
+            assert chrome.console == [], name
+            assert chrome.requests[0] == file.as_uri()
+            assert [url for url in chrome.requests[1:] if not url.startswith("data:")] == [], name
+            assert chrome.evaluate("document.querySelectorAll('figure svg').length") >= 2
+            # Everything with a size that a reader needs: sections, rows of the leaderboard, pictures.
+            assert chrome.evaluate(
+                "[...document.querySelectorAll('section, .board tbody tr, .gallery svg, .board svg')]"
+                ".filter(e => e.getBoundingClientRect().width < 40 || e.getBoundingClientRect().height < 15).length"
+            ) == 0  # fmt: skip
+
+    @pytest.mark.parametrize("scheme", ["light", "dark"])
+    def test_is_seen_in_light_and_dark(chrome: Any, tmp_path: Path, pages: dict[str, str], scheme: str):
+        file = tmp_path / "report.html"
+        file.write_text(pages["classification en"], encoding="utf-8")
+        chrome.open(file, scheme=scheme)
+        chrome.screenshot(tmp_path / "seen.png")
+        seen = (matplotlib.image.imread(tmp_path / "seen.png")[..., :3] * 255).astype(int)
+        assert seen.shape[:2] == (900, 1280)
+        assert np.unique(seen @ [65536, 256, 1]).size > 200  # colours
+        brightness = np.median(seen)
+        assert brightness > 240 if scheme == "light" else brightness < 40
+        # Ink must differ from paper: enough of the page is text or drawing.
+        assert 0.01 < np.mean(np.abs(seen.mean(axis=2) - brightness) > 60) < 0.3
+
+    @pytest.mark.parametrize("width", [360, 400, 800, 1280])
+    def test_fits_every_width(chrome: Any, tmp_path: Path, pages: dict[str, str], width: int):
+        for name in ("classification zh", "nasty"):
+            file = tmp_path / f"{name}.html"
+            file.write_text(pages[name], encoding="utf-8")
+            chrome.open(file, width=width, height=800)
+            chrome.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true })")
+            assert chrome.evaluate("document.documentElement.scrollWidth") <= width, name
+
+    def test_sorts_by_a_click_and_by_a_key(
+        chrome: Any, tmp_path: Path, classified: Any, pages: dict[str, str]
+    ):
+        file = tmp_path / "report.html"
+        file.write_text(pages["classification en"], encoding="utf-8")
+        chrome.open(file)
+        order = "[...document.querySelectorAll('.board tbody tr')].map(r => Number(r.cells[0].textContent))"
+        head = "document.querySelectorAll('.board .sort')"
+        ranks = [entry["rank"] for entry in classified[0]["leaderboard"]]
+        assert chrome.evaluate(order) == ranks
+        chrome.evaluate(f"{head}[0].click()")
+        assert chrome.evaluate(order) == ranks[::-1]
+        chrome.evaluate(f"{head}[2].click()")  # scores, the greatest first
+        assert chrome.evaluate(order) == ranks
+        chrome.evaluate(f"{head}[1].focus()")
+        for kind in ("keyDown", "keyUp"):
+            chrome.call("Input.dispatchKeyEvent", type=kind, key="Enter", code="Enter", text="\r",
+                        windowsVirtualKeyCode=13)  # fmt: skip
+        names = "[...document.querySelectorAll('.board tbody th > a')].map(a => a.textContent)"
+        found = chrome.evaluate(names)
+        assert found == sorted(found, key=str.lower)
+        assert chrome.evaluate("document.querySelectorAll('.board [aria-sort=ascending]').length") == 1
+        assert chrome.console == []
+
+    def test_a_link_opens_the_method_and_print_opens_all(chrome: Any, tmp_path: Path, pages: dict[str, str]):
+        file = tmp_path / "report.html"
+        file.write_text(pages["classification en"], encoding="utf-8")
+        chrome.open(file)
+        closed = "document.querySelectorAll('details:not([open])').length"
+        before = chrome.evaluate(closed)
+        chrome.evaluate(
+            "new Promise(done => { addEventListener('hashchange', () => setTimeout(done));"
+            " document.querySelector('.board tbody tr:nth-child(3) th a').click() })"
+        )
+        assert chrome.evaluate(closed) == before - 1
+        assert chrome.evaluate("document.querySelector(location.hash).open")
+        chrome.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert chrome.evaluate(closed) == 0
+        chrome.evaluate("dispatchEvent(new Event('afterprint'))")
+        assert chrome.evaluate(closed) == before - 1

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import sys
 from dataclasses import asdict
 from typing import Any
 
-from benchmarks import cluster, linear, maxent, overhead, results
+from benchmarks import cluster, command, linear, maxent, overhead, results
 from benchmarks.harness import Report, Row, run_row, version
 from benchmarks.worker import wait_for_quiet
 
 ROWS: dict[str, Row | Report] = {
-    row.name: row for module in (linear, maxent, cluster, overhead) for row in module.ROWS
+    row.name: row for module in (linear, maxent, cluster, overhead, command) for row in module.ROWS
 }
 
 
@@ -25,7 +26,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--list", action="store_true", help="name the rows and stop")
     options = parser.parse_args(arguments)
     if options.list:
-        print("\n".join(f"{name:16} {row.work}" for name, row in ROWS.items()))
+        try:
+            print("\n".join(f"{name:16} {work(row, options.size)}" for name, row in ROWS.items()), flush=True)
+        except BrokenPipeError:  # whoever read this has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     strangers = [name for name in options.rows if name not in ROWS]
     if strangers:
@@ -33,16 +37,21 @@ def main(arguments: list[str] | None = None) -> int:
     if options.rounds < (3 if options.size == "full" else 1):
         parser.error(f"--rounds={options.rounds} is too few: at least 3 for full size, 1 for smoke")
     given = sys.argv[1:] if arguments is None else arguments
-    command = shlex.join(["python", "-m", "benchmarks", *given])
+    said = shlex.join(["python", "-m", "benchmarks", *given])
     for name in options.rows or ROWS:
         print(f"==> {name}", flush=True)
-        entry = measure(ROWS[name], options.size, options.rounds, command)
+        entry = measure(ROWS[name], options.size, options.rounds, said)
         print(results.section(entry))
         if "scores" in entry:
             print(results.summary([entry]), flush=True)
         if options.size == "full":  # after every row: a run that is cut short keeps what it has
             results.write(results.PATH, [entry], list(ROWS))
     return 0
+
+
+def work(row: Row | Report, size: str) -> str:
+    """What a row does, with its numbers."""
+    return row.work.format(**row.sizes[size]) if isinstance(row, Row) else row.work
 
 
 def measure(row: Row | Report, size: str, rounds: int, command: str) -> dict[str, Any]:

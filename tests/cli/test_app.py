@@ -1,12 +1,14 @@
 """The command line itself: help, version, languages, completion, errors and exit codes."""
 
 import os
+import shlex
 import subprocess
 import sys
 
 import pytest
 
 from tercet import __version__
+from tercet.cli import grammar, words
 
 from .running import refused, tercet
 
@@ -54,14 +56,10 @@ def test_help_is_light_and_in_both_languages(command):
     chinese = python(code, *command, "--help", "--lang", "zh")
     assert chinese.returncode == 0
     assert "选项" in chinese.stdout
-    ours = [line for line in chinese.stdout.splitlines() if "│" in line and " --" in line]
-    theirs = ("--help", "--install-completion", "--show-completion")  # Typer's own options
-    silent = [
-        line
-        for line in ours
-        if not any(name in line for name in theirs) and not any("\u4e00" <= x <= "\u9fff" for x in line)
-    ]
-    assert silent == []
+    options = [line for line in chinese.stdout.splitlines() if "│" in line and " --" in line]
+    assert [line for line in options if not any("\u4e00" <= x <= "\u9fff" for x in line)] == []
+    assert f"用法：{' '.join(['tercet', *command])} [选项]" in chinese.stdout
+    assert "显示本说明。" in chinese.stdout
 
 
 @pytest.mark.parametrize(
@@ -78,6 +76,28 @@ def test_help_is_light_and_in_both_languages(command):
 def test_a_wrong_line_is_one_line(arguments, says):
     line = refused(tercet(*arguments), 2)
     assert [word for word in says if word not in line] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["lst"], "没有命令 'lst'；是否想写 'list'？ (参见 tercet --help)"),
+        (["list", "--tsk", "x"], "没有选项 --tsk（是否想写 --task） (参见 tercet list --help)"),
+        (["info"], "缺少参数 'METHOD' (参见 tercet info --help)"),
+        (["info", "a", "b"], "多余的参数（b） (参见 tercet info --help)"),
+        (["compare", "--cv", "1"], "'--cv' 的值无效：应不小于 2 (参见 tercet compare --help)"),
+        (["compare", "--cv", "many"], "'--cv' 的值无效：应为整数 (参见 tercet compare --help)"),
+        (["list", "--lang", "fr"], "'--lang' 的值无效：'fr'; 可取值: en, zh (参见 tercet list --help)"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_the_parser_complains_in_chinese(arguments, line):
+    assert refused(tercet(*arguments, LC_ALL="zh_CN.UTF-8"), 2) == f"tercet: 错误: {line}"
+
+
+def test_every_complaint_has_its_chinese():
+    known = {*grammar.COMPLAINTS, *grammar.USAGE}
+    assert known - set(words.chinese()) == set()
 
 
 def test_language_of_the_locale():
@@ -115,7 +135,11 @@ def test_completion(line, found):
     assert [name for name in found if f'"{name}"' not in zsh] == []
 
 
-@pytest.mark.parametrize("arguments", [["list"], ["list", "--json"], ["book", "2"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "arguments",
+    [["list"], ["list", "--json"], ["book", "2"], ["--help"], ["info", "Lasso"], ["bench", "--list"]],
+    ids=" ".join,
+)
 def test_a_reader_that_leaves_is_no_error(arguments):
     process = subprocess.Popen(
         [sys.executable, "-m", "tercet", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -123,7 +147,20 @@ def test_a_reader_that_leaves_is_no_error(arguments):
     process.stdout.close()
     assert process.stderr.read() == b""
     process.stderr.close()
-    assert process.wait(timeout=60) in (0, 1)
+    assert process.wait(timeout=60) == 0
+
+
+@pytest.mark.parametrize("arguments", ["list", "list --json", "book 14", "--help", "info Lasso"])
+def test_an_output_that_takes_nothing_is_one_line(arguments):
+    shell = f"{shlex.quote(sys.executable)} -m tercet {arguments}"
+    for where, why in ((">&-", "Bad file descriptor"), (">/dev/full", "No space left on device")):
+        answer = subprocess.run(
+            ["bash", "-c", f"{shell} {where}"],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "LC_ALL": "C.UTF-8"},
+        )
+        assert refused(answer, 3) == f"tercet: error: the output cannot be written: {why}"
 
 
 def test_an_unexpected_fault_is_one_line():

@@ -40,6 +40,13 @@ def test_one_chapter_in_chinese():
     assert lines[-1] == "4 道例题中 4 道一致，21 个数值中 21 个一致"
 
 
+def test_names_of_values_mean_what_they_name():
+    """`clusters` is the cluster of each sample here, and how many there are in `tercet fit`."""
+    lines = tercet("book", "Ex 14.2", "--lang", "zh").stdout.splitlines()
+    assert ["✓", "所属的类", "[1", "2", "2", "2", "1]", "[1", "2", "2", "2", "1]"] in map(str.split, lines)
+    assert not any("簇数" in line for line in lines)
+
+
 def test_json():
     known = json.loads(tercet("book", "Ex 6.1", "--json").stdout)
     assert [entry["place"] for entry in known["examples"]] == ["000 Ex 6.1"] * 3

@@ -8,11 +8,12 @@ import subprocess
 import sys
 
 import pytest
+from rich.cells import cell_len
 
 import tercet as library
-from tercet.cli import docstring
+from tercet.cli import catalogue, docstring
 from tercet.cli.catalogue import facts, find
-from tercet.cli.page import show
+from tercet.cli.page import fill, show
 from tercet.core.catalog import TEXTS
 
 from .running import refused, tercet
@@ -98,6 +99,12 @@ def test_list_in_chinese_and_on_a_narrow_screen():
     assert answer.stdout.splitlines()[-1] == "2 族共 4 个方法"
 
 
+def test_list_counts_one_as_one():
+    assert tercet("list", "--family", "cluster").stdout.splitlines()[-1] == "2 methods in 1 family"
+    assert catalogue._counts(1, 1) == "1 method in 1 family"
+    assert catalogue._counts(3, 2) == "3 methods in 2 families"
+
+
 def test_info_tells_everything():
     answer = tercet("info", "perceptron")
     assert answer.returncode == 0
@@ -131,6 +138,61 @@ def test_info_in_chinese():
         "整数",
     ):
         assert words in answer.stdout, words
+
+
+def test_info_says_what_parameters_mean_in_chinese():
+    answer = tercet("info", "k均值聚类", "--lang", "zh", COLUMNS="70")
+    for words in (
+        "KMeans  k 均值聚类",
+        "交替地最小化 W(C)",
+        "tol = 0.0001  数，范围 [0, inf)",
+        "各类的中心。",
+        "labels_  形状为 (n_samples,) 的数组",
+    ):
+        assert words in answer.stdout, words
+    assert max(cell_len(line) for line in answer.stdout.splitlines()) <= 70
+
+
+@pytest.mark.parametrize("name", ["k均值聚类", "K 均值聚类", "层次聚类", "聚合聚类", "纠错输出码"])
+def test_a_chinese_name_needs_no_blanks(name):
+    assert find(name).zh.lower().replace(" ", "").find(name.lower().replace(" ", "")) >= 0
+
+
+def test_info_follows_a_reference():
+    """A class that says "as in another" has the other's words, and what is different."""
+    lasso = {one["name"]: one for one in facts(find("Lasso"))["parameters"]}
+    assert lasso["positive"]["meaning"] == "Whether coefficients must not be negative."
+    assert lasso["precompute"]["allowed"] == "bool or array of shape (n_features, n_features)"
+    chosen = {one["name"]: one["meaning"] for one in facts(find("ElasticNetCV"))["parameters"]}
+    assert chosen["precompute"].startswith("True computes the Gram matrix")
+    assert chosen["precompute"].endswith('`precompute="auto"` is False.')
+    assert chosen["positive"] == "Whether coefficients must not be negative."
+    poisson = {one["name"]: one["meaning"] for one in facts(find("PoissonRegressor"))["parameters"]}
+    assert poisson["solver"].endswith('"newton-cholesky" is what that calls "irls".')
+    assert poisson["tol"] == "The fit ends when no derivative of the objective is larger."
+    attributes = facts(find("LassoCV"))["attributes"]
+    assert [(one["names"], one["text"]) for one in attributes[:2]] == [
+        (["alpha_"], "The chosen ones."),
+        (["alphas_"], "Those tried."),
+    ]
+
+
+def test_no_estimator_leaves_a_parameter_unexplained():
+    for card in library.methods():
+        if card.kind == "estimator":
+            known = facts(card)
+            assert [p["name"] for p in known["parameters"] if not p["meaning"]] == [], card.name
+            references = [p for p in known["parameters"] if p["meaning"].lower().startswith("as in")]
+            assert references == [], card.name
+
+
+def test_lines_break_between_chinese_characters_but_not_before_a_mark():
+    text = '如何使 J 最小。"lstsq" 和 "normal" 在有多个解时（很多），给出范数最小的解。' * 3
+    for width in range(12, 40):
+        lines = fill(text, width).split("\n")
+        assert "".join(lines).replace(" ", "") == text.replace(" ", "")
+        assert max(map(cell_len, lines)) <= width
+        assert not any(line[0] in "，。；：、）”" for line in lines)
 
 
 def test_info_as_json():

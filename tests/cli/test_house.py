@@ -52,6 +52,8 @@ def test_bench_lists_and_refuses():
     answer = tercet("bench", "--list")
     assert answer.returncode == 0, answer.stderr
     assert {"lasso", "perceptron"} <= {line.split()[0] for line in answer.stdout.splitlines()}
+    assert "{" not in answer.stdout
+    assert "2500000 x 50, margin 0.01" in answer.stdout
     strange = tercet("bench", "no-such-row")
     assert strange.returncode == 2
     assert "no-such-row" in strange.stderr

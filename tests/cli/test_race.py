@@ -11,8 +11,9 @@ from tercet.cli.compare import race as module
 from tercet.cli.compare.baseline import BASELINE
 from tercet.cli.compare.board import leaderboard
 from tercet.cli.compare.crew import Outcome
-from tercet.cli.compare.measures import MEASURES
 from tercet.cli.compare.race import Contestant, Race
+from tercet.cli.compare.workbench import extrapolate
+from tercet.cli.measures import MEASURES
 from tercet.model_selection import corrected_paired_test
 
 
@@ -26,8 +27,9 @@ class Clock:
 class PretendCrew:
     """Does one job at a time; a fit takes what `costs` says; scores come from `scores`."""
 
-    def __init__(self, clock, costs, fail=(), promise=1.0):
+    def __init__(self, clock, costs, fail=(), promise=1.0, trial=0.001):
         self.clock, self.costs, self.fail, self.promise = clock, costs, dict(fail), promise
+        self.trial = trial
         self.log = []
 
     def run(self, jobs, deadline, begun=None):
@@ -40,17 +42,18 @@ class PretendCrew:
             self.log.append((job.verb, name, job.arguments.get("turn"), job.arguments.get("fold")))
             start = self.clock.now
             trial = job.verb == "probe"
-            self.clock.now += 0.001 if trial else cost
+            self.clock.now += min(self.trial, job.limit) if trial else cost
             if self.fail.get(name) == job.verb:
                 yield Outcome(job, error="is not for these data")
             elif self.clock.now > deadline:
                 self.clock.now = deadline
                 yield Outcome(job, error="the time was up", lost=True)
                 return
+            elif trial and self.trial > job.limit:
+                yield Outcome(job, error="the time was up", lost=True)
             elif trial:
-                yield Outcome(
-                    job, {"cost": cost * self.promise, "settings": {}, "busy": (start, self.clock.now)}
-                )
+                told = None if self.promise is None else cost * self.promise
+                yield Outcome(job, {"cost": told, "settings": {}, "busy": (start, self.clock.now)})
             else:
                 value = {
                     "measures": {"accuracy": 0.9},
@@ -69,9 +72,9 @@ def clock(monkeypatch):
     return clock
 
 
-def run(clock, costs, *, deadline, cv=5, repeats=3, fail=(), promise=1.0):
-    crew = PretendCrew(clock, costs, fail, promise)
-    race = Race(crew, list(costs), cv=cv, repeats=repeats, jobs=1, deadline=deadline)
+def run(clock, costs, *, deadline, cv=5, repeats=3, patience=1.0, **crew):
+    crew = PretendCrew(clock, costs, **crew)
+    race = Race(crew, list(costs), cv=cv, repeats=repeats, jobs=1, deadline=deadline, patience=patience)
     race.run()
     return race, crew
 
@@ -92,15 +95,33 @@ def test_a_method_that_would_burst_the_budget_is_left_out_and_named(clock):
     assert not any(entry[:2] == ("score", "endless") for entry in crew.log)
 
 
-def test_what_is_cut_off_in_the_first_round_is_named_and_later_rounds_count_whole(clock):
-    race, _ = run(clock, {"quick": 0.1, "slow": 1.0}, deadline=7.5, repeats=4)
-    quick, slow = race.contestants["quick"], race.contestants["slow"]
-    assert slow.turns(5) == 1
-    assert quick.turns(5) >= 2
-    assert clock.now <= 7.5
-    assert quick.scores("accuracy", 5).size == 5 * quick.turns(5)
+def test_a_round_is_for_all_or_for_none(clock):
+    race, _ = run(clock, {"quick": 0.1, "slow": 1.0}, deadline=13.5, repeats=4)
+    assert race.rounds() == 2
+    assert {one.turns(5) for one in race.finished()} == {2}
+    assert clock.now < 13.5  # there was time for more rounds of the quick one
+    assert race.left_out() == {}
+
+
+def test_a_round_that_is_cut_off_does_not_count(clock):
+    """The fits take longer than the trials told."""
+    race, _ = run(clock, {"quick": 0.1, "slow": 1.0}, deadline=8.0, repeats=3, promise=0.1)
+    assert race.rounds() == 1
     race, _ = run(clock, {"slow": 1.0}, deadline=clock.now + 4, promise=0.5)
-    assert "the time was up" in race.contestants["slow"].dropped
+    assert race.left_out()["slow"] == "the time was up after 3 of 5 folds"
+    race.deadline = clock.now + 3
+    race.run()  # goes on where it stopped
+    assert race.rounds() == 1
+    assert len(race.contestants["slow"].results) == 5
+
+
+def test_a_trial_that_fails_or_lasts_too_long_is_not_the_end(clock):
+    """A few rows may be too few for a method that is good on all of them."""
+    race, _ = run(clock, {"needs many rows": 0.1}, deadline=100, promise=None)
+    assert race.rounds() == 3
+    race, crew = run(clock, {"compiles": 0.1}, deadline=clock.now + 100, trial=5.0)
+    assert race.rounds() == 3
+    assert [entry[0] for entry in crew.log].count("probe") == 2
 
 
 def test_refusals_are_kept_with_their_reason(clock):
@@ -117,7 +138,7 @@ def test_refusals_are_kept_with_their_reason(clock):
 
 
 def contestant(name, scores, cv=5):
-    one = Contestant(name, 0.1)
+    one = Contestant(name, tried=True, cost=0.1)
     for k, score in enumerate(scores):
         one.results[divmod(k, cv)] = {
             "measures": {"accuracy": score, "macro_f1": score / 2},
@@ -142,6 +163,7 @@ def test_leaderboard_is_sorted_tested_and_judged():
         {},
         MEASURES["accuracy"],
         cv=5,
+        rounds=2,
         rows=100,
     )
     assert [entry["name"] for entry in entries] == ["LogisticRegression", "MaxEnt", "Perceptron", BASELINE]
@@ -150,7 +172,7 @@ def test_leaderboard_is_sorted_tested_and_judged():
     direct = corrected_paired_test(entries[2]["scores"], base, n_train=80, n_test=20).p_value
     assert direct <= entries[2]["p_value"] <= 3 * direct
     assert entries[0]["low"] < entries[0]["score"] < entries[0]["high"]
-    assert entries[0]["others"] == {"macro_f1": pytest.approx(base[:5].mean() / 2)}
+    assert entries[0]["others"] == {"macro_f1": pytest.approx(base.mean() / 2)}
 
 
 def test_less_is_better_for_losses_and_failures_stand_last():
@@ -159,19 +181,39 @@ def test_less_is_better_for_losses_and_failures_stand_last():
     for one in (a, b, broken):
         for result in one.results.values():
             result["measures"] = {"rmse": result["measures"]["accuracy"]}
-    entries = leaderboard([b, broken, a], {}, MEASURES["rmse"], cv=5, rows=50)
+    entries = leaderboard([b, broken, a], {}, MEASURES["rmse"], cv=5, rounds=1, rows=50)
     assert [entry["name"] for entry in entries] == ["A", "B", "C"]
     assert entries[2]["p_value"] is None
 
 
-def test_unequal_rounds_are_compared_on_what_both_have():
-    long, short = contestant("A", [0.9, 0.8, 0.9, 0.8, 0.9] * 3), contestant("B", [0.7, 0.6, 0.7, 0.7, 0.6])
-    entries = leaderboard([long, short], {}, MEASURES["accuracy"], cv=5, rows=100)
+def test_only_shared_rounds_count():
+    long, short = (
+        contestant("A", [0.9, 0.8, 0.9, 0.8, 0.9, *[0.0] * 10]),
+        contestant("B", [0.7, 0.6, 0.7, 0.7, 0.6]),
+    )
+    entries = leaderboard([long, short], {}, MEASURES["accuracy"], cv=5, rounds=1, rows=100)
+    assert [entry["name"] for entry in entries] == ["A", "B"]
+    assert entries[0]["score"] == pytest.approx(0.86)
     expected = corrected_paired_test(
-        short.scores("accuracy", 5), long.scores("accuracy", 5)[:5], n_train=80, n_test=20
+        [0.7, 0.6, 0.7, 0.7, 0.6], [0.9, 0.8, 0.9, 0.8, 0.9], n_train=80, n_test=20
     )
     assert entries[1]["p_value"] == pytest.approx(expected.p_value)
-    assert [entry["rounds"] for entry in entries] == [3, 1]
+    assert entries[1]["difference"] == pytest.approx(expected.difference)
+
+
+@pytest.mark.parametrize(
+    ("spans", "rows", "seconds"),
+    [
+        ([(200, 0.01)], 200, 0.01),
+        ([(200, 0.010), (2000, 0.019)], 20_000, 0.109),  # 5 microseconds a row
+        ([(200, 0.0002), (2000, 0.0009)], 2000, 0.0009),
+        ([(200, 0.02), (2000, 0.2)], 20_000, 2.0),  # as the rows
+        ([(200, 0.01), (2000, 1.0)], 20_000, 100.0),  # as their square
+        ([(200, 0.0001), (2000, 0.0009), (20_000, 0.0015)], 800_000, 0.0275),  # the first trials are noise
+    ],
+)
+def test_costs_are_foretold_from_small_trials(spans, rows, seconds):
+    assert extrapolate(spans, rows) == pytest.approx(seconds, rel=0.02)
 
 
 labels = st.integers(2, 5).flatmap(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import html
 import re
 import subprocess
 import sys
@@ -16,8 +17,9 @@ import matplotlib.image
 import numpy as np
 import pytest
 
+from tercet import plot
 from tercet.cli import report, words
-from tercet.cli.errors import Refusal
+from tercet.cli.report import best, phrases
 from tests.cli import browser, samples
 from tests.cli.pages import Page, check_static
 
@@ -208,26 +210,57 @@ def test_wide_tables_are_folded_and_light(classified: Any):
     assert "and 480 more classes" in page.text
 
 
-def test_written_whole_or_not_at_all(tmp_path: Path, classified: Any, monkeypatch: pytest.MonkeyPatch):
-    result, _ = classified
-    file = tmp_path / "report.html"
-    file.write_text("old")
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "replace", _refuse)
-        with pytest.raises(Refusal, match=re.escape(f"cannot write {file}: No space left")):
-            report.write(file, result)
-    assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
-    assert file.read_text() == "old"
-    report.write(file, result)
-    assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
-    check_static(file.read_text(encoding="utf-8"))
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_verdict_is_the_same_with_and_without_markup(classified: Any, language: str):
+    words.use(language)
+    result = copy.deepcopy(classified[0])
+    for entry in result["leaderboard"]:
+        entry["tied"] = True
+    result["leaderboard"][0]["zh"] = "套索 L1正则化"
+    result["leaderboard"][1]["name"] = result["leaderboard"][1]["zh"] = "a<b>&c"
+    plain = phrases.verdict_text(result)
+    assert html.unescape(re.sub(r"<[^>]*>", "", phrases.verdict(result))) == plain
+    assert "a<b>&c" in plain
+    if language == "zh":
+        assert plain.startswith("套索最好，")
+    for board in ([], [e for e in result["leaderboard"] if e["baseline"]]):
+        assert phrases.verdict_text({**result, "leaderboard": board}) == phrases.verdict(
+            {**result, "leaderboard": board}
+        )
 
 
-@pytest.mark.parametrize(("path", "why"), [("no/report.html", "there is no folder"), (".", "is a folder")])
-def test_a_place_that_cannot_be_written_is_refused(tmp_path: Path, classified: Any, path: str, why: str):
-    with pytest.raises(Refusal, match=why):
-        report.write(tmp_path / path, classified[0])
-    assert list(tmp_path.iterdir()) == []
+def test_axes_and_colours_that_pictures_share():
+    assert "progression" in re.findall(r"<text[^>]*>([^<]*)</text>", report.render(*samples.regression()))
+    result, details = samples.clustering()
+    found = details.clusters["KMeans"]
+    found["labels"] = (found["truth"] + 1) % 3  # the same groups under other numbers
+    pictures = best._clusters(result, details)
+    axes = {title: draw(plot) for title, _, draw in pictures}
+    shades = {
+        title: {
+            tuple(dots.get_offsets()[0]): tuple(dots.get_facecolor()[0]) for dots in axes[title].collections
+        }
+        for title in ("Clusters of KMeans", "The target's own classes")
+    }
+    assert shades["Clusters of KMeans"] == shades["The target's own classes"]
+
+
+def test_measures_beyond_the_board_are_on_the_cards():
+    result, _ = _many_measures()
+    page = Page(report.render(result))
+    heads = re.findall(r"<th [^>]*><button[^>]*>([^<]*)</button>", report.render(result))
+    assert "normalised mutual information" in heads
+    assert "Fowlkes-Mallows" not in heads
+    assert "Fowlkes-Mallows 0.612" in page.text
+
+
+def _many_measures() -> tuple[dict[str, Any], Any]:
+    result, details = samples.clustering()
+    measures = {"calinski_harabasz": 12345.6, "davies_bouldin": 1.234, "adjusted_rand": 0.512}
+    for entry in result["leaderboard"]:
+        entry["others"] = {**measures, "mutual_information": 0.612, "fowlkes_mallows": 0.612}
+        entry |= {"predict_time": 0.0012, "low": 0.3, "high": 0.6, "spread": 0.01, "p_value": 0.012}
+    return result, details
 
 
 def test_the_command_writes_such_a_report(tmp_path: Path):
@@ -247,10 +280,6 @@ def test_the_command_writes_such_a_report(tmp_path: Path):
             assert opened.console == []
             assert opened.requests[0] == file.as_uri()
             assert [url for url in opened.requests[1:] if not url.startswith("data:")] == []
-
-
-def _refuse(*_: object) -> None:
-    raise OSError(28, "No space left on device")
 
 
 if BROWSER is None:
@@ -309,6 +338,15 @@ else:
             chrome.open(file, width=width, height=800)
             chrome.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true })")
             assert chrome.evaluate("document.documentElement.scrollWidth") <= width, name
+
+    def test_many_measures_fit_a_laptop(chrome: Any, tmp_path: Path):
+        file = tmp_path / "report.html"
+        for language in ("en", "zh"):
+            words.use(language)
+            file.write_text(report.render(*_many_measures()), encoding="utf-8")
+            chrome.open(file, width=1280, height=800)
+            box = "document.querySelector('.board').parentElement"
+            assert chrome.evaluate(f"{box}.scrollWidth") <= chrome.evaluate(f"{box}.clientWidth"), language
 
     def test_sorts_by_a_click_and_by_a_key(
         chrome: Any, tmp_path: Path, classified: Any, pages: dict[str, str]

@@ -42,6 +42,8 @@ def test_values(method, settings, expected):
         ("OneVsRestClassifier", ["estimator=Perceptrn"], "Perceptron"),
         ("OneVsRestClassifier", ["estimator=Perceptron", "estimator__C=1"], "Perceptron has no parameter 'C'"),
         ("OneVsRestClassifier", ["estimator__C=1"], "--set estimator=METHOD"),
+        ("OneVsRestClassifier", ["estimator=KMeans"], "must be a method for classification, regression"),
+        ("Ridge", ["random_state=-5"], "'random_state' must be an integer in [0, inf)"),
     ],
 )  # fmt: skip
 def test_values_that_are_refused(method, settings, words):

@@ -11,13 +11,33 @@ import pytest
 
 import tercet
 from tercet.cli import words
+from tercet.cli.catalogue import facts
+from tercet.cli.page import paragraphs
 from tercet.datasets.texts import chapters, examples
 
 SOURCE = Path(tercet.__file__).parent
 CLI = SOURCE / "cli"
 SPEAKERS = {"tr", "remark", "Note", "TableError", "refuse", "_refuse"}  # their first argument is a template
 # Letters that a formula needs in any language.
-MATHS = {"alpha", "beta", "dx", "lam", "ln", "log", "max", "min", "theta"}
+MATHS = {
+    "alpha",
+    "beta",
+    "dl",
+    "dx",
+    "dz",
+    "eps",
+    "eta",
+    "gamma",
+    "lam",
+    "ln",
+    "log",
+    "max",
+    "min",
+    "sw",
+    "theta",
+}
+# What a type may be is in the language in use already; a class is called by its name.
+TRANSLATED = re.compile("(one of|an?|True or|'|None|False|LabelBinarizer)")
 
 
 def templates(file: Path) -> list[str]:
@@ -74,8 +94,10 @@ def test_translations_are_chinese(file):
 
 
 def _speaks(text: str) -> bool:
-    """Whether a line is more than a formula."""
-    return any(word not in MATHS for word in re.findall(r"\b[a-z]{2,}\b(?!\()", text.lower()))
+    """Whether a line is more than a formula or a name."""
+    return text != "LabelBinarizer" and any(
+        word not in MATHS for word in re.findall(r"\b[a-z]{2,}\b(?!\()", text.lower())
+    )
 
 
 def test_translations_do_not_contradict_each_other():
@@ -101,7 +123,22 @@ def test_every_example_has_its_chinese(chapter):
     lines = [module.__doc__.partition("\n")[0].rstrip(".")]
     for example in examples(chapter):
         lines += [example.note] if example.note else []
+        lines += [f"value|{name}" for name in example.expected if _speaks(name)]
     assert [line for line in lines if line not in chinese] == []
+
+
+@pytest.mark.parametrize(
+    "card", [card for card in tercet.methods() if card.kind == "estimator"], ids=lambda card: card.name
+)
+def test_every_page_of_an_estimator_has_its_chinese(card):
+    known = facts(card)
+    lines = [*paragraphs(known["details"])]
+    for one in known["parameters"]:
+        lines += [one["meaning"], "" if TRANSLATED.match(one["allowed"]) else one["allowed"]]
+    for one in known["attributes"]:
+        lines += [one["text"], one["kind"]]
+    chinese = words.chinese()
+    assert [line for line in lines if _speaks(line) and line not in chinese] == []
 
 
 def test_a_note_among_the_values_is_translated(monkeypatch):

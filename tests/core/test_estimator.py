@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
+from tercet.cluster import KMeans
 from tercet.core.estimator import check_weight, distinct, generator
 from tercet.linear_model import Perceptron, Ridge
 
@@ -92,3 +93,13 @@ def test_batches_before_and_after_a_mistake():
     with pytest.raises(ValueError, match=r"y holds \[5\]; the classes are \[0, 1\]"):
         model.partial_fit([[0.0]], [5])
     assert model.classes_.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (3, 6), (3, 0), (0, 5), (5,), (3, 5, 1)])
+def test_arrays_that_kernels_read_have_the_width_of_the_rows(shape):
+    X = np.random.default_rng(0).normal(size=(30, 5))
+    model = KMeans(3).fit(X)
+    model.cluster_centers_ = np.zeros(shape)
+    for use in (model.predict, model.transform, model.score):
+        with pytest.raises(ValueError, match="KMeans: cluster_centers_ has the shape"):
+            use(X)

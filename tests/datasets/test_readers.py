@@ -252,9 +252,13 @@ def test_a_late_surprise(read):
     table = read("a,b\n" + numbers + "?,007\n")
     assert table.frame["a"].dtype == pl.Int64
     assert table.frame["a"].null_count() == 1
-    assert table.frame["b"].dtype == pl.String
-    assert table.frame["b"][-1] == "007"
-    assert read("a,b\n" + numbers + "x,1.5\n").frame.dtypes == [pl.String, pl.Float64]
+    assert table.frame["b"].dtype == pl.Int64
+    assert table.frame["b"][-1] == 7
+    assert said(table, "a few leading zeros mean nothing in: {columns}") == [{"columns": "'b'"}]
+    table = read("a,b\n" + numbers + "x,1.5\n")
+    assert table.frame.dtypes == [pl.Int64, pl.Float64]
+    assert table.frame["a"].null_count() == 1
+    assert table.notes[-1] == "column 'a': what is no number counts as missing, in 1 rows: 'x'"
 
 
 plain = st.text(string.ascii_letters + "市é川", min_size=1, max_size=6).map(lambda word: "w" + word)

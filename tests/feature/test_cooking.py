@@ -129,13 +129,24 @@ def test_categories_that_a_gap_made_floats():
     assert schema.cook(floats).column("grade").tolist() == [2, -1, 0]
 
 
+def test_categories_that_read_as_numbers():
+    frame = pl.DataFrame({"version": ["1.10", "1.9", "dev"] * 10, "t": ["2.50", "3", "x"] * 10})
+    schema = look(frame, "t")
+    later = pl.DataFrame({"version": [1.1, 1.9, 2.0, None], "t": [2.5, 3.0, None, 3.0]})
+    assert schema.cook(later).column("version").tolist() == [0, 1, -2, -1]
+    assert schema.cook_target(later)[0].tolist() == [0, 1, -1, 1]
+    both = look(frame.with_columns(version=pl.Series(["1.10", "1.1", "1.90"] * 10)), "t")
+    assert both.cook(later).column("version").tolist() == [0, 2, -2, -1]  # 1.1 as it is spelled
+
+
 def test_unknown_categories_are_said():
     said = []
     frame = FRAME.with_columns(pl.Series("colour", ["pink", None, "", "blue"] * 15))
     codes = SCHEMA.cook(frame, say=said.append).column("colour")
-    assert codes[:4].tolist() == [-1, -1, -1, 0]
+    assert codes[:4].tolist() == [-2, -1, -1, 0]
     assert said == [
-        "column 'colour': 15 rows have categories that were not there before (pink); taken as unknown"
+        "column 'colour': 15 rows have categories that were not there before (pink); "
+        "taken as none of the known ones"
     ]
 
 
@@ -164,6 +175,56 @@ def test_a_column_without_any_value():
     assert np.isnan(records.column("when")).all()
     assert (records.codes == -1).all()
     assert records.counts[0].nnz == 0
+
+
+@pytest.mark.parametrize("mark", ["NA", "n/a", "-", "?", "未知", "None"])
+def test_marks_for_missing_values(mark):
+    numbers, dates = FRAME["size"].cast(pl.String), FRAME["when"].cast(pl.String)
+    frame = FRAME.with_columns(size=numbers.set(numbers != "", mark), when=dates.scatter(0, mark))
+    records = SCHEMA.cook(frame)
+    assert np.isnan(records.column("size")).all()
+    assert np.isnan(records.column("when")).tolist() == [True] + [False] * (N - 1)
+    target = look(with_target([k / 3 for k in range(9)]), "t")
+    assert target.cook_target(with_target(["1.5", mark]))[1].tolist() == [True, False]
+    target = look(with_target([1, 2] * 9), "t")
+    assert target.cook_target(with_target(["1", mark]))[0].tolist() == [0, -1]
+
+
+@pytest.mark.parametrize(
+    ("texts", "days"),
+    [
+        (["2024-01-31", "2024/2/3"], [19753, 19756]),
+        (["31/01/2024", "3/2/2024"], [19753, 19756]),
+        (["01/31/2024", "2/3/2024"], [19753, 19756]),
+        (["3.2.2024", "1.2.2024"], [19756, 19754]),
+        (["20240131", "20240203"], [19753, 19756]),
+        (["2/2/2024", "2024年1月31日"], [19755, 19753]),
+        (["2024-01-31 12:00", "2024-01-31T18:00:00"], [19753.5, 19753.75]),
+    ],
+)
+def test_dates_as_people_write_them(texts, days):
+    frame = FRAME.head(2).with_columns(when=pl.Series(texts))
+    assert SCHEMA.cook(frame).column("when").tolist() == days
+
+
+def test_a_date_that_may_be_two_days():
+    frame = FRAME.head(2).with_columns(when=pl.Series(["2024-05-06", "03/04/2024"]))
+    with pytest.raises(
+        TableError, match="column 'when', row 2: '03/04/2024' may have the day first, or the month"
+    ):
+        SCHEMA.cook(frame)
+
+
+def test_labels_with_more_digits_than_floats_have():
+    low, high = 2**53, 2**53 + 1
+    for labels in ([low, high], [2**63 + 1, 2**63 + 2]):
+        frame = with_target(pl.Series(labels * 9, dtype=pl.UInt64))
+        schema = look(frame, "t", task="classification")
+        assert schema.classes == tuple(labels)
+        assert schema.cook_target(frame)[0].tolist() == [0, 1] * 9
+        assert schema.cook_target(with_target([str(label) for label in labels]))[0].tolist() == [0, 1]
+    with pytest.raises(TableError, match=r"9007199254740992.0 is none of the classes"):
+        look(with_target([low, high] * 9), "t", task="classification").cook_target(with_target([float(high)]))
 
 
 def test_labels_in_other_types():
@@ -250,7 +311,7 @@ def test_a_file_and_a_later_file(tmp_path):
     said = []
     records = schema.cook(read_table(later), say=said.append)
     np.testing.assert_array_equal(records.numbers, [[np.nan, 18632.0], [0.5, np.nan]])
-    assert records.column("色泽").tolist() == [-1, 2]
+    assert records.column("色泽").tolist() == [-2, 2]
     assert len(said) == 1
 
 

@@ -23,14 +23,19 @@ DAY = dt.date(2021, 1, 1)
 WORDS = [f"the {k}th remark is about the weather in town {k * k}" for k in range(N)]
 CASES = {
     "floats": ([k / 7 for k in range(N)], ("numeric", True)),
-    "floats that are whole and all different": ([float(k) for k in range(N)], ("numeric", True)),
+    "the numbers from 0, as floats": ([float(k) for k in range(N)], ("identifier", False)),
+    "floats that are whole and all different": ([float(k * k) for k in range(N)], ("numeric", True)),
     "integers with few values": ([k % 4 for k in range(N)], ("numeric", True)),
     "measured integers, all different": ([k * k + 3 for k in range(N)], ("numeric", True)),
     "zeros and ones": ([k % 2 for k in range(N)], ("numeric", True)),
     "the numbers from 0": (list(range(N)), ("identifier", False)),
     "the numbers from 1, shuffled": ([(7 * k) % N + 1 for k in range(N)], ("identifier", False)),
     "too few to count": (list(range(5)), ("numeric", True)),
-    "consecutive years": ([1900 + k for k in range(N)], ("numeric", True)),
+    "the numbers from 2": (list(range(2, N + 2)), ("identifier", False)),
+    "every seventh number": ([1000 + 7 * k for k in range(N)], ("identifier", False)),
+    "every seventh number, downwards": ([9000 - 7 * k for k in range(N)], ("identifier", False)),
+    "every seventh number, shuffled": ([1000 + 7 * ((11 * k) % N) for k in range(N)], ("numeric", True)),
+    "all but one step of seven": ([1000 + 7 * k + (k > 50) for k in range(N)], ("numeric", True)),
     "booleans": ([k % 3 == 0 for k in range(N)], ("boolean", True)),
     "yes and no": (["Yes", "no"] * 60, ("boolean", True)),
     "是 and 否": (["是", "否"] * 60, ("boolean", True)),
@@ -80,6 +85,36 @@ def test_integers_with_another_name(name):
     assert kind([17, 3, 250, 96], name) == ("numeric", True)
 
 
+@pytest.mark.parametrize(
+    "name", ["customer_number", "CustomerNumber", "order no", "zip code", "userId", "客户号", "门牌号"]
+)
+def test_rising_integers_with_a_name_for_rows(name):
+    values = np.cumsum(1 + np.random.default_rng(0).integers(0, 9, N)).tolist()
+    assert kind(values, name) == ("identifier", False)
+    assert kind([float(v) for v in values], name) == ("identifier", False)
+    assert kind([None, *values[1:]], name) == ("identifier", False)
+    assert kind([v + 0.5 for v in values], name) == ("numeric", True)
+
+
+@pytest.mark.parametrize(
+    "name", ["time", "t", "Year", "month_no", "day number", "age", "x", "step_index", "时间", "年份", "天数"]
+)
+def test_counts_of_something(name):
+    assert kind(list(range(N)), name) == ("numeric", True)
+    assert kind(list(range(1900, 1900 + N)), name) == ("numeric", True)
+    assert examine(pl.Series(name, range(N)))[0].why.startswith("numbers that count the rows, used because")
+
+
+def test_doubts_are_said():
+    rising = [k * k + 3 for k in range(N)]
+    hint = "column 'a': whole numbers, all different; if they name the rows, --drop leaves them out"
+    assert examine(pl.Series("a", rising))[1] == [hint]
+    assert examine(pl.Series("part_code", rising[::-1]))[1] == [hint.replace("'a'", "'part_code'")]
+    assert examine(pl.Series("a", rising[::-1]))[1] == []
+    assert examine(pl.Series("time", rising))[1] == []
+    assert examine(pl.Series("a", rising), feature=False)[1] == []
+
+
 def test_numbers_of_rows_that_were_drawn():
     drawn = sorted(np.random.default_rng(0).choice(10_000, 200, replace=False).tolist())
     assert kind(drawn, total=10_000) == ("identifier", False)
@@ -109,9 +144,24 @@ def test_a_few_strings_among_numbers_are_said():
     assert (column.kind, column.missing, column.distinct) == ("numeric", 3, 97)
     assert column.summary["not_numbers"] == [["n.d.", 2], ["broken", 1]]
     assert notes == ["column 'a': 3 values among the numbers are no numbers (n.d., broken); taken as missing"]
-    assert kind([*values, *["bad"] * 10]) != ("numeric", True)
+    assert kind([*values, *["bad"] * 10]) == ("numeric", True)  # of no use as strings
+    assert kind([*values[:90], *["bad", "worse"] * 10]) == ("categorical", True)
     assert kind([f"{k:03d}" for k in range(97)] + ["x1", "x1", "x2"])[0] != "numeric"  # 007 is a name
+    assert kind([*(str(k / 2) for k in range(119)), "007"]) == (
+        "identifier",
+        False,
+    )  # strings, all of them numbers
+    assert kind([*(str(k / 2) for k in range(117)), "007", "x", "y"]) == ("numeric", True)
     assert kind(["1", "2", "3"] * 40 + ["A"]) == ("categorical", True)
+
+
+def test_many_strings_among_numbers_are_said():
+    values = [f"bad{k}" if k % 3 == 1 else str(k / 2) for k in range(N)]
+    column, _ = examine(pl.Series("a", values))
+    assert not column.used
+    assert column.why == (
+        "40 of 120 strings are no numbers, first 'bad1'; --as a=numeric takes them as missing; dropped"
+    )
 
 
 def test_infinity_is_missing_and_said():

@@ -216,9 +216,60 @@ def test_categories_that_the_fitted_rows_do_not_have():
     frame = pl.DataFrame({"a": ["u", "v", "w", "u"] * 10 + ["z"] * 2, "x": RNG.normal(size=42)})
     Z = encode(frame, rows=np.arange(40))
     assert list(Z) == ["x", "a=u", "a=v", "a=w"]
-    assert (Z["a=u"][-1], Z["a=v"][-1]) == (1, 0)
+    assert (Z["a=u"][-1], Z["a=v"][-1], Z["a=w"][-1]) == (0, 0, 0)
     other = encode(frame, rows=np.arange(40), max_categories=1)
     assert (other["a=other"][-1], "a=u" in other) == (1, False)
+
+
+@pytest.mark.parametrize("sparse_out", [False, True])
+def test_unknown_categories(sparse_out):
+    frame = pl.DataFrame(
+        {
+            "two": ["p", "q"] * 15,
+            "three": ["u", "u", "v", "w", "w"] * 6,
+            "gaps": ["g", "h", "i", None, "i"] * 6,
+        }
+    )
+    schema = look(frame)
+    new = pl.DataFrame({"two": ["r", "q", None], "three": ["z", "w", None], "gaps": ["z", "h", None]})
+
+    def features(**options):
+        encoder = TableEncoder(schema, sparse=sparse_out, **options).fit(schema.cook(frame))
+        Z = dense(encoder.transform(schema.cook(new)))
+        return {n: z.tolist() for n, z in zip(encoder.get_feature_names_out(), Z.T, strict=True)}
+
+    # As good as half of each of two; none of three; and a gap is what is most frequent, or a category of its own.
+    assert features() == {
+        "two=q": [0.5, 1, 0],
+        "three=u": [0, 0, 1], "three=v": [0, 0, 0], "three=w": [0, 1, 0],
+        "gaps=g": [0, 0, 0], "gaps=h": [0, 1, 0], "gaps=i": [0, 0, 0], "gaps=missing": [0, 0, 1],
+    }  # fmt: skip
+    assert features(redundant=False) == {
+        "two=q": [0.5, 1, 0],
+        "three=v": [1 / 3, 0, 0], "three=w": [1 / 3, 1, 0],
+        "gaps=h": [0.25, 1, 0], "gaps=i": [0.25, 0, 0], "gaps=missing": [0.25, 0, 1],
+    }  # fmt: skip
+    assert features(categories="codes") == {"two": [2, 1, 0], "three": [3, 2, 0], "gaps": [4, 1, 3]}
+    kept = features(categories="codes", missing="keep")
+    np.testing.assert_array_equal([*kept.values()], [[np.nan, code, np.nan] for code in (1, 2, 1)])
+    assert features(max_categories=1)["three=other"] == [1, 1, 0]
+
+
+def test_features_without_redundancy_have_full_rank():
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({name: rng.choice(list("abcd"), 200).tolist() for name in "pqr"})
+    full = TableEncoder().fit_transform(frame)
+    lean = TableEncoder(redundant=False).fit_transform(frame)
+    assert (full.shape[1], lean.shape[1]) == (12, 9)
+    centred = lean - lean.mean(axis=0)
+    assert np.linalg.matrix_rank(centred) == np.linalg.matrix_rank(full - full.mean(axis=0)) == 9
+
+
+def test_a_forged_encoder_is_refused():
+    encoder = TableEncoder(SCHEMA).fit(RECORDS)
+    encoder.learned_[1]["slots"][0][2] = 9
+    with pytest.raises(ValueError, match="do not fit together"):
+        encoder.transform(RECORDS)
 
 
 def test_thousands_of_categories_are_sparse():

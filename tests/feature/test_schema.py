@@ -57,7 +57,7 @@ def test_task(values, task, classes):
 def test_task_as_asked():
     whole = with_target([1, 2, 3] * 10)
     assert look(whole, "t", task="regression").classes is None
-    assert look(whole, "t", task="regression").task_why == "asked for"
+    assert look(whole, "t", task="regression").task_why == "the task was asked for"
     many = with_target([k % 40 for k in range(400)])
     assert look(many, "t", task="classification").classes == tuple(range(40))
     flags = with_target([True, False] * 10)

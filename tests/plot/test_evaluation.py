@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.metrics import confusion_matrix, roc_auc_score, roc_curve
+from sklearn.metrics import auc, confusion_matrix, roc_auc_score, roc_curve
 
 from tercet.plot import (
     plot_calibration,
@@ -71,12 +71,45 @@ def test_curves_of_many_classes_show_the_most_frequent():
     truth = np.repeat(np.arange(9), np.arange(2, 11) * 5)
     proba = rng.dirichlet(np.ones(9), len(truth))
     labels = [f"c{k}" for k in range(9)]
-    words = [text.get_text() for text in plot_roc(truth, proba, labels).get_legend().get_texts()]
+    ax = plot_roc(truth, proba, labels)
+    *words, mean = [text.get_text() for text in ax.get_legend().get_texts()]
     assert [word.split("\u2002")[0] for word in words] == labels[3:]
     for k, word in enumerate(words, start=3):
         assert word.endswith(f"{roc_auc_score(truth == k, proba[:, k]):.3f}")
-    ax = plot_calibration(truth, proba, labels)
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == labels[3:]
+    assert ax.get_title(loc="left") == "6 of 9 classes, the most frequent"
+    area = roc_auc_score(truth, proba, multi_class="ovr", average="macro")
+    assert mean == f"mean of all 9 classes\u2002{area:.3f}"
+    x, y = ax.get_lines()[-1].get_xydata().T
+    assert auc(x, y) == pytest.approx(area, abs=1e-12)
+    assert (np.diff(y) >= 0).all()
+
+
+def test_three_classes_all_have_their_curve():
+    truth = np.repeat([0, 1, 2], 60)
+    proba = np.random.default_rng(4).dirichlet(np.ones(3), 180)
+    ax = plot_roc(truth, proba)
+    assert len(ax.get_legend().get_texts()) == 4
+    assert ax.get_title(loc="left") == ""
+    assert [text.get_text() for text in plot_calibration(truth, proba).get_legend().get_texts()] == list(
+        "012"
+    )
+
+
+@pytest.mark.parametrize(("classes", "rows"), [(9, 900), (4, 40)], ids=["many classes", "few rows"])
+def test_calibration_of_the_predicted_class(classes, rows):
+    rng = np.random.default_rng(5)
+    proba = rng.dirichlet(np.ones(classes), rows)
+    truth = np.array([rng.choice(classes, p=p) for p in proba])
+    ax = plot_calibration(truth, proba, list(range(classes)), bins=4 if rows < 100 else 10)
+    (diagonal, curve) = ax.get_lines()
+    assert diagonal.get_xydata().tolist() == [[0, 0], [1, 1]]
+    assert ax.get_legend() is None
+    assert ax.get_xlabel() == "probability of the predicted class"
+    said, seen = curve.get_xydata().T
+    top = proba.max(axis=1)
+    assert said.min() > 1 / classes
+    assert said.mean() == pytest.approx(top.mean(), abs=0.02)
+    assert seen.mean() == pytest.approx(np.mean(proba.argmax(axis=1) == truth), abs=0.05)
 
 
 @pytest.mark.parametrize("strategy", ["quantile", "uniform"])

@@ -22,6 +22,7 @@ from tercet.linear_model import (
 )
 from tercet.multiclass import OneVsRestClassifier
 from tercet.plot import (
+    match_colours,
     plot_clusters,
     plot_coefficients,
     plot_dendrogram,
@@ -205,6 +206,30 @@ def test_one_feature_is_a_line():
         assert ax.get_xlabel() == "age"
     with pytest.raises(ValueError, match="one feature"):
         plot_fit(model, np.ones((3, 2)), np.ones(3))
+
+
+def test_clusters_have_the_colours_of_their_classes():
+    truth = np.repeat([0, 1, 2], 30)
+    labels = np.repeat([2, 0, 1, 1], [30, 25, 5, 30])
+    colours = match_colours(labels, truth)
+    assert colours == {2: 0, 0: 1, 1: 2}
+    points = np.random.default_rng(0).normal(size=(90, 2))
+    named = {name: plot_clusters(points, y, colours=c).collections for name, y, c in
+             (("truth", truth, None), ("found", labels, colours))}  # fmt: skip
+    shade = {name: [tuple(dots.get_facecolor()[0]) for dots in drawn] for name, drawn in named.items()}
+    assert [shade["found"][k] for k in (2, 0, 1)] == shade["truth"]
+    blades = plot_silhouette(np.ones(90), labels, colours=colours).collections
+    assert [tuple(b.get_facecolor()[0][:3]) for b in blades] == [colour[:3] for colour in shade["found"]]
+    # More clusters than classes, noise, and classes that no cluster has.
+    assert match_colours([3, 3, 1, 2, -1], list("aabbc")) == {1: 1, 2: 3, 3: 0}
+    assert match_colours([7, 7], [1, 0]) in ({7: 0}, {7: 1})
+
+
+def test_fit_names_its_axes():
+    X, y = np.arange(5.0)[:, None], np.arange(5.0)
+    model = SimpleNamespace(predict=lambda X: X.ravel())
+    ax = plot_fit(model, X, y, ["bmi"], target_name="progression")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("bmi", "progression")
 
 
 def test_clusters_and_noise():

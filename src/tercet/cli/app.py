@@ -6,7 +6,7 @@ shell completion load neither scikit-learn nor numba.
 
 from __future__ import annotations
 
-import os
+import functools
 import sys
 from pathlib import Path
 from typing import Annotated, NoReturn
@@ -17,7 +17,7 @@ except ImportError:
     sys.exit("tercet: error: the command needs a few more packages: pip install 'tercet[cli]'")
 
 from tercet import __version__
-from tercet.cli import errors, say, words
+from tercet.cli import ending, grammar, say, words
 from tercet.cli.words import tr
 
 
@@ -36,6 +36,7 @@ words.use(_language(sys.argv[1:]))
 
 app = typer.Typer(
     name="tercet",
+    cls=grammar.Group,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -44,6 +45,7 @@ app = typer.Typer(
         "Try [bold]tercet compare[/bold] first: without a file it runs on embedded data."
     ),
 )
+command = functools.partial(app.command, cls=grammar.Command)
 
 
 def _method_names(incomplete: str) -> list[str]:
@@ -86,6 +88,19 @@ Data = Annotated[
 Target = Annotated[
     str | None, typer.Option("--target", "-t", metavar="COL", help=tr("The column to predict."))
 ]
+Kinds = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--as",
+        metavar="COL=KIND",
+        help=tr(
+            "Take a column as numeric, categorical, boolean, date, text or identifier (not used); repeatable."
+        ),
+    ),
+]
+Drop = Annotated[
+    list[str] | None, typer.Option("--drop", metavar="COL", help=tr("Do not use a column; repeatable."))
+]
 Rows = Annotated[
     int | None, typer.Option("--rows", min=1, metavar="N", help=tr("Use at most N rows, drawn at random."))
 ]
@@ -99,7 +114,7 @@ Method = Annotated[
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help=tr("A model saved by `tercet fit`."))]
 
 
-@app.command(
+@command(
     help=tr("Compare every suitable method on a table by cross-validation."),
     rich_help_panel=tr("A table of data"),
 )
@@ -116,6 +131,8 @@ def compare(
         ),
     ] = None,
     target: Target = None,
+    kinds: Kinds = None,
+    drop: Drop = None,
     methods: Annotated[
         list[str] | None,
         typer.Option(
@@ -155,12 +172,15 @@ def compare(
     lang: Lang = None,
     quiet: Quiet = False,
 ) -> None:
+    from tercet.cli.columns import kinds_of
     from tercet.cli.compare import Request, run
 
     names = [name.strip() for entry in methods or [] for name in entry.split(",") if name.strip()]
     request = Request(
         data=data,
         target=target,
+        kinds=kinds_of(kinds or []),
+        drop=tuple(drop or []),
         methods=tuple(names),
         task=task,
         metric=metric,
@@ -176,7 +196,7 @@ def compare(
     raise typer.Exit(run(request))
 
 
-@app.command(
+@command(
     help=tr("Fit one method and save the model with its preprocessing."),
     rich_help_panel=tr("A table of data"),
 )
@@ -187,6 +207,8 @@ def fit(
         Path, typer.Option("--output", "-o", metavar="FILE.skops", help=tr("Where to save the model."))
     ],
     target: Target = None,
+    kinds: Kinds = None,
+    drop: Drop = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help=tr("A parameter of the method; repeatable.")),
@@ -198,17 +220,25 @@ def fit(
     quiet: Quiet = False,
 ) -> None:
     from tercet.cli import fitting
+    from tercet.cli.columns import kinds_of
 
     raise typer.Exit(
         fitting.fit(
-            method, data, output, target=target, settings=settings or [], rows=rows, seed=seed, json=json
+            method,
+            data,
+            output,
+            target=target,
+            kinds=kinds_of(kinds or []),
+            drop=drop or [],
+            settings=settings or [],
+            rows=rows,
+            seed=seed,
+            json=json,
         )
     )
 
 
-@app.command(
-    help=tr("Predict the rows of a table with a saved model."), rich_help_panel=tr("A table of data")
-)
+@command(help=tr("Predict the rows of a table with a saved model."), rich_help_panel=tr("A table of data"))
 def predict(
     model: Model,
     data: Data,
@@ -225,7 +255,7 @@ def predict(
     raise typer.Exit(fitting.predict(model, data, output, proba=proba))
 
 
-@app.command(
+@command(
     help=tr("Score a saved model on a table that has the target."), rich_help_panel=tr("A table of data")
 )
 def evaluate(
@@ -241,7 +271,7 @@ def evaluate(
     raise typer.Exit(fitting.evaluate(model, data, target=target, json=json))
 
 
-@app.command("list", help=tr("List the methods."), rich_help_panel=tr("The book"))
+@command("list", help=tr("List the methods."), rich_help_panel=tr("The book"))
 def list_(
     task: Annotated[str | None, typer.Option(metavar="TASK", help=tr("Only methods for this task."))] = None,
     family: Annotated[str | None, typer.Option(metavar="NAME", help=tr("Only this family."))] = None,
@@ -258,7 +288,7 @@ def list_(
     raise typer.Exit(catalogue.list_methods(task=task, family=family, text=text, chapter=chapter, json=json))
 
 
-@app.command(
+@command(
     help=tr("Tell about one method: three elements, parameters, place in the texts."),
     rich_help_panel=tr("The book"),
 )
@@ -278,7 +308,7 @@ def info(
     raise typer.Exit(catalogue.info(method, json=json))
 
 
-@app.command(
+@command(
     help=tr("Run the texts' worked examples and show the book's values beside ours."),
     rich_help_panel=tr("The book"),
 )
@@ -300,14 +330,14 @@ def book(
     raise typer.Exit(pages.run(which, json=json))
 
 
-@app.command(help=tr("Compile all kernels ahead of time."), rich_help_panel=tr("The house"))
+@command(help=tr("Compile all kernels ahead of time."), rich_help_panel=tr("The house"))
 def warm(lang: Lang = None, quiet: Quiet = False) -> None:
     from tercet.cli import house
 
     raise typer.Exit(house.warm())
 
 
-@app.command(help=tr("Run the benchmark against the peers (in a checkout)."), rich_help_panel=tr("The house"))
+@command(help=tr("Run the benchmark against the peers (in a checkout)."), rich_help_panel=tr("The house"))
 def bench(
     rows: Annotated[
         list[str] | None, typer.Argument(metavar="ROW", help=tr("Rows to run; by default all."))
@@ -341,52 +371,6 @@ def tercet(
         print(context.get_help())
 
 
-def _label_help() -> None:
-    """Put Typer's own words on help pages in the language in use, where it is not English already."""
-    if words.language() == "en" or "TERCET_COMPLETE" in "".join(os.environ):
-        return
-    from typer import rich_utils
-
-    rich_utils.ARGUMENTS_PANEL_TITLE = tr("Arguments")
-    rich_utils.OPTIONS_PANEL_TITLE = tr("Options")
-    rich_utils.COMMANDS_PANEL_TITLE = tr("Commands")
-    rich_utils.DEFAULT_STRING = tr("[default: {}]")
-    rich_utils.REQUIRED_LONG_STRING = tr("[required]")
-
-
 def main() -> NoReturn:
     """Run the command; a user's mistake is one line and an exit code, never a traceback."""
-    try:
-        # Not standalone: Click would turn Ctrl-C into exit code 1.
-        _label_help()
-        code = app(prog_name="tercet", standalone_mode=False)
-        sys.stdout.flush()
-    except errors.Refusal as refusal:
-        _fail(str(refusal), refusal.code)
-    except typer.Abort:
-        _fail(tr("interrupted"), errors.INTERRUPTED)
-    except KeyboardInterrupt:
-        _fail(tr("interrupted"), errors.INTERRUPTED)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader left; so do we
-        sys.exit(0)
-    except Exception as error:
-        if hasattr(error, "exit_code") and hasattr(error, "format_message"):  # Click's: the line is wrong
-            where = getattr(getattr(error, "ctx", None), "command_path", "tercet")
-            _fail(f"{error.format_message()} ({tr('see')} {where} --help)", error.exit_code)
-        if os.environ.get("TERCET_DEBUG"):
-            raise
-        _fail(
-            tr(
-                "unexpected {kind}: {error} (TERCET_DEBUG=1 shows where; please report it)",
-                kind=type(error).__name__,
-                error=" ".join(str(error).split())[:300],
-            ),
-            errors.UNEXPECTED,
-        )
-    sys.exit(code or 0)
-
-
-def _fail(message: str, code: int) -> NoReturn:
-    print(f"tercet: {tr('error')}: {' '.join(message.split())}", file=sys.stderr)
-    sys.exit(code)
+    ending.run(app)

@@ -17,7 +17,7 @@ from rich.text import Text
 from tercet.cli import say
 from tercet.cli.catalogue import section
 from tercet.cli.errors import DIFFERENT, INTERRUPTED, USAGE, Refusal
-from tercet.cli.words import language, tr
+from tercet.cli.words import language, name_of, tr
 
 LONGEST = 44  # of a value, in characters
 
@@ -199,7 +199,11 @@ def _print_example(entry: dict[str, Any]) -> None:
         mark = Text("✓", style="green") if value["agrees"] else Text("✗", style="bold red")
         # What differs is shown whole: the difference may be in the last digits, or at the end.
         limits = {} if value["agrees"] else {"digits": 12, "longest": 2000}
-        cells = (tr(value["name"]), brief(value["book"], **limits), brief(value["ours"], **limits))
+        cells = (
+            name_of(value["name"], "value"),
+            brief(value["book"], **limits),
+            brief(value["ours"], **limits),
+        )
         table.add_row(mark, *map(Text, cells))
     say.show(table)
     if entry["error"]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import re
-import typing
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
@@ -129,8 +128,16 @@ def _print_table(cards: list[Card]) -> None:
     for card in cards:
         groups.setdefault(group(card), []).append(card)
     say.show(_columns(groups) if say.width() >= 130 else _stanzas(groups))
-    counts = tr("{n} methods in {m} families", n=len(cards), m=len(groups))
-    say.out().print(f"\n{counts}", markup=False)
+    say.out().print(f"\n{_counts(len(cards), len(groups))}", markup=False)
+
+
+def _counts(n: int, m: int) -> str:
+    some = tr("1 method") if n == 1 else tr("{n} methods", n=n)
+    return (
+        tr("{methods} in 1 family", methods=some)
+        if m == 1
+        else tr("{methods} in {m} families", methods=some, m=m)
+    )
 
 
 def _columns(groups: dict[str, list[Card]]) -> Table:
@@ -180,13 +187,18 @@ def find(name: str, *, estimator: bool = False) -> Card:
     """
     cards = [card for card in methods() if card.kind == "estimator" or not estimator]
     asked = name.strip().lower()
+    joined = re.sub(r"\s", "", asked)
     # Of several of one name the estimator is meant.
     cards.sort(key=lambda card: card.kind != "estimator")
-    found = [card for card in cards if asked in _aliases(card)]
+    found = [card for card in cards if {asked, joined} & _aliases(card)]
     if not found:
         names = {card.name.lower(): card.name for card in reversed(cards)}
         close = [names[name] for name in difflib.get_close_matches(asked, names, n=4, cutoff=0.6)]
-        part = [card.name for card in cards if asked in card.name.lower() or asked in card.zh]
+        part = [
+            card.name
+            for card in cards
+            if joined in card.name.lower() or joined in re.sub(r"\s", "", card.zh).lower()
+        ]
         close += part if len(asked) > 1 else []
         hint = ", ".join(list(dict.fromkeys(close))[:6])
         if not hint:
@@ -197,15 +209,17 @@ def find(name: str, *, estimator: bool = False) -> Card:
         )
     if len(found) > 1:
         others = ", ".join(f"{group(card)}.{card.name}" for card in found[1:])
-        say.remark("{name} is also the name of {others}", name=found[0].name, others=others)
+        said = found[0].name if asked == found[0].name.lower() else name
+        say.remark("{name} is also the name of {others}", name=said, others=others)
     return found[0]
 
 
 def _aliases(card: Card) -> set[str]:
     path = f"{card.module}.{card.name}".lower().split(".")
     english = {".".join(path[k:]) for k in range(len(path))}
-    chinese = {card.zh, card.zh.replace(" ", ""), *re.split(r"[\s,，]+", card.zh)}
-    return english | {word.lower() for word in chinese}
+    # A name may be two, as in "多对多, 纠错输出码", or have a remark, as in "聚合聚类（层次聚类）".
+    chinese = {card.zh, *re.split(r"[\s,，（）]+", card.zh)} - {""}
+    return english | {re.sub(r"\s", "", word).lower() for word in chinese}
 
 
 def info(name: str, *, json: bool) -> int:
@@ -229,7 +243,7 @@ def facts(card: Card) -> dict[str, Any]:
     >>> facts(find("Perceptron"))["parameters"][0]["allowed"]
     "one of 'l2', 'l1', 'elasticnet' or None"
     """
-    from tercet.cli.docstring import entries, parts
+    from tercet.cli.docstring import attributes, entries, parameters, parts
     from tercet.datasets.texts import examples
 
     thing = card.load()
@@ -238,8 +252,8 @@ def facts(card: Card) -> dict[str, Any]:
         **asdict(card),
         "import": f"from {card.module} import {card.name}",
         "details": doc[""].strip(),
-        "parameters": _parameters(thing, doc.get("Parameters", "")),
-        "attributes": [asdict(entry) for entry in entries(doc.get("Attributes", ""))],
+        "parameters": parameters(thing, doc.get("Parameters", "")),
+        "attributes": attributes(doc.get("Attributes", "")),
         "returns": [asdict(entry) for entry in entries(doc.get("Returns", ""))],
         "example": doc.get("Examples", ""),
         "worked": [
@@ -249,42 +263,3 @@ def facts(card: Card) -> dict[str, Any]:
         ],
         "titles": {text: TEXTS[text][language() == "zh"] for text, _ in map(chapter_of, card.texts)},
     }
-
-
-def _parameters(thing: Any, documented: str) -> list[dict[str, Any]]:
-    """Every parameter with its default, what it may be and what it means, as documented or else as declared."""
-    from tercet.cli.docstring import Entry, entries
-
-    signature = inspect.signature(thing).parameters
-    owner: Callable[..., Any] = vars(thing).get("__init__", thing) if inspect.isclass(thing) else thing
-    hints = typing.get_type_hints(owner, include_extras=True)
-    written = entries(documented)
-    known = {name.lstrip("*") for entry in written for name in entry.names}
-    written += [Entry((name,), "", "") for name in signature if name not in known]
-    found = []
-    for entry in written:
-        for name in entry.names:
-            parameter = signature.get(name.lstrip("*"))
-            hint = hints.get(name, Any)
-            given = parameter is not None and parameter.default is not parameter.empty
-            default = parameter.default if parameter is not None else None
-            described = entry.kind.partition(", default=")[0] if hint is Any else _allowed(hint)
-            found.append(
-                {
-                    "name": name,
-                    "default": getattr(default, "__name__", repr(default)) if given else None,
-                    "allowed": described,
-                    "meaning": entry.text or (entry.kind if entry.kind.startswith("as in") else ""),
-                }
-            )
-    return found
-
-
-def _allowed(hint: Any) -> str:
-    """A type hint in words, with NumPy's ArrayLike, a union of a dozen inner types, as the array that it means."""
-    from tercet.core.parameters import describe
-
-    choices = typing.get_args(hint)
-    if any(getattr(choice, "__name__", "").startswith("_") for choice in choices):
-        return tr("an array") + (tr(" or ") + "None" if type(None) in choices else "")
-    return describe(hint, tr)

@@ -24,9 +24,15 @@ class Refusal(Exception):
         self.code = code
 
 
+class OutputError(OSError):
+    """Standard output that takes no more, which is for the command as a whole to answer."""
+
+
 @contextlib.contextmanager
-def refusing() -> Iterator[None]:
+def refusing(*, rows: bool = True) -> Iterator[None]:
     """Turn the errors of the library that are a user's to mend into refusals.
+
+    `rows` says whether the command has the option --rows, to advise it.
 
     Examples
     --------
@@ -39,22 +45,23 @@ def refusing() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        refusal = _refusal(error)
+        refusal = _refusal(error, rows)
         if refusal is None:
             raise
         raise refusal from error
 
 
-def _refusal(error: Exception) -> Refusal | None:
+def _refusal(error: Exception, rows: bool) -> Refusal | None:
     from tercet.cli.words import tr
     from tercet.core.persistence import ModelError
 
-    if isinstance(error, Refusal | BrokenPipeError):
+    if isinstance(error, Refusal | BrokenPipeError | OutputError):
         return None
     if isinstance(error, ModelError):
         return Refusal(tr(_said(error)), BAD_MODEL)
     if isinstance(error, MemoryError):
-        return Refusal(tr("there is not enough memory; --rows takes a part of the table"), BAD_DATA)
+        advised = tr("there is not enough memory; --rows takes a part of the table")
+        return Refusal(advised if rows else tr("there is not enough memory"), BAD_DATA)
     if isinstance(error, ModuleNotFoundError):
         ours = (error.name or "tercet").startswith("tercet")
         return (

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tercet.cli import errors, say
 from tercet.cli.errors import Refusal, refusing
-from tercet.cli.files import check_writable, whole
-from tercet.cli.tables import open_table
+from tercet.cli.files import check_writable, special, writing
+from tercet.cli.models import Saved, open_model
+from tercet.cli.tables import batches, once, open_table, rows_after
 from tercet.cli.values import TASKS, build, find_method
 from tercet.cli.words import tr
-from tercet.core.notes import Note
-from tercet.core.persistence import ModelError, ModelWarning, load_model, save_model
+from tercet.core.persistence import save_model
 
 # What imports scikit-learn is imported when it is needed: a slip in the command line is answered at once.
 if TYPE_CHECKING:
-    from sklearn.pipeline import Pipeline
-
     from tercet.datasets import Table
     from tercet.feature import Schema
 
 SUFFIXES = (".csv", ".tsv", ".parquet", ".feather", ".arrow")
+TABLES = (*SUFFIXES, ".txt", ".arff", ".svm", ".svmlight", ".libsvm", ".npz", ".npy", ".gz", ".bz2", ".xz")
 
 
 def fit(
@@ -32,6 +31,8 @@ def fit(
     output: Path,
     *,
     target: str | None = None,
+    kinds: dict[str, str] | None = None,
+    drop: list[str] | tuple[str, ...] = (),
     settings: list[str] | tuple[str, ...] = (),
     rows: int | None = None,
     seed: int = 0,
@@ -49,14 +50,18 @@ def fit(
             ),
             errors.USAGE,
         )
-    check_writable(output)  # rather now than after a long fit
+    check_writable(output, data)  # rather now than after a long fit
+    if output.suffix.lower() in TABLES:
+        raise Refusal(
+            tr("{file}: a model is no table; its name may end in .skops", file=str(output)), errors.USAGE
+        )
     estimator = build(card, list(settings), seed)
     with refusing():
         from tercet.cli import pipelines
         from tercet.feature import look
 
         table = open_table(data, rows=rows, seed=seed)
-        schema = look(table, target, task=card.task)
+        schema = look(table, target, card.task, kinds, drop)
         records, y = pipelines.training(schema, table)
         _tell(table, schema)
         model, remarks, seconds = pipelines.learn(
@@ -72,17 +77,18 @@ def fit(
             "seed": seed,
             "rows": len(records),
             "source": table.source,
+            "reading": table.reading,
             "score": score,
             "created": datetime.now().isoformat(timespec="seconds"),
         }
-        with whole(output) as file:
-            save_model(file, model, about)
+        with writing(output):
+            save_model(output, model, about)
     from tercet.cli.results import title
 
     used = [column.name for column in schema.columns if column.used]
     unused = {column.name: tr(column.why) for column in schema.columns if not column.used}
     if json:
-        told = {name: value for name, value in about.items() if name != "schema"}
+        told = {name: value for name, value in about.items() if name not in ("schema", "reading")}
         lists = {"columns": used, "left_out": unused, "warnings": remarks}
         say.data({**told, **lists, "seconds": round(seconds, 4), "model": str(output)})
         return 0
@@ -95,7 +101,7 @@ def fit(
         tr("columns"): ", ".join(columns),
         **{title(name): _score(name, value) for name, value in score.items()},
         tr("time"): f"{seconds:.3g} s",
-        tr("saved"): f"{output} ({output.stat().st_size / 1000:.1f} kB)",
+        tr("saved"): str(output) if special(output) else f"{output} ({output.stat().st_size / 1000:.1f} kB)",
     }
     _print_sheet(sheet)
     return 0
@@ -104,55 +110,74 @@ def fit(
 def predict(model: Path, data: str, output: Path | None = None, *, proba: bool = False) -> int:
     """Predict every row of a table, in order."""
     if output is not None:
-        if output.suffix.lower() not in SUFFIXES:
+        check_writable(output, data, model)
+        if output.suffix.lower() not in SUFFIXES and not special(output):
             raise Refusal(
                 tr("{file}: the name must end in {suffixes}", file=str(output), suffixes=", ".join(SUFFIXES)),
                 errors.USAGE,
             )
-        check_writable(output)
-    with refusing():
-        pipeline, about, schema = _load(model)
-        from tercet.cli import pipelines, results
+    with refusing(rows=False):
+        saved = open_model(model)
+        saved.require_predict(proba=proba)
+        from tercet.cli import results
 
-        _require_predict(pipeline, about)
-        if proba and not hasattr(pipeline, "predict_proba"):
-            raise Refusal(_no_probabilities(about), errors.USAGE)
-        records = schema.cook(open_table(data), say=say.remark)
-        name = about["target"] or "cluster"
-        with pipelines.using(model):
-            columns: dict[str, Any] = {name: pipeline.predict(records)}
-            chances = pipeline.predict_proba(records).T if proba else []
-        for label, column in zip(pipeline.classes_.tolist() if proba else [], chances):
-            title = f"p({results.said(label)})"
-            while title in columns:
-                title += "_"
-            columns[title] = column
-        results.write(columns, output)
+        done = 0
+        with results.sheet(output) as add:
+            for table, records in _pieces(
+                saved, data, lambda table, speak: saved.schema.cook(table, say=speak)
+            ):
+                with saved.using():
+                    columns: dict[str, Any] = {_heading(saved): saved.pipeline.predict(records)}
+                    chances = saved.pipeline.predict_proba(records).T if proba else []
+                    for label, column in zip(saved.pipeline.classes_.tolist() if proba else [], chances):
+                        title = f"p({results.said(label)})"
+                        while title in columns:
+                            title += "_"
+                        columns[title] = column
+                    add(columns)
+                done += table.height
     if output is not None:
-        say.remark("{n} predictions written to {file}", n=len(records), file=str(output))
+        say.remark("{n} predictions written to {file}", n=done, file=str(output))
     return 0
 
 
 def evaluate(model: Path, data: str, *, target: str | None = None, json: bool = False) -> int:
     """Score a saved model on a table that has the target."""
-    with refusing():
-        pipeline, about, schema = _load(model)
-        from tercet.cli import pipelines, results
-
-        _require_predict(pipeline, about)
-        table = open_table(data)
-        name = target or about["target"]
+    with refusing(rows=False):
+        saved = open_model(model)
+        saved.require_predict()
+        name = target or saved.target
         if name is None:
             raise Refusal(
                 tr("the model has no target; --target names the column to compare with"), errors.USAGE
             )
-        records, truth = pipelines.truth(schema, table, about, name)
-        with pipelines.using(model):
-            result = results.judge(about["task"], pipeline, records, truth)
+        import numpy as np
+
+        from tercet.cli import pipelines, results
+
+        truths: list[Any] = []
+        said: list[dict[str, Any]] = []
+        dropped = 0
+        for _, (records, y, known) in _pieces(
+            saved, data, lambda table, speak: pipelines.truth(saved.schema, table, name, speak)
+        ):
+            dropped += int((~known).sum())
+            if known.any():
+                truths.append(y[known])
+                with saved.using():
+                    said.append(results.answers(saved.task, saved.pipeline, records.take(known.nonzero()[0])))
+        if not truths:
+            raise Refusal(tr("no row of {file} has a target in {name!r}", file=data, name=name))
+        if dropped:
+            say.remark("{n} rows without a target are left out", n=dropped)
+        with saved.using():
+            classes = saved.pipeline.classes_ if saved.task == "classification" else None
+            together = {key: np.concatenate([part[key] for part in said]) for key in said[0]}
+            result = results.judge(saved.task, classes, np.concatenate(truths), together)
     if json:
-        say.data({"model": str(model), "method": about["method"], "task": about["task"], **result})
+        say.data({"model": str(model), "method": saved.method, "task": saved.task, **result})
         return 0
-    shown = {tr("method"): about["method"], tr("rows"): str(result["rows"])}
+    shown = {tr("method"): saved.method, tr("rows"): str(result["rows"])}
     shown |= {
         results.title(key): _short(value) for key, value in result["measures"].items() if value is not None
     }
@@ -162,45 +187,21 @@ def evaluate(model: Path, data: str, *, target: str | None = None, json: bool = 
     return 0
 
 
-def _load(path: Path) -> tuple[Pipeline, dict[str, Any], Schema]:
-    """A model that `tercet fit` saved."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", ModelWarning)
-        pipeline, about = load_model(path)
-    for warning in caught:
-        if isinstance(warning.message, ModelWarning):
-            say.remark("warning: {text}", text=warning.message.args[0])
-    from sklearn.pipeline import Pipeline
-
-    from tercet.feature import Schema
-
-    strange = ModelError(Note("{file} holds a model that `tercet fit` did not save", file=str(path)))
-    if not isinstance(pipeline, Pipeline) or not isinstance(about, dict):
-        raise strange
-    try:
-        schema = Schema.from_dict(about["schema"])
-        complete = {"method", "target"} <= about.keys() and about["task"] in TASKS
-        if [name for name, _ in pipeline.steps] != ["encoder", "model"] or not complete:
-            raise strange
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise strange from error
-    return pipeline, about, schema
+def _pieces(saved: Saved, data: str, cook: Callable[..., Any]) -> Iterator[tuple[Table, Any]]:
+    """Every piece of a table, read as the table that the model learned from, and cooked."""
+    speak, done = once(), 0
+    with saved.using():
+        for table in batches(data, like=saved.reading):
+            for note in table.notes:
+                speak(note)
+            with rows_after(done):
+                cooked = cook(table, speak)
+            yield table, cooked
+            done += table.height
 
 
-def _require_predict(pipeline: Pipeline, about: dict[str, Any]) -> None:
-    if not hasattr(pipeline, "predict"):
-        raise Refusal(
-            tr("{method} cannot predict rows it was not fitted on", method=about["method"]), errors.USAGE
-        )
-
-
-def _no_probabilities(about: dict[str, Any]) -> str:
-    kinds = {
-        "classification": Note("a classifier without probabilities"),
-        "regression": Note("a regression model, which predicts numbers"),
-        "clustering": Note("a clustering model, which gives cluster numbers"),
-    }
-    return tr("--proba: {method} is {kind}", method=about["method"], kind=kinds[about["task"]])
+def _heading(saved: Saved) -> str:
+    return "cluster" if saved.task == "clustering" else saved.target or "prediction"
 
 
 def _tell(table: Table, schema: Schema) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from typing import TYPE_CHECKING, Any
 
+from rich.cells import cell_len
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.panel import Panel
@@ -70,18 +72,51 @@ def _block(thing: RenderableType) -> Padding:
 def _wrapped(text: str, indent: str = "") -> Text:
     """Paragraphs of a docstring; what is set in, or in a list, keeps its lines."""
     width = min(WIDTH, say.width() - 8)
-    done = []
-    for paragraph in text.split("\n\n"):
-        fixed = paragraph.startswith((" ", "- "))
-        done.append(paragraph if fixed else textwrap.fill(" ".join(paragraph.split()), width))
+    fixed = [one.startswith((" ", "- ")) for one in paragraphs(text)]
+    lines = [tr(one).replace("``", "`") for one in paragraphs(text)]
+    done = [one if keep else fill(one, width) for one, keep in zip(lines, fixed)]
     return Text(textwrap.indent("\n\n".join(done), indent))
+
+
+def paragraphs(text: str) -> list[str]:
+    """The paragraphs, each on one line unless it is set in or a list.
+
+    Examples
+    --------
+    >>> paragraphs("One\\nline.\\n\\n- a list\\n- of two")
+    ['One line.', '- a list\\n- of two']
+    """
+    found = [one for one in text.split("\n\n") if one.strip()]
+    return [one if one.startswith((" ", "- ")) else " ".join(one.split()) for one in found]
+
+
+def fill(text: str, width: int) -> str:
+    """Lines of at most so many cells; between Chinese characters a line may end, but not before a mark.
+
+    Examples
+    --------
+    >>> print(fill("one two three 权值，最后一个。", 9))
+    one two
+    three 权
+    值，最后
+    一个。
+    """
+    lines = [""]
+    for piece in re.findall(
+        r"[（“]*(?:[\u4e00-\u9fff]|[^\s\u3000-\u9fff\uff00-\uffef]+|.)[，。；：、）”？]*|\s+", text
+    ):
+        if lines[-1] and cell_len(lines[-1] + piece.rstrip()) > width:
+            lines[-1] = lines[-1].rstrip()
+            lines.append("")
+        lines[-1] += piece if lines[-1] else piece.lstrip()
+    return "\n".join(lines)
 
 
 def _parameters(known: list[dict[str, Any]]) -> list[RenderableType]:
     lines: list[RenderableType] = []
     for k, one in enumerate(known):
         default = "" if one["default"] is None else f" = {one['default']}"
-        lines.append(Text.assemble((one["name"], "bold"), default, (f"  {one['allowed']}", "dim")))
+        lines.append(Text.assemble((one["name"], "bold"), default, (f"  {tr(one['allowed'])}", "dim")))
         # Parameters that share their words say them once.
         shared = known[k + 1 : k + 2] and known[k + 1]["meaning"] == one["meaning"]
         if one["meaning"] and not shared:
@@ -90,7 +125,9 @@ def _parameters(known: list[dict[str, Any]]) -> list[RenderableType]:
 
 
 def _entry(known: dict[str, Any]) -> RenderableType:
-    line = Text.assemble((", ".join(known["names"]), "bold"), (f"  {known['kind']}", "dim"))
+    line = Text.assemble(
+        (", ".join(known["names"]), "bold"), (f"  {tr(known['kind'])}" if known["kind"] else "", "dim")
+    )
     return Group(line, _wrapped(known["text"], "    ")) if known["text"] else line
 
 

@@ -6,19 +6,16 @@ import contextlib
 import dataclasses
 import time
 import warnings
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from sklearn.pipeline import Pipeline
 
 from tercet.cli import errors, say
-from tercet.cli.compare.workbench import flavour
 from tercet.cli.errors import Refusal
 from tercet.cli.words import tr
 from tercet.core.notes import Note
-from tercet.core.persistence import ModelError
 from tercet.datasets import Table, TableError
 from tercet.feature import Records, Schema, TableEncoder
 
@@ -39,6 +36,18 @@ def assemble(schema: Schema, estimator: Any) -> Pipeline:
     return Pipeline([("encoder", TableEncoder(_lean(schema), **flavour(estimator))), ("model", estimator)])
 
 
+def flavour(estimator: Any) -> dict[str, Any]:
+    """How an estimator wants a table encoded, from its tags."""
+    tags = estimator.__sklearn_tags__().input_tags
+    return {
+        "scale": "minmax" if tags.positive_only else "standard",
+        "missing": "keep" if tags.allow_nan else "impute",
+        "sparse": "auto" if tags.sparse else False,
+        # They invert covariances, which a feature for every category would make singular.
+        "redundant": not type(estimator).__module__.startswith("tercet.discriminant_analysis"),
+    }
+
+
 def _lean(schema: Schema) -> dict[str, Any]:
     """A schema without histograms and the like: skops keeps every number of them as an object."""
     packed = schema.to_dict()
@@ -50,7 +59,7 @@ def _lean(schema: Schema) -> dict[str, Any]:
 
 def training(schema: Schema, table: Table) -> tuple[Records, np.ndarray | None]:
     """The rows to learn from, and their labels or numbers."""
-    records = schema.cook(table)
+    records = schema.cook(table, say=say.remark)
     if schema.task == "clustering":
         return records, None
     y, known = schema.cook_target(table)
@@ -63,27 +72,23 @@ def _labels(schema: Schema, y: np.ndarray) -> np.ndarray:
     return y if schema.classes is None else np.asarray(schema.classes)[y]
 
 
-def truth(schema: Schema, table: Table, about: dict[str, Any], name: str) -> tuple[Records, np.ndarray]:
-    """The rows whose target is known, and what it is."""
+def truth(
+    schema: Schema, table: Table, name: str, speak: Callable[[Note], None]
+) -> tuple[Records, np.ndarray, np.ndarray]:
+    """The rows of a table, what the column `name` says they are, and whether it says so."""
     if name not in table.frame.columns:
         names = ", ".join(table.frame.columns[:20])
         raise Refusal(tr("there is no column {target}; the columns are {names}", target=name, names=names))
-    clustering = about["task"] == "clustering"
-    if not clustering and name != about["target"]:  # the same thing under another name
-        frame = table.frame.drop(about["target"], strict=False).rename({name: about["target"]})
-        table = dataclasses.replace(table, frame=frame)
-    records = schema.cook(table, say=say.remark)
-    if clustering:
+    if schema.task == "clustering":
         column = table.frame[name].cast(str)
-        known, y = column.is_not_null().to_numpy(), column.to_numpy()
-    else:
-        y, known = schema.cook_target(table)
-    if not known.any():
-        raise Refusal(tr("no row of {file} has a target in {name!r}", file=table.source, name=name))
-    if not known.all():
-        say.remark("{n} rows without a target are left out", n=int((~known).sum()))
-    rows = records.take(np.flatnonzero(known))
-    return rows, y[known] if clustering else _labels(schema, y[known])
+        return schema.cook(table, say=speak), column.to_numpy(), column.is_not_null().to_numpy()
+    assert schema.target is not None
+    if name != schema.target.name:  # the same thing under another name
+        frame = table.frame.drop(schema.target.name, strict=False).rename({name: schema.target.name})
+        table = dataclasses.replace(table, frame=frame)
+    records = schema.cook(table, say=speak)
+    y, known = schema.cook_target(table)
+    return records, _labels(schema, y), known
 
 
 def learn(name: str, pipeline: Pipeline, records: Records, y: Any) -> tuple[Pipeline, list[str], float]:
@@ -154,17 +159,3 @@ def training_score(task: str, model: Pipeline, records: Records, y: Any) -> dict
     if task == "clustering":
         return {"clusters": int(np.unique(model[-1].labels_).size)}
     return {"accuracy" if task == "classification" else "r2": float(model.score(records, y))}
-
-
-@contextlib.contextmanager
-def using(path: Path) -> Iterator[None]:
-    """Around a loaded model's work: a forged file can be whole and trusted, and make no sense."""
-    try:
-        yield
-    except TableError:
-        raise
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
-        reason = " ".join(str(error).split())
-        raise ModelError(
-            Note("{file} does not fit this table: {reason}", file=str(path), reason=reason)
-        ) from error

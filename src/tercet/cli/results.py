@@ -2,52 +2,100 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
-from tercet.cli import say
-from tercet.cli.compare.measures import MEASURES, suitable
-from tercet.cli.files import whole
+from tercet.cli import errors, say
+from tercet.cli.files import special, whole
+from tercet.cli.measures import MEASURES, suitable
 from tercet.cli.words import tr
 
 MOST_CLASSES = 20  # in a confusion table on the screen
 
 
-def write(columns: dict[str, Any], output: Path | None) -> None:
-    """Columns as a table in a file, whole or not at all; as CSV on stdout without one."""
-    import polars as pl
+@contextlib.contextmanager
+def sheet(output: Path | None) -> Iterator[Callable[[dict[str, Any]], None]]:
+    """A function that adds rows to a table in a file, which is there in the end or not at all; CSV on stdout
+    without one."""
+    if output is None:
+        yield _Lines(_Stdout()).add
+        return
+    suffix = output.suffix.lower()
+    with whole(output) as place:
+        if suffix in (".parquet", ".feather", ".arrow") and not special(output):
+            frames: list[pl.DataFrame] = []
+            yield lambda columns: frames.append(_frame(columns))
+            frame = pl.concat(frames) if frames else pl.DataFrame()
+            (frame.write_parquet if suffix == ".parquet" else frame.write_ipc)(place)
+            return
+        with open(place, "wb") as file:
+            yield _Lines(file, "\t" if suffix == ".tsv" else ",").add
 
-    frame = pl.DataFrame(
+
+class _Lines:
+    """Rows as CSV, after one header."""
+
+    def __init__(self, file: Any, separator: str = ",") -> None:
+        self.file, self.separator, self.begun = file, separator, False
+
+    def add(self, columns: dict[str, Any]) -> None:
+        text = _frame(columns).write_csv(include_header=not self.begun, separator=self.separator)
+        self.begun = True
+        self.file.write(text.encode())
+
+
+class _Stdout:
+    """Standard output in bytes: a console's encoding need not have the labels' letters."""
+
+    def write(self, data: bytes) -> None:
+        try:
+            sys.stdout.flush()
+            sys.stdout.buffer.write(data)
+            sys.stdout.buffer.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise errors.OutputError(error.errno, error.strerror) from error
+
+
+def _frame(columns: dict[str, Any]) -> pl.DataFrame:
+    kinds = {"U": pl.String, "b": pl.Boolean}
+    return pl.DataFrame(
         [
-            pl.Series(name, values.tolist() if values.dtype.kind in "OUb" else values)
+            pl.Series(
+                name, values.tolist() if values.dtype.kind in "OUb" else values, kinds.get(values.dtype.kind)
+            )
             for name, values in columns.items()
         ]
     )
-    if output is None:
-        # Bytes: a console's encoding need not have the labels' letters.
-        sys.stdout.flush()
-        frame.write_csv(sys.stdout.buffer)
-        sys.stdout.buffer.flush()
-        return
-    with whole(output) as file:
-        suffix = output.suffix.lower()
-        if suffix == ".parquet":
-            frame.write_parquet(file)
-        elif suffix in (".feather", ".arrow"):
-            frame.write_ipc(file)
-        else:
-            frame.write_csv(file, separator="\t" if suffix == ".tsv" else ",")
 
 
-def judge(task: str, model: Any, X: Any, truth: np.ndarray) -> dict[str, Any]:
-    """Measures of a model's predictions against the truth, as plain values by name."""
+def answers(task: str, model: Any, X: Any) -> dict[str, np.ndarray]:
+    """What a model says of rows: predictions, and what orders the rows of each class, if it has that."""
+    found = {"predicted": np.asarray(model.predict(X))}
+    if task == "classification":
+        if hasattr(model, "predict_proba"):
+            found["proba"] = found["ranking"] = model.predict_proba(X)
+        elif hasattr(model, "decision_function"):
+            scores = model.decision_function(X)
+            scores = np.stack([-scores, scores], axis=1) if scores.ndim == 1 else scores
+            if scores.shape[1] == model.classes_.size:
+                found["ranking"] = scores
+    return found
+
+
+def judge(task: str, classes: Any, truth: np.ndarray, said: dict[str, np.ndarray]) -> dict[str, Any]:
+    """Measures of a model's answers against the truth, as plain values by name."""
     from sklearn import metrics
 
-    predicted = model.predict(X)
+    predicted = said["predicted"]
     given: dict[str, tuple[Any, ...]] = {}  # what the measures need
     result: dict[str, Any] = {"rows": int(truth.shape[0])}
     if task == "regression":
@@ -55,11 +103,9 @@ def judge(task: str, model: Any, X: Any, truth: np.ndarray) -> dict[str, Any]:
     elif task == "clustering":
         given["outside"] = (truth, predicted)
     else:
-        classes = model.classes_
         index = np.searchsorted(classes, truth)
         given["labels"] = (index, np.searchsorted(classes, predicted), classes.size)
-        if hasattr(model, "predict_proba"):
-            given["proba"] = (index, model.predict_proba(X), classes.size)
+        given |= {name: (index, said[name], classes.size) for name in ("proba", "ranking") if name in said}
         result["classes"] = classes.tolist()
         result["confusion"] = metrics.confusion_matrix(truth, predicted, labels=classes).tolist()
     values = {m.name: m.of(*given[m.needs]) for m in suitable(task) if m.needs in given}

@@ -2,70 +2,90 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from tercet.cli import say
+from tercet.cli.embedded import DEFAULT, embedded, is_embedded
+from tercet.cli.errors import Refusal
+from tercet.cli.words import tr
 from tercet.core.notes import Note
+from tercet.core.persistence import is_model
 
 if TYPE_CHECKING:
     from tercet.datasets import Table
-
-# name -> the target's name
-EMBEDDED = {
-    "breast_cancer": "diagnosis",
-    "iris": "species",
-    "wine": "cultivar",
-    "digits": "digit",
-    "diabetes": "progression",
-    "watermelon": "好瓜",
-}
-DEFAULT = "breast_cancer"
 
 
 def open_table(data: str | None, *, rows: int | None = None, seed: int = 0) -> Table:
     """The table that DATA names; embedded data when it names none."""
     from tercet.datasets import read_table
 
-    if data is None or (data in EMBEDDED and not Path(data).exists()):
-        return embedded(data or DEFAULT)
+    if data is None or is_embedded(data):
+        return drawn(embedded(data or DEFAULT), rows, seed)
+    _refuse_model(data)
     return read_table(data, rows=rows, seed=seed)
 
 
-def embedded(name: str) -> Table:
-    """One of the tables that come with the packages; nothing is downloaded."""
-    import polars
+def batches(data: str, *, like: dict[str, Any] | None = None) -> Iterator[Table]:
+    """All of the table that DATA names, in pieces that fit into memory, read as another table was."""
+    from tercet.datasets import read_batches
 
-    from tercet.datasets import Table
-
-    frame = _watermelon() if name == "watermelon" else _sklearn(name)
-    return Table(
-        frame=polars.DataFrame(frame),
-        sparse=None,
-        sparse_names=None,
-        target=EMBEDDED[name],
-        kinds={},
-        source=name,
-        format="embedded",
-        total_rows=len(frame[EMBEDDED[name]]),
-        notes=(Note("embedded data: {name}", name=name),),
-    )
+    if is_embedded(data):
+        yield embedded(data)
+        return
+    _refuse_model(data)
+    yield from read_batches(data, like=like)
 
 
-def _sklearn(name: str) -> dict[str, Any]:
-    from sklearn import datasets
-
-    bunch = getattr(datasets, f"load_{name}")()
-    target = bunch.target
-    if len(getattr(bunch, "target_names", [])) and name != "digits":
-        target = [str(bunch.target_names[k]) for k in target]
-    columns = [str(column) for column in bunch.feature_names]
-    return {**dict(zip(columns, bunch.data.T.copy())), EMBEDDED[name]: target}
+def _refuse_model(data: str) -> None:
+    if is_model(data):  # a zip of arrays, too, as an npz file is
+        raise Refusal(tr("{file} is a Tercet model, not a table", file=data))
 
 
-def _watermelon() -> dict[str, Any]:
-    from tercet.datasets import load_watermelon
-    from tercet.datasets.watermelon import ZH
+@contextlib.contextmanager
+def rows_after(before: int) -> Iterator[None]:
+    """Around the work on a piece of a table: errors name rows by their place in the whole."""
+    from tercet.datasets import TableError
 
-    melons = load_watermelon("3.0")
-    good = ["是" if label else "否" for label in melons.target]
-    return {**{name: list(values) for name, values in zip(ZH, melons.data.T)}, EMBEDDED["watermelon"]: good}
+    try:
+        yield
+    except TableError as error:
+        note = error.note
+        row = note.values.get("row") if isinstance(note, Note) else None
+        if before and isinstance(note, Note) and isinstance(row, int):
+            raise TableError(note.template, **{**note.values, "row": before + row}) from error
+        raise
+
+
+def once(speak: Callable[[Note], None] | None = None) -> Callable[[Note], None]:
+    """A way to say each remark once, in however many pieces a table comes.
+
+    Examples
+    --------
+    >>> speak = once(print)
+    >>> for note in (Note("delimiter: tab"), Note("delimiter: tab")):
+    ...     speak(note)
+    delimiter: tab
+    """
+    said: set[str] = set()
+
+    def fresh(note: Note) -> None:
+        if note not in said:
+            said.add(note)
+            (speak or say.remark)(note)
+
+    return fresh
+
+
+def drawn(table: Table, rows: int | None, seed: int) -> Table:
+    """A table, or some rows of it at random, in order."""
+    import dataclasses
+
+    import numpy as np
+
+    if rows is None or rows >= table.height:
+        return table
+    kept = np.sort(np.random.default_rng(seed).choice(table.height, rows, replace=False))
+    note = Note("{rows} of {total} rows, drawn at random, are used", rows=rows, total=table.height)
+    return dataclasses.replace(table, frame=table.frame[kept], notes=(*table.notes, note))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import difflib
 import inspect
 from collections.abc import Iterator
 from typing import Any, Literal, get_args, get_origin
@@ -13,6 +12,7 @@ from tercet.cli.catalogue import find
 from tercet.cli.errors import USAGE, Refusal
 from tercet.cli.words import tr
 from tercet.core.catalog import Card, methods
+from tercet.core.near import near
 
 TASKS = ("classification", "regression", "clustering")
 
@@ -94,11 +94,11 @@ def _build(kind: type, texts: dict[str, str], seed: int) -> Any:
 
 def _check_name(kind: type, name: str, names: list[str]) -> None:
     if name not in names:
-        near = _near(name, names)
+        meant = near(name, names)
         raise Refusal(
             tr("{method} has no parameter {name!r}", method=kind.__name__, name=name)
             + tr("; it has: {names}", names=", ".join(names))
-            + (tr("; did you mean {near}?", near=" / ".join(near)) if near else ""),
+            + (tr("; did you mean {near}?", near=" / ".join(meant)) if meant else ""),
             USAGE,
         )
 
@@ -109,7 +109,7 @@ def _value(kind: type, name: str, text: str, below: dict[str, str], seed: int) -
 
     if name == "estimator" or name.endswith("_estimator"):
         if text.lower() not in ("none", "null", ""):
-            return _build(find_method(text).load(), below, seed)
+            return _inner(kind, name, find_method(text), below, seed)
     elif below:
         raise Refusal(
             tr("{method}: parameter {name!r} is no estimator", method=kind.__name__, name=name), USAGE
@@ -123,11 +123,29 @@ def _value(kind: type, name: str, text: str, below: dict[str, str], seed: int) -
             "{method}: parameter {name!r} must be {allowed}; got {value!r}",
             method=kind.__name__,
             name=name,
-            allowed=describe(hint),
+            allowed=describe(hint, tr),
             value=text,
         ),
         USAGE,
     )
+
+
+def _inner(kind: type, name: str, card: Card, below: dict[str, str], seed: int) -> Any:
+    """An estimator inside another one, which shows it a target."""
+    supervised = ("classification", "regression")
+    if card.task not in supervised:
+        raise Refusal(
+            tr(
+                "{method}: parameter {name!r} must be a method for {tasks}; {got} is for {task}",
+                method=kind.__name__,
+                name=name,
+                tasks=", ".join(tr(task) for task in supervised),
+                got=card.name,
+                task=tr(card.task),
+            ),
+            USAGE,
+        )
+    return _build(card.load(), below, seed)
 
 
 def _readings(text: str, hint: Any) -> Iterator[Any]:
@@ -158,8 +176,3 @@ def _words(hint: Any) -> list[Any]:
     if get_origin(hint) is Literal:
         return [choice for choice in get_args(hint) if isinstance(choice, str)]
     return [word for part in get_args(hint) for word in _words(part)]
-
-
-def _near(name: str, names: list[str]) -> list[str]:
-    lower = {other.lower(): other for other in names}
-    return [lower[other] for other in difflib.get_close_matches(name.lower(), lower, n=4, cutoff=0.6)]

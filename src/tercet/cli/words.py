@@ -60,6 +60,18 @@ def tr(text: str, /, **values: Any) -> str:
     return template.format(**values) if values else template
 
 
+def name_of(text: str, kind: str) -> str:
+    """A name in the language in use, where the same word means something else to others of its kind.
+
+    Examples
+    --------
+    >>> use("en")
+    >>> name_of("clusters", "value")
+    'clusters'
+    """
+    return chinese().get(f"{kind}|{text}", text) if _language == "zh" else text
+
+
 @functools.cache
 def chinese() -> dict[str, str]:
     """Every translation there is."""

@@ -35,6 +35,9 @@ class Estimator(CallbackSupport, BaseEstimator):
     sparse_input: ClassVar[bool] = True
     multi_output: ClassVar[bool] = False
     positive_only: ClassVar[bool] = False  # features must not be negative
+    swept: ClassVar[
+        tuple[str, ...]
+    ] = ()  # fitted arrays of shape (m, n_features) that kernels read at predict
 
     def steps(self, limit: int, **options: Any) -> Steps:
         """The passes of an iterative method, for use inside `_fit`; see `core.steps.Steps`."""
@@ -73,8 +76,19 @@ class Estimator(CallbackSupport, BaseEstimator):
             X, target = validate_data(self, X, y, **options)
         if self.positive_only:
             check_non_negative(X, type(self).__name__)
+        if not reset:
+            self._check_swept(X.shape[1])
         X = _tidy(X)
         return X if y is NO_TARGET else (X, target)
+
+    def _check_swept(self, width: int) -> None:
+        """Kernels check no bounds: an array of another width (in a forged file, say) must not get to them."""
+        for name in self.swept:
+            shape = np.shape(getattr(self, name))
+            if len(shape) != 2 or not shape[0] or shape[1] != width:
+                raise ValueError(
+                    f"{type(self).__name__}: {name} has the shape {shape}; expected are {width} columns, as X has."
+                )
 
     def _encode(self, y: Any) -> Any:
         return y

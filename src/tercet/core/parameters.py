@@ -48,7 +48,7 @@ Fraction = Annotated[float, Range(0, 1, "[]")]
 OpenFraction = Annotated[float, Range(0, 1, "()")]
 Count = Annotated[int, Range(1, INF, "[)")]
 CountOrZero = Annotated[int, Range(0, INF, "[)")]
-Seed = int | np.random.RandomState | np.random.Generator | None
+Seed = CountOrZero | np.random.RandomState | np.random.Generator | None
 Jobs = int | None
 ArrayLike = Any
 

@@ -8,20 +8,18 @@ every type in it is one of ours; it never falls back to unpickling.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import io
 import json
 import os
-import shutil
 import warnings
 import zipfile
 import zlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
 from tercet.core.catalog import methods
+from tercet.core.files import replacing
 from tercet.core.notes import Note
 
 FORMAT, VERSION = "tercet model", 1
@@ -164,34 +162,13 @@ def load_model(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
     return model, about
 
 
-@contextlib.contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[Any]:
-    """A binary file to write that takes the place of `path` when all went well, and else leaves no trace.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with replacing(f"{folder}/a.txt") as file:
-    ...         _ = file.write(b"whole")
-    ...     pathlib.Path(folder, "a.txt").read_text()
-    'whole'
-    """
-    target = Path(os.path.realpath(path))  # what a link points to is replaced, not the link
-    if target.exists() and not target.is_file() and not target.is_dir():
-        with open(target, "wb") as file:  # a pipe or a device has no place to take
-            yield file
-        return
-    beside = target.with_name(f".{target.name}.{os.getpid()}.part")
+def is_model(path: str | os.PathLike[str]) -> bool:
+    """Whether a file says that it is a model file; it need not be a good one."""
     try:
-        with open(beside, "xb") as file:
-            yield file
-        if target.is_file():
-            shutil.copymode(target, beside)
-        os.replace(beside, target)
-    finally:
-        with contextlib.suppress(OSError):
-            beside.unlink()
+        with zipfile.ZipFile(path) as archive:
+            return MANIFEST in archive.namelist()
+    except (OSError, ValueError, zipfile.BadZipFile):
+        return False
 
 
 def _read(path: Path) -> bytes:
@@ -250,8 +227,10 @@ def _open(name: str, blob: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
     for member, data in members.items():
         if listed[member] != [len(data), hashlib.sha256(data).hexdigest()]:
             _refuse("{file} was changed after it was saved (in {member})", file=name, member=member)
-        if member.endswith(".npz") and _unpacked(data) > room:
-            _refuse("{file} would unpack to an absurd size", file=name)
+        if member.endswith(".npz"):
+            if _unpacked(data) > room:
+                _refuse("{file} would unpack to an absurd size", file=name)
+            _check_sparse(name, data)
     return manifest, members
 
 
@@ -262,6 +241,21 @@ def _unpacked(data: bytes) -> int:
             return sum(entry.file_size for entry in archive.infolist())
     except zipfile.BadZipFile:
         return 0
+
+
+def _check_sparse(name: str, data: bytes) -> None:
+    """Refuse a sparse matrix whose indices lead out of it: products with it would read what is not its own."""
+    from scipy import sparse
+
+    try:
+        matrix = sparse.load_npz(io.BytesIO(data))
+        if matrix.format not in ("csr", "csc"):
+            _refuse("{file} is damaged: {reason}", file=name, reason=f"a {matrix.format} matrix")
+        matrix.check_format(full_check=True)
+    except ModelError:
+        raise
+    except Exception as error:
+        _refuse("{file} is damaged: {reason}", file=name, reason=_line(error))
 
 
 def _untrusted(schema: Any) -> list[str]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tercet.core.notes import Note
+from tercet.feature.names import meaning
 from tercet.feature.summaries import most_frequent, summarise_dates, summarise_numbers, summarise_values
 from tercet.feature.values import (
     PAIRS,
@@ -29,11 +29,8 @@ if TYPE_CHECKING:
 MOST_CATEGORIES = 1000  # that a schema remembers; an encoder makes features of far fewer
 MANY_GAPS = 0.95  # share of missing values that is worth a word
 FEW_STRINGS = 0.05  # share of strings that a column of numbers may hold
-_NAME = re.compile(
-    r"(^|[\W_])(id|ids|no|nr|idx|index|uid|uuid|guid|rowid|key|serial)[\W_]*$"
-    r"|^id[\W_]|^$|^unnamed(: *\d+)?$|(编号|序号|学号|工号|证号|号码|代号)$",
-    re.ASCII,
-)
+SOME_STRINGS = 0.2  # share that it may hold when it would be of no use as strings
+A_RUN = 10  # numbers that have to be regular, before that says anything
 
 
 @dataclass(frozen=True)
@@ -64,8 +61,14 @@ class Column:
         return self
 
 
-def examine(series: pl.Series, declared: str | None = None, total: int = 0) -> tuple[Column, list[Note]]:
-    """The column that a series is, and what is odd about it; `total` is the rows of the file it was drawn from."""
+def examine(
+    series: pl.Series, declared: str | None = None, total: int = 0, *, feature: bool = True
+) -> tuple[Column, list[Note]]:
+    """The column that a series is, and what is odd about it.
+
+    `declared` is what the file says it is, `total` the rows of the file it was drawn from; a column that is no
+    feature may name the rows.
+    """
     import polars as pl
 
     name, n, dtype = series.name, series.len(), series.dtype
@@ -90,13 +93,14 @@ def examine(series: pl.Series, declared: str | None = None, total: int = 0) -> t
     if declared == "categorical" and not dtype.is_temporal():
         column = _declared(here, missing)
     elif dtype == pl.Boolean:
-        column = _categorical(here, missing, Note("true or false"), "boolean")
+        column = categorical(here, missing, Note("true or false"), "boolean")
     elif dtype in (pl.Date, pl.Datetime):
-        column = _date(here, missing)
+        column = as_date(here, missing)
     elif dtype == pl.String:
         column = _strings(here, missing, notes)
     else:
-        column = _numeric(here, missing, total)
+        column, doubt = _numeric(here, missing, total)
+        notes += [doubt] if doubt and feature else []
     return _worth_it(column, n - missing, n), notes
 
 
@@ -116,48 +120,80 @@ def _worth_it(column: Column, present: int, n: int) -> Column:
     return replace(column, why=why)
 
 
-def _numeric(here: pl.Series, missing: int, total: int) -> Column:
+def _numeric(here: pl.Series, missing: int, total: int) -> tuple[Column, Note | None]:
+    """Numbers, and a doubt whether they are any."""
+    n, (summary, distinct) = here.len(), describe_numbers(here)
+    column = Column(here.name, "numeric", number_sort(here), True, missing, distinct, summary)
+    if distinct < n or missing > FEW_STRINGS * n or (whole := _whole(here, summary)) is None:
+        return column, None
+    says, rising = meaning(here.name), whole.is_sorted()
+    if says == "row" or (says == "number" and rising):
+        why = Note("whole numbers, all different, and called by a name for rows; dropped")
+        return replace(column, kind="identifier", used=False, why=why), None
+    if n < A_RUN or missing:
+        return column, None
+    if counted := _counts(whole, rising, total):
+        if says != "quantity":
+            return replace(column, kind="identifier", used=False, why=counted), None
+        why = Note("numbers that count the rows, used because the name says what is counted")
+        return replace(column, why=why), None
+    if says == "number" or (rising and not says):
+        text = "column {name!r}: whole numbers, all different; if they name the rows, --drop leaves them out"
+        return column, Note(text, name=here.name)
+    return column, None
+
+
+def describe_numbers(here: pl.Series) -> tuple[dict[str, Any], int]:
+    """The distribution of numbers, and how many different ones there are."""
+    summary, distinct = summarise_numbers(numbers(here))
+    if here.dtype.is_integer() and max(abs(summary["min"]), abs(summary["max"])) > 2**53:
+        distinct = here.n_unique()  # more digits than a float has
+    return summary, distinct
+
+
+def number_sort(here: pl.Series) -> Note:
+    """What numbers they are."""
     import polars as pl
 
-    dtype, (summary, distinct) = here.dtype, summarise_numbers(numbers(here))
-    if dtype.is_integer() and max(abs(summary["min"]), abs(summary["max"])) > 2**53:
-        distinct = here.n_unique()  # more digits than a float has
-    if dtype.is_integer() and not missing and distinct == here.len() and (why := _names_the_row(here, total)):
-        return Column(here.name, "identifier", why, False, missing, distinct, summary)
-    why = Note("numbers")
-    if dtype == pl.Time:
-        why = Note("times of day, counted in seconds")
-    elif dtype == pl.Duration:
-        why = Note("spans of time, counted in days")
-    return Column(here.name, "numeric", why, True, missing, distinct, summary)
+    if here.dtype == pl.Time:
+        return Note("times of day, counted in seconds")
+    return Note("spans of time, counted in days") if here.dtype == pl.Duration else Note("numbers")
 
 
-def _names_the_row(here: pl.Series, total: int) -> Note | None:
-    """Why integers that are all different name their rows, if they do."""
-    if looks_like_a_name(here.name):
-        return Note("whole numbers, all different, and called by a name for rows; dropped")
+def _whole(here: pl.Series, summary: dict[str, Any]) -> pl.Series | None:
+    """Numbers as integers, if all of them are whole."""
+    import polars as pl
+
+    if here.dtype.is_integer():
+        return here
+    if not here.dtype.is_float() or max(abs(summary["min"]), abs(summary["max"])) > 2**53:
+        return None
+    return here.cast(pl.Int64) if bool((here == here.round()).all()) else None
+
+
+def _counts(here: pl.Series, rising: bool, total: int) -> Note | None:
+    """How integers that are all different count the rows, if they do."""
     ends: Any = here.min(), here.max()
     low, high, n = int(ends[0]), int(ends[1]), here.len()
     # Rows drawn from a longer file keep their numbers and their order.
-    drawn = low >= 0 and high <= total and n < total and here.is_sorted()
-    if n >= 10 and ((low in (0, 1) and high - low == n - 1) or drawn):
+    if (low in (0, 1) and high - low == n - 1) or (rising and high - low < total and n < total):
         return Note("whole numbers that count the rows; dropped")
+    first = int(here[1]) - int(here[0])
+    if abs(first) * (n - 1) == high - low and here.is_sorted(descending=first < 0):
+        steps = here.diff().drop_nulls()
+        if bool((steps == first).all()):
+            return Note(
+                "whole numbers that count the rows from {first} by {step}; dropped, but --as {name}=numeric "
+                "uses them",
+                first=int(here[0]),
+                step=first,
+                name=here.name,
+            )
     return None
 
 
-def looks_like_a_name(name: str) -> bool:
-    """Whether a column's name says that its values name the rows.
-
-    Examples
-    --------
-    >>> [looks_like_a_name(name) for name in ("PassengerId", "编号", "no_of_rooms", "humid")]
-    [True, True, False, False]
-    """
-    parts = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip()).lower()
-    return bool(_NAME.search(parts))
-
-
-def _date(here: pl.Series, missing: int) -> Column:
+def as_date(here: pl.Series, missing: int) -> Column:
+    """A column of dates."""
     summary, distinct = summarise_dates(days(here))
     why = Note("dates from {low} to {high}", low=summary["min"], high=summary["max"])
     return Column(here.name, "date", why, True, missing, distinct, summary)
@@ -166,14 +202,13 @@ def _date(here: pl.Series, missing: int) -> Column:
 def _strings(here: pl.Series, missing: int, notes: list[Note]) -> Column:
     name, present, distinct = here.name, here.len(), here.n_unique()
     found, strange = loose_numbers(here)
-    if 0 < strange.len() <= FEW_STRINGS * present and not here.str.contains(r"^\s*[+-]?0\d").any():
-        summary, different = summarise_numbers(found)
-        if different > 20:
-            return _nearly_numbers(here, missing, strange, summary, different, notes)
+    codes = here.str.contains(r"^\s*[+-]?0\d").sum() > FEW_STRINGS * present  # 007 is a name
+    if 0 < strange.len() <= FEW_STRINGS * present and not codes and _different(found) > 20:
+        return nearly_numbers(here, missing, notes)
 
     if distinct == 2 and set(here.unique().str.strip_chars().str.to_lowercase()) in PAIRS:
         shown = " / ".join(sorted(here.unique()))
-        return _categorical(
+        return categorical(
             here, missing, Note("two values that mean yes and no: {values}", values=shown), "boolean"
         )
 
@@ -185,27 +220,45 @@ def _strings(here: pl.Series, missing: int, notes: list[Note]) -> Column:
         why = Note("texts of about {n} words, mostly different; their words become features", n=round(length))
         return Column(name, "text", why, True, missing, distinct, summary)
     if distinct == present or (distinct > 0.9 * present and present >= 100):
+        if 0 < strange.len() < found.size and not codes and _different(found) > 20:
+            few = strange.len() <= SOME_STRINGS * present
+            return nearly_numbers(here, missing, notes) if few else _mixed(here, missing)
         return _naming(here, missing)
     if distinct == 1:
-        return _categorical(here, missing, Note("one value or none: what tells is whether it is there"))
-    return _categorical(
+        return categorical(here, missing, Note("one value or none: what tells is whether it is there"))
+    return categorical(
         here, missing, Note("{distinct} different strings in {n} rows", distinct=distinct, n=present)
     )
 
 
-def _nearly_numbers(
-    here: pl.Series,
-    missing: int,
-    strange: pl.Series,
-    summary: dict[str, Any],
-    different: int,
-    notes: list[Note],
-) -> Column:
-    n, top = strange.len(), summarise_values(strange)["top"]
-    notes.append(not_numbers(here.name, n, [value for value, _ in top]))
-    why = Note("numbers, but for {n} values", n=n)
-    summary = {**summary, "not_numbers": top}
+def _different(values: np.ndarray) -> int:
+    return np.unique(values).size
+
+
+def nearly_numbers(here: pl.Series, missing: int, notes: list[Note]) -> Column:
+    """A column of strings as the numbers that most of them are."""
+    found, strange = loose_numbers(here)
+    (summary, different), why = summarise_numbers(found), Note("numbers")
+    n = strange.len()
+    if n:
+        top = summarise_values(strange)["top"]
+        notes.append(not_numbers(here.name, n, [value for value, _ in top]))
+        why, summary = Note("numbers, but for {n} values", n=n), {**summary, "not_numbers": top}
     return Column(here.name, "numeric", why, True, missing + n, different, summary)
+
+
+def _mixed(here: pl.Series, missing: int) -> Column:
+    """Strings of which most are numbers, but too many are not."""
+    strange = loose_numbers(here)[1]
+    why = Note(
+        "{n} of {total} strings are no numbers, first {value!r}; "
+        "--as {name}=numeric takes them as missing; dropped",
+        n=strange.len(),
+        total=here.len(),
+        value=brief(strange[0]),
+        name=here.name,
+    )
+    return Column(here.name, "identifier", why, False, missing, here.n_unique(), summarise_values(here))
 
 
 def _naming(here: pl.Series, missing: int) -> Column:
@@ -224,10 +277,11 @@ def _declared(here: pl.Series, missing: int) -> Column:
     distinct = here.n_unique()
     if distinct == here.len() > 10:
         return _naming(here.cast(pl.String), missing)
-    return _categorical(here, missing, Note("declared to be categorical; {n} different values", n=distinct))
+    return categorical(here, missing, Note("declared to be categorical; {n} different values", n=distinct))
 
 
-def _categorical(here: pl.Series, missing: int, why: Note, kind: str = "categorical") -> Column:
+def categorical(here: pl.Series, missing: int, why: Note, kind: str = "categorical") -> Column:
+    """A column of categories, whatever the values are."""
     import polars as pl
 
     strings, distinct = here.cast(pl.String), here.n_unique()

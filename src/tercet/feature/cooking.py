@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tercet.core.notes import Note
-from tercet.feature.frames import listed, refuse
-from tercet.feature.values import PAIRS, TRUE, days, missing_mask, not_numbers, numbers, plain
+from tercet.datasets.readers.table import listed
+from tercet.feature.frames import refuse
+from tercet.feature.values import (
+    PAIRS,
+    TRUE,
+    days,
+    missing_mask,
+    not_numbers,
+    numbers,
+    plain,
+    read_dates,
+    read_numbers,
+    unsaid,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -17,8 +30,7 @@ if TYPE_CHECKING:
     from tercet.feature.columns import Column
 
 Say = Callable[[Note], Any]
-DAYS = ("%Y-%m-%d", "%Y/%m/%d", "%Y年%m月%d日")
-DATES = (*DAYS, *(f"{day}{gap}{time}" for day in DAYS for gap in " T" for time in ("%H:%M:%S", "%H:%M")))
+MISSING, UNKNOWN = -1, -2  # codes
 
 
 def cook_block(frame: pl.DataFrame, columns: list[Column], n: int, say: Say) -> np.ndarray:
@@ -52,10 +64,7 @@ def cook_numbers(series: pl.Series, column: Column, say: Say) -> np.ndarray:
     dtype = series.dtype
     if dtype.is_numeric() or dtype in (pl.Boolean, pl.Null, pl.Time, pl.Duration):
         return numbers(series)
-    strings = _as_strings(series)
-    gaps = missing_mask(strings)
-    read = strings.str.strip_chars().cast(pl.Float64, strict=False)
-    strange = read.is_null() & ~gaps
+    read, strange = read_numbers(series)
     if strange.any():
         if "not_numbers" not in column.summary:
             _refuse_first(series, strange, "column {name!r}, row {row}: {value} is not a number")
@@ -71,20 +80,18 @@ def cook_days(series: pl.Series, column: Column, say: Say) -> np.ndarray:
         return days(series)
     if series.dtype == pl.Null:
         return np.full(series.len(), np.nan)
-    strings = _as_strings(series)
-    gaps = missing_mask(strings)
-    filled = strings.str.strip_chars()
-    read = pl.Series(series.name, [None] * series.len(), dtype=pl.Datetime("us"))
-    for form in DATES:
-        read = read.zip_with(read.is_not_null(), filled.str.to_datetime(form, strict=False, time_unit="us"))
-    strange = read.is_null() & ~gaps
+    read, strange, unclear = read_dates(series)
+    if unclear:
+        _refuse_first(
+            series, strange, "column {name!r}, row {row}: {value} may have the day first, or the month"
+        )
     if strange.any():
         _refuse_first(series, strange, "column {name!r}, row {row}: {value} is not a date")
     return days(read)
 
 
 def cook_codes(series: pl.Series, column: Column, say: Say) -> np.ndarray:
-    """A column of categories as indices into them: -1 for missing and unknown.
+    """A column of categories as indices into them: -1 for missing, -2 for unknown.
 
     Where the schema could not keep all categories, what it does not know is the further category "other".
     """
@@ -99,22 +106,25 @@ def cook_codes(series: pl.Series, column: Column, say: Say) -> np.ndarray:
     codes = _look_up(strings, table)
     if (codes < 0)[~gaps.to_numpy()].any():
         codes = _try_again(strings, codes, column)
+        if series.dtype.is_numeric():
+            codes = np.where(codes >= 0, codes, _by_value(series, categories)).astype(np.int32)
     unknown = (codes < 0) & ~gaps.to_numpy()
     if unknown.any():
         if column.distinct > len(categories):
             codes[unknown] = len(categories)
         else:
+            codes[unknown] = UNKNOWN
             found = strings.filter(pl.Series(unknown)).unique().sort().to_list()
             say(
                 Note(
                     "column {name!r}: {n} rows have categories that were not there before ({values}); "
-                    "taken as unknown",
+                    "taken as none of the known ones",
                     name=column.name,
                     n=int(unknown.sum()),
                     values=", ".join(str(v)[:40] for v in found[:3]) + (" ..." if len(found) > 3 else ""),
                 )
             )
-    codes[gaps.to_numpy()] = -1
+    codes[gaps.to_numpy()] = MISSING
     return codes
 
 
@@ -123,7 +133,7 @@ def cook_texts(series: pl.Series) -> list[str | None]:
     return _as_strings(series).to_list()
 
 
-def _look_up(strings: pl.Series, table: dict[str, int]) -> np.ndarray:
+def _look_up(strings: pl.Series, table: Mapping[Any, int]) -> np.ndarray:
     import polars as pl
 
     if not table:
@@ -142,6 +152,18 @@ def _try_again(strings: pl.Series, codes: np.ndarray, column: Column) -> np.ndar
         yes_no = _look_up(trimmed.str.to_lowercase(), {word: int(word in TRUE) for word in known})
         again = np.where(again >= 0, again, yes_no)
     return np.where(codes >= 0, codes, again).astype(np.int32)
+
+
+def _by_value(series: pl.Series, categories: tuple[str, ...]) -> np.ndarray:
+    """Numbers as indices into categories of the same value, if only one has it: 1.1 may have been written 1.10."""
+    import polars as pl
+
+    values: dict[float, int | None] = {}
+    for k, category in enumerate(categories):
+        with contextlib.suppress(ValueError):
+            values[float(category)] = None if float(category) in values else k
+    clear = {value: k for value, k in values.items() if k is not None and abs(value) < 2**53}
+    return _look_up(series.cast(pl.Float64), clear)
 
 
 def _spell(series: pl.Series, categories: tuple[str, ...]) -> pl.Series:
@@ -175,9 +197,7 @@ def cook_target_numbers(series: pl.Series) -> tuple[np.ndarray, np.ndarray]:
     import polars as pl
 
     if not (series.dtype.is_numeric() or series.dtype in (pl.Boolean, pl.Null)):
-        strings = _as_strings(series)
-        read = strings.str.strip_chars().cast(pl.Float64, strict=False)
-        strange = read.is_null() & ~missing_mask(strings)
+        read, strange = read_numbers(series)
         if strange.any():
             _refuse_first(series, strange, "the target {name!r}, row {row}: {value} is not a number")
         series = read
@@ -190,30 +210,41 @@ def cook_labels(series: pl.Series, classes: tuple[Any, ...]) -> tuple[np.ndarray
     import polars as pl
 
     if isinstance(classes[0], bool):
-        strings = _spell(series, ("false", "true")).str.strip_chars().str.to_lowercase()
+        values = _spell(series, ("false", "true")).str.strip_chars().str.to_lowercase()
         table: dict[Any, int] = {"false": 0, "true": 1, "0": 0, "1": 1}
+        gaps = missing_mask(values)
     elif isinstance(classes[0], int | float):
-        if series.dtype.is_numeric() or series.dtype == pl.Boolean:
-            strings = series.cast(pl.Float64).fill_nan(None)
-        else:
-            strings = _as_strings(series).str.strip_chars()
-            read = strings.cast(pl.Float64, strict=False)
-            strange = read.is_null() & ~missing_mask(strings)
-            if strange.any():
-                _unknown_label(series, strange, classes)
-            strings = read
-        table = {float(label): k for k, label in enumerate(classes)}
+        # Not by way of floats where labels are whole: theirs may have more digits.
+        whole = all(isinstance(label, int) for label in classes)
+        gaps = missing_mask(series) if series.dtype != pl.String else unsaid(series.str.strip_chars())
+        values = _integers(series) if whole else read_numbers(series)[0]
+        table = {(label if whole else float(label)): k for k, label in enumerate(classes)}
     else:
-        strings = _spell(series, classes)
+        values = _spell(series, classes)
         table = {label: k for k, label in enumerate(classes)}
-    gaps = missing_mask(strings)
-    codes = strings.replace_strict(table, default=-1, return_dtype=pl.Int64).fill_null(-1)
-    codes = codes.zip_with(~gaps, pl.Series([-1] * len(codes), dtype=pl.Int64))
-    strange = (codes < 0) & ~gaps
-    if strange.any():
-        _unknown_label(series, strange, classes)
+        gaps = missing_mask(values)
+    codes = values.replace_strict(table, default=-1, return_dtype=pl.Int64).fill_null(-1).to_numpy()
     known = ~gaps.to_numpy()
-    return np.array(codes.to_numpy(), dtype=np.int64), known
+    if series.dtype.is_numeric() and isinstance(classes[0], str):
+        codes = np.where(codes >= 0, codes, _by_value(series, classes))
+    codes = np.where(known, codes, -1)
+    if (codes < 0)[known].any():
+        _unknown_label(series, pl.Series((codes < 0) & known), classes)
+    return codes.astype(np.int64), known
+
+
+def _integers(series: pl.Series) -> pl.Series:
+    """Whole numbers, digit by digit; null for all else."""
+    import polars as pl
+
+    if series.dtype.is_integer() or series.dtype == pl.Boolean:
+        return series.cast(pl.Int128)
+    strings = series if series.dtype == pl.String else series.cast(pl.String, strict=False)
+    read = strings.str.strip_chars().cast(pl.Int128, strict=False)
+    floats = numbers(read_numbers(series)[0])
+    exact = (np.abs(floats) < 2**53) & (floats == np.floor(floats))
+    rounded = pl.Series(np.where(exact, floats, np.nan)).fill_nan(None).cast(pl.Int128)
+    return read.zip_with(read.is_not_null(), rounded)
 
 
 def _unknown_label(series: pl.Series, strange: pl.Series, classes: tuple[Any, ...]) -> None:
@@ -223,5 +254,5 @@ def _unknown_label(series: pl.Series, strange: pl.Series, classes: tuple[Any, ..
         name=series.name,
         row=row + 1,
         value=repr(plain(series[row]))[:60],
-        classes=listed(classes),
+        classes=listed(list(classes)),
     )

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tercet.core.notes import Note
 from tercet.core.parameters import Range, check_parameters
-from tercet.feature.frames import listed
+from tercet.datasets.readers.table import listed
 from tercet.feature.numbers import Numbers
 from tercet.feature.parts import Categories, Texts, Wide
 from tercet.feature.records import Records
@@ -42,6 +42,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         A feature for every category (a single one for two), or one feature with the number of the category.
     max_categories : int
         So many of the most frequent categories are kept, the rest is one category, "other".
+    redundant : bool
+        Whether every category of three or more has a feature, though all but one tell the last; methods that
+        invert a covariance matrix need False.
     text_features : int
         So many of the most frequent words of a text column are kept.
     sparse : {"auto"} or bool
@@ -74,6 +77,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         missing: Literal["impute", "keep"] = "impute",
         categories: Literal["onehot", "codes"] = "onehot",
         max_categories: Annotated[int, Range(1, np.inf, "[)")] = 50,
+        redundant: bool = True,
         text_features: Annotated[int, Range(1, np.inf, "[)")] = 500,
         sparse: Literal["auto"] | bool = "auto",
     ) -> None:
@@ -82,6 +86,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.missing = missing
         self.categories = categories
         self.max_categories = max_categories
+        self.redundant = redundant
         self.text_features = text_features
         self.sparse = sparse
 
@@ -92,7 +97,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         keep = self.missing == "keep"
         parts: list[Part] = [
             Numbers.fit(records, self.scale, keep),
-            Categories.fit(records, self.categories, self.max_categories, keep),
+            Categories.fit(records, self.categories, self.max_categories, keep, self.redundant),
             Texts.fit(records, self.text_features),
             Wide.fit(records, self.scale is not None),
         ]
@@ -168,7 +173,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             self.n_features_in_ = records.shape[1]
             self.schema_ = self.schema  # for tables that come later
         elif list(records.names) != self.columns_ or list(records.kinds) != self.kinds_:
-            there, known = listed(records.names), listed(self.columns_)
+            there, known = listed(list(records.names)), listed(self.columns_)
             raise ValueError(f"the records have the columns {there}; expected are {known}.")
         return records
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from scipy import sparse
+
+from tercet.core.near import near
+from tercet.datasets.readers.table import listed
 
 if TYPE_CHECKING:
     import polars as pl
@@ -19,6 +22,20 @@ def refuse(template: str, **values: Any) -> NoReturn:
     from tercet.datasets import TableError
 
     raise TableError(template, **values)
+
+
+def no_column(name: str, names: Sequence[str]) -> NoReturn:
+    """Refuse a name that no column has."""
+    if meant := near(name, names, 3):
+        refuse(
+            "there is no column {target!r}; near it: {near}; the columns are {names}",
+            target=name,
+            near=listed(meant),
+            names=listed(list(names), 12),
+        )
+    refuse(
+        "there is no column {target!r}; the columns are {names}", target=name, names=listed(list(names), 12)
+    )
 
 
 @dataclass(frozen=True)
@@ -126,9 +143,3 @@ def _no_duplicates(names: Sequence[str]) -> None:
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         refuse("duplicated column names: {names}", names=listed(twice))
-
-
-def listed(names: Iterable[Any], most: int = 12) -> str:
-    """Names in a row, not too many of them."""
-    names = list(names)
-    return ", ".join(map(repr, names[:most])) + (f", ... ({len(names)})" if len(names) > most else "")

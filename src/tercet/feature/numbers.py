@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tercet.core.notes import Note
-from tercet.feature.frames import listed
+from tercet.datasets.readers.table import listed
 from tercet.feature.records import Records, places
 
 MARKED = 0.01  # share of missing values from which they get a feature, or a category, of their own
@@ -121,7 +121,7 @@ class Numbers:
         elif numbers and self.scale == "minmax":
             yield Note("{n} columns of numbers are mapped to the interval from 0 to 1", n=numbers)
         if self.dates.size:
-            names = listed(own[j] for j in self.dates)
+            names = listed([own[j] for j in self.dates])
             if parts := ", ".join(dict.fromkeys(part for _, part in self.rounds)):
                 text = "dates become days since the first, and points on a circle for {parts}: {names}"
                 yield Note(text, parts=Note(parts), names=names)
@@ -133,7 +133,7 @@ class Numbers:
             else:
                 yield Note("missing values become the median of the column: {names}", names=listed(gappy))
         if self.marked.size:
-            marked = listed(own[j] for j in self.marked)
+            marked = listed([own[j] for j in self.marked])
             yield Note("a further feature marks what was missing: {names}", names=marked)
 
 

@@ -14,54 +14,69 @@ import numpy as np
 from scipy import sparse
 
 from tercet.core.notes import Note
-from tercet.feature.frames import listed
+from tercet.datasets.readers.table import listed
 from tercet.feature.numbers import MARKED
 from tercet.feature.records import Records, places
 
 
 @dataclass
 class Categories:
-    """Categories as zeros and ones, or as their numbers."""
+    """Categories as zeros and ones, or as their numbers.
+
+    A category that `fit` has not seen is none of the others: all zeros. Where one feature is left out, because
+    the others tell it, it is a like share of each.
+    """
 
     place: np.ndarray
     labels: list[list[str]]  # of each column: the categories that are kept, perhaps "other" and "missing"
-    slots: list[np.ndarray]  # code + 1 -> place among the labels; -1 is NaN
+    slots: list[np.ndarray]  # code + 2 -> place among the labels; -1 is none of them, or NaN
     absent: list[int]  # how many values were missing
     how: str
+    redundant: bool  # whether there is a feature for every category, when there are more than two
+
+    def __post_init__(self) -> None:
+        if self.how == "onehot" and any(
+            slot.max(initial=-1) >= max(len(label), 1) for slot, label in zip(self.slots, self.labels)
+        ):
+            raise ValueError("the encoder's categories do not fit together.")  # a forged file, say
 
     @classmethod
-    def fit(cls, records: Records, how: str, most: int, keep: bool) -> Categories:
+    def fit(cls, records: Records, how: str, most: int, keep: bool, redundant: bool = True) -> Categories:
         labels, slots, gaps = [], [], []
         n = len(records)
         for j, names in enumerate(records.categories):
-            counts = np.bincount(records.codes[:, j].astype(np.intp) + 1, minlength=len(names) + 1)
-            absent, counts = int(counts[0]), counts[1:]
+            counts = np.bincount(records.codes[:, j].astype(np.intp) + 2, minlength=len(names) + 2)
+            absent, counts = int(counts[1]), counts[2:]
             seen = np.flatnonzero(counts)
             kept = seen
             if seen.size > most:
                 kept = np.sort(seen[np.argsort(-counts[seen], kind="stable")[:most]])
             label = [names[k] for k in kept]
-            usual = int(np.argmax(counts[kept])) if kept.size else 0
-            slot = np.full(len(names) + 1, usual, dtype=np.intp)
-            slot[kept + 1] = np.arange(kept.size)
+            slot = np.full(len(names) + 2, -1, dtype=np.intp)
             if kept.size < seen.size:
-                slot[np.setdiff1d(np.arange(len(names)), kept) + 1] = len(label)
+                slot[:] = len(label)
                 label.append("other")
-            if keep and how == "codes":
-                slot[0] = -1
-            elif absent and (keep or how == "codes" or absent >= MARKED * n or not label):
-                slot[0] = len(label)
+            slot[kept + 2] = np.arange(kept.size)
+            slot[1] = -1 if keep and how == "codes" else int(np.argmax(counts[kept])) if kept.size else 0
+            if slot[1] >= 0 and absent and (keep or how == "codes" or absent >= MARKED * n or not label):
+                slot[1] = len(label)
                 label.append("missing")
+            if how == "codes" and not keep:
+                slot[slot < 0] = len(label)
             labels.append(label)
             slots.append(slot)
             gaps.append(absent)
-        return cls(places(records, "category"), labels, slots, gaps, how)
+        return cls(places(records, "category"), labels, slots, gaps, how, redundant)
 
     @property
     def widths(self) -> list[int]:
         if self.how == "codes":
             return [1] * len(self.labels)
-        return [len(label) if len(label) > 2 else len(label) // 2 for label in self.labels]
+        return [max(len(label) - self._first(label), 0) for label in self.labels]
+
+    def _first(self, label: list[str]) -> int:
+        """The first category that has a feature: with two of them, one feature tells both."""
+        return 0 if self.redundant and len(label) > 2 else 1
 
     @property
     def width(self) -> int:
@@ -74,43 +89,47 @@ class Categories:
         for k, label in zip(self.place, self.labels):
             if self.how == "codes":
                 yield columns[k]
-            elif len(label) > 1:
-                yield from (f"{columns[k]}={value}" for value in (label if len(label) > 2 else label[1:]))
+            else:
+                yield from (f"{columns[k]}={value}" for value in label[self._first(label) :])
 
     def _found(self, records: Records) -> Iterator[np.ndarray]:
         for j, slot in enumerate(self.slots):
-            codes = records.codes[:, j].astype(np.intp) + 1
+            codes = records.codes[:, j].astype(np.intp) + 2
             yield slot[np.where(codes < slot.size, codes, 0)]
 
     def write(self, records: Records, features: np.ndarray) -> None:
         features[:] = 0.0
-        rows, start = np.arange(len(records)), 0
-        for found, width in zip(self._found(records), self.widths):
+        start = 0
+        for found, label, width in zip(self._found(records), self.labels, self.widths):
             if self.how == "codes":
                 features[:, start] = np.where(found < 0, np.nan, found)
-            elif width == 1:
-                features[:, start] = found
             elif width:
-                features[rows, start + found] = 1.0
+                first = self._first(label)
+                rows = np.flatnonzero(found >= first)
+                features[rows, start + found[rows] - first] = 1.0
+                if first:
+                    features[found < 0, start : start + width] = 1.0 / len(label)
             start += width
 
     def compress(self, records: Records) -> sparse.csr_array:
+        n = len(records)
         if self.how == "codes":
-            features = np.empty((len(records), self.width))
+            features = np.empty((n, self.width))
             self.write(records, features)
             return sparse.csr_array(features)
-        n, starts = len(records), np.concatenate([[0], np.cumsum(self.widths)])
-        indices, data = [], []
-        for found, width, start in zip(self._found(records), self.widths, starts):
+        blocks = []
+        for found, label, width in zip(self._found(records), self.labels, self.widths):
             if width:
-                indices.append(np.full(n, start) if width == 1 else start + found)
-                data.append(found.astype(np.float64) if width == 1 else np.ones(n))
-        q = len(indices)
-        flat = np.stack(indices, axis=1).ravel().astype(np.int32) if q else np.empty(0, dtype=np.int32)
-        values = np.stack(data, axis=1).ravel() if q else np.empty(0)
-        out = sparse.csr_array((values, flat, q * np.arange(n + 1)), shape=(n, self.width))
-        out.eliminate_zeros()
-        return out
+                first = self._first(label)
+                rows, here = np.flatnonzero(found < 0), found >= first
+                indptr = np.concatenate([[0], np.cumsum(here)])
+                block = sparse.csr_array((np.ones(indptr[-1]), found[here] - first, indptr), shape=(n, width))
+                if first and rows.size:
+                    shares = np.full(rows.size * width, 1.0 / len(label))
+                    places = (np.repeat(rows, width), np.tile(np.arange(width), rows.size))
+                    block = block + sparse.csr_array((shares, places), shape=(n, width))
+                blocks.append(block)
+        return sparse.csr_array(sparse.hstack(blocks, format="csr")) if blocks else sparse.csr_array((n, 0))
 
     def describe(self, columns: list[str]) -> Iterator[Note]:
         own = [columns[k] for k in self.place]
@@ -125,8 +144,8 @@ class Categories:
         for name, label, slot, absent in zip(own, self.labels, self.slots, self.absent):
             last = len(label) - 1
             rare += [name] if "other" in label[-2:] else []
-            if absent and slot[0] >= 0:
-                (named if slot[0] == last and label[last] == "missing" else filled).append(name)
+            if absent and slot[1] >= 0:
+                (named if slot[1] == last and label[last] == "missing" else filled).append(name)
         if rare:
             yield Note("rare categories become one category, 'other': {names}", names=listed(rare))
         if filled:

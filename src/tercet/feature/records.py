@@ -22,7 +22,7 @@ class Records:
     numbers : array of shape (n, numbers and dates)
         Numbers, and dates as days since 1970; NaN is missing.
     codes : int32 array of shape (n, categories)
-        Indices into `categories`; -1 is missing or unknown.
+        Indices into `categories`; -1 is missing, -2 unknown.
     categories : tuple of tuples of str
         The values of each categorical column.
     counts, words : tuples

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from tercet.core.notes import Note
+from tercet.core.notes import Note, pack, unpack
+from tercet.datasets.readers.table import listed
+from tercet.feature.asked import KINDS, examine_as
 from tercet.feature.columns import Column, examine
 from tercet.feature.cooking import (
     cook_block,
@@ -20,7 +22,7 @@ from tercet.feature.cooking import (
     cook_texts,
     known_categories,
 )
-from tercet.feature.frames import Source, listed, refuse, source
+from tercet.feature.frames import Source, no_column, refuse, source
 from tercet.feature.records import Records
 from tercet.feature.target import TASKS, Verdict, judge
 from tercet.feature.words import count_words
@@ -121,11 +123,7 @@ class Schema:
         frame = source(table).frame
         name = self.target.name
         if name not in frame.columns:
-            refuse(
-                "there is no column {target!r}; the columns are {names}",
-                target=name,
-                names=listed(frame.columns),
-            )
+            no_column(name, frame.columns)
         if self.classes is None:
             return cook_target_numbers(frame[name])
         return cook_labels(frame[name], self.classes)
@@ -137,8 +135,8 @@ class Schema:
             **vars(self),
             "columns": [_plain(column) for column in self.columns],
             "target": target,
-            "task_why": _pack(self.task_why),
-            "notes": [_pack(note) for note in self.notes],
+            "task_why": pack(self.task_why),
+            "notes": [pack(note) for note in self.notes],
         }
         return json.loads(json.dumps(packed, ensure_ascii=False))
 
@@ -151,9 +149,9 @@ class Schema:
                 **packed,
                 "columns": tuple(_column(c) for c in packed["columns"]),
                 "target": None if target is None else _column(target),
-                "task_why": _unpack(packed["task_why"]),
+                "task_why": unpack(packed["task_why"]),
                 "classes": None if packed["classes"] is None else tuple(packed["classes"]),
-                "notes": tuple(_unpack(note) for note in packed["notes"]),
+                "notes": tuple(unpack(note) for note in packed["notes"]),
                 "sparse_names": None if packed["sparse_names"] is None else tuple(packed["sparse_names"]),
             }
         )
@@ -203,7 +201,13 @@ class Schema:
         return block
 
 
-def look(table: Any, target: str | None = None, task: str = "auto") -> Schema:
+def look(
+    table: Any,
+    target: str | None = None,
+    task: str = "auto",
+    kinds: Mapping[str, str] | None = None,
+    drop: Sequence[str] = (),
+) -> Schema:
     """Look at the columns of a table and decide what each is and what is to be learned.
 
     Parameters
@@ -214,6 +218,10 @@ def look(table: Any, target: str | None = None, task: str = "auto") -> Schema:
         The column to predict; otherwise the one that the file marks or that is called "target", "label" ...
     task : {"auto", "classification", "regression", "clustering"}
         What to do with it; "auto" decides by the target, and for want of one is clustering.
+    kinds : mapping, optional
+        What some columns are to be taken for: "numeric", "categorical", "boolean", "date", "text" or "identifier".
+    drop : sequence of str
+        Columns not to learn from.
 
     Returns
     -------
@@ -234,11 +242,20 @@ def look(table: Any, target: str | None = None, task: str = "auto") -> Schema:
         text = "the table has a single column, {name!r}: there is nothing to learn from"
         refuse(text, name=given.frame.columns[0])
     _check_rows(given)
-    return survey(given, judge(given, target, task))
+    kinds = dict(kinds or {})
+    for name, kind in kinds.items():
+        if kind not in KINDS:
+            raise ValueError(f"the kind of column {name!r} must be one of {', '.join(KINDS)}; got {kind!r}.")
+    for name in (*kinds, *drop):
+        if name not in given.frame.columns:
+            no_column(name, given.frame.columns)
+    kinds |= dict.fromkeys(drop, "identifier")
+    return survey(given, judge(given, target, task, kinds), kinds)
 
 
-def survey(table: Any, verdict: Verdict | None = None) -> Schema:
+def survey(table: Any, verdict: Verdict | None = None, kinds: Mapping[str, str] | None = None) -> Schema:
     """A schema in which every column is a feature, but for the target that the verdict names."""
+    kinds = kinds or {}
     given = source(table)
     _check_rows(given)
     verdict = verdict or Verdict(
@@ -251,12 +268,15 @@ def survey(table: Any, verdict: Verdict | None = None) -> Schema:
         if verdict.left_out is not None and series.name == verdict.left_out.name:
             columns.append(verdict.left_out)
             continue
-        column, odd = examine(series, given.kinds.get(series.name), given.total)
+        if series.name in kinds:
+            column, odd = examine_as(series, kinds[series.name])
+        else:
+            column, odd = examine(series, given.kinds.get(series.name), given.total)
         columns.append(column)
         notes += odd
     n_sparse = 0 if given.sparse is None else given.sparse.shape[1]
     return Schema(
-        columns=tuple(_something(columns, n_sparse)),
+        columns=tuple(_something(columns, n_sparse, kinds)),
         target=verdict.target,
         task=verdict.task,
         task_why=verdict.why,
@@ -275,34 +295,22 @@ def _check_rows(given: Source) -> None:
         refuse("the table has one sample: nothing can be learned from a single row")
 
 
-def _something(columns: list[Column], n_sparse: int) -> list[Column]:
+def _something(columns: list[Column], n_sparse: int, kinds: Mapping[str, str]) -> list[Column]:
     """The columns, if any can be learned from; numbers that only count the rows are better than nothing."""
     if n_sparse or any(column.used for column in columns):
         return columns
-    counting = [c for c in columns if c.kind == "identifier" and "mean" in c.summary]
+    counting = [c for c in columns if c.kind == "identifier" and "mean" in c.summary and c.name not in kinds]
     if not counting:
         refuse(
-            "no column can be learned from: all are constant, empty or name the rows ({names})",
-            names=listed(column.name for column in columns),
+            "no column can be learned from: all are constant, empty, dropped or name the rows ({names})",
+            names=listed([column.name for column in columns]),
         )
     why = Note("whole numbers, all different; used, because there is no other column")
     return [replace(c, kind="numeric", used=True, why=why) if c in counting else c for c in columns]
 
 
-def _pack(note: Note) -> dict[str, Any]:
-    if not isinstance(note, Note):
-        return {"template": str(note).replace("{", "{{").replace("}", "}}"), "values": {}}
-    values = {key: _pack(value) if isinstance(value, Note) else value for key, value in note.values.items()}
-    return {"template": note.template, "values": values}
-
-
-def _unpack(packed: dict[str, Any]) -> Note:
-    values = {k: _unpack(v) if isinstance(v, dict) else v for k, v in packed["values"].items()}
-    return Note(packed["template"], **values)
-
-
 def _plain(column: Column) -> dict[str, Any]:
-    return {**vars(column), "why": _pack(column.why)}
+    return {**vars(column), "why": pack(column.why)}
 
 
 def _column(packed: dict[str, Any]) -> Column:
@@ -310,7 +318,7 @@ def _column(packed: dict[str, Any]) -> Column:
     return Column(
         **{
             **packed,
-            "why": _unpack(packed["why"]),
+            "why": unpack(packed["why"]),
             "categories": None if categories is None else tuple(categories),
         }
     )

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tercet.core.notes import Note
+from tercet.datasets.readers.table import listed
 from tercet.feature.columns import Column, examine
-from tercet.feature.frames import Source, listed, refuse
+from tercet.feature.frames import Source, no_column, refuse
 from tercet.feature.values import missing_mask, numbers, plain
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ USUAL = ("target", "label", "class", "类别", "标签", "好瓜", "y")
 TASKS = ("auto", "classification", "regression", "clustering")
 MOST_CLASSES = 20  # whole numbers with more values are measurements, until told otherwise
 HUNDREDS = 100
+OF_KIND = {"numeric": "regression", "categorical": "classification", "boolean": "classification"}
 
 
 @dataclass(frozen=True)
@@ -34,16 +36,29 @@ class Verdict:
     notes: tuple[Note, ...] = ()
 
 
-def judge(table: Source, target: str | None, task: str) -> Verdict:
-    """What a table with this target asks for; refuses what cannot be learned."""
-    name, found = _choose(table, target)
+def judge(table: Source, target: str | None, task: str, kinds: Mapping[str, str] | None = None) -> Verdict:
+    """What a table with this target asks for; refuses what cannot be learned.
+
+    `kinds` is what some columns are to be taken for: a target of numbers is to be measured, say.
+    """
+    kinds = kinds or {}
+    dropped = {name for name, kind in kinds.items() if kind == "identifier"}
+    if target in dropped:
+        refuse("the target {name!r} cannot be dropped", name=target)
+    name, found = _choose(table, target, dropped)
     if name is None:
         if task in ("classification", "regression"):
             text = "{task} needs a target; the columns are {names}"
             refuse(text, task=Note(task), names=listed(table.frame.columns))
         return Verdict("clustering", Note("no target is named: groups of similar rows are looked for"))
     series = table.frame[name]
-    column, notes = examine(series, table.kinds.get(name))
+    column, notes = examine(series, table.kinds.get(name), feature=False)
+    asked = kinds.get(name)
+    if asked is not None and asked not in OF_KIND:
+        text = "the target {name!r} cannot be {kind}; it can be {allowed}"
+        refuse(text, name=name, kind=asked, allowed=", ".join(OF_KIND))
+    if asked is not None and task == "auto":
+        task = OF_KIND[asked]
     notes = [found, *notes] if found else notes
     if column.kind == "empty":
         refuse("the target {name!r} has no value at all", name=name)
@@ -53,7 +68,7 @@ def judge(table: Source, target: str | None, task: str) -> Verdict:
     if distinct == 1:
         text = "the target {name!r} has a single value, {value}: there is nothing to tell apart"
         refuse(text, name=name, value=repr(plain(here[0]))[:60])
-    task, why = _task_of(column, here) if task == "auto" else (task, Note("asked for"))
+    task, why = _task_of(column, here) if task == "auto" else (task, Note("the task was asked for"))
     if task == "regression":
         _check_numbers(column, here)
     elif task == "classification":
@@ -70,13 +85,14 @@ def judge(table: Source, target: str | None, task: str) -> Verdict:
     return Verdict(task, why, column, classes, notes=tuple(notes))
 
 
-def _choose(table: Source, target: str | None) -> tuple[str | None, Note | None]:
+def _choose(table: Source, target: str | None, dropped: set[str]) -> tuple[str | None, Note | None]:
     """The column to predict, and how it was found when it was not named."""
     names = table.frame.columns
     if target is not None:
         if target not in names:
-            _unknown(target, names)
+            no_column(target, names)
         return target, None
+    names = [name for name in names if name not in dropped]
     if table.target is not None and table.target in names:
         return table.target, Note("the file marks {name!r} as the target", name=table.target)
     usual = [name for name in names if name.strip().lower() in USUAL]
@@ -84,19 +100,6 @@ def _choose(table: Source, target: str | None) -> tuple[str | None, Note | None]
         first = min(usual, key=lambda name: USUAL.index(name.strip().lower()))
         return first, Note("{name!r} is taken as the target, because of its name", name=first)
     return None, None
-
-
-def _unknown(target: str, names: list[str]) -> None:
-    folded = {name.lower(): name for name in names}
-    near = [folded[n] for n in difflib.get_close_matches(target.lower(), folded, n=3, cutoff=0.6)]
-    if near:
-        refuse(
-            "there is no column {target!r}; near it: {near}; the columns are {names}",
-            target=target,
-            near=listed(near),
-            names=listed(names),
-        )
-    refuse("there is no column {target!r}; the columns are {names}", target=target, names=listed(names))
 
 
 def classes_of(here: pl.Series) -> tuple[Any, ...]:
@@ -177,7 +180,7 @@ def _check_classes(column: Column, here: pl.Series) -> None:
     measured = here.dtype.is_numeric() and not _whole(here) and distinct > HUNDREDS
     if measured or (here.dtype.is_numeric() and distinct > max(MOST_CLASSES, 0.9 * n)):
         refuse(
-            "the target {name!r} has {n} different numbers: too many for classes; try --task regression",
+            "the target {name!r} has {n} different numbers: too many for classes, but fit for regression",
             name=name,
             n=distinct,
         )

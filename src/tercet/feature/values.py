@@ -72,6 +72,56 @@ def loose_numbers(strings: pl.Series) -> tuple[np.ndarray, pl.Series]:
     return read.filter(good).to_numpy(), strings.filter(~good)
 
 
+def read_numbers(series: pl.Series) -> tuple[pl.Series, pl.Series]:
+    """Strings as numbers, null for what is missing or none; and which of them are none."""
+    import polars as pl
+
+    strings = series.cast(pl.String, strict=False).str.strip_chars()
+    read = strings.cast(pl.Float64, strict=False)
+    return read, read.is_null() & ~unsaid(strings)
+
+
+def read_dates(series: pl.Series) -> tuple[pl.Series, pl.Series, bool]:
+    """Strings as moments, null for what is missing or none; which are none; and whether day and month are unclear.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> read_dates(pl.Series(["31/1/2024", "3/2/2024", "NA"]))[0].dt.day().to_list()
+    [31, 3, None]
+    >>> read_dates(pl.Series(["3/2/2024"]))[2]
+    True
+    """
+    import polars as pl
+
+    from tercet.datasets.readers.moments import moments
+
+    strings = series.cast(pl.String, strict=False).str.strip_chars()
+    strings = strings.str.replace(r"^([0-9]{4})([0-9]{2})([0-9]{2})$", "$1-$2-$3")
+    gaps = unsaid(strings)
+    read = moments(strings, "ymd")[0].cast(pl.Datetime("us")).alias(series.name)
+    rest = read.is_null() & ~gaps
+    if not rest.any():
+        return read, rest, False
+    day, month = (moments(strings, order)[0].cast(pl.Datetime("us")) for order in ("dmy", "mdy"))
+    bad_day, bad_month = (int((found.is_null() & rest).sum()) for found in (day, month))
+    strange = rest & (day != month)
+    dotted = (
+        strings.filter(rest).str.contains(r"^[0-9]+\.").any()
+    )  # where dots are in use, the day comes first
+    if not bad_day and not bad_month and strange.any() and not dotted:
+        return read, strange, True
+    read = read.zip_with(~rest, day if bad_day <= bad_month else month)
+    return read, read.is_null() & ~gaps, False
+
+
+def unsaid(strings: pl.Series) -> pl.Series:
+    """Which strings say that there is no number or date."""
+    from tercet.datasets.readers.values import MISSING
+
+    return missing_mask(strings) | strings.str.to_lowercase().is_in(list(MISSING)).fill_null(True)
+
+
 def days(series: pl.Series) -> np.ndarray:
     """Dates as days since 1970 with NaN; the clock is that of the column's own time zone."""
     import polars as pl

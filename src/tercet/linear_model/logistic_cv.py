@@ -54,17 +54,16 @@ class LogisticRegressionCV(LogisticRegression):
     fit_intercept : bool, default=True
     cv : int, splitter or iterable of splits, optional
         By default five stratified folds, or fewer where a class has fewer rows.
-    dual : bool, default=False
+    dual : as in `LogisticRegression`
     scoring : str or callable, default="neg_log_loss"
         What the best C has most of, on the held-out folds.
     solver, tol, max_iter, class_weight : as in `LogisticRegression`
     n_jobs : int, optional
         Threads over the folds; the result does not depend on it.
-    verbose : int, default=0
+    verbose : as in `LogisticRegression`
     refit : bool, default=True
         Fit all rows with the best C and l1_ratio. Otherwise the best weights of the folds are averaged.
-    intercept_scaling : float, default=1.0
-    random_state : int, RandomState or Generator, optional
+    intercept_scaling, random_state : as in `LogisticRegression`
     use_legacy_attributes : False
         Accepted for scikit-learn's sake: the attributes have their new form.
 
@@ -73,8 +72,11 @@ class LogisticRegressionCV(LogisticRegression):
     C_, l1_ratio_ : float
         The best values (their means over the folds when refit=False).
     Cs_, l1_ratios_ : arrays
+        Those tried.
     scores_ : array of shape (n_folds, n_l1_ratios, n_cs)
+        On the held-out folds.
     coefs_paths_ : array of shape (n_folds, n_l1_ratios, n_cs, n_planes, n_features + fit_intercept)
+        The weights, b last.
     n_iter_ : array of shape (n_folds, n_l1_ratios, n_cs)
     coef_, intercept_, classes_ : as in `LogisticRegression`
 

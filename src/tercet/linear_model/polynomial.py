@@ -54,6 +54,7 @@ class PolynomialRegression(Regressor):
     powers_ : array of shape (n_terms, n_features)
         The exponents in each term.
     degree_ : int
+        The degree in use.
     domain_, chebyshev_ : the range of each feature, and the coefficients in Chebyshev polynomials on it.
     cv_errors_ : array of shape (max_degree + 1,)
         Mean squared error of each degree on the left-out folds ("cv" only).

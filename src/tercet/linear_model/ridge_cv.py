@@ -61,7 +61,9 @@ class RidgeCV(LinearRegressor):
     Attributes
     ----------
     alpha_ : float or array of shape (n_targets,)
+        The best alpha.
     best_score_ : float or array of shape (n_targets,)
+        Its score.
     coef_, intercept_ : those of the best alpha.
     cv_results_ : array of shape (n_samples, n_alphas) or (n_samples, n_targets, n_alphas)
         Squared errors of the left-out samples, or with `scoring` their predictions.

@@ -55,7 +55,9 @@ class OneVsRestClassifier(MetaClassifier):
         One for each class; only one when there are two classes.
     classes_ : array of shape (n_classes,)
     label_binarizer_ : LabelBinarizer
+        Makes a column for each class.
     multilabel_ : bool
+        Whether y was an indicator matrix.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Pictures of what a method learned (needs matplotlib: `pip install tercet[plot]`)."""
 
 from tercet.plot.classification import plot_calibration, plot_confusion, plot_roc
-from tercet.plot.clusters import plot_clusters, plot_dendrogram, plot_silhouette
+from tercet.plot.clusters import match_colours, plot_clusters, plot_dendrogram, plot_silhouette
 from tercet.plot.comparison import plot_importance, plot_intervals, plot_learning_curve
 from tercet.plot.house import style
 from tercet.plot.learning import plot_fit, plot_history, plot_regions, replay
@@ -10,6 +10,7 @@ from tercet.plot.regression import plot_predictions, plot_residuals
 from tercet.plot.svg import to_svg
 
 __all__ = [
+    "match_colours",
     "picture",
     "plot_calibration",
     "plot_clusters",

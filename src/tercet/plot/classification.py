@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from tercet.plot.house import (
 )
 
 CLASSES = 6  # curves in one picture
+ROWS = 5  # of a class for each group of a calibration curve, at the least
 
 
 @styled
@@ -84,7 +85,8 @@ def plot_confusion(truth: Any, predicted: Any, labels: Sequence[Any] | None = No
 def plot_roc(truth: Any, proba: Any, labels: Sequence[Any] | None = None, *, ax: Any = None) -> Any:
     """Draw the true positive rate over the false positive rate, with the area under the curve.
 
-    With more than two classes each of the most frequent ones is set against the rest.
+    With more than two classes each of the most frequent ones is set against the rest, and the mean of the
+    curves of all of them is drawn, too.
 
     Parameters
     ----------
@@ -109,17 +111,45 @@ def plot_roc(truth: Any, proba: Any, labels: Sequence[Any] | None = None, *, ax:
     """
     from sklearn.metrics import auc, roc_curve
 
-    chosen = _against_the_rest(truth, proba, labels)
+    everyone = _against_the_rest(truth, proba, labels)
+    chosen = _most_frequent(everyone)
+    curves = [roc_curve(one.is_it, one.score)[:2] for one in everyone]
     ax = axes(ax)
     ax.plot([0, 1], [0, 1], color=INK, alpha=0.35, linewidth=0.8, linestyle=(0, (4, 3)))
-    for (label, is_it, score), colour in zip(chosen, COLOURS):
-        false, true, _ = roc_curve(is_it, score)
+    for j, colour in zip(chosen, COLOURS):
+        false, true = curves[j]
         area = f"{auc(false, true):.3f}"
-        text = say("AUC {area}", area=area) if len(chosen) == 1 else f"{name(label)}\u2002{area}"
+        label = name(everyone[j].label)
+        text = say("AUC {area}", area=area) if len(everyone) == 1 else f"{label}\u2002{area}"
         ax.plot(false, true, color=colour, label=text)
+    if len(everyone) > 1:
+        false, true = _mean_curve(curves)
+        text = say("mean of all {k} classes", k=len(everyone)) + f"\u2002{auc(false, true):.3f}"
+        ax.plot(false, true, color=INK, linestyle=(0, (1, 1)), label=text)
     ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01))
-    ax.legend(loc="lower right", title=say("AUC, each against the rest") if len(chosen) > 1 else None)
-    return label_axes(ax, say("false positive rate"), say("true positive rate"))
+    ax.legend(loc="lower right", title=say("AUC, each against the rest") if len(everyone) > 1 else None)
+    title = ""
+    if len(chosen) < len(everyone):
+        title = say("{shown} of {k} classes, the most frequent", shown=len(chosen), k=len(everyone))
+    return label_axes(ax, say("false positive rate"), say("true positive rate"), title)
+
+
+def _mean_curve(curves: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+    """The mean height of some curves, with the foot and the top of each climb straight up."""
+    at = np.unique(np.concatenate([false for false, _ in curves]))
+    feet, tops = np.mean([_heights(at, *curve) for curve in curves], axis=0)
+    return np.repeat(at, 2), np.stack([feet, tops], axis=1).ravel()
+
+
+def _heights(at: np.ndarray, false: np.ndarray, true: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    x, foot = np.unique(false, return_index=True)
+    top = np.append(foot[1:], len(false)) - 1
+    k = np.searchsorted(x, at, side="right") - 1
+    after = np.minimum(k + 1, len(x) - 1)
+    there = x[k] == at
+    slope = (true[foot[after]] - true[top[k]]) / np.where(there, 1.0, x[after] - x[k])
+    between = true[top[k]] + slope * (at - x[k])
+    return np.where(there, true[foot[k]], between), np.where(there, true[top[k]], between)
 
 
 @styled
@@ -134,8 +164,8 @@ def plot_calibration(
 ) -> Any:
     """Draw how often the class came about over the probability it was given; the diagonal is perfect.
 
-    The bars at the foot count the rows of each probability. With more than two classes each of the most
-    frequent ones is set against the rest.
+    The bars at the foot count the rows of each probability. With more than two classes each is set against the
+    rest; with more than six, or too few rows of each, one curve is of the class that was predicted.
 
     Parameters
     ----------
@@ -161,6 +191,8 @@ def plot_calibration(
     if strategy not in ("quantile", "uniform"):
         raise ValueError(f"strategy must be 'quantile' or 'uniform'; got {strategy!r}.")
     chosen = _against_the_rest(truth, proba, labels)
+    if len(chosen) > CLASSES or (len(chosen) > 1 and max(one.is_it.sum() for one in chosen) < ROWS * bins):
+        chosen = [_predicted(truth, proba, labels)]
     for _, _, p in chosen:
         if p.min() < -1e-9 or p.max() > 1 + 1e-9:
             raise ValueError(f"proba must lie between 0 and 1; it goes from {p.min():.3g} to {p.max():.3g}.")
@@ -171,12 +203,14 @@ def plot_calibration(
     ax.bar(
         edges[:-1], 0.14 * counts / counts.max(), width=0.04, align="edge", color=INK, alpha=0.15, linewidth=0
     )
-    for (label, is_it, p), colour in zip(chosen, COLOURS):
+    for (label, is_it, p), colour in zip(chosen, COLOURS):  # at most six
         said, seen = _reliability(is_it, p, bins, strategy)
         ax.plot(said, seen, color=colour, marker="o", markersize=4, label=name(label))
     ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01))
     if len(chosen) > 1:
         ax.legend(loc="upper left")
+    if chosen[0].label is None:
+        return label_axes(ax, say("probability of the predicted class"), say("share that is right"))
     return label_axes(ax, say("predicted probability"), say("observed frequency"))
 
 
@@ -191,8 +225,38 @@ def _reliability(is_it: np.ndarray, p: np.ndarray, bins: int, strategy: str) -> 
     return said, seen
 
 
-def _against_the_rest(truth: Any, proba: Any, labels: Any) -> list[tuple[Any, np.ndarray, np.ndarray]]:
-    """(label, whether it is that class, its probability) for the second of two classes, or the most frequent."""
+class Side(NamedTuple):
+    """One class against the rest: its label, which rows are of it, and the score that each was given."""
+
+    label: Any
+    is_it: np.ndarray
+    score: np.ndarray
+
+
+def _against_the_rest(truth: Any, proba: Any, labels: Any) -> list[Side]:
+    """The second of two classes, or every class that occurs."""
+    position, score, labels = _scored(truth, proba, labels)
+    if len(labels) == 2:
+        return [Side(labels[1], position == 1, score[:, 1])]
+    size = np.bincount(position, minlength=len(labels))
+    here = np.flatnonzero((size > 0) & (size < len(position)))
+    return [Side(labels[j], position == j, score[:, j]) for j in here]
+
+
+def _most_frequent(sides: list[Side]) -> list[int]:
+    """Which to show: as many as one picture can, in their order."""
+    order = np.argsort([-side.is_it.sum() for side in sides], kind="stable")
+    return sorted(order[:CLASSES].tolist())
+
+
+def _predicted(truth: Any, proba: Any, labels: Any) -> Side:
+    """Whether the class of the highest probability is right, and that probability."""
+    position, score, _ = _scored(truth, proba, labels)
+    return Side(None, score.argmax(axis=1) == position, score.max(axis=1))
+
+
+def _scored(truth: Any, proba: Any, labels: Any) -> tuple[np.ndarray, np.ndarray, list[Any]]:
+    """The position of each row's class among the labels, and the score of every class."""
     score = numbers(proba, "proba")
     alike(truth=truth, proba=score)
     (position,), labels = _positions(labels, truth=truth)
@@ -203,11 +267,7 @@ def _against_the_rest(truth: Any, proba: Any, labels: Any) -> list[tuple[Any, np
         score = np.stack([1 - score, score], axis=1)
     if score.shape[1] != k:
         raise ValueError(f"proba has {score.shape[1]} columns for {k} classes.")
-    if k == 2:
-        return [(labels[1], position == 1, score[:, 1])]
-    size = np.bincount(position, minlength=k)
-    most = [j for j in np.argsort(-size, kind="stable")[:CLASSES] if 0 < size[j] < len(position)]
-    return [(labels[j], position == j, score[:, j]) for j in sorted(most)]
+    return position, score, labels
 
 
 def _positions(labels: Any, **arrays: Any) -> tuple[list[np.ndarray], list[Any]]:

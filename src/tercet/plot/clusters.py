@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,12 @@ LEAVES = 40
 
 @styled
 def plot_clusters(
-    points: Any, labels: Any, feature_names: Sequence[str] | None = None, *, ax: Any = None
+    points: Any,
+    labels: Any,
+    feature_names: Sequence[str] | None = None,
+    *,
+    colours: dict[Any, int] | None = None,
+    ax: Any = None,
 ) -> Any:
     """Draw points of the plane in the colours of their clusters; -1 is noise, in grey.
 
@@ -42,6 +48,8 @@ def plot_clusters(
         The cluster of each point.
     feature_names : sequence of two str, optional
         What the axes are.
+    colours : dict, optional
+        The number of each cluster's colour, as from `match_colours`; by default as the clusters are sorted.
     ax : matplotlib Axes, optional
         Where to draw.
 
@@ -65,8 +73,9 @@ def plot_clusters(
     if (labels == -1).any():
         noise = points[shown][labels[shown] == -1]
         cloud(ax, *noise.T, color=INK, alpha=0.3, label=say("noise"))
-    for k, label in enumerate(clusters):
-        mine = points[shown][labels[shown] == label]
+    place = colours or {label: k for k, label in enumerate(clusters)}
+    for label in clusters:
+        mine, k = points[shown][labels[shown] == label], place[label]
         marker = MARKERS[k // len(COLOURS) % len(MARKERS)]
         cloud(ax, *mine.T, color=COLOURS[k % len(COLOURS)], marker=marker, label=name(label))
     if 1 < len(ax.collections) <= 12:
@@ -76,7 +85,9 @@ def plot_clusters(
 
 
 @styled
-def plot_silhouette(values: Any, labels: Any, *, ax: Any = None) -> Any:
+def plot_silhouette(
+    values: Any, labels: Any, *, colours: dict[Any, int] | None = None, ax: Any = None
+) -> Any:
     """Draw every row's silhouette, cluster by cluster: wide blades are clusters that hold together.
 
     Parameters
@@ -85,6 +96,8 @@ def plot_silhouette(values: Any, labels: Any, *, ax: Any = None) -> Any:
         Silhouettes, between -1 and 1.
     labels : array of shape (n_samples,)
         The cluster of each row.
+    colours : dict, optional
+        As in `plot_clusters`.
     ax : matplotlib Axes, optional
         Where to draw.
 
@@ -105,13 +118,14 @@ def plot_silhouette(values: Any, labels: Any, *, ax: Any = None) -> Any:
         raise ValueError("labels are all -1: there is no cluster to draw.")
     ax = axes(ax)
     gap, foot, middles = 0.02 * len(values), 0.0, []
-    for k, label in enumerate(clusters):
+    place = colours or {label: k for k, label in enumerate(clusters)}
+    for label in clusters:
         blade = np.sort(values[labels == label])[::-1]
         height = np.arange(len(blade) + 1)
         # Thousands of rows make the same blade as sixty.
         corner = np.unique(np.linspace(0, len(blade), min(len(blade), 60) + 1).round().astype(int))
         width = np.append(blade, blade[-1])[corner]
-        colour = COLOURS[k % len(COLOURS)]
+        colour = COLOURS[place[label] % len(COLOURS)]
         ax.fill_betweenx(foot + height[corner], 0, width, color=colour, alpha=0.75, linewidth=0, step="post")
         middles.append(foot + len(blade) / 2)
         foot += len(blade) + gap
@@ -121,6 +135,40 @@ def plot_silhouette(values: Any, labels: Any, *, ax: Any = None) -> Any:
     ax.set_ylim(foot, -gap)
     ax.tick_params(axis="y", length=0)
     return label_axes(ax, say("silhouette"), say("cluster number"), say("mean {value}", value=number(mean)))
+
+
+def match_colours(labels: Any, reference: Any) -> dict[Any, int]:
+    """Number the clusters so that each has the number of the class, or cluster, that it shares most rows with.
+
+    Parameters
+    ----------
+    labels : array of shape (n_samples,)
+        The cluster of each row; -1 is noise.
+    reference : array of shape (n_samples,)
+        Its class, or its cluster in another picture. Classes are numbered as they are sorted.
+
+    Returns
+    -------
+    colours : dict
+        A number for every cluster, all different; clusters beyond the classes follow after them.
+
+    Examples
+    --------
+    >>> match_colours([1, 1, 0, 0, 2], ["a", "a", "b", "b", "b"])
+    {0: 1, 1: 0, 2: 2}
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    labels, reference = np.asarray(labels), np.asarray(reference)
+    alike(labels=labels, reference=reference)
+    clusters, cluster = np.unique(labels[labels != -1], return_inverse=True)
+    classes, of_class = np.unique(reference[labels != -1], return_inverse=True)
+    numbered = np.searchsorted(np.unique(reference), classes)  # noise may have taken all rows of a class
+    shared = np.zeros((len(clusters), len(classes)), dtype=int)
+    np.add.at(shared, (cluster, of_class), 1)
+    matched = {i: int(numbered[j]) for i, j in zip(*linear_sum_assignment(-shared)) if shared[i, j]}
+    beyond = count(len(np.unique(reference)))
+    return {label: matched[k] if k in matched else next(beyond) for k, label in enumerate(clusters.tolist())}
 
 
 @styled

@@ -180,6 +180,7 @@ def plot_fit(
     y: Any,
     feature_names: Sequence[str] | None = None,
     *,
+    target_name: str | None = None,
     ax: Any = None,
     resolution: int = 300,
 ) -> Any:
@@ -195,6 +196,8 @@ def plot_fit(
         Numbers.
     feature_names : sequence of one str, optional
         What the axis is.
+    target_name : str, optional
+        What the other axis is.
     ax : matplotlib Axes, optional
         Where to draw.
     resolution : int, default=300
@@ -223,7 +226,8 @@ def plot_fit(
     shown = sample(len(x))
     cloud(ax, x[shown], y[shown], color=ACCENT)
     ax.plot(line, said, color=SECOND)
-    return label_axes(ax, name(feature_names[0]) if feature_names else "", "", type(model).__name__)
+    first = name(feature_names[0]) if feature_names else ""
+    return label_axes(ax, first, name(target_name or ""), type(model).__name__)
 
 
 def replay(recorder: Any, X: Any, y: Any = None, *, interval: int = 200) -> Any:

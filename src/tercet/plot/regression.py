@@ -62,16 +62,7 @@ def plot_residuals(truth: Any, predicted: Any, *, ax: Any = None) -> Any:
 def plot_predictions(truth: Any, predicted: Any, *, ax: Any = None) -> Any:
     """Draw predictions over the truth; the diagonal is perfect.
 
-    Parameters
-    ----------
-    truth, predicted : arrays of shape (n_samples,)
-        Numbers.
-    ax : matplotlib Axes, optional
-        Where to draw.
-
-    Returns
-    -------
-    ax : matplotlib Axes
+    Parameters and what is returned are as in `plot_residuals`.
 
     Examples
     --------

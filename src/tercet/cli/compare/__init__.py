@@ -7,10 +7,13 @@ means, and `details` takes a closer look at the best for the report.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import sys
 import time
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,24 +21,21 @@ from tercet.cli import errors, say, words
 from tercet.cli.catalogue import find
 from tercet.cli.compare import crew as crews
 from tercet.cli.compare import show
-from tercet.cli.compare.baseline import BASELINE
-from tercet.cli.compare.board import leaderboard
 from tercet.cli.compare.details import Details, Examiner
-from tercet.cli.compare.measures import MEASURES, Measure, suitable
 from tercet.cli.compare.race import Race
-from tercet.cli.compare.result import add_times, describe, to_json
+from tercet.cli.compare.result import add_times, describe, gather, to_json
+from tercet.cli.embedded import is_embedded
 from tercet.cli.errors import Refusal, refusing
 from tercet.cli.files import check_writable, whole
+from tercet.cli.measures import MEASURES, Measure, suitable
 from tercet.cli.tables import open_table
 from tercet.cli.words import tr
 from tercet.core.catalog import Card, methods
 from tercet.core.memory import available
 
 TASKS = ("auto", "classification", "regression", "clustering")
-RACE, LOOK = (
-    0.72,
-    0.88,
-)  # shares of the budget by which the race and the closer look end, if there is a report
+# Shares of the budget by which the race ends, with a report and without, and the closer look.
+RACE, SPARE, LOOK = 0.72, 0.95, 0.88
 ROUNDS = ((1_000, 10), (10_000, 3))  # rows -> rounds of cross-validation: small tables need more
 
 
@@ -45,6 +45,8 @@ class Request:
 
     data: str | None = None
     target: str | None = None
+    kinds: dict[str, str] = field(default_factory=dict)
+    drop: tuple[str, ...] = ()
     methods: tuple[str, ...] = ()
     task: str = "auto"
     metric: str | None = None
@@ -63,8 +65,11 @@ def run(request: Request) -> int:
     begin = say.started
     chosen = _check(request)
     with refusing():
+        # The server imports the families while we look at the table; not before a file was opened, because
+        # that may be all there is to do.
+        context = crews.start_server() if is_embedded(request.data) else None
         table = open_table(request.data, rows=request.rows, seed=request.seed)
-        context = crews.start_server()  # imports the families while we look at the table
+        context = context or crews.start_server()
         schema, records, y = _look(request, table)
     rows = len(records)
     measure = _measure(request.metric, schema.task, labelled=y is not None)
@@ -87,30 +92,44 @@ def run(request: Request) -> int:
     bench = {"records": records, "y": y, "schema": schema, "task": schema.task, "metric": measure.name}
     page: str | None = None
     with crews.Crew(context, plan["jobs"], {**bench, "cv": request.cv, "seed": request.seed}) as crew:
-        deadline = begin + request.budget * (RACE if request.report else 0.97)
-        race = Race(crew, list(cards), deadline=deadline, ended=show.round_ended, **plan)
+        end = begin + request.budget
+        deadline = begin + request.budget * (RACE if request.report else SPARE)
+        race = Race(
+            crew, list(cards), deadline=deadline, patience=request.budget / 4, ended=show.round_ended, **plan
+        )
         try:
             for outcome in crew.run([crews.Job("describe")], deadline):
                 result["preprocessing"] = [tr(note) for note in outcome.value or []]
             with show.progress(tr("cross-validation")) as race.progress:
                 race.run()
+                if len(race.finished()) < 2 and request.report:  # rather a result than its pictures
+                    race.deadline = begin + request.budget * SPARE
+                    race.run()
         except KeyboardInterrupt:
             result["interrupted"] = True
-        result["leaderboard"] = leaderboard(
-            list(race.contestants.values()), cards, measure, cv=request.cv, rows=rows
-        )
-        result["skipped"] = [
-            {"name": one.name, "zh": cards[one.name].zh, "why": tr(one.dropped)}
-            for one in race.contestants.values()
-            if one.dropped is not None and one.name != BASELINE
-        ]
+        gather(result, race, cards, measure)
         add_times(result, race.busy, begin)
         if request.report and _real(result) and not result["interrupted"]:
+            examiner = Examiner(
+                crew=crew,
+                entries=_real(result),
+                task=schema.task,
+                cv=request.cv,
+                rows=rows,
+                y=y,
+                classes=None if schema.classes is None else list(schema.classes),
+                columns=list(records.names),
+                numeric=[
+                    column.name for column in schema.columns if column.used and column.kind == "numeric"
+                ],
+                deadline=begin + request.budget * LOOK,
+            )
             try:
-                page = _report(crew, result, schema, records, y, race.busy, begin, request)
+                page = _report(examiner, result, race.busy, begin, end)
             except KeyboardInterrupt:
                 result["interrupted"] = True
-    return _finish(request, result, page, begin)
+    with _undisturbed():
+        return _finish(request, result, page, begin)
 
 
 def _check(request: Request) -> list[Card]:
@@ -120,9 +139,11 @@ def _check(request: Request) -> list[Card]:
             tr("--task {value}: allowed are {allowed}", value=request.task, allowed=", ".join(TASKS)),
             errors.USAGE,
         )
+    if request.report is not None and request.report == request.json:
+        raise Refusal(tr("--report and --json name the same file, {path}", path=request.report), errors.USAGE)
     for path in (request.report, request.json):
         if path is not None and str(path) != "-":
-            check_writable(path)
+            check_writable(path, request.data)
     return [find(name, estimator=True) for name in request.methods]
 
 
@@ -130,7 +151,7 @@ def _look(request: Request, table: Any) -> tuple[Any, Any, Any]:
     """What the columns are, the features and the target, without the rows that lack one."""
     from tercet.feature import look
 
-    schema = look(table, request.target, request.task)
+    schema = look(table, request.target, request.task, request.kinds, request.drop)
     records, y = schema.cook(table), None
     if schema.target is not None:
         y, known = schema.cook_target(table)
@@ -149,47 +170,34 @@ def _look(request: Request, table: Any) -> tuple[Any, Any, Any]:
 
 
 def _report(
-    crew: crews.Crew,
-    result: dict[str, Any],
-    schema: Any,
-    records: Any,
-    y: Any,
-    busy: list[tuple[float, float]],
-    begin: float,
-    request: Request,
-) -> str:
+    examiner: Examiner, result: dict[str, Any], busy: list[tuple[float, float]], begin: float, end: float
+) -> str | None:
     """The report's page, with as close a look at the best methods as the budget allows."""
-    examiner = Examiner(
-        crew,
-        _real(result),
-        schema.task,
-        request.cv,
-        len(records),
-        y,
-        None if schema.classes is None else list(schema.classes),
-        list(records.names),
-        [column.name for column in schema.columns if column.used and column.kind == "numeric"],
-        begin + request.budget * LOOK,
-    )
     with show.progress(tr("a closer look")) as examiner.progress:
         details = examiner.look()
     add_times(result, busy + examiner.busy, begin)
     job = crews.Job("render", {"result": result, "details": details, "language": words.language()})
-    for outcome in crew.run([job], time.monotonic() + 60.0):
+    for outcome in examiner.crew.run([job], max(end, time.monotonic() + 20.0)):
         if outcome.error is not None:
             raise Refusal(tr("the report could not be made: {why}", why=tr(outcome.error)), errors.UNEXPECTED)
         return outcome.value
-    raise AssertionError("the crew answers every job")
+    return None
+
+
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """What is finished gets written: a second Ctrl-C has to wait for that."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _finish(request: Request, result: dict[str, Any], page: str | None, begin: float) -> int:
     """Print and write what there is."""
     if not _real(result) and not result["interrupted"]:
-        why = "; ".join(f"{one['name']}: {one['why']}" for one in result["skipped"][:3])
-        raise Refusal(
-            tr("no method was finished in {budget:g} s ({why})", budget=request.budget, why=why),
-            errors.NOTHING_DONE,
-        )
+        raise _nothing(request, result)
     if _real(result) and str(request.json) != "-":
         show.board(result)
     if request.report and _real(result):
@@ -217,6 +225,23 @@ def _finish(request: Request, result: dict[str, Any], page: str | None, begin: f
     if not request.report:
         say.remark("--report report.html draws pictures.")
     return 0
+
+
+def _nothing(request: Request, result: dict[str, Any]) -> Refusal:
+    """Why there is no leaderboard."""
+    why = "; ".join(f"{one['name']}: {one['why']}" for one in result["skipped"][:3])
+    if result["time"]["total"] < 0.7 * request.budget:
+        return Refusal(tr("no method can be used here ({why})", why=why), errors.NOTHING_DONE)
+    hint = tr("--budget gives more, --rows takes a part of the table")
+    return Refusal(
+        tr(
+            "no method was finished in {budget:g} s ({why}); {hint}",
+            budget=request.budget,
+            why=why,
+            hint=hint,
+        ),
+        errors.NOTHING_DONE,
+    )
 
 
 def _real(result: dict[str, Any]) -> list[dict[str, Any]]:

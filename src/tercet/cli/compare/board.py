@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from tercet.cli.compare.baseline import BASELINE
-from tercet.cli.compare.measures import Measure
 from tercet.cli.compare.race import Contestant
-from tercet.cli.words import tr
+from tercet.cli.measures import Measure
 from tercet.core.catalog import Card
 from tercet.model_selection import corrected_interval, corrected_paired_test, holm
 
@@ -18,13 +17,19 @@ LEVEL = 0.05
 
 
 def leaderboard(
-    contestants: list[Contestant], cards: dict[str, Card], measure: Measure, *, cv: int, rows: int
+    contestants: list[Contestant],
+    cards: dict[str, Card],
+    measure: Measure,
+    *,
+    cv: int,
+    rounds: int,
+    rows: int,
 ) -> list[dict[str, Any]]:
-    """The finished methods, best first, each compared with the best on the splits that both have."""
+    """The methods, best first, each compared with the best on the same splits."""
     n_test = rows / cv
     sizes = {"n_train": rows - n_test, "n_test": n_test}
     sign = 1.0 if measure.greater_is_better else -1.0
-    scores = {one.name: one.scores(measure.name, cv) for one in contestants if one.turns(cv)}
+    scores = {one.name: one.scores(measure.name, cv, rounds) for one in contestants}
     # A score that is no number says that a method failed on some split; it stands last.
     value = {name: float(np.mean(s)) for name, s in scores.items()}
     worth = {name: sign * v if np.isfinite(v) else -np.inf for name, v in value.items()}
@@ -39,17 +44,17 @@ def leaderboard(
             {
                 "rank": rank,
                 "name": name,
-                "zh": card.zh if card else tr("baseline"),
+                "zh": card.zh if card else "基线",
                 "baseline": name == BASELINE,
                 "score": value[name],
                 "spread": float(np.std(s, ddof=1)) if finite else np.nan,
                 "low": low,
                 "high": high,
                 "scores": s.tolist(),
-                "others": _others(one, measure),
-                "fit_time": one.mean("fit_time"),
-                "predict_time": one.mean("predict_time"),
-                "rounds": one.turns(cv),
+                "others": _others(one, measure, rounds),
+                "fit_time": one.median("fit_time"),
+                "predict_time": one.median("predict_time"),
+                "rounds": rounds,
                 "difference": value[name] - value[order[0]],
                 "p_value": None,
                 "tied": rank == 1,
@@ -67,19 +72,18 @@ def _judge(entries: list[dict[str, Any]], scores: dict[str, np.ndarray], sizes: 
     if len(entries) < 2:
         return
     best = scores[entries[0]["name"]]
-    tested = []
-    for entry in entries[1:]:
-        mine = scores[entry["name"]]
-        m = min(best.size, mine.size)  # whole rounds, in the same order
-        if np.isfinite(mine[:m]).all() and np.isfinite(best[:m]).all():
-            tested.append((entry, corrected_paired_test(mine[:m], best[:m], **sizes).p_value))
+    tested = [
+        (entry, corrected_paired_test(scores[entry["name"]], best, **sizes).p_value)
+        for entry in entries[1:]
+        if np.isfinite(scores[entry["name"]]).all() and np.isfinite(best).all()
+    ]
     for (entry, _), p in zip(tested, holm([p for _, p in tested])):
         entry["p_value"] = float(p)
         entry["tied"] = bool(p >= LEVEL)
 
 
-def _others(one: Contestant, measure: Measure) -> dict[str, float]:
-    """The other measures, over the first round."""
-    first = [r["measures"] for (turn, _), r in sorted(one.results.items()) if turn == 0]
+def _others(one: Contestant, measure: Measure, rounds: int) -> dict[str, float]:
+    """The other measures, over the same splits."""
+    first = [r["measures"] for (turn, _), r in sorted(one.results.items()) if turn < rounds]
     names = [name for name in first[0] if name != measure.name and all(name in m for m in first)]
     return {name: float(np.mean([m[name] for m in first])) for name in names}

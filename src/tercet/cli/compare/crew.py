@@ -7,10 +7,12 @@ from a fork server that has imported the families while the table was being read
 from __future__ import annotations
 
 import contextlib
+import math
 import multiprocessing
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -31,6 +33,7 @@ class Job:
     verb: str
     arguments: dict[str, Any] = field(default_factory=dict)
     label: str = ""
+    limit: float = math.inf  # seconds that it may take
 
 
 @dataclass
@@ -60,7 +63,7 @@ def start_server() -> Any:
 
 
 class Crew:
-    """A few processes, each with the data on its workbench.
+    """A few processes, each with the data on its workbench. They are hired when there is work for them.
 
     Parameters
     ----------
@@ -74,24 +77,33 @@ class Crew:
 
     def __init__(self, context: Any, size: int, setup: dict[str, Any]) -> None:
         self._context, self._setup = context, setup
-        self._members = [self._hire() for _ in range(size)]
+        self._members: list[tuple[Any, Any] | None] = [None] * size
 
-    def _hire(self) -> tuple[Any, Any]:
-        ours, theirs = self._context.Pipe()
-        process = self._context.Process(target=_serve, args=(theirs, self._setup), daemon=True)
-        with _ignoring_interrupts():
-            process.start()
-        theirs.close()
-        return process, ours
+    def _pipe(self, k: int, deadline: float) -> Any:
+        """The way to one member, who is hired if the place is free; None if that takes too long."""
+        member = self._members[k]
+        if member is None:
+            ours, theirs = self._context.Pipe()
+            process = self._context.Process(target=_serve, args=(theirs, self._setup), daemon=True)
+            # Starting waits for the server's imports. In a thread, so that neither Ctrl-C nor the deadline does.
+            hiring = threading.Thread(target=process.start, daemon=True)
+            hiring.start()
+            hiring.join(max(0.0, deadline - time.monotonic()))
+            if hiring.is_alive():
+                return None
+            theirs.close()
+            member = self._members[k] = (process, ours)
+        return member[1]
 
     def run(
         self, jobs: Iterable[Job], deadline: float, begun: Callable[[Job], Any] | None = None
     ) -> Iterator[Outcome]:
-        """Do the jobs in order, as many at a time as there are processes; what is not done by the deadline is
-        lost. Outcomes come as they are finished. `jobs` may look at earlier outcomes before giving the next."""
+        """Do the jobs in order, as many at a time as there are processes. What is not done by the deadline, or
+        within its own limit, is lost. Outcomes come as they are finished; `jobs` may look at earlier ones
+        before it gives the next."""
         queue = iter(jobs)
-        busy: dict[Any, tuple[int, Job]] = {}  # pipe -> (member, job)
-        idle = list(range(len(self._members)))
+        busy: dict[Any, tuple[int, Job, float]] = {}  # pipe -> (member, job, when it is lost)
+        idle = list(range(len(self._members)))[::-1]
         more = True
         while True:
             while more and idle and time.monotonic() < deadline:
@@ -100,43 +112,54 @@ class Crew:
                     more = False
                     break
                 k = idle.pop()
-                _, pipe = self._members[k]
-                try:
-                    pipe.send(job)
-                except (BrokenPipeError, OSError):
-                    self._members[k] = self._hire()
-                    pipe = self._members[k][1]
-                    pipe.send(job)
-                busy[pipe] = (k, job)
+                pipe = self._send(job, k, deadline)
+                if pipe is None:
+                    yield Outcome(job, error=Note("the time was up"), lost=True)
+                    break
+                busy[pipe] = (k, job, min(deadline, time.monotonic() + job.limit))
                 if begun:
                     begun(job)
             if not busy:
                 return
-            ready: list[Any] = wait(list(busy), timeout=max(0.0, deadline - time.monotonic()))
+            first = min(end for _, _, end in busy.values())
+            ready: list[Any] = wait(list(busy), timeout=max(0.0, first - time.monotonic()))
             for pipe in ready:
-                k, job = busy.pop(pipe)
+                k, job, _ = busy.pop(pipe)
                 try:
                     value, error = pipe.recv()
                     yield Outcome(job, value, error)
-                except (EOFError, ConnectionResetError):
-                    self._replace(k)
+                except (EOFError, OSError):
+                    self._lose(k)
                     yield Outcome(job, error=Note("the process ended, probably out of memory"), lost=True)
                 idle.append(k)
-            if not ready and time.monotonic() >= deadline:
-                for k, job in list(busy.values()):
-                    self._replace(k)
+            for pipe, (k, job, end) in list(busy.items()):
+                if time.monotonic() >= end:
+                    del busy[pipe]
+                    self._lose(k)
+                    idle.append(k)
                     yield Outcome(job, error=Note("the time was up"), lost=True)
-                return
 
-    def _replace(self, k: int) -> None:
+    def _send(self, job: Job, k: int, deadline: float) -> Any:
+        """Give a job to one member; None if there is none to be had in time."""
+        for _ in range(2):
+            pipe = self._pipe(k, deadline)
+            if pipe is None:
+                return None
+            try:
+                pipe.send(job)
+                return pipe
+            except OSError:  # it died while it had nothing to do
+                self._lose(k)
+        return None
+
+    def _lose(self, k: int) -> None:
         _dismiss(self._members[k])
-        self._members[k] = self._hire()
+        self._members[k] = None
 
     def dismiss(self) -> None:
         """Stop all of them, at once."""
-        for member in self._members:
-            _dismiss(member)
-        self._members = []
+        for k in range(len(self._members)):
+            self._lose(k)
 
     def __enter__(self) -> Crew:
         return self
@@ -145,7 +168,9 @@ class Crew:
         self.dismiss()
 
 
-def _dismiss(member: tuple[Any, Any]) -> None:
+def _dismiss(member: tuple[Any, Any] | None) -> None:
+    if member is None:
+        return
     process, pipe = member
     with contextlib.suppress(OSError):
         pipe.close()

@@ -19,7 +19,8 @@ class Contestant:
     """One method in the race, with what it has come to so far."""
 
     name: str
-    cost: float = float("inf")  # seconds of one fit, as the trial fits suggest
+    tried: bool = False
+    cost: float | None = None  # seconds of one fit, as far as is known
     settings: dict[str, Any] = field(default_factory=dict)
     results: dict[tuple[int, int], dict[str, Any]] = field(default_factory=dict)
     dropped: str | None = None  # why it is not on the board
@@ -31,24 +32,26 @@ class Contestant:
             t += 1
         return t
 
-    def scores(self, metric: str, cv: int) -> np.ndarray:
-        """The measure on every split of the complete rounds."""
+    def scores(self, metric: str, cv: int, turns: int) -> np.ndarray:
+        """A measure on every split of the first rounds."""
         return np.array(
             [
                 self.results[t, fold]["measures"].get(metric, np.nan)
-                for t in range(self.turns(cv))
+                for t in range(turns)
                 for fold in range(cv)
             ]
         )
 
-    def mean(self, key: str) -> float | None:
-        """Median of a time over all splits: the first fit of a kind loads its kernels."""
+    def median(self, key: str) -> float | None:
+        """A time over all splits; the median, because the first fit of a kind loads its kernels."""
         values = [r[key] for r in self.results.values() if r[key] is not None]
         return float(np.median(values)) if values else None
 
 
 class Race:
     """Runs the contestants and keeps what they come to.
+
+    All finish a round or none: means over different splits cannot be compared.
 
     Parameters
     ----------
@@ -60,6 +63,8 @@ class Race:
         Folds, and rounds of them.
     deadline : float
         When to stop, on `time.monotonic`.
+    patience : float
+        Seconds for the trial fits of one method.
     progress : callable
         Told (done, total, label) as work goes on.
     ended : callable
@@ -75,62 +80,89 @@ class Race:
         repeats: int,
         jobs: int,
         deadline: float,
+        patience: float = float("inf"),
         progress: Callable[[int, int, str], Any] = lambda *_: None,
         ended: Callable[[int, int], Any] = lambda *_: None,
     ) -> None:
         self.crew, self.cv, self.repeats, self.jobs = crew, cv, repeats, jobs
-        self.deadline, self.progress, self.ended = deadline, progress, ended
+        self.deadline, self.patience = deadline, patience
+        self.progress, self.ended = progress, ended
         self.contestants = {name: Contestant(name) for name in [BASELINE, *names]}
         self.busy: list[tuple[float, float]] = []  # when fits were running
         self._done = 0
 
     def run(self) -> None:
-        """Trial fits, then every round; Ctrl-C and the deadline leave what is finished."""
+        """Trial fits, then round after round; can be called again with a later deadline."""
         self._probe()
         for turn in range(self.repeats):
-            if time.monotonic() >= self.deadline or not self._runners(turn):
+            if turn and not self._affordable():
                 break
             for outcome in self.crew.run(self._round(turn), self.deadline, self._begun):
                 self._take(outcome)
-            self.ended(turn + 1, self.repeats)
+            if self.rounds() > turn:
+                self.ended(turn + 1, self.repeats)
+
+    def finished(self) -> list[Contestant]:
+        """Who has at least one round."""
+        return [one for one in self.contestants.values() if one.dropped is None and one.turns(self.cv)]
+
+    def rounds(self) -> int:
+        """The rounds that all of them have."""
+        return min((one.turns(self.cv) for one in self.finished()), default=0)
+
+    def left_out(self) -> dict[str, str]:
+        """Who is not on the board, and why."""
+        reasons = {}
         for one in self.contestants.values():
-            if one.dropped is None and one.turns(self.cv) == 0:
-                one.dropped = Note("the time was up after {n} of {cv} folds", n=len(one.results), cv=self.cv)
+            if one.dropped is not None:
+                reasons[one.name] = one.dropped
+            elif not one.turns(self.cv):
+                n = len(one.results)
+                template = (
+                    "the time was up after {n} of {cv} folds" if n else "the time was up before its turn"
+                )
+                reasons[one.name] = Note(template, n=n, cv=self.cv) if n else Note(template)
+        return reasons
 
     def _probe(self) -> None:
-        trials = (Job("probe", {"name": name}, name) for name in self.contestants)
+        trials = (
+            Job("probe", {"name": one.name}, one.name, self.patience)
+            for one in self.contestants.values()
+            if not one.tried
+        )
         for outcome in self.crew.run(trials, self.deadline, self._begun):
             one = self.contestants[outcome.job.label]
-            if outcome.error is not None:
+            one.tried = True
+            if outcome.value is not None:
+                one.cost, one.settings = outcome.value["cost"], outcome.value["settings"]
+                self.busy.append(outcome.value["busy"])
+            elif not outcome.lost:  # a trial that was cut off tells nothing yet
                 one.dropped = outcome.error
-                continue
-            one.cost, one.settings = outcome.value["cost"], outcome.value["settings"]
-            self.busy.append(outcome.value["busy"])
-        for one in self.contestants.values():
-            if one.dropped is None and one.cost == float("inf"):
-                one.dropped = Note("the time was up before its turn")
 
-    def _runners(self, turn: int) -> list[Contestant]:
-        """Who takes part in a round, cheapest first: all that finished the round before."""
-        able = [one for one in self.contestants.values() if one.dropped is None]
-        able = [one for one in able if one.turns(self.cv) >= turn]
-        return sorted(able, key=lambda one: (one.name != BASELINE, one.cost))
+    def _runners(self) -> list[Contestant]:
+        """Who is in the race, cheapest first; those whose cost is not known come last."""
+        able = [one for one in self.contestants.values() if one.dropped is None and one.tried]
+        return sorted(able, key=lambda one: (one.cost is None, one.cost))
 
     def _round(self, turn: int) -> Iterator[Job]:
-        for one in self._runners(turn):
-            left = self.deadline - time.monotonic()
-            if one.cost * self.cv / self.jobs > left:
-                if turn == 0:
-                    one.dropped = Note(
-                        "would take about {need:.1f} s, and {left:.1f} s were left",
-                        need=one.cost * self.cv / self.jobs,
-                        left=left,
-                    )
+        for one in self._runners():
+            if turn and not one.turns(self.cv):
                 continue
-            for fold in range(self.cv):
+            folds = [fold for fold in range(self.cv) if (turn, fold) not in one.results]
+            need, left = (one.cost or 0.0) * len(folds) / self.jobs, self.deadline - time.monotonic()
+            if turn == 0 and need > left:
+                one.dropped = Note(
+                    "would take about {need:.1f} s, and {left:.1f} s were left", need=need, left=left
+                )
+            for fold in folds:
                 if one.dropped is None:
                     given = {"name": one.name, "settings": one.settings, "turn": turn, "fold": fold}
                     yield Job("score", given, one.name)
+
+    def _affordable(self) -> bool:
+        """Whether one more round of all of them fits into the time that is left."""
+        need = sum((one.cost or 0.0) * self.cv for one in self.finished()) / self.jobs
+        return bool(self.finished()) and need < self.deadline - time.monotonic()
 
     def _begun(self, job: Job) -> None:
         running = [one for one in self.contestants.values() if one.dropped is None]
@@ -143,7 +175,7 @@ class Race:
             one.results[given["turn"], given["fold"]] = outcome.value
             self.busy.append(outcome.value["busy"])
             # What the fits really take is a better guide for the next rounds than the trial.
-            one.cost = one.mean("fit_time") or one.cost
+            one.cost = one.median("fit_time")
             self._done += 1
-        elif given["turn"] == 0:
+        elif not outcome.lost or (given["turn"] == 0 and time.monotonic() < self.deadline):
             one.dropped = outcome.error

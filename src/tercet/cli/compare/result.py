@@ -8,11 +8,17 @@ import math
 import shlex
 import sys
 import time
+from collections.abc import Iterator
 from typing import Any
 
 from tercet import __version__
-from tercet.cli.compare.measures import Measure
+from tercet.cli.compare.baseline import BASELINE
+from tercet.cli.compare.board import leaderboard
+from tercet.cli.compare.race import Race
+from tercet.cli.measures import Measure
 from tercet.cli.words import tr
+from tercet.core.catalog import Card
+from tercet.core.notes import Note
 
 
 def describe(table: Any, schema: Any, y: Any, rows: int, measure: Measure) -> dict[str, Any]:
@@ -43,6 +49,7 @@ def describe(table: Any, schema: Any, y: Any, rows: int, measure: Measure) -> di
         "preprocessing": [],
         "leaderboard": [],
         "skipped": [],
+        "remarks": [],
         "time": {"total": 0.0, "fits": 0.0, "in_fits": 0.0, "reading": 0.0},
         "interrupted": False,
     }
@@ -51,6 +58,43 @@ def describe(table: Any, schema: Any, y: Any, rows: int, measure: Measure) -> di
 def _column(column: Any) -> dict[str, Any]:
     names = ("name", "kind", "used", "missing", "distinct", "summary")
     return {**{name: getattr(column, name) for name in names}, "why": tr(column.why)}
+
+
+def gather(result: dict[str, Any], race: Race, cards: dict[str, Card], measure: Measure) -> None:
+    """Add what the race came to: the leaderboard, who is not on it, and what to know when reading it."""
+    rounds, cv, rows = race.rounds(), race.cv, result["data"]["rows"]
+    if rounds:
+        result["leaderboard"] = leaderboard(race.finished(), cards, measure, cv=cv, rounds=rounds, rows=rows)
+    result["skipped"] = [
+        {"name": name, "zh": cards[name].zh, "why": tr(why)}
+        for name, why in race.left_out().items()
+        if name != BASELINE
+    ]
+    result["repeats"] = rounds or race.repeats
+    result["remarks"] = [tr(note) for note in _remarks(result, cv, rounds, race.repeats)]
+
+
+def _remarks(result: dict[str, Any], cv: int, rounds: int, repeats: int) -> Iterator[Note]:
+    n = cv * rounds
+    if result["task"] != "clustering" and rounds == 1:
+        yield Note("{cv} folds, the same for all methods.", cv=cv)
+    elif result["task"] != "clustering":
+        yield Note(
+            "{cv} folds, {rounds} rounds: {n} splits, the same for all methods.", cv=cv, rounds=rounds, n=n
+        )
+    else:
+        yield Note(
+            "{n} subsamples, each {part} of the rows, the same for all methods; a score is that of the clusters "
+            "found in them, so that the interval tells how stable it is.",
+            n=n,
+            part=f"{cv - 1}/{cv}",
+        )
+        if result["data"]["target"]:
+            yield Note("The number of clusters is that of the target's classes.")
+        else:
+            yield Note("The number of clusters is the one with the best silhouette, method by method.")
+    if 0 < rounds < repeats:
+        yield Note("The budget was enough for {rounds} of {repeats} rounds.", rounds=rounds, repeats=repeats)
 
 
 def add_times(result: dict[str, Any], busy: list[tuple[float, float]], begin: float) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import html
-import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from tercet.cli import say
-from tercet.cli.compare.measures import MEASURES
+from tercet.cli.measures import MEASURES
+from tercet.cli.report.numbers import NOTHING, decimals, fixed, probability, seconds, short
+from tercet.cli.report.phrases import verdict_text
 from tercet.cli.words import language, tr
 
 MOST_COLUMNS = 24
@@ -17,7 +17,6 @@ MOST_COLUMNS = 24
 
 def table_of_columns(result: dict[str, Any]) -> None:
     """What was found in the table, and what is done with it."""
-    from rich import box
     from rich.table import Table
 
     data, console = result["data"], say.err()
@@ -29,7 +28,7 @@ def table_of_columns(result: dict[str, Any]) -> None:
     console.print(f"[bold]{_plain(data['source'])}[/bold] ({data['format']}): {size}")
     for note in data["notes"]:
         console.print(f"  · {_plain(note)}", style="dim")
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), show_edge=False)
+    table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False)
     for head in ("column", "kind", "missing", "distinct", "why"):
         table.add_column(tr(head), justify="right" if head in ("missing", "distinct") else "left")
     # Columns that are alike in all but their name are one line: a hundred measurements are soon said.
@@ -97,78 +96,71 @@ def round_ended(turn: int, turns: int) -> None:
 
 def board(result: dict[str, Any]) -> None:
     """The leaderboard, what was left out, and the verdict."""
-    from rich import box
     from rich.table import Table
 
     console = say.out()
     entries = result["leaderboard"]
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), show_edge=False)
+    table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False)
     columns = _columns(result, entries, say.width())
     for head, left, _, _ in columns:
         table.add_column(head, justify="left" if left else "right", no_wrap=True)
     for k, entry in enumerate(entries):
         style = "dim" if entry["baseline"] else "bold" if entry["rank"] == 1 else None
         table.add_row(*(_plain(cells[k]) for _, _, _, cells in columns), style=style)
+    console.print()
     say.show(table)
-    if result["skipped"] and not say.quiet:
-        console.print(tr("Left out:"))
+    console.print()
+    if not say.quiet:
+        for remark in result["remarks"]:
+            console.print(_plain(remark), style="dim")
         reasons: dict[str, list[str]] = {}
         for one in result["skipped"]:
             reasons.setdefault(one["why"], []).append(one["name"])
         for why, names in reasons.items():
-            console.print(f"  {', '.join(names)}: {_plain(why)}", style="dim")
-    console.print(_plain(_verdict(result)), style="bold")
+            console.print(
+                tr("Left out: {names}: {why}", names=", ".join(names), why=_plain(why)), style="dim"
+            )
+    console.print(_plain(verdict_text(result)), style="bold")
 
 
 def _columns(
     result: dict[str, Any], entries: list[dict[str, Any]], width: int
 ) -> list[tuple[str, bool, int, list[str]]]:
-    """The columns that there is room for: (head, flush left, when it may go, cells)."""
+    """The columns that there is room for: (head, flush left, how readily it goes, cells)."""
     from rich.cells import cell_len
 
     others = list(dict.fromkeys(name for entry in entries for name in entry["others"]))[:2]
     scale = _scale(entries)
+    digits = max(decimals(entry["score"] for entry in entries), 1) + 1
     columns = [
         ("#", False, 0, [str(entry["rank"]) for entry in entries]),
         (tr("method"), True, 0, [_name(entry) for entry in entries]),
-        (tr("Chinese name"), True, 1 if language() == "zh" else 9, [entry["zh"] or "" for entry in entries]),
-        (tr(result["metric_title"]), False, 0, [_score(entry) for entry in entries]),
-        ("", True, 3, [_interval(entry, scale) for entry in entries]),
+        (tr("Chinese name"), True, 2 if language() == "zh" else 6, [entry["zh"] or "" for entry in entries]),
+        (tr(result["metric_title"]), False, 0, [fixed(entry["score"], digits) for entry in entries]),
+        ("±", False, 1, [fixed(entry["spread"], digits) for entry in entries]),
+        ("", True, 4, [_interval(entry, scale) for entry in entries]),
         *(
-            (tr(MEASURES[name].title), False, 4, [_number(entry["others"].get(name)) for entry in entries])
+            (tr(MEASURES[name].title), False, 5, [short(entry["others"].get(name)) for entry in entries])
             for name in others
         ),
-        (tr("fit"), False, 0, [_seconds(entry["fit_time"]) for entry in entries]),
-        (tr("predict"), False, 2, [_seconds(entry["predict_time"]) for entry in entries]),
+        (tr("fit"), False, 0, [seconds(entry["fit_time"]) for entry in entries]),
+        (tr("predict"), False, 3, [seconds(entry["predict_time"]) for entry in entries]),
         (tr("against the best"), True, 0, [_against(entry) for entry in entries]),
     ]
-    columns = [column for column in columns if any(column[3])]
+    columns = [column for column in columns if any(cell not in ("", NOTHING) for cell in column[3])]
 
     def room(columns: list[Any]) -> int:
-        return 1 + sum(3 + max(cell_len(text) for text in (head, *cells)) for head, _, _, cells in columns)
+        return sum(2 + max(cell_len(text) for text in (head, *cells)) for head, _, _, cells in columns)
 
     while room(columns) > width and max(column[2] for column in columns):
         columns.remove(max(reversed(columns), key=lambda column: column[2]))
     return columns
 
 
-def _verdict(result: dict[str, Any]) -> str:
-    """The report's sentence, without its markup."""
-    from tercet.cli.report.phrases import verdict
-
-    return html.unescape(re.sub(r"<[^>]*>", "", str(verdict(result))))
-
-
 def _name(entry: dict[str, Any]) -> str:
     if entry["baseline"]:
-        return tr("baseline (no model)")
+        return tr("baseline (no features)")
     return " ".join([entry["name"], *(f"{key}={value}" for key, value in entry["settings"].items())])
-
-
-def _score(entry: dict[str, Any]) -> str:
-    if entry["spread"] != entry["spread"]:
-        return tr("failed")
-    return f"{entry['score']:.4f} ± {entry['spread']:.4f}"
 
 
 def _against(entry: dict[str, Any]) -> str:
@@ -176,8 +168,9 @@ def _against(entry: dict[str, Any]) -> str:
         return tr("the best")
     if entry["p_value"] is None:
         return ""
-    p = "p < 0.001" if entry["p_value"] < 0.001 else f"p = {entry['p_value']:.3f}"
-    return f"{tr('tied') if entry['tied'] else tr('worse')}, {p}"
+    return f"{tr('tied') if entry['tied'] else tr('worse')} p={probability(entry['p_value'])}".replace(
+        "=<", "<"
+    )
 
 
 def _scale(entries: list[dict[str, Any]]) -> tuple[float, float]:
@@ -201,16 +194,6 @@ def _interval(entry: dict[str, Any], scale: tuple[float, float], width: int = 14
     a, m, b = (place(entry[key]) for key in ("low", "score", "high"))
     cells = ["●" if k == m else "─" if a <= k <= b else " " for k in range(width)]
     return "".join(cells)
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None or value != value else f"{value:.4f}"
-
-
-def _seconds(value: float | None) -> str:
-    if value is None:
-        return ""
-    return f"{value * 1e3:.1f} ms" if value < 1 else f"{value:.2f} s"
 
 
 def _plain(text: str) -> str:

@@ -2,110 +2,69 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import pickle
 import time
 import warnings
-from collections import OrderedDict
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import KFold, StratifiedKFold
 
-from tercet.cli.compare.baseline import BASELINE, Baseline
-from tercet.cli.compare.measures import MEASURES, suitable
-from tercet.core.catalog import Card, methods
+from tercet.cli.compare.baseline import BASELINE
+from tercet.cli.compare.bench import Bench, Unsuitable, parameters
+from tercet.cli.measures import MEASURES, suitable
 from tercet.core.notes import Note
 from tercet.feature import TableEncoder
 
 # Where a method's defaults are meant for fewer columns than a table usually has.
 SETTINGS: dict[str, dict[str, Any]] = {"PolynomialRegression": {"degree": 2}}
-PROBE = (200, 2000)  # rows of the trial fits that tell what a method will cost
-CACHE = 1 << 30  # bytes of encoded folds to keep
-LARGEST = 1 << 30  # bytes of a dense table for methods that take no sparse one
+TRIALS = (200, 2_000, 20_000)  # rows of the trial fits that tell what a method will cost
+LONG_TRIAL = 0.5  # seconds; a larger trial that would take longer is not made
 MOST_CLUSTERS = 10
 
 
-class Unsuitable(ValueError):
-    """A method that these data are not for."""
-
-
-class Workbench:
-    """The data, its splits and its encodings, in one process.
-
-    Parameters
-    ----------
-    records : Records
-        The features.
-    y : array or None
-        Numbers for regression, indices into the classes otherwise; None when there is no target.
-    schema : dict
-        The schema, for encoders.
-    task, metric : str
-        What is compared, and by which measure.
-    cv, seed : int
-        Folds, and the seed of everything.
-    """
-
-    def __init__(
-        self, *, records: Any, y: np.ndarray | None, schema: Any, task: str, metric: str, cv: int, seed: int
-    ) -> None:
-        self.records, self.y, self.schema = records, y, schema
-        self.task, self.cv, self.seed = task, cv, seed
-        self.measure = MEASURES[metric]
-        self.n = len(records)
-        self.k = int(y.max()) + 1 if y is not None and task != "regression" else 0
-        self._encoded: OrderedDict[Any, Any] = OrderedDict()
-        self._splits: dict[int, list[tuple[np.ndarray, np.ndarray]]] = {}
-
-    # --- jobs ---------------------------------------------------------------------------------------------
+class Workbench(Bench):
+    """The jobs. Each returns plain values and arrays; "busy" says when a fit was running."""
 
     def describe(self) -> list[str]:
         """What is done to the columns, in words."""
         return list(TableEncoder(self.schema).fit(self.records).describe())
 
     def probe(self, name: str) -> dict[str, Any]:
-        """Whether a method can be used here, and about how long one fit will take."""
+        """Whether a method can be used here, with which settings, and about how long one fit will take; None
+        when a few rows are too few to tell."""
         self._check(name)
         settings = dict(SETTINGS.get(name, {}))
-        if "n_clusters" in _parameters(name):
-            settings["n_clusters"] = self._clusters(name)
-        spans, rows = [], self.n - self.n // self.cv
         begin = time.monotonic()
-        for size in [min(s, rows) for s in PROBE][: 1 if rows <= PROBE[0] else 2]:
-            index = self._sample(size)
-            X, _ = self._encode(name, index, None)
-            y = None if self.y is None else self.y[index]
-            self._fit(name, settings, X, y)  # the first fit of a kind may compile kernels
-            spans.append((size, self._fit(name, settings, X, y)[1]))
-        return {
-            "cost": _extrapolate(spans, rows),
-            "settings": settings,
-            "busy": (begin, time.monotonic()),
-        }
+        try:
+            if "n_clusters" in parameters(name):
+                settings["n_clusters"] = self._clusters(name)
+            cost = self._cost(name, settings)
+        except Unsuitable:
+            raise
+        except ValueError:
+            cost = None
+        return {"cost": cost, "settings": settings, "busy": (begin, time.monotonic())}
 
     def score(self, name: str, settings: dict[str, Any], turn: int, fold: int) -> dict[str, Any]:
-        """One method on one split: the measure (all measures in the first turn) and the times."""
+        """One method on one split: all measures, and the times."""
         train, test = self.splits(turn)[fold]
-        X, Z = self._encode(name, train, test, key=(turn, fold))
+        X, Z = self.encode(name, train, test, key=(turn, fold))
         if self.task == "clustering":
             return self._score_clusters(name, settings, X, train)
         assert self.y is not None
-        model, fit_time, busy, said = self._fit(name, settings, X, self.y[train])
-        truth = self.y[test]
+        model, fit_time, busy, said = self.fit(name, settings, X, self.y[train])
         begin = time.perf_counter()
         predicted = model.predict(Z)
         predict_time = time.perf_counter() - begin
-        others = [m for m in suitable(self.task) if turn == 0 or m is self.measure]
-        proba = self._proba(model, Z) if any(m.needs == "proba" for m in others) else None
         values = {}
-        for measure in others:
-            given = proba if measure.needs == "proba" else predicted
-            if given is not None:
-                values[measure.name] = measure.of(truth, given, *([self.k] if self.k else []))
+        for measure in suitable(self.task):
+            try:
+                values[measure.name] = self.value(measure, model, Z, self.y[test], predicted)
+            except Unsuitable:
+                if measure is self.measure:
+                    raise
         return {
             "measures": values,
             "fit_time": fit_time,
@@ -117,37 +76,40 @@ class Workbench:
     def outside(self, name: str, settings: dict[str, Any], fold: int) -> dict[str, Any]:
         """Predictions of one fold's test rows, by a model that has not seen them."""
         train, test = self.splits(0)[fold]
-        X, Z = self._encode(name, train, test, key=(0, fold))
+        X, Z = self.encode(name, train, test, key=(0, fold))
         assert self.y is not None
-        model, _, busy, _ = self._fit(name, settings, X, self.y[train])
+        model, _, busy, _ = self.fit(name, settings, X, self.y[train])
         return {
             "rows": test,
             "predicted": np.asarray(model.predict(Z)),
-            "proba": self._proba(model, Z) if self.task == "classification" else None,
+            "proba": self.proba(model, Z) if self.task == "classification" else None,
             "busy": busy,
         }
 
     def curve(self, name: str, settings: dict[str, Any], fold: int, size: int) -> dict[str, Any]:
-        """The measure on training and test rows after learning from the first `size` of the training rows."""
+        """The measure on training and test rows after learning from so many of the training rows."""
         train, test = self.splits(0)[fold]
         assert self.y is not None
         train = np.random.default_rng([self.seed, fold]).permutation(train)[:size]
         if self.k and np.unique(self.y[train]).size < 2:
             return {"train": np.nan, "test": np.nan, "busy": None}
-        X, Z = self._encode(name, train, test)
-        model, _, busy, _ = self._fit(name, settings, X, self.y[train])
-        return {"train": self._value(model, X, train), "test": self._value(model, Z, test), "busy": busy}
+        X, Z = self.encode(name, train, test)
+        model, _, busy, _ = self.fit(name, settings, X, self.y[train])
+        seen, unseen = (
+            self.value(self.measure, model, rows, self.y[index]) for rows, index in ((X, train), (Z, test))
+        )
+        return {"train": seen, "test": unseen, "busy": busy}
 
     def importance(self, name: str, settings: dict[str, Any], fold: int, repeats: int = 3) -> dict[str, Any]:
         """How much the measure loses on test rows when one column is shuffled."""
         train, test = self.splits(0)[fold]
-        encoder = self._encoder(name).fit(self.records.take(train))
         assert self.y is not None
+        encoder = self.encoder(name).fit(self.records.take(train))
         X, held = encoder.transform(self.records.take(train)), self.records.take(test)
-        model, _, busy, _ = self._fit(name, settings, X, self.y[train])
-        Z = encoder.transform(held)
+        model, _, busy, _ = self.fit(name, settings, X, self.y[train])
+        Z, truth = encoder.transform(held), self.y[test]
         sign = 1.0 if self.measure.greater_is_better else -1.0
-        whole = self._value(model, Z, test)
+        whole = self.value(self.measure, model, Z, truth)
         rng = np.random.default_rng([self.seed, fold])
         losses = np.zeros((len(self.records.names), repeats))
         for column, label in enumerate(self.records.names):
@@ -161,14 +123,13 @@ class Workbench:
                 else:  # a column's features depend on that column alone: shuffling them is the same
                     shaken = Z.copy()
                     shaken[:, block] = Z[np.ix_(order, block)]
-                losses[column, r] = sign * (whole - self._value(model, shaken, test))
+                losses[column, r] = sign * (whole - self.value(self.measure, model, shaken, truth))
         return {"losses": losses, "busy": busy}
 
     def whole(self, name: str, settings: dict[str, Any]) -> dict[str, Any]:
         """The method fitted on all rows, pickled with the names of its features."""
-        encoder = self._encoder(name).fit(self.records)
-        X = encoder.transform(self.records)
-        model, _, busy, _ = self._fit(name, settings, X, self.y)
+        encoder = self.encoder(name).fit(self.records)
+        model, _, busy, _ = self.fit(name, settings, encoder.transform(self.records), self.y)
         names = [str(feature) for feature in encoder.get_feature_names_out()]
         return {"model": pickle.dumps((model, names)), "busy": busy}
 
@@ -178,33 +139,31 @@ class Workbench:
         assert self.y is not None
         good = np.isfinite(X).all(axis=1)
         X, y = X[good], self.y[good]
-        centre, scale = X.mean(axis=0), X.std(axis=0)
-        scale[scale == 0] = 1.0
-        pipe = Flat(centre, scale, self._make(name, settings))
+        scaled = Scaled(X, self.make(name, settings))
         begin = time.monotonic()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            pipe.fit(X, y)
-        return {"regions": pickle.dumps((pipe, X, y, tuple(columns))), "busy": (begin, time.monotonic())}
+            scaled.model.fit(scaled.scale(X), y)
+        return {"regions": pickle.dumps((scaled, X, y, tuple(columns))), "busy": (begin, time.monotonic())}
 
     def clusters(self, name: str, settings: dict[str, Any]) -> dict[str, Any]:
         """The clusters of all rows, on the plane of the first two principal components."""
         from sklearn.metrics import silhouette_samples
 
-        X = self._encoder(name).fit(self.records).transform(self.records)
-        X = X.toarray() if sparse.issparse(X) else X
-        model, _, busy, _ = self._fit(name, settings, X, self.y)
-        keep = self._sample(min(self.n, 2000))
-        centred = X - X.mean(axis=0)
-        _, _, axes = np.linalg.svd(centred[keep], full_matrices=False)
+        X, _ = self.encode(name, np.arange(self.n), None)
+        model, _, busy, _ = self.fit(name, settings, X, self.y)
+        keep = self.sample(min(self.n, 2000))
+        shown = X[keep].toarray() if sparse.issparse(X) else X[keep]
+        shown = shown - shown.mean(axis=0)
+        _, _, axes = np.linalg.svd(shown, full_matrices=False)
         axes = np.vstack([axes, np.zeros((2, axes.shape[1]))])[:2]
         labels = np.asarray(model.labels_)[keep]
         good = 1 < np.unique(labels).size < labels.size
         return {
-            "points": centred[keep] @ axes.T,
+            "points": shown @ axes.T,
             "labels": labels,
             "truth": None if self.y is None else self.y[keep],
-            "silhouette": silhouette_samples(X[keep], labels) if good else None,
+            "silhouette": silhouette_samples(shown, labels) if good else None,
             "busy": busy,
         }
 
@@ -216,102 +175,48 @@ class Workbench:
         words.use(language)
         return render(result, details.unpacked())
 
-    # --- parts --------------------------------------------------------------------------------------------
-
-    def splits(self, turn: int) -> list[tuple[np.ndarray, np.ndarray]]:
-        """The folds of one round of cross-validation; the same in every process."""
-        if turn not in self._splits:
-            kind = StratifiedKFold if self.task == "classification" else KFold
-            folds = kind(self.cv, shuffle=True, random_state=self.seed + turn)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # a class with fewer rows than folds: said once, elsewhere
-                self._splits[turn] = list(folds.split(np.zeros(self.n), self.y))
-        return self._splits[turn]
-
     def _check(self, name: str) -> None:
-        if name == BASELINE:
-            return
         for parameter in ("estimator", "estimators"):
-            given = _parameters(name).get(parameter)
+            given = parameters(name).get(parameter)
             if given is not None and given.default is inspect.Parameter.empty:
                 raise Unsuitable(Note("builds on another method, which has to be named"))
 
-    def _make(self, name: str, settings: dict[str, Any]) -> Any:
-        if name == BASELINE:
-            return Baseline(self.task, self.k, self.seed)
-        extra = {"random_state": self.seed} if "random_state" in _parameters(name) else {}
-        return _card(name).load()(**{**extra, **settings})
+    def _cost(self, name: str, settings: dict[str, Any]) -> float:
+        rows = self.n - self.n // self.cv
+        spans: list[tuple[int, float]] = []
+        for size in sorted({min(size, rows) for size in TRIALS}):
+            if len(spans) > 1 and extrapolate(spans, size) > LONG_TRIAL:
+                break
+            index = self.sample(size)
+            X, _ = self.encode(name, index, None)
+            y = None if self.y is None else self.y[index]
+            # The first fit of a kind may compile kernels, and one fit alone is noise.
+            first, second = (self.fit(name, settings, X, y)[1] for _ in range(2))
+            spans.append((size, min(first, second)))
+            if second > LONG_TRIAL:
+                break
+        return extrapolate(spans, rows) if name != BASELINE else 0.0
 
-    def _fit(self, name: str, settings: dict[str, Any], X: Any, y: Any) -> tuple[Any, float, Any, list[str]]:
-        model = self._make(name, settings)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("ignore")
-            warnings.simplefilter("always", ConvergenceWarning)
-            start, begin = time.monotonic(), time.perf_counter()
-            model.fit(X) if self.task == "clustering" else model.fit(X, y)
-            span = time.perf_counter() - begin
-        said = sorted({" ".join(str(w.message).split()) for w in caught})
-        return model, span, (start, start + span), said
-
-    def _encoder(self, name: str) -> TableEncoder:
-        options: dict[str, Any] = {}
-        if name != BASELINE:
-            options = flavour(_bare(name))
-        return TableEncoder(self.schema, **options)
-
-    def _encode(
-        self, name: str, train: np.ndarray, test: np.ndarray | None, key: Any = None
-    ) -> tuple[Any, Any]:
-        """Encoded rows; the encoder has seen the training rows only. Methods with the same wishes share it."""
-        encoder = self._encoder(name)
-        if key is not None:
-            key = (*key, *sorted((k, v) for k, v in encoder.get_params().items() if k != "schema"))
-            if key in self._encoded:
-                self._encoded.move_to_end(key)
-                return self._encoded[key]
-        rows = self.records.take(train)
-        encoder.fit(rows)
-        if encoder.sparse is False and len(rows) * encoder.source_.size * 8 > LARGEST:
-            raise Unsuitable(Note("would need all {n:,} features as a dense table", n=encoder.source_.size))
-        pair = encoder.transform(rows), None if test is None else encoder.transform(self.records.take(test))
-        if key is not None:
-            self._encoded[key] = pair
-            while len(self._encoded) > 1 and sum(_size(p) for p in self._encoded.values()) > CACHE:
-                self._encoded.popitem(last=False)
-        return pair
-
-    def _sample(self, size: int) -> np.ndarray:
-        """So many rows at random, with at least two of every class that has them."""
-        if size >= self.n:
-            return np.arange(self.n)
-        order = np.random.default_rng(self.seed).permutation(self.n)
-        if self.k and self.task == "classification":
-            assert self.y is not None
-            labels = self.y[order]
-            first = np.concatenate([np.flatnonzero(labels == c)[:2] for c in range(self.k)])
-            order = np.concatenate([order[first], np.delete(order, first)])
-        return np.sort(order[:size])
-
-    def _proba(self, model: Any, X: Any) -> np.ndarray | None:
-        """Probabilities with a column for every class, also those that were not among the training rows."""
-        try:
-            known = model.predict_proba(X)
-        except (AttributeError, NotImplementedError):
-            return None
-        proba = np.zeros((known.shape[0], self.k))
-        proba[:, np.asarray(model.classes_, dtype=int)] = known
-        return proba
-
-    def _value(self, model: Any, X: Any, index: np.ndarray) -> float:
-        assert self.y is not None
-        given = self._proba(model, X) if self.measure.needs == "proba" else model.predict(X)
-        return self.measure.of(self.y[index], given, *([self.k] if self.k else []))
+    def _clusters(self, name: str) -> int:
+        """The number of clusters: of the classes if they are known, else the one with the best silhouette."""
+        if self.k:
+            return self.k
+        index = self.sample(min(self.n, 1000))
+        X, _ = self.encode(name, index, None)
+        found = {}
+        for k in range(2, min(MOST_CLUSTERS, index.size - 1) + 1):
+            labels = self.fit(name, {"n_clusters": k}, X, None)[0].labels_
+            if np.unique(labels).size > 1:
+                found[k] = MEASURES["silhouette"].of(X, labels)
+        if not found:
+            raise Unsuitable(Note("finds no two clusters here"))
+        return max(found, key=lambda k: found[k])
 
     def _score_clusters(
         self, name: str, settings: dict[str, Any], X: Any, rows: np.ndarray
     ) -> dict[str, Any]:
         truth = None if self.y is None else self.y[rows]
-        model, fit_time, busy, said = self._fit(name, settings, X, truth)
+        model, fit_time, busy, said = self.fit(name, settings, X, truth)
         labels = np.asarray(model.labels_)
         values = {}
         for measure in suitable("clustering", labelled=truth is not None):
@@ -326,78 +231,41 @@ class Workbench:
             "warnings": said,
         }
 
-    def _clusters(self, name: str) -> int:
-        """The number of clusters: of the classes if they are known, else the one with the best silhouette."""
-        if self.k:
-            return self.k
-        index = self._sample(min(self.n, 1000))
-        X, _ = self._encode(name, index, None)
-        dense = X.toarray() if sparse.issparse(X) else X
-        found = {}
-        for k in range(2, min(MOST_CLUSTERS, index.size - 1) + 1):
-            labels = self._fit(name, {"n_clusters": k}, X, None)[0].labels_
-            if np.unique(labels).size > 1:
-                found[k] = MEASURES["silhouette"].of(dense, labels)
-        if not found:
-            raise Unsuitable(Note("finds no two clusters here"))
-        return max(found, key=lambda k: found[k])
 
+class Scaled:
+    """A method behind standardising: enough of a pipeline for a picture."""
 
-class Flat:
-    """A method after standardising: enough of a pipeline for a picture."""
+    def __init__(self, X: np.ndarray, model: Any) -> None:
+        self.centre, self.spread, self.model = X.mean(axis=0), X.std(axis=0), model
+        self.spread[self.spread == 0] = 1.0
 
-    def __init__(self, centre: np.ndarray, scale: np.ndarray, model: Any) -> None:
-        self.centre, self.scale, self.model = centre, scale, model
+    def scale(self, X: Any) -> np.ndarray:
+        return (np.asarray(X) - self.centre) / self.spread
 
-    def fit(self, X: np.ndarray, y: np.ndarray) -> Flat:
-        self.model.fit((X - self.centre) / self.scale, y)
-        return self
-
-    def predict(self, X: np.ndarray) -> np.ndarray:
-        return self.model.predict((np.asarray(X) - self.centre) / self.scale)
+    def predict(self, X: Any) -> np.ndarray:
+        return self.model.predict(self.scale(X))
 
     @property
     def classes_(self) -> np.ndarray:
         return self.model.classes_
 
 
-def flavour(estimator: Any) -> dict[str, Any]:
-    """How an estimator wants a table encoded, from its tags."""
-    tags = estimator.__sklearn_tags__().input_tags
-    return {
-        "scale": "minmax" if tags.positive_only else "standard",
-        "missing": "keep" if tags.allow_nan else "impute",
-        "sparse": "auto" if tags.sparse else False,
-    }
+def extrapolate(spans: list[tuple[int, float]], rows: int) -> float:
+    """Seconds of a fit on all rows, from the last two of some trial fits on fewer: on a line through them while
+    the time grows no faster than the rows, else on their power law.
 
-
-def _extrapolate(spans: list[tuple[int, float]], rows: int) -> float:
-    """Seconds of a fit on all rows from trial fits on few: the power law through them, at least linear in what
-    the larger one took beyond the smaller."""
-    (small, first), (large, last) = spans[0], spans[-1]
-    if large >= rows or large == small:
+    Examples
+    --------
+    >>> extrapolate([(200, 0.010), (2000, 0.011)], 200_000)
+    0.121
+    >>> extrapolate([(200, 0.01), (2000, 1.0)], 4000)
+    4.0
+    """
+    large, last = spans[-1]
+    if len(spans) < 2 or large >= rows:
         return last
+    small, first = spans[-2]
     power = np.log(max(last, 1e-9) / max(first, 1e-9)) / np.log(large / small)
-    if power <= 1:  # what takes the time is not yet the rows
-        return last + max(0.0, last - first) / (large - small) * (rows - large)
-    return float(last * (rows / large) ** min(power, 3.0))
-
-
-@functools.cache
-def _card(name: str) -> Card:
-    return next(card for card in methods() if card.name == name and card.kind == "estimator")
-
-
-@functools.cache
-def _parameters(name: str) -> Any:
-    return {} if name == BASELINE else inspect.signature(_card(name).load()).parameters
-
-
-@functools.cache
-def _bare(name: str) -> Any:
-    """An unfitted estimator, to ask for its tags."""
-    return _card(name).load()()
-
-
-def _size(pair: tuple[Any, Any]) -> int:
-    return sum(m.data.nbytes if sparse.issparse(m) else m.nbytes for m in pair if m is not None)
+    if power <= 1 or last < 1e-3:  # below a millisecond the ratio is noise
+        return round(last + max(0.0, last - first) / (large - small) * (rows - large), 9)
+    return round(float(last * (rows / large) ** min(power, 3.0)), 9)

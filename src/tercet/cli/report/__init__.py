@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import os
 import platform
 from datetime import datetime
 from importlib import metadata
@@ -12,14 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from tercet.cli import words
-from tercet.cli.files import check_writable, whole
 from tercet.cli.report import best, board, methods, profile
 from tercet.cli.report.markup import Markup, join, tag
 from tercet.cli.report.numbers import seconds
-from tercet.cli.report.phrases import cut, sentence, term, titles, verdict
+from tercet.cli.report.phrases import called, cut, sentence, term, verdict
 from tercet.cli.words import tr
 
-__all__ = ["render", "write"]
+__all__ = ["render"]
 
 LANGUAGE_TAGS = {"en": "en", "zh": "zh-Hans"}
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "polars")
@@ -79,15 +77,6 @@ def render(result: dict[str, Any], details: Any = None) -> str:
     return f"<!DOCTYPE html>\n{tag('html', _head(result), page, lang=language)}\n"
 
 
-def write(path: str | os.PathLike[str], result: dict[str, Any], details: Any = None) -> None:
-    """Write the page; a file that was there before is replaced only by a whole new one."""
-    target = Path(path)
-    check_writable(target)
-    page = render(result, details)
-    with whole(target) as file:
-        file.write_text(page, encoding="utf-8", newline="\n")
-
-
 def _head(result: dict[str, Any]) -> Markup:
     script = hashlib.sha256(_file("page.js").encode()).digest()
     # Only the script that is named by its hash may run: markup that slipped into the data could not.
@@ -141,7 +130,7 @@ def _best_title(result: dict[str, Any]) -> str:
     first = next((e for e in result["leaderboard"] if not e["baseline"]), None)
     if first is None or result["task"] == "clustering":
         return tr("Pictures")
-    return tr("The best: {name}", name=titles(first)[0])
+    return tr("The best: {name}", name=called(first))
 
 
 def _reproduce(result: dict[str, Any]) -> Markup:

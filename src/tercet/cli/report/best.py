@@ -11,7 +11,7 @@ import numpy as np
 
 from tercet.cli.report.markup import Markup, join, tag
 from tercet.cli.report.numbers import known
-from tercet.cli.report.phrases import cut, term, titles
+from tercet.cli.report.phrases import called, cut, term, titles
 from tercet.cli.words import tr
 
 HEAVIEST = 400_000  # characters of one picture; a heavier one would make the page slow to open
@@ -119,17 +119,21 @@ def _pictures(result: dict[str, Any], details: Any) -> Iterator[Picture]:
             ),
         )
     if have("regions"):
-        yield _regions(details.regions, task, labels)
+        target = result["data"].get("target") or {}
+        yield _regions(details.regions, task, labels, target.get("name"))
     for method, curve in list((getattr(details, "curves", None) or {}).items())[:LEARNING_CURVES]:
         yield _curve(_called(result, method), curve, metric)
     yield from _clusters(result, details)
 
 
-def _regions(regions: Any, task: str, labels: list[str] | None) -> Picture:
+def _regions(regions: Any, task: str, labels: list[str] | None, target: str | None) -> Picture:
     model, X, y, names = regions
 
     def draw(plot: Any) -> Any:
-        axes = plot.plot_regions(model, X, y, feature_names=list(names))
+        if task == "regression":
+            axes = plot.plot_fit(model, X, y, feature_names=list(names), target_name=target)
+        else:
+            axes = plot.plot_regions(model, X, y, feature_names=list(names))
         axes.set_title("")  # the caption names it
         _name_classes(axes, getattr(model, "classes_", ()), labels)
         return axes
@@ -156,13 +160,13 @@ def _clusters(result: dict[str, Any], details: Any) -> Iterator[Picture]:
     ranks = {entry["name"]: k for k, entry in enumerate(result["leaderboard"])}
     chosen = sorted(every.items(), key=lambda item: ranks.get(item[0], len(ranks)))[:CLUSTERINGS]
     text = tr("The rows on their first two principal components.")
-    for method, found in chosen:
-        yield _scatter(
-            tr("Clusters of {name}", name=_called(result, method)), text, found["points"], found["labels"]
-        )
-        if found.get("silhouette") is not None:
-            yield _silhouette(_called(result, method), found)
     truth = next((f for _, f in chosen if f.get("truth") is not None), None)
+    for method, found in chosen:
+        # Colours mean the same in all pictures: the classes, or else the clusters of the best method.
+        reference = chosen[0][1]["labels"] if truth is None else truth["truth"]
+        yield _scatter(tr("Clusters of {name}", name=_called(result, method)), text, found, reference)
+        if found.get("silhouette") is not None:
+            yield _silhouette(_called(result, method), found, reference)
     if truth is not None:
         yield tr("The target's own classes"), text, lambda plot: _classes(plot, truth, details)
 
@@ -184,21 +188,29 @@ def _name_classes(axes: Any, drawn: Any, labels: Any) -> None:
             text.set(text=cut(label, 24), parse_math=False)
 
 
-def _scatter(title: str, text: str, points: Any, labels: Any) -> Picture:
-    return title, text, lambda plot: plot.plot_clusters(points, labels)
+def _scatter(title: str, text: str, found: Any, reference: Any) -> Picture:
+    def draw(plot: Any) -> Any:
+        colours = plot.match_colours(found["labels"], reference)
+        return plot.plot_clusters(found["points"], found["labels"], colours=colours)
+
+    return title, text, draw
 
 
-def _silhouette(name: str, found: Any) -> Picture:
+def _silhouette(name: str, found: Any, reference: Any) -> Picture:
     return (
         tr("Silhouette of {name}", name=name),
         tr("How much nearer each row is to its own cluster than to the next; below 0 it is misplaced."),
-        lambda plot: plot.plot_silhouette(np.asarray(found["silhouette"]), found["labels"]),
+        lambda plot: plot.plot_silhouette(
+            np.asarray(found["silhouette"]),
+            found["labels"],
+            colours=plot.match_colours(found["labels"], reference),
+        ),
     )
 
 
 def _called(result: dict[str, Any], method: str) -> str:
     entry = next((e for e in result["leaderboard"] if e["name"] == method), None)
-    return titles(entry)[0] if entry else method
+    return called(entry) if entry else method
 
 
 def _figure(picture: Picture, *, wide: bool = False, optional: bool = False) -> Markup | None:

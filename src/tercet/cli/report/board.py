@@ -11,12 +11,14 @@ from tercet.cli.report.phrases import anchor, cut, places, sentence, settings, t
 from tercet.cli.report.sparks import Scale, interval
 from tercet.cli.words import tr
 
+MEASURES_SHOWN = 4  # beside the one that ranks; the rest are on the methods' own cards
+
 
 def leaderboard(result: dict[str, Any]) -> Markup:
     """The table, sortable by its headers where scripts run, and the words it needs."""
     entries = result["leaderboard"]
     scale = Scale.of(entries)
-    measures = _measures(entries)
+    measures = _measures(entries)[:MEASURES_SHOWN]
     tested = any(known(entry.get("p_value")) for entry in entries)
     timed = any(known(entry.get("predict_time")) for entry in entries)  # clusterings predict nothing
     ranged = any(known(entry.get("low")) for entry in entries)
@@ -27,7 +29,7 @@ def leaderboard(result: dict[str, Any]) -> Markup:
         _head(tr("{metric}, mean and spread over the splits", metric=term(result["metric_title"])),
               f"{term(result['metric_title'])}\u00a0{arrow}", numeric=True, down=result["greater_is_better"]),
         tag("th", tr("95% interval") if ranged else "", _axis(scale), scope="col", class_="wide"),
-        [_head(term(_measure(name)[0]), numeric=True, down=_measure(name)[1]) for name in measures],
+        [_head(term(measure_of(name)[0]), numeric=True, down=measure_of(name)[1]) for name in measures],
         _head(tr("p-value against the best"), tr("p-value"), numeric=True) if tested else None,
         _head(tr("time to fit"), tr("fit"), numeric=True),
         _head(tr("time to predict"), tr("predict"), numeric=True) if timed else None,
@@ -42,7 +44,8 @@ def leaderboard(result: dict[str, Any]) -> Markup:
         class_="board sortable",
     )
     box = tag("div", table, class_="scroll", tabindex="0", role="region", aria_label=tr("leaderboard"))
-    return join(box, tag("p", _legend(tested), class_="legend") if ranged else None)
+    remarks = [tag("p", remark, class_="legend") for remark in result.get("remarks") or []]
+    return join(box, remarks, tag("p", _legend(tested), class_="legend") if ranged else None)
 
 
 def _head(
@@ -133,9 +136,9 @@ def _measures(entries: list[dict[str, Any]]) -> list[str]:
     return list(dict.fromkeys(name for entry in entries for name in entry.get("others") or {}))
 
 
-def _measure(name: str) -> tuple[str, bool]:
+def measure_of(name: str) -> tuple[str, bool]:
     """What people call a measure, and whether more of it is better."""
-    from tercet.cli.compare.measures import MEASURES
+    from tercet.cli.measures import MEASURES
 
     measure = MEASURES.get(name)
     return (measure.title, measure.greater_is_better) if measure else (name, True)

@@ -6,8 +6,9 @@ from typing import Any
 
 from tercet.cli import words
 from tercet.cli.report.best import own_picture
+from tercet.cli.report.board import measure_of
 from tercet.cli.report.markup import Markup, join, tag
-from tercet.cli.report.numbers import fixed, known, seconds
+from tercet.cli.report.numbers import decimals, fixed, known, seconds
 from tercet.cli.report.phrases import anchor, places, said, settings, term, titles
 from tercet.cli.words import tr
 from tercet.core import catalog
@@ -94,6 +95,10 @@ def _facts(entry: dict[str, Any], result: dict[str, Any], card: dict[str, Any] |
         shown = "  ".join(fixed(value, digits) for value in scores[:SPLITS_SHOWN])
         more = " …" if len(scores) > SPLITS_SHOWN else ""
         facts.append((tr("Each split"), tag("span", shown + more, class_="splits")))
+    others = {name: value for name, value in (entry.get("others") or {}).items() if known(value)}
+    if others:
+        told = [f"{term(measure_of(name)[0])} {fixed(v, decimals([v]))}" for name, v in others.items()]
+        facts.append((tr("Other measures"), tr(", ").join(told)))
     times = tr(
         "{fit} to fit, {predict} to predict",
         fit=seconds(entry.get("fit_time")),

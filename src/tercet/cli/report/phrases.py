@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tercet.cli import words
-from tercet.cli.report.markup import Markup, escape, join, tag
+from tercet.cli.report.markup import Markup, escape, tag
 from tercet.cli.report.numbers import decimals, fixed, known
 from tercet.cli.words import tr
 from tercet.core.notes import Note
+
+MOST_NAMED = 4  # methods that are tied with the best
 
 
 def said(text: Any) -> str:
@@ -60,12 +63,28 @@ def settings(entry: dict[str, Any]) -> list[str]:
     return [f"{key}={value!r}" for key, value in (entry.get("settings") or {}).items()]
 
 
-def link(entry: dict[str, Any]) -> Markup:
-    """A method's name that leads to its own place."""
-    return tag("a", titles(entry)[0], href=f"#{anchor(entry)}")
+def called(entry: dict[str, Any]) -> str:
+    """What a sentence calls a method: of two Chinese names the first, and no remark in brackets.
+
+    Examples
+    --------
+    >>> words.use("zh")
+    >>> names = (
+    ...     "套索 L1正则化",
+    ...     "k 均值聚类",
+    ...     "弹性网 交叉验证",
+    ...     "多对多, 纠错输出码",
+    ...     "聚合聚类（层次聚类）",
+    ... )
+    >>> [called({"name": "", "zh": zh}) for zh in names]
+    ['套索', 'k 均值聚类', '弹性网交叉验证', '多对多', '聚合聚类']
+    >>> words.use("en")
+    """
+    first = re.split(r"[,，（]|(?<=[\u4e00-\u9fff])\s+(?=[A-Za-z])", titles(entry)[0])[0]
+    return re.sub(r"(?<=[\u4e00-\u9fff])\s+(?=[\u4e00-\u9fff])", "", first)
 
 
-def listed(items: Sequence[Any]) -> Markup:
+def listed(items: Sequence[str]) -> str:
     """Things in a row, as a sentence lists them.
 
     Examples
@@ -74,13 +93,8 @@ def listed(items: Sequence[Any]) -> Markup:
     >>> listed(["A", "B", "C"])
     'A, B and C'
     """
-    if len(items) < 2:
-        return join(*items)
-    between, last = tr(", "), tr(" and ")
-    pieces: list[Any] = []
-    for k, item in enumerate(items):
-        pieces += [item, last if k == len(items) - 2 else between if k < len(items) - 2 else None]
-    return join(pieces)
+    *others, last = items
+    return tr(", ").join(others) + (tr(" and ") if others else "") + last
 
 
 def sentence(template: str, **values: Any) -> Markup:
@@ -101,46 +115,67 @@ def places(result: dict[str, Any]) -> int:
 
 
 def verdict(result: dict[str, Any]) -> Markup:
-    """The whole comparison in one sentence."""
+    """The whole comparison in one sentence, its methods leading to their own places."""
+
+    def method(entry: dict[str, Any]) -> Markup:
+        return tag("a", called(entry), href=f"#{anchor(entry)}")
+
+    return Markup(_verdict(result, sentence, method, strong=lambda text: tag("strong", text),
+                           number=lambda text: tag("b", text)))  # fmt: skip
+
+
+def verdict_text(result: dict[str, Any]) -> str:
+    """The whole comparison in one sentence, as plain text.
+
+    Examples
+    --------
+    >>> words.use("en")
+    >>> entry = {"name": "Ridge", "baseline": False, "score": 0.5, "spread": 0.125}
+    >>> verdict_text({"metric_title": "R²", "leaderboard": [entry]})
+    'Ridge is best with R² 0.500 ± 0.125.'
+    """
+    return _verdict(result, tr, called, strong=str, number=str)
+
+
+def _verdict(
+    result: dict[str, Any],
+    clause: Callable[..., str],
+    method: Callable[[dict[str, Any]], str],
+    strong: Callable[[str], str],
+    number: Callable[[str], str],
+) -> str:
     board = [entry for entry in result["leaderboard"] if known(entry["score"])]
     methods = [entry for entry in board if not entry["baseline"]]
     baseline = next((entry for entry in board if entry["baseline"]), None)
-    digits, metric = places(result), term(result["metric_title"])
     if not methods:
-        return escape(tr("No method finished: there is nothing to compare."))
-    best = methods[0]
+        return clause("No method finished: there is nothing to compare.")
+    digits, best = places(result), methods[0]
     value = fixed(best["score"], digits)
     if known(best.get("spread")):
         value += f" ± {fixed(best['spread'], digits)}"
-    head = {"best": tag("strong", link(best)), "metric": metric, "value": tag("b", value)}
+    head = {"best": strong(method(best)), "metric": term(result["metric_title"]), "value": number(value)}
+    floor = number(fixed(baseline["score"], digits)) if baseline else ""
     if board[0]["baseline"]:
-        beaten = tag("b", fixed(board[0]["score"], digits))
-        return sentence(
+        return clause(
             "No method beats the baseline, whose {metric} is {baseline}; {best} comes nearest with {value}.",
-            baseline=beaten,
+            baseline=floor,
             **head,
         )
-    parts = [sentence("{best} is best with {metric} {value}", **head)]
+    parts = [clause("{best} is best with {metric} {value}", **head)]
     tied = [entry for entry in methods[1:] if entry.get("tied")]
     if tied:
-        shown = [link(entry) for entry in tied[:3]]
-        if len(tied) > 4:
-            shown.append(sentence("{n} others", n=len(tied) - 3))
-        elif len(tied) == 4:
-            shown.append(link(tied[3]))
+        named = tied if len(tied) <= MOST_NAMED else tied[: MOST_NAMED - 1]
+        rest = [clause("{n} others", n=len(tied) - len(named))] if len(named) < len(tied) else []
         template = (
             "{names} is not significantly worse" if len(tied) == 1 else "{names} are not significantly worse"
         )
-        parts.append(sentence(template, names=listed(shown)))
+        # The names are text of this kind already.
+        parts.append(clause(template, names=type(parts[0])(listed([*map(method, named), *rest]))))
     elif len(methods) > 1 and known(methods[1].get("p_value")):
-        parts.append(escape(tr("every other method is significantly worse")))
+        parts.append(clause("every other method is significantly worse"))
     if baseline is not None:
-        score = tag("b", fixed(baseline["score"], digits))
         template = "the baseline has {value}"
         if baseline.get("tied"):
             template = "it is not significantly better than the baseline, which has {value}"
-        parts.append(sentence(template, value=score))
-    body: list[Any] = []
-    for part in parts:
-        body += [tr("; ") if body else None, part]
-    return join(body, tr("."))
+        parts.append(clause(template, value=floor))
+    return tr("; ").join(parts) + tr(".")

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from tercet.datasets.readers.read import read_table
-from tercet.datasets.readers.table import Table, TableError
+from tercet.datasets.readers.read import read_batches, read_table
+from tercet.datasets.readers.table import Table, TableError, listed
 
-__all__ = ["Table", "TableError", "read_table"]
+__all__ = ["Table", "TableError", "listed", "read_batches", "read_table"]

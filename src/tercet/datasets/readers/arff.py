@@ -12,13 +12,15 @@ import numpy as np
 
 from tercet.core.notes import Note
 from tercet.datasets.readers.encoding import encoding_note, to_utf8
+from tercet.datasets.readers.reading import read_as
 from tercet.datasets.readers.records import Grammar, pick, scan
-from tercet.datasets.readers.source import Source, blocks, draw, drawn_note, fitting
+from tercet.datasets.readers.source import Order, Source, blocks
 from tercet.datasets.readers.table import Table, listed
 from tercet.datasets.readers.text import Body
 
 if TYPE_CHECKING:
     import polars as pl
+    from scipy.sparse import csr_array
 
 WORD = r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*\""""
 ATTRIBUTE = re.compile(rf"@attribute\s+({WORD}|[^\s{{]+)\s*(.+)", re.I | re.S)
@@ -45,35 +47,43 @@ class Attribute:
         return self.kind == "numeric" or (self.values[:1] == ("0",) and all(map(_numeric, self.values)))
 
 
-def read_arff(source: Source, rows: int | None, seed: int) -> Table:
+@dataclass(frozen=True)
+class Rows:
+    """Where the rows are: from offset `begin` in `line` on, beginning with the row `first`."""
+
+    source: Source
+    path: Path
+    begin: int
+    line: int
+    first: str
+
+
+def read_arff(source: Source, order: Order) -> Iterator[Table]:
     """Read ARFF."""
     path, begin, encoding = to_utf8(source)
-    attributes, begin, line, first = _header(source, path, begin)
-    names = [attribute.name for attribute in attributes]
-    twice = sorted({name for name in names if names.count(name) > 1}, key=names.index)
-    if twice:
-        raise source.error("duplicated column names: {columns}", columns=listed(twice))
+    attributes, rows = _header(source, path, begin)
+    source.distinct(attribute.name for attribute in attributes)
     notes = [encoding_note(encoding)]
-    if not first:
+    if not rows.first:
         raise source.error("there is a header but no row")
-    table = _sparse if first.startswith("{") else _dense
-    frame, block, total = table(source, path, begin, line, attributes, first, rows, seed, notes)
-    kinds = {attribute.name: attribute.kind for attribute in attributes if attribute.name in frame.columns}
-    return Table(
-        frame=frame,
-        sparse=None if block is None else block[0],
-        sparse_names=None if block is None else block[1],
-        target=next((name for name in frame.columns if name.lower() == "class"), None),
-        kinds=kinds,
-        source=source.name,
-        format="ARFF",
-        total_rows=total,
-        notes=tuple(notes),
-    )
+    read = _sparse if rows.first.startswith("{") else _dense
+    for frame, block, total in read(rows, attributes, order, notes):
+        yield Table(
+            frame=frame,
+            sparse=None if block is None else block[0],
+            sparse_names=None if block is None else block[1],
+            target=next((name for name in frame.columns if name.lower() == "class"), None),
+            kinds={a.name: a.kind for a in attributes if a.name in frame.columns},
+            source=source.name,
+            format="ARFF",
+            total_rows=total,
+            notes=tuple(notes),
+            reading=read_as(frame).to_dict(),
+        )
 
 
-def _header(source: Source, path: Path, begin: int) -> tuple[list[Attribute], int, int, str]:
-    """The attributes, where the data begin (offset, line), and the first row."""
+def _header(source: Source, path: Path, begin: int) -> tuple[list[Attribute], Rows]:
+    """The attributes, and where the data begin."""
     attributes: list[Attribute] = []
     with path.open("rb") as file:
         file.seek(begin)
@@ -93,7 +103,7 @@ def _header(source: Source, path: Path, begin: int) -> tuple[list[Attribute], in
                     row = b""
                 if not attributes:
                     raise source.error("no @attribute before @data (line {line})", line=number)
-                return attributes, place, number + 1, row.decode("utf-8").strip()
+                return attributes, Rows(source, path, place, number + 1, row.decode("utf-8").strip())
             if word != "@attribute":
                 raise source.error("line {line}: {text!r} is not ARFF", line=number, text=line[:60])
             attributes.append(_attribute(source, line, number))
@@ -123,32 +133,33 @@ def _attribute(source: Source, line: str, number: int) -> Attribute:
     )
 
 
-def _dense(source, path, begin, line, attributes, first, rows, seed, notes):
+Read = Iterator[tuple["pl.DataFrame", "tuple[csr_array, tuple[str, ...]] | None", int]]
+
+
+def _dense(rows: Rows, attributes: list[Attribute], order: Order, notes: list[Note]) -> Read:
+    source, path, begin = rows.source, rows.path, rows.begin
     with path.open("rb") as file:
         file.seek(begin)
         seen = {mark for block in blocks(file) for mark in (b"'", b'"', b"{", b"\\") if mark in block}
     if b"{" in seen:
         path, begin = _without_weights(source, path, begin), 0
         notes.append(Note("weights of rows (in braces) are not used"))
-    delimiter = "\t" if "\t" in first and "," not in first else ","
+    delimiter = "\t" if "\t" in rows.first and "," not in rows.first else ","
     grammar = Grammar(
         delimiter=delimiter,
         quote='"' if b'"' in seen and b"'" not in seen else "'",
         escape="\\" if b"\\" in seen else "",
-        spaces=", " in first,
+        spaces=", " in rows.first,
         comment="%",
     )
     if b'"' in seen and b"'" in seen:
         path, begin, grammar = _requoted(source, path, begin), 0, Grammar(comment="%")
-    body = Body(source, path, begin, grammar, len(attributes), line)
+    body = Body(source, path, begin, grammar, len(attributes), rows.line)
     body.types = [k if a.kind == "numeric" else str for k, a in zip(body.types, attributes)]
-    most = fitting(body.row_bytes(), rows)
-    total = body.scan.records
-    if total > most:
-        notes.append(drawn_note(most, total, rows))
-    frame = body.frame(draw(total, most, seed) if total > most else None)
-    columns = [_typed(source, a, column) for a, column in zip(attributes, frame.get_columns())]
-    return type(frame)(columns), None, total
+    for wanted in order.parts(body.scan.records, body.row_bytes(), notes):
+        frame = body.frame(wanted)
+        columns = [_typed(source, a, column) for a, column in zip(attributes, frame.get_columns())]
+        yield type(frame)(columns), None, body.scan.records
 
 
 def _without_weights(source: Source, path: Path, begin: int) -> Path:
@@ -177,18 +188,23 @@ def _requoted(source: Source, path: Path, begin: int) -> Path:
     return target
 
 
-def _sparse(source, path, begin, line, attributes, first, rows, seed, notes):
+def _sparse(rows: Rows, attributes: list[Attribute], order: Order, notes: list[Note]) -> Read:
+    total = scan(rows.path, rows.begin, LINE, 1).records
+    at = (0, rows.begin)
+    for part in order.parts(total, 2.0 * rows.path.stat().st_size / total, notes):
+        wanted = np.arange(total) if part is None else part
+        text, at = pick(rows.path, at, LINE, 1, wanted)
+        yield *_from_cells(rows.source, text.decode("utf-8"), attributes, wanted), total
+
+
+def _from_cells(
+    source: Source, text: str, attributes: list[Attribute], wanted: np.ndarray
+) -> tuple[pl.DataFrame, tuple[csr_array, tuple[str, ...]] | None]:
+    """The rows with these numbers, of which this is the text; the numbers of a wide table stay sparse."""
     import polars as pl
     from scipy.sparse import csr_array
 
-    total = scan(path, begin, LINE, 1).records
-    most = fitting(2.0 * path.stat().st_size / total, rows)
-    wanted = draw(total, most, seed) if total > most else np.arange(total)
-    if total > most:
-        notes.append(drawn_note(most, total, rows))
-    text = pick(path, begin, LINE, 1, wanted).decode("utf-8")
     cells = _cells(source, text, len(attributes), wanted)
-
     many = len(attributes) > MANY
     target = next((k for k, a in enumerate(attributes) if a.name.lower() == "class"), -1)
     apart = [k for k, a in enumerate(attributes) if not many or not a.counts or k == target]
@@ -207,9 +223,9 @@ def _sparse(source, path, begin, line, attributes, first, rows, seed, notes):
     series = [pl.Series(attributes[k].name, c, dtype=pl.String) for k, c in zip(apart, columns)]
     frame = pl.DataFrame([_typed(source, attributes[k], s) for k, s in zip(apart, series)])
     if not others:
-        return frame, None, total
+        return frame, None
     matrix = csr_array((np.array(value), (row, column)), shape=(len(wanted), len(others)))
-    return frame, (matrix, tuple(attributes[k].name for k in others)), total
+    return frame, (matrix, tuple(attributes[k].name for k in others))
 
 
 def _cells(source: Source, text: str, n: int, numbers: np.ndarray) -> Iterator[tuple[int, int, str]]:

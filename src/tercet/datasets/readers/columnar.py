@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tercet.core.notes import Note
-from tercet.datasets.readers.source import Source, draw, drawn_note, fitting, start
+from tercet.datasets.readers.reading import read_as
+from tercet.datasets.readers.source import Order, Source, start
 from tercet.datasets.readers.table import Table, listed
 
 if TYPE_CHECKING:
     import polars as pl
 
 
-def read_parquet(source: Source, rows: int | None, seed: int) -> Table:
+def read_parquet(source: Source, order: Order) -> Iterator[Table]:
     """Read Parquet; when rows are drawn, one row group after the other."""
     import polars as pl
 
-    return _read(source, "Parquet", pl.scan_parquet, rows, seed)
+    return _read(source, "Parquet", pl.scan_parquet, order)
 
 
-def read_feather(source: Source, rows: int | None, seed: int) -> Table:
+def read_feather(source: Source, order: Order) -> Iterator[Table]:
     """Read Feather (Arrow IPC), of the first version too."""
     import polars as pl
 
@@ -38,45 +41,54 @@ def read_feather(source: Source, rows: int | None, seed: int) -> Table:
             assert isinstance(frame, pl.DataFrame)
             return frame.lazy()
 
-        return _read(source, "Feather", scan, rows, seed)
-    return _read(source, "Feather", pl.scan_ipc, rows, seed)
+        return _read(source, "Feather", scan, order)
+    return _read(source, "Feather", pl.scan_ipc, order)
 
 
-def _read(source: Source, format: str, scan: Any, rows: int | None, seed: int) -> Table:
+def _read(source: Source, format: str, scan: Any, order: Order) -> Iterator[Table]:
     import polars as pl
 
-    try:
+    notes: list[Note] = []
+    with _damage(source, format):
         lazy = scan(source.path.absolute(), glob=False)
         schema = lazy.collect_schema()
         total = int(lazy.select(pl.len()).collect().item())
-        notes: list[Note] = []
         lazy, kinds = _plain(lazy, schema, notes)
         if not kinds.keys() and not lazy.collect_schema().names():
             raise source.error("there is no column that can be used")
         if total == 0:
             raise source.error("there is a header but no row")
-        most = fitting(_row_bytes(lazy, total), rows)
-        if total > most:
-            frame = _drawn(lazy, draw(total, most, seed), total)
-            notes.append(drawn_note(most, total, rows))
-        else:
-            frame = lazy.collect()
-    except (pl.exceptions.PolarsError, OSError, ImportError) as error:
-        if isinstance(error, ImportError):
-            raise
-        raise source.error(
-            "damaged, or not {format}: {reason}", format=format, reason=" ".join(str(error).split())[:200]
-        ) from None
+        row_bytes = _row_bytes(lazy, total)
+    for wanted in order.parts(total, row_bytes, notes):
+        with _damage(source, format):
+            frame = lazy.collect() if wanted is None else _picked(lazy, wanted, total)
+        frame = frame.with_columns(pl.col(pl.Float64, pl.Float32).fill_nan(None))
+        yield Table(
+            frame=frame,
+            kinds=kinds,
+            source=source.name,
+            format=format,
+            total_rows=total,
+            notes=tuple(notes),
+            reading=read_as(frame).to_dict(),
+        )
+
+
+@contextlib.contextmanager
+def _damage(source: Source, format: str) -> Iterator[None]:
+    """Whatever polars says of a damaged file, in one line."""
+    import polars as pl
+
+    try:
+        yield
+    except (pl.exceptions.PolarsError, OSError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise source.error("damaged, or not {format}: {reason}", format=format, reason=reason) from None
     except BaseException as error:  # polars panics on some damaged files, and a panic is no Exception
         if type(error).__name__ != "PanicException":
             raise
-        raise source.error(
-            "damaged, or not {format}: {reason}", format=format, reason=str(error)[:200]
-        ) from None
-    frame = frame.with_columns(pl.col(pl.Float64, pl.Float32).fill_nan(None))
-    return Table(
-        frame=frame, kinds=kinds, source=source.name, format=format, total_rows=total, notes=tuple(notes)
-    )
+        reason = str(error)[:200]
+        raise source.error("damaged, or not {format}: {reason}", format=format, reason=reason) from None
 
 
 def _plain(lazy: pl.LazyFrame, schema: pl.Schema, notes: list[Note]) -> tuple[pl.LazyFrame, dict[str, str]]:
@@ -108,12 +120,12 @@ def _row_bytes(lazy: pl.LazyFrame, total: int) -> float:
     return head.estimated_size() / max(head.height, 1)
 
 
-def _drawn(lazy: pl.LazyFrame, wanted: np.ndarray, total: int) -> pl.DataFrame:
+def _picked(lazy: pl.LazyFrame, wanted: np.ndarray, total: int) -> pl.DataFrame:
     """The rows with these numbers; the file is read in slices."""
     import polars as pl
 
     step, parts = 1 << 17, []
-    for first in range(0, total, step):
+    for first in range(int(wanted[0]) // step * step, total, step):
         here = wanted[np.searchsorted(wanted, first) : np.searchsorted(wanted, first + step)] - first
         if len(here):
             parts.append(lazy.slice(first, step).collect()[here])

@@ -10,13 +10,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from tercet.core.notes import Note
+from tercet.datasets.readers.marks import MISSING
+from tercet.datasets.readers.reading import Reading
 from tercet.datasets.readers.records import Grammar
-from tercet.datasets.readers.values import MISSING
+from tercet.datasets.readers.table import listed
 
 NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar", " ": "space"}
 NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?")
 WHOLE = re.compile(r"[+-]?\d+")
 DATE = re.compile(r"\d{1,4}[-/.年]\d{1,2}[-/.月]\d{1,4}日?([ T]\d{1,2}:\d{2}.*)?")
+YEAR = re.compile(r"(1[89]|2[01])\d\d")
 LINES = 1000
 ALONE = Grammar("\x01")  # no delimiter that anyone uses: one column
 
@@ -26,7 +29,8 @@ class Dialect:
     """The grammar of the records, and where they begin.
 
     `names` are the header's; None: there is no header. `fields` counts those of a data row. `skip` are the
-    lines before the header or the first row; `trailing`: every row ends with one delimiter too many.
+    lines before the header or the first row, among them a `title`; `units` those that follow the header and
+    are no data; `trailing`: every row ends with one delimiter too many.
     """
 
     grammar: Grammar
@@ -36,12 +40,22 @@ class Dialect:
     comments: int = 0
     trailing: bool = False
     runs: bool = False
+    title: str = ""
+    units: tuple[str, ...] = ()
 
     def notes(self) -> list[Note]:
         """What was decided."""
         said = []
         if self.comments:
             said.append(Note("comment lines skipped at the top: {n}", n=self.comments))
+        if self.title:
+            said.append(Note("a title above the header is skipped: {text!r}", text=self.title[:60]))
+        if self.units:
+            said.append(
+                Note(
+                    "lines below the header are no data and are skipped: {lines}", lines=listed(self.units, 3)
+                )
+            )
         if self.fields > 1 and self.grammar.delimiter in NAMES:
             said.append(
                 Note(
@@ -66,7 +80,7 @@ def rows_of(text: str, grammar: Grammar, most: int | None = None) -> list[list[s
     """The records of a text that are not blank."""
     rows: list[list[str]] = []
     for row in reader([line + "\n" for line in text.split("\n")], grammar):
-        if row and (len(row) > 1 or row[0].strip(" ")):
+        if row and (len(row) > 1 or row[0] == "" or row[0].strip(" ")):
             rows.append(row)
             if most is not None and len(rows) >= most:
                 break
@@ -85,8 +99,11 @@ def reader(lines: Iterable[str], grammar: Grammar) -> Iterator[list[str]]:
     )
 
 
-def guess(text: str, complete: bool) -> Dialect:
-    """The dialect of a text of which this is the beginning (or all: `complete`)."""
+def guess(text: str, complete: bool, like: Reading | None = None) -> Dialect:
+    """The dialect of a text of which this is the beginning (or all: `complete`).
+
+    The columns of a file that it is `like` tell whether the first row has their names.
+    """
     lines = text.split("\n")
     if not complete and len(lines) > 1:
         lines.pop()  # may be cut
@@ -103,6 +120,11 @@ def guess(text: str, complete: bool) -> Dialect:
     if runs:
         lines = [line.strip(" \t\r\n") + "\n" for line in lines]
     rows = rows_of("".join(lines), grammar)
+    title = _title(rows)
+    if title:
+        gone = next(k for k, line in enumerate(lines) if line.strip()) + 1
+        gone += next(k for k, line in enumerate(lines[gone:]) if line.strip())
+        skip, rows = skip + gone, rows[1:]
     if not complete and len(rows) > 2 and grammar.quote:
         rows.pop()  # a quoted field may go on beyond the sample
     if not rows:
@@ -115,12 +137,17 @@ def guess(text: str, complete: bool) -> Dialect:
     # A last column without a name or a value is no column; the header may or may not have the delimiter.
     trailing = trailing and (len(first) == fields - 1 or (len(first) == fields and not first[-1].strip()))
     names = None
-    if _is_header(first[: fields - trailing], regular):
+    named = _is_header(first[: fields - trailing], regular)
+    if like is not None and like.header is not None:
+        known = any(name.strip() in like.columns for name in first)
+        named = known or (named and like.header)
+    if named:
         names = tuple(name.strip() for name in first[: fields - trailing])
         if len(first) not in (fields, fields - trailing):
             fields, trailing = len(first), False  # ragged: the header says how it ought to be
             names = tuple(name.strip() for name in first)
-    return Dialect(grammar, fields, names, skip, comments, trailing, runs)
+    units = _units(rows, fields) if named else ()
+    return Dialect(grammar, fields, names, skip, comments, trailing, runs, title, units)
 
 
 def _grammar(lines: list[str], asked: str) -> Grammar:
@@ -175,6 +202,47 @@ def _score(lines: list[str], grammar: Grammar) -> float:
     return times / len(rows) * clean / len(cells)
 
 
+def _title(rows: list[list[str]]) -> str:
+    """The first row, if it is none: shorter than the others or all but one cell empty, above a header."""
+    if len(rows) < 3:
+        return ""
+    first, header = rows[0], rows[1]
+    fields = len(header)
+    body = [row for row in rows[2:] if len(row) == fields]
+    filled = [cell for cell in first if cell.strip()]
+    short = len(first) < fields or (len(filled) == 1 and fields > 2)
+    words = all(cell.strip() and not _valued(cell.strip()) for cell in header)
+    if not (short and words and filled and len(body) > 0.9 * len(rows[2:])):
+        return ""
+    return " ".join(filled) if _is_header(header, body) else ""
+
+
+def _units(rows: list[list[str]], fields: int) -> tuple[str, ...]:
+    """Lines below the header with words over several columns of numbers, and nowhere a number: units, say."""
+    top, body = rows[1:4], [row for row in rows[4:] if len(row) == fields]
+    if len(body) < 5:
+        return ()
+    numeric = []
+    for k in range(fields):
+        cells = [cell for row in body if (cell := row[k].strip()) and cell.lower() not in MISSING]
+        if cells and all(map(_valued, cells)):
+            numeric.append(k)
+    found: list[str] = []
+    for row in top:
+        cells = [cell.strip() for cell in row]
+        words = sum(map(_word, cells))
+        over = [cells[k] for k in numeric if k < len(cells) and cells[k]]
+        if len(row) != fields or len(over) < 2 or words < sum(map(bool, cells)):
+            break
+        found.append(" ".join(filter(None, cells)))
+    return tuple(found)
+
+
+def _word(cell: str) -> bool:
+    """Neither empty, nor a mark for missing values, nor anything like a number."""
+    return bool(cell) and cell.lower() not in MISSING and (cell[0].isalpha() or not re.search(r"\d", cell))
+
+
 def _is_header(first: list[str], body: list[list[str]]) -> bool:
     """Whether the first row differs from the others as names differ from values."""
     cells = [cell.strip() for cell in first]
@@ -192,6 +260,10 @@ def _is_header(first: list[str], body: list[list[str]]) -> bool:
         if not _valued(cell) and typed < 0.5:
             words += 1
             repeated += cell in values
+    if numbers and _years(numbers) and not repeated and words:
+        places = [k for k, cell in enumerate(cells) if cell in numbers]
+        under = [row[k].strip() for row in body for k in places]
+        return sum(map(_year, under)) < 0.5 * len(under)
     if numbers:
         return _counts(numbers) and not _counts([v for v in body[0] if NUMBER.fullmatch(v.strip())])
     return not (words and repeated >= 0.5 * words)
@@ -199,6 +271,14 @@ def _is_header(first: list[str], body: list[list[str]]) -> bool:
 
 def _valued(cell: str) -> bool:
     return bool(NUMBER.fullmatch(cell) or DATE.fullmatch(cell))
+
+
+def _year(cell: str) -> bool:
+    return bool(YEAR.fullmatch(cell))
+
+
+def _years(numbers: list[str]) -> bool:
+    return len(set(numbers)) == len(numbers) and all(map(_year, numbers))
 
 
 def _counts(numbers: list[str]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 from pathlib import Path
 
 from tercet.core.notes import Note
@@ -13,6 +14,9 @@ MARKS = [
     (codecs.BOM_UTF16_LE, "utf-16-le", "UTF-16 LE"),
     (codecs.BOM_UTF16_BE, "utf-16-be", "UTF-16 BE"),
 ]
+BEYOND = re.compile(rb"([A-Za-z]?)([\x80-\xff]+)(?=([A-Za-z]?))")
+RARE = 0xD8  # the first byte of all characters but the 3755 most common
+ENOUGH = 1000  # so many places tell
 SURE = 8  # so many characters beyond ASCII decode as UTF-8 by chance in no other encoding
 
 
@@ -40,11 +44,29 @@ def to_utf8(source: Source) -> tuple[Path, int, str]:
             return _rewritten(source, "utf-8", begin), 0, name
         return source.path, begin, name
     if beyond < SURE and not begin:
-        other, _ = _first_broken(source, "gb18030")
+        codec, name = ("cp1252", "Windows-1252") if _western(source) else ("gb18030", "GB18030")
+        other, _ = _first_broken(source, codec)
         if other is None:
-            return _rewritten(source, "gb18030", 0), 0, "GB18030"
+            return _rewritten(source, codec, 0), 0, name
         broken = max(broken, other)
     raise _undecodable(source, broken)
+
+
+def _western(source: Source) -> bool:
+    """Whether bytes beyond ASCII are letters of Western words rather than pairs that make Chinese characters.
+
+    Those stand alone, these come in pairs: taken for Chinese, an accent would swallow the letter, or the
+    delimiter, that follows it. Two accents between letters ("Größe") would make a rare character.
+    """
+    western, runs = 0, 0
+    with source.path.open("rb") as file:
+        for block in blocks(file):
+            for before, run, after in BEYOND.findall(block):
+                western += len(run) == 1 or bool(before and after and len(run) < 4 and run[0] >= RARE)
+                runs += 1
+            if runs >= ENOUGH:
+                break
+    return western > runs / 2
 
 
 def _wide(head: bytes) -> str | None:
@@ -121,7 +143,7 @@ def _undecodable(source: Source, offset: int) -> Exception:
             left -= len(block)
         byte = file.read(1)
     return source.error(
-        "the text is neither UTF-8, UTF-16 nor GB18030: byte 0x{byte} at offset {offset} (line {line})",
+        "neither UTF-8, UTF-16, GB18030 nor Windows-1252: byte 0x{byte} at offset {offset} (line {line})",
         byte=byte.hex(),
         offset=offset,
         line=line,

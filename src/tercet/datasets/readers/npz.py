@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import zipfile
 import zlib
+from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.lib import format as npy
 
 from tercet.core.notes import Note
-from tercet.datasets.readers.source import Source, draw, drawn_note, fitting
+from tercet.datasets.readers.reading import read_as
+from tercet.datasets.readers.source import Order, Source
 from tercet.datasets.readers.table import Table, listed
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ DAMAGE = (
 )
 
 
-def read_npz(source: Source, rows: int | None, seed: int) -> Table:
+def read_npz(source: Source, order: Order) -> Iterator[Table]:
     """Read an archive of arrays."""
     try:
         with zipfile.ZipFile(source.path) as archive:
@@ -41,9 +43,10 @@ def read_npz(source: Source, rows: int | None, seed: int) -> Table:
                 "col",
                 "format",
             } <= members:
-                return _sparse(source, rows, seed)
+                yield from _sparse(source, order)
+                return
             heads = {name: _head(source, archive, name) for name in sorted(members)}
-            return _dense(source, archive, heads, rows, seed)
+            yield from _dense(source, archive, heads, order)
     except DAMAGE as error:
         if hasattr(error, "note"):
             raise
@@ -52,7 +55,7 @@ def read_npz(source: Source, rows: int | None, seed: int) -> Table:
         ) from None
 
 
-def read_npy(source: Source, rows: int | None, seed: int) -> Table:
+def read_npy(source: Source, order: Order) -> Iterator[Table]:
     """Read one array."""
     try:
         array = np.load(source.path, mmap_mode="r", allow_pickle=False)
@@ -64,13 +67,17 @@ def read_npy(source: Source, rows: int | None, seed: int) -> Table:
         array = array[:, None]
     if array.ndim != 2 or array.dtype.kind not in "biufSUM":
         raise _unfit(source, "array", array.shape, array.dtype)
-    most = fitting(array.shape[1] * 8, rows)
-    wanted = draw(len(array), most, seed) if len(array) > most else None
-    notes = (drawn_note(most, len(array), rows),) if wanted is not None else ()
-    part = np.array(array if wanted is None else array[wanted])
-    return Table(
-        frame=_frame(source, part, None), source=source.name, format="npy", total_rows=len(array), notes=notes
-    )
+    notes: list[Note] = []
+    for wanted in order.parts(len(array), array.shape[1] * 8, notes):
+        frame = _frame(source, np.array(array if wanted is None else array[wanted]), None)
+        yield Table(
+            frame=frame,
+            source=source.name,
+            format="npy",
+            total_rows=len(array),
+            notes=tuple(notes),
+            reading=read_as(frame).to_dict(),
+        )
 
 
 def _head(source: Source, archive: zipfile.ZipFile, name: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
@@ -92,9 +99,7 @@ def _read_head(member: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]
     return npy.read_array_header_2_0(member)
 
 
-def _dense(
-    source: Source, archive: zipfile.ZipFile, heads: dict[str, Any], rows: int | None, seed: int
-) -> Table:
+def _dense(source: Source, archive: zipfile.ZipFile, heads: dict[str, Any], order: Order) -> Iterator[Table]:
     features = next((name for name in FEATURES if name in heads), None)
     matrices = [name for name, (shape, _, _) in heads.items() if len(shape) == 2]
     if features is None and len(matrices) == 1:
@@ -110,15 +115,8 @@ def _dense(
     total, width = shape[0], shape[1] if len(shape) == 2 else 1
     if total == 0 or width == 0:
         raise source.error("there is no row")
-    notes = []
-    most = fitting(width * max(dtype.itemsize, 8), rows)
-    wanted = draw(total, most, seed) if total > most else None
-    if wanted is not None:
-        notes.append(drawn_note(most, total, rows))
-    X = _member(archive, features, heads[features], wanted).reshape(-1, width)
     labels = next((name for name in NAMES if name in heads and heads[name][0] == (width,)), None)
     names = None if labels is None else [_word(v) for v in _member(archive, labels, heads[labels], None)]
-    frame = _frame(source, X, names)
     target = next((name for name in TARGETS if name in heads and name != features), None)
     if target is not None:
         size, _, kind = heads[target]
@@ -130,16 +128,25 @@ def _dense(
                 features=features,
                 total=total,
             )
-        if target in frame.columns:
-            raise source.error("duplicated column names: {columns}", columns=listed([target]))
-        y = _member(archive, target, heads[target], wanted).reshape(-1)
-        frame = frame.with_columns(_series(target, y))
+        source.distinct([*(names or ()), target])
+    notes: list[Note] = []
     used = {features, target, labels}
     if left := [name for name in heads if name not in used]:
         notes.append(Note("arrays not used: {names}", names=listed(left)))
-    return Table(
-        frame=frame, target=target, source=source.name, format="npz", total_rows=total, notes=tuple(notes)
-    )
+    for wanted in order.parts(total, width * max(dtype.itemsize, 8), notes):
+        frame = _frame(source, _member(archive, features, heads[features], wanted).reshape(-1, width), names)
+        if target is not None:
+            y = _member(archive, target, heads[target], wanted).reshape(-1)
+            frame = frame.with_columns(_series(target, y))
+        yield Table(
+            frame=frame,
+            target=target,
+            source=source.name,
+            format="npz",
+            total_rows=total,
+            notes=tuple(notes),
+            reading=read_as(frame).to_dict(),
+        )
 
 
 def _member(archive: zipfile.ZipFile, name: str, head: Any, wanted: np.ndarray | None) -> np.ndarray:
@@ -160,35 +167,29 @@ def _member(archive: zipfile.ZipFile, name: str, head: Any, wanted: np.ndarray |
         return np.concatenate(parts)
 
 
-def _sparse(source: Source, rows: int | None, seed: int) -> Table:
+def _sparse(source: Source, order: Order) -> Iterator[Table]:
     import polars as pl
     from scipy import sparse
 
     matrix = sparse.csr_array(sparse.load_npz(source.path))  # SciPy loads without pickle
     if matrix.dtype.kind not in "biuf":
         raise _unfit(source, "data", matrix.shape, matrix.dtype)
-    total, notes = matrix.shape[0], []
-    most = fitting(12.0 * matrix.nnz / max(total, 1), rows)
-    if total > most:
-        matrix = matrix[draw(total, most, seed)]
-        notes.append(drawn_note(most, total, rows))
-    return Table(
-        frame=pl.DataFrame(),
-        sparse=matrix.astype(np.float64),
-        source=source.name,
-        format="npz",
-        total_rows=total,
-        notes=tuple(notes),
-    )
+    total, notes = matrix.shape[0], list[Note]()
+    for wanted in order.parts(total, 12.0 * matrix.nnz / max(total, 1), notes):
+        yield Table(
+            frame=pl.DataFrame(),
+            sparse=(matrix if wanted is None else matrix[wanted]).astype(np.float64),
+            source=source.name,
+            format="npz",
+            total_rows=total,
+            notes=tuple(notes),
+        )
 
 
 def _frame(source: Source, X: np.ndarray, names: list[str] | None) -> pl.DataFrame:
     import polars as pl
 
-    names = names or [f"column_{k + 1}" for k in range(X.shape[1])]
-    twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
-    if twice:
-        raise source.error("duplicated column names: {columns}", columns=listed(twice))
+    names = source.distinct(names or [f"column_{k + 1}" for k in range(X.shape[1])])
     return pl.DataFrame([_series(name, X[:, k]) for k, name in enumerate(names)])
 
 

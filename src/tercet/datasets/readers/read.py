@@ -1,4 +1,4 @@
-"""`read_table`: any table from a file."""
+"""`read_table`: any table from a file; `read_batches`: one that is too large for memory."""
 
 from __future__ import annotations
 
@@ -6,9 +6,14 @@ import csv
 import importlib
 import os
 import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
-from tercet.datasets.readers.source import Source, opened, recognised, start
+from tercet.datasets.readers.reading import Reading
+from tercet.datasets.readers.source import Order, Source, opened, recognised, start
 from tercet.datasets.readers.table import Table
+from tercet.datasets.readers.values import Settler
 
 READERS = {
     "CSV": ("text", "read_text"),
@@ -22,7 +27,13 @@ READERS = {
 PAIRS = re.compile(r"[+-]?[\d.]\S*( +qid:\d+)?( +\d+:\S+)*\s*(#.*)?")
 
 
-def read_table(source: str | os.PathLike[str], *, rows: int | None = None, seed: int = 0) -> Table:
+def read_table(
+    source: str | os.PathLike[str],
+    *,
+    rows: int | None = None,
+    seed: int = 0,
+    like: dict[str, Any] | None = None,
+) -> Table:
     """Read a table: CSV, TSV, Parquet, Feather, ARFF, SVMlight or npz, packed by gzip, bzip2, xz or not.
 
     Format, encoding, delimiter, quotes, header, decimal comma and marks for missing values are found out; the
@@ -34,6 +45,9 @@ def read_table(source: str | os.PathLike[str], *, rows: int | None = None, seed:
     source : the file.
     rows : at most so many rows, drawn at random.
     seed : decides which.
+    like : the `reading` of another table: its columns are read in the same way here, whatever this file alone
+        would suggest (decimal mark, order of dates, marks for missing values, codes that look like numbers).
+        A column with values that contradict stays one of strings.
 
     Examples
     --------
@@ -52,17 +66,64 @@ def read_table(source: str | os.PathLike[str], *, rows: int | None = None, seed:
     """
     if rows is not None and rows < 1:
         raise ValueError(f"rows must be at least 1; got {rows}.")
+    _need_polars()
+    with opened(source) as file:
+        return next(_tables(file, Order(rows, seed, like=Reading.from_dict(like))))
+
+
+def read_batches(source: str | os.PathLike[str], *, like: dict[str, Any] | None = None) -> Iterator[Table]:
+    """All rows of a table, in pieces that fit into memory: one, if that is enough.
+
+    What is found out about the file holds for all pieces; each has only the notes that are new.
+
+    Parameters
+    ----------
+    source : the file.
+    like : the `reading` of another table, see `read_table`.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "melons.csv")
+    >>> _ = file.write_text("a,b\\n1,2\\n3,4\\n")
+    >>> [table.height for table in read_batches(file)]
+    [2]
+    """
+    _need_polars()
+    said: set[str] = set()
+    with opened(source) as file:
+        table = next(_tables(file, Order(like=Reading.from_dict(like))))
+        if table.height == table.total_rows:
+            yield table
+            return
+        order = Order(whole=True, like=Reading.from_dict(table.reading))
+        del table
+        for table in _tables(file, order):
+            yield replace(table, notes=tuple(note for note in table.notes if note not in said))
+            said.update(table.notes)
+
+
+def _need_polars() -> None:
     try:
         import polars  # noqa: F401
     except ImportError:
         raise ImportError("Tables are read with polars: pip install 'tercet[cli]'") from None
-    with opened(source) as file:
-        module, name = READERS[recognised(file) or _looked(file)]
-        reader = getattr(importlib.import_module(f"tercet.datasets.readers.{module}"), name)
-        try:
-            return reader(file, rows, seed)
-        except csv.Error as error:  # a carriage return inside a field, say
-            raise file.error("not a regular table: {reason}", reason=str(error).partition(" - ")[0]) from None
+
+
+def _tables(file: Source, order: Order) -> Iterator[Table]:
+    """The parts of a file that are asked for."""
+    module, name = READERS[recognised(file) or _looked(file)]
+    reader = getattr(importlib.import_module(f"tercet.datasets.readers.{module}"), name)
+    try:
+        for table in reader(file, order):
+            if module == "text" or not order.like.columns:
+                yield table
+                continue
+            settler = Settler(like=order.like)
+            frame = settler.settle(table.frame)
+            yield replace(table, frame=frame, notes=(*table.notes, *settler.remarks.notes()))
+    except csv.Error as error:  # a carriage return inside a field, say
+        raise file.error("not a regular table: {reason}", reason=str(error).partition(" - ")[0]) from None
 
 
 def _looked(source: Source) -> str:

@@ -77,11 +77,20 @@ def scan(path: Path, begin: int, grammar: Grammar, fields: int, first_line: int 
     )
 
 
-def pick(path: Path, begin: int, grammar: Grammar, fields: int, wanted: np.ndarray) -> bytes:
-    """The bytes of the records with these numbers (in order) of a file that `scan` found sound."""
+Place = tuple[int, int]  # a record's number, and the offset where it begins
+
+
+def pick(path: Path, at: Place, grammar: Grammar, fields: int, wanted: np.ndarray) -> tuple[bytes, Place]:
+    """The bytes of the records with these numbers (in order) of a file that `scan` found sound.
+
+    `at` is a place before them, from which to look; the place after them comes back.
+    """
     if len(wanted) == 0:
-        return b""
+        return b"", at
+    before, begin = at
+    wanted = wanted - before
     state = _fresh(begin, 1)
+    end = begin
     zeros = np.zeros(fields, np.bool_)
     pieces, tail, k = [], b"", 0
     for offset, block in _pieces(path, begin):
@@ -94,11 +103,12 @@ def pick(path: Path, begin: int, grammar: Grammar, fields: int, wanted: np.ndarr
             begins = bounds[np.concatenate([[0], apart]), 0]
             ends = bounds[np.concatenate([apart - 1, [len(bounds) - 1]]), 1]
             pieces += [text[a:b] for a, b in zip(begins, ends)]
+            end = base + int(ends[-1])
         k += len(bounds)
         if k == len(wanted):
             break
         tail = text[state[RECORD_START] - base :] if state[STATE] != START else b""
-    return b"".join(pieces)
+    return b"".join(pieces), (before + int(wanted[-1]) + 1, end)
 
 
 def _fresh(begin: int, line: int) -> np.ndarray:

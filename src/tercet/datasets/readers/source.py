@@ -14,8 +14,9 @@ import sys
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
@@ -23,7 +24,8 @@ import numpy as np
 
 from tercet.core.memory import available
 from tercet.core.notes import Note
-from tercet.datasets.readers.table import TableError
+from tercet.datasets.readers.reading import Reading
+from tercet.datasets.readers.table import TableError, listed
 
 PACKED = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
 MAGIC = {b"PAR1": "Parquet", b"ARROW1": "Feather", b"FEA1": "Feather", b"\x93NUMPY": "npy"}
@@ -64,6 +66,39 @@ class Source:
     def error(self, message: str, **values: Any) -> TableError:
         """An error about this file."""
         return TableError("{file}: {problem}", file=self.name, problem=Note(message, **values))
+
+    def distinct(self, names: Iterable[str]) -> list[str]:
+        """These names, if no two are the same."""
+        names = list(names)
+        times = Counter(names)
+        if twice := [name for name, n in times.items() if n > 1]:
+            raise self.error("duplicated column names: {columns}", columns=listed(twice))
+        return names
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is asked of a reader.
+
+    At most `rows` rows drawn at random (by `seed`), or all of them in pieces (`whole`); in the way of another file.
+    """
+
+    rows: int | None = None
+    seed: int = 0
+    whole: bool = False
+    like: Reading = field(default_factory=Reading)
+
+    def parts(self, total: int, row_bytes: float, notes: list[Note]) -> Iterator[np.ndarray | None]:
+        """The numbers of the rows to read together; None: all there are."""
+        most = fitting(row_bytes, self.rows)
+        if total <= most:
+            yield None
+        elif self.whole:
+            for first in range(0, total, most):
+                yield np.arange(first, min(first + most, total))
+        else:
+            notes.append(drawn_note(most, total, self.rows))
+            yield draw(total, most, self.seed)
 
 
 @contextlib.contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,29 +13,62 @@ from sklearn.datasets import load_svmlight_file
 
 from tercet.core.notes import Note
 from tercet.datasets.readers.encoding import to_utf8
+from tercet.datasets.readers.reading import Reading
 from tercet.datasets.readers.records import Grammar, pick, scan
-from tercet.datasets.readers.source import Source, blocks, draw, drawn_note, fitting
+from tercet.datasets.readers.source import Order, Source, blocks
 from tercet.datasets.readers.table import Table
 
 LINE = Grammar(delimiter="\x01", quote="", comment="#")  # a record is a line, whatever is in it
 WORD = re.compile(r"\S+")
 
 
-def read_svmlight(source: Source, rows: int | None, seed: int) -> Table:
+def read_svmlight(source: Source, order: Order) -> Iterator[Table]:
     """Read SVMlight; the features are sparse, the label is the column "target"."""
     import polars as pl
     from scipy.sparse import csr_array
 
     path, begin, _ = to_utf8(source)
-    found = scan(path, begin, LINE, 1)
-    total, notes = found.records, []
+    total = scan(path, begin, LINE, 1).records
     if total == 0:
         raise source.error("the file is empty")
-    most = fitting(2.0 * path.stat().st_size / total, rows)
-    wanted = np.arange(total) if total <= most else draw(total, most, seed)
-    if total > most:
-        notes.append(drawn_note(most, total, rows))
-    text = pick(path, begin, LINE, 1, wanted)
+    notes: list[Note] = []
+    base, at = order.like.base, (0, begin)
+    for wanted in order.parts(total, 2.0 * path.stat().st_size / total, notes):
+        rows = np.arange(total) if wanted is None else wanted
+        text, at = pick(path, at, LINE, 1, rows)
+        X, y, query = _parsed(source, path, begin, text, rows)
+        zero = bool((X.indices == 0).any())
+        if base is None:
+            base = 0 if zero or (wanted is not None and _zero_based(path)) else 1
+        elif base == 1 and zero:
+            raise source.error("there is an index 0, where indices are to count from 1")
+        X = csr_array(X[:, base:])
+        if X.shape[1] == 0:
+            raise source.error("no row has a feature")
+        if X.shape[1] < order.like.width:
+            X = csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], order.like.width))
+        said = [*notes, Note("indices count from {start}", start=base)]
+        if strange := int(np.count_nonzero(~np.isfinite(X.data))):
+            said.append(Note("values that are NaN or infinite: {n}", n=strange))
+        columns = {"target": pl.Series(y.astype(np.int64) if np.all(y == np.round(y)) else y)}
+        if query.any():
+            columns["qid"] = pl.Series(query.astype(np.int64))
+        yield Table(
+            frame=pl.DataFrame(columns),
+            sparse=X,
+            target="target",
+            source=source.name,
+            format="SVMlight",
+            total_rows=total,
+            notes=tuple(said),
+            reading=Reading(base=base, width=X.shape[1]).to_dict(),
+        )
+
+
+def _parsed(
+    source: Source, path: Path, begin: int, text: bytes, rows: np.ndarray
+) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Features, labels and query numbers of these rows, of which this is the text."""
     try:
         X, y, query = load_svmlight_file(io.BytesIO(text), zero_based=True, query_id=True)
         if 0 < len(query) < len(y):
@@ -42,24 +76,8 @@ def read_svmlight(source: Source, rows: int | None, seed: int) -> Table:
     except (ValueError, OverflowError, TypeError):
         # It says no line; and it refuses what is merely out of order. Slowly, then.
         X, y, query = _slowly(source, path, begin)
-        X, y, query = X[wanted], y[wanted], query[wanted]
-    one = not (X.indices == 0).any() and (total <= most or not _zero_based(path))
-    notes.append(Note("indices count from {start}", start=1 if one else 0))
-    columns = {"target": pl.Series(y.astype(np.int64) if np.all(y == np.round(y)) else y)}
-    if query.any():
-        columns["qid"] = pl.Series(query.astype(np.int64))
-    X = csr_array(X[:, 1:] if one else X)
-    if X.shape[1] == 0:
-        raise source.error("no row has a feature")
-    return Table(
-        frame=pl.DataFrame(columns),
-        sparse=X,
-        target="target",
-        source=source.name,
-        format="SVMlight",
-        total_rows=total,
-        notes=tuple(notes),
-    )
+        X, y, query = X[rows], y[rows], query[rows]
+    return X, y, query
 
 
 def _zero_based(path: Path) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +43,7 @@ class Table:
     source, format : "data.csv", "CSV".
     total_rows : rows in the source; more than `height` when rows were drawn.
     notes : what was found out and decided while reading.
+    reading : how the file was read, in plain values: `read_table(other, like=reading)` reads another one alike.
     """
 
     frame: polars.DataFrame
@@ -53,6 +55,7 @@ class Table:
     format: str = ""
     total_rows: int = 0
     notes: tuple[Note, ...] = ()
+    reading: dict[str, Any] = field(default_factory=dict)
 
     @property
     def height(self) -> int:
@@ -60,7 +63,7 @@ class Table:
         return self.frame.height if self.sparse is None else self.sparse.shape[0]
 
 
-def listed(names: list[str], most: int = 6) -> str:
+def listed(names: Sequence[str], most: int = 6) -> str:
     """A few names for a message.
 
     Examples

@@ -10,16 +10,20 @@ import csv
 import io
 import itertools
 import re
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tercet.core.notes import Note
-from tercet.datasets.readers.dialect import Dialect, guess, reader, rows_of
+from tercet.datasets.readers.dialect import ALONE, Dialect, guess, reader, rows_of
 from tercet.datasets.readers.encoding import encoding_note, to_utf8
+from tercet.datasets.readers.numerals import GROUPED, form
+from tercet.datasets.readers.reading import Reading
 from tercet.datasets.readers.records import Grammar, Scan, pick, scan
-from tercet.datasets.readers.source import Source, draw, drawn_note, fitting
+from tercet.datasets.readers.source import Order, Source
 from tercet.datasets.readers.table import Table, listed
 from tercet.datasets.readers.values import Settler
 
@@ -29,17 +33,18 @@ if TYPE_CHECKING:
 SAMPLE = 1 << 18
 WHOLE = re.compile(r"[+-]?\d{1,18}")
 LONG = re.compile(r"[+-]?\d{19,}")  # a name, not a number
+COMMA, POINTS = re.compile(form(",")), re.compile(GROUPED)
 REAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
-def read_text(source: Source, rows: int | None, seed: int) -> Table:
+def read_text(source: Source, order: Order) -> Iterator[Table]:
     """Read delimited text."""
     path, begin, encoding = to_utf8(source)
     with path.open("rb") as file:
         file.seek(begin)
         head = file.read(SAMPLE)
         complete = len(head) < SAMPLE
-    dialect = guess(head.decode("utf-8", errors="ignore"), complete)
+    dialect = guess(head.decode("utf-8", errors="ignore"), complete, order.like)
     if dialect.fields == 0:
         raise source.error("there is nothing in the file but white space")
     notes = [encoding_note(encoding), *dialect.notes()]
@@ -47,44 +52,76 @@ def read_text(source: Source, rows: int | None, seed: int) -> Table:
         path, begin, dialect = _tabbed(source, path, begin, dialect)
     begin, line, plain = _after_header(path, begin, dialect)
     body = Body(source, path, begin, dialect.grammar, dialect.fields, line, plain)
+    if dialect.fields == 1 and body.scan.blank:
+        body = Body(source, _filled(source, body), 0, Grammar(ALONE.delimiter), 1)
     names = dialect.names
     if names is None:
         names = tuple(f"column_{k + 1}" for k in range(dialect.fields - dialect.trailing))
     if body.scan.records == 0:
         raise source.error("there is a header but no row")
-    names = _checked(source, names, notes)
+    names = _named(source, names, notes)
     if body.scan.blank:
         notes.append(Note("blank lines skipped: {n}", n=body.scan.blank))
+    body.types = _types(body.types, names, body.sample, order.like)
 
-    most = fitting(body.row_bytes(), rows)
-    wanted = None
-    if body.scan.records > most:
-        wanted = draw(body.scan.records, most, seed)
-        notes.append(drawn_note(most, body.scan.records, rows))
-    frame = body.frame(wanted)
-    frame = frame.select(frame.columns[: len(names)]).rename(dict(zip(frame.columns, names)))
-    settler = Settler(dialect.grammar.delimiter, dialect.grammar.spaces)
-    frame = settler.settle(frame)
-    return Table(
-        frame=frame,
-        source=source.name,
-        format="TSV" if dialect.grammar.delimiter == "\t" and not dialect.runs else "CSV",
-        total_rows=body.scan.records,
-        notes=tuple(notes + settler.notes()),
-    )
+    for wanted in order.parts(body.scan.records, body.row_bytes(), notes):
+        frame = body.frame(wanted)
+        frame = frame.select(frame.columns[: len(names)]).rename(dict(zip(frame.columns, names)))
+        settler = Settler(dialect.grammar.delimiter, dialect.grammar.spaces, order.like)
+        frame = settler.settle(frame)
+        yield Table(
+            frame=frame,
+            source=source.name,
+            format="TSV" if dialect.grammar.delimiter == "\t" and not dialect.runs else "CSV",
+            total_rows=body.scan.records,
+            notes=tuple(notes + settler.remarks.notes()),
+            reading=settler.reading(frame, dialect.names is not None).to_dict(),
+        )
 
 
-def _checked(source: Source, names: tuple[str, ...], notes: list[Note]) -> tuple[str, ...]:
+def _named(source: Source, names: tuple[str, ...], notes: list[Note]) -> tuple[str, ...]:
     """The names, if they are different; those that are empty get one."""
     empty = [k for k, name in enumerate(names) if not name]
     if empty:
         named = [f"column_{k + 1}" for k in empty]
         notes.append(Note("columns without a name are called {columns}", columns=listed(named)))
-        names = tuple(name or f"column_{k + 1}" for k, name in enumerate(names))
-    twice = sorted({name for name in names if names.count(name) > 1}, key=names.index)
-    if twice:
-        raise source.error("duplicated column names: {columns}", columns=listed(twice))
-    return names
+    return tuple(source.distinct(name or f"column_{k + 1}" for k, name in enumerate(names)))
+
+
+def _types(types: list[type], names: tuple[str, ...], sample: list[list[str]], like: Reading) -> list[type]:
+    """The types to parse by: text wherever a point may not be what polars takes it for."""
+    columns = [[cell for row in sample if (cell := row[k].strip())] for k in range(len(types))]
+    commas = any(
+        kind is str and any("," in cell for cell in cells) and all(map(COMMA.fullmatch, cells))
+        for kind, cells in zip(types, columns)
+    )
+    for k, name in enumerate(names):
+        way = like.columns.get(name)
+        if way is not None and way.kind == "string":
+            types[k] = str
+        elif types[k] is float:
+            decimal = like.decimal_of(name) if way is not None else ""
+            if decimal == "," or (not decimal and commas and all(map(POINTS.fullmatch, columns[k]))):
+                types[k] = str
+    return types
+
+
+def _filled(source: Source, body: Body) -> Path:
+    """One column: a blank line among the others is a value that is missing."""
+    target = source.folder / "filled"
+    with (
+        body.path.open(encoding="utf-8", newline="\n") as file,
+        target.open("w", encoding="utf-8", newline="") as out,
+    ):
+        file.seek(body.begin)
+        blank = 0
+        for row in reader(file, body.grammar):
+            if not row or not (row[0].strip(" \r") or row[0] == ""):
+                blank += 1
+                continue
+            out.write('""\n' * blank + '"' + row[0].replace('"', '""') + '"\n')
+            blank = 0
+    return target
 
 
 def _tabbed(source: Source, path: Path, begin: int, dialect: Dialect) -> tuple[Path, int, Dialect]:
@@ -103,8 +140,7 @@ def _tabbed(source: Source, path: Path, begin: int, dialect: Dialect) -> tuple[P
                 out.write("\t".join('"' + cell.replace('"', '""') + '"' for cell in cells) + "\n")
             else:
                 out.write("\t".join(line.split()) + "\n")
-    grammar = Grammar("\t")
-    return target, 0, Dialect(grammar, dialect.fields, dialect.names, dialect.skip, runs=True)
+    return target, 0, replace(dialect, grammar=Grammar("\t"))
 
 
 class Body:
@@ -124,6 +160,7 @@ class Body:
         plain: bool = False,
     ) -> None:
         self.path, self.begin, self.grammar, self.fields, self.plain = path, begin, grammar, fields, plain
+        self.at = (0, begin)
         self.scan: Scan = scan(path, begin, grammar, fields, line)
         if self.scan.bad_line:
             raise source.error(
@@ -141,7 +178,7 @@ class Body:
     def _sample(self) -> list[list[str]]:
         """Some records from the beginning, and a few from everywhere else."""
         first = np.arange(min(self.scan.records, 500))
-        pieces = [pick(self.path, self.begin, self.grammar, self.fields, first)]
+        pieces = [pick(self.path, (0, self.begin), self.grammar, self.fields, first)[0]]
         with self.path.open("rb") as file:
             for a, b in self.scan.spread:
                 file.seek(a)
@@ -179,7 +216,8 @@ class Body:
             text: Any = str(self.path.absolute())
         else:
             number = np.arange(self.scan.records) if wanted is None else wanted
-            text = pick(self.path, self.begin, self.grammar, self.fields, number)
+            at = self.at if self.at[0] <= number[0] else (0, self.begin)
+            text, self.at = pick(self.path, at, self.grammar, self.fields, number)
         expected = self.scan.records if wanted is None else len(wanted)
         if not odd:
             dtypes: dict[type, Any] = {int: pl.Int64, float: pl.Float64, str: pl.String}
@@ -207,7 +245,11 @@ def _after_header(path: Path, begin: int, dialect: Dialect) -> tuple[int, int, b
             text = record.decode("utf-8")
             if dialect.grammar.quote not in text or len(rows_of(text + "x", dialect.grammar)) == 2:
                 break
-        return file.tell(), line, dialect.skip == 0 and record.count(b"\n") == 1
+        for _ in dialect.units:
+            file.readline()
+            line += 1
+        above = dialect.skip + len(dialect.units)
+        return file.tell(), line, above == 0 and record.count(b"\n") == 1
 
 
 def _parsed(
@@ -245,7 +287,7 @@ def _slowly(text: Any, grammar: Grammar, fields: int, begin: int) -> pl.DataFram
         with io.BytesIO(text) if isinstance(text, bytes) else open(text, "rb") as raw:
             raw.seek(0 if isinstance(text, bytes) else begin)
             rows = reader(io.TextIOWrapper(raw, encoding="utf-8", newline="\n"), grammar)
-            records = (row for row in rows if row and (len(row) > 1 or row[0].strip(" ")))
+            records = (row for row in rows if row)
             schema = {str(k): pl.String for k in range(fields)}
             parts = []
             while part := list(itertools.islice(records, 1 << 14)):

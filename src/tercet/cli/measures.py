@@ -21,7 +21,8 @@ class Measure:
     ----------
     name, title : for the command line and for people.
     task : which task it judges.
-    needs : "labels", "proba", "numbers", "inside" (points and clusters) or "outside" (classes and clusters).
+    needs : "labels", "proba", "ranking" (probabilities or a decision function), "numbers", "inside" (points and
+        clusters) or "outside" (classes and clusters).
     greater_is_better : whether more is better.
     of : the function.
     """
@@ -113,7 +114,7 @@ MEASURES = {
             "balanced_accuracy", "balanced accuracy", "classification", "labels", True, _balanced_accuracy
         ),
         Measure("macro_f1", "macro F1", "classification", "labels", True, _macro_f1),
-        Measure("roc_auc", "ROC AUC", "classification", "proba", True, _roc_auc),
+        Measure("roc_auc", "ROC AUC", "classification", "ranking", True, _roc_auc),
         Measure("log_loss", "log loss", "classification", "proba", False, _log_loss),
         Measure("r2", "R²", "regression", "numbers", True, _r2),
         Measure("rmse", "RMSE", "regression", "numbers", False, _rmse),

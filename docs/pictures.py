@@ -19,7 +19,7 @@ from rich.text import Text
 from tests.cli.browser import Browser, find
 
 HERE = Path(__file__).resolve().parent / "pictures"
-WIDTH = 118
+WIDTH = 126
 THEME = TerminalTheme(
     (24, 26, 31),
     (220, 223, 228),
@@ -28,7 +28,7 @@ THEME = TerminalTheme(
 )  # fmt: skip
 PAGE = """<!doctype html><meta charset="utf-8"><style>
 body {{ margin: 0; padding: 22px 26px; background: #181a1f; display: inline-block; }}
-pre {{ margin: 0; font: 15px/1.32 "DejaVu Sans Mono", "Noto Sans Mono CJK SC", monospace; color: #dcdfe4; }}
+pre {{ margin: 0; font: 15px/1.4 "Noto Sans Mono CJK SC", "DejaVu Sans Mono", monospace; color: #dcdfe4; }}
 b {{ color: #98c379; }}
 </style><body><pre><b>$</b> {command}
 {text}</pre>"""

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tercet.optimize import Lagrangian, slater, solve_qp
@@ -37,6 +37,7 @@ def test_weak_duality(alpha, beta, x1):
 
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 1000))
+@example(687)  # multipliers of thousands
 def test_strong_duality_of_convex_programs(seed):
     """Theorem C.2 and C.3 on random quadratic programs."""
     rng = np.random.default_rng(seed)

@@ -228,7 +228,8 @@ class Lagrangian:
         x = x if best is None else best
         kkt = self.kkt(x, z[:m], z[m:])
         dual = -math.inf if best is None else self.value(x, z[:m], z[m:])
-        success = best is not None and kkt.holds(1e-5)
+        # alpha c(x) cannot be nearer to 0 than alpha times the digits of x.
+        success = best is not None and kkt.holds(1e-5 * max(1.0, np.abs(z).max(initial=0.0)))
         return optimize.OptimizeResult(
             x=x, alpha=z[:m], beta=z[m:], fun=dual, kkt=kkt, gap=self.theta_P(x, tol=1e-6) - dual, success=success,
             message="Solved." if success else f"The KKT conditions are off by {kkt.worst:.3g}.",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -26,9 +27,13 @@ THEME = TerminalTheme(
     [(40, 44, 52), (224, 108, 117), (152, 195, 121), (229, 192, 123),
      (97, 175, 239), (198, 120, 221), (86, 182, 194), (220, 223, 228)],
 )  # fmt: skip
+# One Chinese character is as wide as two Latin ones, as in a terminal.
 PAGE = """<!doctype html><meta charset="utf-8"><style>
+@font-face {{ font-family: cells; src: local("DejaVu Sans Mono"); size-adjust: 83.06%; unicode-range: U+0-2FFF; }}
+@font-face {{ font-family: cells; src: local("DejaVu Sans Mono Bold"); size-adjust: 83.06%; font-weight: bold;
+  unicode-range: U+0-2FFF; }}
 body {{ margin: 0; padding: 22px 26px; background: #181a1f; display: inline-block; }}
-pre {{ margin: 0; font: 15px/1.4 "Noto Sans Mono CJK SC", "DejaVu Sans Mono", monospace; color: #dcdfe4; }}
+pre {{ margin: 0; font: 17px/1.3 cells, "Noto Sans Mono CJK SC", monospace; color: #dcdfe4; }}
 b {{ color: #98c379; }}
 </style><body><pre><b>$</b> {command}
 {text}</pre>"""
@@ -48,7 +53,9 @@ def terminal(command: list[str], folder: str) -> str:
     console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True)
     lines = answer.stdout.decode().splitlines()
     shown = [line for line in lines if "Report" not in line and "报告" not in line]  # it names a folder
-    console.print(Text.from_ansi("\n".join(line.rstrip() for line in shown)), soft_wrap=True)
+    # Where the progress bars were, there is nothing left.
+    text = re.sub(r"\n\s*\n\s*\n+", "\n\n", "\n".join(line.rstrip() for line in shown))
+    console.print(Text.from_ansi(text), soft_wrap=True)
     return console.export_html(theme=THEME, inline_styles=True, code_format="{code}")
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -53,9 +52,12 @@ def terminal(command: list[str], folder: str) -> str:
     console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True)
     lines = answer.stdout.decode().splitlines()
     shown = [line for line in lines if "Report" not in line and "报告" not in line]  # it names a folder
-    # Where the progress bars were, there is nothing left.
-    text = re.sub(r"\n\s*\n\s*\n+", "\n\n", "\n".join(line.rstrip() for line in shown))
-    console.print(Text.from_ansi(text), soft_wrap=True)
+    text = Text.from_ansi("\n".join(line.rstrip() for line in shown))
+    before = "."
+    for line in text.split("\n", allow_blank=True):
+        if line.plain.strip() or before:  # where the progress bars were, there is nothing left
+            console.print(line, soft_wrap=True)
+        before = line.plain.strip()
     return console.export_html(theme=THEME, inline_styles=True, code_format="{code}")
 
 

@@ -206,3 +206,13 @@ def test_pieces_are_read_alike(tmp_path, monkeypatch):
     said = [note for piece in pieces for note in piece.notes]
     assert len(said) == len(set(said))
     assert "decimal comma in: 'a'" in pieces[0].notes
+
+
+def test_a_note_tells_only_of_what_was_read(tmp_path):
+    """Points in numbers that do not fit the decimal comma of the first file are no thousands."""
+    first, second = tmp_path / "first.csv", tmp_path / "second.csv"
+    first.write_text("a;b\n1,5;x\n2,5;y\n3,25;x\n", encoding="utf-8")
+    second.write_text("a;b\n100.5;x\n60;y\n", encoding="utf-8")
+    table = read_table(second, like=read_table(first).reading)
+    assert table.frame["a"].to_list() == ["100.5", "60.0"]
+    assert not [note for note in table.notes if "thousands" in note]

@@ -281,5 +281,5 @@ def _processes(size: int) -> int:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     room = int(available() // (6 * size + (200 << 20)))
     if room < cores:
-        say.remark("memory is short: {n} processes instead of {cores}", n=max(1, room), cores=cores)
+        say.remark("memory is short: {n} of {cores} processes at a time", n=max(1, room), cores=cores)
     return max(1, min(cores, room))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tercet.datasets.readers.marks import KEPT, MISSING, SURE, Remarks, is_missing
 from tercet.datasets.readers.moments import clocks, moments
-from tercet.datasets.readers.numerals import CODE, GROUPED, Numerals, numerals
+from tercet.datasets.readers.numerals import CODE, GROUPED, Numerals, form, numerals
 from tercet.datasets.readers.reading import Reading, Way, kind_of
 
 if TYPE_CHECKING:
@@ -214,7 +214,8 @@ class Settler:
 
     def _tell(self, name: str, found: Numerals, digits: pl.Series, decimal: str) -> str:
         """Remember how the numbers are written; the decimal mark, if they show it."""
-        commas, points = (bool(digits.str.contains(mark, literal=True).any()) for mark in ",.")
+        shown = digits.filter(digits.str.contains(form(decimal)))  # what has another form stays a string
+        commas, points = (bool(shown.str.contains(mark, literal=True).any()) for mark in ",.")
         facts = {
             "comma": decimal == "," and commas,
             "thousands": decimal == "." and commas,

@@ -177,3 +177,9 @@ def test_an_unexpected_fault_is_one_line():
     assert "TERCET_DEBUG=1" in line
     shown = python(code, "info", "Lasso", TERCET_DEBUG="1")
     assert "Traceback" in shown.stderr
+
+
+def test_a_terminal_without_chinese_gets_question_marks():
+    answer = tercet("info", "Perceptron", PYTHONIOENCODING="ascii")
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stdout.startswith("Perceptron  ???")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import errno
 import gc
+import io
 import os
 import sys
 from typing import NoReturn
@@ -59,11 +60,14 @@ def run(app: typer.Typer) -> NoReturn:
 
 
 def _open_streams() -> None:
-    """A shell may close the streams that everything here writes to (`>&-`)."""
+    """A shell may close the streams that everything here writes to (`>&-`), or know no Chinese."""
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     if sys.stdout is None:
         _fail(tr("the output cannot be written: {why}", why=os.strerror(errno.EBADF)), errors.BAD_DATA)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 def _leave_stdout() -> None:

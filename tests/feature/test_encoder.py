@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import pickle
 import subprocess
 import sys
@@ -21,28 +20,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 from tercet.datasets import Table
 from tercet.feature import TableEncoder, look
 from tercet.linear_model import LogisticRegression
-
-N = 80
-RNG = np.random.default_rng(0)
-FRAME = pl.DataFrame(
-    {
-        "size": RNG.normal(5, 3, N),
-        "gaps": [None if k % 4 == 0 else float(k % 13) for k in range(N)],
-        "colour": [("red", "green", "blue", None)[k % 4] for k in range(N)],
-        "ripe": [k % 3 == 0 for k in range(N)],
-        "when": [dt.datetime(2020, 1, 1) + dt.timedelta(days=9 * k) for k in range(N)],
-        "remark": [
-            f"remark number {k} about the {'ripe' if k % 4 == 0 else 'green'} fruit" for k in range(N)
-        ],
-    }
-)
-SCHEMA = look(FRAME)
-RECORDS = SCHEMA.cook(FRAME)
-
-
-def dense(X):
-    return X.toarray() if sparse.issparse(X) else X
-
+from tests.feature.fruit import FRAME, RECORDS, RNG, SCHEMA, N, dense
 
 CHECKS = [
     (estimator, check)

@@ -18,7 +18,6 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     check_array,
     check_is_fitted,
-    check_non_negative,
     check_random_state,
     validate_data,
 )
@@ -35,6 +34,10 @@ class Estimator(CallbackSupport, BaseEstimator):
     sparse_input: ClassVar[bool] = True
     multi_output: ClassVar[bool] = False
     positive_only: ClassVar[bool] = False  # features must not be negative
+    missing_input: ClassVar[bool] = False  # NaN is data: a value that is not known
+    codes_rows: ClassVar[bool] = (
+        False  # `_check` turns values into codes: callbacks get the rows as they came
+    )
     swept: ClassVar[
         tuple[str, ...]
     ] = ()  # fitted arrays of shape (m, n_features) that kernels read at predict
@@ -47,6 +50,7 @@ class Estimator(CallbackSupport, BaseEstimator):
     def _learn(self, X: Any, y: Any = None, sample_weight: Any = None, **more: Any) -> Self:
         """The course of every fit: check, hold out what callbacks ask for, learn (`more` is for `_fit`)."""
         check_parameters(self)
+        given = X
         X, y = self._check(X, y)
         weight = check_weight(sample_weight, X)
         for callback in listeners(self):
@@ -54,7 +58,7 @@ class Estimator(CallbackSupport, BaseEstimator):
                 X, y, weight = callback.hold_out(self, X, y, weight)
         target = self._encode(y)
         metadata = None if weight is None else {"sample_weight": weight}
-        with Fit(self, X, y, metadata):
+        with Fit(self, given if self.codes_rows else X, y, metadata):
             self._fit(X, target, weight, **more)
         return self
 
@@ -66,6 +70,7 @@ class Estimator(CallbackSupport, BaseEstimator):
         options: dict[str, Any] = {
             "accept_sparse": "csr" if self.sparse_input else False,
             "dtype": (np.float64, np.float32),
+            "ensure_all_finite": "allow-nan" if self.missing_input else True,
             "reset": reset,
         }
         if y is NO_TARGET or (y is None and not self.__sklearn_tags__().target_tags.required):
@@ -75,7 +80,7 @@ class Estimator(CallbackSupport, BaseEstimator):
             options.update(multi_output=self.multi_output, y_numeric=numeric)
             X, target = validate_data(self, X, y, **options)
         if self.positive_only:
-            check_non_negative(X, type(self).__name__)
+            _refuse_negative(X, type(self).__name__)
         if not reset:
             self._check_swept(X.shape[1])
         X = _tidy(X)
@@ -97,14 +102,18 @@ class Estimator(CallbackSupport, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.sparse_input
         tags.input_tags.positive_only = self.positive_only
+        tags.input_tags.allow_nan = self.missing_input
         tags.target_tags.multi_output = self.multi_output
         return tags
 
 
 class Classifier(ClassifierMixin, Estimator):
-    """A method that learns classes: `classes_`, and labels as indices for `_fit`."""
+    """A method that learns classes: `classes_`, and labels as indices for `_fit`.
 
-    classes_: np.ndarray
+    Where `multi_output` is true, y may have several columns: then `classes_` is a list, and so is what is learned.
+    """
+
+    classes_: Any
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows X with labels y.
@@ -125,6 +134,11 @@ class Classifier(ClassifierMixin, Estimator):
         return self._learn(X, y, sample_weight)
 
     def _encode(self, y: Any) -> np.ndarray:
+        if np.ndim(y) == 2:
+            check_classification_targets(y)
+            pairs = [distinct(np.asarray(y)[:, k]) for k in range(np.shape(y)[1])]
+            self.classes_ = [classes for classes, _ in pairs]
+            return np.column_stack([index for _, index in pairs])
         self.classes_, index = distinct(y)
         if self.classes_.size < 2:
             raise ValueError(
@@ -253,6 +267,16 @@ def _tidy(X: Any) -> Any:
         X = X.copy()
         X.sum_duplicates()
     return X
+
+
+def _refuse_negative(X: Any, name: str) -> None:
+    """As scikit-learn's check, which one NaN lets pass whatever else is there."""
+    values = X.data if sparse.issparse(X) else X
+    least = values.min(initial=0.0)
+    if np.isnan(least):
+        least = np.fmin.reduce(values, axis=None)
+    if least < 0:
+        raise ValueError(f"Negative values in data passed to {name}: {least:g} is the smallest.")
 
 
 def check_weight(sample_weight: Any, X: Any) -> np.ndarray | None:

@@ -31,6 +31,7 @@ BOUNDS = os.environ.get("NUMBA_BOUNDSCHECK", "0") == "1"
 
 # Sums may be reordered, so that loops vectorise; NaN and infinity keep their meaning.
 FAST = {"nsz", "arcp", "contract", "afn", "reassoc"}
+OPTIONS: Any = {"nogil": True, "fastmath": FAST, "error_model": "numpy"}
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _lock = threading.Lock()
@@ -42,7 +43,7 @@ def kernel(function: Function) -> Function:
         return function
     import numba
 
-    compiled: Any = numba.njit(nogil=True, fastmath=FAST, error_model="numpy")(function)
+    compiled: Any = numba.njit(**OPTIONS)(function)
     folder = cache_folder(function.__module__)
     if folder is not None:
         with _lock:  # numba reads the folder from a global setting when caching is switched on
@@ -55,6 +56,18 @@ def kernel(function: Function) -> Function:
             finally:
                 settings.CACHE_DIR = before
     return compiled
+
+
+def inner(function: Function) -> Function:
+    """Compile `function` only as a part of the kernels that call it; from Python it runs as plain Python.
+
+    An entrance from Python and a file in the cache, which a kernel has, are a good part of what a small one costs.
+    """
+    if not JIT:
+        return function
+    from numba.extending import register_jitable
+
+    return register_jitable(**OPTIONS)(function)
 
 
 def verb(function: Function) -> Function:
@@ -71,8 +84,7 @@ def implement(function: Callable[..., Any]) -> Callable[[Function], Function]:
         return lambda chooser: chooser
     from numba.extending import overload
 
-    options: Any = {"fastmath": FAST, "error_model": "numpy", "nogil": True}
-    return overload(function, jit_options=options, inline="never")
+    return overload(function, jit_options=OPTIONS, inline="never")
 
 
 @functools.cache

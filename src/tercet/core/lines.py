@@ -22,6 +22,10 @@ set_line: Any = None
 plus_line: Any = None
 
 
+def fetch_line(array: Any, place: Any) -> None:
+    """Ask for the line of a place before it is needed, where rows are far apart."""
+
+
 def lines(n_rows: int, width: int, dtype: Any) -> np.ndarray:
     """A table of zeros whose rows are whole cache lines; the columns from `width` on are padding."""
     size = np.dtype(dtype).itemsize
@@ -83,6 +87,21 @@ if JIT:
             return context.get_dummy_value()
 
         return types.void(array, types.uint64, line), code
+
+    @intrinsic
+    def fetch_line(_, array, place):
+        """Ask for the line of a place before it is needed, where rows are far apart."""
+
+        def code(context, builder, signature, values):
+            byte, flag = ir.IntType(8).as_pointer(), ir.IntType(32)
+            start = context.make_array(signature.args[0])(context, builder, values[0]).data
+            where = builder.bitcast(builder.gep(start, [values[1]]), byte)
+            kind = ir.FunctionType(ir.VoidType(), [byte, flag, flag, flag])
+            fetch = builder.module.declare_intrinsic("llvm.prefetch", (byte,), kind)
+            builder.call(fetch, [where, flag(0), flag(3), flag(1)])  # to read; into all caches; data
+            return context.get_dummy_value()
+
+        return types.void(array, types.uint64), code
 
     @intrinsic
     def plus_line(_, line, x, other):

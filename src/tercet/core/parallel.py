@@ -62,8 +62,11 @@ def _part(array: Any, start: int, stop: int) -> Any:
         return array
     if sparse.issparse(array):  # views on the same memory; scipy's own slicing copies
         here = slice(array.indptr[start], array.indptr[stop])
-        parts = (array.data[here], array.indices[here], array.indptr[start : stop + 1] - array.indptr[start])
-        return sparse.csr_array(parts, shape=(stop - start, array.shape[1]))
+        part = sparse.csr_array((stop - start, array.shape[1]), dtype=array.dtype)
+        # set by hand: the constructor would look through all indices once more
+        part.data, part.indices = array.data[here], array.indices[here]
+        part.indptr = array.indptr[start : stop + 1] - array.indptr[start]
+        return part
     return array[start:stop]
 
 

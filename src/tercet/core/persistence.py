@@ -29,7 +29,8 @@ PARTS = [  # what a model file may hold beside estimators of the catalogue
     "sklearn.pipeline.Pipeline",
     "sklearn.preprocessing._label.LabelBinarizer",
     "tercet.feature.encoder.TableEncoder",
-    "tercet.multiclass.base.Constant",
+    "tercet.core.meta.Constant",
+    "tercet.tree.structure.Tree",
 ]
 # skops itself trusts every estimator and ufunc of scikit-learn, SciPy and NumPy: more than our models need.
 BUILTINS = {

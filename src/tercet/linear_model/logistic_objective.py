@@ -12,8 +12,8 @@ import numpy as np
 from scipy import sparse
 
 from tercet.core.parallel import Chunks, each, total
+from tercet.core.sparse_times import Transposed
 from tercet.linear_model.logistic_statistics import bend_of, bent, evaluate, hessian, summed
-from tercet.linear_model.sparse_times import Transposed
 
 Array = np.ndarray
 LOOKED_AT = 4096  # rows that are enough to know where the columns lie and how wide they are

@@ -8,7 +8,7 @@ from scipy import sparse
 from tercet.core.functions import sigmoid, softmax
 from tercet.core.losses import Logistic, Multinomial
 from tercet.core.rows import transposed_times
-from tercet.linear_model.sparse_times import times
+from tercet.core.sparse_times import times
 
 LOGISTIC, MULTINOMIAL = Logistic(), Multinomial()
 BLOCK = 1 << 19  # numbers in the block of rows that a Hessian takes at a time

@@ -16,7 +16,7 @@ from tercet.core.kernel import kernel
 from tercet.core.lines import lines
 from tercet.core.parallel import Chunks, total
 from tercet.core.rows import columns, rows
-from tercet.linear_model.sparse_times import multiply_lines, times
+from tercet.core.sparse_times import multiply_lines, times
 from tercet.optimize.line_search import Point, Ray, Wolfe
 
 LARGE = 100_000  # entries of X from which float32 pays

@@ -9,8 +9,8 @@ from sklearn.utils.metaestimators import available_if
 
 from tercet.core.catalog import method
 from tercet.core.estimator import check_is_fitted
+from tercet.core.meta import MetaClassifier, Part, confidence, estimators_have, rows_at
 from tercet.core.parameters import ArrayLike, CountOrZero, Jobs
-from tercet.multiclass.base import MetaClassifier, Part, confidence, estimators_have, rows_at
 
 
 @method(

@@ -14,8 +14,7 @@ from sklearn.utils.parallel import delayed
 
 from tercet.core.catalog import method
 from tercet.core.estimator import check_is_fitted
-from tercet.core.parameters import CountOrZero, Jobs, check_parameters
-from tercet.multiclass.base import (
+from tercet.core.meta import (
     MetaClassifier,
     Part,
     clone,
@@ -23,6 +22,7 @@ from tercet.multiclass.base import (
     estimators_have,
     partial_fit_part,
 )
+from tercet.core.parameters import CountOrZero, Jobs, check_parameters
 
 
 @method(

@@ -12,8 +12,8 @@ from sklearn.utils import check_random_state
 
 from tercet.core.catalog import method
 from tercet.core.estimator import check_is_fitted
+from tercet.core.meta import MetaClassifier, Part, confidence
 from tercet.core.parameters import Count, Jobs, Positive, Seed
-from tercet.multiclass.base import MetaClassifier, Part, confidence
 
 Decoding = Literal["euclidean", "hamming", "loss", "loss-weighted"]
 Loss = Literal["exponential", "hinge", "logistic"]

@@ -8,8 +8,8 @@ import numpy as np
 
 from tercet.core.catalog import method
 from tercet.core.estimator import check_is_fitted
+from tercet.core.meta import MetaClassifier, Part, clone, fit_part
 from tercet.core.steps import Fit
-from tercet.multiclass.base import MetaClassifier, Part, clone, fit_part
 
 
 @method(

@@ -1,0 +1,273 @@
+"""Columns of numbers and of categories in one table, as methods that take both see them.
+
+`Mixed` is the base of such a method. Its `_fit` gets a float array in which a categorical column holds the places
+of its values among `categories_[j]`, NaN stands for what is missing, and `len(categories_[j])`, at prediction, for
+a value that was not there to learn from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_array, check_consistent_length, check_X_y, validate_data
+
+from tercet.core.cells import (
+    TIMES,
+    Column,
+    as_number,
+    coded,
+    distinct_numbers,
+    finder,
+    from_lists,
+    is_frame,
+    look_up,
+    lookup_key,
+    places_of,
+    read_objects,
+    read_series,
+    spelling,
+)
+from tercet.core.estimator import NO_TARGET, Estimator
+from tercet.core.near import near
+
+Features = str | list | tuple | np.ndarray | None  # the type of the parameter `categorical_features`
+BLOCK = 4096  # rows that are written together
+
+
+class Mixed(Estimator):
+    """An estimator of rows whose columns are numbers or categories.
+
+    A subclass has the parameter `categorical_features`: "from_dtype" (columns of strings, of a frame's categorical
+    dtype, or of objects that are not all numbers), a list of places or names, a mask, or None.
+    """
+
+    sparse_input = False
+    missing_input = True
+    codes_rows = True
+    categorical_features: Any
+    categories: Any = "auto"  # declared values for each column, where a subclass has that parameter
+    categories_: list[np.ndarray | None]
+    _declared: list[bool]  # whose categories are not learned
+
+    def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
+        columns = self._columns(X, reset=reset)
+        if reset:
+            self.categories_ = self._learn_categories(columns)
+        X = columns.encode(self.categories_)
+        if self.positive_only and X.size and np.nanmin(X, initial=0.0) < 0:
+            raise ValueError(f"Negative values in data passed to {type(self).__name__}.")
+        if y is NO_TARGET:
+            return X
+        if y is None:
+            if self.__sklearn_tags__().target_tags.required:
+                raise ValueError(
+                    f"This {type(self).__name__} estimator requires y to be passed, but the target y is None."
+                )
+            return X, None
+        numeric = isinstance(self, RegressorMixin)
+        check_consistent_length(X, y)
+        _, target = check_X_y(
+            np.zeros((len(X), 1)), y, multi_output=self.multi_output, y_numeric=numeric, estimator=self
+        )
+        return X, target
+
+    def _columns(self, X: Any, *, reset: bool) -> Columns:
+        """The columns of X, after scikit-learn's checks of its shape and its names."""
+        if is_frame(X):
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            columns = Columns.of_frame(X)
+            check_array(np.zeros((columns.height, max(len(columns.values), 1))), estimator=self)
+            columns.refuse_infinity(type(self).__name__)
+        else:
+            if isinstance(X, list | tuple):
+                X = from_lists(X)
+            kind = getattr(getattr(X, "dtype", None), "kind", "O")
+            if kind in "mM":
+                raise ValueError(f"{type(self).__name__}: X holds {TIMES}")
+            plain = kind != "O" and kind in "biufc"
+            dtype = (np.float64, np.float32) if plain or sparse.issparse(X) else None
+            array = validate_data(
+                self, X, reset=reset, dtype=dtype, ensure_all_finite="allow-nan" if dtype else False
+            )
+            columns = Columns.of_array(array, kind if plain else "")
+            if not dtype:
+                columns.refuse_infinity(type(self).__name__)
+        return columns
+
+    def _learn_categories(self, columns: Columns) -> list[np.ndarray | None]:
+        """The categories of each column, None for one of numbers; all there is to learn about them."""
+        chosen = self._categorical(columns)
+        declared = self.categories
+        if isinstance(declared, str) and declared == "auto":
+            declared = [None] * len(chosen)
+        elif len(declared) != len(chosen):
+            raise ValueError(
+                f"{type(self).__name__}: categories must give the values of all {len(chosen)} columns; "
+                f"got {len(declared)} lists."
+            )
+        self._declared = [dtype or given is not None for dtype, given in zip(columns.declared, declared)]
+        return [
+            columns.categories(j, given) if here or given is not None else None
+            for j, (here, given) in enumerate(zip(chosen, declared))
+        ]
+
+    def _forget_weightless(self, X: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+        """X without the categories that only rows of weight 0 have, for methods that ask how many there are."""
+        if weight is None or weight.all():
+            return X
+        X = X.copy()
+        for j, known in enumerate(self.categories_):
+            if known is None or self._declared[j]:
+                continue
+            here = np.unique(X[(weight > 0) & ~np.isnan(X[:, j]), j]).astype(np.intp)
+            place = np.full(len(known) + 1, here.size, dtype=np.float64)
+            place[here] = np.arange(here.size)
+            self.categories_[j] = known[here]
+            gone = np.isnan(X[:, j])
+            X[:, j] = np.where(gone, np.nan, place[np.where(gone, len(known), X[:, j]).astype(np.intp)])
+        return X
+
+    def _categorical(self, columns: Columns) -> list[bool]:
+        """Which columns are categories."""
+        asked = self.categorical_features
+        if asked is None or (isinstance(asked, str) and asked == "from_dtype"):
+            found = [kind == "category" for kind in columns.kinds]
+            if asked is None and any(found):
+                name = columns.names[found.index(True)]
+                raise ValueError(
+                    f"{type(self).__name__}: column {name!r} is not of numbers, and categorical_features=None."
+                )
+            return found
+        d = len(columns.values)
+        given = (
+            [asked] if isinstance(asked, str) else asked.tolist() if hasattr(asked, "tolist") else list(asked)
+        )
+        if given and all(isinstance(item, bool | np.bool_) for item in given):
+            if len(given) != d:
+                raise ValueError(
+                    f"{type(self).__name__}: categorical_features as a mask must have {d} values; got {len(given)}."
+                )
+            return [bool(v) for v in given]
+        found = [kind == "category" for kind in columns.kinds]
+        for item in given:
+            place = columns.names.index(item) if item in columns.names else item
+            if not isinstance(place, int | np.integer) or not -d <= place < d:
+                meant = near(str(item), [str(n) for n in columns.names], 3)
+                hint = f"; near it: {', '.join(meant)}" if meant else ""
+                raise ValueError(
+                    f"{type(self).__name__}: categorical_features names {item!r}; there is no such column{hint}."
+                )
+            found[int(place)] = True
+        return found
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        return tags
+
+
+@dataclass
+class Columns:
+    """A table column by column.
+
+    Attributes
+    ----------
+    names : what the columns are called.
+    values : one float array for each, with NaN for what is missing: numbers, or places in `labels`.
+    labels : for a column of categories the distinct values, strings or numbers; else None.
+    kinds : "number", "integer", "boolean" or "category" for each.
+    declared : whether the labels are those that a frame's dtype lists, in its order.
+    """
+
+    names: list[Any]
+    values: list[np.ndarray]
+    labels: list[np.ndarray | None]
+    kinds: list[str]
+    declared: list[bool]
+
+    @property
+    def height(self) -> int:
+        return len(self.values[0]) if self.values else 0
+
+    @classmethod
+    def of_array(cls, array: np.ndarray, kind: str = "") -> Columns:
+        """The columns of a checked array; `kind` is the kind of dtype it came with."""
+        names = list(range(array.shape[1]))
+        if array.dtype.kind == "f":
+            word = {"b": "boolean", "i": "integer", "u": "integer"}.get(kind, "number")
+            return cls.of(names, [(column, None, word, False) for column in array.T])
+        return cls.of(names, [read_objects(column.tolist()) for column in array.T])
+
+    @classmethod
+    def of_frame(cls, frame: Any) -> Columns:
+        """The columns of a pandas or polars frame."""
+        return cls.of(list(frame.columns), [read_series(frame[name]) for name in frame.columns])
+
+    @classmethod
+    def of(cls, names: list[Any], parts: list[Column]) -> Columns:
+        return cls(names, *([part[k] for part in parts] for k in range(4)))  # type: ignore[arg-type]
+
+    def categories(self, j: int, given: Any = None) -> np.ndarray:
+        """The distinct values of column j, in order; or those that were declared, in theirs."""
+        values, labels = self.values[j], self.labels[j]
+        here = distinct_numbers(values)
+        present = here if labels is None else labels[here.astype(np.intp)]
+        if given is None:
+            return labels if labels is not None and self.declared[j] else present
+        words = present.dtype.kind == "U" or any(isinstance(value, str) for value in given)
+        found = np.array([spelling(v) for v in given] if words else given, dtype=str if words else np.float64)
+        table = places_of(found)
+        if len(table) < len(found):
+            raise ValueError(f"column {self.names[j]!r} has a category twice among {found.tolist()[:12]}.")
+        strange = [value for value in present.tolist() if lookup_key(value, words) not in table]
+        if strange:
+            raise ValueError(
+                f"column {self.names[j]!r} holds {strange[0]!r}, which is not among its categories "
+                f"{found.tolist()[:12]}."
+            )
+        return found
+
+    def encode(self, categories: Sequence[np.ndarray | None]) -> np.ndarray:
+        """All columns as numbers, categories as their places in `categories`."""
+        single = all(v.dtype == np.float32 for v in self.values) and all(c is None for c in categories)
+        X = np.empty((self.height, len(self.values)), dtype=np.float32 if single else np.float64)
+        parts = [self._translated(j, known) for j, known in enumerate(categories)]
+        for start in range(
+            0, self.height, BLOCK
+        ):  # rows of X that stay near while all their columns are written
+            end = start + BLOCK
+            for j, (values, low, table) in enumerate(parts):
+                if table is None:
+                    X[start:end, j] = values[start:end]
+                else:
+                    look_up(values[start:end], low, table, X[start:end], j)
+        return X
+
+    def _translated(self, j: int, known: np.ndarray | None) -> tuple[np.ndarray, float, np.ndarray | None]:
+        """A column, and where it is to be looked up in a table: the number of its first entry, and the table."""
+        values, labels = self.values[j], self.labels[j]
+        if labels is None and known is None:
+            return values, 0.0, None
+        if labels is None and known is not None and known.dtype.kind == "f":
+            return finder(values, known)
+        if labels is None:
+            labels, values = coded(values)
+        given = [bool(v) for v in labels.tolist()] if self.kinds[j] == "boolean" else labels.tolist()
+        if known is None:
+            places = [as_number(value, self.names[j]) for value in given]
+        else:
+            table, words = places_of(known), known.dtype.kind == "U"
+            places = [table.get(lookup_key(v, words), len(known)) for v in given]
+        return values, 0.0, np.array([*places, 0.0], dtype=np.float64)
+
+    def refuse_infinity(self, owner: str) -> None:
+        for name, values in zip(self.names, self.values):
+            if np.isinf(values).any():
+                raise ValueError(
+                    f"Input X contains infinity in column {name!r}; {owner} takes finite numbers."
+                )

@@ -21,8 +21,11 @@ _families = (
     "metrics",
     "model_selection",
     "multiclass",
+    "naive_bayes",
+    "neighbors",
     "optimize",
     "plot",
+    "tree",
 )
 __all__ = ["EarlyStopping", "Recorder", "__version__", "methods", *_families]
 # Families are imported when they are first used: `import tercet` itself loads next to nothing.

@@ -24,8 +24,12 @@ from tercet.core.kernel import JIT
 from tercet.core.parameters import hints
 from tercet.datasets import read_table
 
-CHOICES = ("solver", "algorithm", "form", "linkage")  # parameters whose values are different code
-TASKS = ("classification", "regression", "clustering")
+# Parameters whose values are different code, and values of others that are.
+CHOICES = ("solver", "algorithm", "form", "linkage", "criterion", "splitter", "kernel")
+MORE: dict[str, list[dict[str, Any]]] = {
+    "max_bins": [{"max_bins": 16}, {"max_bins": 16, "max_leaf_nodes": 4}]
+}
+TASKS = ("classification", "regression", "clustering", "search", "feature selection")
 
 
 def variants(card: Card) -> Iterator[Any]:
@@ -40,6 +44,9 @@ def variants(card: Card) -> Iterator[Any]:
         for value in typing.get_args(hints(kind).get(name)):
             if isinstance(value, str):
                 yield kind(**short, **{name: value})
+    for name in MORE:
+        if name in hints(kind):
+            yield from (kind(**short, **values) for values in MORE[name])
 
 
 def cards() -> list[Card]:
@@ -52,10 +59,8 @@ def warm(card: Card) -> float:
     start = time.perf_counter()
     rng = np.random.default_rng(0)
     X = np.abs(rng.normal(size=(24, 3))) + 0.1
-    targets = {
-        "classification": (X[:, 0] > np.median(X[:, 0])).astype(int),
-        "regression": X @ [1.0, 2.0, 3.0],
-    }
+    labels = (X[:, 0] > np.median(X[:, 0])).astype(int)
+    targets = {"classification": labels, "feature selection": labels, "regression": X @ [1.0, 2.0, 3.0]}
     frozen = X.copy()
     frozen.setflags(write=False)
     for model in variants(card):

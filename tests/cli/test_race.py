@@ -27,9 +27,9 @@ class Clock:
 class PretendCrew:
     """Does one job at a time; a fit takes what `costs` says; scores come from `scores`."""
 
-    def __init__(self, clock, costs, fail=(), promise=1.0, trial=0.001):
+    def __init__(self, clock, costs, fail=(), promise=1.0, trial=0.001, trials=()):
         self.clock, self.costs, self.fail, self.promise = clock, costs, dict(fail), promise
-        self.trial = trial
+        self.trial, self.trials = trial, dict(trials)
         self.log = []
 
     def run(self, jobs, deadline, begun=None):
@@ -42,14 +42,15 @@ class PretendCrew:
             self.log.append((job.verb, name, job.arguments.get("turn"), job.arguments.get("fold")))
             start = self.clock.now
             trial = job.verb == "probe"
-            self.clock.now += min(self.trial, job.limit) if trial else cost
+            tried = self.trials.get(name, self.trial)
+            self.clock.now += min(tried, job.limit) if trial else cost
             if self.fail.get(name) == job.verb:
                 yield Outcome(job, error="is not for these data")
             elif self.clock.now > deadline:
                 self.clock.now = deadline
                 yield Outcome(job, error="the time was up", lost=True)
                 return
-            elif trial and self.trial > job.limit:
+            elif trial and tried > job.limit:
                 yield Outcome(job, error="the time was up", lost=True)
             elif trial:
                 told = None if self.promise is None else cost * self.promise
@@ -121,7 +122,37 @@ def test_a_trial_that_fails_or_lasts_too_long_is_not_the_end(clock):
     assert race.rounds() == 3
     race, crew = run(clock, {"compiles": 0.1}, deadline=clock.now + 100, trial=5.0)
     assert race.rounds() == 3
-    assert [entry[0] for entry in crew.log].count("probe") == 2
+    assert [entry[0] for entry in crew.log].count("probe") == 4  # with little patience, then with more
+
+
+def test_slow_trials_do_not_keep_the_cheap_from_their_turn(clock):
+    slow = [f"compiles {k}" for k in range(9)]
+    race, _ = run(
+        clock,
+        dict.fromkeys([*slow, "quick"], 0.1),
+        deadline=50,
+        patience=10.0,
+        trials=dict.fromkeys(slow, 9.0),
+    )
+    assert race.contestants["quick"].turns(5) >= 1
+    assert clock.now <= 50
+    # Nobody is lost without a word.
+    assert {one.name for one in race.finished()} | {*race.left_out()} == {*race.contestants}
+
+
+def test_a_dear_method_waits_for_those_of_unknown_cost(clock):
+    """Its first round would take a large part of the time: the others may be cheaper."""
+    race, crew = run(
+        clock,
+        {"dear": 4.0, "compiles": 0.1},
+        deadline=30,
+        repeats=1,
+        patience=10.0,
+        trials={"compiles": 3.0},
+    )
+    order = [name for name, _ in itertools.groupby(entry[1] for entry in crew.log if entry[0] == "score")]
+    assert order == [BASELINE, "compiles", "dear"]
+    assert race.left_out() == {}
 
 
 def test_refusals_are_kept_with_their_reason(clock):

@@ -31,7 +31,7 @@ def data(card, n=60, d=4, dtype=np.float64, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.random((n, d)).round(3) + 0.01
     score = X @ np.linspace(-1, 2, d) + 0.1 * rng.normal(size=n)
-    if card.task in ("classification", "clustering"):
+    if card.task != "regression":
         return X.astype(dtype), np.digitize(score, np.quantile(score, [0.4, 0.7]))
     return X.astype(dtype), np.exp(score).astype(dtype)
 
@@ -41,6 +41,8 @@ def output(model, X):
     for name in ("predict_proba", "decision_function", "predict", "transform"):
         if hasattr(model, name):
             return np.asarray(getattr(model, name)(X), dtype=float)
+    if hasattr(model, "kneighbors"):
+        return np.hstack(model.kneighbors(X))
     if hasattr(model, "labels_") and len(model.labels_) == len(X):
         return model.labels_.astype(float)
     raise AssertionError(f"{type(model).__name__} cannot predict or transform")

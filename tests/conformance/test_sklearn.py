@@ -36,6 +36,7 @@ WITH = {
 ORDER = "an online method: the result depends on the order of the rows, and a repeated row is two visits"
 FLAT = "the check's data leave a class no density: its covariance has no inverse, and the method says so"
 POSITIVE = "weights that may not be negative cannot tell the check's classes apart"
+ALONE = "rows of weight 0 that the check asks about have no neighbour within the radius: an error by default"
 NO_TRANSFORM = "as in scikit-learn, there is no projection with this solver, and transform says so"
 WEIGHTS = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
 TRANSFORMS = (
@@ -65,6 +66,7 @@ EXEMPT = {
         "check_sample_weight_equivalence_on_dense_data": FLAT,
     },
     "Perceptron": dict.fromkeys(WEIGHTS, ORDER),
+    "RadiusNeighborsClassifier": dict.fromkeys(WEIGHTS, ALONE),
     ("LinearDiscriminantAnalysis", "lsqr"): dict.fromkeys(TRANSFORMS, NO_TRANSFORM),
     ("LinearRegression", "sgd"): dict.fromkeys(WEIGHTS, ORDER),
     ("LogisticRegression", "sgd"): dict.fromkeys(WEIGHTS, ORDER),

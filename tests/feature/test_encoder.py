@@ -37,7 +37,10 @@ def test_scikit_learn_conformance(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("options", [{}, {"scale": "minmax"}, {"missing": "keep", "categories": "codes"}])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"scale": "minmax"}, {"missing": "keep", "categories": "codes"}, {"scale": "intervals"}],
+)
 def test_nothing_is_learned_from_other_rows(options):
     rows = np.arange(0, N, 2)
     alone = FRAME[rows]
@@ -123,7 +126,10 @@ def test_other_records_are_refused():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"scale": "robust"}, "'scale' must be one of 'standard', 'minmax' or None; got 'robust'"),
+        (
+            {"scale": "robust"},
+            "'scale' must be one of 'standard', 'minmax', 'intervals' or None; got 'robust'",
+        ),
         ({"max_categories": 0}, "'max_categories' must be an integer .*; got 0"),
         ({"sparse": "yes"}, "'sparse' must be 'auto' or True or False; got 'yes'"),
     ],
@@ -179,3 +185,67 @@ def test_importing_does_not_load_polars():
     code = "import sys, tercet; tercet.feature.TableEncoder(); print('polars' in sys.modules)"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "False"
+
+
+def test_categories_may_be_kept_as_they_are():
+    melons = {"size": [1.0, None, 3.0], "colour": ["red", None, "blue"], "ok": [True, False, True]}
+    frame = pl.concat([pl.DataFrame(melons)] * 9)
+    encoder = TableEncoder(scale=None, missing="keep", categories="keep").fit(frame)
+    kept = encoder.transform(frame)
+    assert kept.columns == ["size", "colour", "ok"] == encoder.get_feature_names_out().tolist()
+    assert kept["colour"].dtype == pl.Enum(["blue", "red"])
+    assert kept["size"].to_list()[:3] == [1.0, None, 3.0]
+    assert kept["colour"].to_list()[:3] == ["red", None, "blue"]
+    later = encoder.transform(pl.DataFrame({"size": [2.0], "colour": ["pink"], "ok": [False]}))
+    assert later.rows() == [(2.0, None, "false")]
+
+
+def test_a_sparse_block_leaves_no_frame():
+    encoder = TableEncoder(categories="keep").fit(sparse.csr_array(np.eye(5)))
+    assert sparse.issparse(encoder.transform(sparse.csr_array(np.eye(5))))
+
+
+def test_numbers_may_be_cut_into_intervals():
+    rng = np.random.default_rng(5)
+    size = [float(v) for v in rng.gamma(2.0, size=400)]
+    rooms = rng.integers(1, 5, 400)
+    days = pl.date(2020, 1, 1) + pl.duration(days=pl.int_range(400))
+    frame = pl.DataFrame({"size": [None, *size[1:]], "rooms": rooms}).with_columns(when=days)
+    encoder = TableEncoder(scale="intervals", missing="keep", categories="keep").fit(frame)
+    cut = encoder.transform(frame)
+    assert cut.columns == ["size", "rooms", "when"]
+    assert cut["rooms"].dtype == pl.Enum(["< 2", "[2, 3)", "[3, 4)", "≥ 4"])
+    assert cut["size"][0] is None
+    counts = cut["size"].drop_nulls().value_counts()["count"]
+    assert len(counts) == 10
+    assert counts.min() >= 36
+    borders = [0.0, *(float(label.split(",")[0][1:]) for label in cut["size"].dtype.categories[1:]), np.inf]
+    for value, label in zip(size[1:], cut["size"][1:].to_physical()):
+        assert borders[label] <= value < borders[label + 1]
+    assert cut["when"].dtype.categories[1] == "[2020-02-10, 2020-03-21)"
+    # The same cuts for what comes later, however far outside.
+    later = pl.DataFrame({"size": [1e9, -1e9], "rooms": [9, 0], "when": ["2031-01-01", "1999-12-31"]})
+    assert encoder.transform(later)["rooms"].to_list() == ["≥ 4", "< 2"]
+    assert encoder.transform(later)["size"].to_physical().to_list() == [9, 0]
+    assert encoder.describe()[0] == "3 columns of numbers or dates are cut into intervals"
+
+
+def test_intervals_of_gaps_lumps_and_constants():
+    frame = pl.DataFrame({"a": [None, 7.0] * 40, "b": [0.0] * 75 + [1.0, 2.0, 3.0, 4.0, 5.0]})
+    numbers = TableEncoder(scale="intervals").fit(frame).transform(frame)
+    assert numbers.shape[1] == 2
+    np.testing.assert_array_equal(numbers[:, 0], np.zeros(80))  # the gaps are where the median is
+    assert numbers[0, 1] == 0 < numbers[75, 1]
+    kept = TableEncoder(scale="intervals", missing="keep").fit(frame).transform(frame)
+    assert np.isnan(kept[::2, 0]).all()
+
+
+def test_a_model_file_with_forged_intervals_is_refused():
+    frame = pl.DataFrame({"a": np.arange(50.0)})
+    encoder = TableEncoder(scale="intervals", categories="keep").fit(frame)
+    data = skops.io.dumps(encoder)
+    kept = skops.io.loads(data, trusted=skops.io.get_untrusted_types(data=data))
+    assert kept.transform(frame).equals(encoder.transform(frame))
+    kept.learned_[0]["labels"][0].pop()
+    with pytest.raises(ValueError, match="do not fit together"):
+        kept.transform(frame)

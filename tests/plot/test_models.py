@@ -51,12 +51,25 @@ def three_classes():
     return rng.normal(size=(60, 4)) + np.eye(3, 4)[y] * 2, y
 
 
+# They keep the rows and learn nothing about them; or choose columns.
+BLANK = {
+    "KNeighborsClassifier",
+    "KNeighborsRegressor",
+    "NearestNeighbors",
+    "RadiusNeighborsClassifier",
+    "RadiusNeighborsRegressor",
+    "InformationSelector",
+}
+
+
 @pytest.mark.parametrize("card", CARDS, ids=lambda card: card.name)
 def test_every_model_has_a_picture(card):
     X, y = data(card)
     model = make(card).fit(X, y)
     ax = plot_model(model, ["first", "$second$", "第三", "fourth"])
-    assert ax is not None
+    assert (ax is None) == (card.name in BLANK)
+    if ax is None:
+        return
     assert to_svg(ax).startswith("<svg")
 
 

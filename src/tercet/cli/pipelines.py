@@ -39,10 +39,16 @@ def assemble(schema: Schema, estimator: Any) -> Pipeline:
 def flavour(estimator: Any) -> dict[str, Any]:
     """How an estimator wants a table encoded, from its tags."""
     tags = estimator.__sklearn_tags__().input_tags
-    return {
-        "scale": "minmax" if tags.positive_only else "standard",
+    wishes: dict[str, Any] = {
         "missing": "keep" if tags.allow_nan else "impute",
         "sparse": "auto" if tags.sparse else False,
+    }
+    # It takes categories as they are, and numbers on any scale, or none at all; None says that it does not.
+    if tags.string and getattr(estimator, "categorical_features", "") is not None:
+        return {**wishes, "scale": "intervals" if tags.categorical else None, "categories": "keep"}
+    return {
+        **wishes,
+        "scale": "minmax" if tags.positive_only else "standard",
         # They invert covariances, which a feature for every category would make singular.
         "redundant": not type(estimator).__module__.startswith("tercet.discriminant_analysis"),
     }

@@ -13,12 +13,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from tercet.core.notes import Note
 from tercet.core.parameters import Range, check_parameters
 from tercet.datasets.readers.table import listed
+from tercet.feature.intervals import Intervals
 from tercet.feature.numbers import Numbers
 from tercet.feature.parts import Categories, Texts, Wide
 from tercet.feature.records import Records
 from tercet.feature.schema import Schema, survey
 
-Part = Numbers | Categories | Texts | Wide
+Part = Numbers | Intervals | Categories | Texts | Wide
 SCHEMAS = ("schema", "schema_")
 MANY = 2000  # output features, beyond which zeros are not stored
 
@@ -34,12 +35,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     ----------
     schema : Schema or dict, optional
         What the columns are, as `look` (or `Schema.to_dict`) says; by default `fit` looks itself.
-    scale : {"standard", "minmax", None}
-        Numbers with mean 0 and deviation 1, or in [0, 1] (values outside are cut off), or as they are.
+    scale : {"standard", "minmax", "intervals", None}
+        Numbers with mean 0 and deviation 1, or in [0, 1] (values outside are cut off); or the intervals that they
+        are in, ten at most, with about equally many rows each; or as they are.
     missing : {"impute", "keep"}
         Fill in missing values, with a further feature that marks them where they are 1 % or more; or keep NaN.
-    categories : {"onehot", "codes"}
-        A feature for every category (a single one for two), or one feature with the number of the category.
+    categories : {"onehot", "codes", "keep"}
+        A feature for every category (a single one for two), or one feature with the number of the category; or the
+        categories themselves, for methods that take them: then the result is a polars frame, unless there is a
+        sparse block, in which what is missing, or was not there to learn from, is null.
     max_categories : int
         So many of the most frequent categories are kept, the rest is one category, "other".
     redundant : bool
@@ -73,9 +77,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self,
         schema: Any = None,
         *,
-        scale: Literal["standard", "minmax"] | None = "standard",
+        scale: Literal["standard", "minmax", "intervals"] | None = "standard",
         missing: Literal["impute", "keep"] = "impute",
-        categories: Literal["onehot", "codes"] = "onehot",
+        categories: Literal["onehot", "codes", "keep"] = "onehot",
         max_categories: Annotated[int, Range(1, np.inf, "[)")] = 50,
         redundant: bool = True,
         text_features: Annotated[int, Range(1, np.inf, "[)")] = 500,
@@ -95,11 +99,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_parameters(self)
         records = self._cook(X, reset=True)
         keep = self.missing == "keep"
+        self.frame_ = self.categories == "keep" and records.sparse is None
+        how = "onehot" if self.categories == "keep" and not self.frame_ else self.categories
+        cut = self.scale == "intervals"
         parts: list[Part] = [
-            Numbers.fit(records, self.scale, keep),
-            Categories.fit(records, self.categories, self.max_categories, keep, self.redundant),
+            Intervals.fit(records, keep) if cut else Numbers.fit(records, self.scale, keep),
+            Categories.fit(records, how, self.max_categories, keep or self.frame_, self.redundant),
             Texts.fit(records, self.text_features),
-            Wide.fit(records, self.scale is not None),
+            Wide.fit(records, self.scale in ("standard", "minmax")),
         ]
         self.columns_ = list(records.names)
         self.kinds_ = list(records.kinds)
@@ -109,6 +116,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if self.sparse == "auto":
             crowd = self.source_.size > MANY and 2 * parts[1].width > self.source_.size
             self.sparse_ = bool(records.words or records.sparse is not None or crowd)
+        self.sparse_ = self.sparse_ and not self.frame_
         return self
 
     def transform(self, X: Any) -> Any:
@@ -116,7 +124,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        array or csr_array of shape (n, features)
+        array, csr_array or polars frame of shape (n, features)
         """
         check_is_fitted(self, "learned_")
         records = self._cook(X, reset=False)
@@ -129,7 +137,24 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         for part in parts:
             part.write(records, features[:, start : start + part.width])
             start += part.width
+        if self.frame_:
+            return self._frame(features)
         return sparse.csr_array(features) if self.sparse_ else features
+
+    def _frame(self, features: np.ndarray) -> Any:
+        """Features as a frame, the numbers of categories and of intervals as what they stand for."""
+        import polars as pl
+
+        known: list[list[str]] = []
+        for part in self._parts():
+            known += part.labels if isinstance(part, Intervals | Categories) else [[]] * part.width
+        columns = []
+        for j, name in enumerate(_distinct(self.get_feature_names_out())):
+            column = pl.Series(name, features[:, j], nan_to_null=True)
+            if labels := _distinct(known[j]):
+                column = pl.Series(name, labels, dtype=pl.Enum(labels)).gather(column.cast(pl.UInt32))
+            columns.append(column)
+        return pl.DataFrame(columns)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the output features: "size", "colour=red", "when month sin", "remark:word" ...
@@ -152,7 +177,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return [note for part in self._parts() if part.width for note in part.describe(self.columns_)]
 
     def _parts(self) -> list[Part]:
-        kinds: tuple[Any, ...] = (Numbers, Categories, Texts, Wide)
+        first = Intervals if self.scale == "intervals" else Numbers
+        kinds: tuple[Any, ...] = (first, Categories, Texts, Wide)
         return [kind(**state) for kind, state in zip(kinds, self.learned_)]
 
     def _cook(self, X: Any, *, reset: bool) -> Records:
@@ -225,8 +251,19 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return tags
 
 
+def _distinct(names: Any) -> list[str]:
+    """Names as they are, the second of equals with a number."""
+    found: dict[str, None] = {}
+    for name in names:
+        again = str(name)
+        while again in found:
+            again = f"{name} ({len(found)})"
+        found[again] = None
+    return list(found)
+
+
 def _compressed(part: Part, records: Records) -> sparse.csr_array:
-    if not isinstance(part, Numbers):
+    if not isinstance(part, Numbers | Intervals):
         return part.compress(records)
     features = np.empty((len(records), part.width))
     part.write(records, features)

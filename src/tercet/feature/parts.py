@@ -21,7 +21,7 @@ from tercet.feature.records import Records, places
 
 @dataclass
 class Categories:
-    """Categories as zeros and ones, or as their numbers.
+    """Categories as zeros and ones, or as their numbers ("codes", and "keep", of which a frame is made).
 
     A category that `fit` has not seen is none of the others: all zeros. Where one feature is left out, because
     the others tell it, it is a like share of each.
@@ -57,11 +57,11 @@ class Categories:
                 slot[:] = len(label)
                 label.append("other")
             slot[kept + 2] = np.arange(kept.size)
-            slot[1] = -1 if keep and how == "codes" else int(np.argmax(counts[kept])) if kept.size else 0
-            if slot[1] >= 0 and absent and (keep or how == "codes" or absent >= MARKED * n or not label):
+            slot[1] = -1 if keep and how != "onehot" else int(np.argmax(counts[kept])) if kept.size else 0
+            if slot[1] >= 0 and absent and (keep or how != "onehot" or absent >= MARKED * n or not label):
                 slot[1] = len(label)
                 label.append("missing")
-            if how == "codes" and not keep:
+            if how != "onehot" and not keep:
                 slot[slot < 0] = len(label)
             labels.append(label)
             slots.append(slot)
@@ -70,7 +70,7 @@ class Categories:
 
     @property
     def widths(self) -> list[int]:
-        if self.how == "codes":
+        if self.how != "onehot":
             return [1] * len(self.labels)
         return [max(len(label) - self._first(label), 0) for label in self.labels]
 
@@ -87,7 +87,7 @@ class Categories:
 
     def names(self, columns: list[str]) -> Iterator[str]:
         for k, label in zip(self.place, self.labels):
-            if self.how == "codes":
+            if self.how != "onehot":
                 yield columns[k]
             else:
                 yield from (f"{columns[k]}={value}" for value in label[self._first(label) :])
@@ -101,7 +101,7 @@ class Categories:
         features[:] = 0.0
         start = 0
         for found, label, width in zip(self._found(records), self.labels, self.widths):
-            if self.how == "codes":
+            if self.how != "onehot":
                 features[:, start] = np.where(found < 0, np.nan, found)
             elif width:
                 first = self._first(label)
@@ -113,7 +113,7 @@ class Categories:
 
     def compress(self, records: Records) -> sparse.csr_array:
         n = len(records)
-        if self.how == "codes":
+        if self.how != "onehot":
             features = np.empty((n, self.width))
             self.write(records, features)
             return sparse.csr_array(features)
@@ -133,7 +133,9 @@ class Categories:
 
     def describe(self, columns: list[str]) -> Iterator[Note]:
         own = [columns[k] for k in self.place]
-        if self.how == "codes":
+        if self.how == "keep":
+            yield Note("{n} columns of categories stay as they are", n=len(own))
+        elif self.how == "codes":
             yield Note("{n} columns of categories become the numbers of the categories", n=len(own))
         else:
             text = "{n} columns of categories become {m} features of zeros and ones"

@@ -1,26 +1,34 @@
 """Pictures of what a method learned (needs matplotlib: `pip install tercet[plot]`)."""
 
+from tercet.plot.bayes import plot_densities
 from tercet.plot.classification import plot_calibration, plot_confusion, plot_roc
 from tercet.plot.clusters import match_colours, plot_clusters, plot_dendrogram, plot_silhouette
 from tercet.plot.comparison import plot_importance, plot_intervals, plot_learning_curve
+from tercet.plot.graphs import plot_dependencies
 from tercet.plot.house import style
 from tercet.plot.learning import plot_fit, plot_history, plot_regions, replay
 from tercet.plot.models import picture, plot_coefficients, plot_model
+from tercet.plot.neighbors import plot_cells, plot_kd_tree
 from tercet.plot.regression import plot_predictions, plot_residuals
 from tercet.plot.svg import to_svg
+from tercet.plot.trees import plot_tree
 
 __all__ = [
     "match_colours",
     "picture",
     "plot_calibration",
+    "plot_cells",
     "plot_clusters",
     "plot_coefficients",
     "plot_confusion",
     "plot_dendrogram",
+    "plot_densities",
+    "plot_dependencies",
     "plot_fit",
     "plot_history",
     "plot_importance",
     "plot_intervals",
+    "plot_kd_tree",
     "plot_learning_curve",
     "plot_model",
     "plot_predictions",
@@ -28,6 +36,7 @@ __all__ = [
     "plot_residuals",
     "plot_roc",
     "plot_silhouette",
+    "plot_tree",
     "replay",
     "style",
     "to_svg",

@@ -103,11 +103,16 @@ class Bench:
             if key in self._encoded:
                 self._encoded.move_to_end(key)
                 return self._encoded[key]
+        if self.records.sparse is not None and encoder.categories == "keep" and not encoder.sparse:
+            n = self.records.sparse.shape[1]
+            raise Unsuitable(
+                Note("is for columns of categories and numbers, not for {n:,} sparse features", n=n)
+            )
         rows = self.records.take(train)
         encoder.fit(rows)
         width = encoder.source_.size
         wide = width > WIDEST and (self.records.sparse is not None or bool(self.records.counts))
-        if encoder.sparse is False and (wide or len(rows) * width * 8 > LARGEST):
+        if not encoder.sparse_ and (wide or len(rows) * width * 8 > LARGEST):
             raise Unsuitable(Note("would need all {n:,} features as a dense table", n=width))
         pair = encoder.transform(rows), None if test is None else encoder.transform(self.records.take(test))
         if key is not None:
@@ -185,4 +190,10 @@ def _bare(name: str) -> Any:
 
 
 def _size(pair: tuple[Any, Any]) -> int:
-    return sum(m.data.nbytes if sparse.issparse(m) else m.nbytes for m in pair if m is not None)
+    return sum(_bytes(m) for m in pair if m is not None)
+
+
+def _bytes(X: Any) -> int:
+    if sparse.issparse(X):
+        return X.data.nbytes
+    return X.nbytes if isinstance(X, np.ndarray) else X.estimated_size()

@@ -215,7 +215,7 @@ def _serve(pipe: Any, setup: dict[str, Any]) -> None:
     with contextlib.suppress(OSError):  # if memory runs out, this process goes first and the results stay
         Path("/proc/self/oom_score_adj").write_text("1000")
     # One process a core: no second level of threads.
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS"):
         os.environ[name] = "1"
     from threadpoolctl import threadpool_limits
 

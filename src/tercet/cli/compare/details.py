@@ -15,6 +15,7 @@ from tercet.cli.compare.crew import Crew, Job
 CURVES = 3  # methods with a learning curve
 MODELS = 4  # methods with their own picture
 SIZES = (0.1, 0.2, 0.4, 0.7, 1.0)  # shares of the training rows
+SHUFFLES = 3  # of every column, on every fold
 MOST_COLUMNS = 200  # beyond that, shuffling each column is not worth its time
 
 
@@ -108,12 +109,12 @@ class Examiner:
     def _each(self, verb: str, most: int) -> list[Job]:
         return [self._job(verb, entry) for entry in self.entries[:most]]
 
-    def _folds(self, verb: str, entry: dict[str, Any], **more: Any) -> list[Any]:
-        jobs = [self._job(verb, entry, fold=fold, **more) for fold in range(self.cv)]
+    def _folds(self, verb: str, entry: dict[str, Any], folds: int, **more: Any) -> list[Any]:
+        jobs = [self._job(verb, entry, fold=fold, **more) for fold in range(folds)]
         return self._ask(jobs)[entry["name"]]
 
     def _outside(self, best: dict[str, Any]) -> dict[str, Any]:
-        parts = self._folds("outside", best)
+        parts = self._folds("outside", best, self.cv)
         if any(part is None for part in parts):
             return {}
         predicted = np.empty(self.rows, dtype=parts[0]["predicted"].dtype)
@@ -129,7 +130,13 @@ class Examiner:
     def _importance(self, best: dict[str, Any]) -> dict[str, Any] | None:
         if not 0 < len(self.columns) <= MOST_COLUMNS:
             return None
-        parts = [part["losses"] for part in self._folds("importance", best) if part is not None]
+        # Half of the time for it at most: where predicting is slow, as with neighbours, fewer folds tell it.
+        each = (best["fit_time"] or 0.0) + SHUFFLES * len(self.columns) * (best["predict_time"] or 0.0)
+        folds = int(min(self.cv, (self.deadline - time.monotonic()) / 2 / max(each, 1e-9)))
+        if folds < 1:
+            return None
+        answers = self._folds("importance", best, folds, repeats=SHUFFLES)
+        parts = [part["losses"] for part in answers if part is not None]
         if not parts:
             return None
         losses = np.concatenate(parts, axis=1)
@@ -174,6 +181,7 @@ class Examiner:
         """The methods whose curve fits into what is left, when a fit takes as long as its share of the rows."""
         left = self.deadline - time.monotonic()
         for entry in self.entries[:CURVES]:
-            left -= (entry["fit_time"] or 0.0) * self.cv * sum(sizes) / full
+            each = (entry["fit_time"] or 0.0) + (entry["predict_time"] or 0.0) * self.cv  # training rows too
+            left -= each * self.cv * sum(sizes) / full
             if left > 0:
                 yield entry

@@ -13,6 +13,9 @@ from tercet.cli.compare.baseline import BASELINE
 from tercet.cli.compare.crew import Crew, Job, Outcome
 from tercet.core.notes import Note
 
+SHORT = 0.2  # of the patience with a trial, at first
+SHARE = 0.2  # of the time that is left, for one method's folds, at first
+
 
 @dataclass
 class Contestant:
@@ -20,7 +23,7 @@ class Contestant:
 
     name: str
     tried: bool = False
-    cost: float | None = None  # seconds of one fit, as far as is known
+    cost: float | None = None  # seconds of one split, as far as is known
     settings: dict[str, Any] = field(default_factory=dict)
     results: dict[tuple[int, int], dict[str, Any]] = field(default_factory=dict)
     dropped: str | None = None  # why it is not on the board
@@ -92,13 +95,19 @@ class Race:
         self._done = 0
 
     def run(self) -> None:
-        """Trial fits, then round after round; can be called again with a later deadline."""
-        self._probe()
+        """Trial fits, then round after round; can be called again with a later deadline.
+
+        Among many methods there are some whose trial alone takes long: they wait until the cheap ones have had
+        their first round.
+        """
+        now = time.monotonic()
+        self._probe(self.patience * SHORT, now + (self.deadline - now) / 2)
+        self._score(0, SHARE)
+        self._probe(self.patience, self.deadline)
         for turn in range(self.repeats):
             if turn and not self._affordable():
                 break
-            for outcome in self.crew.run(self._round(turn), self.deadline, self._begun):
-                self._take(outcome)
+            self._score(turn)
             if self.rounds() > turn:
                 self.ended(turn + 1, self.repeats)
 
@@ -124,15 +133,15 @@ class Race:
                 reasons[one.name] = Note(template, n=n, cv=self.cv) if n else Note(template)
         return reasons
 
-    def _probe(self) -> None:
+    def _probe(self, patience: float, deadline: float) -> None:
         trials = (
-            Job("probe", {"name": one.name}, one.name, self.patience)
+            Job("probe", {"name": one.name}, one.name, patience)
             for one in self.contestants.values()
             if not one.tried
         )
-        for outcome in self.crew.run(trials, self.deadline, self._begun):
+        for outcome in self.crew.run(trials, deadline, self._begun):
             one = self.contestants[outcome.job.label]
-            one.tried = True
+            one.tried = not outcome.lost or patience >= self.patience
             if outcome.value is not None:
                 one.cost, one.settings = outcome.value["cost"], outcome.value["settings"]
                 self.busy.append(outcome.value["busy"])
@@ -144,12 +153,20 @@ class Race:
         able = [one for one in self.contestants.values() if one.dropped is None and one.tried]
         return sorted(able, key=lambda one: (one.cost is None, one.cost))
 
-    def _round(self, turn: int) -> Iterator[Job]:
+    def _score(self, turn: int, share: float = 1.0) -> None:
+        for outcome in self.crew.run(self._round(turn, share), self.deadline, self._begun):
+            self._take(outcome)
+
+    def _round(self, turn: int, share: float) -> Iterator[Job]:
+        """The folds of a round that are still to be done, of the methods that take no more than a share of the time
+        that is left."""
         for one in self._runners():
             if turn and not one.turns(self.cv):
                 continue
             folds = [fold for fold in range(self.cv) if (turn, fold) not in one.results]
             need, left = (one.cost or 0.0) * len(folds) / self.jobs, self.deadline - time.monotonic()
+            if turn == 0 and share * left < need <= left:
+                continue
             if turn == 0 and need > left:
                 one.dropped = Note(
                     "would take about {need:.1f} s, and {left:.1f} s were left", need=need, left=left
@@ -174,8 +191,8 @@ class Race:
         if outcome.value is not None:
             one.results[given["turn"], given["fold"]] = outcome.value
             self.busy.append(outcome.value["busy"])
-            # What the fits really take is a better guide for the next rounds than the trial.
-            one.cost = one.median("fit_time")
+            # What the splits really take is a better guide for the next rounds than the trial.
+            one.cost = (one.median("fit_time") or 0.0) + (one.median("predict_time") or 0.0)
             self._done += 1
         elif not outcome.lost or (given["turn"] == 0 and time.monotonic() < self.deadline):
             one.dropped = outcome.error

@@ -160,7 +160,9 @@ def _columns(
 def _name(entry: dict[str, Any]) -> str:
     if entry["baseline"]:
         return tr("baseline (no features)")
-    return " ".join([entry["name"], *(f"{key}={value}" for key, value in entry["settings"].items())])
+    # What was chosen for these data; a setting in words is the same everywhere, and the report has it.
+    chosen = {key: value for key, value in entry["settings"].items() if not isinstance(value, str)}
+    return " ".join([entry["name"], *(f"{key}={value}" for key, value in chosen.items())])
 
 
 def _against(entry: dict[str, Any]) -> str:

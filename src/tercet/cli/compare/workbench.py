@@ -17,11 +17,15 @@ from tercet.cli.measures import MEASURES, suitable
 from tercet.core.notes import Note
 from tercet.feature import TableEncoder
 
-# Where a method's defaults are meant for fewer columns than a table usually has.
-SETTINGS: dict[str, dict[str, Any]] = {"PolynomialRegression": {"degree": 2}}
+# Where a method's defaults are meant for fewer columns, or closer rows, than a table usually has.
+SETTINGS: dict[str, dict[str, Any]] = {
+    "PolynomialRegression": {"degree": 2},
+    "RadiusNeighborsClassifier": {"outlier_label": "most_frequent"},
+}
 TRIALS = (200, 2_000, 20_000)  # rows of the trial fits that tell what a method will cost
 LONG_TRIAL = 0.5  # seconds; a larger trial that would take longer is not made
 MOST_CLUSTERS = 10
+FEW = 3  # neighbours of the loneliest row
 
 
 class Workbench(Bench):
@@ -29,10 +33,13 @@ class Workbench(Bench):
 
     def describe(self) -> list[str]:
         """What is done to the columns, in words."""
-        return list(TableEncoder(self.schema).fit(self.records).describe())
+        notes: list[str] = list(TableEncoder(self.schema).fit(self.records).describe())
+        if self.task != "clustering" and self.records.sparse is None:
+            notes.append(Note("trees, and others that know categories, get all columns as they are"))
+        return notes
 
     def probe(self, name: str) -> dict[str, Any]:
-        """Whether a method can be used here, with which settings, and about how long one fit will take; None
+        """Whether a method can be used here, with which settings, and about how long one split will take; None
         when a few rows are too few to tell."""
         self._check(name)
         settings = dict(SETTINGS.get(name, {}))
@@ -40,6 +47,8 @@ class Workbench(Bench):
         try:
             if "n_clusters" in parameters(name):
                 settings["n_clusters"] = self._clusters(name)
+            if "radius" in parameters(name):
+                settings["radius"] = self._radius(name)
             cost = self._cost(name, settings)
         except Unsuitable:
             raise
@@ -58,6 +67,8 @@ class Workbench(Bench):
         begin = time.perf_counter()
         predicted = model.predict(Z)
         predict_time = time.perf_counter() - begin
+        if predicted.dtype.kind == "f" and (lost := int(np.isnan(predicted).sum())):
+            raise Unsuitable(Note("has no answer for {n} of {m} rows", n=lost, m=predicted.size))
         values = {}
         for measure in suitable(self.task):
             try:
@@ -100,7 +111,7 @@ class Workbench(Bench):
         )
         return {"train": seen, "test": unseen, "busy": busy}
 
-    def importance(self, name: str, settings: dict[str, Any], fold: int, repeats: int = 3) -> dict[str, Any]:
+    def importance(self, name: str, settings: dict[str, Any], fold: int, repeats: int) -> dict[str, Any]:
         """How much the measure loses on test rows when one column is shuffled."""
         train, test = self.splits(0)[fold]
         assert self.y is not None
@@ -118,7 +129,7 @@ class Workbench(Bench):
                 continue
             for r in range(repeats):
                 order = rng.permutation(test.size)
-                if sparse.issparse(Z):
+                if not isinstance(Z, np.ndarray):
                     shaken = encoder.transform(held.shuffled(label, order))
                 else:  # a column's features depend on that column alone: shuffling them is the same
                     shaken = Z.copy()
@@ -135,6 +146,10 @@ class Workbench(Bench):
 
     def plane(self, name: str, settings: dict[str, Any], columns: list[str]) -> dict[str, Any]:
         """The method fitted on one or two numeric columns alone, for a picture of what it says everywhere."""
+        if self.encoder(name).scale == "intervals":
+            raise Unsuitable(
+                Note("is for columns of categories")
+            )  # nobody reads it: there is no picture then
         X = np.stack([self.records.column(c) for c in columns], axis=1)
         assert self.y is not None
         good = np.isfinite(X).all(axis=1)
@@ -191,11 +206,22 @@ class Workbench(Bench):
             X, _ = self.encode(name, index, None)
             y = None if self.y is None else self.y[index]
             # The first fit of a kind may compile kernels, and one fit alone is noise.
-            first, second = (self.fit(name, settings, X, y)[1] for _ in range(2))
+            first, second = (self._span(name, settings, X, y) for _ in range(2))
             spans.append((size, min(first, second)))
             if second > LONG_TRIAL:
                 break
         return extrapolate(spans, rows) if name != BASELINE else 0.0
+
+    def _span(self, name: str, settings: dict[str, Any], X: Any, y: Any) -> float:
+        """Seconds to learn, and to predict as large a part as is held out: with neighbours that is all the work."""
+        model, span, _, _ = self.fit(name, settings, X, y)
+        if self.task == "clustering":
+            return span
+        begin = time.perf_counter()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.predict(X[: max(1, X.shape[0] // (self.cv - 1))])
+        return span + time.perf_counter() - begin
 
     def _clusters(self, name: str) -> int:
         """The number of clusters: of the classes if they are known, else the one with the best silhouette."""
@@ -211,6 +237,14 @@ class Workbench(Bench):
         if not found:
             raise Unsuitable(Note("finds no two clusters here"))
         return max(found, key=lambda k: found[k])
+
+    def _radius(self, name: str) -> float:
+        """A radius within which every row, even the loneliest, has a few others."""
+        from tercet.neighbors import NearestNeighbors
+
+        X, _ = self.encode(name, self.sample(min(self.n, 1000)), None)
+        away, _ = NearestNeighbors(n_neighbors=min(FEW, X.shape[0] - 1)).fit(X).kneighbors()
+        return float(f"{1.01 * away[:, -1].max():.3g}") or 1.0
 
     def _score_clusters(
         self, name: str, settings: dict[str, Any], X: Any, rows: np.ndarray

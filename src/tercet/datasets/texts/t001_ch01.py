@@ -62,6 +62,19 @@ def generative(prior: Any, beard: Any) -> dict[str, Any]:
     }
 
 
+def by_counting(counts: Any) -> dict[str, Any]:
+    from tercet.naive_bayes import BernoulliNB, posterior
+
+    table = np.asarray(counts, dtype=float)  # sex x beard, no beard
+    people = table.sum(axis=1)
+    model = BernoulliNB(alpha=0).fit([[1], [0]] * 2, ["man"] * 2 + ["woman"] * 2, table.ravel())
+    return {
+        "Bayes' theorem": posterior(people / people.sum(), table[:, 0] / people),
+        "P(man | beard)": model.predict_proba([[1]])[0, 0],
+        "decision": model.predict([[1]])[0],
+    }
+
+
 EXAMPLES = [
     Example(
         place="001 ch. 1, sec. 1.2.2",
@@ -117,6 +130,15 @@ EXAMPLES = [
         given={"prior": [0.6, 0.4], "beard": [30 / 60, 1 / 40]},
         call=generative,
         expected={"scores": [0.30, 0.01], "P(man | beard)": 30 / 31, "decision": "man"},
+        note="The text gives no counts, and writes = for a posterior that is not divided by its sum.",
+    ),
+    Example(
+        place="001 ch. 1, sec. 1.3.4",
+        title="the same by a classifier that counts",
+        zh="由计数学习的生成模型：有胡子的人是男是女",
+        given={"counts": [[30, 30], [1, 39]]},
+        call=by_counting,
+        expected={"Bayes' theorem": [30 / 31, 1 / 31], "P(man | beard)": 30 / 31, "decision": "man"},
         note="The text gives no counts, and writes = for a posterior that is not divided by its sum.",
     ),
 ]

@@ -46,7 +46,60 @@ def agnes(linkage: str, counts: list[int]) -> dict[str, Any]:
     }
 
 
+def lp(x: list[float], z: list[float], powers: list[float]) -> dict[str, Any]:
+    from tercet.metrics.distance import minkowski
+
+    return {f"p = {p:g}": float(minkowski(x, z, p)) for p in powers}
+
+
+def value_difference(pairs: list[tuple[str, str, str]]) -> dict[str, Any]:
+    from tercet.datasets import load_watermelon
+    from tercet.metrics.distance import MinkovDM, vdm
+
+    table = load_watermelon("3.0")
+    names = list(table.feature_names)
+    found: dict[str, Any] = {}
+    for column, a, b in pairs:
+        values = table.data[:, names.index(column)]
+        for p in (1, 2):
+            found[f"{a}-{b}, p = {p}"] = vdm(values, table.target, a, b, p=p)
+    mixed = table.data[:, [names.index(name) for name in ("density", "sugar", "colour", "texture")]]
+    for p in (1, 2):
+        metric = MinkovDM(p).fit(mixed, table.target)
+        found[f"x1-x9, p = {p}"] = metric(mixed[0], mixed[8])
+    return found
+
+
 EXAMPLES = [
+    Example(
+        place="002 ch. 7, eq. 7.11",
+        title="Minkowski distances of (1, 2, 3) and (4, 0, 3.5)",
+        zh="(1, 2, 3) 与 (4, 0, 3.5) 的闵可夫斯基距离",
+        given={"x": [1, 2, 3], "z": [4, 0, 3.5], "powers": [1, 2, 3, float("inf")]},
+        call=lp,
+        expected={"p = 1": 5.5, "p = 2": 3.6400549446, "p = 3": 3.2749558101, "p = inf": 3.0},
+        note="derived",
+    ),
+    Example(
+        place="002 ch. 7, eq. 7.14-7.15",
+        title="VDM and MinkovDM on watermelons 3.0, with the labels as clusters",
+        zh="西瓜数据集 3.0 上的 VDM 与 MinkovDM（以类别为簇）",
+        given={
+            "pairs": [("colour", "青绿", "乌黑"), ("colour", "青绿", "浅白"), ("texture", "清晰", "模糊")]
+        },
+        call=value_difference,
+        expected={
+            "青绿-乌黑, p = 1": 0.3333333333,
+            "青绿-乌黑, p = 2": 0.0555555556,
+            "青绿-浅白, p = 1": 0.6,
+            "青绿-浅白, p = 2": 0.18,
+            "清晰-模糊, p = 1": 1.5555555556,
+            "清晰-模糊, p = 2": 1.2098765432,
+            "x1-x9, p = 1": 1.8888888889,
+            "x1-x9, p = 2": 0.9275407681,
+        },
+        note="derived",
+    ),
     Example(
         place="002 ch. 7, Alg 1",
         title="k-means on watermelons 4.0 from x6, x12 and x27",

@@ -1,0 +1,116 @@
+"""How mixed the classes of a set are: Gini index, classification error, half entropy (000 ch. 5.5; 002 ch. 2).
+
+Functions of ``p`` take probabilities along an axis (``normalise=True`` divides counts by their sum); those of
+``labels`` count for themselves, with weights where these are given. All are 0 for a pure set.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tercet.core.catalog import method
+from tercet.core.distributions.tables import joint_table
+from tercet.metrics.information.entropies import distribution, entropy
+
+
+@method(
+    zh="基尼指数",
+    task="information",
+    model="Gini(p) = 1 - Σ p²",
+    texts=["000 ch. 5, eq. 5.22, 5.23", "001 ch. 8, 8.1.2", "002 ch. 2, eq. 2.5, 2.6"],
+)
+def gini(p: ArrayLike, *, axis: int = -1, normalise: bool = False) -> np.ndarray:
+    """Gini index 1 - sum p^2 along an axis: how often two draws are of different classes.
+
+    At most 1 - 1/K, for K equally likely classes.
+
+    Examples
+    --------
+    >>> gini([0.4, 0.6]).round(6)
+    np.float64(0.48)
+    """
+    return 1.0 - np.square(distribution("p", p, axis, normalise)).sum(axis=axis)
+
+
+@method(
+    zh="分类误差率",
+    task="information",
+    model="1 - max p",
+    texts=["000 ch. 5, Fig 5.7"],
+)
+def classification_error(p: ArrayLike, *, axis: int = -1, normalise: bool = False) -> np.ndarray:
+    """Error 1 - max p of the guess that is right most often, along an axis.
+
+    Examples
+    --------
+    >>> classification_error([0.4, 0.6])
+    np.float64(0.4)
+    """
+    return 1.0 - distribution("p", p, axis, normalise).max(axis=axis)
+
+
+@method(
+    zh="熵之半",
+    task="information",
+    model="H(p) / 2, in bits",
+    texts=["000 ch. 5, Fig 5.7"],
+)
+def half_entropy(p: ArrayLike, *, axis: int = -1, normalise: bool = False) -> np.ndarray:
+    """Half the entropy in bits, along an axis: of two classes it peaks at 1/2, as the Gini index and the error do.
+
+    Examples
+    --------
+    >>> half_entropy([0.5, 0.5])
+    np.float64(0.5)
+    """
+    return entropy(p, base=2, axis=axis, normalise=normalise) / 2
+
+
+@method(
+    zh="样本集合的基尼指数",
+    task="information",
+    model="Gini(D) = 1 - Σ (|C_k|/|D|)²",
+    texts=["000 ch. 5, eq. 5.24", "002 ch. 2, eq. 2.5"],
+)
+def label_gini(labels: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
+    """Gini index of labels.
+
+    Examples
+    --------
+    >>> label_gini(["yes", "no", "no", "yes"])
+    0.5
+    """
+    return float(gini(joint_table(labels, sample_weight=sample_weight)[0]))
+
+
+@method(
+    zh="划分后的基尼指数",
+    task="information",
+    model="Gini(D, A) = Σ |D_i|/|D| Gini(D_i)",
+    texts=["000 ch. 5, eq. 5.25", "002 ch. 2, eq. 2.7"],
+)
+def gini_index(
+    labels: ArrayLike,
+    feature: ArrayLike,
+    *,
+    value: object = None,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Gini index of labels once they are split by a feature.
+
+    By all its values; or in two, by whether it is ``value`` (a mask of two sides is a feature like any other).
+
+    Examples
+    --------
+    >>> gini_index([0, 1, 1, 1], ["a", "a", "b", "c"])
+    0.25
+    >>> round(gini_index([0, 1, 1, 1], ["a", "a", "b", "c"], value="b"), 6)
+    0.333333
+    """
+    if value is not None:
+        feature = np.asarray(feature) == value
+    table = joint_table(feature, labels, sample_weight=sample_weight)[0]
+    parts = table.sum(axis=1)
+    here = parts > 0
+    return float(parts[here] @ gini(table[here], normalise=True))

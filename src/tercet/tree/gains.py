@@ -1,0 +1,198 @@
+"""What splits of a set by each of its features would gain.
+
+A category splits it into one part for each of its values, a number into two at a threshold (bi-partition, 二分法).
+With D~ the rows of which the feature is known, a share rho of the weight of all,
+
+    gain = rho (H(D~) - Σ_v w_v / w H(D_v)),        IV = -Σ_v w_v / w log2 (w_v / w).
+
+A part is a list of entries, each a row and a weight: rows whose value was missing further up are in several parts,
+with a fraction of their weight in each. A row counts as one only where a part `MAIN` of it is, or more: else
+slivers of rows would be split on and on.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tercet.core.kernel import kernel
+from tercet.core.parallel import each
+
+ENTROPY, GINI = 0, 1  # what H is: bits, or the Gini index
+GAIN, IV, MIDDLE, VALUE = (
+    0,
+    1,
+    2,
+    3,
+)  # the columns of a table of gains; VALUE is the last one left of the threshold
+TIE = 1e-12  # gains that differ by less differ by rounding
+MAIN = 0.5
+BATCH = 1 << 20  # entries times features in one go: a fraction of a second
+
+
+class Data(NamedTuple):
+    """What a tree is grown from: one row of `columns` for each feature, places of categories in some of them."""
+
+    columns: np.ndarray
+    y: np.ndarray
+    n_classes: int
+    n_categories: np.ndarray
+    place: np.ndarray  # where among the features of numbers each of those is
+
+    @classmethod
+    def of(cls, X: np.ndarray, y: np.ndarray, n_classes: int, n_categories: Any) -> Data:
+        columns = np.ascontiguousarray(X.T, dtype=np.float64)
+        n_categories = np.asarray(n_categories, dtype=np.int64)
+        for j in np.flatnonzero(n_categories):  # kernels count with them and check no bounds
+            codes = columns[j][~np.isnan(columns[j])]
+            if codes.size and not (codes.min() >= 0 and codes.max() < n_categories[j]):
+                raise ValueError(
+                    f"feature {j} must hold places of its {n_categories[j]} categories; "
+                    f"it has values from {codes.min():g} to {codes.max():g}."
+                )
+        place = np.cumsum(n_categories == 0) - 1
+        return cls(columns, np.asarray(y, dtype=np.int64), n_classes, n_categories, place)
+
+    def sorted_rows(self) -> np.ndarray:
+        """For each feature of numbers the rows in order of its values, those without one last."""
+        numeric = self.columns[self.n_categories == 0]
+        orders = np.empty(numeric.shape, dtype=np.int32)
+        for column, order in zip(numeric, orders):
+            order[:] = np.argsort(column, kind="stable")
+        return orders
+
+
+def gains(
+    data: Data,
+    rows: np.ndarray,
+    weight: np.ndarray,
+    orders: np.ndarray,
+    features: np.ndarray,
+    *,
+    code: int = ENTROPY,
+    least: tuple[int, float] = (1, 0.0),
+    main: np.ndarray | None = None,
+    n_jobs: int | None = None,
+) -> np.ndarray:
+    """A row (gain, IV, threshold, value below it) for each feature; the gain is -1 where there is no split.
+
+    `least` are the fewest rows and the least weight that a part may have. `main` marks the entries that count as
+    rows, by default all; a split must have enough of them on both sides, or in two of its parts.
+    """
+    if main is None:
+        main = np.ones(rows.size, dtype=np.bool_)
+    size = max(1, BATCH // max(rows.size, 1))
+
+    def measure(first: int) -> np.ndarray:
+        batch = features[first : first + size]
+        return gains_of(data, rows, weight, main, orders, batch, code, *least)
+
+    if len(features) <= size:
+        return measure(0)
+    return np.concatenate(each(measure, range(0, len(features), size), n_jobs=n_jobs))
+
+
+@kernel
+def gains_of(data, rows, weight, main, orders, features, code, least_rows, least_weight):
+    """The table of `gains`."""
+    table = np.zeros((features.size, 4))
+    y, k = data.y, data.n_classes
+    for f in range(features.size):
+        column, out = data.columns[features[f]], table[f]
+        values = data.n_categories[features[f]]
+        if values > 0:
+            counts, seen = tally(column, y, rows, weight, main, values, k)
+            by_values(counts, seen, weight.sum(), code, least_rows, least_weight, out)
+        else:
+            order = orders[data.place[features[f]]]
+            by_threshold(column, y, k, rows, weight, main, order, code, least_rows, least_weight, out)
+    return table
+
+
+@kernel
+def tally(column, y, rows, weight, main, n_values, n_classes):
+    """The weight of each class, and the numbers of entries and of rows, for each value of a category."""
+    counts = np.zeros((n_values, n_classes))
+    seen = np.zeros((2, n_values), dtype=np.int64)
+    for e in range(rows.size):
+        i = rows[e]
+        if not np.isnan(column[i]):
+            v = np.int64(column[i])
+            counts[v, y[i]] += weight[e]
+            seen[0, v] += 1
+            seen[1, v] += main[e]
+    return counts, seen
+
+
+@kernel
+def by_values(counts, seen, everything, code, least_rows, least_weight, out):
+    """The gain of one part for each value that is there."""
+    known = np.zeros(counts.shape[1])
+    parts, split, children = 0.0, 0.0, 0
+    out[GAIN] = -1.0
+    for v in range(counts.shape[0]):
+        if seen[0, v] > 0:
+            here = counts[v].sum()
+            if seen[0, v] < least_rows or here < least_weight:
+                return
+            children += seen[1, v] >= least_rows
+            known += counts[v]
+            parts += mass(counts[v], code)
+            split += here * np.log2(here)
+    if children > 1:
+        total = known.sum()
+        out[GAIN] = max((mass(known, code) - parts) / everything, 0.0)
+        out[IV] = np.log2(total) - split / total
+
+
+@kernel
+def by_threshold(column, y, n_classes, rows, weight, main, order, code, least_rows, least_weight, out):
+    """The best of all splits at midpoints; of equal ones the first."""
+    left, right = np.zeros(n_classes), np.zeros(n_classes)
+    everything, n, after, before = 0.0, 0, 0, 0
+    for e in range(rows.size):
+        everything += weight[e]
+        if not np.isnan(column[rows[e]]):
+            right[y[rows[e]]] += weight[e]
+            n += 1
+            after += main[e]
+    total, whole = right.sum(), mass(right, code)
+    best, here, split = -1.0, 0.0, 0.0
+    out[GAIN] = -1.0
+    for k in range(n - 1):
+        e = order[k]
+        i = rows[e]
+        left[y[i]] += weight[e]
+        right[y[i]] -= weight[e]
+        here += weight[e]
+        before += main[e]
+        after -= main[e]
+        low, high = column[i], column[rows[order[k + 1]]]
+        if not high > low or before < least_rows or after < least_rows:
+            continue
+        if here < least_weight or total - here < least_weight:
+            continue
+        gain = (whole - mass(left, code) - mass(right, code)) / everything
+        if gain > best + TIE:
+            best, split = max(gain, 0.0), here
+            middle = low / 2 + high / 2
+            out[MIDDLE] = middle if low <= middle < high else low
+            out[VALUE] = low
+    if best >= 0.0:
+        share = split / total
+        out[GAIN] = best
+        out[IV] = -share * np.log2(share) - (1.0 - share) * np.log2(1.0 - share)
+
+
+@kernel
+def mass(counts, code):
+    """The weight of a set times its impurity, from the weights of its classes."""
+    total, inner = 0.0, 0.0
+    for k in range(counts.size):
+        if counts[k] > 0.0:  # taking weights off again may leave a little less than nothing
+            total += counts[k]
+            inner += counts[k] * np.log2(counts[k]) if code == ENTROPY else counts[k] * counts[k]
+    if total <= 0.0:
+        return 0.0
+    return total * np.log2(total) - inner if code == ENTROPY else total - inner / total

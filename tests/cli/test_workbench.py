@@ -1,0 +1,96 @@
+"""What a method gets to see of a table, and what it is asked."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import sparse
+
+from tercet.cli.compare.bench import Unsuitable
+from tercet.cli.compare.workbench import Workbench
+from tercet.cli.pipelines import assemble, flavour
+from tercet.datasets import Table
+from tercet.feature import look
+from tercet.naive_bayes import AODE, CategoricalNB, MultinomialNB
+from tercet.tree import DecisionTreeClassifier, ObliqueTreeClassifier
+
+RNG = np.random.default_rng(3)
+N = 120
+SIZE = RNG.normal(size=N)
+FRAME = pl.DataFrame(
+    {
+        "size": [None if k % 11 == 0 else float(v) for k, v in enumerate(SIZE)],
+        "colour": RNG.choice(["red", "green", "blue"], N),
+        "kind": np.where(SIZE + 0.3 * RNG.normal(size=N) > 0, "large", "small"),
+    }
+)
+
+
+def bench(frame=FRAME, target="kind", task="classification", metric="accuracy"):
+    schema = look(frame, target, task)
+    y, _ = schema.cook_target(frame)
+    return Workbench(records=schema.cook(frame), y=y, schema=schema, task=task, metric=metric, cv=5, seed=0)
+
+
+def test_everyone_gets_the_columns_as_suits_them():
+    assert flavour(DecisionTreeClassifier()) == {
+        "missing": "keep",
+        "sparse": "auto",
+        "scale": None,
+        "categories": "keep",
+    }
+    assert flavour(CategoricalNB())["scale"] == "intervals"
+    assert flavour(MultinomialNB())["scale"] == "minmax"
+    # It takes categories only when it is told which columns they are.
+    assert "categories" not in flavour(ObliqueTreeClassifier())
+
+
+@pytest.mark.parametrize(
+    "estimator", [CategoricalNB(), AODE(), DecisionTreeClassifier(), ObliqueTreeClassifier()]
+)
+def test_tables_with_gaps_and_strings_are_learned(estimator):
+    model = assemble(look(FRAME, "kind"), estimator).fit(FRAME, FRAME["kind"])
+    assert model.score(FRAME, FRAME["kind"]) > 0.75
+    strange = pl.DataFrame({"size": [None, 99.0], "colour": ["pink", None]})
+    assert {*model.predict(strange)} <= {"large", "small"}
+
+
+def test_numbers_are_no_categories_of_their_own():
+    """A number that did not come before tells as much as its neighbours."""
+    model = assemble(look(FRAME, "kind"), CategoricalNB()).fit(FRAME, FRAME["kind"])
+    new = pl.DataFrame({"size": [-1.234567, 1.234567], "colour": ["red", "red"]})
+    assert model.predict(new).tolist() == ["small", "large"]
+
+
+def test_a_radius_that_leaves_nobody_alone():
+    for task, target in (("classification", "kind"), ("regression", "y")):
+        frame = FRAME.with_columns(size=1e3 * pl.Series(SIZE), y=pl.Series(SIZE) * 2)
+        name = "RadiusNeighborsClassifier" if task == "classification" else "RadiusNeighborsRegressor"
+        work = bench(frame, target, task, "accuracy" if task == "classification" else "r2")
+        settings = work.probe(name)["settings"]
+        for fold in range(5):
+            assert work.score(name, settings, 0, fold)["measures"][work.measure.name] > 0
+
+
+def test_a_regressor_without_an_answer_is_told_so():
+    work = bench(FRAME.with_columns(y=pl.Series(SIZE)), "y", "regression", "r2")
+    refused = pytest.raises(Unsuitable, match=r"has no answer for \d+ of 24 rows")
+    with pytest.warns(UserWarning, match="no neighbors"), refused:
+        work.score("RadiusNeighborsRegressor", {"radius": 1e-9}, 0, 0)
+
+
+def test_tables_of_values_are_not_for_sparse_blocks():
+    words = sparse.random_array((60, 40), density=0.2, format="csr", rng=np.random.default_rng(0))
+    table = Table(pl.DataFrame({"kind": ["a", "b"] * 30}), sparse=words)
+    work = bench(table, "kind")
+    for name in ("AODE", "CategoricalNB"):
+        with pytest.raises(Unsuitable, match="not for 40 sparse features"):
+            work.probe(name)
+    assert work.score("DecisionTreeClassifier", {}, 0, 0)["measures"]["accuracy"] >= 0
+    assert work.score("MultinomialNB", {}, 0, 0)["measures"]["accuracy"] >= 0
+
+
+def test_no_plane_of_intervals():
+    with pytest.raises(Unsuitable):
+        bench().plane("CategoricalNB", {}, ["size"])

@@ -13,10 +13,11 @@ from tercet.naive_bayes.base import ChunkedBayes, log, numbers
 
 GAUSSIAN, EPANECHNIKOV, UNIFORM = 0, 1, 2
 KERNELS = {"gaussian": GAUSSIAN, "epanechnikov": EPANECHNIKOV, "uniform": UNIFORM}
-MANY = 2048  # points of a density, beyond which it is tabulated
+MANY = 2048  # points of a density, beyond which they are gathered; beyond a quarter of it, it is tabulated
 FINE = 20  # cells of a bandwidth into which the points are then gathered
 KNOTS = 8  # places of a bandwidth at which the table holds the density
 WIDEST = 1 << 14  # knots of a table; what lies beyond is summed
+GAP = 1.5  # bandwidths from the nearest point, beyond which the table is silent
 FAR = 75.0  # a point whose exponent is so far below the greatest adds nothing
 
 
@@ -33,10 +34,10 @@ FAR = 75.0  # a point whose exponent is so far below the greatest adds nothing
 class KernelDensityNB(ChunkedBayes):
     """Naive Bayes for numbers of any distribution: a kernel density for each column and class.
 
-    Where a density has more than 2048 points, these are gathered in cells of a twentieth of the bandwidth (but for
-    the uniform kernel), and the Gaussian kernel's log-density is interpolated between knots an eighth apart: its
-    error is about 1e-4. What is missing (NaN) is left out; a class without a known value in a column takes the
-    density of all classes.
+    Where a density has more than 512 points, the Gaussian kernel's log-density is interpolated between knots an
+    eighth of the bandwidth apart, and more than 2048 points are gathered in cells of a twentieth of it (but for the
+    uniform kernel): the error is about 1e-4. What is missing (NaN) is left out; a class without a known value in a
+    column takes the density of all classes.
 
     Parameters
     ----------
@@ -158,7 +159,7 @@ class KernelDensityNB(ChunkedBayes):
         points, mass = (np.ascontiguousarray(a[k], dtype=np.float64) for a in (self.points_, self.masses_))
         table = np.empty((0, 2))
         start = 0.0
-        if self.kernel == "gaussian" and points.size > MANY // 2:
+        if self.kernel == "gaussian" and points.size > MANY // 4:
             # Most of the points lie within so many bandwidths of the middle one; what does not is summed.
             middle, half = points[np.searchsorted(np.cumsum(mass), 0.5)], WIDEST / KNOTS / 2 * h
             low = max(points[0] - 4 * h, middle - half)
@@ -247,9 +248,15 @@ def log_density(x, points, mass, h):
 
 @kernel
 def tabulate(points, mass, h, start, step, table):
-    """The log-density and its slope at equal steps."""
+    """The log-density and its slope at equal steps; NaN in gaps, where it has a kink between far points."""
+    n = points.size
     for k in range(table.shape[0]):
-        table[k, 0], table[k, 1] = log_density(start + k * step, points, mass, h)
+        x = start + k * step
+        right = np.searchsorted(points, x)
+        gap = min(x - points[right - 1] if right > 0 else np.inf, points[right] - x if right < n else np.inf)
+        value, slope = log_density(x, points, mass, h)
+        table[k, 0] = value if gap < GAP * h else np.nan
+        table[k, 1] = slope
 
 
 @kernel
@@ -261,16 +268,16 @@ def add_log_density(x, points, mass, h, code, start, table, out, c):
             continue
         if code == GAUSSIAN:
             place = (x[i] - start) / step
-            if 0.0 <= place < table.shape[0] - 1:
-                # Hermite's cubic through the two knots around x, with their slopes.
-                k = int(place)
-                t = place - k
-                a, b = table[k, 0], table[k + 1, 0]
-                p, q = table[k, 1] * step, table[k + 1, 1] * step
-                curve = (2 * a - 2 * b + p + q) * t + (3 * b - 3 * a - 2 * p - q)
-                out[i, c] += ((curve * t) + p) * t + a
-            else:
+            k = int(place) if 0.0 <= place < table.shape[0] - 1 else -1
+            if k < 0 or np.isnan(table[k, 0] + table[k + 1, 0]):
                 out[i, c] += log_density(x[i], points, mass, h)[0]
+                continue
+            # Hermite's cubic through the two knots around x, with their slopes.
+            t = place - k
+            a, b = table[k, 0], table[k + 1, 0]
+            p, q = table[k, 1] * step, table[k + 1, 1] * step
+            curve = (2 * a - 2 * b + p + q) * t + (3 * b - 3 * a - 2 * p - q)
+            out[i, c] += ((curve * t) + p) * t + a
             continue
         total = 0.0
         for k in range(np.searchsorted(points, x[i] - h), points.size):

@@ -173,3 +173,15 @@ def test_impossible_distributions_are_refused(asked, message):
 def test_kernel_densities_cannot_be_learned_in_batches():
     with pytest.raises(ValueError, match="kernel densities need all rows at once"):
         MixedNB(["kde"]).partial_fit([[1.0], [2.0]], [0, 1], classes=[0, 1])
+
+
+@pytest.mark.parametrize("bandwidth", [0.3, 0.02, 0.002])
+def test_gaps_between_points_are_no_place_for_a_table(bandwidth):
+    rng = np.random.default_rng(1)
+    x = np.concatenate([rng.normal(size=900), rng.normal(5, 0.3, 900)])
+    y = np.arange(len(x)) % 2
+    model = KernelDensityNB(bandwidth=bandwidth).fit(x[:, None], y)
+    q = np.linspace(-6, 8, 3001)
+    got = model.predict_joint_log_proba(q[:, None]) - model.class_log_prior_
+    for c in (0, 1):
+        np.testing.assert_allclose(got[:, c], log_density(q, x[y == c], bandwidth), rtol=1e-9, atol=1e-3)

@@ -17,14 +17,17 @@ _families = (
     "datasets",
     "discriminant_analysis",
     "feature",
+    "graphical",
     "linear_model",
     "metrics",
+    "mixture",
     "model_selection",
     "multiclass",
     "naive_bayes",
     "neighbors",
     "optimize",
     "plot",
+    "sequence",
     "tree",
 )
 __all__ = ["EarlyStopping", "Recorder", "__version__", "methods", *_families]

@@ -25,11 +25,21 @@ from tercet.core.parameters import hints
 from tercet.datasets import read_table
 
 # Parameters whose values are different code, and values of others that are.
-CHOICES = ("solver", "algorithm", "form", "linkage", "criterion", "splitter", "kernel")
+CHOICES = ("solver", "algorithm", "form", "linkage", "criterion", "splitter", "kernel", "implementation")
 MORE: dict[str, list[dict[str, Any]]] = {
     "max_bins": [{"max_bins": 16}, {"max_bins": 16, "max_leaf_nodes": 4}]
 }
-TASKS = ("classification", "regression", "clustering", "search", "feature selection")
+TASKS = (
+    "classification",
+    "regression",
+    "clustering",
+    "density estimation",
+    "search",
+    "feature selection",
+    "sequence labelling",
+)
+# A few passes, candidates and folds compile as much as many.
+FEW = {"max_iter": 3, "max_iterations": 3, "n_iter": 3, "max_components": 2, "cv": 2, "Cs": 1}
 
 
 def variants(card: Card) -> Iterator[Any]:
@@ -37,8 +47,7 @@ def variants(card: Card) -> Iterator[Any]:
     kind = card.load()
     if "estimator" in hints(kind):  # built on another estimator: has no kernels of its own
         return
-    # A few passes compile as much as many.
-    short = {name: few for name, few in {"max_iter": 3, "cv": 2, "Cs": 1}.items() if name in hints(kind)}
+    short = {name: few for name, few in FEW.items() if name in hints(kind)}
     yield kind(**short)
     for name in CHOICES:
         for value in typing.get_args(hints(kind).get(name)):
@@ -54,26 +63,52 @@ def cards() -> list[Card]:
     return [card for card in methods() if card.kind == "estimator" and card.task in TASKS]
 
 
+def samples(card: Card) -> Iterator[tuple[Any, Any]]:
+    """Small data and targets of every kind that a method may be given; it refuses what it does not take."""
+    rng = np.random.default_rng(0)
+    X = np.abs(rng.normal(size=(24, 3))) + 0.1
+    if card.task == "sequence labelling":
+        X = np.floor(4 * X)  # counts suit all of them, and the first column is one of symbols
+    labels = (X[:, 0] > np.median(X[:, 0])).astype(int)
+    targets: dict[str, Any] = {"regression": X @ [1.0, 2.0, 3.0], "clustering": None}
+    target = targets.get(card.task, labels)
+    frozen, gaps = X.copy(), X.copy()
+    frozen.setflags(write=False)
+    gaps[::4, 1] = np.nan
+    tables = [X, X.astype(np.float32), sparse.csr_array(X), frozen]
+    tags = card.load()().__sklearn_tags__().input_tags
+    yield from ((table, target) for table in tables if tags.sparse or not sparse.issparse(table))
+    if card.family in ("mixture", "sequence"):
+        yield gaps, None
+    if card.task == "sequence labelling":
+        yield X, None
+        yield X[:, :1], None
+        words = [[f"word {symbol:g}" for symbol in half] for half in X[:, 0].reshape(2, 12)]
+        yield words, labels.reshape(2, 12).tolist()
+
+
 def warm(card: Card) -> float:
     """Fit all variants of an estimator on small data; returns the seconds it took."""
     start = time.perf_counter()
-    rng = np.random.default_rng(0)
-    X = np.abs(rng.normal(size=(24, 3))) + 0.1
-    labels = (X[:, 0] > np.median(X[:, 0])).astype(int)
-    targets = {"classification": labels, "feature selection": labels, "regression": X @ [1.0, 2.0, 3.0]}
-    frozen = X.copy()
-    frozen.setflags(write=False)
     for model in variants(card):
-        for data in (X, X.astype(np.float32), sparse.csr_array(X), frozen):
-            if sparse.issparse(data) and not model.__sklearn_tags__().input_tags.sparse:
-                continue
+        for data, target in samples(card):
             # A combination that an estimator refuses has nothing to compile.
             with warnings.catch_warnings(), contextlib.suppress(ValueError):
                 warnings.simplefilter("ignore")
-                model.fit(data, targets.get(card.task))
-                if hasattr(model, "predict"):
-                    model.predict(data)
+                model.fit(data, target)
+                ask(model, data, target)
     return time.perf_counter() - start
+
+
+def ask(model: Any, data: Any, target: Any) -> None:
+    """Ask a fitted model what it can tell; those of chains have several kernels for that."""
+    if hasattr(model, "predict"):
+        model.predict(data)
+    if hasattr(model, "k_best"):
+        model.k_best(data, 2)
+        model.score(data, target)
+        if hasattr(model, "predict_proba"):
+            model.predict_proba(data)
 
 
 def warm_readers() -> None:

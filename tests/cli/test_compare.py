@@ -205,7 +205,11 @@ def test_clustering_without_and_with_classes(folder):
     result = json.loads((folder / "points.json").read_text(encoding="utf-8"))
     assert (result["task"], result["metric"]) == ("clustering", "silhouette")
     best = result["leaderboard"][0]
-    assert best["settings"]["n_clusters"] == 3
+    settings = {entry["name"]: entry["settings"] for entry in result["leaderboard"]}
+    assert settings["KMeans"] == {"n_clusters": 3}
+    assert settings["GaussianMixture"] == {"n_components": 3}
+    assert settings["GaussianMixtureIC"] == {}
+    assert result["remarks"][-1] == "By a criterion of the method's own: GaussianMixtureIC."
     assert best["score"] > 0.7
     assert {"calinski_harabasz", "davies_bouldin"} <= set(best["others"])
     assert (folder / "points.html").read_text(encoding="utf-8").count("<svg") >= 2

@@ -12,6 +12,7 @@ from tercet.cli.compare.workbench import Workbench
 from tercet.cli.pipelines import assemble, flavour
 from tercet.datasets import Table
 from tercet.feature import look
+from tercet.mixture import BernoulliMixture, GaussianMixture
 from tercet.naive_bayes import AODE, CategoricalNB, MultinomialNB
 from tercet.tree import DecisionTreeClassifier, ObliqueTreeClassifier
 
@@ -29,7 +30,7 @@ FRAME = pl.DataFrame(
 
 def bench(frame=FRAME, target="kind", task="classification", metric="accuracy"):
     schema = look(frame, target, task)
-    y, _ = schema.cook_target(frame)
+    y = schema.cook_target(frame)[0] if target else None
     return Workbench(records=schema.cook(frame), y=y, schema=schema, task=task, metric=metric, cv=5, seed=0)
 
 
@@ -44,6 +45,8 @@ def test_everyone_gets_the_columns_as_suits_them():
     assert flavour(MultinomialNB())["scale"] == "minmax"
     # It takes categories only when it is told which columns they are.
     assert "categories" not in flavour(ObliqueTreeClassifier())
+    # A feature for every category makes covariances singular.
+    assert [flavour(kind())["redundant"] for kind in (GaussianMixture, BernoulliMixture)] == [False, True]
 
 
 @pytest.mark.parametrize(
@@ -94,3 +97,14 @@ def test_tables_of_values_are_not_for_sparse_blocks():
 def test_no_plane_of_intervals():
     with pytest.raises(Unsuitable):
         bench().plane("CategoricalNB", {}, ["size"])
+
+
+def test_one_cluster_is_no_clustering():
+    frame = pl.DataFrame({"a": SIZE, "b": RNG.normal(size=N)})
+    work = bench(frame, None, "clustering", "silhouette")
+    settings = work.probe("GaussianMixtureIC")["settings"]
+    assert settings == {}
+    with pytest.raises(Unsuitable, match="finds no two clusters here"):
+        work.score("GaussianMixtureIC", settings, 0, 0)
+    settings = work.probe("GaussianMixture")["settings"]
+    assert np.isfinite(work.score("GaussianMixture", settings, 0, 0)["measures"]["silhouette"])

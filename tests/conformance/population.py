@@ -31,16 +31,44 @@ def data(card, n=60, d=4, dtype=np.float64, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.random((n, d)).round(3) + 0.01
     score = X @ np.linspace(-1, 2, d) + 0.1 * rng.normal(size=n)
+    if card.family == "sequence":
+        return of_sequences(card, X.astype(dtype), np.digitize(score, np.quantile(score, [0.4, 0.7])))
     if card.task != "regression":
         return X.astype(dtype), np.digitize(score, np.quantile(score, [0.4, 0.7]))
     return X.astype(dtype), np.exp(score).astype(dtype)
+
+
+def of_sequences(card, X, y):
+    """The same as one sequence: symbols or counts where a model wants them, a third of the states not known."""
+    if card.name == "HMMTagger":  # takes no tables, but lists of whatever can be hashed
+        words = [f"w{int(10 * x)}" for x in X[:, 0]]
+        return cut(words), cut(y.tolist())
+    if card.name == "CategoricalHMM":
+        X = np.floor(10 * X[:, :1])
+    elif card.name == "PoissonHMM":
+        X = np.floor(10 * X)
+    if card.name.endswith("HMM"):
+        y = np.where(np.arange(len(y)) % 3 == 1, -1, y)
+    return X, y
+
+
+def cut(rows):
+    """Rows as a list of sequences of ten."""
+    n = rows.shape[0] if hasattr(rows, "shape") else len(rows)
+    return [rows[k : k + 10] for k in range(0, n, 10)]
+
+
+def is_tabular(card):
+    """Whether rows of numbers, in any kind of table, are what an estimator takes."""
+    return make(card).__sklearn_tags__().input_tags.two_d_array
 
 
 def output(model, X):
     """What a fitted model says of rows, as numbers; of its own rows where it cannot tell of others."""
     for name in ("predict_proba", "decision_function", "predict", "transform"):
         if hasattr(model, name):
-            return np.asarray(getattr(model, name)(X), dtype=float)
+            found = getattr(model, name)(X)
+            return np.asarray(np.concatenate(found) if isinstance(found, list) else found, dtype=float)
     if hasattr(model, "kneighbors"):
         return np.hstack(model.kneighbors(X))
     if hasattr(model, "labels_") and len(model.labels_) == len(X):

@@ -22,6 +22,10 @@ ONE = {"Cs": [1.0], "cv": 2, "tol": 1e-2, "max_iter": 20}
 # scikit-learn's, the class-weight check with liblinear; the averaged perceptron misses the class-weight check when
 # tol ends it early.
 WITH = {
+    ("CRF", "gd"): {"max_iterations": 20},
+    ("CRF", "iis"): {"max_iterations": 20},
+    ("CRF", "iis-s"): {"max_iterations": 20},
+    ("CRF", "iis-t"): {"max_iterations": 20},
     ("MaxEnt", "gis"): {"negative": "shift", "max_iter": 20},
     ("MaxEnt", "iis"): {"negative": "shift", "max_iter": 20},
     ("Perceptron", "averaged"): {"tol": None, "max_iter": 100},
@@ -38,6 +42,10 @@ FLAT = "the check's data leave a class no density: its covariance has no inverse
 POSITIVE = "weights that may not be negative cannot tell the check's classes apart"
 ALONE = "rows of weight 0 that the check asks about have no neighbour within the radius: an error by default"
 NO_TRANSFORM = "as in scikit-learn, there is no projection with this solver, and transform says so"
+ORDERED = "the rows of a table are a sequence: what is said of a row depends on those around it"
+WHOLE = "a weight belongs to a whole sequence, and a table of rows is one sequence"
+ONE_STATE = "the check sets n_components=1 and gives labels of several states"
+UNLABELLED = "the check wants a column of predict_proba for each class of a y that a mixture never sees"
 WEIGHTS = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
 TRANSFORMS = (
     "check_dict_unchanged",
@@ -58,8 +66,29 @@ TRANSFORMS = (
     "check_transformer_general",
     "check_transformer_preserve_dtypes",
 )
-# By class, or by class and the value of one of CHOICES.
+SEQUENCES = {
+    "check_methods_sample_order_invariance": ORDERED,
+    "check_methods_subset_invariance": ORDERED,
+    "check_sample_weight_equivalence_on_dense_data": WHOLE,
+    "check_sample_weight_equivalence_on_sparse_data": WHOLE,
+    "check_sample_weights_list": WHOLE,
+    "check_sample_weights_not_an_array": WHOLE,
+    "check_sample_weights_not_overwritten": WHOLE,
+    "check_sample_weights_pandas_series": WHOLE,
+    "check_sample_weights_shape": WHOLE,
+}
+STATES = dict.fromkeys(
+    ("check_dont_overwrite_parameters", "check_fit2d_1feature", "check_fit2d_predict1d"), ONE_STATE
+)
+SPARSE = ("check_estimator_sparse_array", "check_estimator_sparse_matrix")
+# By family, by class, or by class and the value of one of CHOICES.
 EXEMPT = {
+    "sequence": SEQUENCES,
+    "GaussianHMM": STATES,
+    "GMMHMM": STATES,
+    "PoissonHMM": STATES,
+    "BernoulliMixture": dict.fromkeys(SPARSE, UNLABELLED),
+    "MultinomialMixture": dict.fromkeys(SPARSE, UNLABELLED),
     "QuadraticDiscriminantAnalysis": {
         "check_sample_weights_shape": FLAT,
         "check_sample_weights_not_overwritten": FLAT,
@@ -94,6 +123,7 @@ def exempt(estimator):
     name, parameters = type(estimator).__name__, inspect.signature(type(estimator)).parameters
     values = [getattr(estimator, choice) for choice in CHOICES if choice in parameters]
     return {
+        **EXEMPT.get(type(estimator).__module__.split(".")[1], {}),
         **EXEMPT.get(name, {}),
         **{check: why for value in values for check, why in EXEMPT.get((name, value), {}).items()},
     }
@@ -107,5 +137,11 @@ def quiet():
 
 
 @parametrize_with_checks([model for card in CARDS for model in variants(card)], expected_failed_checks=exempt)
-def test_scikit_learn_conformance(estimator, check):
-    check(estimator)
+def test_scikit_learn_conformance(estimator, check, request):
+    try:
+        check(estimator)
+    except Exception:
+        # An exempt check fails without a traceback, which would take half a second to write.
+        if request.node.get_closest_marker("xfail"):
+            raise AssertionError("an exempt check fails") from None
+        raise

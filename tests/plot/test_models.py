@@ -66,7 +66,8 @@ BLANK = {
 def test_every_model_has_a_picture(card):
     X, y = data(card)
     model = make(card).fit(X, y)
-    ax = plot_model(model, ["first", "$second$", "第三", "fourth"])
+    names = ["first", "$second$", "第三", "fourth"][: X.shape[1]] if hasattr(X, "shape") else None
+    ax = plot_model(model, names)
     assert (ax is None) == (card.name in BLANK)
     if ax is None:
         return

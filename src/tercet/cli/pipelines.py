@@ -50,7 +50,10 @@ def flavour(estimator: Any) -> dict[str, Any]:
         **wishes,
         "scale": "minmax" if tags.positive_only else "standard",
         # They invert covariances, which a feature for every category would make singular.
-        "redundant": not type(estimator).__module__.startswith("tercet.discriminant_analysis"),
+        "redundant": not (
+            hasattr(estimator, "covariance_type")
+            or type(estimator).__module__.startswith("tercet.discriminant_analysis")
+        ),
     }
 
 
@@ -163,5 +166,6 @@ class _Spinner:
 
 def training_score(task: str, model: Pipeline, records: Records, y: Any) -> dict[str, float]:
     if task == "clustering":
-        return {"clusters": int(np.unique(model[-1].labels_).size)}
+        labels = model[-1].labels_ if hasattr(model[-1], "labels_") else model.predict(records)
+        return {"clusters": int(np.unique(labels).size)}
     return {"accuracy" if task == "classification" else "r2": float(model.score(records, y))}

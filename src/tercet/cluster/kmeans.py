@@ -141,13 +141,16 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
         assert best is not None
         found = np.unique(best.labels).size
         if found < self.n_clusters:
-            warnings.warn(
-                f"KMeans: the number of distinct clusters ({found}) found is smaller than "
-                f"n_clusters ({self.n_clusters}); there may be too few different rows.",
-                ConvergenceWarning,
-                stacklevel=5,
-            )
+            self._report_few(found)
         self.__dict__.update(best.attributes(), n_iter_=best.passes)
+
+    def _report_few(self, found: int) -> None:
+        warnings.warn(
+            f"KMeans: the number of distinct clusters ({found}) found is smaller than "
+            f"n_clusters ({self.n_clusters}); there may be too few different rows.",
+            ConvergenceWarning,
+            stacklevel=6,
+        )
 
     def _run(self, X: Any, weight: np.ndarray | None, first: np.ndarray, loop: Steps) -> Run:
         """Assignment and update by turns, from the first centres to the last."""

@@ -148,7 +148,8 @@ def _block_products(rows, ids, mean, points, tile, turned, scores, norms):
                     norms[r] = square
                 np.dot(tile, points, turned)
                 for r in range(ids.size):
-                    scores[:, r] = turned[r]
+                    for k in range(scores.shape[0]):
+                        scores[k, r] = turned[r, k]
                 return
             for start in range(
                 0, ids.size, 16

@@ -53,12 +53,15 @@ class Estimator(CallbackSupport, BaseEstimator):
         given = X
         X, y = self._check(X, y)
         weight = check_weight(sample_weight, X)
+        shown = given, y, weight
         for callback in listeners(self):
             if hasattr(callback, "hold_out"):
                 X, y, weight = callback.hold_out(self, X, y, weight)
         target = self._encode(y)
-        metadata = None if weight is None else {"sample_weight": weight}
-        with Fit(self, given if self.codes_rows else X, y, metadata):
+        if not self.codes_rows:  # else all that was given, which need not be something to take rows from
+            shown = X, y, weight
+        metadata = None if shown[2] is None else {"sample_weight": shown[2]}
+        with Fit(self, *shown[:2], metadata):
             self._fit(X, target, weight, **more)
         return self
 
@@ -288,12 +291,15 @@ def check_weight(sample_weight: Any, X: Any) -> np.ndarray | None:
         weight = np.full(n, sample_weight, dtype=X.dtype)
     else:
         weight = check_array(sample_weight, ensure_2d=False, dtype=X.dtype, input_name="sample_weight")
+    one = getattr(X, "one", "row")  # what a weight is for; whole sequences have one, too
+    if not weight.any():
+        raise ValueError(f"sample_weight is zero for every {one}: there is nothing to learn from.")
     if weight.shape != (n,):
-        raise ValueError(f"sample_weight.shape == {weight.shape}, expected ({n},): one weight for each row.")
+        raise ValueError(
+            f"sample_weight.shape == {weight.shape}, expected ({n},): one weight for each {one}."
+        )
     if weight.min() < 0:
         raise ValueError(f"sample_weight must not be negative; its smallest value is {weight.min()}.")
-    if not weight.any():
-        raise ValueError("sample_weight is zero for every row: there is nothing to learn from.")
     return weight
 
 

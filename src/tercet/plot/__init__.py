@@ -7,9 +7,11 @@ from tercet.plot.comparison import plot_importance, plot_intervals, plot_learnin
 from tercet.plot.graphs import plot_dependencies
 from tercet.plot.house import style
 from tercet.plot.learning import plot_fit, plot_history, plot_regions, replay
+from tercet.plot.mixtures import plot_mixture
 from tercet.plot.models import picture, plot_coefficients, plot_model
 from tercet.plot.neighbors import plot_cells, plot_kd_tree
 from tercet.plot.regression import plot_predictions, plot_residuals
+from tercet.plot.sequences import plot_path, plot_transitions
 from tercet.plot.svg import to_svg
 from tercet.plot.trees import plot_tree
 
@@ -30,12 +32,15 @@ __all__ = [
     "plot_intervals",
     "plot_kd_tree",
     "plot_learning_curve",
+    "plot_mixture",
     "plot_model",
+    "plot_path",
     "plot_predictions",
     "plot_regions",
     "plot_residuals",
     "plot_roc",
     "plot_silhouette",
+    "plot_transitions",
     "plot_tree",
     "replay",
     "style",

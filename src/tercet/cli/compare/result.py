@@ -20,6 +20,8 @@ from tercet.cli.words import tr
 from tercet.core.catalog import Card
 from tercet.core.notes import Note
 
+COUNTS = {"n_clusters", "n_components"}  # settings that say how many clusters there are
+
 
 def describe(table: Any, schema: Any, y: Any, rows: int, measure: Measure) -> dict[str, Any]:
     """The part that is known before the first fit: the data, the task, the measure."""
@@ -93,6 +95,9 @@ def _remarks(result: dict[str, Any], cv: int, rounds: int, repeats: int) -> Iter
             yield Note("The number of clusters is that of the target's classes.")
         else:
             yield Note("The number of clusters is the one with the best silhouette, method by method.")
+        own = [e["name"] for e in result["leaderboard"] if not (e["baseline"] or COUNTS & {*e["settings"]})]
+        if own:
+            yield Note("By a criterion of the method's own: {names}.", names=", ".join(own))
     if 0 < rounds < repeats:
         yield Note("The budget was enough for {rounds} of {repeats} rounds.", rounds=rounds, repeats=repeats)
 

@@ -45,8 +45,9 @@ class Workbench(Bench):
         settings = dict(SETTINGS.get(name, {}))
         begin = time.monotonic()
         try:
-            if "n_clusters" in parameters(name):
-                settings["n_clusters"] = self._clusters(name)
+            for parameter in ("n_clusters", "n_components"):
+                if parameter in parameters(name):
+                    settings[parameter] = self._clusters(name, parameter)
             if "radius" in parameters(name):
                 settings["radius"] = self._radius(name)
             cost = self._cost(name, settings)
@@ -168,11 +169,12 @@ class Workbench(Bench):
         X, _ = self.encode(name, np.arange(self.n), None)
         model, _, busy, _ = self.fit(name, settings, X, self.y)
         keep = self.sample(min(self.n, 2000))
-        shown = X[keep].toarray() if sparse.issparse(X) else X[keep]
+        plain, _ = self.encode(BASELINE, np.arange(self.n), None)
+        shown = plain[keep].toarray() if sparse.issparse(plain) else plain[keep]
         shown = shown - shown.mean(axis=0)
         _, _, axes = np.linalg.svd(shown, full_matrices=False)
         axes = np.vstack([axes, np.zeros((2, axes.shape[1]))])[:2]
-        labels = np.asarray(model.labels_)[keep]
+        labels = clusters_of(model, X)[keep]
         good = 1 < np.unique(labels).size < labels.size
         return {
             "points": shown @ axes.T,
@@ -223,17 +225,18 @@ class Workbench(Bench):
             model.predict(X[: max(1, X.shape[0] // (self.cv - 1))])
         return span + time.perf_counter() - begin
 
-    def _clusters(self, name: str) -> int:
+    def _clusters(self, name: str, parameter: str) -> int:
         """The number of clusters: of the classes if they are known, else the one with the best silhouette."""
         if self.k:
             return self.k
         index = self.sample(min(self.n, 1000))
         X, _ = self.encode(name, index, None)
+        plain, _ = self.encode(BASELINE, index, None)
         found = {}
         for k in range(2, min(MOST_CLUSTERS, index.size - 1) + 1):
-            labels = self.fit(name, {"n_clusters": k}, X, None)[0].labels_
-            if np.unique(labels).size > 1:
-                found[k] = MEASURES["silhouette"].of(X, labels)
+            labels = clusters_of(self.fit(name, {parameter: k}, X, None)[0], X)
+            if 1 < np.unique(labels).size < labels.size:
+                found[k] = MEASURES["silhouette"].of(plain, labels)
         if not found:
             raise Unsuitable(Note("finds no two clusters here"))
         return max(found, key=lambda k: found[k])
@@ -251,12 +254,15 @@ class Workbench(Bench):
     ) -> dict[str, Any]:
         truth = None if self.y is None else self.y[rows]
         model, fit_time, busy, said = self.fit(name, settings, X, truth)
-        labels = np.asarray(model.labels_)
+        labels = clusters_of(model, X)
+        plain, _ = self.encode(BASELINE, rows, None)  # one geometry for all, whatever a method wishes for
         values = {}
         for measure in suitable("clustering", labelled=truth is not None):
-            given = (truth, labels) if measure.needs == "outside" else (X, labels)
+            given = (truth, labels) if measure.needs == "outside" else (plain, labels)
             if measure.needs == "outside" or 1 < np.unique(labels).size < labels.size:
                 values[measure.name] = measure.of(*given)
+        if self.measure.name not in values:
+            raise Unsuitable(Note("finds no two clusters here"))
         return {
             "measures": values,
             "fit_time": fit_time,
@@ -264,6 +270,11 @@ class Workbench(Bench):
             "busy": busy,
             "warnings": said,
         }
+
+
+def clusters_of(model: Any, X: Any) -> np.ndarray:
+    """The cluster of each row; a mixture that keeps none is asked."""
+    return np.asarray(model.labels_ if hasattr(model, "labels_") else model.predict(X))
 
 
 class Scaled:

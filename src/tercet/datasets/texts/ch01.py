@@ -51,6 +51,25 @@ def bernoulli(x: Any, prior: Any) -> dict[str, Any]:
     return {"mle": found.mle, "posterior": [after.a, after.b], "map": found.map, "mean": found.mean}
 
 
+WORDS = (
+    "At Microsoft Research we have an insatiable curiosity and the desire to create new technology that will "
+    "help define the computing experience"
+)
+TAGS = "O B E O O O B E O O BE O O B E O O O O O B E"
+
+
+def phrases(words: str, tags: str) -> dict[str, Any]:
+    from tercet.metrics.sequence import spans, tags_of
+
+    tokens, marks = words.split(), tags.split()
+    found = spans(marks, "be")
+    return {
+        "phrases": [" ".join(tokens[first : last + 1]) for _, first, last in found],
+        "first and last word": [[first, last] for _, first, last in found],
+        "tags of these phrases": " ".join(tags_of(found, len(tokens), "be")),
+    }
+
+
 RIDGE = {
     "M = 3, λ = 0.001": [0.8062631, 0.46279759, -6.27291008, 4.87933019],
     "M = 1, λ = 0.1": [0.54002982, -0.76146362],
@@ -104,5 +123,23 @@ EXAMPLES = [
         call=bernoulli,
         expected={"mle": 0.7, "posterior": [10.0, 8.0], "map": 9 / 16, "mean": 10 / 18},
         note="the exercise has no numbers; a Beta(3, 5) prior and these results were chosen",
+    ),
+    Example(
+        place="000 1.9",
+        title="tagging: base noun phrases from the tags of words",
+        zh="标注问题：由词的标记得到基本名词短语",
+        given={"words": WORDS, "tags": TAGS},
+        call=phrases,
+        expected={
+            "phrases": [
+                "Microsoft Research",
+                "insatiable curiosity",
+                "desire",
+                "new technology",
+                "computing experience",
+            ],
+            "first and last word": [[1, 2], [6, 7], [10, 10], [13, 14], [20, 21]],
+            "tags of these phrases": TAGS,
+        },
     ),
 ]

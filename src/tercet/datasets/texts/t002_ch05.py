@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -92,6 +93,25 @@ def tree_augmented() -> dict[str, Any]:
     }
 
 
+def two_coins(heads: list[int], tosses: int, start: list[float]) -> dict[str, Any]:
+    from tercet.core.steps import ConvergenceWarning
+    from tercet.optimize import EnumerableModel, em
+
+    def log_joint(heads: np.ndarray, p: np.ndarray) -> np.ndarray:
+        return np.log(0.5) + np.outer(heads, np.log(p)) + np.outer(tosses - heads, np.log1p(-p))
+
+    def maximise(heads: np.ndarray, posterior: np.ndarray, p: np.ndarray) -> np.ndarray:
+        return heads @ posterior / (tosses * posterior.sum(axis=0))
+
+    model, found = EnumerableModel(np.array(heads), log_joint, maximise), {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # it is stopped in the middle
+        for passes in (1, 10, 1000):
+            climb = em(model, model.chunks, np.array(start), max_iter=passes, tol=0.0)
+            found[f"after {passes}" if passes < 1000 else "limit"] = climb.theta
+    return found
+
+
 EXAMPLES = [
     Example(
         place="002 ch. 5, eq. 5.2, 5.3",
@@ -179,6 +199,19 @@ EXAMPLES = [
             ],
         },
         rtol=2e-6,
+        note="derived",
+    ),
+    Example(
+        place="002 ch. 5, eq. 5.14, 5.15",
+        title="EM: two coins, of which nobody knows which was tossed",
+        zh="EM 算法：不知道抛的是哪一枚的两枚硬币",
+        given={"heads": [5, 9, 8, 4, 7], "tosses": 10, "start": [0.6, 0.5]},
+        call=two_coins,
+        expected={
+            "after 1": [0.7130122354, 0.5813393083],
+            "after 10": [0.7967441495, 0.5196586622],
+            "limit": [0.7967890669, 0.5195831201],
+        },
         note="derived",
     ),
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,34 @@ def agnes(linkage: str, counts: list[int]) -> dict[str, Any]:
         "first merges": (model.children_[:3] + 1).tolist(),
         "first distances": model.distances_[:3],
         **{f"{k} clusters": groups(model.cut(k)) for k in counts},
+    }
+
+
+def gaussian_mixture(start: list[int], variance: float, passes: int) -> dict[str, Any]:
+    from tercet.core.steps import ConvergenceWarning
+    from tercet.mixture import GaussianMixture
+
+    X, k = melons(), len(start)
+    given: dict[str, Any] = {
+        "weights_init": np.full(k, 1 / k),
+        "means_init": X[[i - 1 for i in start]],
+        "precisions_init": np.stack([np.eye(2) / variance] * k),
+    }
+    after = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        for m in (0, 1, passes):
+            after[m] = GaussianMixture(k, **given, reg_covar=0.0, tol=0.0, max_iter=m).fit(X)
+    first, last = after[1], after[passes]
+    trace = [len(X) * bound for bound in last.lower_bounds_]
+    return {
+        "γ of x1": after[0].predict_proba(X[:1])[0],
+        "α": first.weights_,
+        "means": first.means_,
+        "covariances": first.covariances_,
+        "log-likelihoods": [*trace[:3], len(X) * last.score(X)],
+        "never falls": bool((np.diff(trace) > -1e-9).all()),
+        "clusters": groups(last.labels_),
     }
 
 
@@ -117,6 +146,32 @@ EXAMPLES = [
             "E": 0.6991673919,
         },
         rtol=1e-5,
+        note="derived",
+    ),
+    Example(
+        place="002 ch. 7, Fig 9.6",
+        title="A Gaussian mixture on watermelons 4.0 from x6, x22 and x27",
+        zh="西瓜数据集 4.0 上的高斯混合聚类",
+        given={"start": [6, 22, 27], "variance": 0.1, "passes": 50},
+        call=gaussian_mixture,
+        expected={
+            "γ of x1": [0.2187515, 0.4043725, 0.3768761],
+            "α": [0.3610411, 0.3232630, 0.3156959],
+            "means": [[0.4909116, 0.2510194], [0.5712496, 0.2813272], [0.5335204, 0.2949960]],
+            "covariances": [
+                [[0.025309, 0.004139], [0.004139, 0.015862]],
+                [[0.022590, 0.003680], [0.003680, 0.017363]],
+                [[0.024305, 0.004705], [0.004705, 0.016367]],
+            ],
+            "log-likelihoods": [3.8110059, 32.1449548, 32.1832409, 40.6037945],
+            "never falls": True,
+            "clusters": [
+                "1 2 3 4 9 13 14 16 17 21 22 26 29",
+                "5 7 23 24 25 27 28 30",
+                "6 8 10 11 12 15 18 19 20",
+            ],
+        },
+        rtol=1e-4,
         note="derived",
     ),
     Example(

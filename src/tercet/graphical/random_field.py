@@ -1,0 +1,251 @@
+"""Markov random fields: joint distributions that fall apart over the cliques of a graph (马尔可夫随机场)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Hashable, Mapping
+from typing import Any
+
+import numpy as np
+
+from tercet.core.catalog import method
+from tercet.graphical.undirected import in_order, is_clique, undirected
+
+MOST_CELLS = 1 << 22  # of a table of all assignments
+
+
+@method(
+    zh="马尔可夫随机场",
+    task="graphical model",
+    approach="generative",
+    model="P(y) = (product of Ψ_C(y_C) over cliques C) / Z, Ψ_C = exp(-E(y_C))",
+    algorithms="enumeration of all assignments",
+    texts=["000 ch. 11, 11.1, Thm 11.1", "002 ch. 12, 12.2"],
+    peers=["pgmpy.models.DiscreteMarkovNetwork"],
+)
+class MarkovRandomField:
+    """A joint distribution of discrete variables, given by a potential for each clique of a graph.
+
+    P(y) = (1/Z) product of Ψ_C(y_C), Z the sum of the products. All answers come from the table of all assignments,
+    so the field has to be small.
+
+    Parameters
+    ----------
+    potentials : mapping of tuples of nodes to arrays
+        Ψ_C for cliques C, an axis for each node in the order of the tuple; not negative. (Potentials that are
+        positive everywhere have energies, and make all Markov properties of the graph true.)
+    graph : list of pairs, mapping of nodes to neighbours, or square array, optional
+        The graph: every potential must be on one of its cliques. By default the nodes of each potential are joined.
+    values : mapping of nodes to lists, optional
+        What the values of the nodes are called; 0, 1 ... by default.
+
+    Attributes
+    ----------
+    nodes : list
+        The variables in the order of the axes of the joint table.
+    graph : dict
+        The neighbours of each node.
+
+    Examples
+    --------
+    >>> field = MarkovRandomField({("A", "B"): [[3, 1], [1, 2]], ("B", "C"): [[2, 1], [1, 4]]})
+    >>> field.Z, field.marginal(["A"]).round(4)
+    (27.0, array([0.5185, 0.4815]))
+    >>> field.mode()
+    {'A': 1, 'B': 1, 'C': 1}
+    """
+
+    def __init__(
+        self,
+        potentials: Mapping[tuple, Any],
+        graph: Any = None,
+        values: Mapping[Hashable, Collection] | None = None,
+    ) -> None:
+        tables = {tuple(clique): np.asarray(table, dtype=float) for clique, table in potentials.items()}
+        edges = [(u, v) for clique in tables for u in clique for v in clique if u != v]
+        named = dict.fromkeys([u for clique in tables for u in clique] + list(values or ()))
+        self.graph = undirected(edges if graph is None else graph, in_order(named) if graph is None else None)
+        self.nodes, self.potentials = list(self.graph), tables
+        sizes = self._sizes(values or {})
+        self.values = {node: list((values or {}).get(node, range(sizes[node]))) for node in self.nodes}
+        if math.prod(sizes.values()) > MOST_CELLS:
+            raise ValueError(
+                f"This field has {math.prod(sizes.values())} assignments; a table of at most {MOST_CELLS} is made."
+            )
+
+    @classmethod
+    def from_energies(
+        cls, edges: Mapping[tuple, float], nodes: Mapping[Hashable, float], values: Collection = (-1, 1)
+    ) -> MarkovRandomField:
+        """The field exp(-H) / Z with H = sum of α_uv x_u x_v over the edges and of β_v x_v over the nodes
+        (002 eq. 12.6, 12.7).
+
+        Parameters
+        ----------
+        edges : mapping of pairs of nodes to numbers
+            α_uv.
+        nodes : mapping of nodes to numbers
+            β_v.
+        values : list of numbers, default=(-1, 1)
+            What each variable may be.
+
+        Examples
+        --------
+        >>> MarkovRandomField.from_energies({("u", "v"): 0.5}, {"u": 0.2, "v": -0.1}).energy(
+        ...     {"u": 1, "v": 1}
+        ... ).round(12)
+        np.float64(0.6)
+        """
+        x = np.asarray(list(values), dtype=float)
+        tables: dict[tuple, Any] = {pair: np.exp(-alpha * np.outer(x, x)) for pair, alpha in edges.items()}
+        tables |= {(node,): np.exp(-beta * x) for node, beta in nodes.items()}
+        everyone = {node for clique in tables for node in clique}
+        return cls(tables, values={node: list(values) for node in everyone})
+
+    def weights(self) -> np.ndarray:
+        """The product of all potentials for every assignment, an axis for each node."""
+        weights = np.ones([len(self.values[node]) for node in self.nodes])
+        for clique, table in self.potentials.items():
+            weights = weights * self._spread(clique, table)
+        return weights
+
+    @property
+    def Z(self) -> float:
+        """The sum of all weights (11.6)."""
+        return float(self.weights().sum())
+
+    def joint(self) -> np.ndarray:
+        """P(y) for every assignment, an axis for each node (11.5)."""
+        logs = np.zeros([len(self.values[node]) for node in self.nodes])
+        with np.errstate(divide="ignore"):
+            for clique, table in self.potentials.items():  # a product may be too large for a number
+                logs = logs + self._spread(clique, np.log(table))
+        if logs.max() == -np.inf:
+            raise ValueError("Every assignment has the weight 0: the potentials allow none.")
+        weights = np.exp(logs - logs.max())
+        return weights / weights.sum()
+
+    def probability(self, assignment: Mapping[Hashable, Any]) -> float:
+        """P of values for some of the nodes, the others summed out."""
+        return float(self.joint()[self._cells(assignment)].sum())
+
+    def marginal(self, nodes: Collection[Hashable]) -> np.ndarray:
+        """P of some nodes, an axis for each in the order given."""
+        return self._project(self.joint(), list(nodes))
+
+    def conditional(self, nodes: Collection[Hashable], given: Mapping[Hashable, Any]) -> np.ndarray:
+        """P(nodes | given values), an axis for each node in the order given."""
+        both = set(nodes) & set(given)
+        if both:
+            raise ValueError(f"nodes and given must not share nodes; both hold {sorted(both, key=repr)}.")
+        kept = np.zeros_like(joint := self.joint())
+        cells = self._cells(given)
+        kept[cells] = joint[cells]
+        if not kept.sum() > 0:
+            raise ValueError(f"The probability of {dict(given)} is 0: there is nothing to condition on.")
+        return self._project(kept, list(nodes)) / kept.sum()
+
+    def mode(self) -> dict:
+        """The most probable assignment (MAP); of equals the first."""
+        best = np.unravel_index(int(self.joint().argmax()), self.joint().shape)
+        return {node: self.values[node][k] for node, k in zip(self.nodes, best)}
+
+    def energy(self, assignment: Mapping[Hashable, Any]) -> np.float64:
+        """-log of the product of potentials, the sum of the energies E(y_C) (11.7); inf where it is 0."""
+        if set(assignment) != set(self.nodes):
+            raise ValueError(
+                f"An energy needs values for exactly the nodes {self.nodes}; got {dict(assignment)}."
+            )
+        cell = self._cells(assignment)
+        with np.errstate(divide="ignore"):
+            logs = [
+                np.log(table[tuple(cell[self.nodes.index(node)] for node in clique)])
+                for clique, table in self.potentials.items()
+            ]
+        return -np.sum(logs)
+
+    def _sizes(self, values: Mapping[Hashable, Collection]) -> dict[Any, int]:
+        sizes = {node: len(names) for node, names in values.items()}
+        for clique, table in self.potentials.items():
+            if len(set(clique)) != len(clique) or table.ndim != len(clique):
+                raise ValueError(
+                    f"The potential of {clique} must have an axis for each node; its shape is {table.shape}."
+                )
+            if not np.isfinite(table).all() or table.min() < 0:
+                raise ValueError(f"The potential of {clique} must be finite and not negative.")
+            if not is_clique(self.graph, clique):
+                raise ValueError(f"{clique} is not a clique of the graph, so it can have no potential.")
+            for node, size in zip(clique, table.shape):
+                if sizes.setdefault(node, size) != size:
+                    raise ValueError(
+                        f"{node!r} has {sizes[node]} values; the potential of {clique} has room for {size}."
+                    )
+        missing = [node for node in self.nodes if node not in sizes]
+        if missing:
+            raise ValueError(f"Nothing tells how many values {missing[0]!r} has; name them in values.")
+        return sizes
+
+    def _spread(self, clique: tuple, table: np.ndarray) -> np.ndarray:
+        """A table of some nodes with an axis for each node of the field."""
+        axes = [self.nodes.index(node) for node in clique]
+        shape = [table.shape[axes.index(k)] if k in axes else 1 for k in range(len(self.nodes))]
+        return table.transpose(np.argsort(axes)).reshape(shape)
+
+    def _cells(self, assignment: Mapping[Hashable, Any]) -> tuple:
+        """The index of the cells that agree with an assignment."""
+        strange = [node for node in assignment if node not in self.graph]
+        if strange:
+            raise ValueError(f"{strange[0]!r} is not a node; the nodes are {self.nodes}.")
+        for node, value in assignment.items():
+            if value not in self.values[node]:
+                raise ValueError(f"{node!r} cannot be {value!r}; its values are {self.values[node]}.")
+        return tuple(
+            self.values[node].index(assignment[node]) if node in assignment else slice(None)
+            for node in self.nodes
+        )
+
+    def _project(self, table: np.ndarray, nodes: list) -> np.ndarray:
+        for node in nodes:
+            if node not in self.graph:
+                raise ValueError(f"{node!r} is not a node; the nodes are {self.nodes}.")
+        axis = [self.nodes.index(node) for node in nodes]
+        return np.einsum(table, list(range(table.ndim)), axis)
+
+
+@method(
+    zh="指数形式的势函数",
+    task="graphical model",
+    model="ψ(x) = exp(-H(x)), H(x) = sum of α_uv x_u x_v + sum of β_v x_v",
+    texts=["000 ch. 11, eq. 11.7", "002 ch. 12, eq. 12.6, 12.7"],
+)
+def exponential_potential(alpha: Any, beta: Any, values: Collection = (-1, 1)) -> np.ndarray:
+    """The potential exp(-H) of a clique with H = sum of α_uv x_u x_v over its pairs and of β_v x_v.
+
+    Parameters
+    ----------
+    alpha : float, or array of shape (n, n)
+        α_uv, the same for all pairs or for each (u < v).
+    beta : array of shape (n,)
+        β_v.
+    values : list of numbers, default=(-1, 1)
+        What each variable may be.
+
+    Returns
+    -------
+    potential : array with an axis for each variable
+
+    Examples
+    --------
+    >>> exponential_potential(0.5, [0.2, -0.1]).round(4)
+    array([[0.6703, 2.2255],
+           [1.2214, 0.5488]])
+    """
+    beta = np.asarray(beta, dtype=float)
+    n, x = beta.size, np.asarray(list(values), dtype=float)
+    alpha = np.broadcast_to(np.asarray(alpha, dtype=float), (n, n))
+    grid = np.meshgrid(*[x] * n, indexing="ij")
+    H = sum(b * axis for b, axis in zip(beta, grid))
+    for u in range(n):
+        for v in range(u + 1, n):
+            H = H + alpha[u, v] * grid[u] * grid[v]
+    return np.exp(-H)

@@ -1,0 +1,344 @@
+"""The variational Gaussian mixture (变分高斯混合模型)."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.utils.validation import check_array
+
+from tercet.core.catalog import method
+from tercet.core.parallel import total
+from tercet.core.parameters import Count, CountOrZero, Jobs, NonNegative, Positive, Seed
+from tercet.core.steps import Steps
+from tercet.mixture.base import Mixture
+from tercet.mixture.bayesian_components import Belief, Variational
+from tercet.mixture.bayesian_posterior import ConjugatePrior
+from tercet.mixture.components import known, refuse_huge
+from tercet.mixture.covariances import Kind, n_free, positive_definite, precisions_of, shape_of
+from tercet.optimize.em import Climb
+
+
+@method(
+    zh="变分高斯混合模型",
+    task="clustering",
+    approach="generative",
+    model="p(x) = Σ_k π_k N(x; μ_k, Σ_k), with a Dirichlet (process) prior of π, a Gaussian-Wishart prior of μ, Σ",
+    strategy="the greatest lower bound of the evidence ln p(X), over q(z) q(π) Π_k q(μ_k, Σ_k)",
+    algorithms="mean-field variational inference: q(z) from q(π, μ, Σ), then q(π, μ, Σ) from q(z), by turns",
+    texts=["000 ch. 9", "002 ch. 12, eq. 12.23"],
+    peers=["sklearn.mixture.BayesianGaussianMixture"],
+)
+class BayesianGaussianMixture(Mixture):
+    """Gaussian mixture with a distribution of its parameters, which empties components that are not needed.
+
+    The posterior of the parameters and of the components of the rows is approached by one in which the two are
+    independent, q(z) q(π, μ, Λ): the one for which the lower bound of the evidence,
+
+        L = E_q[ln p(X, z, π, μ, Λ)] - E_q[ln q] <= ln p(X),
+
+    is greatest. It is climbed by turns, and never falls. Where the prior gives little to small weights, components
+    that explain nothing lose all their rows: `n_components` need only be great enough.
+
+    Missing values (NaN) are variables like z: for each component a missing part has the Gaussian distribution that
+    the known part of its row implies (at the expected precision), and its uncertainty counts.
+
+    Parameters
+    ----------
+    n_components : int, default=1
+        The most components that may be used.
+    covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
+        Every component its own covariance matrix, one for all, a diagonal one each, or a multiple of the identity
+        each.
+    tol : float, default=1e-3
+        Stop when the lower bound changes by less.
+    reg_covar : float, default=1e-6
+        Added to the variances of what a component owns.
+    max_iter : int, default=100
+        The most passes of one start.
+    n_init : int, default=1
+        How many starts to try; the one with the greatest lower bound is kept.
+    init_params : {"kmeans", "k-means++", "random", "random_from_data"}, default="kmeans"
+        Who owns the rows at first: clusters of k-means; one row each, drawn far apart; everyone a random part of
+        every row; one row each, drawn at random.
+    weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, default="dirichlet_process"
+        The prior of the weights: sticks broken off one after the other, or the same for every component.
+    weight_concentration_prior : float, optional
+        The concentration α₀ of that prior; small values empty components. By default 1 / n_components.
+    mean_precision_prior : float, optional
+        How many rows the prior of the means counts for; 1 by default.
+    mean_prior : array of shape (n_features,), optional
+        The prior mean; by default that of X.
+    degrees_of_freedom_prior : float, optional
+        How many rows the prior of the covariances counts for; more than n_features - 1, by default n_features.
+    covariance_prior : float or array, optional
+        The scale of that prior, of the shape that one component's covariance has; by default the covariance of X.
+    random_state : int, optional
+        Decides what is drawn.
+    warm_start : bool, default=False
+        Go on where the last fit ended.
+    verbose : int, default=0
+        Print a line for every `verbose_interval` passes.
+    verbose_interval : int, default=10
+        How many passes to a line.
+    exact : bool, default=False
+        Take E[ln |Λ|] from the distributions that "diag", "spherical" and "tied" precisions have, not (as
+        scikit-learn does) from a Wishart distribution of a matrix for each component, and count `reg_covar` as
+        noise of the values when rows are shared out. Then the bound is one of the evidence for every kind, has all
+        its constants, and nothing can make it fall. With "full" covariances and reg_covar=0 only the constants
+        differ.
+    n_jobs : int, optional
+        Threads to use; the result does not depend on it.
+
+    Attributes
+    ----------
+    weights_ : array of shape (n_components,)
+        The expected weights.
+    means_ : array of shape (n_components, n_features)
+        The expected means.
+    covariances_, precisions_, precisions_cholesky_ : arrays
+        The inverses of the expected precisions, the expected precisions, and factors of those, of the shape that
+        `covariance_type` has: (n_components,) if "spherical", (n_components, n_features) if "diag",
+        (n_features, n_features) if "tied", (n_components, n_features, n_features) if "full".
+    weight_concentration_ : array of shape (n_components,) or pair of such
+        The posterior Dirichlet distribution, or the pairs of the Beta distributions of the sticks.
+    mean_precision_, degrees_of_freedom_ : arrays of shape (n_components,)
+        How many rows the posterior means and covariances count for (one number for all if "tied").
+    weight_concentration_prior_, mean_precision_prior_, degrees_of_freedom_prior_ : float
+        The prior that was used.
+    mean_prior_, covariance_prior_ : arrays
+        The prior that was used.
+    lower_bound_ : float
+        The bound at the end, without its constants (with them, if `exact`).
+    lower_bounds_ : list of float
+        The bound after every pass.
+    elbo_ : float
+        The lower bound of the evidence ln p(X) at the end, with all constants, whatever `exact` is.
+    counts_ : array of shape (n_components,)
+        How many rows each component is expected to own.
+    n_active_ : int
+        How many components own more than one row; the others are spare.
+    labels_ : array of shape (n_samples,)
+        The most probable component of each row.
+    converged_ : bool
+        Whether the bound settled before `max_iter`.
+    n_iter_ : int
+        Passes of the start that was kept.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.concatenate([rng.normal(0, 1, size=(50, 2)), rng.normal(6, 1, size=(50, 2))])
+    >>> model = BayesianGaussianMixture(n_components=6, max_iter=500, random_state=0).fit(X)
+    >>> model.n_active_, sorted(model.means_[model.counts_ > 1].round().tolist())
+    (2, [[0.0, 0.0], [6.0, 6.0]])
+    """
+
+    missing_input = True
+
+    def __init__(
+        self,
+        *,
+        n_components: Count = 1,
+        covariance_type: Kind = "full",
+        tol: NonNegative = 1e-3,
+        reg_covar: NonNegative = 1e-6,
+        max_iter: CountOrZero = 100,
+        n_init: Count = 1,
+        init_params: Literal["kmeans", "k-means++", "random", "random_from_data"] = "kmeans",
+        weight_concentration_prior_type: Literal[
+            "dirichlet_process", "dirichlet_distribution"
+        ] = "dirichlet_process",
+        weight_concentration_prior: Positive | None = None,
+        mean_precision_prior: Positive | None = None,
+        mean_prior: list | tuple | np.ndarray | None = None,
+        degrees_of_freedom_prior: Positive | None = None,
+        covariance_prior: Positive | list | tuple | np.ndarray | None = None,
+        random_state: Seed = None,
+        warm_start: bool = False,
+        verbose: int | bool = 0,
+        verbose_interval: Count = 10,
+        exact: bool = False,
+        n_jobs: Jobs = None,
+    ) -> None:
+        self.n_components = n_components
+        self.covariance_type = covariance_type
+        self.tol = tol
+        self.reg_covar = reg_covar
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.init_params = init_params
+        self.weight_concentration_prior_type = weight_concentration_prior_type
+        self.weight_concentration_prior = weight_concentration_prior
+        self.mean_precision_prior = mean_precision_prior
+        self.mean_prior = mean_prior
+        self.degrees_of_freedom_prior = degrees_of_freedom_prior
+        self.covariance_prior = covariance_prior
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.verbose_interval = verbose_interval
+        self.exact = exact
+        self.n_jobs = n_jobs
+
+    weight_concentration_prior_: float
+    mean_precision_prior_: float
+    mean_prior_: np.ndarray
+    degrees_of_freedom_prior_: float
+    covariance_prior_: Any
+    weight_concentration_: Any
+    counts_: np.ndarray
+    n_active_: int
+
+    def _fit(self, X: np.ndarray, y: None, sample_weight: np.ndarray | None) -> None:
+        self._set_prior(X, sample_weight)
+        super()._fit(X, y, sample_weight)
+
+    def _climb(self, model: Any, chunks: Any, theta: Belief, loop: Steps, per: float, before: float) -> Climb:
+        """Rows are shared out under the belief, the shares make the next belief, by turns."""
+        for step in loop:
+            likelihood, *statistics = total(model.expect, chunks, theta, n_jobs=self.n_jobs)
+            following = model.maximise(tuple(statistics), theta)
+            model.measure(likelihood, tuple(statistics), theta, following)
+            theta = following
+            step.report(theta, lower_bound=theta.bound, elbo=theta.elbo, active=theta.n_active)
+            if step.converged(abs(theta.bound - before) < self.tol):
+                break
+            before = theta.bound
+        return Climb(theta, theta.bound, loop.count, bool(loop.is_converged))
+
+    # --- the prior ----------------------------------------------------------------------------------------------
+
+    def _set_prior(self, X: np.ndarray, weight: np.ndarray | None) -> None:
+        d, given = X.shape[1], self.degrees_of_freedom_prior
+        if given is not None and given <= d - 1:
+            raise ValueError(
+                f"BayesianGaussianMixture: degrees_of_freedom_prior must be greater than n_features - 1 = {d - 1}; "
+                f"got {given!r}."
+            )
+        alpha, beta = self.weight_concentration_prior, self.mean_precision_prior
+        self.weight_concentration_prior_ = 1.0 / self.n_components if alpha is None else alpha
+        self.mean_precision_prior_ = 1.0 if beta is None else beta
+        self.degrees_of_freedom_prior_ = d if given is None else given
+        rows = Moments(X, weight)
+        self.mean_prior_ = self._given("mean_prior", (d,))
+        if self.mean_prior_ is None:
+            self.mean_prior_ = rows.mean
+        shape = {"full": (d, d), "tied": (d, d), "diag": (d,), "spherical": ()}[self.covariance_type]
+        self.covariance_prior_ = self._given("covariance_prior", shape)
+        if self.covariance_prior_ is None:
+            self.covariance_prior_ = rows.covariance(self.covariance_type, self.reg_covar)
+        elif not positive(self.covariance_prior_):
+            words = "symmetric and positive definite" if len(shape) == 2 else "positive"
+            raise ValueError(
+                f"BayesianGaussianMixture: covariance_prior must be {words} for covariance_type="
+                f"{self.covariance_type!r}; got {self.covariance_prior!r}."
+            )
+
+    def _given(self, name: str, shape: tuple[int, ...]) -> Any:
+        """A part of the prior as the caller gave it."""
+        value = getattr(self, name)
+        if value is None:
+            return None
+        value = (
+            check_array(value, dtype=np.float64, ensure_2d=False, input_name=name)
+            if np.ndim(value)
+            else value
+        )
+        if np.shape(value) != shape:
+            raise ValueError(
+                f"BayesianGaussianMixture: {name} must have the shape {shape} for covariance_type="
+                f"{self.covariance_type!r} and {self.n_features_in_} features; got {np.shape(value)}."
+            )
+        return value if shape else float(value)
+
+    # --- between attributes and what passes handle --------------------------------------------------------------
+
+    def _components(self, n_features: int) -> Variational:
+        prior = ConjugatePrior(
+            covariance_type=self.covariance_type,
+            n_components=self.n_components,
+            process=self.weight_concentration_prior_type == "dirichlet_process",
+            concentration=float(self.weight_concentration_prior_),
+            mean_precision=float(self.mean_precision_prior_),
+            mean=np.asarray(self.mean_prior_, dtype=np.float64),
+            degrees=float(self.degrees_of_freedom_prior_),
+            covariance=np.asarray(self.covariance_prior_, dtype=np.float64),
+            exact=bool(self.exact),
+        )
+        return Variational(prior, self.reg_covar)
+
+    def _shapes(self, n_features: int) -> dict[str, tuple[int, ...]]:
+        k, d = self.n_components, n_features
+        process = self.weight_concentration_prior_type == "dirichlet_process"
+        return {
+            "means_": (k, d),
+            "covariances_": shape_of(self.covariance_type, k, d),
+            "weight_concentration_": (2, k) if process else (k,),
+        }
+
+    def _attributes(self, theta: Belief) -> dict[str, Any]:
+        return {
+            "weights_": theta.weights,
+            **theta.terms,
+            "precisions_cholesky_": theta.cholesky,
+            "precisions_": precisions_of(theta.cholesky, theta.kind),
+            "counts_": theta.counts,
+            "n_active_": theta.n_active,
+            "elbo_": theta.elbo,
+        }
+
+    def _theta(self) -> Belief:
+        names = ("weight_concentration_", "mean_precision_", "means_", "degrees_of_freedom_", "covariances_")
+        model = self._components(self.n_features_in_)
+        terms = {name: np.asarray(getattr(self, name), dtype=np.float64) for name in names}
+        cholesky = np.asarray(self.precisions_cholesky_, dtype=np.float64)
+        return model.belief(terms, np.asarray(self.counts_, dtype=np.float64), cholesky)
+
+    def _n_parameters(self) -> int:
+        """Of the components that own rows."""
+        active, d = max(self.n_active_, 1), self.n_features_in_
+        return n_free(self.covariance_type, active, d) + active * d + active - 1
+
+    def _report_degenerate(self, per: float) -> None:
+        """Components without rows are what the prior is for: `n_active_` tells."""
+
+
+class Moments:
+    """The mean and the covariance of rows with weights and gaps, from which a prior is taken."""
+
+    def __init__(self, X: np.ndarray, weight: np.ndarray | None) -> None:
+        if weight is not None:  # a row of no weight is not there
+            X, weight = X[weight > 0], weight[weight > 0]
+        refuse_huge(X)
+        filled = known(X, weight).astype(np.float64)
+        w = np.ones(len(X)) if weight is None else weight.astype(np.float64)
+        mass = w.sum()
+        self.mean = w @ filled / mass
+        filled -= self.mean
+        self.free = max(
+            mass - 1.0, 0.5 * mass
+        )  # the first, unless weights are small: then no negative variance
+        self.matrix = (filled.T * w) @ filled / self.free
+        gaps = np.isnan(X)
+        if gaps.any():  # mean values in gaps make the variances too small: as if there were none
+            here = w @ ~gaps
+            grow = np.sqrt(self.free / np.maximum(here - 1.0, 0.5 * here))
+            self.matrix *= grow[:, None] * grow
+
+    def covariance(self, kind: str, reg_covar: float) -> Any:
+        """Of the shape of one component's; flat directions get `reg_covar`, or every component would need rows."""
+        matrix, variances = self.matrix, np.diag(self.matrix).copy()
+        if kind == "spherical":
+            return float(variances.mean()) or reg_covar
+        if kind == "diag":
+            return np.where(variances > 0, variances, reg_covar)
+        least, most = np.linalg.eigvalsh(matrix)[[0, -1]]
+        return matrix + reg_covar * np.eye(len(matrix)) if least <= 1e-12 * most else matrix
+
+
+def positive(matrix: Any) -> bool:
+    """Whether a variance, variances or a covariance matrix are positive."""
+    if np.ndim(matrix) < 2:
+        return bool(np.all(np.asarray(matrix) > 0))
+    return bool(np.allclose(matrix, matrix.T)) and positive_definite(matrix)

@@ -1,0 +1,256 @@
+"""Mixtures of Bernoulli distributions (伯努利混合模型): rows of zeros and ones."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+
+from tercet.core.catalog import method
+from tercet.core.functions import sigmoid, softmax
+from tercet.core.parameters import ArrayLike, Count, Jobs, NonNegative, Seed
+from tercet.mixture.discrete import (
+    TINY,
+    Decay,
+    DiscreteMixture,
+    Start,
+    Tables,
+    finite_log,
+    logarithm,
+    scores,
+    sums,
+)
+
+
+@method(
+    zh="伯努利混合模型",
+    task="clustering",
+    approach="generative",
+    model="P(x) = Σ_k π_k Π_j p_kj^x_j (1 - p_kj)^(1 - x_j)",
+    strategy="maximum likelihood (alpha = 0) or maximum posterior probability",
+    algorithms={
+        "em": "posterior probabilities of the components, then counts in proportion to them, by turns",
+        "hard": "each row wholly to its most probable component, then counts, by turns",
+        "squarem": "EM with leaps along the curve of its last steps",
+    },
+    texts=["000 ch. 9, 9.1.4", "002 ch. 5, eq. 5.14, 5.15"],
+    peers=["pomegranate.gmm.GeneralMixtureModel", "stepmix.StepMix"],
+)
+class BernoulliMixture(DiscreteMixture):
+    """Mixture of Bernoulli distributions: groups of rows of zeros and ones.
+
+    P(x) = Σ_k π_k Π_j p_kj^x_j (1 - p_kj)^(1 - x_j), learned by EM. In the M step p_kj = (n_kj + α) / (n_k + 2α),
+    with n_k the expected number of rows of component k in which x_j is known, n_kj of those in which it is 1. A
+    missing value (NaN) takes no part. Where a row is impossible in all components, they are equally probable.
+
+    Parameters
+    ----------
+    n_components : int, default=1
+        The number of components.
+    alpha : float, default=1.0
+        Pseudo-count of ones and of zeros: 0 is maximum likelihood, 1 Laplace's smoothing.
+    weight_prior : float, default=0.0
+        Pseudo-count of each component.
+    binarize : float or None, default=0.0
+        Values above count as 1, others as 0; None takes values from 0 to 1 as they are.
+    tol : float, default=1e-3
+        Stop when the objective, for a row on average, rises by less.
+    max_iter : int, default=100
+        The most passes of one start.
+    n_init : int, default=1
+        How many starts to try; the best end is kept.
+    init_params : {"kmeans", "k-means++", "random", "random_from_data"}, default="kmeans"
+        The start: the clusters of k-means; rows drawn far apart; random shares of all rows; rows drawn at random.
+    weights_init : array of shape (n_components,), optional
+        The first weights π.
+    probs_init : array of shape (n_components, n_features), optional
+        The first probabilities p.
+    algorithm : {"em", "hard", "squarem"}, default="em"
+        EM; EM with the best component in place of all; EM with leaps, for components that are hard to tell apart.
+    learning_decay : float, default=0.7
+        How fast batches lose weight against those before, in `partial_fit`.
+    random_state : int, optional
+        Decides what is drawn.
+    warm_start : bool, default=False
+        Whether a fit begins where the last one ended.
+    verbose : int, default=0
+        Print a line for each `verbose_interval` passes.
+    verbose_interval : int, default=10
+        How many passes lie between two lines.
+    n_jobs : int, optional
+        Threads to use; the result does not depend on it.
+
+    Attributes
+    ----------
+    weights_ : array of shape (n_components,)
+        The weights π of the components.
+    probs_ : array of shape (n_components, n_features)
+        The probability of a 1 in each column.
+    labels_ : array of shape (n_samples,)
+        The most probable component of each row.
+    converged_ : bool
+        Whether the best start met the stopping rule.
+    lower_bound_ : float
+        The mean log-likelihood (plus log-prior) of the best start, before its last M step.
+    lower_bounds_ : list of float
+        The same for all passes of the best start.
+    n_batches_, seen_weight_ : int, float
+        The batches learned from (a fit is one), and the weight of their rows.
+
+    Examples
+    --------
+    >>> X = [[1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 0, 0], [0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]]
+    >>> model = BernoulliMixture(2, alpha=0.1, random_state=0).fit(X)
+    >>> labels = model.predict([[1, 1, np.nan, np.nan], [0, 0, 1, np.nan]])
+    >>> bool(labels[0] == model.labels_[0]), bool(labels[1] == model.labels_[3])
+    (True, True)
+    """
+
+    sparse_input = True
+    missing_input = True
+    swept = ("probs_",)
+
+    def __init__(
+        self,
+        n_components: Count = 1,
+        *,
+        alpha: NonNegative = 1.0,
+        weight_prior: NonNegative = 0.0,
+        binarize: NonNegative | None = 0.0,
+        tol: NonNegative = 1e-3,
+        max_iter: Count = 100,
+        n_init: Count = 1,
+        init_params: Start = "kmeans",
+        weights_init: ArrayLike | None = None,
+        probs_init: ArrayLike | None = None,
+        algorithm: Literal["em", "hard", "squarem"] = "em",
+        learning_decay: Decay = 0.7,
+        random_state: Seed = None,
+        warm_start: bool = False,
+        verbose: int | bool = 0,
+        verbose_interval: Count = 10,
+        n_jobs: Jobs = None,
+    ) -> None:
+        self.n_components = n_components
+        self.alpha = alpha
+        self.weight_prior = weight_prior
+        self.binarize = binarize
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.init_params = init_params
+        self.weights_init = weights_init
+        self.probs_init = probs_init
+        self.algorithm = algorithm
+        self.learning_decay = learning_decay
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.verbose_interval = verbose_interval
+        self.n_jobs = n_jobs
+
+    def _components(self, n_features: int) -> Bernoullis:
+        return Bernoullis(self.n_components, self.alpha, self.weight_prior, self.algorithm == "hard")
+
+    def _prepared(self, X: Any, weight: np.ndarray | None, *, learning: bool = False) -> Any:
+        return binary(X, self.binarize, type(self).__name__)
+
+    def _first_shares(self, X: Any, weight: np.ndarray | None, rng: np.random.Generator) -> np.ndarray:
+        return super()._first_shares(split(X)[0], weight, rng)
+
+    def _given_probs(self, shape: tuple[int, ...]) -> np.ndarray:
+        return self._given("probs_init", self.probs_init, shape, axis=None)
+
+    def _n_parameters(self) -> int:
+        return len(self.weights_) * (self.n_features_in_ + 1) - 1
+
+
+class Bernoullis(Tables):
+    """Components with a probability of 1 for each column."""
+
+    gaps = False  # whether there are any, as far as we know: they show as NaN in the products
+
+    def chunks(self, X: Any, weight: np.ndarray | None) -> Any:
+        self.gaps = bool(np.isnan((X.data if sparse.issparse(X) else X).sum()))
+        return super().chunks(X, weight)
+
+    def log_joint(self, X: Any, theta: Any) -> np.ndarray:
+        X, gone = split(X) if self.gaps else (X, None)
+        p = theta["probs_"]
+        joint = of_tosses(finite_log(p), finite_log(1 - p), X, gone)
+        if np.isnan(joint[0]).any():
+            X, gone = split(X)
+            joint = of_tosses(finite_log(p), finite_log(1 - p), X, gone)
+        joint += logarithm(theta["weights_"])[:, None]
+        if ((p == 0) | (p == 1)).any():
+            joint[of_tosses(p == 0, p == 1, X, gone) > 1e-9] = -np.inf
+        return joint
+
+    def statistics(self, X: Any, shares: np.ndarray, theta: Any) -> tuple[Any, ...]:
+        X, gone = split(X) if self.gaps else (X, None)
+        rows = shares.sum(axis=1)
+        known = np.repeat(rows[:, None], X.shape[1], axis=1)
+        return rows, sums(shares, X), known if gone is None else known - sums(shares, gone)
+
+    def probabilities(self, counts: tuple[Any, ...], alpha: float) -> np.ndarray:
+        ones, known = counts
+        return shares_of_ones(ones, known, alpha)
+
+    def log_density(self, probs: np.ndarray) -> float:
+        return float((logarithm(probs) + logarithm(1 - probs)).sum())
+
+    def draw(self, theta: Any, counts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        p = np.repeat(theta["probs_"], counts, axis=0)
+        return (rng.random(p.shape) < p).astype(np.float64)
+
+    def pack(self, theta: Any) -> np.ndarray:
+        p = np.clip(theta["probs_"].ravel(), TINY, 1 - 1e-16)
+        return np.concatenate([np.log(np.maximum(theta["weights_"], TINY)), np.log(p) - np.log1p(-p)])
+
+    def unpack(self, vector: np.ndarray) -> dict[str, Any]:
+        k = self.n_components
+        return {"weights_": softmax(vector[:k]), "probs_": sigmoid(vector[k:]).reshape(k, -1)}
+
+
+def of_tosses(ones: np.ndarray, zeros: np.ndarray, X: Any, gone: Any) -> np.ndarray:
+    """Σ_j (ones_kj where x_ij = 1, zeros_kj where it is 0, nothing where it is gone), of shape (k, rows)."""
+    ones, zeros = np.asarray(ones, dtype=np.float64), np.asarray(zeros, dtype=np.float64)
+    found = scores(ones - zeros, X)
+    found += zeros.sum(axis=1)[:, None]
+    return found if gone is None else found - scores(zeros, gone)
+
+
+def shares_of_ones(ones: np.ndarray, known: np.ndarray, alpha: float) -> np.ndarray:
+    """(n_kj + α) / (n_k + 2α); 1 is as probable as 0 where nothing is known."""
+    known = np.maximum(known, 0.0) + 2 * alpha
+    return np.clip(np.divide(ones + alpha, known, out=np.full(ones.shape, 0.5), where=known > 0), 0.0, 1.0)
+
+
+def binary(X: Any, threshold: float | None, who: str) -> Any:
+    """Zeros and ones, NaN where nothing is known."""
+    values = X.data if sparse.issparse(X) else X
+    if threshold is None:
+        low, high = np.fmin.reduce(values, axis=None, initial=0), np.fmax.reduce(values, axis=None, initial=0)
+        if low < 0 or high > 1:
+            worst = low if low < 0 else high
+            raise ValueError(
+                f"{who}: with binarize=None all values of X must be from 0 to 1; there is {worst}."
+            )
+        return X
+    ones = (values > threshold).astype(X.dtype)
+    ones[np.isnan(values)] = np.nan
+    return sparse.csr_array((ones, X.indices, X.indptr), shape=X.shape) if sparse.issparse(X) else ones
+
+
+def split(X: Any) -> tuple[Any, Any]:
+    """X with 0 in place of gaps, and a matrix that is 1 in the gaps; None when there are none."""
+    values = X.data if sparse.issparse(X) else X
+    if not np.isnan(values.sum()):
+        return X, None
+    gaps = np.isnan(values)
+    full, gone = np.where(gaps, 0, values), gaps.astype(X.dtype)
+    if not sparse.issparse(X):
+        return full, gone
+    here = (X.indices, X.indptr)
+    return sparse.csr_array((full, *here), shape=X.shape), sparse.csr_array((gone, *here), shape=X.shape)

@@ -9,13 +9,38 @@ import sys
 from dataclasses import asdict
 from typing import Any
 
-from benchmarks import cluster, command, linear, maxent, naive_bayes, neighbors, overhead, results, tree
+from benchmarks import (
+    cluster,
+    command,
+    crf,
+    linear,
+    maxent,
+    mixture,
+    naive_bayes,
+    neighbors,
+    overhead,
+    results,
+    sequence,
+    tree,
+)
 from benchmarks.harness import Report, Row, run_row, version
 from benchmarks.worker import wait_for_quiet
 
 ROWS: dict[str, Row | Report] = {
     row.name: row
-    for module in (linear, maxent, cluster, naive_bayes, neighbors, tree, overhead, command)
+    for module in (
+        linear,
+        maxent,
+        cluster,
+        naive_bayes,
+        neighbors,
+        tree,
+        mixture,
+        sequence,
+        crf,
+        overhead,
+        command,
+    )
     for row in module.ROWS
 }
 

@@ -46,6 +46,13 @@ def test_what_speaks_for_a_tag(kind):
     assert ax.patches[0].get_width() == weight
 
 
+def test_what_speaks_for_two_neighbouring_tags():
+    weights = {("w", "x"): 0.5}, {("b", "x", "y"): -2.0}
+    ax = plot_model(CRF.of_weights(["x", "y"], ["w", "b"], {}, *weights), labels=["one", "two"])
+    assert ticks(ax, "y") == ["b: one → two", "w → one"]
+    assert [bar.get_width() for bar in ax.patches] == [-2.0, 0.5]
+
+
 def test_columns_of_a_table_are_called_by_their_names():
     rows = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
     ax = plot_model(CRF().fit(rows, [0, 1, 0, 1]), ["left", "right"])

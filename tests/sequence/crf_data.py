@@ -22,6 +22,24 @@ def corpus(n=40, seed=0, labels="ABC"):
     return X, y
 
 
+def steps_corpus(n=30, seed=0, most=6):
+    """Sentences whose tokens say what they are, and whether the label is that of the token before."""
+    rng = np.random.default_rng(seed)
+    X, y = [], []
+    for _ in range(n):
+        label, sentence, tags = int(rng.integers(3)), [], []
+        for t in range(rng.integers(1, most + 1)):
+            sign = str(rng.choice(["stay", "on", "any"]))
+            if t:
+                label = (label + {"stay": 0, "on": 1, "any": int(rng.integers(3))}[sign]) % 3
+            word = f"w{label if rng.random() < 0.6 else rng.integers(3)}"
+            sentence.append({"word": word, "step": {"sign": sign, "size": float(rng.integers(1, 4)) / 2}})
+            tags.append("ABC"[label])
+        X.append(sentence)
+        y.append(tags)
+    return X, y
+
+
 def crfsuite(path, X, y, algorithm="lbfgs", **parameters):
     """CRFsuite's tagger and its weights (of which it prints six digits)."""
     trainer = pycrfsuite.Trainer(algorithm, parameters, verbose=False)

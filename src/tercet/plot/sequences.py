@@ -149,14 +149,19 @@ def _chain(model: Any, feature_names: Any, labels: Any, ax: Any) -> Any:
 @styled
 def _field(model: Any, feature_names: Any, labels: Any, ax: Any) -> Any:
     """The attributes that speak loudest for a tag, or against it."""
-    table = model.state_features_
+    table: dict[tuple, float] = {**model.state_features_, **getattr(model, "bigram_features_", {})}
     if not table:
         return plot_transitions(model, labels=labels, ax=ax)
     told = dict(zip(model.classes_, _labels(model, labels)))
     columns = {f"x{j}": word for j, word in enumerate(feature_names or ())}  # of a table without names
     top = sorted(table.items(), key=lambda item: -abs(item[1]))[:20]
     ax = axes(ax, height=0.9 + 0.24 * max(len(top), 3))
-    words = [f"{columns.get(attribute, attribute)} → {told[tag]}" for (attribute, tag), _ in top]
+    words = [_speaks_for(columns.get(key[0], key[0]), [told[tag] for tag in key[1:]]) for key, _ in top]
     bars(ax, words, np.array([weight for _, weight in top]))
     title = "" if len(top) == len(table) else say("the {top} largest of {n}", top=len(top), n=len(table))
     return label_axes(ax, say("weight"), title=title)
+
+
+def _speaks_for(attribute: str, tags: list[str]) -> str:
+    """An attribute and its tag; for two neighbouring tags both."""
+    return f"{attribute} → {tags[0]}" if len(tags) == 1 else f"{attribute}: {tags[0]} → {tags[1]}"

@@ -21,16 +21,28 @@ from tercet.sequence.sequences import Sequences
 BETWEEN = ":"  # joins the parts of an attribute's name
 
 
+class Between(str):
+    """The name of an attribute that is about two neighbouring labels, as B lines of templates make them."""
+
+    __slots__ = ()
+
+
 class Names(dict[str, int]):
-    """The columns of attributes by name; with `growing`, a new name gets the next column, else -1."""
+    """The columns of attributes by name; with `growing`, a new name gets the next column, else -1.
+
+    `between` is one of the new names that are about two neighbouring labels (`Between`), or None.
+    """
 
     growing = True
+    between: str | None = None
 
     def __missing__(self, name: str) -> int:
         if not isinstance(name, str):
             raise TypeError(f"an attribute's name must be a string; got {name!r}.")
         if not self.growing:
             return -1
+        if isinstance(name, Between):
+            self.between = str(name)
         column = self[str(name)] = len(self)
         return column
 
@@ -221,4 +233,4 @@ def _found_in(tokens: list[Any], error: Exception) -> ValueError:
     return ValueError(str(error))
 
 
-__all__ = ["Names", "encode", "is_tokens", "tokens_of"]
+__all__ = ["Between", "Names", "encode", "is_tokens", "tokens_of"]

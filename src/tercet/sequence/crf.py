@@ -11,11 +11,13 @@ import numpy as np
 from tercet.core.catalog import method
 from tercet.core.estimator import check_weight
 from tercet.core.parameters import Count, CountOrZero, Jobs, NonNegative, Positive, Seed
+from tercet.sequence.crf_bigrams import BigramObjective
 from tercet.sequence.crf_learning import search
 from tercet.sequence.crf_objective import ChainObjective
 from tercet.sequence.crf_online import ONLINE
 from tercet.sequence.crf_partial import LearnsSingly
 from tercet.sequence.crf_scaling import SCALINGS
+from tercet.sequence.crf_weights import KINDS
 from tercet.sequence.sequences import Sequences, flat
 from tercet.sequence.tagging import ordered
 
@@ -47,7 +49,10 @@ class CRF(LearnsSingly):
 
         P(y|x) = exp(sum over t of sum over attributes a of x_t: x_ta w[a, y_t], + u[y_t-1, y_t]) / Z(x)
 
-    What is minimised is the sum over sequences of -log P(y|x), plus c1 |w|_1 + c2 |w|^2 over all weights w and u.
+    With `transition_attributes`, some attributes b have weights x_tb v[b, y_t-1, y_t] instead: they act on the step
+    to their token, if there is one, as the B lines of CRF++ templates do (`FeatureTemplates`).
+
+    What is minimised is the sum over sequences of -log P(y|x), plus c1 |w|_1 + c2 |w|^2 over all weights (w, u, v).
     Names and meanings are those of sklearn-crfsuite. There are no special states at the ends of a sequence: give
     the first and last tokens attributes ("BOS", "EOS") where that matters. A token is a dict of attributes
     ({"word": "cat", "long": False, "size": 3.0}, with dicts, lists and sets inside), a list or set of strings, a
@@ -60,12 +65,16 @@ class CRF(LearnsSingly):
 default="lbfgs"
         How the weights are found. "bfgs" keeps a square matrix of the number of weights; iterative scaling needs
         values that are not negative, and where they are not whole numbers "iis" is "iis-t".
+    transition_attributes : str or list of str, optional
+        The attributes that act on transitions, by name or by patterns as for files: "B*" are the B lines of
+        templates, "gap:*" is all that tokens have under {"gap": ...}. To act on single labels too, an attribute
+        needs a second name.
     min_freq : float, default=0
         How often (values and weights count) a pair must be seen to get a weight.
     all_possible_states : bool, default=False
         Whether all pairs of attribute and label have a weight, not only those that are seen.
     all_possible_transitions : bool, default=False
-        The same for pairs of labels.
+        The same for pairs of labels (and for these with each transition attribute).
     c1 : float, default=0.0
         Strength of the L1 penalty, which makes weights exactly zero ("lbfgs" only).
     c2 : float, default=1.0
@@ -121,9 +130,11 @@ default="lbfgs"
         The column of each attribute.
     state_pairs_, transition_pairs_ : arrays of shape (n_states, 2) and (n_transitions, 2)
         Attribute and label of each weight, and labels from and to (all as indices).
-    state_weights_, transition_weights_ : arrays of shape (n_states,) and (n_transitions,)
-        w and u.
-    attributes_, state_features_, transition_features_ : list and dicts
+    bigram_triples_ : array of shape (n_bigrams, 3)
+        Attribute, label from and label to of each weight of a transition attribute.
+    state_weights_, transition_weights_, bigram_weights_ : arrays
+        w, u and v.
+    attributes_, state_features_, transition_features_, bigram_features_ : list and dicts
         The same by names.
     online_ : dict
         What the next `partial_fit` goes on from.
@@ -139,6 +150,13 @@ default="lbfgs"
     [['D', 'N', 'V']]
     >>> round(model.transition_features_["D", "N"], 1)
     2.0
+
+    Attributes that say whether the label changes:
+
+    >>> X, y = [["go", "turn", "stay", "turn", "stay"]], [["A", "B", "B", "A", "A"]]
+    >>> model = CRF(transition_attributes=["turn", "stay"], c2=0.1).fit(X, y)
+    >>> model.predict([["go", "stay", "stay", "turn", "stay"]])
+    [['A', 'A', 'A', 'B', 'B']]
     """
 
     def __init__(
@@ -147,6 +165,7 @@ default="lbfgs"
             "lbfgs", "l2sgd", "ap", "pa", "arow", "gd", "newton-cg", "bfgs", "iis", "iis-s", "iis-t"
         ] = "lbfgs",
         *,
+        transition_attributes: str | list | tuple | None = None,
         min_freq: NonNegative = 0,
         all_possible_states: bool = False,
         all_possible_transitions: bool = False,
@@ -174,6 +193,7 @@ default="lbfgs"
         verbose: bool | CountOrZero = False,
     ) -> None:
         self.algorithm = algorithm
+        self.transition_attributes = transition_attributes
         self.min_freq = min_freq
         self.all_possible_states = all_possible_states
         self.all_possible_transitions = all_possible_transitions
@@ -207,10 +227,16 @@ default="lbfgs"
         if sample_weight is not None and not sample_weight.all():  # such a sequence has no say in anything
             X, y, sample_weight = self._without(X, y, sample_weight)
         features = self._choose(X, y, sample_weight)
+        if self.transition_attributes is not None and not self._acting().size:
+            raise ValueError(
+                f"CRF: transition_attributes={self.transition_attributes!r} fit no attribute of X; these are "
+                f"{self.attributes_[:5]} ... ({len(self.vocabulary_)} in all)."
+            )
         if self.algorithm in ONLINE:
             w = self._online(X, y, sample_weight, features)
         else:
-            objective = ChainObjective(X, y, sample_weight, features, self.c2, self.n_jobs)
+            kind = ChainObjective if features.bigrams is None else BigramObjective
+            objective = kind(X, y, sample_weight, features, self.c2, self.n_jobs)
             run = functools.partial(self._loop, features)
             w = search(
                 objective, algorithm=self.algorithm, steps=run, c1=self.c1, max_iter=self._passes,
@@ -239,7 +265,7 @@ default="lbfgs"
         log_p = self.log_likelihood(X, y, lengths)
         weight = check_weight(sample_weight, Sequences(log_p, np.arange(log_p.size + 1), listed=False))
         weight = np.ones(log_p.size) if weight is None else weight
-        w = np.concatenate([self.state_weights_, self.transition_weights_])
+        w = self._all_weights()
         return float(-weight @ log_p + self.c1 * np.abs(w).sum() + self.c2 * (w @ w))
 
     @classmethod
@@ -249,6 +275,7 @@ default="lbfgs"
         attributes: Sequence[str],
         transitions: Mapping,
         states: Mapping,
+        bigrams: Mapping | None = None,
         **parameters: Any,
     ) -> CRF:
         """A fitted model from weights by name.
@@ -263,6 +290,8 @@ default="lbfgs"
             The weights of (label from, label to).
         states : dict
             The weights of (attribute, label).
+        bigrams : dict, optional
+            The weights of (attribute, label from, label to).
         **parameters
             Of the model.
 
@@ -284,14 +313,17 @@ default="lbfgs"
         try:
             state = [(model.vocabulary_[a], label[k], w) for (a, k), w in states.items()]
             step = [(label[i], label[j], w) for (i, j), w in transitions.items()]
+            both = [(model.vocabulary_[a], label[i], label[j], w) for (a, i, j), w in (bigrams or {}).items()]
         except KeyError as error:
             raise ValueError(
                 f"CRF: a weight is for {error.args[0]!r}, which is no label or attribute."
             ) from None
-        for name, found in (("state", sorted(state)), ("transition", sorted(step))):
-            table = np.array(found, dtype=np.float64).reshape(-1, 3)
-            setattr(model, f"{name}_pairs_", table[:, :2].astype(np.int64))
-            setattr(model, f"{name}_weights_", table[:, 2].copy())
+        tables: tuple[list, ...] = state, step, both
+        for (kind, places), found in zip(KINDS.items(), tables):
+            width = 3 if places == "triples" else 2
+            table = np.array(sorted(found), dtype=np.float64).reshape(-1, width + 1)
+            setattr(model, f"{kind}_{places}_", table[:, :width].astype(np.int64))
+            setattr(model, f"{kind}_weights_", table[:, width].copy())
         return model
 
 

@@ -1,4 +1,4 @@
-"""Which pairs of attribute and label, and of label and label, get a weight."""
+"""What gets a weight: which pairs of attribute and label, and of label and label, alone or with an attribute."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ def choose_features(
     min_freq: float = 0.0,
     all_states: bool = False,
     all_transitions: bool = False,
+    acting: np.ndarray | None = None,
 ) -> Features:
-    """The pairs that labelled data show at least `min_freq` times (values and weights count), or all pairs.
+    """What labelled data show at least `min_freq` times (values and weights count), or all that may be.
 
     Parameters
     ----------
@@ -33,23 +34,39 @@ def choose_features(
     n_labels : int
     min_freq : float, default=0.0
     all_states, all_transitions : bool, default=False
-        Whether pairs that the data never show count too.
+        Whether what the data never show counts too.
+    acting : array of int, optional
+        The attributes that act on the step to their token: with pairs of labels, not with single ones.
     """
     n, d = X.rows.shape
     per_token = np.ones(n) if weight is None else np.repeat(weight, X.lengths)
     known = np.flatnonzero(y >= 0)
     shown = sparse.csr_array((per_token[known], (known, y[known])), shape=(n, n_labels))
     states = _shown_states(X.rows, shown, min_freq, all_states)
-    attribute, label = np.divmod(states, n_labels)
-    inside = np.ones(n, dtype=bool)
+    to, pair = known_steps(X, y, n_labels)
+    steps = np.bincount(pair, weights=per_token[to], minlength=n_labels**2)
+    edges = np.column_stack(np.divmod(_kept(steps, min_freq, all_transitions), n_labels))
+    bigrams = None
+    if acting is not None and acting.size:
+        states = states[~np.isin(states // n_labels, acting)]
+        shown = sparse.csr_array((per_token[to], (to, pair)), shape=(n, n_labels**2))
+        column, label = np.divmod(
+            _shown_states(X.rows[:, acting], shown, min_freq, all_transitions), n_labels**2
+        )
+        if column.size:
+            bigrams = Features.of_states(acting[column], label, d, n_labels**2)
+    return Features.of_states(*np.divmod(states, n_labels), d, n_labels)._replace(
+        edges=edges, bigrams=bigrams
+    )
+
+
+def known_steps(X: Sequences, y: np.ndarray, n_labels: int) -> tuple[np.ndarray, np.ndarray]:
+    """The tokens whose label and the one before it are known, and both as one number (from n_labels + to)."""
+    inside = np.ones(y.size, dtype=bool)
     inside[X.borders[:-1]] = False
     to = np.flatnonzero(inside)
     to = to[(y[to] >= 0) & (y[to - 1] >= 0)]
-    steps = np.bincount(y[to - 1] * n_labels + y[to], weights=per_token[to], minlength=n_labels**2)
-    edges = _kept(steps, min_freq, all_transitions)
-    return Features(
-        attribute, label.astype(np.int32), np.column_stack(np.divmod(edges, n_labels)), d, n_labels
-    )
+    return to, y[to - 1] * n_labels + y[to]
 
 
 def _shown_states(X: Any, shown: Any, min_freq: float, everything: bool) -> np.ndarray:
@@ -78,12 +95,16 @@ def merged(old: Features, new: Features) -> tuple[Features, np.ndarray]:
     codes = [features.attribute * N + features.label for features in (old, new)]
     steps = [features.edges @ np.array([N, 1]) for features in (old, new)]
     states, edges = np.union1d(*codes), np.union1d(*steps)
-    attribute, label = np.divmod(states, N)
-    both = Features(
-        attribute, label.astype(np.int32), np.column_stack(np.divmod(edges, N)), new.n_attributes, N
-    )
-    places = np.searchsorted(states, codes[0]), states.size + np.searchsorted(edges, steps[0])
+    both = Features.of_states(*np.divmod(states, N), new.n_attributes, N)
+    both = both._replace(edges=np.column_stack(np.divmod(edges, N)))
+    places = [np.searchsorted(states, codes[0]), states.size + np.searchsorted(edges, steps[0])]
+    parts = [features.bigrams for features in (old, new) if features.bigrams is not None]
+    if parts:
+        bigrams, inside = merged(parts[0], parts[-1])
+        if old.bigrams is not None:
+            places.append(both.size + inside)
+        both = both._replace(bigrams=bigrams._replace(n_attributes=new.n_attributes))
     return both, np.concatenate(places)
 
 
-__all__ = ["choose_features", "merged"]
+__all__ = ["choose_features", "known_steps", "merged"]

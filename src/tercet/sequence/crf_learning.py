@@ -25,7 +25,7 @@ class Scaled:
     """
 
     def __init__(self, objective: ChainObjective) -> None:
-        self.objective, self.unit = objective, 1 / np.sqrt(curvature(objective))
+        self.objective, self.unit = objective, 1 / np.sqrt(objective.curvature())
         self.latest: tuple[Any, float] = (None, np.inf)
 
     def value_and_gradient(self, v: np.ndarray) -> tuple[float, np.ndarray]:
@@ -47,19 +47,6 @@ class Scaled:
         if self.latest[0] is not v:
             self.value_and_gradient(v)
         return self.latest[1]
-
-
-def curvature(objective: ChainObjective) -> np.ndarray:
-    """The diagonal of the second derivatives at w = 0, where all labels are equally likely."""
-    features, X = objective.features, objective.X
-    per_token = np.repeat(objective.weight, X.lengths)
-    squares = X.rows.multiply(X.rows) if sparse.issparse(X.rows) else X.rows**2
-    p = 1 / features.n_labels
-    of_attribute = np.asarray(squares.T @ per_token) * p * (1 - p)
-    of_step = float(objective.weight @ (X.lengths - 1)) * p**2 * (1 - p**2)
-    diagonal = np.concatenate([of_attribute[features.attribute], np.full(len(features.edges), of_step)])
-    diagonal += 2 * objective.l2
-    return np.where(diagonal > 0, diagonal, 1.0)
 
 
 class Progress:
@@ -175,7 +162,7 @@ class Scalable:
         """The scores of labels at all tokens, and of steps."""
         features, X = self.objective.features, self.objective.X.rows
         states = features.states(w)
-        return token_scores(X, 0, X.shape[0], states, features.n_labels), features.steps(w)
+        return token_scores(X, 0, X.shape[0], states, features.n_labels), self.objective.steps(w)
 
     def totals(self, node: np.ndarray, edge: np.ndarray) -> np.ndarray:
         """The features summed over tokens and steps with these weights."""
@@ -185,5 +172,5 @@ class Scalable:
             objective.room[:n, : node.shape[1]] = node[start : start + n]
             block.gather.add(objective.room[:n], sums, objective.n_jobs)
             start += n
-        sums[objective.features.label.size :] = edge[tuple(objective.features.edges.T)]
+        objective.add_steps(edge, sums)
         return sums

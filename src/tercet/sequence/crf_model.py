@@ -10,10 +10,10 @@ import numpy as np
 
 from tercet.core.estimator import check_weight
 from tercet.core.parallel import each
-from tercet.sequence.chain import decode
+from tercet.sequence.crf_chains import Steps, best_paths, between, chain_marginals
 from tercet.sequence.crf_constraints import masks_of
-from tercet.sequence.crf_objective import chain_marginals
 from tercet.sequence.crf_products import token_scores
+from tercet.sequence.crf_steps import Bigrams, by_column
 from tercet.sequence.crf_weights import ChainWeights
 from tercet.sequence.kbest import k_best
 from tercet.sequence.sequences import Sequences
@@ -26,19 +26,18 @@ class Weights(NamedTuple):
 
     states: Any
     steps: np.ndarray
+    bigrams: Bigrams | None
     begin: np.ndarray
     go: np.ndarray
     end: np.ndarray
 
 
 # The tables of a model are made once, and are not a part of it: its state is the lists of weights.
-_ready: weakref.WeakKeyDictionary[Any, tuple[tuple, np.ndarray, Any, np.ndarray]] = (
-    weakref.WeakKeyDictionary()
-)
+_ready: weakref.WeakKeyDictionary[Any, tuple[tuple, np.ndarray, tuple]] = weakref.WeakKeyDictionary()
 
 
 class ChainModel(ChainWeights):
-    """A chain of labels whose score is a sum of the weights of (attribute, label) and (label, label)."""
+    """A chain of labels whose score is the sum of the weights of what it has."""
 
     constraints: Any
     n_jobs: int | None
@@ -94,11 +93,12 @@ class ChainModel(ChainWeights):
         paths : list, for each sequence, of lists of (labels, score)
         """
         X, weights, found = self._given(X, lengths), self._weights(), []
-        start, steps = np.zeros(self.classes_.size), weights.steps + weights.go
+        start = np.zeros(self.classes_.size)
         for s in range(len(X)):
             scores, borders = self._scores((s, s + 1), X, weights)
+            steps = self._steps((s, s + 1), X, weights)
             unit = self._log_total(scores, borders, steps)
-            values, paths = k_best(start, steps, scores, k)
+            values, paths = k_best(start, between(steps), scores, k)
             found.append([(self.classes_[p].tolist(), float(v - unit)) for v, p in zip(values, paths)])
         return found
 
@@ -143,14 +143,18 @@ class ChainModel(ChainWeights):
     def _weights(self) -> Weights:
         """The tables, made anew when the weights are others."""
         walls = (np.where(mask, 0.0, -np.inf) for mask in masks_of(self.constraints, self.classes_.tolist()))
-        places = self.state_pairs_, self.transition_pairs_, self.classes_, self.n_features_in_
-        w = np.concatenate([self.state_weights_, self.transition_weights_])
-        kept = _ready.get(self)
+        places = (
+            self.state_pairs_, self.transition_pairs_, self.bigram_triples_, self.classes_, self.n_features_in_,
+        )  # fmt: skip
+        w, kept = self._all_weights(), _ready.get(self)
         # Another fit may find the same weights for other pairs; it makes new arrays of them.
         if kept is None or not all(map(operator.is_, kept[0], places)) or not np.array_equal(kept[1], w):
-            features = self._features()
-            kept = _ready[self] = places, w, features.states(w), features.steps(w)
-        return Weights(*kept[2:], *walls)
+            features, bigrams = self._features(), None
+            if features.bigrams is not None:
+                columns, of_columns = by_column(features.bigrams)
+                bigrams = Bigrams(columns, of_columns.states(features.split(w)[2]))
+            kept = _ready[self] = places, w, (features.states(w), features.steps(w), bigrams)
+        return Weights(*kept[2], *walls)
 
     def _scores(self, span: tuple[int, int], X: Sequences, weights: Weights) -> tuple[np.ndarray, np.ndarray]:
         """The scores of the labels of some sequences, and where each of these begins."""
@@ -162,15 +166,20 @@ class ChainModel(ChainWeights):
             scores[borders[1:] - 1] += weights.end
         return scores, borders
 
+    def _steps(self, span: tuple[int, int], X: Sequences, weights: Weights, *, free: bool = False) -> Steps:
+        """The scores of the steps in some sequences; `free` of constraints."""
+        shared = weights.steps if free else weights.steps + weights.go
+        if weights.bigrams is None:
+            return shared
+        return weights.bigrams.steps(X.rows[X.borders[span[0]] : X.borders[span[1]]], shared)
+
     def _best(self, span: tuple[int, int], X: Sequences, weights: Weights) -> np.ndarray:
         scores, borders = self._scores(span, X, weights)
-        path, values = np.empty(len(scores), dtype=np.int64), np.empty(borders.size - 1)
-        delta = np.empty((int(np.diff(borders).max()), scores.shape[1]))
-        decode(borders, np.zeros(scores.shape[1]), weights.steps + weights.go, scores, delta, path, values)
+        path, values = best_paths(scores, borders, self._steps(span, X, weights))
         self._refuse_blocked(values, span)
         return path
 
-    def _log_total(self, scores: np.ndarray, borders: np.ndarray, steps: np.ndarray) -> float:
+    def _log_total(self, scores: np.ndarray, borders: np.ndarray, steps: Steps) -> float:
         """What is taken off the score of every path of a chain."""
         return 0.0
 
@@ -263,16 +272,17 @@ class ChainProbabilities(ChainModel):
             rows = slice(X.borders[span[0]], X.borders[span[1]])
             borders = X.borders[span[0] : span[1] + 1] - rows.start
             scores = token_scores(X.rows, rows.start, rows.stop, weights.states, self.classes_.size)
-            tied = chain_marginals(np.where(other[rows], -np.inf, scores), borders, weights.steps).log_z
-            found.append(tied - chain_marginals(scores, borders, weights.steps).log_z)
+            steps = self._steps(span, X, weights, free=True)
+            tied = chain_marginals(np.where(other[rows], -np.inf, scores), borders, steps).log_z
+            found.append(tied - chain_marginals(scores, borders, steps).log_z)
         return np.concatenate(found)
 
-    def _log_total(self, scores: np.ndarray, borders: np.ndarray, steps: np.ndarray) -> float:
+    def _log_total(self, scores: np.ndarray, borders: np.ndarray, steps: Steps) -> float:
         return float(chain_marginals(scores, borders, steps).log_z[0])
 
     def _node(self, span: tuple[int, int], X: Sequences, weights: Weights) -> np.ndarray:
         scores, borders = self._scores(span, X, weights)
-        found = chain_marginals(scores, borders, weights.steps + weights.go)
+        found = chain_marginals(scores, borders, self._steps(span, X, weights))
         self._refuse_blocked(found.log_z, span)
         return found.node
 

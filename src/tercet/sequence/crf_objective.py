@@ -10,72 +10,15 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
-from tercet.core.kernel import kernel
 from tercet.core.parallel import total
-from tercet.sequence.chain import log_smooth
-from tercet.sequence.chain_scaled import smooth
+from tercet.sequence.crf_chains import among, chain_marginals
 from tercet.sequence.crf_products import LEAST, Features, Gather, token_scores
 from tercet.sequence.sequences import Sequences
 
 CHUNK = 1024  # tokens in a piece of work: its tables stay in a core's own cache
 BLOCK = 1 << 17  # tokens whose probabilities are in memory at a time
-
-
-class Marginals(NamedTuple):
-    """What chains come to: log Z of each, the probabilities of all labels of all tokens, and the expected number of
-    steps from label to label in each chain times the chain's weight, added up."""
-
-    log_z: np.ndarray
-    node: np.ndarray
-    edge: np.ndarray
-
-
-def chain_marginals(
-    scores: np.ndarray,
-    borders: np.ndarray,
-    steps: np.ndarray,
-    weight: np.ndarray | None = None,
-    node: np.ndarray | None = None,
-) -> Marginals:
-    """Forward and backward over the chains that lie between the borders; `node` may be a table for the answer.
-
-    Where a path falls behind the others by more than a double can tell, the chain is done again by logarithms.
-    """
-    n, N = scores.shape
-    like, top, ceiling = np.empty((n, N)), np.empty(n), float(steps.max())
-    lower(scores, like, top)
-    ceiling = 0.0 if ceiling == -np.inf else ceiling
-    np.exp(like, out=like)
-    trans = np.exp(steps - ceiling)
-    node = np.empty((n, N)) if node is None else node
-    alpha, scale, log_z = np.empty((n, N)), np.empty(n), np.empty(borders.size - 1)
-    smooth(borders, np.ones(N), trans, trans.T.copy(), like, alpha, node, scale, log_z)
-    lost = np.flatnonzero(~np.isfinite(log_z))
-    log_z += np.add.reduceat(top, borders[:-1]) + (np.diff(borders) - 1) * ceiling
-    if weight is not None:
-        like *= np.repeat(weight, np.diff(borders))[:, None]
-    edge = (alpha[:-1].T @ like[1:]) * trans
-    for s in lost:
-        a, b = borders[s : s + 2]
-        counts = np.zeros((N, N))
-        log_z[s] = log_smooth(np.zeros(N), steps, scores[a:b], alpha[a:b], node[a:b], counts)
-        edge += counts if weight is None else weight[s] * counts
-    return Marginals(log_z, node, edge)
-
-
-@kernel
-def lower(scores, like, top):
-    """Each row less its largest number, and these; 0 where all are minus infinity."""
-    for t in range(len(scores)):
-        row, out, most = scores[t], like[t], -np.inf
-        for j in range(row.size):
-            most = max(most, row[j])
-        if most == -np.inf:
-            most = 0.0
-        top[t] = most
-        for j in range(row.size):
-            out[j] = row[j] - most
 
 
 class Block(NamedTuple):
@@ -124,10 +67,13 @@ class ChainObjective:
         self.weight = np.ones(len(X)) if weight is None else weight.astype(np.float64)
         self.weighted = bool((self.weight != 1).any())
         self.hidden = np.add.reduceat(y < 0, X.borders[:-1]) > 0  # sequences with unknown labels
-        self.blocks = [self._block(*span) for span in X.chunks(BLOCK)]
+        self.blocks = [self._block(*span) for span in X.chunks(self._tokens_at_once())]
         longest = max(block.X.shape[0] for block in self.blocks)
         self.room = np.zeros((longest, max(features.n_labels, LEAST)))  # columns past the labels stay zero
         self.empirical = self._empirical()
+
+    def _tokens_at_once(self) -> int:
+        return BLOCK
 
     def _block(self, first: int, last: int) -> Block:
         a, b = self.X.borders[first], self.X.borders[last]
@@ -152,26 +98,56 @@ class ChainObjective:
         to = np.flatnonzero(inside & (per_token > 0))
         pairs = np.zeros((N, N))
         np.add.at(pairs, (self.y[to - 1], self.y[to]), per_token[to])
-        counts[self.features.label.size :] = pairs[tuple(self.features.edges.T)]
+        self.add_steps(pairs, counts)
         return counts
+
+    def curvature(self) -> np.ndarray:
+        """The diagonal of the second derivatives at w = 0, where all labels are equally likely."""
+        features, X = self.features, self.X
+        per_token = np.repeat(self.weight, X.lengths)
+        squares = X.rows.multiply(X.rows) if sparse.issparse(X.rows) else X.rows**2
+        p = 1 / features.n_labels
+        of_attribute = np.asarray(squares.T @ per_token) * p * (1 - p)
+        of_step = float(self.weight @ (X.lengths - 1)) * p**2 * (1 - p**2)
+        diagonal = np.concatenate(
+            [of_attribute[features.attribute], np.full(features.size - features.label.size, of_step)]
+        )
+        diagonal += 2 * self.l2
+        return np.where(diagonal > 0, diagonal, 1.0)
+
+    def steps(self, w: np.ndarray) -> np.ndarray:
+        """The scores of steps: one table, as here, or one for each token."""
+        return self.features.steps(w)
+
+    def add_steps(self, edge: np.ndarray, out: np.ndarray) -> None:
+        """Add to out, for each transition, the sum of its steps; `edge` has the shape of `steps`."""
+        transitions = self.features.split(out)[1]
+        transitions += edge[tuple(self.features.edges.T)]
 
     def value_and_gradient(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """f(w) and its gradient: expected counts less those of the data, plus the penalty's."""
         f = self.l2 * float(w @ w) - float(self.empirical @ w)
         g = 2 * self.l2 * w - self.empirical
-        states, steps = self.features.states(w), self.features.steps(w)
-        first_edge = self.features.label.size
+        states, steps = self.features.states(w), self._step_weights(w)
         for block in self.blocks:
             node = self.room[: block.X.shape[0]]
-            of_block = block, node[:, : len(steps)], states, steps
+            of_block = block, node[:, : self.features.n_labels], states, steps
             log_z, edge = total(self._piece, block.chunks, *of_block, n_jobs=self.n_jobs)
             block.gather.add(node, g, self.n_jobs)
             f += float(log_z)
-            g[first_edge:] += edge[tuple(self.features.edges.T)]
+            self._add_expected(block, edge, g)
         return f, g
 
+    def _step_weights(self, w: np.ndarray) -> Any:
+        """What `_piece` makes the steps from."""
+        return self.features.steps(w)
+
+    def _add_expected(self, block: Block, edge: np.ndarray, g: np.ndarray) -> None:
+        """Add the expected steps of a block to the gradient."""
+        self.add_steps(edge, g)
+
     def _piece(
-        self, span: tuple[int, int], block: Block, node: np.ndarray, states: Any, steps: np.ndarray
+        self, span: tuple[int, int], block: Block, node: np.ndarray, states: Any, steps: Any
     ) -> tuple[float, np.ndarray]:
         """log Z and the expected steps of some sequences; their tokens' probabilities go to `node`."""
         borders = block.borders[span[0] : span[1] + 1]
@@ -190,7 +166,7 @@ class ChainObjective:
             start = self.X.borders[block.first] + rows.start
             known = self.y[start : start + len(scores)]
             agreeing = self._agreeing(scores, known, borders, hidden)
-            tied = chain_marginals(*agreeing[:2], steps, weight[hidden])
+            tied = chain_marginals(*agreeing[:2], among(steps, agreeing[2]), weight[hidden])
             at = rows.start + agreeing[2]
             node[at] -= tied.node * np.repeat(weight[hidden], np.diff(agreeing[1]))[:, None]
             log_z, edge = log_z - float(weight[hidden] @ tied.log_z), edge - tied.edge

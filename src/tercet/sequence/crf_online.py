@@ -30,6 +30,10 @@ class Corpus:
     features : Features
     """
 
+    gradient_pass: Any = staticmethod(gradient_pass)
+    mistaken_pass: Any = staticmethod(mistaken_pass)
+    data: tuple[Any, ...]
+
     def __init__(self, X: Sequences, y: np.ndarray, weight: np.ndarray | None, features: Features) -> None:
         if (y < 0).any():
             row = int(np.flatnonzero(y < 0)[0])
@@ -79,7 +83,7 @@ class Gradient:
         """One pass; the sum of -log P(y|x), each taken before its sequence was learned from, and the penalty."""
         loss = 0.0
         for piece in corpus.pieces(order):
-            lost, self.scale = gradient_pass(
+            lost, self.scale = corpus.gradient_pass(
                 piece, *corpus.data, self.v, corpus.room, self.scale, self.eta, self.decay, float(self.t)
             )
             loss, self.t = loss + lost, self.t + piece.size
@@ -129,7 +133,7 @@ class Mistaken:
         """One pass; the mean share of wrong labels in a sequence, each judged before it was learned from."""
         wrong, self.mistaken = 0.0, 0
         for piece in corpus.pieces(order):
-            share, count = mistaken_pass(
+            share, count = corpus.mistaken_pass(
                 piece, *corpus.data, self.w, corpus.room, self.rule, self.sums, self.seen, self.variance,
                 self.change, self.touched,
             )  # fmt: skip

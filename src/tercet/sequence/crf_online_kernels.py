@@ -40,6 +40,31 @@ def read_steps(edge_at, w, scale, steps):
             steps[i, j] = scale * w[p] if p >= 0 else 0.0
 
 
+@inner
+def soften(scores, like):
+    """exp of the scores, each row less its largest; the sum of what was taken off."""
+    taken = 0.0
+    for k in range(scores.shape[0]):
+        row, top = scores[k], scores[k, 0]
+        for j in range(row.size):
+            top = max(top, row[j])
+        for j in range(row.size):
+            like[k, j] = math.exp(row[j] - top)
+        taken += top
+    return taken
+
+
+@inner
+def take_off(X, begin, end, first, label, rate, excess, v):
+    """Move the weights of the tokens' attributes against what is expected in excess of each label."""
+    for t in range(begin, end):
+        row = excess[t - begin]
+        for s in range(X.indptr[t], X.indptr[t + 1]):
+            x, a = rate * X.data[s], X.indices[s]
+            for p in range(first[a], first[a + 1]):
+                v[p] -= x * row[label[p]]
+
+
 @kernel
 def gradient_pass(
     order, X, borders, y, weight, first, label, edge_at, v, room, scale, eta, decay, t
@@ -68,14 +93,7 @@ def gradient_pass(
                 trans[i, j] = math.exp(steps[i, j] - ceiling)
                 turned[j, i] = trans[i, j]
                 counts[i, j] = 0.0
-        shift = ceiling * (T - 1)
-        for k in range(T):
-            top = scores[k, 0]
-            for j in range(N):
-                top = max(top, scores[k, j])
-            for j in range(N):
-                like[k, j] = math.exp(scores[k, j] - top)
-            shift += top
+        shift = ceiling * (T - 1) + soften(scores, like)
         first_row(ones, like, alpha, sizes, 0)
         forward(turned, like, alpha, sizes, 1, T)
         log_z = log_weight(alpha, sizes, 0, T)
@@ -105,11 +123,7 @@ def gradient_pass(
                 v[p] *= scale
             scale = 1.0
         rate = step * weight[s] / scale
-        for k in range(T):
-            for e in range(X.indptr[begin + k], X.indptr[begin + k + 1]):
-                x, a = rate * X.data[e], X.indices[e]
-                for p in range(first[a], first[a + 1]):
-                    v[p] -= x * beta[k, label[p]]
+        take_off(X, begin, end, first, label, rate, beta, v)
         for i in range(N):
             for j in range(N):
                 if edge_at[i, j] >= 0:
@@ -130,7 +144,6 @@ def mistaken_pass(
     """
     N = edge_at.shape[0]
     steps, zeros, path = np.empty((N, N)), np.zeros(N), np.empty(room.shape[1], np.int64)
-    method, kind, c, sensitive, gamma = int(rule[0]), int(rule[1]), rule[2], rule[3], rule[4]
     places = np.empty(change.size, np.int64)
     wrong, mistaken = 0.0, 0
     read_steps(edge_at, w, 1.0, steps)
@@ -148,51 +161,65 @@ def mistaken_pass(
                 own += steps[y[begin + k - 1], here]
             if here != said:
                 errors += 1
-                for e in range(X.indptr[begin + k], X.indptr[begin + k + 1]):
-                    a = X.indices[e]
-                    for p in range(first[a], first[a + 1]):
-                        if label[p] == here:
-                            n = note(p, X.data[e], change, touched, places, n)
-                        elif label[p] == said:
-                            n = note(p, -X.data[e], change, touched, places, n)
+                n = compare(X, begin + k, first, label, 0, here, said, change, touched, places, n)
             if k > 0 and (here != said or y[begin + k - 1] != path[k - 1]):
                 n = note(edge_at[y[begin + k - 1], here], 1.0, change, touched, places, n)
                 n = note(edge_at[path[k - 1], said], -1.0, change, touched, places, n)
         wrong += errors / T
         if errors > 0:
             mistaken += 1
-            size = 0.0
-            for i in range(n):
-                p = places[i]
-                size += change[p] * change[p] * (variance[p] if method == 2 else 1.0)
-            step = 1.0
-            if method > 0:
-                cost = best - own + (errors if method == 2 else math.sqrt(errors) if sensitive > 0 else 1.0)
-                if method == 2:
-                    step = cost / (size + gamma)
-                elif kind == 2:
-                    step = cost / (size + 0.5 / c)
-                else:
-                    step = cost / size if size > 0 else 0.0
-                    if kind == 1:
-                        step = min(step, c)
-            step *= weight[s]
-            for i in range(n):
-                p = places[i]
-                move = step * change[p]
-                if method == 2:
-                    move *= variance[p]
-                    variance[p] = 1.0 / (1.0 / variance[p] + weight[s] * change[p] * change[p] / gamma)
-                w[p] += move
-                sums[p] += seen[0] * move
-                change[p] = 0.0
-                touched[p] = False
+            move(rule, best - own, errors, weight[s], places[:n], w, sums, seen, variance, change, touched)
             for i in range(N):
                 for j in range(N):
                     if edge_at[i, j] >= 0:
                         steps[i, j] = w[edge_at[i, j]]
         seen[0] += 1.0
     return wrong, mistaken
+
+
+@inner
+def compare(X, t, first, label, base, right, said, change, touched, places, n):
+    """Note the attributes of token t: more for the right label, less for what was said."""
+    for e in range(X.indptr[t], X.indptr[t + 1]):
+        a = X.indices[e]
+        for p in range(first[a], first[a + 1]):
+            if label[p] == right:
+                n = note(base + p, X.data[e], change, touched, places, n)
+            elif label[p] == said:
+                n = note(base + p, -X.data[e], change, touched, places, n)
+    return n
+
+
+@inner
+def move(rule, gap, errors, weight, places, w, sums, seen, variance, change, touched):
+    """Change the weights by as much as the rule says; `gap` is how much the best path's score is ahead."""
+    method, kind, c, sensitive, gamma = int(rule[0]), int(rule[1]), rule[2], rule[3], rule[4]
+    size = 0.0
+    for i in range(places.size):
+        p = places[i]
+        size += change[p] * change[p] * (variance[p] if method == 2 else 1.0)
+    step = 1.0
+    if method > 0:
+        cost = gap + (errors if method == 2 else math.sqrt(errors) if sensitive > 0 else 1.0)
+        if method == 2:
+            step = cost / (size + gamma)
+        elif kind == 2:
+            step = cost / (size + 0.5 / c)
+        else:
+            step = cost / size if size > 0 else 0.0
+            if kind == 1:
+                step = min(step, c)
+    step *= weight
+    for i in range(places.size):
+        p = places[i]
+        way = step * change[p]
+        if method == 2:
+            way *= variance[p]
+            variance[p] = 1.0 / (1.0 / variance[p] + weight * change[p] * change[p] / gamma)
+        w[p] += way
+        sums[p] += seen[0] * way
+        change[p] = 0.0
+        touched[p] = False
 
 
 @inner

@@ -12,6 +12,7 @@ from tercet.core.parameters import check_parameters
 from tercet.sequence.crf_features import merged
 from tercet.sequence.crf_model import ChainProbabilities
 from tercet.sequence.crf_online import ONLINE, Corpus, Gradient, Mistaken, calibrate, correct, descend
+from tercet.sequence.crf_online_steps import corpus_of
 from tercet.sequence.crf_products import Features
 from tercet.sequence.crf_weights import by_rows, weighty
 from tercet.sequence.sequences import Sequences, flat
@@ -54,7 +55,7 @@ class LearnsSingly(ChainProbabilities):
         self, X: Sequences, y: np.ndarray, weight: np.ndarray | None, features: Features
     ) -> np.ndarray:
         """Passes over all sequences, one after another."""
-        corpus = Corpus(by_rows(X), y, weight, features)
+        corpus = corpus_of(by_rows(X), y, weight, features)
         rng, loop = generator(self.random_state), self._loop(features, self._passes)
         if self.algorithm == "l2sgd":
             return descend(
@@ -114,7 +115,7 @@ class LearnsSingly(ChainProbabilities):
             features, places = merged(self._features(), features)
             state = {name: grown(name, value, features.size, places, self.variance)
                      for name, value in self.online_.items()}  # fmt: skip
-        w = self._one_pass(Corpus(by_rows(rows), codes, weight, features), features.size, state)
+        w = self._one_pass(corpus_of(by_rows(rows), codes, weight, features), features.size, state)
         self.__dict__.update(self._model(features, w), online_=state)
         return self
 

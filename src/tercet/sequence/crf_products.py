@@ -25,7 +25,7 @@ SPARSE = 8  # a larger one must have a feature in one of so many of them
 
 
 class Features(NamedTuple):
-    """Which pairs have a weight: (attribute, label) those of states, (label, label) those of transitions.
+    """What has a weight: (attribute, label) states, (label, label) transitions, (attribute, label, label) bigrams.
 
     Attributes
     ----------
@@ -35,6 +35,8 @@ class Features(NamedTuple):
         The transition features: labels from and to.
     n_attributes, n_labels : int
         How many there are of both.
+    bigrams : Features, optional
+        The bigram features, written as states whose labels are pairs of labels (from * n_labels + to).
     """
 
     attribute: np.ndarray
@@ -42,11 +44,25 @@ class Features(NamedTuple):
     edges: np.ndarray
     n_attributes: int
     n_labels: int
+    bigrams: Features | None = None
+
+    @classmethod
+    def of_states(
+        cls, attribute: np.ndarray, label: np.ndarray, n_attributes: int, n_labels: int
+    ) -> Features:
+        """Features of states alone."""
+        none, label = np.empty((0, 2), dtype=np.int64), np.ascontiguousarray(label, dtype=np.int32)
+        return cls(attribute.astype(np.int64), label, none, n_attributes, n_labels)
 
     @property
     def size(self) -> int:
-        """How many weights there are; those of states come first."""
-        return self.label.size + len(self.edges)
+        """How many weights there are: those of states, then of transitions, then of bigrams."""
+        return self.label.size + len(self.edges) + (0 if self.bigrams is None else self.bigrams.size)
+
+    def split(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The weights (or whatever there is one of for each) of states, transitions and bigrams: views."""
+        states, edges = self.label.size, len(self.edges)
+        return w[:states], w[states : states + edges], w[states + edges :]
 
     @property
     def first(self) -> np.ndarray:
@@ -69,7 +85,7 @@ class Features(NamedTuple):
     def steps(self, w: np.ndarray) -> np.ndarray:
         """The weights of transitions as a table (n_labels, n_labels)."""
         table = np.zeros((self.n_labels, self.n_labels))
-        table[self.edges[:, 0], self.edges[:, 1]] = w[self.label.size :]
+        table[self.edges[:, 0], self.edges[:, 1]] = self.split(w)[1]
         return table
 
 

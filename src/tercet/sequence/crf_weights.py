@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fnmatch
+import re
 from typing import Any, Self
 
 import numpy as np
@@ -15,9 +17,11 @@ from tercet.sequence.crf_products import Features
 from tercet.sequence.sequences import Sequences
 from tercet.sequence.tagging import TokenEstimator
 
+KINDS = {"state": "pairs", "transition": "pairs", "bigram": "triples"}  # of weights, in their order
+
 
 class ChainWeights(TokenEstimator):
-    """A method whose weights belong to (attribute, label) and (label, label)."""
+    """A method whose weights belong to (attribute, label), (label, label) and perhaps (attribute, label, label)."""
 
     min_freq: float
     all_possible_states: bool
@@ -28,16 +32,33 @@ class ChainWeights(TokenEstimator):
     state_weights_: np.ndarray
     transition_pairs_: np.ndarray
     transition_weights_: np.ndarray
+    bigram_triples_: np.ndarray = np.empty((0, 3), dtype=np.int64)
+    bigram_weights_: np.ndarray = np.empty(0)
 
     def _choose(self, X: Sequences, y: np.ndarray, weight: np.ndarray | None) -> Features:
         features = choose_features(
             X, y, weight, self.classes_.size, min_freq=self.min_freq, all_states=self.all_possible_states,
-            all_transitions=self.all_possible_transitions,
+            all_transitions=self.all_possible_transitions, acting=self._acting(),
         )  # fmt: skip
         masks_of(self.constraints, self.classes_.tolist())  # what is wrong with them is said before the work
         if not features.size:
             raise ValueError(f"{type(self).__name__}: min_freq={self.min_freq} leaves no feature.")
         return features
+
+    def _acting(self) -> np.ndarray:
+        """The columns of the attributes that act on transitions."""
+        asked = self.transition_attributes
+        if asked is None:
+            return np.empty(0, dtype=np.int64)
+        patterns = [asked] if isinstance(asked, str) else list(asked)
+        if not all(isinstance(pattern, str) for pattern in patterns):
+            raise ValueError(
+                f"{type(self).__name__}: transition_attributes must be a pattern or a list of patterns, which are "
+                f"strings; got {asked!r}."
+            )
+        meant = re.compile("|".join(map(fnmatch.translate, patterns)) or r"(?!)")
+        found = (column for name, column in self.vocabulary_.items() if meant.match(name))
+        return np.array(sorted(found), dtype=np.int64)
 
     def _without(self, X: Sequences, y: np.ndarray, weight: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
         """The sequences that weigh something, and the labels that are left."""
@@ -65,25 +86,40 @@ class ChainWeights(TokenEstimator):
         return self.steps(limit, unpack=attributes, watch=look, **more)
 
     def _model(self, features: Features, w: np.ndarray) -> dict[str, Any]:
-        n = features.label.size
-        return {
+        states, transitions, bigrams = features.split(w)
+        model = {
             "state_pairs_": np.column_stack([features.attribute, features.label]).astype(np.int64),
-            "state_weights_": w[:n].copy(),
+            "state_weights_": states.copy(),
             "transition_pairs_": features.edges.astype(np.int64),
-            "transition_weights_": w[n:].copy(),
+            "transition_weights_": transitions.copy(),
         }
+        if "transition_attributes" in vars(self):  # what takes them also says that it found none
+            model["bigram_triples_"] = _triples(features)
+            model["bigram_weights_"] = bigrams.copy()
+        return model
 
     def _features(self) -> Features:
-        attribute, label = self.state_pairs_.T
-        label = np.ascontiguousarray(label, dtype=np.int32)
         n_attributes, N = self.n_features_in_, self.classes_.size
-        for name, pairs, high in (
+        for name, places, high in (
             ("state_pairs_", self.state_pairs_, (n_attributes, N)),
             ("transition_pairs_", self.transition_pairs_, (N, N)),
+            ("bigram_triples_", self.bigram_triples_, (n_attributes, N, N)),
         ):
-            if pairs.size and (pairs.min() < 0 or (pairs.max(axis=0) >= high).any()):
+            if places.size and (places.min() < 0 or (places.max(axis=0) >= high).any()):
                 raise ValueError(f"{type(self).__name__}: {name} must be indices below {high}.")
-        return Features(attribute.astype(np.int64), label, self.transition_pairs_, n_attributes, N)
+        attribute, label = self.state_pairs_.T
+        features = Features.of_states(attribute, label, n_attributes, N)
+        features = features._replace(edges=self.transition_pairs_)
+        if not len(self.bigram_triples_):
+            return features
+        attribute, before, label = self.bigram_triples_.T
+        return features._replace(
+            bigrams=Features.of_states(attribute, before * N + label, n_attributes, N * N)
+        )
+
+    def _all_weights(self) -> np.ndarray:
+        """The weights of states, transitions and bigrams in one vector."""
+        return np.concatenate([getattr(self, f"{kind}_weights_") for kind in KINDS])
 
     @property
     def state_features_(self) -> dict[tuple[str, Any], float]:
@@ -98,6 +134,11 @@ class ChainWeights(TokenEstimator):
         return {(labels[i], labels[j]): w for (i, j), w in zip(pairs, self.transition_weights_.tolist())}
 
     @property
+    def bigram_features_(self) -> dict[tuple[str, Any, Any], float]:
+        """The weights of (attribute, label from, label to)."""
+        return {(name, i, j): w for w, i, j, name in self._named_bigrams(slice(None))}
+
+    @property
     def num_attributes_(self) -> int:
         """How many attributes there are."""
         return len(self.vocabulary_)
@@ -105,8 +146,8 @@ class ChainWeights(TokenEstimator):
     @property
     def size_(self) -> int:
         """The bytes of all weights and their places."""
-        arrays = self.state_pairs_, self.state_weights_, self.transition_pairs_, self.transition_weights_
-        return sum(array.nbytes for array in arrays)
+        names = [f"{kind}_{what}_" for kind, places in KINDS.items() for what in (places, "weights")]
+        return sum(getattr(self, name).nbytes for name in names)
 
     def top_features(self, n: int = 20) -> list[tuple[float, Any, str]]:
         """The n heaviest (attribute, label), as (weight, label, attribute); the lightest with a negative n.
@@ -135,6 +176,22 @@ class ChainWeights(TokenEstimator):
             (w, labels[i], labels[j]) for w, (i, j) in zip(self.transition_weights_[order].tolist(), pairs)
         ]
 
+    def top_bigrams(self, n: int = 20) -> list[tuple[float, Any, Any, str]]:
+        """The n heaviest transitions with an attribute, as (weight, from, to, attribute); the lightest with a
+        negative n.
+
+        Parameters
+        ----------
+        n : int, default=20
+            How many.
+        """
+        return self._named_bigrams(heaviest(self.bigram_weights_, n))
+
+    def _named_bigrams(self, some: Any) -> list[tuple[float, Any, Any, str]]:
+        names, labels = self.attributes_, self.classes_.tolist()
+        weights, triples = self.bigram_weights_[some].tolist(), self.bigram_triples_[some].tolist()
+        return [(w, labels[i], labels[j], names[a]) for w, (a, i, j) in zip(weights, triples)]
+
     def prune(self, threshold: float = 0.0) -> Self:
         """Forget the weights whose size is not above a threshold; attributes stay.
 
@@ -148,12 +205,11 @@ class ChainWeights(TokenEstimator):
         self
         """
         check_is_fitted(self)
-        kept = {
-            kind: np.abs(getattr(self, f"{kind}_weights_")) > threshold for kind in ("state", "transition")
-        }
+        kept = {kind: np.abs(getattr(self, f"{kind}_weights_")) > threshold for kind in KINDS}
         for kind, here in kept.items():
-            setattr(self, f"{kind}_weights_", getattr(self, f"{kind}_weights_")[here])
-            setattr(self, f"{kind}_pairs_", getattr(self, f"{kind}_pairs_")[here])
+            if not here.all():
+                for name in (f"{kind}_weights_", f"{kind}_{KINDS[kind]}_"):
+                    setattr(self, name, getattr(self, name)[here])
         self._forget(np.concatenate(list(kept.values())))
         return self
 
@@ -165,6 +221,14 @@ def weighty(X: Sequences, y: np.ndarray, weight: np.ndarray) -> tuple[Any, np.nd
     """The sequences that weigh something, with their labels."""
     there = np.flatnonzero(weight)
     return X[there], X.with_rows(y)[there].rows, weight[there]
+
+
+def _triples(features: Features) -> np.ndarray:
+    """Attribute, label from and label to of each bigram."""
+    if features.bigrams is None:
+        return np.empty((0, 3), dtype=np.int64)
+    pair = np.divmod(features.bigrams.label.astype(np.int64), features.n_labels)
+    return np.column_stack([features.bigrams.attribute, *pair])
 
 
 def heaviest(weights: np.ndarray, n: int) -> np.ndarray:

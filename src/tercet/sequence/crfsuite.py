@@ -150,6 +150,12 @@ def read_crfsuite(source: Any, *, encoding: str = "utf-8") -> Any:
 
 def write_crfsuite(model: Any, target: Any, *, encoding: str = "utf-8") -> None:
     """Write a fitted `CRF` as such a dump, to a path or an open text file."""
+    if len(model.bigram_weights_):
+        attribute, before, label = next(iter(model.bigram_features_))
+        raise ValueError(
+            "CRFsuite has no weights of (attribute, label, label), which transition_attributes have; the first of "
+            f"{len(model.bigram_weights_)} is for {attribute!r} from {before!r} to {label!r}."
+        )
     names = {"LABELS": model.classes_, "ATTRIBUTES": model.attributes_}
     weights = {"TRANSITIONS": model.transition_features_, "STATE_FEATURES": model.state_features_}
     lines = [

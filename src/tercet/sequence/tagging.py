@@ -22,6 +22,9 @@ class TokenEstimator(SequenceEstimator):
 
     classes_: np.ndarray
     vocabulary_: dict[str, int]
+    transition_attributes: Any = (
+        None  # patterns of attributes that act on transitions, where a method takes them
+    )
 
     def fit(  # type: ignore[override]
         self, X: Any, y: Any, lengths: Any = None, sample_weight: Any = None
@@ -72,6 +75,11 @@ class TokenEstimator(SequenceEstimator):
             names.growing = reset or growing
             X = tokens_of(X)
             rows = encode(X.rows, names)
+            if names.between is not None and self.transition_attributes is None:
+                raise ValueError(
+                    f"{type(self).__name__}: X has the attribute {names.between!r} of a template's B line, which "
+                    "is about two neighbouring labels. Use CRF(transition_attributes='B*')."
+                )
             if names.growing:
                 self.vocabulary_, self.n_features_in_ = dict(names), len(names)
                 self.__dict__.pop("feature_names_in_", None)

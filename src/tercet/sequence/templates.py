@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from tercet.core.catalog import method
+from tercet.sequence.attributes import Between
 
 MACRO = re.compile(r"%x\[\s*(-?\d+)\s*,\s*(\d+)\s*\]")
 
@@ -37,7 +38,8 @@ class FeatureTemplates(TransformerMixin, BaseEstimator):
     A line such as ``U05:%x[-1,0]/%x[0,1]`` gives each token the feature "U05:" + column 0 of the token before +
     "/" + column 1 of the token itself. Beyond the ends of a sentence a cell reads _B-1, _B-2 ... and _B+1,
     _B+2 ... Lines with B are about pairs of neighbouring labels: a plain ``B`` stands for a weight for each pair,
-    which `CRF` has by itself; a B with cells would make it depend on the tokens too, which is refused. Empty lines
+    which `CRF` has by itself; a B with cells, such as ``B0:%x[0,0]``, gives a token a feature that has a weight for
+    each pair of its label and the one before it, if it is given to ``CRF(transition_attributes="B*")``. Empty lines
     and those that begin with # say nothing.
 
     Parameters
@@ -49,6 +51,8 @@ class FeatureTemplates(TransformerMixin, BaseEstimator):
     ----------
     unigram_ : list of Template
         The templates of lines with U.
+    bigram_ : list of Template
+        The templates of lines with B that have cells.
     transitions_ : bool
         Whether there is a plain B.
 
@@ -79,7 +83,7 @@ class FeatureTemplates(TransformerMixin, BaseEstimator):
         -------
         self
         """
-        self.unigram_, self.transitions_ = parse_templates(self.templates)
+        self.unigram_, self.bigram_, self.transitions_ = parse_templates(self.templates)
         return self
 
     def transform(self, X: Iterable[Any]) -> list[list[list[str]]]:
@@ -95,8 +99,8 @@ class FeatureTemplates(TransformerMixin, BaseEstimator):
         -------
         features : list of sentences, each a list of tokens, each a list of strings
         """
-        unigram, _ = parse_templates(self.templates)
-        return [_features(unigram, sentence, number) for number, sentence in enumerate(X)]
+        unigram, bigram, _ = parse_templates(self.templates)
+        return [_features(unigram, bigram, sentence, number) for number, sentence in enumerate(X)]
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
@@ -138,18 +142,19 @@ def apply_templates(templates: str | Sequence[str], X: Iterable[Any]) -> list[li
     return FeatureTemplates(templates).fit_transform(X)
 
 
-def parse_templates(templates: str | Sequence[str]) -> tuple[list[Template], bool]:
-    """The templates of lines with U, and whether there is a plain B; an error names the line that is wrong.
+def parse_templates(templates: str | Sequence[str]) -> tuple[list[Template], list[Template], bool]:
+    """The templates of lines with U, those of lines with B and cells, and whether there is a plain B; an error
+    names the line that is wrong.
 
     Examples
     --------
     >>> parse_templates(["U7:%x[-2,1]", "B"])
-    ([Template(words=('U7:', ''), cells=((-2, 1),))], True)
+    ([Template(words=('U7:', ''), cells=((-2, 1),))], [], True)
     """
     if not isinstance(templates, str | list | tuple) or not all(isinstance(line, str) for line in templates):
         raise ValueError(f"templates must be the text of a file, or a list of its lines; got {templates!r}.")
     lines = templates.splitlines() if isinstance(templates, str) else templates
-    unigram, transitions = [], False
+    unigram, bigram, transitions = [], [], False
     for number, given in enumerate(lines, 1):
         line = given.strip()
         if not line or line.startswith("#"):
@@ -158,15 +163,14 @@ def parse_templates(templates: str | Sequence[str]) -> tuple[list[Template], boo
         if line[0] == "U":
             unigram.append(template)
         elif template.cells:
-            raise ValueError(
-                f"Line {number} of the templates, {line!r}: a B with cells makes the weight of two neighbouring "
-                "labels depend on the tokens, for which CRF has no features; use a plain B, and U for the tokens."
-            )
+            bigram.append(template)
         else:
             transitions = True
-    if not unigram:
-        raise ValueError("The templates have no line that begins with U: tokens would have no features.")
-    return unigram, transitions
+    if not unigram and not bigram:
+        raise ValueError(
+            "The templates have no line with U, and none with B and cells: tokens would have no features."
+        )
+    return unigram, bigram, transitions
 
 
 def _parsed(line: str, number: int) -> Template:
@@ -179,12 +183,12 @@ def _parsed(line: str, number: int) -> Template:
     return Template(words, cells)
 
 
-def _features(templates: list[Template], sentence: Any, number: int) -> list[list[str]]:
+def _features(unigram: list[Template], bigram: list[Template], sentence: Any, number: int) -> list[list[str]]:
     """The features of each token of a sentence."""
     columns = _columns(sentence, number)
     n = len(sentence)
     cells, made = {}, []
-    for template in templates:
+    for k, template in enumerate([*unigram, *bigram]):
         texts = [template.words[0]] * n
         for (row, column), word in zip(template.cells, template.words[1:]):
             if column >= len(columns):
@@ -195,7 +199,7 @@ def _features(templates: list[Template], sentence: Any, number: int) -> list[lis
             if (row, column) not in cells:
                 cells[row, column] = _shifted(columns[column], row, n)
             texts = [text + cell + word for text, cell in zip(texts, cells[row, column])]
-        made.append(texts)
+        made.append(texts if k < len(unigram) else list(map(Between, texts)))
     return [list(token) for token in zip(*made)]
 
 

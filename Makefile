@@ -9,7 +9,7 @@ REST   := tests/sequence/test_chain.py tests/sequence/test_crf_online.py tests/s
           tests/mixture/test_gaussian.py
 MODES  += or test_chain or test_crf_online or test_memm or over_gaps
 
-.PHONY: help run test lint types unit modes test-deep bench catalog pictures warm format clean
+.PHONY: help run test lint types unit pytest modes test-deep bench catalog pictures warm format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -42,7 +42,10 @@ run: $(VENV)/.run
 	@$(BIN)/tercet compare --report report.html
 	@echo "The report is report.html in this folder: open it in a browser."
 
-test: lint types unit modes
+# The type checker runs beside the compiler, which keeps few cores busy.
+test: lint
+	@$(MAKE) --no-print-directory -j2 types warm
+	@$(MAKE) --no-print-directory pytest modes
 
 lint: $(VENV)/.test
 	@echo "==> ruff"
@@ -59,6 +62,9 @@ warm: $(VENV)/.test
 
 # The workers share one kernel cache, filled before they start.
 unit: warm
+	@$(MAKE) --no-print-directory pytest
+
+pytest: $(VENV)/.test
 	@echo "==> tests"
 	@$(BIN)/python -m pytest -n 2 --dist worksteal -q
 

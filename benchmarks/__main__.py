@@ -21,6 +21,8 @@ from benchmarks import (
     overhead,
     results,
     sequence,
+    svm,
+    svm_linear,
     tree,
 )
 from benchmarks.harness import Report, Row, run_row, version
@@ -38,6 +40,8 @@ ROWS: dict[str, Row | Report] = {
         mixture,
         sequence,
         crf,
+        svm,
+        svm_linear,
         overhead,
         command,
     )

@@ -121,9 +121,18 @@ class Report:
 
 
 def run_row(
-    row: Row, size: str = "full", rounds: int = 3, folder: Path = DATA, limit: float = 3600
+    row: Row,
+    size: str = "full",
+    rounds: int = 3,
+    folder: Path = DATA,
+    limit: float = 3600,
+    start: str = "spawn",
 ) -> Outcome:
-    """Run ours and every peer by turns and judge what they return."""
+    """Run ours and every peer by turns and judge what they return.
+
+    ``start`` is how a contender's process begins: a fresh interpreter each, or, where the figures do not matter,
+    ``"forkserver"``, a copy of one that has the common libraries imported.
+    """
     where = make_data(row, size, folder)
     data = load(where)
     everyone = {"tercet": row.ours, **row.peers}
@@ -149,7 +158,7 @@ def run_row(
     try:
         for name, contender in everyone.items():
             try:
-                workers[name] = Worker(contender, where, limit)
+                workers[name] = Worker(contender, where, limit, start)
             except ContenderError as error:
                 problems[name] = str(error)
         for index in range(rounds):
@@ -159,7 +168,7 @@ def run_row(
                 if name:
                     turn(name)
         wait_for_quiet(pause, patience)
-        first = None if "tercet" in problems else time_to_first_result(row.ours, where, limit)
+        first = None if "tercet" in problems else time_to_first_result(row.ours, where, limit, start)
     finally:
         for worker in workers.values():
             worker.close()

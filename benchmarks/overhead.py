@@ -70,7 +70,7 @@ def median_seconds(body: Callable[[], None], rounds: int) -> float:
 
 
 def import_cost(size: str, rounds: int) -> list[Figure]:
-    """Seconds of a fresh interpreter, less those of an empty one; by turns, after one warm-up of each."""
+    """Seconds of a fresh interpreter, less those of an empty one; by turns, at full size after a warm-up."""
     statements = {
         "import tercet": "import tercet",
         "import sklearn": "import sklearn",
@@ -80,7 +80,8 @@ def import_cost(size: str, rounds: int) -> list[Figure]:
     targets = {"import tercet": 0.2}
     seconds: dict[str, list[float]] = {name: [] for name in ["", *statements]}
     problems: dict[str, str] = {}
-    for _ in range(rounds + 1):
+    warm_ups = 1 if size == "full" else 0
+    for _ in range(warm_ups + rounds):
         for name in seconds:
             if name in problems:
                 continue
@@ -88,11 +89,11 @@ def import_cost(size: str, rounds: int) -> list[Figure]:
                 seconds[name].append(interpreter_seconds(statements.get(name, "pass")))
             except RuntimeError as error:
                 problems[name] = plain(error)
-    empty = statistics.median(seconds[""][1:])
+    empty = statistics.median(seconds[""][warm_ups:])
     return [
         Figure(name, None, "s", targets.get(name), problems[name])
         if name in problems
-        else Figure(name, statistics.median(seconds[name][1:]) - empty, "s", targets.get(name))
+        else Figure(name, statistics.median(seconds[name][warm_ups:]) - empty, "s", targets.get(name))
         for name in statements
     ]
 

@@ -37,8 +37,8 @@ class ContenderError(Exception):
 class Worker:
     """The parent's end of one contender's process. Starting it includes the warm-up call."""
 
-    def __init__(self, contender: Contender, where: Path, limit: float):
-        context = multiprocessing.get_context("spawn")
+    def __init__(self, contender: Contender, where: Path, limit: float, start: str = "spawn"):
+        context: Any = multiprocessing.get_context(start)
         self.pipe, far_end = context.Pipe()
         self.process = context.Process(target=work, args=(far_end, contender, where), daemon=True)
         begin = time.monotonic()
@@ -107,9 +107,9 @@ def work(pipe: Any, contender: Contender, where: Path) -> None:
         pipe.send(("problem", f"failed: {type(error).__name__}: {plain(error)}"))
 
 
-def time_to_first_result(contender: Contender, where: Path, limit: float) -> float:
+def time_to_first_result(contender: Contender, where: Path, limit: float, start: str = "spawn") -> float:
     """Seconds from the start of a new interpreter to its first fit, with the kernel cache already warm."""
-    worker = Worker(contender, where, limit)
+    worker = Worker(contender, where, limit, start)
     worker.close()
     return worker.first
 

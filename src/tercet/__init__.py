@@ -18,6 +18,8 @@ _families = (
     "discriminant_analysis",
     "feature",
     "graphical",
+    "kernel_machines",
+    "kernels",
     "linear_model",
     "metrics",
     "mixture",
@@ -28,6 +30,7 @@ _families = (
     "optimize",
     "plot",
     "sequence",
+    "svm",
     "tree",
 )
 __all__ = ["EarlyStopping", "Recorder", "__version__", "methods", *_families]

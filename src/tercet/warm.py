@@ -7,15 +7,18 @@ data that kernels are compiled for, so that the first real fit finds everything 
 from __future__ import annotations
 
 import contextlib
+import multiprocessing
 import sys
 import tempfile
 import time
 import typing
 import warnings
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
 from scipy import sparse
 
@@ -24,10 +27,18 @@ from tercet.core.kernel import JIT
 from tercet.core.parameters import hints
 from tercet.datasets import read_table
 
-# Parameters whose values are different code, and values of others that are.
+# Parameters whose values are different code; and for some, or for some methods, settings that are.
 CHOICES = ("solver", "algorithm", "form", "linkage", "criterion", "splitter", "kernel", "implementation")
 MORE: dict[str, list[dict[str, Any]]] = {
-    "max_bins": [{"max_bins": 16}, {"max_bins": 16, "max_leaf_nodes": 4}]
+    "CentralSVC": [{"max_iter": -1}],
+    "LinearSVC": [{"loss": "hinge"}, {"penalty": "l1"}, {"multi_class": "crammer_singer"}],
+    "LinearSVR": [{"loss": "squared_epsilon_insensitive"}],
+    "SVC": [{"max_iter": -1}, {"loss": "squared_hinge"}],
+    "SVR": [{"max_iter": -1}],
+    "max_bins": [{"max_bins": 16}, {"max_bins": 16, "max_leaf_nodes": 4}],
+    "transition_attributes": [
+        {"transition_attributes": "x2", "algorithm": algorithm} for algorithm in ("lbfgs", "l2sgd", "ap")
+    ],
 }
 TASKS = (
     "classification",
@@ -37,6 +48,8 @@ TASKS = (
     "search",
     "feature selection",
     "sequence labelling",
+    "outlier detection",
+    "feature map",
 )
 # A few passes, candidates and folds compile as much as many.
 FEW = {"max_iter": 3, "max_iterations": 3, "n_iter": 3, "max_components": 2, "cv": 2, "Cs": 1}
@@ -53,9 +66,8 @@ def variants(card: Card) -> Iterator[Any]:
         for value in typing.get_args(hints(kind).get(name)):
             if isinstance(value, str):
                 yield kind(**short, **{name: value})
-    for name in MORE:
-        if name in hints(kind):
-            yield from (kind(**short, **values) for values in MORE[name])
+    for name in (card.name, *hints(kind)):
+        yield from (kind(**{**short, **values}) for values in MORE.get(name, ()))
 
 
 def cards() -> list[Card]:
@@ -111,6 +123,57 @@ def ask(model: Any, data: Any, target: Any) -> None:
             model.predict_proba(data)
 
 
+def warm_all(todo: list[Card]) -> Iterator[tuple[Card, float]]:
+    """Warm estimators in a few processes; gives each with its seconds, a family at a time.
+
+    The compiler has one lock, so that threads would not help; the methods of a family share kernels, so that two
+    processes would compile them twice.
+    """
+    families: dict[str, list[Card]] = {}
+    for card in todo:
+        families.setdefault(card.family, []).append(card)
+    longest_first = sorted(families.values(), key=lambda cards: -kernels(cards[0].family))
+    processes = min(joblib.cpu_count(), len(families), 4)
+    with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
+        waiting = {pool.submit(_seconds, [card.name for card in group]): group for group in longest_first}
+        for done in as_completed(waiting):
+            yield from zip(waiting[done], done.result())
+
+
+def kernels(family: str) -> int:
+    """How many kernels the files of a family have: about what it takes to compile them."""
+    files = Path(__file__).parent.joinpath(family).rglob("*.py")
+    return sum(file.read_text(encoding="utf-8").count("\n@kernel\n") for file in files)
+
+
+def _seconds(names: list[str]) -> list[float]:
+    if "SVC" in names:
+        warm_machines()
+    return [warm(card) for card in cards() if card.name in names]
+
+
+def warm_machines() -> None:
+    """What kernel machines need only for many rows, and the kernels that are not by name."""
+    from tercet.kernels import Edit, Gaussian, Laplacian, Subsequence
+    from tercet.svm import SVC
+    from tercet.svm.gram_rows import WHOLE
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(WHOLE + 1, 2))
+    SVC().fit(X, X[:, 0] + rng.normal(size=len(X)) > 0)
+    Subsequence()(["ab"])
+    Edit()(["ab"])
+    few = X[:4]
+    for table in (
+        few,
+        few.astype(np.float32),
+        sparse.csr_array(few),
+        sparse.csr_array(few, dtype=np.float32),
+    ):
+        Laplacian(gamma=1.0, norm="l1")(table)
+        Gaussian(gamma=1.0)(table)
+
+
 def warm_readers() -> None:
     """Read a small table, plain and with quotes, where polars is installed."""
     with tempfile.TemporaryDirectory() as folder, contextlib.suppress(ImportError):
@@ -125,6 +188,6 @@ if __name__ == "__main__":
         sys.exit("TERCET_JIT=0: there is nothing to compile.")
     begin, todo = time.perf_counter(), cards()
     warm_readers()
-    for k, card in enumerate(todo, 1):
-        print(f"[{k:3d}/{len(todo)}] {card.name:32s} {warm(card):6.1f} s", flush=True)
+    for k, (card, seconds) in enumerate(warm_all(todo), 1):
+        print(f"[{k:3d}/{len(todo)}] {card.name:32s} {seconds:6.1f} s", flush=True)
     print(f"{len(todo)} estimators are warm after {time.perf_counter() - begin:.1f} s.")

@@ -96,7 +96,7 @@ def test_list_in_chinese_and_on_a_narrow_screen():
     answer = tercet("list", "--chapter", "2", "--lang", "zh", COLUMNS="60")
     assert "感知机  分类  000/2, 002/3, 003/5, 004/5" in answer.stdout
     assert "linear_model 线性模型" in answer.stdout
-    assert answer.stdout.splitlines()[-1] == "3 族共 5 个方法"
+    assert answer.stdout.splitlines()[-1] == "4 族共 6 个方法"
 
 
 def test_list_counts_one_as_one():

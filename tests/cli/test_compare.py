@@ -46,6 +46,8 @@ def iris(folder):
         "iris",
         "--repeats",
         "2",
+        "--budget",
+        "150",
         "--seed",
         "3",
         "--report",

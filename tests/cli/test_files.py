@@ -2,8 +2,6 @@
 
 import os
 import stat
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -119,13 +117,7 @@ def test_full_disks(folder, tmp_path):
         ("evaluate", "m.skops", "a.csv", "--json"),
         ("fit", "LogisticRegression", "a.csv", "-t", "y", "-o", str(tmp_path / "m.skops")),
     ):
-        with open("/dev/full", "wb") as full:
-            answer = subprocess.run(
-                [sys.executable, "-m", "tercet", *words, "-q"],
-                stdout=full,
-                stderr=subprocess.PIPE,
-                cwd=folder,
-            )
-        (line,) = answer.stderr.decode().splitlines()
+        answer = tercet(*words, "-q", cwd=folder, stdout="/dev/full")
+        (line,) = answer.stderr.splitlines()
         assert "No space left on device" in line
         assert answer.returncode == 3

@@ -26,6 +26,7 @@ from tercet.core.persistence import load_model, save_model
 from tercet.datasets import read_table
 from tercet.feature import TableEncoder, look
 from tercet.linear_model import LogisticRegression, Perceptron, Ridge
+from tests.cli import running
 from tests.core.test_persistence import rewrite
 
 ENVIRONMENT = {**os.environ, "LC_ALL": "C.UTF-8", "COLUMNS": "100"}
@@ -34,9 +35,7 @@ COLOURS = np.array(["青绿", "乌黑", "浅白"])
 
 def tercet(*words, code=0):
     """Run the command; its stdout and stderr."""
-    answer = subprocess.run(
-        [sys.executable, "-m", "tercet", *map(str, words)], capture_output=True, text=True, env=ENVIRONMENT
-    )
+    answer = running.tercet(*map(str, words), COLUMNS="100")
     assert answer.returncode == code, answer.stdout + answer.stderr
     assert "Traceback" not in answer.stderr
     if code:

@@ -33,8 +33,12 @@ MATHS = {
     "log",
     "max",
     "min",
+    "mu",
+    "phi",
+    "rho",
     "sw",
     "theta",
+    "xi",
 }
 # What a type may be is in the language in use already; a class is called by its name.
 TRANSLATED = re.compile("(one of|an?|True or|'|None|False|LabelBinarizer)")

@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from tercet.cli.compare.bench import Unsuitable
-from tercet.cli.compare.workbench import Workbench
+from tercet.cli.compare.workbench import SQUARE, Workbench
 from tercet.cli.pipelines import assemble, flavour
 from tercet.datasets import Table
 from tercet.feature import look
@@ -108,3 +108,17 @@ def test_one_cluster_is_no_clustering():
         work.score("GaussianMixtureIC", settings, 0, 0)
     settings = work.probe("GaussianMixture")["settings"]
     assert np.isfinite(work.score("GaussianMixture", settings, 0, 0)["measures"]["silhouette"])
+
+
+@pytest.mark.parametrize("name", SQUARE)
+def test_pairs_of_many_rows_are_too_many(name, monkeypatch):
+    assert bench().probe(name)["cost"] is not None
+    monkeypatch.setattr("tercet.cli.compare.workbench.LARGEST", 8 * 96**2 - 1)  # four fifths of the rows
+    with pytest.raises(Unsuitable, match="GB for the pairs of 96 rows"):
+        bench().probe(name)
+
+
+def test_only_clusters_are_counted_beforehand():
+    """The components of a discriminant are no clusters: there may be fewer of them than classes."""
+    assert bench().probe("LinearDiscriminantAnalysis")["settings"] == {}
+    assert bench().probe("KernelFisherDiscriminant")["settings"] == {}

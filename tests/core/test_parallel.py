@@ -128,6 +128,45 @@ def child(queue):
     queue.put(total(gradient, Chunks(X, y, weight, rows=16), w, n_jobs=2)[1])
 
 
+def test_blas_is_held_in_any_thread():
+    """Whoever was here before: threadpoolctl lets one thread at a time set limits."""
+    before = blas_threads()
+    each(lambda _: None, range(2), n_jobs=1)
+    inside, outside = [], []
+
+    def work():
+        inside.append(each(lambda _: blas_threads(), range(2), n_jobs=1))
+        outside.append(blas_threads())
+
+    for _ in range(2):
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join(timeout=60)
+    assert inside == [[[1] * len(before)] * 2] * 2
+    assert outside == [before] * 2
+    each(lambda _: None, range(2), n_jobs=1)
+    assert blas_threads() == before
+
+
+def test_whoever_leaves_last_gives_blas_back():
+    before = blas_threads()
+    arrived, go = threading.Event(), threading.Event()
+
+    def work():
+        with parallel.one_blas_thread():
+            arrived.set()
+            go.wait(timeout=60)
+
+    thread = threading.Thread(target=work)
+    with parallel.one_blas_thread():
+        thread.start()
+        assert arrived.wait(timeout=60)
+    assert blas_threads() == [1] * len(before)
+    go.set()
+    thread.join(timeout=60)
+    assert blas_threads() == before
+
+
 def test_after_fork():
     X, y, weight, w = problem(800)
     expected = total(gradient, Chunks(X, y, weight, rows=16), w, n_jobs=2)[1]

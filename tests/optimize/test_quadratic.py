@@ -104,3 +104,17 @@ def test_no_solution_is_told(program, status, message):
 def test_bad_input(program, message):
     with pytest.raises(ValueError, match=message):
         solve_qp(**program)
+
+
+def test_a_bend_that_leads_astray_does_not_cycle():
+    """The dual of a machine with five rows, on which full corrections go round for ever."""
+    rng = np.random.RandomState(42)
+    X, y, weight = rng.rand(15, 30), rng.randint(0, 3, 15), rng.randint(0, 5, 15).astype(float)
+    rows = np.flatnonzero((weight > 0) & (y < 2))
+    sign, upper = np.where(y[rows] == 0, 1.0, -1.0), weight[rows]
+    K = np.exp(-0.3786 * ((X[rows][:, None] - X[rows]) ** 2).sum(axis=2))
+    n = rows.size
+    G, h = np.vstack([-np.eye(n), np.eye(n)]), np.append(np.zeros(n), upper)
+    found = solve_qp(np.outer(sign, sign) * K, -np.ones(n), G, h, sign[None], [0.0])
+    assert found.success
+    assert found.nit < 20

@@ -51,8 +51,9 @@ def three_classes():
     return rng.normal(size=(60, 4)) + np.eye(3, 4)[y] * 2, y
 
 
-# They keep the rows and learn nothing about them; or choose columns.
+# They keep the rows and learn nothing about them; or choose or map columns.
 BLANK = {
+    "FeatureMap",
     "KNeighborsClassifier",
     "KNeighborsRegressor",
     "NearestNeighbors",

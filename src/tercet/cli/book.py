@@ -70,7 +70,7 @@ def choose(which: str | None) -> list[tuple[str, Any]]:
     >>> [example.title for _, example in choose("Ex 2.2")]
     ['the perceptron in its dual form']
     >>> sorted({chapter for chapter, _ in choose("3/5")})
-    ['t003_ch05_3', 't003_ch05_7']
+    ['t003_ch05_3', 't003_ch05_5', 't003_ch05_6', 't003_ch05_7']
     """
     from tercet.datasets.texts import chapters, examples
 

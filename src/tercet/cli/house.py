@@ -24,8 +24,7 @@ def warm() -> int:
         raise Refusal(tr("TERCET_JIT=0 runs the kernels as plain Python: there is nothing to compile"), USAGE)
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from tercet.warm import cards, warm_readers
-    from tercet.warm import warm as fit_all
+    from tercet.warm import cards, warm_all, warm_readers
 
     begin, todo = time.perf_counter(), cards()
     warm_readers()
@@ -33,10 +32,8 @@ def warm() -> int:
     terminal = sys.stderr.isatty()
     with Progress(*columns, console=say.err(), transient=True, disable=say.quiet or not terminal) as bar:
         task = bar.add_task("", total=len(todo))
-        for k, card in enumerate(todo, 1):
-            bar.update(task, description=card.name)
-            seconds = fit_all(card)
-            bar.advance(task)
+        for k, (card, seconds) in enumerate(warm_all(todo), 1):
+            bar.update(task, advance=1, description=card.name)
             if not terminal:
                 say.remark(
                     "[{k}/{n}] {name}: {seconds:.1f} s", k=k, n=len(todo), name=card.name, seconds=seconds

@@ -39,7 +39,7 @@ class Card:
     name, zh : the method's name in code and in Chinese.
     title : what it is, in one line.
     task : what it is for: "classification", "regression", "optimisation" ...
-    kind : "estimator", or "function" for what takes no part in a pipeline: functions, losses, distributions.
+    kind : "estimator", or "function" for what takes no part in a pipeline: functions, losses, kernels.
     family : the folder it lives in.
     module : where to import it from.
     approach : "discriminative", "generative" or nothing (000 ch. 12, Table 12.1).
@@ -92,7 +92,9 @@ def method(
         module = ".".join(path[: 3 if family in ("core", "metrics", "datasets") else 2])
         title = (inspect.getdoc(thing) or "").partition("\n")[0]
         words = {"": algorithms} if isinstance(algorithms, str) and algorithms else dict(algorithms or {})
-        kind = "estimator" if inspect.isclass(thing) and hasattr(thing, "get_params") else "function"
+        # A kernel has parameters but nothing to fit, a distribution a fit but no parameters to search.
+        whole = inspect.isclass(thing) and hasattr(thing, "get_params") and hasattr(thing, "fit")
+        kind = "estimator" if whole else "function"
         # What the texts call generative says so on its card; a predictor that does not is discriminative.
         predictor = kind == "estimator" and task in ("classification", "regression")
         card = Card(
@@ -130,7 +132,7 @@ def methods(task: str | None = None, family: str | None = None, text: str | None
     --------
     >>> import tercet
     >>> [card.name for card in tercet.methods(task="classification", text="000 ch. 2")]
-    ['Perceptron']
+    ['KernelPerceptron', 'Perceptron']
     """
     return [
         card

@@ -287,10 +287,12 @@ def check_weight(sample_weight: Any, X: Any) -> np.ndarray | None:
     if sample_weight is None:
         return None
     n = X.shape[0]
+    # rows may be strings, or numbers of rows
+    dtype = X.dtype if np.dtype(X.dtype).kind == "f" else np.float64
     if isinstance(sample_weight, numbers.Number):
-        weight = np.full(n, sample_weight, dtype=X.dtype)
+        weight = np.full(n, sample_weight, dtype=dtype)
     else:
-        weight = check_array(sample_weight, ensure_2d=False, dtype=X.dtype, input_name="sample_weight")
+        weight = check_array(sample_weight, ensure_2d=False, dtype=dtype, input_name="sample_weight")
     one = getattr(X, "one", "row")  # what a weight is for; whole sequences have one, too
     if not weight.any():
         raise ValueError(f"sample_weight is zero for every {one}: there is nothing to learn from.")

@@ -239,13 +239,15 @@ class _Blas:
     """BLAS held to one thread while anyone here is at work (two levels of threads ruin each other).
 
     The setting belongs to the whole process, so it is counted: the first to come sets it, the last to leave
-    puts back what was there.
+    puts back what was there. To threadpoolctl the thread that sets a limit owns BLAS, and what others set is
+    ignored: ownership is given up at once, as another thread may leave last.
     """
 
     def __init__(self) -> None:
         self.lock, self.users = threading.Lock(), 0
         self.controller: ThreadpoolController | None = None
         self.limit: Any = None
+        self.nothing: Any = contextlib.nullcontext()
 
     def __enter__(self) -> None:
         with self.lock:
@@ -253,13 +255,21 @@ class _Blas:
             if self.users == 1:
                 if self.controller is None:
                     self.controller = ThreadpoolController().select(user_api="blas")
+                    self.nothing = self.controller.select(filepath="").limit(limits=1)
                 self.limit = self.controller.limit(limits=1)
+                self.disown()
 
     def __exit__(self, *error: Any) -> None:
         with self.lock:
             self.users -= 1
             if self.users == 0:
                 self.limit.restore_original_limits()
+                self.disown()
+
+    def disown(self) -> None:
+        """Whoever leaves a thread's outermost limit gives up its ownership, be it a limit of nothing."""
+        with self.nothing:
+            pass
 
 
 _blas = _Blas()
@@ -274,11 +284,11 @@ def _after_fork() -> None:
     """A forked child has none of its parent's threads, and may have got locks that were held."""
     global _threads, _guard, _blas
     _threads, _guard = None, threading.Lock()
-    limit, controller = _blas.limit, _blas.controller
-    if _blas.users and limit is not None:
-        limit.restore_original_limits()
-    _blas = _Blas()
-    _blas.controller = controller
+    before, _blas = _blas, _Blas()
+    _blas.controller, _blas.nothing = before.controller, before.nothing
+    if before.users and before.limit is not None:
+        before.limit.restore_original_limits()
+        _blas.disown()
 
 
 if hasattr(os, "register_at_fork"):

@@ -31,6 +31,21 @@ PARTS = [  # what a model file may hold beside estimators of the catalogue
     "tercet.feature.encoder.TableEncoder",
     "tercet.core.meta.Constant",
     "tercet.tree.structure.Tree",
+    "tercet.kernels.linear.Linear",
+    "tercet.kernels.polynomial.Polynomial",
+    "tercet.kernels.polynomial.Homogeneous",
+    "tercet.kernels.gaussian.Gaussian",
+    "tercet.kernels.gaussian_series.GaussianSeries",
+    "tercet.kernels.laplacian.Laplacian",
+    "tercet.kernels.sigmoid.Sigmoid",
+    "tercet.kernels.precomputed.Precomputed",
+    "tercet.kernels.strings.Subsequence",
+    "tercet.kernels.edit.Edit",
+    "tercet.kernels.edit.DNA",
+    "tercet.kernels.compound.Sum",
+    "tercet.kernels.compound.Product",
+    "tercet.kernels.compound.Power",
+    "tercet.kernels.compound.Scaled",
 ]
 # skops itself trusts every estimator and ufunc of scikit-learn, SciPy and NumPy: more than our models need.
 BUILTINS = {

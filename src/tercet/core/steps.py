@@ -253,12 +253,16 @@ class Task:
         self._fit, self._context = fit, context
 
     @contextlib.contextmanager
-    def around(self, estimator: Any) -> Iterator[None]:
-        """Pass the callbacks that want it on to an estimator while it is fitted in a `with` block."""
+    def around(self, estimator: Any = None) -> Iterator[None]:
+        """Pass the callbacks that want it on to an estimator while it is fitted in a `with` block.
+
+        Without one, the block is a part of the fit that callbacks hear of, and no more.
+        """
         if self._fit is None:
             yield
             return
-        with self._context.propagate_callback_context(estimator):
+        passed = contextlib.nullcontext()
+        with passed if estimator is None else self._context.propagate_callback_context(estimator):
             self._context.call_on_fit_task_begin(estimator=self._fit.estimator, **self._fit.data)
             yield
             self._context.call_on_fit_task_end(estimator=self._fit.estimator, **self._fit.data)

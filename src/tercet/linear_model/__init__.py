@@ -1,5 +1,6 @@
 """Linear models."""
 
+from tercet.linear_model.base import LinearClassifier, LinearRegressor
 from tercet.linear_model.families import Link
 from tercet.linear_model.glm import GeneralizedLinearRegressor
 from tercet.linear_model.lasso import ElasticNet, Lasso
@@ -14,6 +15,7 @@ from tercet.linear_model.maxent_distribution import MaximumEntropy, max_entropy
 from tercet.linear_model.online import OnlineTrace, learn_online
 from tercet.linear_model.paths import enet_path, lasso_path
 from tercet.linear_model.penalized import PenalizedRegressor
+from tercet.linear_model.penalized_classifier import PenalizedClassifier
 from tercet.linear_model.perceptron import Perceptron
 from tercet.linear_model.polynomial import PolynomialRegression
 from tercet.linear_model.ridge import Ridge, RidgeClassifier, tikhonov
@@ -37,7 +39,9 @@ __all__ = [
     "GeneralizedLinearRegressor",
     "Lasso",
     "LassoCV",
+    "LinearClassifier",
     "LinearRegression",
+    "LinearRegressor",
     "Link",
     "LogLinearRegression",
     "LogisticObjective",
@@ -47,6 +51,7 @@ __all__ = [
     "MaximumEntropy",
     "NovikoffBound",
     "OnlineTrace",
+    "PenalizedClassifier",
     "PenalizedRegressor",
     "Perceptron",
     "PoissonRegressor",

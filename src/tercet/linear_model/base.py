@@ -51,6 +51,16 @@ class LinearClassifier(Classifier):
         winner = (scores >= 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[winner]
 
+    def _class_weights(self, class_weight: Any, y: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+        """What the classes weigh; "balanced" makes up for their shares of the sample weights."""
+        if isinstance(class_weight, dict):
+            return self._given_weights(class_weight)
+        counts = np.bincount(y, weight, self.classes_.size)
+        if class_weight is None:
+            return np.ones(counts.size)
+        found = np.zeros(counts.size)  # a class may have rows without weight only
+        return np.divide(counts.sum() / counts.size, counts, out=found, where=counts > 0)
+
     def sparsify(self) -> Self:
         """Keep `coef_` as a CSR matrix, which pays when most weights are zero.
 

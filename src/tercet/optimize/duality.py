@@ -86,7 +86,7 @@ class DualityGap:
     task="optimisation",
     model="L(x, alpha, beta) = f + sum alpha_i c_i + sum beta_j h_j",
     strategy="max over alpha >= 0, beta of min over x of L",
-    texts=["000 app. C", "000 ch. 7, eq. 7.15-7.18", "001 ch. 4, sec. 4.1"],
+    texts=["000 app. C", "000 ch. 7, eq. 7.15-7.18", "001 ch. 4, sec. 4.3.1, 4.7.1"],
 )
 class Lagrangian:
     """The generalised Lagrange function of a constrained problem (广义拉格朗日函数; 000 eq. C.4).
@@ -249,7 +249,7 @@ class Lagrangian:
     zh="Slater条件",
     task="optimisation",
     model="there is an x with Gx < h, Ax = b",
-    texts=["000 app. C, Thm C.2", "001 ch. 4, sec. 4.1"],
+    texts=["000 app. C, Thm C.2", "001 ch. 4, sec. 4.3.1"],
 )
 def slater(G: Any, h: Any, A: Any = None, b: Any = None, *, strict: Any = None) -> np.ndarray | None:
     """A point that satisfies linear constraints strictly, the condition for strong duality (000 Thm C.2).

@@ -72,7 +72,7 @@ def solve_qp(
     Examples
     --------
     >>> result = solve_qp(2 * np.eye(2), G=[[1, 0]], h=[0.5], A=[[1, 1]], b=[2])
-    >>> result.x, result.alpha, result.beta, result.fun
+    >>> result.x, result.alpha, result.beta, round(result.fun, 12)
     (array([0.5, 1.5]), array([2.]), array([-3.]), 2.5)
     """
     qp = _Program.of(Q, c, G, h, A, b)
@@ -256,6 +256,12 @@ def _advance(qp: _Program, x, s, alpha, beta):
         centre = ((s + a * ds) @ (alpha + a * dalpha) / s.size / mu) ** 3
         dx, ds, dalpha, dbeta = direction(s * alpha + ds * dalpha - centre * mu)
         a = min(1.0, 0.995 * min(_room(s, ds), _room(alpha, dalpha)))
+        if (s + a * ds) @ (alpha + a * dalpha) > s @ alpha:
+            # The bend was made for a full step, and can lead astray for ever: go half to the middle instead, as
+            # far as the gap falls.
+            dx, ds, dalpha, dbeta = direction(s * alpha - 0.5 * mu)
+            rise = max(ds @ dalpha, 1e-300)
+            a = min(1.0, 0.995 * min(_room(s, ds), _room(alpha, dalpha)), 0.25 * (s @ alpha) / rise)
         return x + a * dx, s + a * ds, alpha + a * dalpha, beta + a * dbeta
 
 

@@ -13,6 +13,7 @@ from tercet.plot.neighbors import plot_cells, plot_kd_tree
 from tercet.plot.regression import plot_predictions, plot_residuals
 from tercet.plot.sequences import plot_path, plot_transitions
 from tercet.plot.svg import to_svg
+from tercet.plot.svm import plot_margins
 from tercet.plot.trees import plot_tree
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "plot_intervals",
     "plot_kd_tree",
     "plot_learning_curve",
+    "plot_margins",
     "plot_mixture",
     "plot_model",
     "plot_path",

@@ -37,6 +37,8 @@ TASKS = ("auto", "classification", "regression", "clustering")
 # Shares of the budget by which the race ends, with a report and without, and the closer look.
 RACE, SPARE, LOOK = 0.72, 0.95, 0.88
 ROUNDS = ((1_000, 10), (10_000, 3))  # rows -> rounds of cross-validation: small tables need more
+# Families whose trials take longest: what is cheap shall not have to wait for them.
+LAST = ("svm", "kernel_machines")
 
 
 @dataclass(frozen=True)
@@ -273,7 +275,8 @@ def _candidates(task: str, chosen: list[Card]) -> list[Card]:
                 ),
                 errors.USAGE,
             )
-    return chosen or [card for card in methods(task=task) if card.kind == "estimator"]
+    found = [card for card in methods(task=task) if card.kind == "estimator"]
+    return chosen or sorted(found, key=lambda card: LAST.index(card.family) if card.family in LAST else -1)
 
 
 def _processes(size: int) -> int:

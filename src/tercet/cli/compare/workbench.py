@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from tercet.cli.compare.baseline import BASELINE
-from tercet.cli.compare.bench import Bench, Unsuitable, parameters
+from tercet.cli.compare.bench import LARGEST, Bench, Unsuitable, parameters
 from tercet.cli.measures import MEASURES, suitable
 from tercet.core.notes import Note
 from tercet.feature import TableEncoder
@@ -22,6 +22,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "PolynomialRegression": {"degree": 2},
     "RadiusNeighborsClassifier": {"outlier_label": "most_frequent"},
 }
+# They keep a number for every pair of rows.
+SQUARE = ("CentralSVC", "KernelFisherDiscriminant", "MulticategorySVC")
 TRIALS = (200, 2_000, 20_000)  # rows of the trial fits that tell what a method will cost
 LONG_TRIAL = 0.5  # seconds; a larger trial that would take longer is not made
 MOST_CLUSTERS = 10
@@ -46,7 +48,7 @@ class Workbench(Bench):
         begin = time.monotonic()
         try:
             for parameter in ("n_clusters", "n_components"):
-                if parameter in parameters(name):
+                if self.task == "clustering" and parameter in parameters(name):
                     settings[parameter] = self._clusters(name, parameter)
             if "radius" in parameters(name):
                 settings["radius"] = self._radius(name)
@@ -197,6 +199,10 @@ class Workbench(Bench):
             given = parameters(name).get(parameter)
             if given is not None and given.default is inspect.Parameter.empty:
                 raise Unsuitable(Note("builds on another method, which has to be named"))
+        rows = self.n - self.n // self.cv
+        if name in SQUARE and 8 * rows**2 > LARGEST:
+            size = 8 * rows**2 / 1e9
+            raise Unsuitable(Note("would need {size:.0f} GB for the pairs of {n:,} rows", size=size, n=rows))
 
     def _cost(self, name: str, settings: dict[str, Any]) -> float:
         rows = self.n - self.n // self.cv

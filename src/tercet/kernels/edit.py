@@ -1,0 +1,169 @@
+"""Kernels of sequences by editing them, and of DNA by its letters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tercet.core.catalog import method
+from tercet.core.kernel import kernel
+from tercet.core.parameters import Positive
+from tercet.kernels.base import Kernel
+from tercet.kernels.rows import Rows
+from tercet.kernels.texts import Strings, as_strings, encode
+
+WORK = 20_000_000  # steps of one call: it must answer Ctrl-C
+LETTERS = "ACGT"
+
+
+@method(
+    zh="编辑距离相似度核",
+    task="kernel",
+    model="K(s, t) = exp(-gamma d(s, t)), d = number of characters to insert, delete or replace",
+    algorithms="dynamic programming over prefixes, O(|s| |t|)",
+    texts=["003 ch. 5, 5.5.2"],
+)
+class Edit(Kernel):
+    """Edit-distance similarity of strings; its Gram matrices need not be positive semidefinite.
+
+    Parameters
+    ----------
+    gamma : float, default=1
+        Factor of the edit distance.
+
+    Examples
+    --------
+    >>> from tercet.kernels import Edit
+    >>> Edit(gamma=0.5)(["kitten"], ["sitting"]).round(6)  # exp(-0.5 * 3)
+    array([[0.22313]])
+    """
+
+    takes = "strings"
+
+    def __init__(self, gamma: Positive = 1.0) -> None:
+        self.gamma = gamma
+
+    def check(self, X: Any) -> np.ndarray:
+        """Strings as a one-dimensional object array."""
+        return as_strings(X, "Edit")
+
+    def sides(self, X: Any, Z: Any) -> tuple[Strings, Strings]:
+        left, right = (Strings(rows) for rows in (X, Z))
+        left.cost = right.cost = max(1.0, left.length * right.length / 50)
+        return left, right
+
+    def tile(self, left: Strings, right: Strings) -> np.ndarray:
+        codes, borders = encode(right.rows)
+        distances = np.array([_distances(s, codes, borders) for s in left.rows], dtype=np.float64)
+        return np.exp(-self.gamma * distances.reshape(len(left), len(right)))
+
+    def _diag(self, X: Any) -> np.ndarray:
+        return np.ones(len(X))
+
+    def features(self, X: Any) -> Any:
+        """None: where the kernel is not positive semidefinite, it is no inner product."""
+        self._no_map("where it is not positive semidefinite, it is no inner product at all")
+
+
+@method(
+    zh="DNA 编码核",
+    task="kernel",
+    model="K(s, t) = number of places where s and t have the same letter",
+    texts=["003 ch. 5, 5.5.2"],
+)
+class DNA(Kernel):
+    """Match count of DNA strings of one length: the inner product of their codes A 1000, C 0100, G 0010, T 0001.
+
+    Examples
+    --------
+    >>> from tercet.kernels import DNA
+    >>> DNA()(["ACGT"], ["ACCA"])
+    array([[2.]])
+    """
+
+    takes = "strings"
+
+    def check(self, X: Any) -> np.ndarray:
+        """Strings of the letters A, C, G and T, all of one length."""
+        rows = as_strings(X, "DNA")
+        for i, row in enumerate(rows):
+            if row.strip(LETTERS):
+                raise ValueError(f"DNA takes strings of the letters {LETTERS}; row {i} is {row!r}.")
+            if len(row) != len(rows[0]):
+                raise ValueError(
+                    f"DNA takes strings of one length; row {i} has {len(row)} letters, row 0 {len(rows[0])}."
+                )
+        return rows
+
+    def sides(self, X: Any, Z: Any) -> tuple[Rows, Rows]:
+        if len(X) and len(Z) and len(X[0]) != len(Z[0]):
+            raise ValueError(
+                f"DNA takes strings of one length; these have {len(X[0])} and {len(Z[0])} letters."
+            )
+        left = Rows(_codes(X))
+        return left, left if Z is X else Rows(_codes(Z))
+
+    def tile(self, left: Rows, right: Rows) -> np.ndarray:
+        return left.times(right)
+
+    def _diag(self, X: Any) -> np.ndarray:
+        return np.full(len(X), float(len(X[0])))
+
+    def features(self, X: Any) -> np.ndarray:
+        """The codes: four columns for each letter."""
+        return _codes(self.check(X))
+
+
+def _codes(rows: np.ndarray) -> np.ndarray:
+    codes, _ = encode(rows)
+    points, _ = encode([LETTERS])
+    return (
+        (codes[:, None] == points).astype(np.float64).reshape(len(rows), 4 * len(rows[0]) if len(rows) else 0)
+    )
+
+
+@method(
+    zh="编辑距离",
+    task="distance",
+    model="least number of characters to insert, delete or replace",
+    algorithms="dynamic programming over prefixes",
+    texts=["003 ch. 5, 5.5.2"],
+)
+def edit_distance(s: str, t: str) -> int:
+    """Edit distance of two strings.
+
+    Examples
+    --------
+    >>> edit_distance("kitten", "sitting")
+    3
+    """
+    return int(_distances(s, *encode([t]))[0])
+
+
+def _distances(s: str, codes: np.ndarray, borders: np.ndarray) -> np.ndarray:
+    """Edit distances of s from some strings, a few characters of s at a time."""
+    row, _ = encode([s])
+    lengths = np.diff(borders)
+    last = np.arange(1, codes.size + 1, dtype=np.int64) - np.repeat(borders[:-1], lengths)
+    step = max(1, WORK // (codes.size + 1))
+    for first in range(0, row.size, step):
+        edit(row[first : first + step], first, codes, borders, last)
+    ends = last[np.maximum(borders[1:] - 1, 0)] if codes.size else lengths
+    return np.where(lengths > 0, ends, row.size)
+
+
+@kernel
+def edit(s, done, codes, borders, last):
+    """last[b]: distance of s so far from the prefix that ends at b; `done` characters of s came before."""
+    for a in range(s.size):
+        here = s[a]
+        for t in range(borders.size - 1):
+            text, row = codes[borders[t] : borders[t + 1]], last[borders[t] : borders[t + 1]]
+            corner, left = done + a, done + a + 1  # against the empty prefix: delete all
+            for b in range(text.size):
+                best = corner if text[b] == here else corner + 1
+                corner = row[b]
+                best = min(best, min(corner, left) + 1)
+                row[b] = best
+                left = best

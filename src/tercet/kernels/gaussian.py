@@ -1,0 +1,86 @@
+"""The Gaussian kernel."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from tercet.core.catalog import method
+from tercet.core.parameters import NonNegative, Positive, check_parameters
+from tercet.kernels.base import Kernel, gamma_of, number
+from tercet.kernels.rows import Rows, scaled
+
+FAR = (
+    1e6  # half a squared length, in widths of the kernel, beyond which points may not even be like themselves
+)
+
+
+@method(
+    zh="高斯核",
+    task="kernel",
+    model="K(x, z) = exp(-|x - z|^2 / (2 sigma^2)) = exp(-gamma |x - z|^2) = exp(-|x - z|^2 / width^2)",
+    texts=["000 ch. 7, eq. 7.90", "001 ch. 4, 4.7.2", "002 ch. 4, Table 6.1", "003 ch. 5, eq. 5-54"],
+    peers=["sklearn.metrics.pairwise.rbf_kernel"],
+)
+class Gaussian(Kernel):
+    """Gaussian (radial basis) kernel: near points are alike, far ones are not.
+
+    Its one parameter is given in one of three ways; where none is given, gamma is "scale".
+
+    Parameters
+    ----------
+    sigma : float, optional
+        The standard deviation: gamma = 1 / (2 sigma^2).
+    gamma : float, "scale" or "auto", optional
+        Factor of the squared distance; "scale" is 1 / (columns * variance of X), "auto" is 1 / columns.
+    width : float, optional
+        The width without the 2: gamma = 1 / width^2.
+
+    Examples
+    --------
+    >>> from tercet.kernels import Gaussian
+    >>> Gaussian(sigma=2.0)([[1, 2]], [[3, -1]]).round(8)
+    array([[0.19691168]])
+    """
+
+    def __init__(
+        self,
+        sigma: Positive | None = None,
+        gamma: NonNegative | Literal["scale", "auto"] | None = None,
+        width: Positive | None = None,
+    ) -> None:
+        self.sigma = sigma
+        self.gamma = gamma
+        self.width = width
+
+    def resolve(self, X: Any, sample_weight: np.ndarray | None = None) -> Self:
+        check_parameters(self)
+        given = {n: v for n, v in self.get_params(deep=False).items() if v is not None}
+        if len(given) > 1:
+            raise ValueError(f"Gaussian takes one of sigma, gamma and width; got {given}.")
+        if given and not isinstance(self.gamma, str):
+            return self
+        return type(self)(gamma=gamma_of(self.gamma or "scale", X, sample_weight))
+
+    @property
+    def rate(self) -> float:
+        """gamma in K(x, z) = exp(-gamma |x - z|^2)."""
+        if self.sigma is not None:
+            return 0.5 / float(self.sigma) / float(self.sigma)  # its square may be too large or small
+        if self.width is not None:
+            return 1.0 / float(self.width) / float(self.width)
+        return number(self.gamma)
+
+    def sides(self, X: Any, Z: Any) -> tuple[Rows, Rows]:
+        return scaled(X, Z, math.sqrt(2 * self.rate))
+
+    def tile(self, left: Rows, right: Rows) -> np.ndarray:
+        values = left.exponents(right)
+        if left.length.max(initial=0.0) + right.length.max(initial=0.0) > FAR:
+            left.refine(right, values)
+        return np.exp(values, out=values)
+
+    def _diag(self, X: Any) -> np.ndarray:
+        return np.ones(X.shape[0], dtype=X.dtype)

@@ -1,0 +1,111 @@
+"""What methods share that see rows through a kernel only: f(x) = Σ_j coef_j K(x, x_j) + b.
+
+Such a class has the parameters `kernel`, `gamma`, `degree`, `coef0` and `n_jobs`, derives from `KernelMachine`
+first and from `Classifier`, `Regressor` ... after it, and in its `_fit(X, y, sample_weight)` says
+
+    K = self._settle(X)                            # the kernel, its numbers settled by these rows
+    gram = K(X, n_jobs=self.n_jobs)                # X itself when it is a Gram matrix
+    self.support_vectors_ = self._points(X, rows)  # what predictions need of the training rows
+
+and in its predictions `self._expand(self._check(X, reset=False), self.support_vectors_, coef)`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_consistent_length, validate_data
+
+from tercet.core.estimator import NO_TARGET, Estimator
+from tercet.kernels.base import Kernel
+from tercet.kernels.names import as_kernel
+
+
+class KernelMachine(Estimator):
+    """The kernel's part of an estimator: checks of rows by what the kernel takes, and kernel expansions."""
+
+    kernel: Any
+    gamma: Any
+    degree: Any
+    coef0: Any
+    _settled: Any
+
+    @property
+    def kernel_(self) -> Kernel:
+        """The kernel of the fit, as an object with numbers only."""
+        settled = vars(self).get("_settled")
+        if settled is None:
+            raise AttributeError(f"{type(self).__name__} has no kernel_ before fit settles its numbers.")
+        return settled if isinstance(settled, Kernel) else self._named(settled["gamma"])
+
+    def _settle(self, X: Any, sample_weight: np.ndarray | None = None) -> Kernel:
+        """The kernel with its numbers settled by the rows X; to be called by `_fit`."""
+        kernel = self._named(self.gamma, X, sample_weight)
+        # Of a kernel that has a name, a model file holds a number and no further type to be trusted.
+        self._settled = (
+            kernel if isinstance(self.kernel, Kernel) else {"gamma": getattr(kernel, "gamma", 0.0)}
+        )
+        return kernel
+
+    def _named(self, gamma: Any, X: Any = None, sample_weight: np.ndarray | None = None) -> Kernel:
+        """The kernel that the parameters name; rows X settle what depends on them."""
+        return as_kernel(
+            self.kernel, gamma=gamma, degree=self.degree, coef0=self.coef0, X=X, sample_weight=sample_weight
+        )
+
+    @property
+    def _takes(self) -> str:
+        """What rows are: "vectors", "strings", rows of a "gram" matrix, or "numbers" of rows of a given one."""
+        if isinstance(self.kernel, str):
+            return "gram" if self.kernel == "precomputed" else "vectors"
+        takes = getattr(self.kernel, "takes", "vectors")
+        return "numbers" if takes == "gram" and self.kernel.given else takes
+
+    def _points(self, X: Any, rows: np.ndarray) -> Any:
+        """Some training rows, as kernels want them at prediction; of a Gram matrix, the columns' numbers."""
+        return rows.astype(np.int64) if self._takes == "gram" else X[rows]
+
+    def _expand(self, X: Any, points: Any, coef: np.ndarray) -> np.ndarray:
+        """Σ_j coef_j K(x, point j) for checked rows X: of shape (n,), or (n, k) for coef of shape (n_points, k)."""
+        if sparse.issparse(points):
+            points.check_format(full_check=True)  # no file may send a kernel out of bounds
+        return self.kernel_.times(X, points, coef, n_jobs=getattr(self, "n_jobs", None))
+
+    def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
+        takes, name = self._takes, type(self).__name__
+        if takes == "vectors":
+            return super()._check(X, y, reset=reset)
+        if takes == "gram":
+            if sparse.issparse(X):
+                raise TypeError(
+                    f"{name}: Sparse precomputed kernels are not supported; give a Gram matrix as an array."
+                )
+            found = super()._check(X, y, reset=reset)
+            gram = found if y is NO_TARGET else found[0]
+            if reset and gram.shape[0] != gram.shape[1]:
+                raise ValueError(
+                    f"{name}: Precomputed matrix must be a square matrix: K of all training rows with each other; "
+                    f"got {gram.shape[0]} x {gram.shape[1]}."
+                )
+            return found
+        rows = self.kernel.check(X)
+        if reset:
+            self.n_features_in_ = 1
+        else:
+            self._check_swept(1)
+        if y is NO_TARGET:
+            return rows
+        y = validate_data(self, X="no_validation", y=y, multi_output=self.multi_output)
+        check_consistent_length(rows, y)
+        return rows, y
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        takes = self._takes
+        tags.input_tags.pairwise = takes == "gram"
+        tags.input_tags.sparse = self.sparse_input and takes == "vectors"
+        tags.input_tags.string = takes == "strings"
+        tags.input_tags.one_d_array = takes == "strings"
+        return tags

@@ -1,0 +1,223 @@
+"""The one-class support vector machine (单类支持向量机)."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import OutlierMixin
+
+from tercet.core.catalog import method
+from tercet.core.estimator import NO_TARGET
+from tercet.core.parameters import Jobs, Positive, Real
+from tercet.svm.base import Degree, Gamma, Iterations, KernelLike, SupportVectorMachine
+from tercet.svm.problem import Problem
+from tercet.svm.svr import Nu, filled
+
+
+@method(
+    zh="单类支持向量机",
+    task="outlier detection",
+    model="f(x) = sign(Σ α_i K(x_i, x) - ρ)",
+    strategy="‖w‖² / 2 - ν n ρ + Σ max(0, ρ - w·φ(x)): the rows on the far side of a hyperplane from the origin",
+    algorithms="the dual, by blocks of variables and second-order pairs",
+    texts=["003 ch. 5, sec. 5.5.4"],
+    peers=["sklearn.svm.OneClassSVM"],
+)
+class OneClassSVM(OutlierMixin, SupportVectorMachine):
+    """The region where most rows are: nu bounds the part of the rows outside of it.
+
+    At most nu of the rows are outside, at least nu are support vectors.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable, default="rbf"
+        "linear", "poly", "rbf", "sigmoid", "laplacian", "precomputed" (X is the Gram matrix), a kernel of
+        `tercet.kernels`, or a function of two matrices that gives their Gram matrix. A kernel of strings takes a
+        list of strings, or an array of shape (n_samples, 1).
+    degree : float, default=3
+        Of "poly".
+    gamma : {"scale", "auto"} or float, default="scale"
+        As in `SVC`.
+    coef0 : float, default=0.0
+        Of "poly" and "sigmoid".
+    tol : float, default=1e-3
+        How far the KKT conditions may be missed.
+    nu : float, default=0.5
+        In (0, 1].
+    shrinking : bool, default=True
+        Leave variables aside that no pair could move at the time, where the Gram matrix is kept whole (2048 rows).
+    cache_size : float, default=200
+        Megabytes for kernel values.
+    verbose : bool, default=False
+        Print how the solver ended.
+    max_iter : int, default=-1
+        The most steps of the solver; -1 is no limit.
+    n_jobs : int, optional
+        Threads; the result does not depend on it.
+
+    Attributes
+    ----------
+    offset_ : array of shape (1,)
+        rho: what the score of a row must reach.
+    support_, support_vectors_ : arrays
+        The rows on the border or outside it, by number and as they are.
+    n_support_ : array of shape (1,)
+        How many they are.
+    dual_coef_ : array of shape (1, n_support)
+        alpha of the support vectors.
+    intercept_ : array of shape (1,)
+        -rho.
+    intercept_interval_ : array of shape (2,)
+        The intercepts that fit: all of them are as good where no row is on the border.
+    coef_ : array of shape (1, n_features)
+        w, when the kernel is linear.
+    fit_status_ : int
+        0, or 1 when a solver stopped before it converged.
+    n_iter_ : int
+        Steps of the solver.
+    objective_, violation_ : float
+        Of the dual at its end, and how far the KKT conditions are missed.
+    shape_fit_ : tuple
+        The shape of X.
+
+    Examples
+    --------
+    >>> X = [[0.0], [0.44], [0.45], [0.46], [1.0]]
+    >>> OneClassSVM(gamma="auto").fit(X).predict(X)
+    array([-1,  1,  1,  1, -1])
+    """
+
+    def __init__(
+        self,
+        *,
+        kernel: KernelLike = "rbf",
+        degree: Degree = 3,
+        gamma: Gamma = "scale",
+        coef0: Real = 0.0,
+        tol: Positive = 1e-3,
+        nu: Nu = 0.5,
+        shrinking: bool = True,
+        cache_size: Positive = 200,
+        verbose: bool | int = False,
+        max_iter: Iterations = -1,
+        n_jobs: Jobs = None,
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.nu = nu
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+
+    n_support_: np.ndarray
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the region of the rows X.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, strings or Gram matrix
+            The training data.
+        y : ignored
+            Callbacks may score by it.
+        sample_weight : array of shape (n_samples,), optional
+            How much each row counts; 2 is as good as having the row twice.
+
+        Returns
+        -------
+        self
+        """
+        return self._learn(X, y, sample_weight)
+
+    def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
+        X = super()._check(X, reset=reset)
+        return X if y is NO_TARGET else (X, None if y is None else np.asarray(y))
+
+    def _fit(self, X: Any, y: Any, sample_weight: np.ndarray | None) -> None:
+        K = self._settle(X, sample_weight)
+        upper = np.ones(X.shape[0]) if sample_weight is None else sample_weight.astype(np.float64)
+        rows = np.flatnonzero(upper > 0)
+        kernel, points = self._rows(K, X, None if rows.size == upper.size else rows)
+        scale = float(upper.max())
+        upper = (
+            upper[rows] / scale
+        )  # the region is the same for any scale of the weights; tol is not relative
+        problem = Problem(
+            kernel=kernel,
+            X=points,
+            sign=np.ones(rows.size),
+            p=np.zeros(rows.size),
+            upper=upper,
+            start=filled(upper, self.nu * upper.sum()),
+        )
+        unpack = functools.partial(self._model, X, rows, scale)
+        steps = functools.partial(self.steps, unpack=unpack)
+        found = self._solve(problem, n_jobs=self.n_jobs, steps=steps)
+        if self.verbose:
+            print(f"{type(self).__name__}: {found.n_iter} steps, violation {found.violation:.3g}")
+        self.fit_status_ = self._status([found])
+        self.__dict__.update(self._model(X, rows, scale, (found.alpha, found.b)))
+        self.n_iter_ = max(1, found.n_iter)
+        self.objective_ = scale**2 * found.objective
+        self.violation_ = scale * found.violation
+        self.intercept_interval_ = scale * np.array(found.interval)
+
+    def _model(self, X: Any, rows: np.ndarray, scale: float, state: tuple) -> dict[str, Any]:
+        """The fitted attributes for multipliers of the rows that count, and b."""
+        alpha, b = scale * state[0], scale * state[1]
+        here = np.flatnonzero(alpha)
+        # Rows on the border are inside, and rounding must not decide otherwise.
+        inside = b + abs(b) * (1e-5 if getattr(X, "dtype", None) == np.float32 else 1e-9)
+        model = self._expansion(X, rows[here], alpha[None, here], np.array([inside]))
+        return {**model, "n_support_": np.array([here.size], dtype=np.int32), "offset_": -model["intercept_"]}
+
+    offset_: np.ndarray
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """Σ α_i K(x_i, x) of each row: large where many rows are near.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, strings or Gram matrix of shape (n_samples, n_training_samples)
+            The data.
+
+        Returns
+        -------
+        scores : array of shape (n_samples,)
+        """
+        return self._sums(X)[:, 0]
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """The score of each row less what it must reach: negative outside of the region.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, strings or Gram matrix of shape (n_samples, n_training_samples)
+            The data.
+
+        Returns
+        -------
+        scores : array of shape (n_samples,)
+        """
+        return self._sums(X)[:, 0] + self.intercept_[0]
+
+    def predict(self, X: Any) -> np.ndarray:
+        """+1 for rows inside of the region, -1 for outliers.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, strings or Gram matrix of shape (n_samples, n_training_samples)
+            The data.
+
+        Returns
+        -------
+        sides : array of shape (n_samples,)
+        """
+        return np.where(self.decision_function(X) >= 0, 1, -1)

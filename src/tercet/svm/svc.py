@@ -1,0 +1,312 @@
+"""The support vector classifier (支持向量机)."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from tercet.core.catalog import method
+from tercet.core.parameters import ArrayLike, Jobs, Positive, PositiveOrInf, Real, Seed
+from tercet.svm.base import Degree, Gamma, Iterations, KernelLike
+from tercet.svm.classifier import SupportVectorClassifier
+from tercet.svm.hard_margin import nearest_points
+from tercet.svm.machines import Machine, MultiClass
+from tercet.svm.penalty import solve_penalty
+from tercet.svm.polish import with_gram
+from tercet.svm.problem import Problem, Solution
+from tercet.svm.qp_forms import solve_dual_qp, solve_primal_qp
+from tercet.svm.smo import smo
+from tercet.svm.solver import solve
+
+
+@method(
+    zh="支持向量机",
+    task="classification",
+    model="f(x) = sign(Σ α_i y_i K(x_i, x) + b)",
+    strategy="least ‖w‖² / 2 + C Σ ξ (or C Σ ξ²) with y f(x) >= 1 - ξ; C = inf: the widest margin",
+    algorithms={
+        "working-set": "blocks of the dual's variables, pairs by second-order choice",
+        "smo": "sequential minimal optimisation as the texts teach it",
+        "dual-qp": "the dual as one quadratic program",
+        "primal-qp": "the primal as one quadratic program",
+        "penalty": "penalties for the dual's constraints, and conjugate gradients",
+    },
+    texts=[
+        "000 ch. 7, Alg 7.1-7.5",
+        "001 ch. 4",
+        "002 ch. 4, eq. 4.5-4.32",
+        "003 ch. 5, sec. 5.5, eq. 5-47, 5-48, 5-49",
+    ],
+    peers=["sklearn.svm.SVC", "sklearnex.svm.SVC", "libsvm"],
+)
+class SVC(SupportVectorClassifier):
+    """Classifier with the widest margin between the classes, in the feature space of a kernel.
+
+    The dual, min over α of Σ α_i α_j y_i y_j K(x_i, x_j) / 2 - Σ α_i with Σ α_i y_i = 0 and 0 <= α_i <= C, gives
+    f(x) = Σ α_i y_i K(x_i, x) + b. Rows with α = 0 have no part in it: the others are the support vectors.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        The price of a row's slack ξ. inf is the hard margin: no slack, and an error where no hyperplane separates
+        the classes.
+    kernel : str, Kernel or callable, default="rbf"
+        "linear", "poly", "rbf", "sigmoid", "laplacian", "precomputed" (X is the Gram matrix), a kernel of
+        `tercet.kernels`, or a function of two matrices that gives their Gram matrix. A kernel of strings takes a
+        list of strings, or an array of shape (n_samples, 1).
+    degree : float, default=3
+        Of "poly".
+    gamma : {"scale", "auto"} or float, default="scale"
+        Of "poly", "rbf", "sigmoid" and "laplacian": 1 / (n_features * variance of X, rows by their weights),
+        1 / n_features, or a number.
+    coef0 : float, default=0.0
+        Of "poly" and "sigmoid".
+    shrinking : bool, default=True
+        Leave variables aside that no pair could move at the time, where the Gram matrix is kept whole (2048 rows).
+    tol : float, default=1e-3
+        How far the KKT conditions may be missed.
+    cache_size : float, default=200
+        Megabytes for kernel values.
+    class_weight : dict or "balanced", optional
+        Factors of C for the classes.
+    verbose : bool, default=False
+        Print a line for each machine.
+    max_iter : int, default=-1
+        The most steps of the solver for each machine; -1 is no limit.
+    decision_function_shape : {"ovr", "ovo"}, default="ovr"
+        Of more than two classes by pairs: votes for each class, or the score of each pair.
+    break_ties : bool, default=False
+        Decide ties of votes by scores, rather than for the first class.
+    random_state : int, RandomState, Generator or None
+        Decides a random `code`; nothing else is random.
+    loss : {"hinge", "squared_hinge"}, default="hinge"
+        What C multiplies: ξ, or ξ².
+    algorithm : {"working-set", "smo", "dual-qp", "primal-qp", "penalty"}, default="working-set"
+        How the machine is found; all but the first are for small data.
+    multi_class : {"ovo", "ovr", "dag", "ecoc"}, default="ovo"
+        Machines for more than two classes: one for each pair, which vote; one for each class against the rest, the
+        highest score wins; those of the pairs, asked in turn, where the loser drops out; one for each letter of a
+        code, the nearest code word (by hinge loss) wins.
+    code : str or array of shape (n_classes, n_letters), default="exhaustive"
+        The code of "ecoc", as in `OutputCodeClassifier`: "exhaustive", "random", "sparse", or -1, 0 and +1.
+    calibration : {"platt", "isotonic"}, optional
+        How scores become probabilities; without it there is no `predict_proba`. Every machine is fitted again
+        without each of five fixed folds (every fifth row), beginning at its solution, and what scores mean is
+        learned from the rows it has not seen. Pairs are put together by the method of Wu, Lin and Weng.
+    n_jobs : int, optional
+        Threads; the result does not depend on it.
+    warm_start : bool, default=False
+        Begin where the last fit (of as many rows) ended.
+    record : bool, default=False
+        With algorithm="smo", keep every step in `updates_`.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The labels.
+    support_ : array of shape (n_support,)
+        The numbers of the support vectors among the rows, class by class.
+    support_vectors_ : array or CSR matrix of shape (n_support, n_features)
+        Those rows (none of a Gram matrix).
+    n_support_ : array of shape (n_classes,)
+        How many each class has.
+    dual_coef_ : array of shape (n_machines, n_support), or (n_classes - 1, n_support) by pairs
+        α y of the support vectors; CSR after a fit of sparse rows. By pairs, column by column, for the machines
+        of its class in the order of the other class.
+    intercept_ : array of shape (n_machines,)
+        b of each machine: the mean over the rows with 0 < α < C, or the middle of `intercept_interval_`.
+    intercept_interval_ : array of shape (n_machines, 2)
+        Between which numbers b may be; they are equal, but for tol, where there is a row with 0 < α < C.
+    coef_ : array of shape (n_machines, n_features)
+        The weights w, with a linear kernel only.
+    kernel_ : Kernel
+        The kernel, with the numbers that it had.
+    class_weight_ : array of shape (n_classes,)
+        The factors of C.
+    objective_, violation_, dual_gap_ : arrays of shape (n_machines,)
+        The value of the dual (to be minimised), how far the KKT conditions are missed, and by how much the
+        primal value is above the dual one.
+    n_iter_ : array of shape (n_machines,)
+        Steps of the solver.
+    fit_status_ : int
+        0, or 1 when a solver stopped before it converged.
+    shape_fit_ : tuple
+        The shape of X.
+    code_book_ : array of shape (n_classes, n_machines)
+        The sign of each class in each machine, 0 where it has no part.
+    calibration_ : list of arrays
+        For each machine, A and B of the sigmoid, or the corners of the isotonic function.
+    alpha_ : array of shape (n_samples,)
+        The multipliers, for two classes only.
+    history_ : dict
+        Objective and violation at the passes of the solver, for two classes only.
+    updates_ : list of list of dict
+        With `record`, the steps of each machine: pair, ends, clipped value, thresholds, errors.
+
+    Examples
+    --------
+    >>> X, y = [[3, 3], [4, 3], [1, 1]], [1, 1, -1]
+    >>> model = SVC(C=float("inf"), kernel="linear").fit(X, y)
+    >>> model.coef_.round(6), model.intercept_.round(6), model.support_.tolist()
+    (array([[0.5, 0.5]]), array([-2.]), [2, 0])
+    >>> model.predict([[0, 0], [5, 5]])
+    array([-1,  1])
+    """
+
+    def __init__(
+        self,
+        *,
+        C: PositiveOrInf = 1.0,
+        kernel: KernelLike = "rbf",
+        degree: Degree = 3,
+        gamma: Gamma = "scale",
+        coef0: Real = 0.0,
+        shrinking: bool = True,
+        tol: Positive = 1e-3,
+        cache_size: Positive = 200,
+        class_weight: dict | Literal["balanced"] | None = None,
+        verbose: bool | int = False,
+        max_iter: Iterations = -1,
+        decision_function_shape: Literal["ovr", "ovo"] = "ovr",
+        break_ties: bool = False,
+        random_state: Seed = None,
+        loss: Literal["hinge", "squared_hinge"] = "hinge",
+        algorithm: Literal["working-set", "smo", "dual-qp", "primal-qp", "penalty"] = "working-set",
+        multi_class: MultiClass = "ovo",
+        code: ArrayLike = "exhaustive",
+        calibration: Literal["platt", "isotonic"] | None = None,
+        n_jobs: Jobs = None,
+        warm_start: bool = False,
+        record: bool = False,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.shrinking = shrinking
+        self.tol = tol
+        self.cache_size = cache_size
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.random_state = random_state
+        self.loss = loss
+        self.algorithm = algorithm
+        self.multi_class = multi_class
+        self.code = code
+        self.calibration = calibration
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.record = record
+
+    def _problem(self, K: Any, X: Any, weight: np.ndarray, machine: Machine, start: Any) -> Problem:
+        """The dual of a machine: a bound C on every α, or 1 / (2C) on the diagonal for squared slacks."""
+        price = self.C * weight[machine.rows]
+        kernel, rows = self._rows(K, X, machine.rows)
+        squared = self.loss == "squared_hinge" and np.isfinite(self.C)
+        upper = np.full(price.size, np.inf) if squared else price
+        return Problem(
+            kernel=kernel,
+            X=rows,
+            sign=machine.sign,
+            p=np.full(price.size, -1.0),
+            upper=upper,
+            start=np.zeros(price.size) if start is None else feasible(start, machine.sign, upper),
+            ridge=0.5 / price if squared else None,
+        )
+
+    def _train(
+        self,
+        K: Any,
+        X: Any,
+        weight: np.ndarray,
+        task: tuple[Machine, Any],
+        n_jobs: Any = None,
+        steps: Any = None,
+    ) -> Solution:
+        machine, start = task
+        if machine.one_sided:
+            return untaught(machine)
+        problem = self._problem(K, X, weight, machine, start)
+        if np.isinf(self.C):
+            start = self._separate(problem, machine, n_jobs)
+            if self.algorithm == "working-set":  # the others show their own way, from the beginning
+                problem.start = start
+        if self.algorithm == "smo":
+            limit = 100_000 if self.max_iter < 0 else self.max_iter
+            return smo(problem, tol=self.tol, max_iter=limit, record=machine.steps, steps=steps)
+        if self.algorithm == "penalty":
+            limit = 500 if self.max_iter < 0 else self.max_iter
+            return solve_penalty(with_gram(problem, n_jobs), tol=self.tol, max_iter=limit, steps=steps)
+        if self.algorithm == "dual-qp":
+            return solve_dual_qp(with_gram(problem, n_jobs), tol=self.tol)
+        if self.algorithm == "primal-qp":
+            return solve_primal_qp(problem, tol=self.tol)
+        return self._solve(problem, n_jobs=n_jobs, steps=steps)
+
+    def _last(self, y: np.ndarray, machines: list[Machine]) -> list[np.ndarray | None]:
+        """As they were; where C has grown, all grown by the factor that is best (no more than C's)."""
+        starts = super()._last(y, machines)
+        rise = float(self.C) / float(vars(self).get("_price", self.C))  # inf / inf is no matter for a warning
+        if not 1 < rise < np.inf or any(start is None for start in starts):
+            return starts
+        totals = np.array([start.sum() for start in starts if start is not None])
+        squares = 2 * (self.objective_ + totals)
+        factors = np.clip(np.divide(totals, squares, out=np.ones(totals.size), where=squares > 0), 1, rise)
+        return [factor * start for factor, start in zip(factors, starts) if start is not None]
+
+    def _separate(self, problem: Problem, machine: Machine, n_jobs: int | None) -> np.ndarray:
+        """Multipliers to begin with where a hyperplane separates the classes, which C = inf needs."""
+
+        def minimise(hulls: Problem, tol: float) -> Solution:  # max_iter has no say in what is separable
+            return solve(hulls, tol=tol, cache_size=self.cache_size, n_jobs=n_jobs)
+
+        start = nearest_points(problem, minimise)
+        if start is None:
+            one, other = (self.classes_[machine.letter == side].tolist() for side in (1, -1))
+            raise ValueError(
+                f"{type(self).__name__}: C={self.C} is the hard margin, which needs classes that a hyperplane can "
+                f"separate; in the space of kernel={self.kernel!r} none separates {one} from {other} (rows "
+                "overlap, or the same row has both labels). Give a finite C, or another kernel."
+            )
+        return start
+
+    def _measure(self, weight: np.ndarray, machines: list[Machine], solutions: list[Solution]) -> None:
+        super()._measure(weight, machines, solutions)
+        pairs = zip(machines, solutions)
+        self._price = self.C
+        self.dual_gap_ = np.array([self._gap(m, s, self.C * weight[m.rows]) for m, s in pairs])
+        self.__dict__.pop("updates_", None)
+        if self.record and self.algorithm == "smo":
+            self.updates_ = [machine.steps for machine in machines]
+
+    def _gap(self, machine: Machine, solution: Solution, price: np.ndarray) -> float:
+        """Primal less dual value."""
+        alpha, gradient = solution.alpha, solution.gradient
+        squared = self.loss == "squared_hinge" and np.isfinite(self.C)
+        inner = gradient + 1 - (0.5 / price * alpha if squared else 0.0)  # y f(x) without b
+        lack = np.maximum(1 - inner - machine.sign * solution.b, 0.0)
+        paid = lack**2 if squared else lack
+        cost = price @ paid if np.isfinite(self.C) else 0.0
+        return 0.0 if machine.one_sided else float(alpha @ inner / 2 + cost + solution.objective)
+
+
+def untaught(machine: Machine) -> Solution:
+    """What a machine says that has rows of one sign only: always that sign; 0 where it has no rows."""
+    nothing, b = np.zeros(machine.sign.size), float(np.sign(machine.sign.sum()))
+    return Solution(nothing, nothing, b, (b, b), 0.0, 0.0, 0, True)
+
+
+def feasible(start: np.ndarray, sign: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """Multipliers near a start that keep the bounds and Σ α y = 0: the heavier side gives way."""
+    alpha = np.clip(start, 0.0, upper)
+    plus, minus = alpha[sign > 0].sum(), alpha[sign < 0].sum()
+    if plus > minus:
+        alpha[sign > 0] *= minus / plus
+    elif minus > plus:
+        alpha[sign < 0] *= plus / minus
+    return alpha

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
+from sklearn.utils.extmath import safe_sparse_dot
 
 from tercet.core.estimator import Classifier, check_is_fitted
 from tercet.core.parallel import one_blas_thread
@@ -18,6 +19,8 @@ from tercet.kernel_machines.systems import (
     low_rank_inverse,
 )
 from tercet.kernels.machine import KernelMachine
+from tercet.kernels.origin import origin, weights
+from tercet.kernels.rows import float_of
 
 Name = Literal["linear", "poly", "rbf", "laplacian", "sigmoid", "precomputed"]
 
@@ -26,6 +29,7 @@ class Expansion(KernelMachine):
     """f(x) = Σ_j coef_j K(x, x_j) + b, where `X_fit_` are the x_j."""
 
     X_fit_: Any
+    _balanced = False  # whether coefficients sum to 0, as a b free of penalties asks
 
     def _fit(self, X: Any, y: Any, sample_weight: np.ndarray | None) -> None:
         # Threads are ours, by n_jobs: other numbers of BLAS's own would give other bits.
@@ -39,15 +43,16 @@ class Expansion(KernelMachine):
         """The kernel settled, the rows kept for predictions, and the Gram matrix (whole when small, or `keep`)."""
         kernel = self._settle(X, sample_weight)
         self.X_fit_ = self._points(X, np.arange(X.shape[0]))
-        return Gram(kernel, X, whole=keep or X.shape[0] <= WHOLE, n_jobs=self.n_jobs)
+        near = origin(kernel, X, weight=sample_weight) if self._balanced else None
+        return Gram(kernel, X, whole=keep or X.shape[0] <= WHOLE, n_jobs=self.n_jobs, near=near)
 
     @property
     def _dtype(self) -> np.dtype:
         """What coefficients are kept as: float32 where the rows are."""
         return np.dtype(np.float32 if self.X_fit_.dtype == np.float32 else np.float64)
 
-    def _sums(self, X: Any, coef: np.ndarray, points: Any = None) -> np.ndarray:
-        """Σ_j coef_j K(x, x_j) of new rows."""
+    def _sums(self, X: Any, coef: np.ndarray, points: Any = None, b: Any = 0.0) -> np.ndarray:
+        """Σ_j coef_j K(x, x_j) + b of new rows."""
         points = self.X_fit_ if points is None else points
         X = self._check(X, reset=False)
         wide = np.ndim(points) == 2 and points.shape[1] != X.shape[1]
@@ -56,7 +61,10 @@ class Expansion(KernelMachine):
                 f"{type(self).__name__}: {coef.shape[0]} coefficients and kept rows of shape {points.shape} do not "
                 f"fit each other, or the columns of X."
             )
-        return self._expand(X, points, coef)
+        if not (self._balanced and self._linear):
+            return self._expand(X, points, coef) + b
+        values = safe_sparse_dot(X, weights(coef.T, points).T) + b
+        return values.astype(float_of(X, points), copy=False)
 
 
 class KernelClassifier(Expansion, Classifier):
@@ -79,7 +87,7 @@ class KernelClassifier(Expansion, Classifier):
             Positive means the second class when there are two.
         """
         check_is_fitted(self, "dual_coef_")
-        scores = self._sums(X, self.dual_coef_.T) + self.intercept_
+        scores = self._sums(X, self.dual_coef_.T, b=self.intercept_)
         return scores[:, 0] if self.classes_.size == 2 else scores
 
     def predict(self, X: Any) -> np.ndarray:
@@ -147,9 +155,9 @@ class SquaredErrors(Expansion):
                     diagonal -= side**2 / (d @ side)
                 inverse[:, here] = (d**2 * diagonal)[:, None]
         if self.loo:
-            found = self._left_out(gram.X, Y, A, b, inverse, d > 0)
+            found = self._left_out(gram, Y, A, b, inverse, d > 0)
             self.loo_ = found[:, 0] if self._flat else found
-        return A, b
+        return A, b - gram.height(A)
 
     def _by_gradients(
         self, gram: Gram, Y: np.ndarray, d: np.ndarray, E: np.ndarray | None, mu: np.ndarray
@@ -158,27 +166,30 @@ class SquaredErrors(Expansion):
         D = d[:, None]
         near = low_rank_inverse(D * gram.low_rank(min(RANK, max(ROOM // gram.n, 64))), mu)
         iterates = conjugate_gradients(lambda v: D * gram.times(D * v) + mu * v, D * Y, E, near)
-        u, b = np.zeros_like(Y), np.zeros((1, Y.shape[1]))
+        A, b = np.zeros_like(Y), np.zeros(Y.shape[1])
 
         def unpack(state: tuple[np.ndarray, np.ndarray]) -> dict[str, Any]:
             return self._model(*state)
 
         for step in self.steps(self.max_iter, unpack=unpack, hint="Raise max_iter or tol, or the penalty."):
-            u, b, residual = next(iterates)
-            step.report((D * u, b[0] if E is not None else np.zeros(Y.shape[1])), residual=residual)
+            u, offsets, residual = next(iterates)
+            A = D * u
+            b = offsets[0] - gram.height(A) if E is not None else b
+            step.report((A, b), residual=residual)
             if step.converged(residual <= self.tol):
                 break
-        return D * u, b[0] if E is not None else np.zeros(Y.shape[1])
+        return A, b
 
     def _left_out(
-        self, X: Any, Y: np.ndarray, A: np.ndarray, b: np.ndarray, inverse: np.ndarray, counts: np.ndarray
+        self, gram: Gram, Y: np.ndarray, A: np.ndarray, b: np.ndarray, inverse: np.ndarray, counts: np.ndarray
     ) -> np.ndarray:
         """What the machine of all other rows says of each row: y - a_i / (inverse of the system)_ii."""
         found = np.empty_like(A)
         found[counts] = Y[counts] - A[counts] / inverse[counts]
         if not counts.all():  # rows of no weight were left out already
             rows = np.flatnonzero(~counts)
-            found[rows] = self._expand(X[rows], self.X_fit_, A) + b
+            points = self.X_fit_ if gram.near is None else gram.X
+            found[rows] = self._expand(gram.X[rows], points, A) + b
         return found
 
     def _model(self, A: np.ndarray, b: np.ndarray) -> dict[str, Any]:

@@ -128,10 +128,14 @@ class KernelLogisticRegression(KernelClassifier):
             g = c * residuals(T, KA + b)
             size, least = max(np.abs(g).max(), np.abs(A).max()), FLOOR * c.max()
             violation = float(np.abs(A - g).max() / max(size, least))
-            step.report((A, b), objective=objective, violation=violation)
+            step.report((A, b - gram.height(A)), objective=objective, violation=violation)
             if step.converged(violation <= self.tol or size <= least):  # one class: its b would grow for ever
                 break
-        self.__dict__.update(self._model((A, b)))
+        self.__dict__.update(self._model((A, b - gram.height(A))))
+
+    @property
+    def _balanced(self) -> bool:  # type: ignore[override]
+        return self.fit_intercept
 
     def _towards(self, target: Any, gram: Gram, c: np.ndarray, T: np.ndarray, g: np.ndarray, now: Any) -> Any:
         """As far to a Newton step's target as the objective falls."""

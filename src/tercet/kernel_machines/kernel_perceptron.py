@@ -171,9 +171,9 @@ class KernelPerceptron(KernelClassifier):
             "intercept_": b.astype(self._dtype),
         }
 
-    def _sums(self, X: Any, coef: np.ndarray, points: Any = None) -> np.ndarray:
+    def _sums(self, X: Any, coef: np.ndarray, points: Any = None, b: Any = 0.0) -> np.ndarray:
         check_is_fitted(self, "support_vectors_")
-        return super()._sums(X, coef, self.support_vectors_)
+        return super()._sums(X, coef, self.support_vectors_, b)
 
 
 class Planes:

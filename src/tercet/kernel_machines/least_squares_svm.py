@@ -80,6 +80,8 @@ class LSSVC(SquaredErrors, KernelClassifier):
     (array([[ 0.65642687, -1.31285375,  0.65642687]]), array([0.48630872]))
     """
 
+    _balanced = True
+
     def __init__(
         self,
         mu: Positive = 1.0,
@@ -180,6 +182,8 @@ class LSSVR(SquaredErrors, Regressor):
 
     multi_output = True
 
+    _balanced = True
+
     def __init__(
         self,
         mu: Positive = 1.0,
@@ -229,4 +233,4 @@ class LSSVR(SquaredErrors, Regressor):
         y : array of shape (n_samples,) or (n_samples, n_targets)
         """
         check_is_fitted(self, "dual_coef_")
-        return self._sums(X, self.dual_coef_) + self.intercept_
+        return self._sums(X, self.dual_coef_, b=self.intercept_)

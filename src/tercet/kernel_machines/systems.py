@@ -21,6 +21,7 @@ from scipy import linalg, sparse
 from tercet.core.memory import available
 from tercet.core.parallel import each, total
 from tercet.kernels import FromFunction, Kernel, Precomputed
+from tercet.kernels.origin import seen_from
 
 WHOLE = 8192  # rows whose Gram matrix (half a gigabyte) is kept; fixed, so that results are fixed, too
 TILE = 256  # rows of a block of K that is made, used and forgotten: it stays in a core's cache
@@ -31,7 +32,16 @@ RANK, ROOM = 512, 1 << 24  # columns of the factor that preconditions, and numbe
 class Gram:
     """K of the training rows: kept when it is small (or given), else made in blocks, again for each product."""
 
-    def __init__(self, kernel: Kernel, X: Any, *, whole: bool, n_jobs: int | None = None) -> None:
+    def __init__(
+        self,
+        kernel: Kernel,
+        X: Any,
+        *,
+        whole: bool,
+        n_jobs: int | None = None,
+        near: np.ndarray | None = None,
+    ) -> None:
+        self.near, X = near, seen_from(near, X)
         if kernel.takes == "gram" and not (kernel.given or isinstance(kernel, Precomputed)):
             kernel, X = Precomputed(), kernel(X)  # a multiple of the matrix that is given, say
         self.given = kernel.takes == "gram" and not kernel.given
@@ -56,6 +66,10 @@ class Gram:
         self.K: np.ndarray | None = None
         if whole:  # numbers that a function or a matrix gives may be whole, or of few digits
             self.K = X if self.given else np.asarray(kernel(X, n_jobs=n_jobs), dtype=np.float64)
+
+    def height(self, A: np.ndarray) -> Any:
+        """By how much b of each column of coefficients is less for the rows as they are (see `kernels.origin`)."""
+        return 0.0 if self.near is None else A.T @ self.X @ self.near
 
     def times(self, V: np.ndarray) -> np.ndarray:
         """K V."""

@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_consistent_length, validate_data
 
 from tercet.core.estimator import NO_TARGET, Estimator
 from tercet.kernels.base import Kernel
+from tercet.kernels.linear import Linear
 from tercet.kernels.names import as_kernel
 
 
@@ -62,6 +63,11 @@ class KernelMachine(Estimator):
             return "gram" if self.kernel == "precomputed" else "vectors"
         takes = getattr(self.kernel, "takes", "vectors")
         return "numbers" if takes == "gram" and self.kernel.given else takes
+
+    @property
+    def _linear(self) -> bool:
+        """Whether f(x) = w·x + b."""
+        return isinstance(self.kernel, Linear) or (isinstance(self.kernel, str) and self.kernel == "linear")
 
     def _points(self, X: Any, rows: np.ndarray) -> Any:
         """Some training rows, as kernels want them at prediction; of a Gram matrix, the columns' numbers."""

@@ -14,8 +14,10 @@ from tercet.core.estimator import check_is_fitted
 from tercet.core.parallel import one_blas_thread
 from tercet.core.parameters import INF, NonNegative, Range
 from tercet.core.steps import ConvergenceWarning
-from tercet.kernels import Kernel, Linear, Precomputed
+from tercet.kernels import Kernel, Precomputed
 from tercet.kernels.machine import KernelMachine
+from tercet.kernels.origin import seen_from, weights
+from tercet.kernels.rows import float_of
 from tercet.svm.polish import polish, small, with_gram
 from tercet.svm.problem import Problem, Solution
 from tercet.svm.solver import solve
@@ -41,12 +43,14 @@ class SupportVectorMachine(KernelMachine):
     dual_coef_: Any
     intercept_: np.ndarray
 
-    def _rows(self, K: Kernel, X: Any, rows: np.ndarray | None = None) -> tuple[Kernel, Any]:
-        """Kernel and rows as a `Problem` wants them; of a Gram matrix, numbers of its rows."""
+    def _rows(
+        self, K: Kernel, X: Any, rows: np.ndarray | None = None, point: np.ndarray | None = None
+    ) -> tuple[Kernel, Any]:
+        """Kernel and rows, seen from a point, as a `Problem` wants them; of a Gram matrix, numbers of its rows."""
         if self._takes == "gram":
             gram = X if isinstance(K, Precomputed) else K(X)  # a multiple of the given one, say
             return Precomputed(gram), np.arange(X.shape[0]) if rows is None else rows
-        return K, X if rows is None else X[rows]
+        return K, seen_from(point, X if rows is None else X[rows])
 
     def _solve(
         self, problem: Problem, *, tol: float | None = None, n_jobs: int | None = None, steps: Any = None
@@ -100,10 +104,16 @@ class SupportVectorMachine(KernelMachine):
         """The support vectors as the kernel takes them."""
         return self.support_.astype(np.intp) if self._takes == "gram" else self.support_vectors_
 
-    def _sums(self, X: Any) -> np.ndarray:
-        """f of every machine without its intercept: an array of shape (n_samples, n_machines)."""
+    def _values(self, X: Any) -> np.ndarray:
+        """f of every machine: an array of shape (n_samples, n_machines)."""
         check_is_fitted(self, "support_")
         X = self._check(X, reset=False)
+        return (self._sums(X) + self.intercept_).astype(float_of(X, self.dual_coef_), copy=False)
+
+    def _sums(self, X: Any) -> np.ndarray:
+        """f of every machine without its intercept, of checked rows."""
+        if self._linear:
+            return safe_sparse_dot(X, dense(self._weights()).T)
         return self._expand(X, self._basis(), dense(self.dual_coef_).T)
 
     def _check_swept(self, width: int) -> None:
@@ -124,7 +134,7 @@ class SupportVectorMachine(KernelMachine):
     @property
     def coef_(self) -> Any:
         """The weights w, when the kernel is linear."""
-        if self.kernel != "linear" and not isinstance(self.kernel, Linear):
+        if not self._linear:
             raise AttributeError("coef_ is only available when using a linear kernel")
         check_is_fitted(self, "support_")
         coef = self._weights()
@@ -134,7 +144,7 @@ class SupportVectorMachine(KernelMachine):
         return coef
 
     def _weights(self) -> Any:
-        return safe_sparse_dot(sound(self.dual_coef_), sound(self.support_vectors_))
+        return weights(sound(self.dual_coef_), sound(self.support_vectors_))
 
 
 def dense(coef: Any) -> np.ndarray:

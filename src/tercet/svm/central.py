@@ -8,15 +8,17 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
+from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
 from tercet.core.catalog import method
 from tercet.core.estimator import Classifier
 from tercet.core.parameters import Fraction, Jobs, NonNegative, Positive, PositiveOrInf, Real
 from tercet.core.steps import ConvergenceWarning, Fit
-from tercet.kernels import Kernel, Linear, Precomputed
+from tercet.kernels import Kernel, Precomputed
 from tercet.kernels.machine import KernelMachine
-from tercet.svm.base import Iterations
+from tercet.kernels.origin import height, origin, seen_from, weights
+from tercet.svm.base import Iterations, dense
 from tercet.svm.polish import polish, small
 from tercet.svm.problem import Problem
 from tercet.svm.solver import solve
@@ -127,9 +129,11 @@ class CentralSVC(KernelMachine, Classifier):
     def _fit(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
         weight = self._balance(self.class_weight, y, sample_weight)
         weight = np.ones(y.size) if weight is None else np.asarray(weight, dtype=np.float64)
-        gram = np.asarray(self._settle(X, sample_weight)(X, n_jobs=self.n_jobs), dtype=np.float64)
+        K = self._settle(X, sample_weight)
+        near = origin(K, X)
+        gram = np.asarray(K(seen_from(near, X), n_jobs=self.n_jobs), dtype=np.float64)
         self.n_iter_: Any = []
-        model = functools.partial(self._model, X)
+        model = functools.partial(self._model, X, near)
         if self.classes_.size == 2:
             machines = [self._machine(gram, np.where(y == 1, 1.0, -1.0), weight, 1, model)]
         else:
@@ -140,10 +144,13 @@ class CentralSVC(KernelMachine, Classifier):
         self.__dict__.update(model(machines))
         self.n_iter_ = np.array(self.n_iter_, dtype=np.int32)
 
-    def _model(self, X: Any, machines: list[tuple]) -> dict[str, Any]:
-        """The fitted attributes that machines give, each as `_machine` returns it."""
+    def _model(self, X: Any, near: np.ndarray | None, machines: list[tuple]) -> dict[str, Any]:
+        """The fitted attributes that machines of rows seen from nearby give, each as `_machine` returns it."""
         names = ("dual_coef_", "intercept_", "alpha_", "beta_", "central_margin_", "intercept_interval_")
         found: dict[str, Any] = dict(zip(names, map(np.array, zip(*machines))))
+        lift = np.array([height(coef, X, np.arange(coef.size), near) for coef in found["dual_coef_"]])
+        found["intercept_"] = found["intercept_"] - lift
+        found["intercept_interval_"] = found["intercept_interval_"] - lift[:, None]
         support = np.flatnonzero(np.abs(found["dual_coef_"]).max(axis=0) > 0)
         found["dual_coef_"] = found["dual_coef_"][:, support]
         return {"support_": support, "support_vectors_": self._points(X, support), **found}
@@ -246,10 +253,10 @@ class CentralSVC(KernelMachine, Classifier):
 
     @property
     def coef_(self) -> np.ndarray:
-        if self.kernel != "linear" and not isinstance(self.kernel, Linear):
+        if not self._linear:
             raise AttributeError(f"coef_ is there only with kernel='linear'; got {self.kernel!r}.")
         check_is_fitted(self, "dual_coef_")
-        return self.dual_coef_ @ self.support_vectors_
+        return weights(self.dual_coef_, self.support_vectors_)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """The values f(x) of the machines.
@@ -264,7 +271,11 @@ class CentralSVC(KernelMachine, Classifier):
         """
         check_is_fitted(self)
         X = self._check(X, reset=False)
-        f = self._expand(X, self.support_vectors_, np.ascontiguousarray(self.dual_coef_.T)) + self.intercept_
+        if self._linear:
+            f = safe_sparse_dot(X, dense(self.coef_).T) + self.intercept_
+        else:
+            coef = np.ascontiguousarray(self.dual_coef_.T)
+            f = self._expand(X, self.support_vectors_, coef) + self.intercept_
         return f[:, 0] if self.classes_.size == 2 else f
 
     def predict(self, X: Any) -> np.ndarray:

@@ -13,6 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from tercet.core.estimator import Classifier, check_is_fitted
 from tercet.core.parallel import each, engine, one_blas_thread
 from tercet.core.steps import Fit
+from tercet.kernels.origin import height, origin, weights
 from tercet.multiclass import code_distances
 from tercet.svm import calibration as calibrated
 from tercet.svm.base import SupportVectorMachine, dense, sound
@@ -64,6 +65,9 @@ class SupportVectorClassifier(SupportVectorMachine, Classifier):
         if getattr(self, "record", False):
             for machine in machines:
                 machine.steps = []
+        else:  # (recorded steps are those of the rows as they are)
+            for machine in machines:
+                machine.origin = origin(K, X, machine.rows, weight[machine.rows])
         starts = self._last(y, machines)
         train = functools.partial(self._train, K, X, weight)
         if len(machines) == 1:
@@ -75,7 +79,7 @@ class SupportVectorClassifier(SupportVectorMachine, Classifier):
             solutions = self._train_all(train, machines, starts)
         self.fit_status_ = self._status(solutions)
         self.__dict__.update(self._model(X, y, machines, solutions), code_book_=code)
-        self._measure(weight, machines, solutions)
+        self._measure(X, weight, machines, solutions)
         self.__dict__.pop("calibration_", None)
         if self.calibration is not None:
             self._calibrate(K, X, weight, machines, solutions)
@@ -149,8 +153,12 @@ class SupportVectorClassifier(SupportVectorMachine, Classifier):
         ]
 
     def _coef(self, machine: Machine, solution: Solution) -> tuple[np.ndarray, float]:
-        """The coefficients of a machine's rows in f, and b."""
+        """The coefficients of a machine's rows in f, and b, for rows as the machine sees them."""
         return machine.sign * solution.alpha, solution.b
+
+    def _height(self, X: Any, machine: Machine, solution: Solution) -> float:
+        """By how much b is less for the rows as they are."""
+        return height(self._coef(machine, solution)[0], X, machine.rows, machine.origin)
 
     def _model_at(self, X: Any, y: np.ndarray, machines: list[Machine], state: tuple) -> dict[str, Any]:
         """The fitted attributes at a pass of the solver, from multipliers and b (and rho)."""
@@ -173,17 +181,20 @@ class SupportVectorClassifier(SupportVectorMachine, Classifier):
                 row[machine.rows] = coef
         support = np.flatnonzero(table.any(axis=0))
         support = support[np.argsort(y[support], kind="stable")]
+        heights = [self._height(X, machine, solution) for machine, solution in zip(machines, solutions)]
+        intercept = np.array([b for _, b in parts]) - heights
         return {
-            **self._expansion(X, support, table[:, support], np.array([b for _, b in parts])),
+            **self._expansion(X, support, table[:, support], intercept),
             "n_support_": np.bincount(y[support], minlength=k).astype(np.int32),
         }
 
-    def _measure(self, weight: np.ndarray, machines: list[Machine], solutions: list[Solution]) -> None:
+    def _measure(
+        self, X: Any, weight: np.ndarray, machines: list[Machine], solutions: list[Solution]
+    ) -> None:
         """How good the solutions are."""
         self.n_iter_ = np.array([max(1, s.n_iter) for s in solutions], dtype=np.int32)
         self.objective_ = np.array([s.objective for s in solutions])
         self.violation_ = np.array([s.violation for s in solutions])
-        self.intercept_interval_ = np.array([s.interval for s in solutions])
 
     @property
     def alpha_(self) -> np.ndarray:
@@ -201,18 +212,21 @@ class SupportVectorClassifier(SupportVectorMachine, Classifier):
 
     def _scores(self, X: Any) -> np.ndarray:
         """What every machine says of every row: an array of shape (n_samples, n_machines)."""
-        check_is_fitted(self, "support_")
+        return self._values(X)
+
+    def _sums(self, X: Any) -> np.ndarray:
         k = self.classes_.size
-        if not by_pairs(self.multi_class, k):
-            return self._sums(X) + self.intercept_
-        X = self._check(X, reset=False)
+        if self._linear or not by_pairs(self.multi_class, k):
+            return super()._sums(X)
         basis, coef = self._basis(), dense(self.dual_coef_)
-        ends = np.concatenate([[0], np.cumsum(self.n_support_)])
-        spans = [slice(a, b) for a, b in pairwise(ends)]
         # A support vector has a part in the machines of its own class only.
-        blocks = [self._expand(X, basis[span], np.ascontiguousarray(coef[:, span].T)) for span in spans]
-        pairs = combinations(range(k), 2)
-        return np.column_stack([blocks[i][:, j - 1] + blocks[j][:, i] for i, j in pairs]) + self.intercept_
+        blocks = [self._expand(X, basis[span], np.ascontiguousarray(coef[:, span].T)) for span in self._spans]
+        return np.column_stack([blocks[i][:, j - 1] + blocks[j][:, i] for i, j in combinations(range(k), 2)])
+
+    @property
+    def _spans(self) -> list[slice]:
+        """The support vectors of each class."""
+        return [slice(a, b) for a, b in pairwise(np.concatenate([[0], np.cumsum(self.n_support_)]))]
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores of the classes.
@@ -268,11 +282,13 @@ class SupportVectorClassifier(SupportVectorMachine, Classifier):
         k = self.classes_.size
         if not by_pairs(self.multi_class, k):
             return super()._weights()
-        ends = np.concatenate([[0], np.cumsum(self.n_support_)])
-        coef, points = dense(self.dual_coef_), sound(self.support_vectors_)
-        of = [coef[:, a:b] @ points[a:b] for a, b in pairwise(ends)]
-        w = np.stack([of[i][j - 1] + of[j][i] for i, j in combinations(range(k), 2)])
-        return sparse.csr_matrix(w) if sparse.issparse(self.support_vectors_) else w
+        coef, points, spans = dense(self.dual_coef_), sound(self.support_vectors_), self._spans
+        number = np.arange(points.shape[0])
+        w = []
+        for i, j in combinations(range(k), 2):
+            both = np.concatenate([number[spans[i]], number[spans[j]]])
+            w.append(weights(np.concatenate([coef[j - 1, spans[i]], coef[i, spans[j]]]), points[both]))
+        return sparse.csr_matrix(np.stack(w)) if sparse.issparse(points) else np.stack(w)
 
     def _check_swept(self, width: int) -> None:
         super()._check_swept(width)
@@ -300,8 +316,8 @@ class SupportVectorClassifier(SupportVectorMachine, Classifier):
             found = self._train(K, X, weight, (rest, solution.alpha[~held]), n_jobs=1)
             coef, b = self._coef(rest, found)
             here = np.flatnonzero(coef)
-            kernel, rows = self._rows(K, X, machine.rows[held])
-            points = self._rows(K, X, rest.rows[here])[1]
+            kernel, rows = self._rows(K, X, machine.rows[held], machine.origin)
+            points = self._rows(K, X, rest.rows[here], machine.origin)[1]
             return kernel.times(rows, points, coef[here]) + b
 
         values = iter(each(held_out, tasks, n_jobs=self.n_jobs))

@@ -26,6 +26,7 @@ class Machine:
     sign: np.ndarray
     letter: np.ndarray  # the signs of the classes, 0 for those that have no part
     steps: list | None = None  # where to keep the steps of an algorithm that shows them
+    origin: np.ndarray | None = None  # where rows are seen from that are far from 0 (see `kernels.origin`)
 
     @property
     def one_sided(self) -> bool:
@@ -34,7 +35,7 @@ class Machine:
 
     def part(self, here: np.ndarray) -> Machine:
         """The machine of some of the rows, by a mask."""
-        return Machine(self.rows[here], self.sign[here], self.letter)
+        return Machine(self.rows[here], self.sign[here], self.letter, origin=self.origin)
 
 
 def code_of(how: MultiClass, n_classes: int, code: Any, random_state: Any) -> np.ndarray:

@@ -164,7 +164,7 @@ class NuSVC(SupportVectorClassifier):
                 f"{2 * min(sides) / upper.sum():.4g}, twice the part of the smaller class, where "
                 f"{self._names(machine)} are told apart. Lower nu, or weigh the classes."
             )
-        kernel, rows = self._rows(K, X, machine.rows)
+        kernel, rows = self._rows(K, X, machine.rows, machine.origin)
         problem = Problem(
             kernel=kernel,
             X=rows,
@@ -181,7 +181,8 @@ class NuSVC(SupportVectorClassifier):
         if found.converged and found.rho <= FLAT * size * upper.sum():
             raise ValueError(
                 f"NuSVC: nu={self.nu} is too small where {self._names(machine)} are told apart: so many rows are "
-                "on the wrong side that no margin is left. Raise nu, or take another kernel."
+                "on the wrong side that no margin is left, or the kernel is not positive semidefinite. Raise nu, "
+                "or take another kernel."
             )
         return found
 
@@ -194,6 +195,8 @@ class NuSVC(SupportVectorClassifier):
         rho = solution.rho if solution.rho > 0 else 1.0  # on the way to a solution there may be no margin yet
         return machine.sign * solution.alpha / rho, solution.b / rho
 
-    def _measure(self, weight: np.ndarray, machines: list[Machine], solutions: list[Solution]) -> None:
-        super()._measure(weight, machines, solutions)
+    def _measure(
+        self, X: Any, weight: np.ndarray, machines: list[Machine], solutions: list[Solution]
+    ) -> None:
+        super()._measure(X, weight, machines, solutions)
         self.rho_ = np.array([solution.rho for solution in solutions])

@@ -7,11 +7,14 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import OutlierMixin
+from sklearn.utils.extmath import safe_sparse_dot
 
 from tercet.core.catalog import method
-from tercet.core.estimator import NO_TARGET
+from tercet.core.estimator import NO_TARGET, check_is_fitted
 from tercet.core.parameters import Jobs, Positive, Real
-from tercet.svm.base import Degree, Gamma, Iterations, KernelLike, SupportVectorMachine
+from tercet.kernels.origin import origin
+from tercet.kernels.rows import float_of
+from tercet.svm.base import Degree, Gamma, Iterations, KernelLike, SupportVectorMachine, sound
 from tercet.svm.problem import Problem
 from tercet.svm.svr import Nu, filled
 
@@ -144,37 +147,45 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):
         K = self._settle(X, sample_weight)
         upper = np.ones(X.shape[0]) if sample_weight is None else sample_weight.astype(np.float64)
         rows = np.flatnonzero(upper > 0)
-        kernel, points = self._rows(K, X, None if rows.size == upper.size else rows)
+        near = origin(K, X, rows, upper[rows])
+        kernel, points = self._rows(K, X, None if rows.size == upper.size else rows, near)
         scale = float(upper.max())
         upper = (
             upper[rows] / scale
         )  # the region is the same for any scale of the weights; tol is not relative
+        total = self.nu * upper.sum()
         problem = Problem(
             kernel=kernel,
             X=points,
             sign=np.ones(rows.size),
-            p=np.zeros(rows.size),
+            # Here Σ α is not 0, and rows seen from a point o leave a linear part: w = Σ α o + Σ α_i (x_i - o).
+            p=np.zeros(rows.size) if near is None else total * (points @ near),
             upper=upper,
-            start=filled(upper, self.nu * upper.sum()),
+            start=filled(upper, total),
         )
-        unpack = functools.partial(self._model, X, rows, scale)
+        unpack = functools.partial(self._model, X, rows, scale, near)
         steps = functools.partial(self.steps, unpack=unpack)
         found = self._solve(problem, n_jobs=self.n_jobs, steps=steps)
         if self.verbose:
             print(f"{type(self).__name__}: {found.n_iter} steps, violation {found.violation:.3g}")
         self.fit_status_ = self._status([found])
-        self.__dict__.update(self._model(X, rows, scale, (found.alpha, found.b)))
+        self.__dict__.update(self._model(X, rows, scale, near, (found.alpha, found.b)))
         self.n_iter_ = max(1, found.n_iter)
-        self.objective_ = scale**2 * found.objective
+        beyond = 0.0 if near is None else (total * near) @ (total * near) / 2
+        self.objective_ = scale**2 * (found.objective + beyond)
         self.violation_ = scale * found.violation
-        self.intercept_interval_ = scale * np.array(found.interval)
+        self.intercept_interval_ = scale * (np.array(found.interval) - _height(found.alpha, X, rows, near))
 
-    def _model(self, X: Any, rows: np.ndarray, scale: float, state: tuple) -> dict[str, Any]:
-        """The fitted attributes for multipliers of the rows that count, and b."""
+    def _model(
+        self, X: Any, rows: np.ndarray, scale: float, near: np.ndarray | None, state: tuple
+    ) -> dict[str, Any]:
+        """The fitted attributes for multipliers of the rows that count, and b of rows seen from nearby."""
         alpha, b = scale * state[0], scale * state[1]
         here = np.flatnonzero(alpha)
         # Rows on the border are inside, and rounding must not decide otherwise.
-        inside = b + abs(b) * (1e-5 if getattr(X, "dtype", None) == np.float32 else 1e-9)
+        single = getattr(X, "dtype", None) == np.float32
+        lift = _height(alpha, X, rows, near)
+        inside = b - lift + abs(b) * (1e-5 if single else 1e-9) + abs(lift) * (1e-6 if single else 1e-14)
         model = self._expansion(X, rows[here], alpha[None, here], np.array([inside]))
         return {**model, "n_support_": np.array([here.size], dtype=np.int32), "offset_": -model["intercept_"]}
 
@@ -192,7 +203,9 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):
         -------
         scores : array of shape (n_samples,)
         """
-        return self._sums(X)[:, 0]
+        check_is_fitted(self, "support_")
+        X = self._check(X, reset=False)
+        return self._sums(X)[:, 0].astype(float_of(X, self.dual_coef_), copy=False)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """The score of each row less what it must reach: negative outside of the region.
@@ -206,7 +219,7 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):
         -------
         scores : array of shape (n_samples,)
         """
-        return self._sums(X)[:, 0] + self.intercept_[0]
+        return self._values(X)[:, 0]
 
     def predict(self, X: Any) -> np.ndarray:
         """+1 for rows inside of the region, -1 for outliers.
@@ -221,3 +234,11 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):
         sides : array of shape (n_samples,)
         """
         return np.where(self.decision_function(X) >= 0, 1, -1)
+
+    def _weights(self) -> Any:
+        return safe_sparse_dot(sound(self.dual_coef_), sound(self.support_vectors_))
+
+
+def _height(alpha: np.ndarray, X: Any, rows: np.ndarray, near: np.ndarray | None) -> float:
+    """w·near, with w of the rows as they are."""
+    return 0.0 if near is None else float(alpha @ X[rows] @ near)

@@ -108,6 +108,7 @@ class _Descent:
 
     def run(self, steps: Callable[..., Steps]) -> Solution:
         converged, message = False, f"{BLOCKS} blocks were not enough"
+        last = self.dual.beta.copy(), self.F.copy()
         for step in steps(BLOCKS, name="block"):
             v, borders, gap = self._look()
             step.report(self.dual.state(v, borders), objective=self.dual.objective(self.F), violation=gap)
@@ -117,7 +118,11 @@ class _Descent:
             trouble = self._trouble(step.measures["objective"], gap)
             if trouble:
                 message = trouble
+                if trouble == "unbounded":  # what it was before is a number, at least
+                    self.dual.beta[:], self.F[:] = last
                 break
+            if not self.dual.bounded:
+                last = self.dual.beta.copy(), self.F.copy()
             self.done += self._block(v, borders, gap)
             self._stretch()
         return self.dual.solution(self.F, self.done, converged, message)

@@ -206,7 +206,7 @@ class SVC(SupportVectorClassifier):
     def _problem(self, K: Any, X: Any, weight: np.ndarray, machine: Machine, start: Any) -> Problem:
         """The dual of a machine: a bound C on every α, or 1 / (2C) on the diagonal for squared slacks."""
         price = self.C * weight[machine.rows]
-        kernel, rows = self._rows(K, X, machine.rows)
+        kernel, rows = self._rows(K, X, machine.rows, machine.origin)
         squared = self.loss == "squared_hinge" and np.isfinite(self.C)
         upper = np.full(price.size, np.inf) if squared else price
         return Problem(
@@ -275,11 +275,16 @@ class SVC(SupportVectorClassifier):
             )
         return start
 
-    def _measure(self, weight: np.ndarray, machines: list[Machine], solutions: list[Solution]) -> None:
-        super()._measure(weight, machines, solutions)
-        pairs = zip(machines, solutions)
+    def _measure(
+        self, X: Any, weight: np.ndarray, machines: list[Machine], solutions: list[Solution]
+    ) -> None:
+        super()._measure(X, weight, machines, solutions)
+        pairs = list(zip(machines, solutions))
         self._price = self.C
         self.dual_gap_ = np.array([self._gap(m, s, self.C * weight[m.rows]) for m, s in pairs])
+        self.intercept_interval_ = np.array(
+            [np.subtract(s.interval, self._height(X, m, s)) for m, s in pairs]
+        )
         self.__dict__.pop("updates_", None)
         if self.record and self.algorithm == "smo":
             self.updates_ = [machine.steps for machine in machines]

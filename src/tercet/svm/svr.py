@@ -10,6 +10,7 @@ import numpy as np
 from tercet.core.catalog import method
 from tercet.core.estimator import Regressor, check_is_fitted
 from tercet.core.parameters import Jobs, NonNegative, Positive, PositiveOrInf, Range, Real
+from tercet.kernels.origin import height, origin
 from tercet.svm.base import Degree, Gamma, Iterations, KernelLike, SupportVectorMachine, dense
 from tercet.svm.problem import Problem, Solution
 from tercet.svm.smo import smo
@@ -31,7 +32,9 @@ class SupportVectorRegressor(SupportVectorMachine, Regressor):
         n = rows.size
         upper = np.tile(self.C * weight[rows], 2)
         p, start = self._targets(y[rows], upper)
-        kernel, points = self._rows(K, X, None if n == y.size else rows)
+        # Recorded steps are those of the rows as they are.
+        near = None if getattr(self, "record", False) else origin(K, X, rows, weight[rows])
+        kernel, points = self._rows(K, X, None if n == y.size else rows, near)
         problem = Problem(
             kernel=kernel,
             X=points,
@@ -42,16 +45,16 @@ class SupportVectorRegressor(SupportVectorMachine, Regressor):
             row=np.tile(np.arange(n), 2),
             nu=self._nu,
         )
-        unpack = functools.partial(self._model, X, rows)
+        unpack = functools.partial(self._model, X, rows, near)
         found = self._minimise(problem, functools.partial(self.steps, unpack=unpack))
         if self.verbose:
             print(f"{type(self).__name__}: {found.n_iter} steps, violation {found.violation:.3g}")
         self.fit_status_ = self._status([found])
-        self.__dict__.update(self._model(X, rows, (found.alpha, found.b, found.rho)))
+        self.__dict__.update(self._model(X, rows, near, (found.alpha, found.b, found.rho)))
         self.n_iter_ = max(1, found.n_iter)
         self.objective_ = found.objective
         self.violation_ = found.violation
-        self._measure(found)
+        self._measure(found, height(np.subtract(*np.split(found.alpha, 2)), X, rows, near))
 
     _nu = False
 
@@ -62,15 +65,16 @@ class SupportVectorRegressor(SupportVectorMachine, Regressor):
     def _minimise(self, problem: Problem, steps: Any) -> Solution:
         return self._solve(problem, n_jobs=self.n_jobs, steps=steps)
 
-    def _measure(self, found: Solution) -> None:
-        """What else the solution says."""
+    def _measure(self, found: Solution, height: float) -> None:
+        """What else the solution says; its b is higher than that of the rows as they are."""
 
-    def _model(self, X: Any, rows: np.ndarray, state: tuple) -> dict[str, Any]:
-        """The fitted attributes for multipliers of the rows that count, and b."""
+    def _model(self, X: Any, rows: np.ndarray, near: np.ndarray | None, state: tuple) -> dict[str, Any]:
+        """The fitted attributes for multipliers of the rows that count, and b of rows seen from nearby."""
         alpha, b = state[:2]
         # Both above 0 they would hold against each other: at the optimum their product is 0.
-        beta = alpha[: rows.size] - alpha[rows.size :]
+        beta = np.subtract(*np.split(alpha, 2))
         here = np.flatnonzero(beta)
+        b -= height(beta, X, rows, near)
         return {
             **self._expansion(X, rows[here], beta[None, here], np.array([b])),
             "n_support_": np.array([here.size], dtype=np.int32),
@@ -96,7 +100,7 @@ class SupportVectorRegressor(SupportVectorMachine, Regressor):
         -------
         values : array of shape (n_samples,)
         """
-        return self._sums(X)[:, 0] + self.intercept_[0]
+        return self._values(X)[:, 0]
 
 
 @method(
@@ -243,8 +247,8 @@ class SVR(SupportVectorRegressor):
             found = smo(problem, tol=self.tol, max_iter=limit, record=record, steps=steps)
         return found
 
-    def _measure(self, found: Solution) -> None:
-        self.intercept_interval_ = np.array(found.interval)
+    def _measure(self, found: Solution, height: float) -> None:
+        self.intercept_interval_ = np.array(found.interval) - height
 
 
 @method(
@@ -360,8 +364,8 @@ class NuSVR(SupportVectorRegressor):
         half = upper[: y.size]
         return np.concatenate([-y, y]), np.tile(filled(half, self.nu * half.sum() / 2), 2)
 
-    def _model(self, X: Any, rows: np.ndarray, state: tuple) -> dict[str, Any]:
-        return {**super()._model(X, rows, state), "epsilon_": max(0.0, -state[2])}
+    def _model(self, X: Any, rows: np.ndarray, near: np.ndarray | None, state: tuple) -> dict[str, Any]:
+        return {**super()._model(X, rows, near, state), "epsilon_": max(0.0, -state[2])}
 
 
 def filled(upper: np.ndarray, total: float) -> np.ndarray:

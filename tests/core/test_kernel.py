@@ -1,9 +1,11 @@
 """Kernels: verbs on dense and sparse rows, the cache, plain Python mode."""
 
+import ast
 import os
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -198,3 +200,53 @@ def test_stale_folders_are_swept(tmp_path):
     os.utime(tmp_path / "unrelated", (0, 0))
     kernel_module._sweep(tmp_path, keep=new.name)
     assert sorted(p.name for p in tmp_path.iterdir()) == [new.name, "unrelated"]
+
+
+def test_the_first_run_has_the_bits_of_the_second(tmp_path):
+    """What was just compiled and what a cache holds are the same code, parts included."""
+    script = """
+        import hashlib
+        import numpy as np
+        from tercet.svm.gaussian_rows import square
+        tile = np.random.default_rng(0).normal(size=(64, 512)).astype(np.float32) * 3
+        half = np.full(512, 6, np.float32)
+        out = np.empty(tile.shape)
+        square(tile, half[:64], half, out)
+        print(square.stats.cache_hits.total(), hashlib.sha256(out.tobytes()).hexdigest())
+    """
+    first, second = (run(script, TERCET_CACHE_DIR=str(tmp_path), TERCET_JIT="1").split() for _ in range(2))
+    assert (first[0], second[0]) == ("0", "1")
+    assert first[1] == second[1]
+
+
+def test_kernels_call_parts_only():
+    """A kernel that another one calls would stand by itself: it has to be `inner`, or `shared`."""
+    source = Path(kernel_module.__file__).parents[2]
+    trees = {
+        ".".join(path.relative_to(source).with_suffix("").parts): ast.parse(path.read_text("utf-8"))
+        for path in source.glob("tercet/**/*.py")
+    }
+    functions = {
+        (module, node.name): (node, {d.id for d in node.decorator_list if isinstance(d, ast.Name)})
+        for module, tree in trees.items()
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef)
+    }
+    entrances = {key for key, (_, marks) in functions.items() if "kernel" in marks}
+    compiled = {
+        key: node for key, (node, marks) in functions.items() if marks & {"kernel", "shared", "inner"}
+    }
+    assert len(entrances) > 100
+    assert len(compiled) > len(entrances) + 100
+    for (module, name), node in compiled.items():
+        known = {
+            alias.asname or alias.name: (imported.module, alias.name)
+            for imported in ast.walk(trees[module])
+            if isinstance(imported, ast.ImportFrom)
+            for alias in imported.names
+        }
+        calls = {
+            call.func.id for call in ast.walk(node) if isinstance(call, ast.Call) and hasattr(call.func, "id")
+        }
+        wrong = {called for called in calls if known.get(called, (module, called)) in entrances}
+        assert not wrong, f"{module}.{name} calls the kernels {sorted(wrong)}"

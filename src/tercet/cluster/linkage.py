@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tercet.core.kernel import kernel
+from tercet.core.kernel import inner, kernel
 from tercet.core.parallel import each
 
 BLOCK = 512
@@ -90,7 +90,7 @@ def euclidean(X: np.ndarray, n_jobs: Any = None) -> np.ndarray:
 # Kernels ------------------------------------------------------------------------------------------------------
 
 
-@kernel
+@inner
 def squares_from(points, i, start, stop, out):
     """Squared distances of point i from the points from start to stop (the columns are points)."""
     out[: stop - start] = 0.0
@@ -139,7 +139,7 @@ def prim(points, first, second, squares):
         first[step], second[step], squares[step] = to[new], who[new], least
 
 
-@kernel
+@inner
 def least(values):
     """Where the smallest value is (of equals, the first), and the value.
 
@@ -162,7 +162,7 @@ def least(values):
     return -1, np.inf
 
 
-@kernel
+@inner
 def nearest_after(points, sizes, ward, i, stop, out):
     """The nearest cluster after cluster i, and its squared distance."""
     at, best = -1, np.inf
@@ -177,7 +177,7 @@ def nearest_after(points, sizes, ward, i, stop, out):
     return at, best
 
 
-@kernel
+@inner
 def weigh(sizes, i, start, end, out):
     """Squared distances of centres as Ward counts them."""
     some, others, own = out[: end - start], sizes[start:end], sizes[i]
@@ -224,7 +224,7 @@ def merge_points(points, sizes, ward, near, gap, first, second, squares):
             m = close_up(points, sizes, near, gap, name, m)
 
 
-@kernel
+@inner
 def close_up(points, sizes, near, gap, name, m):
     """Leave out the columns that are no more."""
     place, left = np.full(m, -1), 0
@@ -281,7 +281,7 @@ def merge_distances(distances, n, method, first, second, heights):
         near[b], gap[b] = later(distances, base, b, n)
 
 
-@kernel
+@inner
 def later(distances, base, i, n):
     """The nearest cluster after cluster i, and its distance."""
     j, low = least(distances[base[i] + i + 1 : base[i] + n])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tercet.core.kernel import implement, kernel, verb
+from tercet.core.kernel import implement, inner, kernel, verb
 from tercet.core.rows import Dense, Rows, Sparse, row_add
 
 MARGIN = 1 + 1e-12  # bounds nearer to each other than this decide nothing: distances are measured
@@ -92,7 +92,7 @@ def search(rows, ids, mean, points, half, slack, reach, labels, upper, lower, do
     return doubts
 
 
-@kernel
+@inner
 def two_least(scores, half, best, second, at):
     """The two least values of half - scores in every column, and where the least is.
 

@@ -32,18 +32,30 @@ BOUNDS = os.environ.get("NUMBA_BOUNDSCHECK", "0") == "1"
 # Sums may be reordered, so that loops vectorise; NaN and infinity keep their meaning.
 FAST = {"nsz", "arcp", "contract", "afn", "reassoc"}
 OPTIONS: Any = {"nogil": True, "fastmath": FAST, "error_model": "numpy"}
+# What a kernel calls becomes a part of it. Standing by itself it would be optimised again in each kernel that calls
+# it, and which of these copies runs would depend on what the process has compiled or loaded before: other bits.
+PART: Any = {**OPTIONS, "forceinline": True}
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _lock = threading.Lock()
 
 
 def kernel(function: Function) -> Function:
-    """Compile `function` on first call (or leave it as it is when TERCET_JIT=0)."""
+    """Compile `function` on first call (or leave it as it is when TERCET_JIT=0); other kernels must not call it."""
+    return _compiled(function, OPTIONS)
+
+
+def shared(function: Function) -> Function:
+    """A kernel that is called from Python, and is a part of other kernels, too."""
+    return _compiled(function, PART)
+
+
+def _compiled(function: Function, options: Any) -> Function:
     if not JIT:
         return function
     import numba
 
-    compiled: Any = numba.njit(**OPTIONS)(function)
+    compiled: Any = numba.njit(**options)(function)
     folder = cache_folder(function.__module__)
     if folder is not None:
         with _lock:  # numba reads the folder from a global setting when caching is switched on
@@ -67,7 +79,7 @@ def inner(function: Function) -> Function:
         return function
     from numba.extending import register_jitable
 
-    return register_jitable(**OPTIONS)(function)
+    return register_jitable(**PART)(function)
 
 
 def verb(function: Function) -> Function:
@@ -84,7 +96,7 @@ def implement(function: Callable[..., Any]) -> Callable[[Function], Function]:
         return lambda chooser: chooser
     from numba.extending import overload
 
-    return overload(function, jit_options=OPTIONS, inline="never")
+    return overload(function, jit_options=PART, inline="never")
 
 
 @functools.cache

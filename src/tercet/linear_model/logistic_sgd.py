@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tercet.core.kernel import kernel
+from tercet.core.kernel import inner, kernel
 from tercet.core.rows import row_add, row_dot, row_square, rows
 from tercet.core.steps import Steps
 from tercet.linear_model.logistic_objective import LogisticObjective
@@ -147,7 +147,7 @@ def sweep(data, y, weight, order, W, b, rate, decay, lam, batch, t, intercept, r
     return loss
 
 
-@kernel
+@inner
 def slope(z, y, K, out):
     """Loss of one row and its derivatives in the scores."""
     if z.size == 1:

@@ -9,7 +9,7 @@ from scipy.linalg import eigvalsh, lstsq
 
 from tercet.core.catalog import method
 from tercet.core.estimator import generator
-from tercet.core.kernel import kernel
+from tercet.core.kernel import inner, shared
 from tercet.core.parameters import Count, CountOrZero, Fraction, Jobs, NonNegative, Positive, Seed
 from tercet.core.penalties import Penalty
 from tercet.core.penalties import penalty as make_penalty
@@ -209,7 +209,7 @@ class PenalizedRegressor(LinearRegressor):
         return [zero, full, *kept]
 
 
-@kernel
+@shared
 def sweep(G, c, w, Gw, alpha, code, q, ratio):
     """One pass of coordinate descent on w'Gw - 2c·w + alpha J(w); Gw is kept up to date."""
     for j in range(w.size):
@@ -225,7 +225,7 @@ def sweep(G, c, w, Gw, alpha, code, q, ratio):
             w[j] = new
 
 
-@kernel
+@inner
 def shrink(z, t, code, q, ratio):
     """argmin over u of (u - z)^2 / 2 + t J(u)."""
     a = abs(z)
@@ -244,7 +244,7 @@ def shrink(z, t, code, q, ratio):
     return u if z > 0 else -u
 
 
-@kernel
+@inner
 def bridge(a, t, q):
     """argmin over u >= 0 of (u - a)^2 / 2 + t u^q: zero, or the larger root of u + t q u^(q - 1) = a."""
     low = 0.0

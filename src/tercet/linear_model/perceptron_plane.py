@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from tercet.core.kernel import implement, kernel, verb
+from tercet.core.kernel import implement, inner, kernel, verb
 from tercet.core.rows import Dense, row_add, row_dot, rows
 
 PART = 1 << 22  # numbers swept between two looks at the keyboard
@@ -192,7 +192,7 @@ def visits(X: Any, weight: Any, order: Any, shuffle: bool, rng: np.random.Genera
     return rows
 
 
-@kernel
+@inner
 def mistaken(side, score, on_plane):
     """Whether y(w·x + b) <= 0, or < 0 for the side to which the hyperplane itself is said to belong."""
     return side * score < 0 or (score == 0 and side != 0 and side * on_plane <= 0)
@@ -284,7 +284,7 @@ def row_clip(rows: Any, i: int, scale: float, owed: float, w: np.ndarray, paid: 
     paid[used] += scale * w[used] - before
 
 
-@kernel
+@inner
 def clip_one(j, scale, owed, w, paid):
     before = scale * w[j]
     if before > 0:

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from tercet.core.catalog import method
-from tercet.core.kernel import kernel
+from tercet.core.kernel import inner, kernel
 from tercet.core.parameters import ArrayLike, Jobs, Positive
 from tercet.naive_bayes.base import ChunkedBayes, log, numbers
 
@@ -225,7 +225,7 @@ def uniform_log_density(x: np.ndarray, points: np.ndarray, mass: np.ndarray, h: 
     return np.where(np.isnan(x), 0.0, log((reached[last] - reached[first]) / (2 * h)))
 
 
-@kernel
+@inner
 def log_density(x, points, mass, h):
     """log Σ m_i exp(-(x - p_i)² / 2h²) / (h √2π) and its slope, exact however far away x is."""
     n = points.size

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tercet.core.kernel import inner, kernel
+from tercet.core.kernel import inner, kernel, shared
 from tercet.neighbors.kd_metrics import cost, distance, moved, row_cost
 
 SLACK = 1e-12  # bounds are sums that rounding may have raised by less than this
@@ -40,7 +40,7 @@ class Stack(NamedTuple):
     side: np.ndarray
 
 
-@kernel
+@shared
 def grow(points, order, leaf_size, nodes, count):
     """Cut rows at the median of their widest coordinate until the parts are small.
 
@@ -104,7 +104,7 @@ def widest(points, here):
     return axis, least, most
 
 
-@kernel
+@inner
 def upper_median(points, here, a, values, least):
     """The upper of the middle values of a coordinate; where that is the least, the one above it."""
     for r in range(here.size):

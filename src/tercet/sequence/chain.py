@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from tercet.core.kernel import inner, kernel
+from tercet.core.kernel import inner, kernel, shared
 
 
 @inner
@@ -145,7 +145,7 @@ def log_likelihood(log_start, log_trans, log_like, alpha):
     return log_forward(log_start, log_trans, log_like, alpha)
 
 
-@kernel
+@shared
 def log_smooth(log_start, log_trans, log_like, alpha, beta, counts):
     """One chain by logarithms: its log weight; posteriors in place of `beta`, expected transitions onto
     `counts`."""

@@ -21,7 +21,8 @@ import math
 
 import numpy as np
 
-from tercet.core.kernel import inner, kernel
+from tercet.core.kernel import inner, kernel, shared
+from tercet.core.sums import sum_of
 
 # What underflows is off by 1e-323, in units of the sums of this row and of the one before 1e-323 / LEAST², and a
 # future that favours the state makes it up to MOST times as much: no more than 1e-35.
@@ -66,7 +67,7 @@ def smooth(borders, start, trans, turned, like, alpha, posterior, unit, logs):
 def forward(turned, like, alpha, unit, begin, end):
     """The rows from `begin` to `end` of one chain's forward table, from the row before them. `turned` is `trans`
     transposed, so that inner loops run along memory."""
-    before = total(alpha[begin - 1])
+    before = sum_of(alpha[begin - 1])
     for t in range(begin, end):
         row, here, c = alpha[t], like[t], inverse(before)
         times(turned, alpha[t - 1], row)
@@ -95,7 +96,7 @@ def backward(trans, like, alpha, unit, posterior, begin, end):
 def forward_four(turned, like, alpha, unit, p, q, r, s, steps):
     """`forward` on four chains side by side, so many steps from their rows p, q, r and s on: while one waits for
     its last sum, there is work for the others, and each row of `turned` is fetched once for all."""
-    w, x, y, z = total(alpha[p - 1]), total(alpha[q - 1]), total(alpha[r - 1]), total(alpha[s - 1])
+    w, x, y, z = sum_of(alpha[p - 1]), sum_of(alpha[q - 1]), sum_of(alpha[r - 1]), sum_of(alpha[s - 1])
     for _ in range(steps):
         one, two, three, four = alpha[p - 1], alpha[q - 1], alpha[r - 1], alpha[s - 1]
         w, x, y, z = inverse(w), inverse(x), inverse(y), inverse(z)
@@ -208,7 +209,7 @@ def first(start, like, alpha, unit, a):
 @inner
 def last(like, alpha, unit, posterior, b):
     """The last row of a chain: where `backward` begins."""
-    c = inverse(total(alpha[b - 1]))
+    c = inverse(sum_of(alpha[b - 1]))
     for j in range(like.shape[1]):
         posterior[b - 1, j] = alpha[b - 1, j] * c
         like[b - 1, j] *= unit[b - 1] * c
@@ -217,7 +218,7 @@ def last(like, alpha, unit, posterior, b):
 @inner
 def log_weight(alpha, unit, a, b):
     """The log of the weight of the chain with the rows from a to b; -inf where scaling fails."""
-    product = total(alpha[b - 1])
+    product = sum_of(alpha[b - 1])
     good, value = LEAST < product < MOST, 0.0
     for t in range(a + 1, b):
         good = good and LEAST < unit[t] < MOST
@@ -232,14 +233,6 @@ def log_weight(alpha, unit, a, b):
 def inverse(s):
     """1 / s; 0 where a sum is too small (or not a number), and all that follows is nothing."""
     return 1.0 / s if s > LEAST else 0.0
-
-
-@inner
-def total(row):
-    s = 0.0
-    for j in range(row.size):
-        s += row[j]
-    return s
 
 
 @inner
@@ -276,7 +269,7 @@ def kept(unit, begin, end):
 # The same for one chain in pieces, where it is so long that Ctrl-C should be heard in between (`hmm_sweeps`).
 
 
-@kernel
+@shared
 def ahead(turned, like, alpha, unit, begin, end):
     """`forward`."""
     forward(turned, like, alpha, unit, begin, end)

@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from tercet.core.kernel import inner, kernel
+from tercet.core.kernel import inner, kernel, shared
+from tercet.core.sums import sum_of
 from tercet.sequence.chain import best_ways, first_largest, log_backward, log_sum
-from tercet.sequence.chain_scaled import backward, first, inverse, kept, last, log_weight, total
+from tercet.sequence.chain_scaled import backward, first, inverse, kept, last, log_weight
 from tercet.sequence.crf_products import Features, token_scores
 
 
@@ -92,7 +93,7 @@ def sweep_at(kind, trans, like, alpha, posterior, unit, a, b):
     first(np.ones(like.shape[1]), like, alpha, unit, a)
     for t in range(a + 1, b):
         table, before, row = trans[kind[t]], alpha[t - 1], alpha[t]
-        unit[t] = inverse(total(before))
+        unit[t] = inverse(sum_of(before))
         for j in range(row.size):
             row[j] = 0.0
         for i in range(row.size):
@@ -124,7 +125,7 @@ def smooth_at(borders, kind, trans, like, weight, alpha, posterior, unit, logs, 
                         line[j] += x * onward[j]
 
 
-@kernel
+@shared
 def log_smooth_at(kind, steps, scores, weight, alpha, beta, edge):
     """One chain by logarithms: its log weight; posteriors in place of `beta`, its expected steps times its weight
     onto those of each kind."""

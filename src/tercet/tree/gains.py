@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tercet.core.kernel import kernel
+from tercet.core.kernel import inner, kernel, shared
 from tercet.core.parallel import each
+from tercet.core.sums import sum_of
 
 ENTROPY, GINI = 0, 1  # what H is: bits, or the Gini index
 GAIN, IV, MIDDLE, VALUE = (
@@ -103,14 +104,14 @@ def gains_of(data, rows, weight, main, orders, features, code, least_rows, least
         values = data.n_categories[features[f]]
         if values > 0:
             counts, seen = tally(column, y, rows, weight, main, values, k)
-            by_values(counts, seen, weight.sum(), code, least_rows, least_weight, out)
+            by_values(counts, seen, sum_of(weight), code, least_rows, least_weight, out)
         else:
             order = orders[data.place[features[f]]]
             by_threshold(column, y, k, rows, weight, main, order, code, least_rows, least_weight, out)
     return table
 
 
-@kernel
+@inner
 def tally(column, y, rows, weight, main, n_values, n_classes):
     """The weight of each class, and the numbers of entries and of rows, for each value of a category."""
     counts = np.zeros((n_values, n_classes))
@@ -125,7 +126,7 @@ def tally(column, y, rows, weight, main, n_values, n_classes):
     return counts, seen
 
 
-@kernel
+@inner
 def by_values(counts, seen, everything, code, least_rows, least_weight, out):
     """The gain of one part for each value that is there."""
     known = np.zeros(counts.shape[1])
@@ -133,7 +134,7 @@ def by_values(counts, seen, everything, code, least_rows, least_weight, out):
     out[GAIN] = -1.0
     for v in range(counts.shape[0]):
         if seen[0, v] > 0:
-            here = counts[v].sum()
+            here = sum_of(counts[v])
             if seen[0, v] < least_rows or here < least_weight:
                 return
             children += seen[1, v] >= least_rows
@@ -141,12 +142,12 @@ def by_values(counts, seen, everything, code, least_rows, least_weight, out):
             parts += mass(counts[v], code)
             split += here * np.log2(here)
     if children > 1:
-        total = known.sum()
+        total = sum_of(known)
         out[GAIN] = max((mass(known, code) - parts) / everything, 0.0)
         out[IV] = np.log2(total) - split / total
 
 
-@kernel
+@inner
 def by_threshold(column, y, n_classes, rows, weight, main, order, code, least_rows, least_weight, out):
     """The best of all splits at midpoints; of equal ones the first."""
     left, right = np.zeros(n_classes), np.zeros(n_classes)
@@ -157,7 +158,7 @@ def by_threshold(column, y, n_classes, rows, weight, main, order, code, least_ro
             right[y[rows[e]]] += weight[e]
             n += 1
             after += main[e]
-    total, whole = right.sum(), mass(right, code)
+    total, whole = sum_of(right), mass(right, code)
     best, here, split = -1.0, 0.0, 0.0
     out[GAIN] = -1.0
     for k in range(n - 1):
@@ -185,7 +186,7 @@ def by_threshold(column, y, n_classes, rows, weight, main, order, code, least_ro
         out[IV] = -share * np.log2(share) - (1.0 - share) * np.log2(1.0 - share)
 
 
-@kernel
+@shared
 def mass(counts, code):
     """The weight of a set times its impurity, from the weights of its classes."""
     total, inner = 0.0, 0.0

@@ -13,6 +13,7 @@ from scipy import linalg
 from scipy.special import expit
 
 from tercet.core.kernel import kernel
+from tercet.core.sums import sum_of
 from tercet.tree.gains import TIE, mass
 
 RIDGE = 1e-8  # keeps columns that depend on each other from blowing up the weights
@@ -201,7 +202,7 @@ def steps(u, order, left, y, weight, n_classes, code, least_rows, least_weight, 
         side = 0 if left[i] else 1
         counts[side, y[i]] += weight[i]
         rows[side] += 1
-    total = weight.sum()
+    total = sum_of(weight)
     best, where = np.inf, 0.0
     for k in range(-1, order.size):
         low = u[order[max(k, 0)]]
@@ -217,7 +218,7 @@ def steps(u, order, left, y, weight, n_classes, code, least_rows, least_weight, 
             continue
         if min(rows[0], rows[1]) < max(least_rows, 1):
             continue
-        if counts[0].sum() < least_weight or counts[1].sum() < least_weight:
+        if sum_of(counts[0]) < least_weight or sum_of(counts[1]) < least_weight:
             continue
         found = mass(counts[0], code) + mass(counts[1], code)
         if found < best - TIE * total:

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from tercet.core.kernel import kernel
+from tercet.core.sums import sum_of
 from tercet.tree.gains import ENTROPY, GAIN, IV, MIDDLE, TIE, VALUE, Data, gains
 from tercet.tree.growth import Growth, Part
 from tercet.tree.structure import CATEGORY, NOWHERE, SHARED, THRESHOLD, Tree
@@ -230,7 +231,7 @@ def divide(column, rows, weight, orders, threshold, slots, n_children):
             slot[e], place[e] = side, size[side]
             size[side] += 1
             share[side] += weight[e]
-    share /= share.sum()
+    share /= sum_of(share)
     border = np.zeros(n_children + 1, dtype=np.int64)
     border[1:] = np.cumsum(size + lost)
     new_rows = np.empty(border[-1], dtype=np.int32)

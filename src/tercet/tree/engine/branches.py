@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tercet.core.kernel import inner, kernel
+from tercet.core.kernel import inner, kernel, shared
 from tercet.core.lines import fetch_line
 from tercet.tree.engine.criteria import TIE, hashed
 from tercet.tree.engine.scan import (
@@ -115,7 +115,7 @@ def grow_blocks(binned, data, rule, start, stop, rows, hist, brother, found):
                 best_split(m, binned.categorical[j], rule, room, found[who, j])
 
 
-@kernel
+@inner
 def drawn(key, d, i, order):
     """The column that a node tries as its i-th: one of those that are left, which stand at the end of `order`."""
     k = i + np.int64(hashed(key, i) % np.uint64(d - i))
@@ -145,7 +145,7 @@ def choose(found, key, tries, floor):
     return best
 
 
-@kernel
+@inner
 def search(binned, data, rule, stops, rows, hist, key, room, found, sides):
     """Find a node's split, from its histogram or, where rows are few, from them; returns what `conclude` does."""
     d, tries, few = binned.n_bins.size, stops.tries, rows.size <= stops.small
@@ -219,14 +219,14 @@ def is_pure(labels, rows):
     return i == rows.size
 
 
-@kernel
+@shared
 def may_split(data, rule, stops, rows, depth):
     """Whether a node is worth a search."""
     enough = rows.size >= max(stops.min_rows, 2 * rule.least_rows, 2)
     return depth < stops.max_depth and enough and not is_pure(data.labels, rows)
 
 
-@kernel
+@shared
 def split_node(binned, j, last, first, sides, table, nodes, t, count, rows, spare):
     """Split node t by a column: part its rows and write the record; the children are `count` and `count + 1`."""
     start, stop = nodes[t, START], nodes[t, STOP]

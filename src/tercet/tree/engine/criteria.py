@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tercet.core.kernel import inner, kernel
+from tercet.core.kernel import inner, shared
 
 GINI, ENTROPY, SQUARED = 0, 1, 2
 CODES = {"gini": GINI, "entropy": ENTROPY, "log_loss": ENTROPY, "squared_error": SQUARED}
@@ -14,13 +14,13 @@ CODES = {"gini": GINI, "entropy": ENTROPY, "log_loss": ENTROPY, "squared_error":
 TIE = 1e-9
 
 
-@kernel
+@shared
 def better(gain, best, spread):
     """Is a gain larger by more than rounding? `spread` is the node's weight times its impurity."""
     return gain > best + TIE * best + 1e-3 * TIE * spread
 
 
-@kernel
+@inner
 def impurity(counts, code):
     """Gini index 1 - sum p², or entropy -sum p log2 p, of a node with so much weight in each class."""
     total, present = 0.0, 0
@@ -46,7 +46,7 @@ def midpoint(low, high):
     return middle if low <= middle < high else low
 
 
-@kernel
+@shared
 def hashed(key, word):
     """32 scrambled bits of two numbers: what a node draws depends on its place in the tree, not on who grows it.
 

@@ -17,14 +17,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from tercet.core.kernel import inner, kernel
+from tercet.core.kernel import inner, kernel, shared
+from tercet.core.sums import sum_of
 from tercet.tree.engine.criteria import ENTROPY, GINI, SQUARED, TIE, midpoint
 
 ABSOLUTE, POISSON = 3, 4
 GAIN, CUT, MISSING, LOW, HIGH = 0, 1, 2, 3, 4  # what is found for a column
 
 
-@kernel
+@shared
 def search(values, orders, target, ranks, weight, code, n_values, scale, least, signs, bounds, draws):
     """The best cut of a node's rows in each of some columns (the rows of `values`).
 
@@ -165,7 +166,7 @@ def better(gain, best, scale):
     return gain - best > TIE * max(abs(gain), abs(best)) + 1e-12 * scale
 
 
-@kernel
+@shared
 def leader(results, order, scale):
     """The place of the best result, of equals the first in order; -1 where there is none."""
     best = -1
@@ -200,12 +201,12 @@ def part(orders, right):
     return a, b
 
 
-@kernel
+@shared
 def answer(code, target, sorting, weight, n_values):
     """What a node answers for each output, its impurity, and whether all its rows have one target."""
     outputs, n = target.shape
     values = np.zeros((outputs, n_values))
-    total, impurity, pure = weight.sum(), 0.0, True
+    total, impurity, pure = sum_of(weight), 0.0, True
     for o in range(outputs):
         y, same = target[o], True
         for i in range(n):
@@ -238,10 +239,10 @@ def mean(y, weight):
     return y[0] + away / total
 
 
-@kernel
+@shared
 def median(y, order, weight):
     """The weighted median: the middle of two values where each half of the weight is on its own side."""
-    half, before = weight.sum() / 2, 0.0
+    half, before = sum_of(weight) / 2, 0.0
     for k in range(order.size):
         before += weight[order[k]]
         if before == half and k + 1 < order.size:

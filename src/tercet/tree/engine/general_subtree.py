@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tercet.core.kernel import inner, kernel
+from tercet.core.kernel import inner, kernel, shared
 from tercet.tree.engine.criteria import hashed
 from tercet.tree.engine.general_costs import CUT, GAIN, MISSING, answer, leader, search
 
@@ -151,7 +151,7 @@ def try_columns(columns, orders, s, here, number, y, by_target, w, code, n_value
     return results
 
 
-@kernel
+@shared
 def drawn(key, d, shuffle, random):
     """What a node draws: two numbers for a random cut of each column (or -1), and an order of the columns."""
     draws, order = np.full((2, d), -1.0), np.arange(d)

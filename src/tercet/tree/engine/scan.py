@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tercet.core.kernel import inner, kernel
+from tercet.core.kernel import inner
 from tercet.tree.engine.criteria import TIE
 from tercet.tree.engine.statistics import (
     CLASSES,
@@ -177,7 +177,7 @@ def clear(sums):
         sums[k] = 0.0
 
 
-@kernel
+@inner
 def add(sums, more):
     """Add rows, their weight and their numerators."""
     for k in range(sums.size):
@@ -189,14 +189,14 @@ def note(found, gain, cut, missing, order):
     found[GAIN], found[CUT], found[MISSING], found[ORDER] = gain, cut, missing, order
 
 
-@kernel
+@inner
 def allowed(c, w, rows, mass, rule):
     """Whether both sides are large enough."""
     few = c < rule.least_rows or rows - c < rule.least_rows
     return not few and w >= rule.least_weight and mass - w >= rule.least_weight
 
 
-@kernel
+@inner
 def slack(mass, total, rule):
     """How far rounding alone can move a gain near 0. (RATIO squares its small differences: nothing to speak of.)"""
     if rule.gain == RATIO:
@@ -302,7 +302,7 @@ def project(m, n, bins, key):
             direction[a] /= longest
 
 
-@kernel
+@inner
 def settle(m, n_bins, categorical, rule, room, found, sides):
     """Write down the side of every bin (-1: the node has no row in it) for the split that was found.
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tercet.core.kernel import inner, kernel
+from tercet.core.kernel import inner, shared
 
 PACKED, PAIR, CLASSES = (
     0,
@@ -161,7 +161,7 @@ class Room(NamedTuple):
     sums: np.ndarray  # of a left side, of the node
 
 
-@kernel
+@shared
 def new_room(rule):
     return Room(
         np.zeros((BINS, SUMS + rule.n_sums)),

@@ -265,3 +265,13 @@ def test_an_interrupted_trial_ends_the_others():
 
 def interrupted(candidate):
     raise KeyboardInterrupt
+
+
+def test_the_chosen_mixture_learns_on():
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    X[100:] += 5
+    best = GaussianMixtureIC(random_state=0).fit(X).best_estimator_
+    means = best.means_.copy()
+    best.partial_fit(X[:50] + 1.0)
+    assert (best.n_batches_, best.seen_weight_) == (2, 250.0)
+    assert np.abs(best.means_ - means).max() > 0.1

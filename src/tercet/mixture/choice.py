@@ -18,7 +18,7 @@ from tercet.mixture.covariances import Kind
 from tercet.mixture.gaussian import GaussianMixture
 
 LEARNED = ["weights_", "means_", "covariances_", "precisions_", "precisions_cholesky_"]
-LEARNED += ["converged_", "n_iter_", "lower_bound_"]
+LEARNED += ["converged_", "n_iter_", "lower_bound_", "seen_weight_", "n_batches_"]
 TYPES: tuple[Kind, ...] = ("spherical", "diag", "tied", "full")  # the fewest parameters first
 
 
@@ -92,6 +92,8 @@ class GaussianMixtureIC(DensityMixin, Estimator):
         Its passes.
     lower_bound_ : float
         Its mean log-likelihood at the last pass.
+    n_batches_, seen_weight_ : int, float
+        1, and the weight of all rows: `best_estimator_.partial_fit` goes on from there.
 
     Examples
     --------

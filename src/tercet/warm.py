@@ -33,6 +33,7 @@ MORE: dict[str, list[dict[str, Any]]] = {
     "CentralSVC": [{"max_iter": -1}],
     "LinearSVC": [{"loss": "hinge"}, {"penalty": "l1"}, {"multi_class": "crammer_singer"}],
     "LinearSVR": [{"loss": "squared_epsilon_insensitive"}],
+    "PenalizedClassifier": [{"penalty": "l1"}],
     "SVC": [{"max_iter": -1}, {"loss": "squared_hinge"}],
     "SVR": [{"max_iter": -1}],
     "max_bins": [{"max_bins": 16}, {"max_bins": 16, "max_leaf_nodes": 4}],

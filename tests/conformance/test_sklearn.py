@@ -41,7 +41,7 @@ WITH = {
     ("SVC", "penalty"): {"tol": 1e-9, "kernel": "linear"},
     ("SVC", "smo"): {"tol": 1e-9},
     ("SVR", "smo"): {"tol": 1e-9},
-    ("PenalizedClassifier", "default"): {"max_iter": 300},
+    ("PenalizedClassifier", "admm"): {"max_iter": 300},
     ("MaxEnt", "gis"): {"negative": "shift", "max_iter": 20},
     ("MaxEnt", "iis"): {"negative": "shift", "max_iter": 20},
     ("Perceptron", "averaged"): {"tol": None, "max_iter": 100},

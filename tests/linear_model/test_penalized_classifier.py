@@ -112,3 +112,116 @@ def test_balance_counts_weights():
     np.testing.assert_allclose(once, twice, atol=1e-6)
     with pytest.raises(ValueError, match="leave no row a weight above 0"):
         PenalizedClassifier(class_weight={0: 0}).fit(X, y, sample_weight=y == 0)
+
+
+SMOOTH = [name for name in LOSSES if name != "hinge"]
+SHRINKING = {kind: options for kind, options in PENALTIES.items() if kind is not None}
+
+
+def broken(model, X, y, cost, name, kind, options, intercept=True):
+    """By how much the plane breaks the conditions of a minimum, at worst, as a share of the forces on a weight."""
+    side, w = np.where(y == model.classes_[1], 1.0, -1.0), model.coef_[0]
+    center = X.mean(axis=0) if intercept else 0.0  # rounding of the intercept is not to count
+    pulls = cost * loss(name).gradient(side, X @ w + model.intercept_[0])
+    slope, size = (X - center).T @ pulls, np.abs(X - center).T @ np.abs(pulls) + 1e-300
+    of_penalty = penalty(kind, **options).gradient(w)
+    kink = {"l1": 1.0, "elasticnet": options.get("l1_ratio")}.get(kind, 0.0)
+    off = np.where(w == 0, np.maximum(np.abs(slope) - kink, 0.0), np.abs(slope + of_penalty))
+    return max((off / size).max(), intercept * abs(pulls.sum()) / np.abs(pulls).sum())
+
+
+@pytest.mark.parametrize(("name", "kind"), list(itertools.product(SMOOTH, SHRINKING)))
+@pytest.mark.parametrize("classes", [2, 3])
+def test_newton_and_admm_meet(name, kind, classes):
+    X, y = data(classes=classes)
+    X[np.abs(X) < 0.3] = 0.0
+    weight = np.random.default_rng(0).uniform(0.1, 2.0, y.size)
+    settings = {"class_weight": {0: 2.0}, **SHRINKING[kind]}
+    newton, admm = (
+        PenalizedClassifier(name, kind, algorithm=algorithm, **settings) for algorithm in ("newton", "admm")
+    )
+    for table in (X, sparse.csr_array(X)):
+        newton.fit(table, y, sample_weight=weight)
+        admm.fit(table, y, sample_weight=weight)
+        np.testing.assert_allclose(newton.coef_, admm.coef_, atol=1e-7)
+        np.testing.assert_allclose(newton.intercept_, admm.intercept_, atol=1e-7)
+        np.testing.assert_allclose(newton.objective_, admm.objective_, rtol=1e-12)
+        assert newton.n_iter_ < 30
+
+
+def tables():
+    X, y = data()
+    rng = np.random.default_rng(0)
+    alike = rng.normal(size=(80, 1)) + 0.05 * rng.normal(size=(80, 12))
+    wide = rng.normal(size=(30, 60))
+    outlier = X.copy()
+    outlier[0] *= 1e4
+    return {
+        "constant": (np.hstack([X, np.zeros((80, 1))]), y),
+        "repeated": (np.hstack([X, X]), y),
+        "nearly repeated": (np.hstack([X, X + 1e-6 * rng.normal(size=X.shape)]), y),
+        "alike": (alike, (alike @ rng.normal(size=12) > 0).astype(int)),
+        "large": (X * 1e8, y),
+        "small": (X * 1e-8, y),
+        "of all sizes": (X * 10.0 ** np.linspace(-6, 6, 4), y),
+        "separable": (X, (X[:, 0] > 0).astype(int)),
+        "wide": (wide, (wide[:, 0] + rng.normal(size=30) > 0).astype(int)),
+        "outlier": (outlier, y),
+    }
+
+
+@pytest.mark.parametrize("which", tables())
+@pytest.mark.parametrize(("name", "kind"), list(itertools.product(SMOOTH, SHRINKING)))
+def test_newton_ends_at_a_minimum(which, name, kind):
+    X, y = tables()[which]
+    for C, intercept in [(1e-4, True), (1.0, False), (1e4, True)]:
+        model = PenalizedClassifier(name, kind, C=C, fit_intercept=intercept, max_iter=200, **PENALTIES[kind])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model.fit(X, y)
+        cost = np.full(y.size, C)
+        assert broken(model, X, y, cost, name, kind, PENALTIES[kind], intercept) < 1e-7
+
+
+@pytest.mark.parametrize("options", [{"q": 1.0}, {"q": 1.05}, {"q": 2.0}, {"q": 4.0}])
+def test_newton_with_any_power(options):
+    X, y = data(d=6)
+    newton = PenalizedClassifier("logistic", "lq", **options).fit(X, y)
+    admm = PenalizedClassifier("logistic", "lq", algorithm="admm", **options).fit(X, y)
+    np.testing.assert_allclose(newton.coef_, admm.coef_, atol=1e-7)
+
+
+def test_newton_agrees_with_logistic_regression():
+    X, y = data()
+    weight = np.random.default_rng(2).integers(0, 4, y.size)
+    model = PenalizedClassifier(C=3.0).fit(X, y, sample_weight=weight)
+    same = LogisticRegression(C=1.5, tol=1e-12).fit(X, y, sample_weight=weight)
+    scores = np.where(y == 1, 1.0, -1.0) * same.decision_function(X)
+    objective = np.sum(same.coef_**2) + 3.0 * weight @ np.logaddexp(0.0, -scores)
+    assert model.objective_[0] == pytest.approx(objective, rel=1e-13)
+    np.testing.assert_allclose(model.coef_, same.coef_, atol=1e-8)
+
+
+def test_a_class_without_weight_is_left_to_admm():
+    X, y = data(classes=3)
+    settings = {"penalty": "l1", "C": 0.1, "tol": 1e-4, "max_iter": 300}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        models = [
+            PenalizedClassifier(algorithm=name, **settings).fit(X, y, sample_weight=y > 0)
+            for name in ("newton", "admm")
+        ]
+    np.testing.assert_array_equal(models[0].coef_[0], models[1].coef_[0])
+    np.testing.assert_allclose(models[0].coef_, models[1].coef_, atol=1e-2)
+
+
+def test_what_newton_takes():
+    X, y = data()
+    with pytest.raises(
+        ValueError, match=r"algorithm='newton' takes a loss in .*'exponential'.*; got loss='hinge'"
+    ):
+        PenalizedClassifier("hinge", algorithm="newton").fit(X, y)
+    with pytest.raises(ValueError, match=r"algorithm='newton' takes a penalty in .*'l1'.*; got penalty=None"):
+        PenalizedClassifier(penalty=None, algorithm="newton").fit(X, y)
+    with pytest.raises(ValueError, match="'algorithm'"):
+        PenalizedClassifier(algorithm="simplex").fit(X, y)

@@ -16,9 +16,13 @@ from tercet.core.parameters import Count, Fraction, Jobs, Positive, Range
 from tercet.core.penalties import Penalty
 from tercet.core.penalties import penalty as make_penalty
 from tercet.linear_model.base import LinearClassifier
+from tercet.linear_model.margin_newton import MarginNewton, finite
+from tercet.linear_model.penalized import CODES
 
 Array = np.ndarray
 Power = Annotated[float, Range(1, np.inf, "[)")]
+SMOOTH = ("logistic", "squared_hinge", "modified_huber", "exponential")
+MOST = 2000  # features for a Hessian in every pass; ADMM needs one matrix of that size for all of them
 
 
 @method(
@@ -26,7 +30,11 @@ Power = Annotated[float, Range(1, np.inf, "[)")]
     task="classification",
     model="f(x) = sign(w·x + b)",
     strategy="Ω(w) + C Σ l(y f(x)): an L1, L2, Lq or elastic net penalty and any margin loss",
-    algorithms="alternating direction method of multipliers: proximal steps of the loss and of the penalty",
+    algorithms={
+        "newton": "proximal Newton: the losses as a parabola, its minimum with the penalty by coordinates",
+        "admm": "alternating direction method of multipliers: proximal steps of the loss and of the penalty",
+        "auto": "Newton where the loss is smooth and there is a penalty, ADMM elsewhere",
+    },
     texts=["002 ch. 4, eq. 4.33", "000 ch. 12, eq. 12.4"],
     peers=["sklearn.linear_model.SGDClassifier", "skglm.GeneralizedLinearEstimator"],
 )
@@ -52,8 +60,13 @@ class PenalizedClassifier(LinearClassifier):
     fit_intercept : bool, default=True
     class_weight : dict or "balanced", optional
         Multiplies the losses of a class.
+    algorithm : {"auto", "newton", "admm"}, default="auto"
+        How the minimum is found. "newton" is for a penalty and any loss but the hinge; a plane that has all rows on
+        one side is left to "admm". "auto" is "newton" where that can be, up to 2000 features, else "admm".
     tol : float, default=1e-10
-        Ends when scores and weights agree with their proximal copies, and these stand still, within this share.
+        "newton" ends when a step promises to lower the objective by no more than the square of this share, or by
+        less than can be computed. "admm" ends when scores and weights agree with their proximal copies, and these
+        stand still, within this share.
     max_iter : int, default=20000
         The most passes.
     n_jobs : int, optional
@@ -87,6 +100,7 @@ class PenalizedClassifier(LinearClassifier):
         l1_ratio: Fraction = 0.5,
         fit_intercept: bool = True,
         class_weight: dict | Literal["balanced"] | None = None,
+        algorithm: Literal["auto", "newton", "admm"] = "auto",
         tol: Positive = 1e-10,
         max_iter: Count = 20_000,
         n_jobs: Jobs = None,
@@ -98,11 +112,13 @@ class PenalizedClassifier(LinearClassifier):
         self.l1_ratio = l1_ratio
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
+        self.algorithm = algorithm
         self.tol = tol
         self.max_iter = max_iter
         self.n_jobs = n_jobs
 
     def _fit(self, X: Any, y: Array, sample_weight: Array | None) -> None:
+        self._check_algorithm()
         weight = np.ones(y.size) if sample_weight is None else sample_weight.astype(np.float64)
         weight *= self._class_weights(self.class_weight, y, sample_weight)[y]
         keep = weight > 0
@@ -112,21 +128,16 @@ class PenalizedClassifier(LinearClassifier):
                 "nothing to learn from."
             )
         rows, label, cost = X[keep].astype(np.float64), y[keep], self.C * weight[keep]
-        options = {"lq": {"q": self.q}, "elasticnet": {"l1_ratio": self.l1_ratio}}.get(self.penalty or "", {})
-        parts = make_loss(self.loss), make_penalty(self.penalty, **options)
         # without their means features keep their digits; the intercept makes up for it
         dense = self.fit_intercept and not sparse.issparse(rows)
         center = rows.mean(axis=0) if dense else np.zeros(rows.shape[1])
         if dense:
             rows -= center
-        solve = factor(rows, self.fit_intercept)
         positive = range(self.classes_.size) if self.classes_.size > 2 else [1]
-        planes = [
-            Split(rows, np.where(label == k, 1.0, -1.0), cost, *parts, solve, self.tol) for k in positive
-        ]
+        planes = self._planes(rows, [np.where(label == k, 1.0, -1.0) for k in positive], cost)
         live = planes
         for step in self.steps(self.max_iter, unpack=self._unpacked(center, X.dtype)):
-            each(Split.advance, live, n_jobs=self.n_jobs)
+            each(advance, live, n_jobs=self.n_jobs)
             state = [(plane.u, plane.b) for plane in planes]
             step.report(state, residual=max(plane.residual for plane in planes))
             live = [plane for plane in live if not plane.done]
@@ -135,12 +146,44 @@ class PenalizedClassifier(LinearClassifier):
         self.__dict__.update(self._unpacked(center, X.dtype)(state))
         self.objective_ = np.array([plane.objective() for plane in planes])
 
+    def _check_algorithm(self) -> None:
+        if self.algorithm == "newton" and self.loss not in SMOOTH:
+            raise ValueError(f"algorithm='newton' takes a loss in {SMOOTH}; got loss={self.loss!r}.")
+        if self.algorithm == "newton" and self.penalty is None:
+            raise ValueError(
+                "algorithm='newton' takes a penalty in ('l2', 'l1', 'lq', 'elasticnet'); got penalty=None, "
+                "for which there may be no minimum."
+            )
+
+    def _planes(self, X: Any, sides: list[Array], cost: Array) -> list[MarginNewton | Split]:
+        """One hyperplane for each way to see the rows, with what will move it."""
+        options = {"lq": {"q": self.q}, "elasticnet": {"l1_ratio": self.l1_ratio}}.get(self.penalty or "", {})
+        parts = make_loss(self.loss), make_penalty(self.penalty, **options)
+        can = self.loss in SMOOTH and self.penalty is not None and X.shape[1] <= MOST
+        newton = self.algorithm == "newton" or (self.algorithm == "auto" and can)
+        prox = CODES[self.penalty], float(self.q), float(self.l1_ratio)
+        solve = None
+        planes: list[MarginNewton | Split] = []
+        for y in sides:
+            if (
+                newton and y.min() < y.max()
+            ):  # else nothing may hold the intercept, and a parabola runs after it
+                planes.append(MarginNewton(X, y, cost, *parts, prox, self.fit_intercept, self.tol))
+            else:
+                solve = solve or factor(X, self.fit_intercept)
+                planes.append(Split(X, y, cost, *parts, solve, self.tol))
+        return planes
+
     def _unpacked(self, center: Array, dtype: Any) -> Any:
         def unpack(state: list[tuple[Array, float]]) -> dict[str, Any]:
             w, b = np.stack([u for u, _ in state]), np.array([b for _, b in state])
             return {"coef_": w.astype(dtype), "intercept_": (b - w @ center).astype(dtype)}
 
         return unpack
+
+
+def advance(plane: MarginNewton | Split) -> None:
+    plane.advance()
 
 
 def factor(X: Any, intercept: bool) -> Any:
@@ -152,10 +195,7 @@ def factor(X: Any, intercept: bool) -> Any:
     H[np.arange(d), np.arange(d)] += 1.0
     sums = np.asarray(X.sum(axis=0)).ravel() if intercept else np.zeros(d)
     H -= np.outer(sums, sums / n)
-    if not np.isfinite(H).all():
-        raise ValueError(
-            "The values of X are too large: their squares, added up, must be finite. Scale the features."
-        )
+    finite(H)
     try:
         known = cho_factor(H)
     except LinAlgError:  # large features hide the I from rounding, but there is no less than that

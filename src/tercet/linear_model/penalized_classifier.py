@@ -155,7 +155,7 @@ class PenalizedClassifier(LinearClassifier):
                 "for which there may be no minimum."
             )
 
-    def _planes(self, X: Any, sides: list[Array], cost: Array) -> list[MarginNewton | Split]:
+    def _planes(self, X: Any, sides: list[Array], cost: Array) -> list[MarginNewton | Split | OneSide]:
         """One hyperplane for each way to see the rows, with what will move it."""
         options = {"lq": {"q": self.q}, "elasticnet": {"l1_ratio": self.l1_ratio}}.get(self.penalty or "", {})
         parts = make_loss(self.loss), make_penalty(self.penalty, **options)
@@ -163,11 +163,11 @@ class PenalizedClassifier(LinearClassifier):
         newton = self.algorithm == "newton" or (self.algorithm == "auto" and can)
         prox = CODES[self.penalty], float(self.q), float(self.l1_ratio)
         solve = None
-        planes: list[MarginNewton | Split] = []
+        planes: list[MarginNewton | Split | OneSide] = []
         for y in sides:
-            if (
-                newton and y.min() < y.max()
-            ):  # else nothing may hold the intercept, and a parabola runs after it
+            if self.fit_intercept and y.min() == y.max():
+                planes.append(OneSide(y, cost, parts[0], X.shape[1]))
+            elif newton:
                 planes.append(MarginNewton(X, y, cost, *parts, prox, self.fit_intercept, self.tol))
             else:
                 solve = solve or factor(X, self.fit_intercept)
@@ -182,7 +182,7 @@ class PenalizedClassifier(LinearClassifier):
         return unpack
 
 
-def advance(plane: MarginNewton | Split) -> None:
+def advance(plane: MarginNewton | Split | OneSide) -> None:
     plane.advance()
 
 
@@ -208,6 +208,23 @@ def factor(X: Any, intercept: bool) -> Any:
         return w, float(total - sums @ w) / n if intercept else 0.0
 
     return solve
+
+
+class OneSide:
+    """The answer where all rows are on one side: no weights, and an intercept that leaves no loss but rounding."""
+
+    def __init__(self, y: Array, cost: Array, loss: Loss, width: int) -> None:
+        self.y, self.cost, self.loss, self.u = y, cost, loss, np.zeros(width)
+        side = float(y[0])
+        least = loss.value(y[:1], np.full(1, side))[0]
+        self.b = side if least == 0 else -side * float(np.log(np.finfo(float).eps))  # it falls as e^-b does
+        self.residual, self.done = 0.0, False
+
+    def advance(self) -> None:
+        self.done = True
+
+    def objective(self) -> float:
+        return float(self.cost @ self.loss.value(self.y, np.full(self.y.size, self.b)))
 
 
 class Split:

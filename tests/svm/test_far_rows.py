@@ -44,7 +44,7 @@ REGRESSORS = {
 }
 
 
-def data(offset=0.0, n=120):
+def data(offset=0.0, n=50):
     """Rows beside zero, and far from it, that differ by exactly the offset; a target."""
     rng = np.random.default_rng(0)
     X = np.round(rng.normal(size=(n, 4)), 4)
@@ -205,8 +205,9 @@ def test_float32_has_the_digits_of_float32():
 
 def test_one_class_is_not_the_same_everywhere_but_right():
     _, far, _ = data(100.0)
-    ours = OneClassSVM(kernel="linear", nu=0.2, tol=1e-9).fit(far)
-    peer = sklearn.svm.OneClassSVM(kernel="linear", nu=0.2, tol=1e-9).fit(far)
+    nu = 0.23  # of 50 rows: some row is between its bounds, and there is one offset only
+    ours = OneClassSVM(kernel="linear", nu=nu, tol=1e-9).fit(far)
+    peer = sklearn.svm.OneClassSVM(kernel="linear", nu=nu, tol=1e-9).fit(far)
     size = np.ptp(peer.decision_function(far))
     np.testing.assert_allclose(
         ours.decision_function(far), peer.decision_function(far), atol=1e-6 * size, rtol=0
@@ -225,7 +226,7 @@ def test_one_class_very_far(offset):
     assert 0.1 < outside <= 0.2 <= model.support_.size / len(far)
     # so far away, the plane looks at the origin: the rows with the least sums are outside
     sums = (far - offset).sum(axis=1)
-    assert sums[model.predict(far) < 0].max() <= np.sort(sums)[24] + 1e-3
+    assert sums[model.predict(far) < 0].max() <= np.sort(sums)[len(far) // 5] + 1e-3
 
 
 def test_objective_of_one_class():

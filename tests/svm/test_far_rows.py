@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import sklearn.svm
+from scipy import sparse
 
 from tercet.kernel_machines import LSSVC, LSSVR, KernelLogisticRegression
 from tercet.kernels import Linear
@@ -50,6 +51,31 @@ def data(offset=0.0, n=50):
     X = np.round(rng.normal(size=(n, 4)), 4)
     far = X + offset
     return far - offset, far, X @ [1.0, 2.0, -1.0, 0.0] + 0.3 * rng.normal(size=n)
+
+
+def thin(X):
+    """Rows with a column that is mostly zeros, and stays where it is."""
+    few = np.where(np.arange(len(X)) % 5 == 0, 1.0, 0.0)
+    return sparse.csr_matrix(np.column_stack([X, few]))
+
+
+@pytest.mark.parametrize(
+    "name", ["SVC", "squared", "NuSVC", "CentralSVC", "LSSVC", "KernelLogisticRegression"]
+)
+def test_sparse_rows(name):
+    near, far, target = data(1e8)
+    agree(CLASSIFIERS[name], thin(near), thin(far), target > 0, 1e8)
+
+
+def test_sparse_rows_of_several_machines_and_regressors():
+    near, far, target = data(1e8)
+    agree(SEVERAL["pairs"], thin(near), thin(far), np.digitize(target, [-1, 1]), 1e8)
+    for name in ("SVR", "NuSVR", "LSSVR"):
+        agree(REGRESSORS[name], thin(near), thin(far), target, 1e8)
+    dense, rows = (OneClassSVM(kernel="linear", nu=0.23).fit(X) for X in (thin(far).toarray(), thin(far)))
+    np.testing.assert_array_equal(rows.predict(thin(far)), dense.predict(thin(far).toarray()))
+    report = kkt_report(SVC(kernel="linear").fit(thin(far), target > 0), thin(far), target > 0)
+    assert report.holds
 
 
 def agree(model, near, far, y, offset, **more):

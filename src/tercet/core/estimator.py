@@ -146,7 +146,7 @@ class Classifier(ClassifierMixin, Estimator):
         if self.classes_.size < 2:
             raise ValueError(
                 f"{type(self).__name__} needs samples of at least 2 classes; "
-                f"the data contains only one class: {self.classes_[0]!r}."
+                f"the data contains only one class: {self.classes_.tolist()[0]!r}."
             )
         return index
 

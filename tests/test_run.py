@@ -6,7 +6,7 @@ import sys
 import numpy as np
 
 import tercet
-from tercet.warm import variants
+from tercet.cli.warm import variants
 
 
 def test_warm_goes_through_every_algorithm():

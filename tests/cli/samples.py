@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import tercet
-from tercet.core.notes import Note
+from tercet.core.messages import Message
 from tercet.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from tercet.linear_model import (
     Lasso,
@@ -72,7 +72,7 @@ def classification(*, nasty: bool = False) -> tuple[dict[str, Any], Details]:
     )
     result["data"]["target"] = _column("diagnosis <i>", y, kind="categorical")
     result["data"]["classes"] = [[label, int(np.sum(y == k))] for k, label in enumerate(classes)]
-    result["data"]["notes"] = [Note("{n} rows", n=569), f"UTF-8; comma; {NASTY if nasty else 'header'}"]
+    result["data"]["notes"] = [Message("{n} rows", n=569), f"UTF-8; comma; {NASTY if nasty else 'header'}"]
     result["skipped"] = [{"name": "MaxEnt", "zh": "最大熵模型", "why": "the budget was spent"}]
     best = entries[0]["name"]
     model = make_pipeline(StandardScaler(), next(m for m in methods if type(m).__name__ == best))

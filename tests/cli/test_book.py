@@ -147,7 +147,7 @@ def test_differences_and_values_say_the_same():
 def test_uses():
     (dual,) = [e for e in examples("ch02") if "dual" in e.title]
     assert dual.uses("tercet.linear_model", "Perceptron")
-    assert not dual.uses("tercet.core.losses", "Perceptron")
+    assert not dual.uses("tercet.losses", "Perceptron")
     assert not dual.uses("tercet.linear_model", "Lasso")
 
 

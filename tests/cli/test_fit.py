@@ -22,9 +22,9 @@ from sklearn.pipeline import Pipeline
 from tercet.cli import pipelines
 from tercet.cli.values import build
 from tercet.core.catalog import methods
-from tercet.core.persistence import load_model, save_model
 from tercet.datasets import read_table
 from tercet.feature import TableEncoder, look
+from tercet.io import load_model, save_model
 from tercet.linear_model import LogisticRegression, Perceptron, Ridge
 from tests.cli import running
 from tests.core.test_persistence import rewrite

@@ -10,7 +10,7 @@ import pytest
 
 import tercet as library
 from tercet.cli import house
-from tercet.warm import TASKS, cards
+from tercet.cli.warm import TASKS, cards
 
 from .running import refused, tercet
 
@@ -21,9 +21,9 @@ def test_warm_tells_what_it_does():
     """With two estimators in place of all: the rest is the same code."""
     code = """if True:
         import sys
-        import tercet.warm
-        few = [card for card in tercet.warm.cards() if card.name in ("Perceptron", "LogLinearRegression")]
-        tercet.warm.cards = lambda: few
+        import tercet.cli.warm
+        few = [card for card in tercet.cli.warm.cards() if card.name in ("Perceptron", "LogLinearRegression")]
+        tercet.cli.warm.cards = lambda: few
         sys.argv = ["tercet", "warm"]
         from tercet.cli.app import main
         main()

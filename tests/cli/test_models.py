@@ -13,9 +13,9 @@ from tercet.cli.errors import Refusal
 from tercet.cli.models import open_model
 from tercet.cli.tables import batches, open_table
 from tercet.cluster import KMeans
-from tercet.core.persistence import ModelError, save_model
 from tercet.datasets import read_table
 from tercet.feature import look
+from tercet.io import ModelError, save_model
 from tercet.linear_model import LogisticRegression
 from tests.cli.running import refused, tercet
 from tests.core.test_persistence import edit, rewrite

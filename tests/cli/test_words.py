@@ -17,7 +17,14 @@ from tercet.datasets.texts import chapters, examples
 
 SOURCE = Path(tercet.__file__).parent
 CLI = SOURCE / "cli"
-SPEAKERS = {"tr", "remark", "Note", "TableError", "refuse", "_refuse"}  # their first argument is a template
+SPEAKERS = {
+    "tr",
+    "remark",
+    "Message",
+    "TableError",
+    "refuse",
+    "_refuse",
+}  # their first argument is a template
 # Letters that a formula needs in any language.
 MATHS = {
     "alpha",
@@ -146,19 +153,19 @@ def test_every_page_of_an_estimator_has_its_chinese(card):
 
 
 def test_a_note_among_the_values_is_translated(monkeypatch):
-    from tercet.core.notes import Note
+    from tercet.core.messages import Message
 
     monkeypatch.setattr(
         words, "chinese", lambda: {"{n} rows: {why}": "{n} 行：{why}", "no target": "没有目标"}
     )
     words.use("zh")
     try:
-        assert words.tr("{n} rows: {why}", n=3, why=Note("no target")) == "3 行：没有目标"
-        assert words.tr(Note("{n} rows: {why}", n=3, why=Note("no target"))) == "3 行：没有目标"
+        assert words.tr("{n} rows: {why}", n=3, why=Message("no target")) == "3 行：没有目标"
+        assert words.tr(Message("{n} rows: {why}", n=3, why=Message("no target"))) == "3 行：没有目标"
         assert words.tr("something new") == "something new"
     finally:
         words.use("en")
-    assert words.tr(Note("{n} rows: {why}", n=3, why="x")) == "3 rows: x"
+    assert words.tr(Message("{n} rows: {why}", n=3, why="x")) == "3 rows: x"
 
 
 def test_language_follows_the_environment(monkeypatch):

@@ -23,8 +23,8 @@ from sklearn.utils.validation import has_fit_parameter
 from tercet import EarlyStopping
 from tercet.core import parallel
 from tercet.core.parameters import Range, allows, hints
-from tercet.core.persistence import trusted_types
 from tercet.core.steps import fitted_attributes
+from tercet.io import trusted_types
 from tests.conformance.population import CARDS, cut, data, is_tabular, make, output, takes
 
 every_estimator = pytest.mark.parametrize("card", CARDS, ids=lambda card: card.name)

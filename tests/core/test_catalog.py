@@ -32,13 +32,13 @@ def test_card(card):
         assert card.strategy
 
 
-def test_of_the_core_the_package_is_public_and_a_distribution_is_no_estimator():
-    from tercet.core.distributions import Bernoulli
-    from tercet.core.losses import Hinge
+def test_the_package_is_public_and_a_distribution_is_no_estimator():
+    from tercet.distributions import Bernoulli
+    from tercet.losses import Hinge
     from tercet.metrics.information import entropy
 
     modules = [thing.card.module for thing in (Bernoulli, Hinge, entropy)]
-    assert modules == ["tercet.core.distributions", "tercet.core.losses", "tercet.metrics.information"]
+    assert modules == ["tercet.distributions", "tercet.losses", "tercet.metrics"]
     assert hasattr(Bernoulli, "fit")
     assert Bernoulli.card.kind == "function"
 

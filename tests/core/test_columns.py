@@ -8,13 +8,13 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from tercet.core.columns import Columns, Mixed
+from tercet.core.columns import Columns, MixedColumns
 from tercet.core.estimator import Classifier
 
 nan = np.nan
 
 
-class Reader(Mixed, Classifier):
+class Reader(MixedColumns, Classifier):
     """Keeps what `_fit` gets."""
 
     def __init__(self, categorical_features="from_dtype", categories="auto"):

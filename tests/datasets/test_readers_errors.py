@@ -102,7 +102,7 @@ def test_every_note_has_its_chinese():
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             name = node.func if isinstance(node, ast.Call) else None
             name = getattr(name, "id", getattr(name, "attr", None))
-            if name in ("Note", "error", "TableError") and isinstance(node.args[0], ast.Constant):
+            if name in ("Message", "error", "TableError") and isinstance(node.args[0], ast.Constant):
                 templates.add(node.args[0].value)
     templates |= {*SAID.values(), "number", "date", "time of day"}
     assert len(templates) > 70

@@ -220,7 +220,7 @@ def test_notes_have_chinese():
 
 
 def _templates(node):
-    if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("Note", "refuse", "_refuse_first"):
+    if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("Message", "refuse", "_refuse_first"):
         return [arg.value for arg in node.args if isinstance(arg, ast.Constant)]
     if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "text":
         return [node.value.value] if isinstance(node.value, ast.Constant) else []

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import skops.io
 
 import tercet
-from tercet.core.persistence import trusted_types
+from tercet.io import load_model
 from tests.conformance.population import CARDS, data, output
 
 HERE = Path(__file__).resolve().parent
@@ -21,9 +20,7 @@ FILES = [(release, file.stem) for release in RELEASES for file in sorted((HERE /
 def test_saved_model(release, name):
     file = HERE / release / f"{name}.skops"
     expected = json.loads((HERE / release / "expected.json").read_text())[name]
-    unknown = skops.io.get_untrusted_types(file=file)
-    assert set(unknown) <= set(trusted_types())
-    model = skops.io.load(file, trusted=unknown)
+    model, _ = load_model(file)
     X, _ = data(CARD[name], n=24, d=3)
     np.testing.assert_allclose(output(model, X), expected, rtol=1e-7, atol=1e-8)
 

@@ -12,9 +12,9 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import check_estimator
 
 from tercet.core.callbacks import EarlyStopping, Recorder
-from tercet.core.penalties import penalty
 from tercet.linear_model import PenalizedRegressor
 from tercet.linear_model.best_subset import best_subset
+from tercet.penalties import penalty
 
 
 def data(n=60, d=6, seed=0):

@@ -9,9 +9,9 @@ from scipy import sparse
 from scipy.optimize import linprog, minimize
 from sklearn.datasets import make_classification
 
-from tercet.core.losses import loss
-from tercet.core.penalties import penalty
 from tercet.linear_model import LogisticRegression, PenalizedClassifier
+from tercet.losses import loss
+from tercet.penalties import penalty
 from tercet.svm import HingeSVC, LinearSVC
 
 LOSSES = ["logistic", "hinge", "squared_hinge", "modified_huber", "exponential"]

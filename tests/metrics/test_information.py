@@ -10,7 +10,7 @@ from scipy import stats
 from scipy.spatial.distance import jensenshannon
 from sklearn.metrics import mutual_info_score
 
-from tercet.core.distributions import Beta, Dirichlet, Gamma, Gaussian, joint_table
+from tercet.distributions import Beta, Dirichlet, Gamma, Gaussian, joint_table
 from tercet.metrics.information import (
     conditional_entropy,
     cross_entropy,

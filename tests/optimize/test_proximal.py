@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tercet.core.penalties import L0, L1, L2, ElasticNet, Lq
 from tercet.core.steps import ConvergenceWarning
 from tercet.optimize import METHODS, Quadratic, minimize, proximal_gradient
+from tercet.penalties import L0, L1, L2, ElasticNet, Lq
 
 # X'X / 4 = I and the least squares solution is (3, -0.4, 1)
 X = np.array([[1.0, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]])

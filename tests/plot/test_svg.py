@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import tercet.plot
-from tercet.core.notes import Note
+from tercet.core.messages import Message
 from tercet.plot import (
     plot_confusion,
     plot_importance,
@@ -120,7 +120,7 @@ def test_style_translates_and_restores():
         ax = plot_predictions([1, 2, 3], [1, 2, 4])
         share = plot_confusion([0, 1], [0, 1])
     assert ax.get_xlabel() == ax.get_ylabel() == share.get_title(loc="left") == "译文"
-    assert any(isinstance(text, Note) and text.template == "{share} of {n} right" for text in heard)
+    assert any(isinstance(text, Message) and text.template == "{share} of {n} right" for text in heard)
     assert dict(mpl.rcParams) == settings
     assert plot_predictions([1, 2, 3], [1, 2, 4]).get_xlabel() == "true value"
 

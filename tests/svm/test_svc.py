@@ -15,7 +15,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.utils.estimator_checks import check_estimator
 
 from tercet import EarlyStopping, Recorder
-from tercet.core.persistence import trusted_types
+from tercet.io import trusted_types
 from tercet.kernels import FromFunction, Gaussian, Linear, Polynomial, Precomputed, Subsequence
 from tercet.svm import SVC, kkt_report, support_categories
 

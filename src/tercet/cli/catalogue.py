@@ -81,12 +81,12 @@ def _row(names: Iterable[str]) -> str:
 
 
 def group(card: Card) -> str:
-    """The folder of a card, as in "linear_model" or "core.losses".
+    """The folder of a card, as in "linear_model" or "losses".
 
     Examples
     --------
     >>> [group(card) for card in methods() if card.name == "Hinge"]
-    ['core.losses']
+    ['losses']
     """
     return card.module.partition(".")[2]
 

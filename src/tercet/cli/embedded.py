@@ -10,7 +10,7 @@ import importlib.util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tercet.core.notes import Note
+from tercet.core.messages import Message
 
 if TYPE_CHECKING:
     import polars
@@ -69,7 +69,7 @@ def embedded(name: str) -> Table:
         source=name,
         format="embedded",
         total_rows=frame.height,
-        notes=(Note("embedded data: {name}", name=name),),
+        notes=(Message("embedded data: {name}", name=name),),
     )
 
 

@@ -36,7 +36,7 @@ def refusing(*, rows: bool = True) -> Iterator[None]:
 
     Examples
     --------
-    >>> from tercet.core.persistence import ModelError
+    >>> from tercet.io import ModelError
     >>> with refusing():
     ...     raise ModelError("m.skops is not a Tercet model")
     Traceback (most recent call last):
@@ -53,7 +53,7 @@ def refusing(*, rows: bool = True) -> Iterator[None]:
 
 def _refusal(error: Exception, rows: bool) -> Refusal | None:
     from tercet.cli.words import tr
-    from tercet.core.persistence import ModelError
+    from tercet.io import ModelError
 
     if isinstance(error, Refusal | BrokenPipeError | OutputError):
         return None
@@ -77,5 +77,5 @@ def _refusal(error: Exception, rows: bool) -> Refusal | None:
 
 
 def _said(error: Exception) -> str:
-    """An error's message; a `Note` among its arguments keeps its template."""
+    """An error's message; a `Message` among its arguments keeps its template."""
     return error.args[0] if error.args and isinstance(error.args[0], str) else str(error)

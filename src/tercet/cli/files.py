@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tercet.cli.errors import USAGE, Refusal
 from tercet.cli.words import tr
-from tercet.core.files import placing, present, replaceable
+from tercet.core.atomic_files import placing, present, replaceable
 
 
 def check_writable(path: Path, *inputs: str | Path | None) -> None:

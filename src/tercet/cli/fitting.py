@@ -14,7 +14,7 @@ from tercet.cli.models import Saved, open_model
 from tercet.cli.tables import batches, once, open_table, rows_after
 from tercet.cli.values import TASKS, build, find_method
 from tercet.cli.words import tr
-from tercet.core.persistence import save_model
+from tercet.io import save_model
 
 # What imports scikit-learn is imported when it is needed: a slip in the command line is answered at once.
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ def warm() -> int:
         raise Refusal(tr("TERCET_JIT=0 runs the kernels as plain Python: there is nothing to compile"), USAGE)
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from tercet.warm import cards, warm_all, warm_readers
+    from tercet.cli.warm import cards, warm_all, warm_readers
 
     begin, todo = time.perf_counter(), cards()
     warm_readers()

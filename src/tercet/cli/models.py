@@ -17,8 +17,8 @@ from tercet.cli import errors, say
 from tercet.cli.errors import Refusal
 from tercet.cli.values import TASKS
 from tercet.cli.words import tr
-from tercet.core.notes import Note
-from tercet.core.persistence import ModelError, ModelWarning, load_model
+from tercet.core.messages import Message
+from tercet.io import ModelError, ModelWarning, load_model
 
 if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from tercet.feature import Column, Schema
 
 WITHOUT = {  # probabilities
-    "classification": Note("a classifier without probabilities"),
-    "regression": Note("a regression model, which predicts numbers"),
-    "clustering": Note("a clustering model, which gives cluster numbers"),
+    "classification": Message("a classifier without probabilities"),
+    "regression": Message("a regression model, which predicts numbers"),
+    "clustering": Message("a clustering model, which gives cluster numbers"),
 }
 FEATURES = ("numeric", "boolean", "categorical", "date", "text")
 
@@ -86,7 +86,7 @@ class Saved:
                 raise
             reason = " ".join(str(error).split())[:300] or type(error).__name__
             raise ModelError(
-                Note("{file} does not fit this table: {reason}", file=str(self.path), reason=reason)
+                Message("{file} does not fit this table: {reason}", file=str(self.path), reason=reason)
             ) from error
 
 
@@ -98,7 +98,7 @@ def open_model(path: Path) -> Saved:
     for warning in caught:
         if isinstance(warning.message, ModelWarning):
             say.remark("warning: {text}", text=warning.message.args[0])
-    strange = ModelError(Note("{file} holds a model that `tercet fit` did not save", file=str(path)))
+    strange = ModelError(Message("{file} holds a model that `tercet fit` did not save", file=str(path)))
     from tercet.feature import Schema
 
     try:

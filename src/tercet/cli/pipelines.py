@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline
 from tercet.cli import errors, say
 from tercet.cli.errors import Refusal
 from tercet.cli.words import tr
-from tercet.core.notes import Note
+from tercet.core.messages import Message
 from tercet.datasets import Table, TableError
 from tercet.feature import Records, Schema, TableEncoder
 
@@ -82,7 +82,7 @@ def _labels(schema: Schema, y: np.ndarray) -> np.ndarray:
 
 
 def truth(
-    schema: Schema, table: Table, name: str, speak: Callable[[Note], None]
+    schema: Schema, table: Table, name: str, speak: Callable[[Message], None]
 ) -> tuple[Records, np.ndarray, np.ndarray]:
     """The rows of a table, what the column `name` says they are, and whether it says so."""
     if name not in table.frame.columns:

@@ -10,8 +10,8 @@ from tercet.cli import say
 from tercet.cli.embedded import DEFAULT, embedded, is_embedded
 from tercet.cli.errors import Refusal
 from tercet.cli.words import tr
-from tercet.core.notes import Note
-from tercet.core.persistence import is_model
+from tercet.core.messages import Message
+from tercet.io import is_model
 
 if TYPE_CHECKING:
     from tercet.datasets import Table
@@ -52,25 +52,25 @@ def rows_after(before: int) -> Iterator[None]:
         yield
     except TableError as error:
         note = error.note
-        row = note.values.get("row") if isinstance(note, Note) else None
-        if before and isinstance(note, Note) and isinstance(row, int):
+        row = note.values.get("row") if isinstance(note, Message) else None
+        if before and isinstance(note, Message) and isinstance(row, int):
             raise TableError(note.template, **{**note.values, "row": before + row}) from error
         raise
 
 
-def once(speak: Callable[[Note], None] | None = None) -> Callable[[Note], None]:
+def once(speak: Callable[[Message], None] | None = None) -> Callable[[Message], None]:
     """A way to say each remark once, in however many pieces a table comes.
 
     Examples
     --------
     >>> speak = once(print)
-    >>> for note in (Note("delimiter: tab"), Note("delimiter: tab")):
+    >>> for note in (Message("delimiter: tab"), Message("delimiter: tab")):
     ...     speak(note)
     delimiter: tab
     """
     said: set[str] = set()
 
-    def fresh(note: Note) -> None:
+    def fresh(note: Message) -> None:
         if note not in said:
             said.add(note)
             (speak or say.remark)(note)
@@ -87,5 +87,5 @@ def drawn(table: Table, rows: int | None, seed: int) -> Table:
     if rows is None or rows >= table.height:
         return table
     kept = np.sort(np.random.default_rng(seed).choice(table.height, rows, replace=False))
-    note = Note("{rows} of {total} rows, drawn at random, are used", rows=rows, total=table.height)
+    note = Message("{rows} of {total} rows, drawn at random, are used", rows=rows, total=table.height)
     return dataclasses.replace(table, frame=table.frame[kept], notes=(*table.notes, note))

@@ -12,7 +12,7 @@ from tercet.cli.catalogue import find
 from tercet.cli.errors import USAGE, Refusal
 from tercet.cli.words import tr
 from tercet.core.catalog import Card, methods
-from tercet.core.near import near
+from tercet.core.spelling_suggestions import spelling_suggestions
 
 TASKS = ("classification", "regression", "clustering")
 
@@ -94,7 +94,7 @@ def _build(kind: type, texts: dict[str, str], seed: int) -> Any:
 
 def _check_name(kind: type, name: str, names: list[str]) -> None:
     if name not in names:
-        meant = near(name, names)
+        meant = spelling_suggestions(name, names)
         raise Refusal(
             tr("{method} has no parameter {name!r}", method=kind.__name__, name=name)
             + tr("; it has: {names}", names=", ".join(names))

@@ -13,7 +13,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from tercet.core.notes import Note
+from tercet.core.messages import Message
 
 LANGUAGES = ("en", "zh")
 _language = "en"
@@ -42,7 +42,7 @@ def preferred() -> str:
 
 
 def tr(text: str, /, **values: Any) -> str:
-    """A text in the language in use, with its values; a `Note` brings its own.
+    """A text in the language in use, with its values; a `Message` brings its own.
 
     Examples
     --------
@@ -51,12 +51,12 @@ def tr(text: str, /, **values: Any) -> str:
     '3 rows'
     """
     template = text
-    if isinstance(text, Note):
+    if isinstance(text, Message):
         template, values = text.template, {**text.values, **values}
     if _language == "zh":
         template = chinese().get(template, template)
     # A note among the values is said in the same language.
-    values = {name: tr(value) if isinstance(value, Note) else value for name, value in values.items()}
+    values = {name: tr(value) if isinstance(value, Message) else value for name, value in values.items()}
     return template.format(**values) if values else template
 
 

@@ -121,7 +121,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
         self.algorithm = algorithm
         self.n_jobs = n_jobs
 
-    swept = ("cluster_centers_",)
+    width_checked_attributes = ("cluster_centers_",)
     cluster_centers_: np.ndarray
     inertia_: float
 

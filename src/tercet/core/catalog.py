@@ -86,10 +86,10 @@ def method(
 
     def decorate(thing: Thing) -> Thing:
         # A file is not part of the public path: tercet.svm.smo.SVC is imported from tercet.svm, and
-        # tercet.core.losses.margin.Hinge from tercet.core.losses.
+        # tercet.losses.margin.Hinge from tercet.losses.
         path = thing.__module__.split(".")
         family = path[1] if len(path) > 1 else path[0]
-        module = ".".join(path[: 3 if family in ("core", "metrics", "datasets") else 2])
+        module = ".".join(path[: 3 if family in ("core", "datasets") else 2])
         title = (inspect.getdoc(thing) or "").partition("\n")[0]
         words = {"": algorithms} if isinstance(algorithms, str) and algorithms else dict(algorithms or {})
         # A kernel has parameters but nothing to fit, a distribution a fit but no parameters to search.

@@ -1,8 +1,8 @@
-"""Columns of numbers and of categories in one table, as methods that take both see them.
+"""Tables of numeric and categorical columns, for methods that take both.
 
-`Mixed` is the base of such a method. Its `_fit` gets a float array in which a categorical column holds the places
-of its values among `categories_[j]`, NaN stands for what is missing, and `len(categories_[j])`, at prediction, for
-a value that was not there to learn from.
+`MixedColumns` is the base of such a method. Its `_fit` gets a float array in which a categorical column holds codes:
+indices into `categories_[j]`. NaN stands for a missing value and, at prediction, `len(categories_[j])` for a category
+not seen in training.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from scipy import sparse
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_array, check_consistent_length, check_X_y, validate_data
 
-from tercet.core.cells import (
+from tercet.core.column_parsing import (
     TIMES,
     Column,
     as_number,
@@ -33,13 +33,13 @@ from tercet.core.cells import (
     spelling,
 )
 from tercet.core.estimator import NO_TARGET, Estimator
-from tercet.core.near import near
+from tercet.core.spelling_suggestions import spelling_suggestions
 
 Features = str | list | tuple | np.ndarray | None  # the type of the parameter `categorical_features`
 BLOCK = 4096  # rows that are written together
 
 
-class Mixed(Estimator):
+class MixedColumns(Estimator):
     """An estimator of rows whose columns are numbers or categories.
 
     A subclass has the parameter `categorical_features`: "from_dtype" (columns of strings, of a frame's categorical
@@ -48,7 +48,7 @@ class Mixed(Estimator):
 
     sparse_input = False
     missing_input = True
-    codes_rows = True
+    encodes_rows = True
     categorical_features: Any
     categories: Any = "auto"  # declared values for each column, where a subclass has that parameter
     categories_: list[np.ndarray | None]
@@ -157,7 +157,7 @@ class Mixed(Estimator):
         for item in given:
             place = columns.names.index(item) if item in columns.names else item
             if not isinstance(place, int | np.integer) or not -d <= place < d:
-                meant = near(str(item), [str(n) for n in columns.names], 3)
+                meant = spelling_suggestions(str(item), [str(n) for n in columns.names], 3)
                 hint = f"; near it: {', '.join(meant)}" if meant else ""
                 raise ValueError(
                     f"{type(self).__name__}: categorical_features names {item!r}; there is no such column{hint}."

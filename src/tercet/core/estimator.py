@@ -23,24 +23,24 @@ from sklearn.utils.validation import (
 )
 
 from tercet.core.parameters import check_parameters
+from tercet.core.public_names import PublicPickle
 from tercet.core.steps import CallbackSupport, Fit, Steps, listeners, with_callbacks
 
 NO_TARGET = object()
 
 
-class Estimator(CallbackSupport, BaseEstimator):
+class Estimator(PublicPickle, CallbackSupport, BaseEstimator):
     """What all estimators share."""
 
     sparse_input: ClassVar[bool] = True
     multi_output: ClassVar[bool] = False
     positive_only: ClassVar[bool] = False  # features must not be negative
     missing_input: ClassVar[bool] = False  # NaN is data: a value that is not known
-    codes_rows: ClassVar[bool] = (
+    encodes_rows: ClassVar[bool] = (
         False  # `_check` turns values into codes: callbacks get the rows as they came
     )
-    swept: ClassVar[
-        tuple[str, ...]
-    ] = ()  # fitted arrays of shape (m, n_features) that kernels read at predict
+    # Fitted arrays of shape (m, n_features) that kernels read at predict.
+    width_checked_attributes: ClassVar[tuple[str, ...]] = ()
 
     def steps(self, limit: int, **options: Any) -> Steps:
         """The passes of an iterative method, for use inside `_fit`; see `core.steps.Steps`."""
@@ -58,7 +58,7 @@ class Estimator(CallbackSupport, BaseEstimator):
             if hasattr(callback, "hold_out"):
                 X, y, weight = callback.hold_out(self, X, y, weight)
         target = self._encode(y)
-        if not self.codes_rows:  # else all that was given, which need not be something to take rows from
+        if not self.encodes_rows:  # else all that was given, which need not be something to take rows from
             shown = X, y, weight
         metadata = None if shown[2] is None else {"sample_weight": shown[2]}
         with Fit(self, *shown[:2], metadata):
@@ -85,13 +85,13 @@ class Estimator(CallbackSupport, BaseEstimator):
         if self.positive_only:
             _refuse_negative(X, type(self).__name__)
         if not reset:
-            self._check_swept(X.shape[1])
+            self._check_widths(X.shape[1])
         X = _tidy(X)
         return X if y is NO_TARGET else (X, target)
 
-    def _check_swept(self, width: int) -> None:
+    def _check_widths(self, width: int) -> None:
         """Kernels check no bounds: an array of another width (in a forged file, say) must not get to them."""
-        for name in self.swept:
+        for name in self.width_checked_attributes:
             shape = np.shape(getattr(self, name))
             if len(shape) != 2 or not shape[0] or shape[1] != width:
                 raise ValueError(

@@ -6,7 +6,7 @@ import contextlib
 import os
 from pathlib import Path
 
-from tercet.core.notes import Note
+from tercet.core.messages import Message
 
 
 def available() -> int:
@@ -16,7 +16,7 @@ def available() -> int:
             return max(int(float(asked)), 1)
         except ValueError:
             raise ValueError(
-                Note("TERCET_MEMORY must be a number of bytes; got {value!r}", value=asked)
+                Message("TERCET_MEMORY must be a number of bytes; got {value!r}", value=asked)
             ) from None
     left = [_meminfo(), _container(), _limit()]
     return min((size for size in left if size is not None), default=4 << 30)

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, valid
 from tercet.core.estimator import NO_TARGET, Classifier
 from tercet.core.parallel import one_blas_thread
 from tercet.core.parameters import check_parameters
+from tercet.core.public_names import PublicPickle
 from tercet.core.steps import CallbackSupport, Fit, Task, fitted_attributes, with_callbacks
 
 
@@ -185,7 +186,7 @@ def fit_part(estimator: Any, X: Any, part: Part, params: dict[str, Any], pairwis
     """Fit one two-class estimator; when only one label is there, one that always says it."""
     X, params = part.cut(X, params, pairwise)
     if np.all(part.target == part.target[0]):
-        estimator, params = Constant(), {}
+        estimator, params = ConstantClassifier(), {}
     with one_blas_thread(), task.around(estimator):
         return estimator.fit(X, part.target, **params)
 
@@ -197,7 +198,7 @@ def partial_fit_part(estimator: Any, X: Any, part: Part, params: dict[str, Any])
         return estimator.partial_fit(X, part.target, classes=np.array([0, 1]), **params)
 
 
-class Constant(CallbackSupport, ClassifierMixin, BaseEstimator):
+class ConstantClassifier(PublicPickle, CallbackSupport, ClassifierMixin, BaseEstimator):
     """What is learned when there is nothing to tell apart: always the one label that was there."""
 
     def fit(self, X: Any, y: Any) -> Self:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tercet.core.notes import Note
+from tercet.core.messages import Message
 from tercet.feature.columns import (
     Column,
     as_date,
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     import polars as pl
 
 KINDS = ("numeric", "categorical", "boolean", "date", "text", "identifier")
-ASKED = Note("as asked")
+ASKED = Message("as asked")
 
 
-def examine_as(series: pl.Series, kind: str) -> tuple[Column, list[Note]]:
+def examine_as(series: pl.Series, kind: str) -> tuple[Column, list[Message]]:
     """The column that a series is when it is taken for that kind, and what is odd about it.
 
     A kind that the values do not allow is a `TableError`. A column without different values stays what it is.
@@ -41,12 +41,12 @@ def examine_as(series: pl.Series, kind: str) -> tuple[Column, list[Note]]:
 
     column, notes = examine(series, feature=False)
     if kind == "identifier":
-        return replace(column, kind=kind, used=False, why=Note("as asked; dropped")), notes
+        return replace(column, kind=kind, used=False, why=Message("as asked; dropped")), notes
     if column.kind in ("empty", "constant") or (column.kind == "text" and not column.used):
         return column, notes
     if isinstance(series.dtype, pl.Categorical | pl.Enum):
         series = series.cast(pl.String)
-    odd: list[Note] = []
+    odd: list[Message] = []
     made = _taken(series, kind, odd)
     if isinstance(made, Column):
         return replace(made, why=ASKED), odd if series.dtype == pl.String else notes
@@ -59,7 +59,7 @@ def examine_as(series: pl.Series, kind: str) -> tuple[Column, list[Note]]:
     )
 
 
-def _taken(series: pl.Series, kind: str, notes: list[Note]) -> Column | Note:
+def _taken(series: pl.Series, kind: str, notes: list[Message]) -> Column | Message:
     """The column, or why it cannot be of that kind."""
     import polars as pl
 
@@ -71,10 +71,12 @@ def _taken(series: pl.Series, kind: str, notes: list[Note]) -> Column | Note:
         return categorical(here, missing, ASKED)
     if kind == "boolean":
         n = here.n_unique()
-        return categorical(here, missing, ASKED, kind) if n == 2 else Note("it has {n} different values", n=n)
+        return (
+            categorical(here, missing, ASKED, kind) if n == 2 else Message("it has {n} different values", n=n)
+        )
     if kind == "text":
         if not strings:
-            return Note("{value} is no string", value=value)
+            return Message("{value} is no string", value=value)
         summary = {**summarise_values(here), "mean_length": float(here.str.len_chars().mean() or 0)}  # type: ignore[arg-type]
         return Column(here.name, kind, ASKED, True, missing, here.n_unique(), summary)
     if kind == "date":
@@ -84,12 +86,12 @@ def _taken(series: pl.Series, kind: str, notes: list[Note]) -> Column | Note:
         if strange.any():
             value = repr(brief(plain(here.filter(strange)[0])))
             if unclear:
-                return Note("{value} may have the day first, or the month", value=value)
-            return Note("{value} is not a date", value=value)
+                return Message("{value} may have the day first, or the month", value=value)
+            return Message("{value} is not a date", value=value)
         return as_date(read.drop_nulls(), missing + read.null_count())
     if strings and loose_numbers(here)[0].size:
         return nearly_numbers(here, missing, notes)
     if strings or dated:
-        return Note("{value} is not a number", value=value)
+        return Message("{value} is not a number", value=value)
     summary, distinct = describe_numbers(here)
     return Column(here.name, kind, ASKED, True, missing, distinct, summary)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tercet.core.notes import Note
+from tercet.core.messages import Message
 from tercet.feature.names import meaning
 from tercet.feature.summaries import most_frequent, summarise_dates, summarise_numbers, summarise_values
 from tercet.feature.values import (
@@ -50,7 +50,7 @@ class Column:
 
     name: str
     kind: str
-    why: Note
+    why: Message
     used: bool
     missing: int
     distinct: int
@@ -63,7 +63,7 @@ class Column:
 
 def examine(
     series: pl.Series, declared: str | None = None, total: int = 0, *, feature: bool = True
-) -> tuple[Column, list[Note]]:
+) -> tuple[Column, list[Message]]:
     """The column that a series is, and what is odd about it.
 
     `declared` is what the file says it is, `total` the rows of the file it was drawn from; a column that is no
@@ -73,27 +73,29 @@ def examine(
 
     name, n, dtype = series.name, series.len(), series.dtype
     if dtype.is_nested() or dtype in (pl.Binary, pl.Object):
-        why = Note("values of the type {type} cannot be used; dropped", type=str(dtype))
+        why = Message("values of the type {type} cannot be used; dropped", type=str(dtype))
         return Column(name, "text", why, False, series.null_count(), 0), []
     if isinstance(dtype, pl.Categorical | pl.Enum):
         series, dtype, declared = series.cast(pl.String), pl.String(), "categorical"
-    notes: list[Note] = []
+    notes: list[Message] = []
     if dtype.is_float() and (infinite := int(np.isinf(series.to_numpy()).sum())):
-        notes.append(Note("column {name!r}: {n} infinite values are taken as missing", name=name, n=infinite))
+        notes.append(
+            Message("column {name!r}: {n} infinite values are taken as missing", name=name, n=infinite)
+        )
     gaps = missing_mask(series)
     missing = int(gaps.sum())
     here = series.filter(~gaps) if missing else series
     if missing == n:
-        return Column(name, "empty", Note("no value at all; dropped"), False, missing, 0), notes
+        return Column(name, "empty", Message("no value at all; dropped"), False, missing, 0), notes
     if not _tells_by_presence(n - missing, n) and bool((here == here[0]).all()):
         value = plain(here[0])
-        why = Note("always {value}: nothing to learn from; dropped", value=brief(value))
+        why = Message("always {value}: nothing to learn from; dropped", value=brief(value))
         return Column(name, "constant", why, False, missing, 1, {"top": [[brief(value), here.len()]]}), notes
 
     if declared == "categorical" and not dtype.is_temporal():
         column = _declared(here, missing)
     elif dtype == pl.Boolean:
-        column = categorical(here, missing, Note("true or false"), "boolean")
+        column = categorical(here, missing, Message("true or false"), "boolean")
     elif dtype in (pl.Date, pl.Datetime):
         column = as_date(here, missing)
     elif dtype == pl.String:
@@ -114,13 +116,13 @@ def _worth_it(column: Column, present: int, n: int) -> Column:
     if not column.used or present >= (1 - MANY_GAPS) * n:
         return column
     if present < max(10, 0.01 * n):
-        why = Note("only {present} of {n} values are there; dropped", present=present, n=n)
+        why = Message("only {present} of {n} values are there; dropped", present=present, n=n)
         return replace(column, used=False, why=why)
-    why = Note("{why}; only {present} of {n} values are there", why=column.why, present=present, n=n)
+    why = Message("{why}; only {present} of {n} values are there", why=column.why, present=present, n=n)
     return replace(column, why=why)
 
 
-def _numeric(here: pl.Series, missing: int, total: int) -> tuple[Column, Note | None]:
+def _numeric(here: pl.Series, missing: int, total: int) -> tuple[Column, Message | None]:
     """Numbers, and a doubt whether they are any."""
     n, (summary, distinct) = here.len(), describe_numbers(here)
     column = Column(here.name, "numeric", number_sort(here), True, missing, distinct, summary)
@@ -128,18 +130,18 @@ def _numeric(here: pl.Series, missing: int, total: int) -> tuple[Column, Note | 
         return column, None
     says, rising = meaning(here.name), whole.is_sorted()
     if says == "row" or (says == "number" and rising):
-        why = Note("whole numbers, all different, and called by a name for rows; dropped")
+        why = Message("whole numbers, all different, and called by a name for rows; dropped")
         return replace(column, kind="identifier", used=False, why=why), None
     if n < A_RUN or missing:
         return column, None
     if counted := _counts(whole, rising, total):
         if says != "quantity":
             return replace(column, kind="identifier", used=False, why=counted), None
-        why = Note("numbers that count the rows, used because the name says what is counted")
+        why = Message("numbers that count the rows, used because the name says what is counted")
         return replace(column, why=why), None
     if says == "number" or (rising and not says):
         text = "column {name!r}: whole numbers, all different; if they name the rows, --drop leaves them out"
-        return column, Note(text, name=here.name)
+        return column, Message(text, name=here.name)
     return column, None
 
 
@@ -151,13 +153,13 @@ def describe_numbers(here: pl.Series) -> tuple[dict[str, Any], int]:
     return summary, distinct
 
 
-def number_sort(here: pl.Series) -> Note:
+def number_sort(here: pl.Series) -> Message:
     """What numbers they are."""
     import polars as pl
 
     if here.dtype == pl.Time:
-        return Note("times of day, counted in seconds")
-    return Note("spans of time, counted in days") if here.dtype == pl.Duration else Note("numbers")
+        return Message("times of day, counted in seconds")
+    return Message("spans of time, counted in days") if here.dtype == pl.Duration else Message("numbers")
 
 
 def _whole(here: pl.Series, summary: dict[str, Any]) -> pl.Series | None:
@@ -171,18 +173,18 @@ def _whole(here: pl.Series, summary: dict[str, Any]) -> pl.Series | None:
     return here.cast(pl.Int64) if bool((here == here.round()).all()) else None
 
 
-def _counts(here: pl.Series, rising: bool, total: int) -> Note | None:
+def _counts(here: pl.Series, rising: bool, total: int) -> Message | None:
     """How integers that are all different count the rows, if they do."""
     ends: Any = here.min(), here.max()
     low, high, n = int(ends[0]), int(ends[1]), here.len()
     # Rows drawn from a longer file keep their numbers and their order.
     if (low in (0, 1) and high - low == n - 1) or (rising and high - low < total and n < total):
-        return Note("whole numbers that count the rows; dropped")
+        return Message("whole numbers that count the rows; dropped")
     first = int(here[1]) - int(here[0])
     if abs(first) * (n - 1) == high - low and here.is_sorted(descending=first < 0):
         steps = here.diff().drop_nulls()
         if bool((steps == first).all()):
-            return Note(
+            return Message(
                 "whole numbers that count the rows from {first} by {step}; dropped, but --as {name}=numeric "
                 "uses them",
                 first=int(here[0]),
@@ -195,11 +197,11 @@ def _counts(here: pl.Series, rising: bool, total: int) -> Note | None:
 def as_date(here: pl.Series, missing: int) -> Column:
     """A column of dates."""
     summary, distinct = summarise_dates(days(here))
-    why = Note("dates from {low} to {high}", low=summary["min"], high=summary["max"])
+    why = Message("dates from {low} to {high}", low=summary["min"], high=summary["max"])
     return Column(here.name, "date", why, True, missing, distinct, summary)
 
 
-def _strings(here: pl.Series, missing: int, notes: list[Note]) -> Column:
+def _strings(here: pl.Series, missing: int, notes: list[Message]) -> Column:
     name, present, distinct = here.name, here.len(), here.n_unique()
     found, strange = loose_numbers(here)
     codes = here.str.contains(r"^\s*[+-]?0\d").sum() > FEW_STRINGS * present  # 007 is a name
@@ -209,7 +211,7 @@ def _strings(here: pl.Series, missing: int, notes: list[Note]) -> Column:
     if distinct == 2 and set(here.unique().str.strip_chars().str.to_lowercase()) in PAIRS:
         shown = " / ".join(sorted(here.unique()))
         return categorical(
-            here, missing, Note("two values that mean yes and no: {values}", values=shown), "boolean"
+            here, missing, Message("two values that mean yes and no: {values}", values=shown), "boolean"
         )
 
     sample = here if present <= 2000 else here.gather_every(present // 2000)
@@ -217,7 +219,9 @@ def _strings(here: pl.Series, missing: int, notes: list[Note]) -> Column:
     if distinct > 0.5 * present and length >= 4:
         chars: Any = here.str.len_chars().mean()
         summary = {**summarise_values(here), "mean_length": float(chars)}
-        why = Note("texts of about {n} words, mostly different; their words become features", n=round(length))
+        why = Message(
+            "texts of about {n} words, mostly different; their words become features", n=round(length)
+        )
         return Column(name, "text", why, True, missing, distinct, summary)
     if distinct == present or (distinct > 0.9 * present and present >= 100):
         if 0 < strange.len() < found.size and not codes and _different(found) > 20:
@@ -225,9 +229,9 @@ def _strings(here: pl.Series, missing: int, notes: list[Note]) -> Column:
             return nearly_numbers(here, missing, notes) if few else _mixed(here, missing)
         return _naming(here, missing)
     if distinct == 1:
-        return categorical(here, missing, Note("one value or none: what tells is whether it is there"))
+        return categorical(here, missing, Message("one value or none: what tells is whether it is there"))
     return categorical(
-        here, missing, Note("{distinct} different strings in {n} rows", distinct=distinct, n=present)
+        here, missing, Message("{distinct} different strings in {n} rows", distinct=distinct, n=present)
     )
 
 
@@ -235,22 +239,22 @@ def _different(values: np.ndarray) -> int:
     return np.unique(values).size
 
 
-def nearly_numbers(here: pl.Series, missing: int, notes: list[Note]) -> Column:
+def nearly_numbers(here: pl.Series, missing: int, notes: list[Message]) -> Column:
     """A column of strings as the numbers that most of them are."""
     found, strange = loose_numbers(here)
-    (summary, different), why = summarise_numbers(found), Note("numbers")
+    (summary, different), why = summarise_numbers(found), Message("numbers")
     n = strange.len()
     if n:
         top = summarise_values(strange)["top"]
         notes.append(not_numbers(here.name, n, [value for value, _ in top]))
-        why, summary = Note("numbers, but for {n} values", n=n), {**summary, "not_numbers": top}
+        why, summary = Message("numbers, but for {n} values", n=n), {**summary, "not_numbers": top}
     return Column(here.name, "numeric", why, True, missing + n, different, summary)
 
 
 def _mixed(here: pl.Series, missing: int) -> Column:
     """Strings of which most are numbers, but too many are not."""
     strange = loose_numbers(here)[1]
-    why = Note(
+    why = Message(
         "{n} of {total} strings are no numbers, first {value!r}; "
         "--as {name}=numeric takes them as missing; dropped",
         n=strange.len(),
@@ -263,7 +267,7 @@ def _mixed(here: pl.Series, missing: int) -> Column:
 
 def _naming(here: pl.Series, missing: int) -> Column:
     distinct = here.n_unique()
-    why = Note(
+    why = Message(
         "{distinct} different strings in {n} rows: they name the rows; dropped",
         distinct=distinct,
         n=here.len(),
@@ -277,10 +281,10 @@ def _declared(here: pl.Series, missing: int) -> Column:
     distinct = here.n_unique()
     if distinct == here.len() > 10:
         return _naming(here.cast(pl.String), missing)
-    return categorical(here, missing, Note("declared to be categorical; {n} different values", n=distinct))
+    return categorical(here, missing, Message("declared to be categorical; {n} different values", n=distinct))
 
 
-def categorical(here: pl.Series, missing: int, why: Note, kind: str = "categorical") -> Column:
+def categorical(here: pl.Series, missing: int, why: Message, kind: str = "categorical") -> Column:
     """A column of categories, whatever the values are."""
     import polars as pl
 

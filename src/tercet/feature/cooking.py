@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tercet.core.notes import Note
+from tercet.core.messages import Message
 from tercet.datasets.readers.table import listed
 from tercet.feature.frames import refuse
 from tercet.feature.values import (
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from tercet.feature.columns import Column
 
-Say = Callable[[Note], Any]
+Say = Callable[[Message], Any]
 MISSING, UNKNOWN = -1, -2  # codes
 
 
@@ -116,7 +116,7 @@ def cook_codes(series: pl.Series, column: Column, say: Say) -> np.ndarray:
             codes[unknown] = UNKNOWN
             found = strings.filter(pl.Series(unknown)).unique().sort().to_list()
             say(
-                Note(
+                Message(
                     "column {name!r}: {n} rows have categories that were not there before ({values}); "
                     "taken as none of the known ones",
                     name=column.name,

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tercet.core.notes import Note
+from tercet.core.messages import Message
 from tercet.core.parameters import Range, check_parameters
 from tercet.datasets.readers.table import listed
 from tercet.feature.intervals import Intervals
@@ -171,7 +171,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         names = [name for part in self._parts() if part.width for name in part.names(columns)]
         return np.array(names, dtype=object)
 
-    def describe(self) -> list[Note]:
+    def describe(self) -> list[Message]:
         """What is done to which columns."""
         check_is_fitted(self, "learned_")
         return [note for part in self._parts() if part.width for note in part.describe(self.columns_)]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from scipy import sparse
 
-from tercet.core.near import near
+from tercet.core.spelling_suggestions import spelling_suggestions
 from tercet.datasets.readers.table import listed
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def refuse(template: str, **values: Any) -> NoReturn:
 
 def no_column(name: str, names: Sequence[str]) -> NoReturn:
     """Refuse a name that no column has."""
-    if meant := near(name, names, 3):
+    if meant := spelling_suggestions(name, names, 3):
         refuse(
             "there is no column {target!r}; near it: {near}; the columns are {names}",
             target=name,

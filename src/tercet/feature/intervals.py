@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from tercet.core.notes import Note
+from tercet.core.messages import Message
 from tercet.datasets.readers.table import listed
 from tercet.feature.records import Records, places
 
@@ -61,14 +61,14 @@ class Intervals:
             gone = np.nan if self.keep else self.fill[j]
             features[:, j] = np.where(np.isnan(x), gone, np.searchsorted(cut, x, side="right"))
 
-    def describe(self, columns: list[str]) -> Iterator[Note]:
+    def describe(self, columns: list[str]) -> Iterator[Message]:
         own = [columns[k] for k in self.place]
-        yield Note("{n} columns of numbers or dates are cut into intervals", n=len(own))
+        yield Message("{n} columns of numbers or dates are cut into intervals", n=len(own))
         if gappy := [own[j] for j in np.flatnonzero(self.absent)]:
             if self.keep:
-                yield Note("missing values stay missing: {names}", names=listed(gappy))
+                yield Message("missing values stay missing: {names}", names=listed(gappy))
             else:
-                yield Note("missing values become the median of the column: {names}", names=listed(gappy))
+                yield Message("missing values become the median of the column: {names}", names=listed(gappy))
 
 
 def _cut(known: np.ndarray, date: bool) -> np.ndarray:

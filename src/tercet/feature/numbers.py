@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tercet.core.notes import Note
+from tercet.core.messages import Message
 from tercet.datasets.readers.table import listed
 from tercet.feature.records import Records, places
 
@@ -113,28 +113,28 @@ class Numbers:
             features[:, at : at + 2] = (waves + 1) / 2 if self.scale == "minmax" else waves
             at += 2
 
-    def describe(self, columns: list[str]) -> Iterator[Note]:
+    def describe(self, columns: list[str]) -> Iterator[Message]:
         own = [columns[k] for k in self.place]
         numbers = len(own) - self.dates.size
         if numbers and self.scale == "standard":
-            yield Note("{n} columns of numbers are standardised: mean 0, deviation 1", n=numbers)
+            yield Message("{n} columns of numbers are standardised: mean 0, deviation 1", n=numbers)
         elif numbers and self.scale == "minmax":
-            yield Note("{n} columns of numbers are mapped to the interval from 0 to 1", n=numbers)
+            yield Message("{n} columns of numbers are mapped to the interval from 0 to 1", n=numbers)
         if self.dates.size:
             names = listed([own[j] for j in self.dates])
             if parts := ", ".join(dict.fromkeys(part for _, part in self.rounds)):
                 text = "dates become days since the first, and points on a circle for {parts}: {names}"
-                yield Note(text, parts=Note(parts), names=names)
+                yield Message(text, parts=Message(parts), names=names)
             else:
-                yield Note("dates become days since the first: {names}", names=names)
+                yield Message("dates become days since the first: {names}", names=names)
         if gappy := [own[j] for j in np.flatnonzero(self.absent)]:
             if self.keep:
-                yield Note("missing values stay missing: {names}", names=listed(gappy))
+                yield Message("missing values stay missing: {names}", names=listed(gappy))
             else:
-                yield Note("missing values become the median of the column: {names}", names=listed(gappy))
+                yield Message("missing values become the median of the column: {names}", names=listed(gappy))
         if self.marked.size:
             marked = listed([own[j] for j in self.marked])
-            yield Note("a further feature marks what was missing: {names}", names=marked)
+            yield Message("a further feature marks what was missing: {names}", names=marked)
 
 
 def turning(days: np.ndarray) -> dict[str, np.ndarray]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from tercet.core.notes import Note
+from tercet.core.messages import Message
 from tercet.datasets.readers.table import listed
 from tercet.feature.numbers import MARKED
 from tercet.feature.records import Records, places
@@ -131,15 +131,15 @@ class Categories:
                 blocks.append(block)
         return sparse.csr_array(sparse.hstack(blocks, format="csr")) if blocks else sparse.csr_array((n, 0))
 
-    def describe(self, columns: list[str]) -> Iterator[Note]:
+    def describe(self, columns: list[str]) -> Iterator[Message]:
         own = [columns[k] for k in self.place]
         if self.how == "keep":
-            yield Note("{n} columns of categories stay as they are", n=len(own))
+            yield Message("{n} columns of categories stay as they are", n=len(own))
         elif self.how == "codes":
-            yield Note("{n} columns of categories become the numbers of the categories", n=len(own))
+            yield Message("{n} columns of categories become the numbers of the categories", n=len(own))
         else:
             text = "{n} columns of categories become {m} features of zeros and ones"
-            yield Note(text, n=len(own), m=self.width)
+            yield Message(text, n=len(own), m=self.width)
         rare: list[str] = []
         filled: list[str] = []
         named: list[str] = []
@@ -149,11 +149,11 @@ class Categories:
             if absent and slot[1] >= 0:
                 (named if slot[1] == last and label[last] == "missing" else filled).append(name)
         if rare:
-            yield Note("rare categories become one category, 'other': {names}", names=listed(rare))
+            yield Message("rare categories become one category, 'other': {names}", names=listed(rare))
         if filled:
-            yield Note("missing values become the most frequent category: {names}", names=listed(filled))
+            yield Message("missing values become the most frequent category: {names}", names=listed(filled))
         if named:
-            yield Note("missing values are a category of their own: {names}", names=listed(named))
+            yield Message("missing values are a category of their own: {names}", names=listed(named))
 
 
 @dataclass
@@ -209,9 +209,11 @@ class Texts:
             blocks.append(sparse.csr_array((value, found[good], indptr), shape=(n, len(words))))
         return sparse.csr_array(sparse.hstack(blocks, format="csr"))
 
-    def describe(self, columns: list[str]) -> Iterator[Note]:
+    def describe(self, columns: list[str]) -> Iterator[Message]:
         for k, words in zip(self.place, self.words):
-            yield Note("the text {name!r} becomes tf-idf weights of {n} words", name=columns[k], n=len(words))
+            yield Message(
+                "the text {name!r} becomes tf-idf weights of {n} words", name=columns[k], n=len(words)
+            )
 
 
 @dataclass
@@ -256,8 +258,8 @@ class Wide:
         data = block.data * self.factor[block.indices]
         return sparse.csr_array((data, block.indices, block.indptr), shape=block.shape)
 
-    def describe(self, columns: list[str]) -> Iterator[Note]:
+    def describe(self, columns: list[str]) -> Iterator[Message]:
         if self.factor is None:
-            yield Note("{n} sparse features are used as they are", n=self.width)
+            yield Message("{n} sparse features are used as they are", n=self.width)
         else:
-            yield Note("{n} sparse features are divided by their largest values", n=self.width)
+            yield Message("{n} sparse features are divided by their largest values", n=self.width)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from tercet.core.notes import Note, pack, unpack
+from tercet.core.messages import Message, pack, unpack
 from tercet.datasets.readers.table import listed
 from tercet.feature.asked import KINDS, examine_as
 from tercet.feature.columns import Column, examine
@@ -40,13 +40,13 @@ class Schema:
         All but the target, in order.
     target : Column or None
         What is predicted.
-    task, task_why : str and Note
+    task, task_why : str and Message
         "classification", "regression" or "clustering", and the reason.
     classes : tuple or None
         The labels, in order, as they are in the data.
     n_sparse : int
         Width of the block of sparse features.
-    notes : tuple of Note
+    notes : tuple of Message
         What else was seen.
     sparse_names : tuple of str or None
         Names of the sparse features.
@@ -68,10 +68,10 @@ class Schema:
     columns: tuple[Column, ...]
     target: Column | None
     task: str
-    task_why: Note
+    task_why: Message
     classes: tuple[Any, ...] | None
     n_sparse: int
-    notes: tuple[Note, ...]
+    notes: tuple[Message, ...]
     sparse_names: tuple[str, ...] | None = None
     named: bool = True
 
@@ -83,7 +83,7 @@ class Schema:
         """The columns that become features."""
         return tuple(column for column in self.columns if column.used)
 
-    def cook(self, table: Any, *, say: Callable[[Note], Any] | None = None) -> Records:
+    def cook(self, table: Any, *, say: Callable[[Message], Any] | None = None) -> Records:
         """The features of a table with these columns, in any order, as arrays.
 
         Parameters
@@ -91,7 +91,7 @@ class Schema:
         table : Table, polars or pandas frame, or array
             A missing column or a value that cannot be read is a `TableError`.
         say : callable, optional
-            Gets a `Note` about everything else that is not as it was: further columns, unknown categories.
+            Gets a `Message` about everything else that is not as it was: further columns, unknown categories.
         """
         say = say or (lambda note: None)
         given = self._renamed(source(table))
@@ -165,7 +165,7 @@ class Schema:
             refuse("the array has {n} columns; expected are {m}", n=given.frame.width, m=len(names))
         return replace(given, frame=given.frame.rename(dict(zip(given.frame.columns, names))))
 
-    def _compare(self, given: Source, say: Callable[[Note], Any]) -> None:
+    def _compare(self, given: Source, say: Callable[[Message], Any]) -> None:
         there = set(given.frame.columns)
         lost = [column.name for column in self.used if column.name not in there]
         if lost:
@@ -177,9 +177,9 @@ class Schema:
         known = {column.name for column in self.columns} | ({self.target.name} if self.target else set())
         extra = [name for name in given.frame.columns if name not in known]
         if extra:
-            say(Note("columns that were not there before are ignored: {names}", names=listed(extra)))
+            say(Message("columns that were not there before are ignored: {names}", names=listed(extra)))
 
-    def _block(self, given: Source, say: Callable[[Note], Any]) -> sparse.csr_array | None:
+    def _block(self, given: Source, say: Callable[[Message], Any]) -> sparse.csr_array | None:
         if not self.n_sparse:
             return None
         if given.sparse is None:
@@ -187,7 +187,9 @@ class Schema:
         block = sparse.csr_array(given.sparse, dtype=np.float64)
         width = block.shape[1]
         if width > self.n_sparse:
-            say(Note("{n} sparse features that were not there before are ignored", n=width - self.n_sparse))
+            say(
+                Message("{n} sparse features that were not there before are ignored", n=width - self.n_sparse)
+            )
             block = block[:, : self.n_sparse]
         elif width < self.n_sparse:  # a sparse file ends with the last feature that is not zero
             block = sparse.csr_array(
@@ -195,7 +197,7 @@ class Schema:
             )
         strange = ~np.isfinite(block.data)
         if strange.any():
-            say(Note("{n} sparse values that are not finite are taken as zero", n=int(strange.sum())))
+            say(Message("{n} sparse values that are not finite are taken as zero", n=int(strange.sum())))
             block = block.copy()
             block.data[strange] = 0.0
         return block
@@ -259,7 +261,7 @@ def survey(table: Any, verdict: Verdict | None = None, kinds: Mapping[str, str] 
     given = source(table)
     _check_rows(given)
     verdict = verdict or Verdict(
-        "clustering", Note("no target is named: groups of similar rows are looked for")
+        "clustering", Message("no target is named: groups of similar rows are looked for")
     )
     columns, notes = [], list(verdict.notes)
     for series in given.frame.get_columns():
@@ -305,7 +307,7 @@ def _something(columns: list[Column], n_sparse: int, kinds: Mapping[str, str]) -
             "no column can be learned from: all are constant, empty, dropped or name the rows ({names})",
             names=listed([column.name for column in columns]),
         )
-    why = Note("whole numbers, all different; used, because there is no other column")
+    why = Message("whole numbers, all different; used, because there is no other column")
     return [replace(c, kind="numeric", used=True, why=why) if c in counting else c for c in columns]
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tercet.core.notes import Note
+from tercet.core.messages import Message
 from tercet.datasets.readers.table import listed
 from tercet.feature.columns import Column, examine
 from tercet.feature.frames import Source, no_column, refuse
@@ -29,11 +29,11 @@ class Verdict:
     """What is to be learned, and why."""
 
     task: str
-    why: Note
+    why: Message
     target: Column | None = None
     classes: tuple[Any, ...] | None = None
     left_out: Column | None = None  # a target that is of no use for the task, and no feature either
-    notes: tuple[Note, ...] = ()
+    notes: tuple[Message, ...] = ()
 
 
 def judge(table: Source, target: str | None, task: str, kinds: Mapping[str, str] | None = None) -> Verdict:
@@ -49,8 +49,8 @@ def judge(table: Source, target: str | None, task: str, kinds: Mapping[str, str]
     if name is None:
         if task in ("classification", "regression"):
             text = "{task} needs a target; the columns are {names}"
-            refuse(text, task=Note(task), names=listed(table.frame.columns))
-        return Verdict("clustering", Note("no target is named: groups of similar rows are looked for"))
+            refuse(text, task=Message(task), names=listed(table.frame.columns))
+        return Verdict("clustering", Message("no target is named: groups of similar rows are looked for"))
     series = table.frame[name]
     column, notes = examine(series, table.kinds.get(name), feature=False)
     asked = kinds.get(name)
@@ -68,24 +68,26 @@ def judge(table: Source, target: str | None, task: str, kinds: Mapping[str, str]
     if distinct == 1:
         text = "the target {name!r} has a single value, {value}: there is nothing to tell apart"
         refuse(text, name=name, value=repr(plain(here[0]))[:60])
-    task, why = _task_of(column, here) if task == "auto" else (task, Note("the task was asked for"))
+    task, why = _task_of(column, here) if task == "auto" else (task, Message("the task was asked for"))
     if task == "regression":
         _check_numbers(column, here)
     elif task == "classification":
         _check_classes(column, here)
         notes += _lonely(here, name)
     elif not _could_be_classes(column, here):
-        useless = Note("left out: the target has no classes to compare clusters with")
+        useless = Message("left out: the target has no classes to compare clusters with")
         return Verdict(task, why, left_out=replace(column, used=False, why=useless), notes=tuple(notes))
     if absent:
-        notes.append(Note("{n} rows have no target and are left out", n=absent))
+        notes.append(Message("{n} rows have no target and are left out", n=absent))
     kind = "numeric" if here.dtype.is_numeric() and column.kind == "identifier" else column.kind
-    column = replace(column, kind=kind, why=Note("the target"), used=False, missing=absent, distinct=distinct)
+    column = replace(
+        column, kind=kind, why=Message("the target"), used=False, missing=absent, distinct=distinct
+    )
     classes = None if task == "regression" else classes_of(here)
     return Verdict(task, why, column, classes, notes=tuple(notes))
 
 
-def _choose(table: Source, target: str | None, dropped: set[str]) -> tuple[str | None, Note | None]:
+def _choose(table: Source, target: str | None, dropped: set[str]) -> tuple[str | None, Message | None]:
     """The column to predict, and how it was found when it was not named."""
     names = table.frame.columns
     if target is not None:
@@ -94,11 +96,11 @@ def _choose(table: Source, target: str | None, dropped: set[str]) -> tuple[str |
         return target, None
     names = [name for name in names if name not in dropped]
     if table.target is not None and table.target in names:
-        return table.target, Note("the file marks {name!r} as the target", name=table.target)
+        return table.target, Message("the file marks {name!r} as the target", name=table.target)
     usual = [name for name in names if name.strip().lower() in USUAL]
     if usual and table.named:
         first = min(usual, key=lambda name: USUAL.index(name.strip().lower()))
-        return first, Note("{name!r} is taken as the target, because of its name", name=first)
+        return first, Message("{name!r} is taken as the target, because of its name", name=first)
     return None, None
 
 
@@ -115,30 +117,30 @@ def classes_of(here: pl.Series) -> tuple[Any, ...]:
     return tuple(plain(label) for label in here.unique().sort())
 
 
-def _task_of(column: Column, here: pl.Series) -> tuple[str, Note]:
+def _task_of(column: Column, here: pl.Series) -> tuple[str, Message]:
     import polars as pl
 
     name, n, distinct = column.name, here.len(), here.n_unique()
     if column.kind == "date":
         refuse("the target {name!r} holds dates: neither classes nor numbers", name=name)
     if here.dtype == pl.Boolean:
-        return "classification", Note("{name!r} is true or false", name=name)
+        return "classification", Message("{name!r} is true or false", name=name)
     if not here.dtype.is_numeric():
         text = "{name!r} has {n} different values that are no numbers"
-        return "classification", Note(text, name=name, n=distinct)
+        return "classification", Message(text, name=name, n=distinct)
     if column.kind == "categorical":
-        return "classification", Note("{name!r} is declared to be categorical", name=name)
+        return "classification", Message("{name!r} is declared to be categorical", name=name)
     if distinct == 2:
-        return "classification", Note("{name!r} has two different values", name=name)
+        return "classification", Message("{name!r} has two different values", name=name)
     if _whole(here) and distinct <= min(MOST_CLASSES, n / 3):
-        return "classification", Note(
+        return "classification", Message(
             "{name!r} has only {n} different whole numbers; --task regression takes them as measurements",
             name=name,
             n=distinct,
         )
     if _whole(here):
-        return "regression", Note("{name!r} has {n} different numbers", name=name, n=distinct)
-    return "regression", Note(
+        return "regression", Message("{name!r} has {n} different numbers", name=name, n=distinct)
+    return "regression", Message(
         "{name!r} has {n} different numbers, not all of them whole", name=name, n=distinct
     )
 
@@ -193,13 +195,13 @@ def _check_classes(column: Column, here: pl.Series) -> None:
         )
 
 
-def _lonely(here: pl.Series, name: str) -> list[Note]:
+def _lonely(here: pl.Series, name: str) -> list[Message]:
     counts = here.alias("label").value_counts(name="count")
     single = counts.filter(counts["count"] == 1)["label"].sort().to_list()
     if not single:
         return []
     return [
-        Note(
+        Message(
             "{n} classes of {name!r} have a single row ({values}): they cannot be learned and tested both",
             n=len(single),
             name=name,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tercet.core.notes import Note
+from tercet.core.messages import Message
 
 if TYPE_CHECKING:
     import polars as pl
@@ -135,9 +135,9 @@ def days(series: pl.Series) -> np.ndarray:
     return np.array(series.fill_null(float("nan")).to_numpy(), dtype=np.float64)
 
 
-def not_numbers(name: str, n: int, values: list[str]) -> Note:
+def not_numbers(name: str, n: int, values: list[str]) -> Message:
     """The remark about strings in a column of numbers."""
-    return Note(
+    return Message(
         "column {name!r}: {n} values among the numbers are no numbers ({values}); taken as missing",
         name=name,
         n=n,

@@ -17,10 +17,11 @@ from sklearn.utils.validation import check_array
 
 from tercet.core.parallel import each
 from tercet.core.parameters import check_parameters
+from tercet.core.public_names import PublicPickle
 from tercet.kernels.rows import Rows, borders, finite, float_of, mirrored, ready, steps
 
 
-class Kernel(BaseEstimator):
+class Kernel(PublicPickle, BaseEstimator):
     """A kernel function K(x, z) with its parameters.
 
     Kernels are added, multiplied, scaled by a number and raised to a power as the texts allow, and their

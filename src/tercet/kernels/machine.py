@@ -100,7 +100,7 @@ class KernelMachine(Estimator):
         if reset:
             self.n_features_in_ = 1
         else:
-            self._check_swept(1)
+            self._check_widths(1)
         if y is NO_TARGET:
             return rows
         y = validate_data(self, X="no_validation", y=y, multi_output=self.multi_output)

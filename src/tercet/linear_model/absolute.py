@@ -9,10 +9,10 @@ from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import linprog
 
-from tercet.core.penalties import Penalty
 from tercet.linear_model.best_subset import best_subset
 from tercet.linear_model.design import with_ones
 from tercet.linear_model.interior_path import InteriorPath
+from tercet.penalties import Penalty
 
 Array = np.ndarray
 

@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.optimize import OptimizeResult
 from sklearn.utils.metadata_routing import UNUSED
 
-from tercet.core import penalties
+from tercet import penalties
 from tercet.core.catalog import method
 from tercet.core.estimator import generator
 from tercet.core.parameters import Count, Fraction, Jobs, NonNegative, Seed

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from tercet.core.parallel import Chunks, each, total
-from tercet.core.sparse_times import Transposed
+from tercet.core.sparse_products import Transposed
 from tercet.linear_model.logistic_statistics import bend_of, bent, evaluate, hessian, summed
 
 Array = np.ndarray

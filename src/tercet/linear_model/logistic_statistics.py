@@ -6,9 +6,9 @@ import numpy as np
 from scipy import sparse
 
 from tercet.core.functions import sigmoid, softmax
-from tercet.core.losses import Logistic, Multinomial
 from tercet.core.rows import transposed_times
-from tercet.core.sparse_times import times
+from tercet.core.sparse_products import times
+from tercet.losses import Logistic, Multinomial
 
 LOGISTIC, MULTINOMIAL = Logistic(), Multinomial()
 BLOCK = 1 << 19  # numbers in the block of rows that a Hessian takes at a time

@@ -9,11 +9,11 @@ from scipy import sparse
 from scipy.linalg import cho_solve, eigh
 
 from tercet.core.kernel import kernel
-from tercet.core.losses import Loss
 from tercet.core.parallel import Chunks
-from tercet.core.penalties import L2, Penalty
 from tercet.linear_model.logistic_newton import triangle
 from tercet.linear_model.penalized import sweep
+from tercet.losses import Loss
+from tercet.penalties import L2, Penalty
 
 Array = np.ndarray
 ROUNDING = 1e-14  # of a sum of losses, as a share of it

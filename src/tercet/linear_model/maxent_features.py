@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from tercet.core.cache_lines import lines
 from tercet.core.functions import log_sum_exp
 from tercet.core.kernel import kernel
-from tercet.core.lines import lines
 from tercet.core.parallel import Chunks, total
 from tercet.core.rows import columns, rows
-from tercet.core.sparse_times import multiply_lines, times
+from tercet.core.sparse_products import multiply_lines, times
 from tercet.optimize.line_search import Point, Ray, Wolfe
 
 LARGE = 100_000  # entries of X from which float32 pays

@@ -11,12 +11,12 @@ from tercet.core.catalog import method
 from tercet.core.estimator import generator
 from tercet.core.kernel import inner, shared
 from tercet.core.parameters import Count, CountOrZero, Fraction, Jobs, NonNegative, Positive, Seed
-from tercet.core.penalties import Penalty
-from tercet.core.penalties import penalty as make_penalty
 from tercet.linear_model.absolute import absolute_risk, minimise_absolute
 from tercet.linear_model.base import LinearRegressor
 from tercet.linear_model.best_subset import best_subset
 from tercet.linear_model.design import Design, spread
+from tercet.penalties import Penalty
+from tercet.penalties import penalty as make_penalty
 
 Array = np.ndarray
 CODES = {None: 0, "l0": 1, "l1": 2, "l2": 3, "elasticnet": 4, "lq": 5}

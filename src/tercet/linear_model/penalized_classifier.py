@@ -9,15 +9,15 @@ from scipy import sparse
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
 from tercet.core.catalog import method
-from tercet.core.losses import Loss
-from tercet.core.losses import loss as make_loss
 from tercet.core.parallel import each
 from tercet.core.parameters import Count, Fraction, Jobs, Positive, Range
-from tercet.core.penalties import Penalty
-from tercet.core.penalties import penalty as make_penalty
 from tercet.linear_model.base import LinearClassifier
 from tercet.linear_model.margin_newton import MarginNewton, finite
 from tercet.linear_model.penalized import CODES
+from tercet.losses import Loss
+from tercet.losses import loss as make_loss
+from tercet.penalties import Penalty
+from tercet.penalties import penalty as make_penalty
 
 Array = np.ndarray
 Power = Annotated[float, Range(1, np.inf, "[)")]

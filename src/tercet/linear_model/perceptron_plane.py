@@ -13,7 +13,7 @@ from scipy import sparse
 from tercet.core.kernel import implement, inner, kernel, verb
 from tercet.core.rows import Dense, row_add, row_dot, rows
 
-PART = 1 << 22  # numbers swept between two looks at the keyboard
+PART = 1 << 22  # numbers visited between two checks for Ctrl-C
 CACHE = 1 << 22  # numbers that stay in cache: below that many, rows are visited in any order at full speed
 RUN = 16  # neighbours that stay together in a shuffle of larger data
 

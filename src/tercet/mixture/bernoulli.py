@@ -109,7 +109,7 @@ class BernoulliMixture(DiscreteMixture):
 
     sparse_input = True
     missing_input = True
-    swept = ("probs_",)
+    width_checked_attributes = ("probs_",)
 
     def __init__(
         self,

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from tercet.core.catalog import method
-from tercet.core.columns import Columns, Mixed
+from tercet.core.columns import Columns, MixedColumns
 from tercet.core.functions import softmax
 from tercet.core.kernel import kernel
 from tercet.core.parameters import ArrayLike, Count, Jobs, NonNegative, Seed
@@ -31,7 +31,7 @@ BLOCK = 4096  # rows that are coded together
     texts=["000 ch. 9, exercise 9.4, 9.1.4", "002 ch. 5, eq. 5.14, 5.15"],
     peers=["stepmix.StepMix", "poLCA"],
 )
-class CategoricalMixture(DiscreteMixture, Mixed):
+class CategoricalMixture(DiscreteMixture, MixedColumns):
     """Unsupervised naive Bayes (latent classes): groups of rows of categories.
 
     P(x) = Σ_c π_c Π_j P(x_j | c), with tables that EM learns: P(x_j = a | c) = (n_cja + α) / (n_cj + α S_j), where

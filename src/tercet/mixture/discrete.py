@@ -11,7 +11,7 @@ from scipy import sparse
 from tercet.core.estimator import check_weight
 from tercet.core.parallel import Chunks, total
 from tercet.core.parameters import Range, check_parameters
-from tercet.core.sparse_times import times
+from tercet.core.sparse_products import times
 from tercet.core.steps import Steps
 from tercet.mixture.base import Mixture
 from tercet.mixture.components import Components

@@ -111,7 +111,7 @@ class MultinomialMixture(DiscreteMixture):
 
     sparse_input = True
     positive_only = True
-    swept = ("probs_",)
+    width_checked_attributes = ("probs_",)
 
     def __init__(
         self,

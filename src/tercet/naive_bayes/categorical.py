@@ -8,8 +8,8 @@ from typing import Any, Literal
 import numpy as np
 
 from tercet.core.catalog import method
-from tercet.core.cells import spelling
-from tercet.core.columns import Columns, Mixed
+from tercet.core.column_parsing import spelling
+from tercet.core.columns import Columns, MixedColumns
 from tercet.core.kernel import kernel
 from tercet.core.parallel import each
 from tercet.core.parameters import ArrayLike, CountOrZero, Jobs, NonNegative
@@ -29,7 +29,7 @@ MOST = 1000  # whole numbers up to here have a table of all between, whatever th
     texts=["000 ch. 4, Alg 4.1, eq. 4.1-4.11", "001 ch. 1, 1.4", "002 ch. 5, eq. 5.6-5.7"],
     peers=["sklearn.naive_bayes.CategoricalNB"],
 )
-class CategoricalNB(Mixed, Batches, ChunkedBayes):
+class CategoricalNB(MixedColumns, Batches, ChunkedBayes):
     """Naive Bayes for categories: numbers from 0 on, strings, or any values.
 
     P(x_j = a | c) = (N_cja + α) / (N_cj + α S_j), with N_cj the rows of class c in which column j is known, N_cja

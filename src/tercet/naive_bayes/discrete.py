@@ -13,7 +13,7 @@ from tercet.core.kernel import kernel
 from tercet.core.parallel import engine, total
 from tercet.core.parameters import NonNegative
 from tercet.core.rows import Sparse, rows
-from tercet.core.sparse_times import times
+from tercet.core.sparse_products import times
 from tercet.naive_bayes.base import Batches, ChunkedBayes, broad_chunks, log, numbers
 
 Alpha = NonNegative | list | tuple | np.ndarray
@@ -29,7 +29,7 @@ class DiscreteNB(Batches, ChunkedBayes):
     """
 
     missing_input = True
-    swept = ("feature_log_prob_",)
+    width_checked_attributes = ("feature_log_prob_",)
     alpha: Any
     force_alpha: bool
     fit_prior: bool

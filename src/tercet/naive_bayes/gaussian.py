@@ -71,7 +71,7 @@ class GaussianNB(Batches, ChunkedBayes):
 
     sparse_input = False
     missing_input = True
-    swept = ("theta_", "var_")
+    width_checked_attributes = ("theta_", "var_")
 
     def __init__(
         self,

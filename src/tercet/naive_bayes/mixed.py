@@ -7,9 +7,9 @@ from typing import Any, Literal
 import numpy as np
 
 from tercet.core.catalog import method
-from tercet.core.columns import Columns, Mixed
-from tercet.core.near import near
+from tercet.core.columns import Columns, MixedColumns
 from tercet.core.parameters import ArrayLike, CountOrZero, Jobs, NonNegative
+from tercet.core.spelling_suggestions import spelling_suggestions
 from tercet.naive_bayes.base import Batches, log, numbers
 from tercet.naive_bayes.bernoulli import BernoulliNB
 from tercet.naive_bayes.categorical import CategoricalNB
@@ -30,7 +30,7 @@ NAMES = ("gaussian", "kde", "bernoulli", "categorical", "multinomial")
     algorithms="one pass over the columns of each distribution",
     texts=["002 ch. 5, sec. 5.3, eq. 5.7", "000 ch. 4, Alg 4.1"],
 )
-class MixedNB(Mixed, Batches):
+class MixedNB(MixedColumns, Batches):
     """Naive Bayes for mixed columns: numbers, categories, yes or no, counts, side by side.
 
     By default a column of strings or of a frame's categorical dtype is categorical, one of booleans Bernoulli, one
@@ -122,7 +122,7 @@ class MixedNB(Mixed, Batches):
             for column, wish in self.distributions.items():
                 place = columns.names.index(column) if column in columns.names else column
                 if not isinstance(place, int) or not -d <= place < d:
-                    hint = near(str(column), [str(name) for name in columns.names], 3)
+                    hint = spelling_suggestions(str(column), [str(name) for name in columns.names], 3)
                     raise ValueError(
                         f"MixedNB: distributions names {column!r}; there is no such column"
                         + (f"; near it: {', '.join(hint)}." if hint else ".")

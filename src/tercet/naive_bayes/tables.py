@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tercet.core.columns import Mixed
+from tercet.core.columns import MixedColumns
 from tercet.core.estimator import NO_TARGET
 from tercet.core.kernel import kernel
 from tercet.core.memory import available
@@ -22,7 +22,7 @@ from tercet.naive_bayes.base import BayesClassifier, log, numbers
 UNKNOWN = -1  # a value that is missing, or was not there to learn from
 
 
-class TableClassifier(Mixed, BayesClassifier):
+class TableClassifier(MixedColumns, BayesClassifier):
     """A Bayes classifier whose columns are small sets of values.
 
     A column of numbers with more than `n_bins` distinct values is cut into that many intervals that hold equally

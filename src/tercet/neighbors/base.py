@@ -27,7 +27,7 @@ class Neighbors(Estimator):
     """An estimator that keeps its rows and looks among them when it is asked."""
 
     multi_output = True
-    swept = ("_fit_X",)
+    width_checked_attributes = ("_fit_X",)
 
     n_neighbors: Any
     radius: Any

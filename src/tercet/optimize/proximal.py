@@ -14,11 +14,11 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from tercet.core.catalog import method
-from tercet.core.penalties import NoPenalty
 from tercet.core.steps import Steps
 from tercet.optimize.descent import Stop, alone, check_start, outcome, start_of
 from tercet.optimize.minimize import METHODS
 from tercet.optimize.objective import counted
+from tercet.penalties import NoPenalty
 
 __all__ = ["fista", "ista", "proximal_gradient"]
 
@@ -86,7 +86,7 @@ def proximal_gradient(
 
     Examples
     --------
-    >>> from tercet.core.penalties import L1
+    >>> from tercet.penalties import L1
     >>> from tercet.optimize import Quadratic
     >>> proximal_gradient(Quadratic(np.eye(3), [3.0, -0.5, 1.0]), np.zeros(3), penalty=L1(0.8)).x
     array([2.2, 0. , 0.2])

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from tercet.core.notes import Note
+from tercet.core.messages import Message
 
 INK = "#1f2328"  # text and axes; `to_svg` turns it into the page's own colour
 ACCENT, SECOND = "#1b7fc1", "#d55e00"
@@ -43,7 +43,7 @@ def style(translate: Callable[[Any], str] | None = None) -> Iterator[None]:
     Parameters
     ----------
     translate : callable, optional
-        Takes a `Note` (a string that knows its template and values) or a plain string, and gives the text
+        Takes a `Message` (a string that knows its template and values) or a plain string, and gives the text
         that is drawn. By default what is in force already: English at first.
 
     Examples
@@ -66,7 +66,7 @@ def style(translate: Callable[[Any], str] | None = None) -> Iterator[None]:
 
 def say(template: str, **values: Any) -> str:
     """A label in the reader's language."""
-    return _translate.get()(Note(template, **values) if values else template)
+    return _translate.get()(Message(template, **values) if values else template)
 
 
 def styled(function: Drawing) -> Drawing:

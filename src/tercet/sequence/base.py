@@ -16,7 +16,7 @@ class SequenceEstimator(Estimator):
     labels of all rows as `_labels` reads them (or None), and a weight for each sequence (or None)."""
 
     symbols: ClassVar[bool] = False  # a row is a single symbol
-    codes_rows = True  # callbacks get the sequences as they came
+    encodes_rows = True  # callbacks get the sequences as they came
 
     def fit(self, X: Any, y: Any = None, lengths: Any = None, sample_weight: Any = None) -> Self:
         """Learn from sequences.

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from tercet.core.cache_lines import LINE, fetch_line, get_line, no_line, plus_line, set_line
 from tercet.core.kernel import implement, kernel, verb
-from tercet.core.lines import LINE, fetch_line, get_line, no_line, plus_line, set_line
 from tercet.core.parallel import each
 from tercet.core.rows import Sparse, rows
 

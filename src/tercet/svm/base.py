@@ -116,7 +116,7 @@ class SupportVectorMachine(KernelMachine):
             return safe_sparse_dot(X, dense(self._weights()).T)
         return self._expand(X, self._basis(), dense(self.dual_coef_).T)
 
-    def _check_swept(self, width: int) -> None:
+    def _check_widths(self, width: int) -> None:
         """Whether the attributes fit together; those of a forged file need not."""
         count, coef = self.support_.size, dense(self.dual_coef_)
         sound = coef.ndim == 2 and coef.shape[1] == count and np.ndim(self.intercept_) == 1

@@ -290,8 +290,8 @@ class SupportVectorClassifier(SupportVectorMachine, Classifier):
             w.append(weights(np.concatenate([coef[j - 1, spans[i]], coef[i, spans[j]]]), points[both]))
         return sparse.csr_matrix(np.stack(w)) if sparse.issparse(points) else np.stack(w)
 
-    def _check_swept(self, width: int) -> None:
-        super()._check_swept(width)
+    def _check_widths(self, width: int) -> None:
+        super()._check_widths(width)
         k = self.classes_.size
         machines = k * (k - 1) // 2 if by_pairs(self.multi_class, k) else dense(self.dual_coef_).shape[0]
         whole = self.n_support_.shape == (k,) and self.n_support_.min() >= 0

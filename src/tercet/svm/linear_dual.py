@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from scipy import linalg, sparse
 
+from tercet.core.cache_lines import LINE, fetch_line
 from tercet.core.kernel import implement, kernel, verb
-from tercet.core.lines import LINE, fetch_line
 from tercet.core.rows import Dense, Rows, row_add, row_dot, row_square
 from tercet.svm.linear_problem import LinearProblem, frozen, row_bytes
 
@@ -23,7 +23,7 @@ CACHE = 1 << 22  # bytes of rows that may be visited in any order at full speed
 RUN = 16  # neighbours that are visited at about the same time in larger data
 WINDOW = 64 * RUN  # rows of several runs, which are visited in any order
 AHEAD = 4  # rows that are asked for before they are needed
-PART = 1 << 24  # numbers swept between two looks at the keyboard
+PART = 1 << 24  # numbers visited between two checks for Ctrl-C
 COMPACT = 0.6  # rows that are left are copied together when they fall below this share
 FEW = 200  # variables inside their bounds whose last digits a linear system may give
 PATIENCE = 20  # passes after which it is first asked whether it can
@@ -196,7 +196,7 @@ def visits(rows: Array, size: float, rng: np.random.Generator) -> Array:
 
 
 def pieces(order: Array, size: float) -> list[Array]:
-    """An order in parts that are swept in a moment each; `size` is the memory of a row."""
+    """An order in parts that each take a moment; `size` is the memory of a row."""
     step = max(1, PART // max(1, int(size) // 8))
     return np.split(order, range(step, order.size, step))
 

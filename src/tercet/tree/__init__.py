@@ -15,6 +15,7 @@ from tercet.tree.pruning import (
 from tercet.tree.regressor import DecisionTreeRegressor
 from tercet.tree.rules import RuleSet, extract_rules
 from tercet.tree.selection import InformationSelector
+from tercet.tree.structure import Tree
 
 __all__ = [
     "DecisionTreeClassifier",
@@ -22,6 +23,7 @@ __all__ = [
     "InformationSelector",
     "ObliqueTreeClassifier",
     "RuleSet",
+    "Tree",
     "choose_subtree",
     "cost_complexity_path",
     "cost_complexity_pruning",

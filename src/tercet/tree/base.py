@@ -15,7 +15,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_X_y, validate_data
 
-from tercet.core.columns import Mixed
+from tercet.core.columns import MixedColumns
 from tercet.core.estimator import NO_TARGET, check_is_fitted, generator
 from tercet.core.memory import available
 from tercet.core.parameters import INF, Count, OpenFraction, Range
@@ -42,7 +42,7 @@ FewToSplit = AtLeastTwo | Annotated[float, Range(0, 1, "(]")]
 Columns = Count | Annotated[float, Range(0, 1, "(]")] | Literal["sqrt", "log2"] | None
 
 
-class DecisionTree(Mixed):
+class DecisionTree(MixedColumns):
     """A tree of tests of the features; a leaf answers for all rows that get there.
 
     A subclass has the parameters of `DecisionTreeRegressor` at least.

@@ -9,7 +9,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from tercet.core.catalog import method
-from tercet.core.columns import Features, Mixed
+from tercet.core.columns import Features, MixedColumns
 from tercet.core.estimator import distinct
 from tercet.core.parameters import Count, Jobs, NonNegative
 from tercet.tree.gains import ENTROPY, GAIN, GINI, IV, MIDDLE, TIE, Data, gains
@@ -28,7 +28,7 @@ from tercet.tree.gains import ENTROPY, GAIN, GINI, IV, MIDDLE, TIE, Data, gains
     texts=["000 ch. 5, 5.2.1"],
     peers=["sklearn.feature_selection.SelectKBest", "sklearn.feature_selection.mutual_info_classif"],
 )
-class InformationSelector(SelectorMixin, Mixed):
+class InformationSelector(SelectorMixin, MixedColumns):
     """Keep the features that tell most about the classes.
 
     A column of categories is scored by all its values; one of numbers by the best cut in two. Of what is missing,

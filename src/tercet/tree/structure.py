@@ -18,6 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from tercet.core.parallel import CHUNK_BYTES, GRAIN, Chunks, each
+from tercet.core.public_names import PublicPickle
 from tercet.tree.walks import (
     CATEGORY,
     LEAF,
@@ -55,7 +56,7 @@ BARE = {
 }  # what an array holds where nothing is said
 
 
-class Tree:
+class Tree(PublicPickle):
     """A fitted tree.
 
     Parameters

@@ -18,7 +18,7 @@ from tercet.cli.compare.baseline import BASELINE, Baseline
 from tercet.cli.measures import MEASURES, Measure
 from tercet.cli.pipelines import flavour
 from tercet.core.catalog import Card, methods
-from tercet.core.notes import Note
+from tercet.core.messages import Message
 from tercet.feature import TableEncoder
 
 CACHE = 1 << 30  # bytes of encoded folds to keep
@@ -106,14 +106,14 @@ class Bench:
         if self.records.sparse is not None and encoder.categories == "keep" and not encoder.sparse:
             n = self.records.sparse.shape[1]
             raise Unsuitable(
-                Note("is for columns of categories and numbers, not for {n:,} sparse features", n=n)
+                Message("is for columns of categories and numbers, not for {n:,} sparse features", n=n)
             )
         rows = self.records.take(train)
         encoder.fit(rows)
         width = encoder.source_.size
         wide = width > WIDEST and (self.records.sparse is not None or bool(self.records.counts))
         if not encoder.sparse_ and (wide or len(rows) * width * 8 > LARGEST):
-            raise Unsuitable(Note("would need all {n:,} features as a dense table", n=width))
+            raise Unsuitable(Message("would need all {n:,} features as a dense table", n=width))
         pair = encoder.transform(rows), None if test is None else encoder.transform(self.records.take(test))
         if key is not None:
             self._encoded[key] = pair
@@ -142,7 +142,7 @@ class Bench:
         else:
             given = model.predict(X) if predicted is None else predicted
         if given is None:
-            raise Unsuitable(Note("gives no probabilities"))
+            raise Unsuitable(Message("gives no probabilities"))
         return measure.of(truth, given, *([self.k] if self.k else []))
 
     def proba(self, model: Any, X: Any) -> np.ndarray | None:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from tercet.core.catalog import methods
-from tercet.core.notes import Note
+from tercet.core.messages import Message
 
 SERVANT = "tercet.cli.compare.workbench"
 
@@ -114,7 +114,7 @@ class Crew:
                 k = idle.pop()
                 pipe = self._send(job, k, deadline)
                 if pipe is None:
-                    yield Outcome(job, error=Note("the time was up"), lost=True)
+                    yield Outcome(job, error=Message("the time was up"), lost=True)
                     break
                 busy[pipe] = (k, job, min(deadline, time.monotonic() + job.limit))
                 if begun:
@@ -130,14 +130,14 @@ class Crew:
                     yield Outcome(job, value, error)
                 except (EOFError, OSError):
                     self._lose(k)
-                    yield Outcome(job, error=Note("the process ended, probably out of memory"), lost=True)
+                    yield Outcome(job, error=Message("the process ended, probably out of memory"), lost=True)
                 idle.append(k)
             for pipe, (k, job, end) in list(busy.items()):
                 if time.monotonic() >= end:
                     del busy[pipe]
                     self._lose(k)
                     idle.append(k)
-                    yield Outcome(job, error=Note("the time was up"), lost=True)
+                    yield Outcome(job, error=Message("the time was up"), lost=True)
 
     def _send(self, job: Job, k: int, deadline: float) -> Any:
         """Give a job to one member; None if there is none to be had in time."""
@@ -244,6 +244,6 @@ def _serve(pipe: Any, setup: dict[str, Any]) -> None:
 
 def _reason(error: Exception) -> str:
     """Why it went wrong, in one line; a note stays a note, to be said in either language."""
-    if error.args and isinstance(error.args[0], Note):
+    if error.args and isinstance(error.args[0], Message):
         return error.args[0]
     return " ".join(str(error).split()) or type(error).__name__

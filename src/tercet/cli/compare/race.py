@@ -11,7 +11,7 @@ import numpy as np
 
 from tercet.cli.compare.baseline import BASELINE
 from tercet.cli.compare.crew import Crew, Job, Outcome
-from tercet.core.notes import Note
+from tercet.core.messages import Message
 
 SHORT = 0.2  # of the patience with a trial, at first
 SHARE = 0.2  # of the time that is left, for one method's folds, at first
@@ -130,7 +130,7 @@ class Race:
                 template = (
                     "the time was up after {n} of {cv} folds" if n else "the time was up before its turn"
                 )
-                reasons[one.name] = Note(template, n=n, cv=self.cv) if n else Note(template)
+                reasons[one.name] = Message(template, n=n, cv=self.cv) if n else Message(template)
         return reasons
 
     def _probe(self, patience: float, deadline: float) -> None:
@@ -168,7 +168,7 @@ class Race:
             if turn == 0 and share * left < need <= left:
                 continue
             if turn == 0 and need > left:
-                one.dropped = Note(
+                one.dropped = Message(
                     "would take about {need:.1f} s, and {left:.1f} s were left", need=need, left=left
                 )
             for fold in folds:

@@ -18,7 +18,7 @@ from tercet.cli.compare.race import Race
 from tercet.cli.measures import Measure
 from tercet.cli.words import tr
 from tercet.core.catalog import Card
-from tercet.core.notes import Note
+from tercet.core.messages import Message
 
 COUNTS = {"n_clusters", "n_components"}  # settings that say how many clusters there are
 
@@ -76,30 +76,32 @@ def gather(result: dict[str, Any], race: Race, cards: dict[str, Card], measure: 
     result["remarks"] = [tr(note) for note in _remarks(result, cv, rounds, race.repeats)]
 
 
-def _remarks(result: dict[str, Any], cv: int, rounds: int, repeats: int) -> Iterator[Note]:
+def _remarks(result: dict[str, Any], cv: int, rounds: int, repeats: int) -> Iterator[Message]:
     n = cv * rounds
     if result["task"] != "clustering" and rounds == 1:
-        yield Note("{cv} folds, the same for all methods.", cv=cv)
+        yield Message("{cv} folds, the same for all methods.", cv=cv)
     elif result["task"] != "clustering":
-        yield Note(
+        yield Message(
             "{cv} folds, {rounds} rounds: {n} splits, the same for all methods.", cv=cv, rounds=rounds, n=n
         )
     else:
-        yield Note(
+        yield Message(
             "{n} subsamples, each {part} of the rows, the same for all methods; a score is that of the clusters "
             "found in them, so that the interval tells how stable it is.",
             n=n,
             part=f"{cv - 1}/{cv}",
         )
         if result["data"]["target"]:
-            yield Note("The number of clusters is that of the target's classes.")
+            yield Message("The number of clusters is that of the target's classes.")
         else:
-            yield Note("The number of clusters is the one with the best silhouette, method by method.")
+            yield Message("The number of clusters is the one with the best silhouette, method by method.")
         own = [e["name"] for e in result["leaderboard"] if not (e["baseline"] or COUNTS & {*e["settings"]})]
         if own:
-            yield Note("By a criterion of the method's own: {names}.", names=", ".join(own))
+            yield Message("By a criterion of the method's own: {names}.", names=", ".join(own))
     if 0 < rounds < repeats:
-        yield Note("The budget was enough for {rounds} of {repeats} rounds.", rounds=rounds, repeats=repeats)
+        yield Message(
+            "The budget was enough for {rounds} of {repeats} rounds.", rounds=rounds, repeats=repeats
+        )
 
 
 def add_times(result: dict[str, Any], busy: list[tuple[float, float]], begin: float) -> None:

@@ -14,7 +14,7 @@ from scipy import sparse
 from tercet.cli.compare.baseline import BASELINE
 from tercet.cli.compare.bench import LARGEST, Bench, Unsuitable, parameters
 from tercet.cli.measures import MEASURES, suitable
-from tercet.core.notes import Note
+from tercet.core.messages import Message
 from tercet.feature import TableEncoder
 
 # Where a method's defaults are meant for fewer columns, or closer rows, than a table usually has.
@@ -37,7 +37,7 @@ class Workbench(Bench):
         """What is done to the columns, in words."""
         notes: list[str] = list(TableEncoder(self.schema).fit(self.records).describe())
         if self.task != "clustering" and self.records.sparse is None:
-            notes.append(Note("trees, and others that know categories, get all columns as they are"))
+            notes.append(Message("trees, and others that know categories, get all columns as they are"))
         return notes
 
     def probe(self, name: str) -> dict[str, Any]:
@@ -71,7 +71,7 @@ class Workbench(Bench):
         predicted = model.predict(Z)
         predict_time = time.perf_counter() - begin
         if predicted.dtype.kind == "f" and (lost := int(np.isnan(predicted).sum())):
-            raise Unsuitable(Note("has no answer for {n} of {m} rows", n=lost, m=predicted.size))
+            raise Unsuitable(Message("has no answer for {n} of {m} rows", n=lost, m=predicted.size))
         values = {}
         for measure in suitable(self.task):
             try:
@@ -151,7 +151,7 @@ class Workbench(Bench):
         """The method fitted on one or two numeric columns alone, for a picture of what it says everywhere."""
         if self.encoder(name).scale == "intervals":
             raise Unsuitable(
-                Note("is for columns of categories")
+                Message("is for columns of categories")
             )  # nobody reads it: there is no picture then
         X = np.stack([self.records.column(c) for c in columns], axis=1)
         assert self.y is not None
@@ -198,11 +198,13 @@ class Workbench(Bench):
         for parameter in ("estimator", "estimators"):
             given = parameters(name).get(parameter)
             if given is not None and given.default is inspect.Parameter.empty:
-                raise Unsuitable(Note("builds on another method, which has to be named"))
+                raise Unsuitable(Message("builds on another method, which has to be named"))
         rows = self.n - self.n // self.cv
         if name in SQUARE and 8 * rows**2 > LARGEST:
             size = 8 * rows**2 / 1e9
-            raise Unsuitable(Note("would need {size:.0f} GB for the pairs of {n:,} rows", size=size, n=rows))
+            raise Unsuitable(
+                Message("would need {size:.0f} GB for the pairs of {n:,} rows", size=size, n=rows)
+            )
 
     def _cost(self, name: str, settings: dict[str, Any]) -> float:
         rows = self.n - self.n // self.cv
@@ -244,7 +246,7 @@ class Workbench(Bench):
             if 1 < np.unique(labels).size < labels.size:
                 found[k] = MEASURES["silhouette"].of(plain, labels)
         if not found:
-            raise Unsuitable(Note("finds no two clusters here"))
+            raise Unsuitable(Message("finds no two clusters here"))
         return max(found, key=lambda k: found[k])
 
     def _radius(self, name: str) -> float:
@@ -268,7 +270,7 @@ class Workbench(Bench):
             if measure.needs == "outside" or 1 < np.unique(labels).size < labels.size:
                 values[measure.name] = measure.of(*given)
         if self.measure.name not in values:
-            raise Unsuitable(Note("finds no two clusters here"))
+            raise Unsuitable(Message("finds no two clusters here"))
         return {
             "measures": values,
             "fit_time": fit_time,

@@ -10,14 +10,14 @@ from tercet.cli import words
 from tercet.cli.report.markup import Markup, escape, tag
 from tercet.cli.report.numbers import decimals, fixed, known
 from tercet.cli.words import tr
-from tercet.core.notes import Note
+from tercet.core.messages import Message
 
 MOST_NAMED = 4  # methods that are tied with the best
 
 
 def said(text: Any) -> str:
     """A remark of another part: translated if it is one, else as it is (data are never translated)."""
-    return tr(text) if isinstance(text, Note) else str(text)
+    return tr(text) if isinstance(text, Message) else str(text)
 
 
 def term(text: str | None) -> str:

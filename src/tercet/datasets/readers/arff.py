@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tercet.core.notes import Note
+from tercet.core.messages import Message
 from tercet.datasets.readers.encoding import encoding_note, to_utf8
 from tercet.datasets.readers.reading import read_as
 from tercet.datasets.readers.records import Grammar, pick, scan
@@ -136,14 +136,14 @@ def _attribute(source: Source, line: str, number: int) -> Attribute:
 Read = Iterator[tuple["pl.DataFrame", "tuple[csr_array, tuple[str, ...]] | None", int]]
 
 
-def _dense(rows: Rows, attributes: list[Attribute], order: Order, notes: list[Note]) -> Read:
+def _dense(rows: Rows, attributes: list[Attribute], order: Order, notes: list[Message]) -> Read:
     source, path, begin = rows.source, rows.path, rows.begin
     with path.open("rb") as file:
         file.seek(begin)
         seen = {mark for block in blocks(file) for mark in (b"'", b'"', b"{", b"\\") if mark in block}
     if b"{" in seen:
         path, begin = _without_weights(source, path, begin), 0
-        notes.append(Note("weights of rows (in braces) are not used"))
+        notes.append(Message("weights of rows (in braces) are not used"))
     delimiter = "\t" if "\t" in rows.first and "," not in rows.first else ","
     grammar = Grammar(
         delimiter=delimiter,
@@ -188,7 +188,7 @@ def _requoted(source: Source, path: Path, begin: int) -> Path:
     return target
 
 
-def _sparse(rows: Rows, attributes: list[Attribute], order: Order, notes: list[Note]) -> Read:
+def _sparse(rows: Rows, attributes: list[Attribute], order: Order, notes: list[Message]) -> Read:
     total = scan(rows.path, rows.begin, LINE, 1).records
     at = (0, rows.begin)
     for part in order.parts(total, 2.0 * rows.path.stat().st_size / total, notes):

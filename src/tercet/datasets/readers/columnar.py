@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tercet.core.notes import Note
+from tercet.core.messages import Message
 from tercet.datasets.readers.reading import read_as
 from tercet.datasets.readers.source import Order, Source, start
 from tercet.datasets.readers.table import Table, listed
@@ -48,7 +48,7 @@ def read_feather(source: Source, order: Order) -> Iterator[Table]:
 def _read(source: Source, format: str, scan: Any, order: Order) -> Iterator[Table]:
     import polars as pl
 
-    notes: list[Note] = []
+    notes: list[Message] = []
     with _damage(source, format):
         lazy = scan(source.path.absolute(), glob=False)
         schema = lazy.collect_schema()
@@ -91,7 +91,9 @@ def _damage(source: Source, format: str) -> Iterator[None]:
         raise source.error("damaged, or not {format}: {reason}", format=format, reason=reason) from None
 
 
-def _plain(lazy: pl.LazyFrame, schema: pl.Schema, notes: list[Note]) -> tuple[pl.LazyFrame, dict[str, str]]:
+def _plain(
+    lazy: pl.LazyFrame, schema: pl.Schema, notes: list[Message]
+) -> tuple[pl.LazyFrame, dict[str, str]]:
     """Only columns that hold one value a row, with plain types."""
     import polars as pl
 
@@ -111,7 +113,7 @@ def _plain(lazy: pl.LazyFrame, schema: pl.Schema, notes: list[Note]) -> tuple[pl
         elif dtype == pl.Datetime and getattr(dtype, "time_zone", None):
             casts.append(pl.col(name).dt.convert_time_zone("UTC").dt.replace_time_zone(None))
     if nested:
-        notes.append(Note("nested or binary columns are left out: {columns}", columns=listed(nested)))
+        notes.append(Message("nested or binary columns are left out: {columns}", columns=listed(nested)))
     return lazy.drop(nested).with_columns(casts), kinds
 
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from tercet.core.notes import Note
+from tercet.core.messages import Message
 from tercet.datasets.readers.marks import MISSING
 from tercet.datasets.readers.reading import Reading
 from tercet.datasets.readers.records import Grammar
@@ -43,35 +43,35 @@ class Dialect:
     title: str = ""
     units: tuple[str, ...] = ()
 
-    def notes(self) -> list[Note]:
+    def notes(self) -> list[Message]:
         """What was decided."""
         said = []
         if self.comments:
-            said.append(Note("comment lines skipped at the top: {n}", n=self.comments))
+            said.append(Message("comment lines skipped at the top: {n}", n=self.comments))
         if self.title:
-            said.append(Note("a title above the header is skipped: {text!r}", text=self.title[:60]))
+            said.append(Message("a title above the header is skipped: {text!r}", text=self.title[:60]))
         if self.units:
             said.append(
-                Note(
+                Message(
                     "lines below the header are no data and are skipped: {lines}", lines=listed(self.units, 3)
                 )
             )
         if self.fields > 1 and self.grammar.delimiter in NAMES:
             said.append(
-                Note(
+                Message(
                     "delimiter: {delimiter}",
-                    delimiter=Note("runs of spaces" if self.runs else NAMES[self.grammar.delimiter]),
+                    delimiter=Message("runs of spaces" if self.runs else NAMES[self.grammar.delimiter]),
                 )
             )
         if self.grammar.quote == "'":
-            said.append(Note("fields are quoted by {quote}", quote="'"))
+            said.append(Message("fields are quoted by {quote}", quote="'"))
         if self.grammar.escape:
-            said.append(Note("a backslash before a quote or delimiter escapes it"))
+            said.append(Message("a backslash before a quote or delimiter escapes it"))
         if self.trailing:
-            said.append(Note("rows end with a delimiter, which makes no column"))
+            said.append(Message("rows end with a delimiter, which makes no column"))
         if self.names is None:
             said.append(
-                Note("no header: the first row looks like the others; columns are column_1, column_2, ...")
+                Message("no header: the first row looks like the others; columns are column_1, column_2, ...")
             )
         return said
 

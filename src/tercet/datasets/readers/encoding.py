@@ -6,7 +6,7 @@ import codecs
 import re
 from pathlib import Path
 
-from tercet.core.notes import Note
+from tercet.core.messages import Message
 from tercet.datasets.readers.source import Source, blocks, start
 
 MARKS = [
@@ -150,6 +150,6 @@ def _undecodable(source: Source, offset: int) -> Exception:
     )
 
 
-def encoding_note(name: str) -> Note:
+def encoding_note(name: str) -> Message:
     """What to say about the encoding."""
-    return Note("encoding: {encoding}", encoding=name)
+    return Message("encoding: {encoding}", encoding=name)

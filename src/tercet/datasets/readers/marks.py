@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tercet.core.notes import Note
+from tercet.core.messages import Message
 from tercet.datasets.readers.table import listed
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Remarks:
         self.among_numbers: dict[str, None] = {}
         self.kept: dict[str, list[str]] = {}
         self.said: dict[str, list[str]] = {what: [] for what in SAID}
-        self.strays: dict[str, Note] = {}
+        self.strays: dict[str, Message] = {}
 
     def mark(self, name: str, marks: list[str], numbers: bool = True) -> None:
         """These marks stand for missing values in a column, of numbers or of words."""
@@ -74,23 +74,23 @@ class Remarks:
         if bad.is_empty():
             return
         shown = [value[:40] for value in bad.unique(maintain_order=True)]
-        self.strays[name] = Note(
+        self.strays[name] = Message(
             "column {name!r}: what is no {kind} counts as missing, in {n} rows: {values}",
             name=name,
-            kind=Note("time of day" if kind == "time" else kind),
+            kind=Message("time of day" if kind == "time" else kind),
             n=len(bad),
             values=listed(shown, most=3),
         )
 
-    def notes(self) -> list[Note]:
+    def notes(self) -> list[Message]:
         """The remarks."""
         said = [
-            Note("{mark!r} is a missing value in: {columns}", mark=mark, columns=listed(names))
+            Message("{mark!r} is a missing value in: {columns}", mark=mark, columns=listed(names))
             for mark, names in self.marks.items()
         ]
-        said += [Note(SAID[what], columns=listed(names)) for what, names in self.said.items() if names]
+        said += [Message(SAID[what], columns=listed(names)) for what, names in self.said.items() if names]
         said += [
-            Note("{mark!r} stays a value of its own in: {columns}", mark=mark, columns=listed(names))
+            Message("{mark!r} stays a value of its own in: {columns}", mark=mark, columns=listed(names))
             for mark, names in self.kept.items()
         ]
         return [*said, *self.strays.values()]

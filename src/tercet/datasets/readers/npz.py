@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 from numpy.lib import format as npy
 
-from tercet.core.notes import Note
+from tercet.core.messages import Message
 from tercet.datasets.readers.reading import read_as
 from tercet.datasets.readers.source import Order, Source
 from tercet.datasets.readers.table import Table, listed
@@ -67,7 +67,7 @@ def read_npy(source: Source, order: Order) -> Iterator[Table]:
         array = array[:, None]
     if array.ndim != 2 or array.dtype.kind not in "biufSUM":
         raise _unfit(source, "array", array.shape, array.dtype)
-    notes: list[Note] = []
+    notes: list[Message] = []
     for wanted in order.parts(len(array), array.shape[1] * 8, notes):
         frame = _frame(source, np.array(array if wanted is None else array[wanted]), None)
         yield Table(
@@ -129,10 +129,10 @@ def _dense(source: Source, archive: zipfile.ZipFile, heads: dict[str, Any], orde
                 total=total,
             )
         source.distinct([*(names or ()), target])
-    notes: list[Note] = []
+    notes: list[Message] = []
     used = {features, target, labels}
     if left := [name for name in heads if name not in used]:
-        notes.append(Note("arrays not used: {names}", names=listed(left)))
+        notes.append(Message("arrays not used: {names}", names=listed(left)))
     for wanted in order.parts(total, width * max(dtype.itemsize, 8), notes):
         frame = _frame(source, _member(archive, features, heads[features], wanted).reshape(-1, width), names)
         if target is not None:
@@ -174,7 +174,7 @@ def _sparse(source: Source, order: Order) -> Iterator[Table]:
     matrix = sparse.csr_array(sparse.load_npz(source.path))  # SciPy loads without pickle
     if matrix.dtype.kind not in "biuf":
         raise _unfit(source, "data", matrix.shape, matrix.dtype)
-    total, notes = matrix.shape[0], list[Note]()
+    total, notes = matrix.shape[0], list[Message]()
     for wanted in order.parts(total, 12.0 * matrix.nnz / max(total, 1), notes):
         yield Table(
             frame=pl.DataFrame(),

@@ -23,7 +23,7 @@ from typing import IO, Any
 import numpy as np
 
 from tercet.core.memory import available
-from tercet.core.notes import Note
+from tercet.core.messages import Message
 from tercet.datasets.readers.reading import Reading
 from tercet.datasets.readers.table import TableError, listed
 
@@ -65,7 +65,7 @@ class Source:
 
     def error(self, message: str, **values: Any) -> TableError:
         """An error about this file."""
-        return TableError("{file}: {problem}", file=self.name, problem=Note(message, **values))
+        return TableError("{file}: {problem}", file=self.name, problem=Message(message, **values))
 
     def distinct(self, names: Iterable[str]) -> list[str]:
         """These names, if no two are the same."""
@@ -88,7 +88,7 @@ class Order:
     whole: bool = False
     like: Reading = field(default_factory=Reading)
 
-    def parts(self, total: int, row_bytes: float, notes: list[Note]) -> Iterator[np.ndarray | None]:
+    def parts(self, total: int, row_bytes: float, notes: list[Message]) -> Iterator[np.ndarray | None]:
         """The numbers of the rows to read together; None: all there are."""
         most = fitting(row_bytes, self.rows)
         if total <= most:
@@ -172,14 +172,14 @@ def recognised(source: Source) -> str | None:
             return name
     for magic, name in FOREIGN.items():
         if head.startswith(magic):
-            raise source.error("{kind}, which is not read here; save the table as CSV", kind=Note(name))
+            raise source.error("{kind}, which is not read here; save the table as CSV", kind=Message(name))
     if head.startswith(b"PK") and zipfile.is_zipfile(source.path):
         with zipfile.ZipFile(source.path) as archive:
             members = archive.namelist()
         if any(member.endswith(".npy") for member in members):
             return "npz"
         kind = "an Excel workbook" if "xl/workbook.xml" in members else "a zip archive"
-        raise source.error("{kind}, which is not read here; save the table as CSV", kind=Note(kind))
+        raise source.error("{kind}, which is not read here; save the table as CSV", kind=Message(kind))
     promised = ENDINGS.get(source.ending)
     if promised in ("Parquet", "Feather", "npz", "npy"):
         raise source.error("not a {format} file: damaged, or named wrongly", format=promised)
@@ -215,11 +215,11 @@ def draw(total: int, rows: int, seed: int) -> np.ndarray:
     return np.concatenate(drawn) if drawn else np.empty(0, np.int64)
 
 
-def drawn_note(rows: int, total: int, asked: int | None) -> Note:
+def drawn_note(rows: int, total: int, asked: int | None) -> Message:
     """What to say when not all rows are used."""
     if asked is not None and rows == asked:
-        return Note("{rows} of {total} rows, drawn at random, are used", rows=rows, total=total)
-    return Note(
+        return Message("{rows} of {total} rows, drawn at random, are used", rows=rows, total=total)
+    return Message(
         "{rows} of {total} rows, drawn at random, are used: as many as fit into memory",
         rows=rows,
         total=total,

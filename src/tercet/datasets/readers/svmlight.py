@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.datasets import load_svmlight_file
 
-from tercet.core.notes import Note
+from tercet.core.messages import Message
 from tercet.datasets.readers.encoding import to_utf8
 from tercet.datasets.readers.reading import Reading
 from tercet.datasets.readers.records import Grammar, pick, scan
@@ -31,7 +31,7 @@ def read_svmlight(source: Source, order: Order) -> Iterator[Table]:
     total = scan(path, begin, LINE, 1).records
     if total == 0:
         raise source.error("the file is empty")
-    notes: list[Note] = []
+    notes: list[Message] = []
     base, at = order.like.base, (0, begin)
     for wanted in order.parts(total, 2.0 * path.stat().st_size / total, notes):
         rows = np.arange(total) if wanted is None else wanted
@@ -47,9 +47,9 @@ def read_svmlight(source: Source, order: Order) -> Iterator[Table]:
             raise source.error("no row has a feature")
         if X.shape[1] < order.like.width:
             X = csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], order.like.width))
-        said = [*notes, Note("indices count from {start}", start=base)]
+        said = [*notes, Message("indices count from {start}", start=base)]
         if strange := int(np.count_nonzero(~np.isfinite(X.data))):
-            said.append(Note("values that are NaN or infinite: {n}", n=strange))
+            said.append(Message("values that are NaN or infinite: {n}", n=strange))
         columns = {"target": pl.Series(y.astype(np.int64) if np.all(y == np.round(y)) else y)}
         if query.any():
             columns["qid"] = pl.Series(query.astype(np.int64))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tercet.core.notes import Note
+from tercet.core.messages import Message
 
 if TYPE_CHECKING:
     import polars
@@ -25,7 +25,7 @@ class TableError(ValueError):
     note: str
 
     def __init__(self, message: str, **values: Any) -> None:
-        self.note = Note(message, **values) if values else message
+        self.note = Message(message, **values) if values else message
         super().__init__(self.note)
 
 
@@ -54,7 +54,7 @@ class Table:
     source: str = ""
     format: str = ""
     total_rows: int = 0
-    notes: tuple[Note, ...] = ()
+    notes: tuple[Message, ...] = ()
     reading: dict[str, Any] = field(default_factory=dict)
 
     @property

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tercet.core.notes import Note
+from tercet.core.messages import Message
 from tercet.datasets.readers.dialect import ALONE, Dialect, guess, reader, rows_of
 from tercet.datasets.readers.encoding import encoding_note, to_utf8
 from tercet.datasets.readers.numerals import GROUPED, form
@@ -61,7 +61,7 @@ def read_text(source: Source, order: Order) -> Iterator[Table]:
         raise source.error("there is a header but no row")
     names = _named(source, names, notes)
     if body.scan.blank:
-        notes.append(Note("blank lines skipped: {n}", n=body.scan.blank))
+        notes.append(Message("blank lines skipped: {n}", n=body.scan.blank))
     body.types = _types(body.types, names, body.sample, order.like)
 
     for wanted in order.parts(body.scan.records, body.row_bytes(), notes):
@@ -79,12 +79,12 @@ def read_text(source: Source, order: Order) -> Iterator[Table]:
         )
 
 
-def _named(source: Source, names: tuple[str, ...], notes: list[Note]) -> tuple[str, ...]:
+def _named(source: Source, names: tuple[str, ...], notes: list[Message]) -> tuple[str, ...]:
     """The names, if they are different; those that are empty get one."""
     empty = [k for k, name in enumerate(names) if not name]
     if empty:
         named = [f"column_{k + 1}" for k in empty]
-        notes.append(Note("columns without a name are called {columns}", columns=listed(named)))
+        notes.append(Message("columns without a name are called {columns}", columns=listed(named)))
     return tuple(source.distinct(name or f"column_{k + 1}" for k, name in enumerate(names)))
 
 

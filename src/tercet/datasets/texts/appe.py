@@ -16,7 +16,7 @@ def discrete(Q: Any, P: Any) -> dict[str, Any]:
 
 
 def gaussians(Q: Any, P: Any) -> dict[str, Any]:
-    from tercet.core.distributions import Gaussian
+    from tercet.distributions import Gaussian
     from tercet.metrics.information import kl_density, kl_gaussian
 
     q, p = Gaussian(*Q), Gaussian(*P)
@@ -28,7 +28,7 @@ def gaussians(Q: Any, P: Any) -> dict[str, Any]:
 
 
 def dirichlet(alpha: Any, theta: Any) -> dict[str, Any]:
-    from tercet.core.distributions import Dirichlet
+    from tercet.distributions import Dirichlet
 
     member = Dirichlet(alpha)
     return {

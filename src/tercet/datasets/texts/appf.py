@@ -16,7 +16,7 @@ def probabilities(z: Any) -> dict[str, Any]:
 
 
 def cross_entropy(z: Any, y: Any) -> dict[str, Any]:
-    from tercet.core.losses import Multinomial
+    from tercet.losses import Multinomial
 
     loss, gradient = Multinomial().value_and_gradient([y], [z])
     return {"L": loss[0], "dL/dz": gradient[0]}

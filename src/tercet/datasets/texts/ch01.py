@@ -44,7 +44,7 @@ def ridge(x: Any, y: Any, cases: Any) -> dict[str, Any]:
 
 
 def bernoulli(x: Any, prior: Any) -> dict[str, Any]:
-    from tercet.core.distributions import Beta, bernoulli_estimates
+    from tercet.distributions import Beta, bernoulli_estimates
 
     found = bernoulli_estimates(x, prior=Beta(*prior))
     after = found.posterior

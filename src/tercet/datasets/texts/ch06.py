@@ -26,7 +26,7 @@ def duality(constraints: Any) -> dict[str, Any]:
 
 
 def logistic(location: float, scale: float, x: Any) -> dict[str, Any]:
-    from tercet.core.distributions import LogisticDistribution
+    from tercet.distributions import LogisticDistribution
 
     law = LogisticDistribution(location=location, scale=scale)
     return {"F": law.cdf(x), "f": law.density(x)}

@@ -144,7 +144,7 @@ def hinge_form(X: Any, y: Any, prices: list[float]) -> dict[str, Any]:
 
 
 def hinge_losses(margins: list[float]) -> dict[str, Any]:
-    from tercet.core.losses import loss
+    from tercet.losses import loss
 
     return {name: loss(name).value(1, margins) for name in ("hinge", "perceptron")}
 

@@ -8,7 +8,7 @@ from tercet.datasets.texts import Example
 
 
 def surrogates(margin: Any) -> dict[str, Any]:
-    from tercet.core.losses import Exponential, Hinge, Logistic, ZeroOne
+    from tercet.losses import Exponential, Hinge, Logistic, ZeroOne
 
     kinds = {
         "0-1": ZeroOne(margin=True),
@@ -27,7 +27,7 @@ def bounds(margin: Any) -> dict[str, Any]:
 
 
 def structural(losses: Any, w: Any, lam: float) -> dict[str, Any]:
-    from tercet.core.penalties import L2, structural_risk
+    from tercet.penalties import L2, structural_risk
 
     return {"risk": structural_risk(losses, L2().value(w), lam)}
 

@@ -12,7 +12,7 @@ DERIVED = "The chapter has no numbers; these are derived from its formulas."
 
 
 def losses(y: Any, f: Any) -> dict[str, Any]:
-    from tercet.core.losses import Absolute, Squared, ZeroOne
+    from tercet.losses import Absolute, Squared, ZeroOne
 
     kinds = {"0-1": ZeroOne(), "squared": Squared(), "absolute": Absolute()}
     values = {name: loss.value(y, f) for name, loss in kinds.items()}
@@ -20,22 +20,22 @@ def losses(y: Any, f: Any) -> dict[str, Any]:
 
 
 def log_loss(y: Any, P: Any) -> dict[str, Any]:
-    from tercet.core.losses import Log
+    from tercet.losses import Log
 
     return {"log": Log().value(y, P)}
 
 
 def expected_risk(joint: Any, f: Any) -> dict[str, Any]:
-    from tercet.core.losses import ZeroOne
+    from tercet.losses import ZeroOne
 
     x, y = np.indices(np.shape(joint))
     return {"risk": ZeroOne().total(y.ravel(), np.asarray(f)[x.ravel()], sample_weight=np.ravel(joint))}
 
 
 def risk_and_likelihood(x: Any, theta: Any, prior: Any) -> dict[str, Any]:
-    from tercet.core.distributions import Bernoulli, Beta, posterior
-    from tercet.core.losses import Log
-    from tercet.core.penalties import structural_risk
+    from tercet.distributions import Bernoulli, Beta, posterior
+    from tercet.losses import Log
+    from tercet.penalties import structural_risk
 
     log_prior = Beta(*prior).log_density(theta)
     log_loss = [Log().value(x, np.full(len(x), value)) for value in theta]
@@ -51,7 +51,7 @@ def risk_and_likelihood(x: Any, theta: Any, prior: Any) -> dict[str, Any]:
 
 
 def generative(prior: Any, beard: Any) -> dict[str, Any]:
-    from tercet.core.distributions import conditional, decide, product
+    from tercet.distributions import conditional, decide, product
 
     joint = product(prior, np.stack([beard, 1 - np.asarray(beard)], axis=1))
     of_bearded = conditional(joint, given=1)[:, 0]

@@ -22,7 +22,7 @@ def reference_class(theta: Any, x: Any) -> dict[str, Any]:
 
 
 def exponential_form(phi: float, mu: float, p: Any) -> dict[str, Any]:
-    from tercet.core.distributions import Bernoulli, Categorical, GaussianKnownVariance
+    from tercet.distributions import Bernoulli, Categorical, GaussianKnownVariance
 
     members = {
         "Bernoulli": Bernoulli(phi),

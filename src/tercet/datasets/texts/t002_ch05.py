@@ -21,8 +21,8 @@ def risk(posterior: list[float], costs: list[list[float]]) -> dict[str, Any]:
 
 
 def densities(melon: list[float], ddof: int) -> dict[str, Any]:
-    from tercet.core.distributions import Gaussian
     from tercet.datasets import load_watermelon
+    from tercet.distributions import Gaussian
     from tercet.naive_bayes import GaussianNB
 
     X, y = load_watermelon("3.0alpha", return_X_y=True)

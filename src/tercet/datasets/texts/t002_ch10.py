@@ -11,7 +11,7 @@ Y = [1, 2.2, 2.9, 4.2]
 
 
 def threshold(z: list[float], ratio: float) -> dict[str, Any]:
-    from tercet.core.penalties import soft_threshold
+    from tercet.penalties import soft_threshold
 
     return {"x": soft_threshold(z, ratio)}
 
@@ -20,9 +20,9 @@ def lasso(X: Any, y: Any, lam: float) -> dict[str, Any]:
     """LASSO by coordinate descent, and by proximal gradient descent with the text's L."""
     import numpy as np
 
-    from tercet.core.penalties import L1
     from tercet.linear_model import Lasso
     from tercet.optimize import minimize
+    from tercet.penalties import L1
 
     X, y = np.asarray(X, dtype=float), np.asarray(y)
     model = Lasso(alpha=lam / (2 * len(y)), fit_intercept=False, tol=1e-12).fit(X, y)

@@ -39,7 +39,7 @@ def hard_tube(x: list[float], y: list[float], epsilon: float) -> dict[str, Any]:
 
 
 def tube_loss(errors: list[float], epsilon: float) -> dict[str, Any]:
-    from tercet.core.losses import EpsilonInsensitive
+    from tercet.losses import EpsilonInsensitive
 
     return {"losses": EpsilonInsensitive(epsilon).value(np.zeros(len(errors)), errors)}
 

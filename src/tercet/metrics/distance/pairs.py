@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_array
 
 from tercet.core.catalog import method
 from tercet.core.kernel import kernel
-from tercet.core.near import near
 from tercet.core.parallel import Chunks, each
+from tercet.core.spelling_suggestions import spelling_suggestions
 from tercet.metrics.distance.vectors import centred, check_p, check_weights, factor, unit
 
 # By name, what p is; None for what is not an L_p distance.
@@ -82,7 +82,7 @@ def pairwise(
     if callable(metric):
         return _by_function(X, Z, metric, alone)
     if metric not in METRICS:
-        meant = near(str(metric), list(METRICS), 3)
+        meant = spelling_suggestions(str(metric), list(METRICS), 3)
         hint = f" (near it: {', '.join(meant)})" if meant else ""
         raise ValueError(
             f"metric must be a function of two rows or one of {', '.join(METRICS)}; got {metric!r}{hint}."

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import NotFittedError
 
 from tercet.core.catalog import method
-from tercet.core.columns import Columns, Features, Mixed
+from tercet.core.columns import Columns, Features, MixedColumns
 from tercet.core.estimator import check_weight, distinct
 from tercet.metrics.distance.vectors import check_p, check_weights
 
@@ -171,7 +171,7 @@ def _refuse_missing(X: np.ndarray) -> None:
         raise ValueError("MinkovDM: the rows have missing values; fill them in first.")
 
 
-class _Reader(Mixed):
+class _Reader(MixedColumns):
     """Reads mixed columns; the metric itself takes no part in pipelines."""
 
     def __init__(self, categorical_features: Features) -> None:

@@ -171,7 +171,7 @@ def kl_density(
 
     Examples
     --------
-    >>> from tercet.core.distributions import Gaussian
+    >>> from tercet.distributions import Gaussian
     >>> round(kl_density(Gaussian(0, 1).log_density, Gaussian(1, 4).log_density), 6)
     0.443147
     """

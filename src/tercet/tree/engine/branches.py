@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tercet.core.cache_lines import fetch_line
 from tercet.core.kernel import inner, kernel, shared
-from tercet.core.lines import fetch_line
 from tercet.tree.engine.criteria import TIE, hashed
 from tercet.tree.engine.scan import (
     CONSTANT,

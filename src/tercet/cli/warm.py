@@ -1,0 +1,194 @@
+"""Compile all kernels ahead of time: `tercet warm`, or `python -m tercet.cli.warm`.
+
+Fits every estimator of the catalogue on a handful of rows, with each of its algorithms and for each kind of
+data that kernels are compiled for, so that the first real fit finds everything in the cache.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import sys
+import tempfile
+import time
+import typing
+import warnings
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+from scipy import sparse
+
+from tercet.core.catalog import Card, methods
+from tercet.core.kernel import JIT
+from tercet.core.parameters import hints
+from tercet.datasets import read_table
+
+# Parameters whose values are different code; and for some, or for some methods, settings that are.
+CHOICES = ("solver", "algorithm", "form", "linkage", "criterion", "splitter", "kernel", "implementation")
+MORE: dict[str, list[dict[str, Any]]] = {
+    "CentralSVC": [{"max_iter": -1}],
+    "LinearSVC": [{"loss": "hinge"}, {"penalty": "l1"}, {"multi_class": "crammer_singer"}],
+    "LinearSVR": [{"loss": "squared_epsilon_insensitive"}],
+    "PenalizedClassifier": [{"penalty": "l1"}],
+    "SVC": [{"max_iter": -1}, {"loss": "squared_hinge"}],
+    "SVR": [{"max_iter": -1}],
+    "max_bins": [{"max_bins": 16}, {"max_bins": 16, "max_leaf_nodes": 4}],
+    "transition_attributes": [
+        {"transition_attributes": "x2", "algorithm": algorithm} for algorithm in ("lbfgs", "l2sgd", "ap")
+    ],
+}
+TASKS = (
+    "classification",
+    "regression",
+    "clustering",
+    "density estimation",
+    "search",
+    "feature selection",
+    "sequence labelling",
+    "outlier detection",
+    "feature map",
+)
+# A few passes, candidates and folds compile as much as many.
+FEW = {"max_iter": 3, "max_iterations": 3, "n_iter": 3, "max_components": 2, "cv": 2, "Cs": 1}
+
+
+def variants(card: Card) -> Iterator[Any]:
+    """The estimator of a card, once for each of its algorithms."""
+    kind = card.load()
+    if "estimator" in hints(kind):  # built on another estimator: has no kernels of its own
+        return
+    short = {name: few for name, few in FEW.items() if name in hints(kind)}
+    yield kind(**short)
+    for name in CHOICES:
+        for value in typing.get_args(hints(kind).get(name)):
+            if isinstance(value, str):
+                yield kind(**short, **{name: value})
+    for name in (card.name, *hints(kind)):
+        yield from (kind(**{**short, **values}) for values in MORE.get(name, ()))
+
+
+def cards() -> list[Card]:
+    """The estimators that can be warmed."""
+    return [card for card in methods() if card.kind == "estimator" and card.task in TASKS]
+
+
+def samples(card: Card) -> Iterator[tuple[Any, Any]]:
+    """Small data and targets of every kind that a method may be given; it refuses what it does not take."""
+    rng = np.random.default_rng(0)
+    X = np.abs(rng.normal(size=(24, 3))) + 0.1
+    if card.task == "sequence labelling":
+        X = np.floor(4 * X)  # counts suit all of them, and the first column is one of symbols
+    labels = (X[:, 0] > np.median(X[:, 0])).astype(int)
+    targets: dict[str, Any] = {"regression": X @ [1.0, 2.0, 3.0], "clustering": None}
+    target = targets.get(card.task, labels)
+    frozen, gaps = X.copy(), X.copy()
+    frozen.setflags(write=False)
+    gaps[::4, 1] = np.nan
+    tables = [X, X.astype(np.float32), sparse.csr_array(X), frozen]
+    tags = card.load()().__sklearn_tags__().input_tags
+    yield from ((table, target) for table in tables if tags.sparse or not sparse.issparse(table))
+    if card.family in ("mixture", "sequence"):
+        yield gaps, None
+    if card.task == "sequence labelling":
+        yield X, None
+        yield X[:, :1], None
+        words = [[f"word {symbol:g}" for symbol in half] for half in X[:, 0].reshape(2, 12)]
+        yield words, labels.reshape(2, 12).tolist()
+
+
+def warm(card: Card) -> float:
+    """Fit all variants of an estimator on small data; returns the seconds it took."""
+    start = time.perf_counter()
+    for model in variants(card):
+        for data, target in samples(card):
+            # A combination that an estimator refuses has nothing to compile.
+            with warnings.catch_warnings(), contextlib.suppress(ValueError):
+                warnings.simplefilter("ignore")
+                model.fit(data, target)
+                ask(model, data, target)
+    return time.perf_counter() - start
+
+
+def ask(model: Any, data: Any, target: Any) -> None:
+    """Ask a fitted model what it can tell; those of chains have several kernels for that."""
+    if hasattr(model, "predict"):
+        model.predict(data)
+    if hasattr(model, "k_best"):
+        model.k_best(data, 2)
+        model.score(data, target)
+        if hasattr(model, "predict_proba"):
+            model.predict_proba(data)
+
+
+def warm_all(todo: list[Card]) -> Iterator[tuple[Card, float]]:
+    """Warm estimators in a few processes; gives each with its seconds, a family at a time.
+
+    The compiler has one lock, so that threads would not help; the methods of a family share kernels, so that two
+    processes would compile them twice.
+    """
+    families: dict[str, list[Card]] = {}
+    for card in todo:
+        families.setdefault(card.family, []).append(card)
+    longest_first = sorted(families.values(), key=lambda cards: -kernels(cards[0].family))
+    processes = min(joblib.cpu_count(), len(families), 4)
+    with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
+        waiting = {pool.submit(_seconds, [card.name for card in group]): group for group in longest_first}
+        for done in as_completed(waiting):
+            yield from zip(waiting[done], done.result())
+
+
+def kernels(family: str) -> int:
+    """How many kernels the files of a family have: about what it takes to compile them."""
+    files = Path(__file__).parent.joinpath(family).rglob("*.py")
+    return sum(file.read_text(encoding="utf-8").count("\n@kernel\n") for file in files)
+
+
+def _seconds(names: list[str]) -> list[float]:
+    if "SVC" in names:
+        warm_machines()
+    return [warm(card) for card in cards() if card.name in names]
+
+
+def warm_machines() -> None:
+    """What kernel machines need only for many rows, and the kernels that are not by name."""
+    from tercet.kernels import Edit, Gaussian, Laplacian, Subsequence
+    from tercet.svm import SVC
+    from tercet.svm.gram_rows import WHOLE
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(WHOLE + 1, 2))
+    SVC().fit(X, X[:, 0] + rng.normal(size=len(X)) > 0)
+    Subsequence()(["ab"])
+    Edit()(["ab"])
+    few = X[:4]
+    for table in (
+        few,
+        few.astype(np.float32),
+        sparse.csr_array(few),
+        sparse.csr_array(few, dtype=np.float32),
+    ):
+        Laplacian(gamma=1.0, norm="l1")(table)
+        Gaussian(gamma=1.0)(table)
+
+
+def warm_readers() -> None:
+    """Read a small table, plain and with quotes, where polars is installed."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.suppress(ImportError):
+        for k, lines in enumerate((["a,b", "1,2", "3,4"], ["a,b", '1,"x, y"', '3,"z"'])):
+            file = Path(folder, f"{k}.csv")
+            file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+            read_table(file)
+
+
+if __name__ == "__main__":
+    if not JIT:
+        sys.exit("TERCET_JIT=0: there is nothing to compile.")
+    begin, todo = time.perf_counter(), cards()
+    warm_readers()
+    for k, (card, seconds) in enumerate(warm_all(todo), 1):
+        print(f"[{k:3d}/{len(todo)}] {card.name:32s} {seconds:6.1f} s", flush=True)
+    print(f"{len(todo)} estimators are warm after {time.perf_counter() - begin:.1f} s.")

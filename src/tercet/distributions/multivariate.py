@@ -1,0 +1,274 @@
+"""Exponential families of several variables: categories, counts, probabilities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import gammaln, polygamma, psi, rel_entr, xlogy
+
+from tercet.core.catalog import method
+from tercet.core.functions import softmax
+from tercet.distributions.base import ExponentialFamily, Seed, event, simplex
+
+
+@method(
+    zh="多项分布",
+    task="distribution",
+    model="P(x) = n!/Πx_k! Π p_k^x_k; η_k = log(p_k / p_K), A = n log(1 + Σ exp(η_k))",
+    strategy="maximum likelihood",
+    texts=["001 ch. 6, eq. 6.6-6.9"],
+    peers=["scipy.stats.multinomial"],
+)
+@dataclass(frozen=True, eq=False)
+class Multinomial(ExponentialFamily):
+    """Counts of K outcomes in n trials.
+
+    The last outcome is the reference: T holds the first K - 1 counts, eta_k = log(p_k / p_K) and
+    A = n log(1 + sum e^eta).
+
+    Examples
+    --------
+    >>> Multinomial([0.5, 0.3, 0.2], trials=4).mean
+    array([2. , 1.2, 0.8])
+    """
+
+    p: ArrayLike
+    trials: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "p", simplex("p", self.p))
+        if self.trials < 1 or self.trials != int(self.trials):
+            raise ValueError(f"trials must be a whole number, at least 1, got {self.trials!r}")
+
+    @property
+    def _p(self) -> np.ndarray:
+        return np.asarray(self.p)
+
+    @property
+    def natural(self) -> np.ndarray:
+        with np.errstate(divide="ignore"):
+            return np.log(self._p[:-1]) - np.log(self._p[-1])
+
+    @property
+    def log_partition(self) -> float:
+        with np.errstate(divide="ignore"):
+            return float(-self.trials * np.log(self._p[-1]))
+
+    @property
+    def mean(self) -> np.ndarray:
+        return self.trials * self._p
+
+    @property
+    def variance(self) -> np.ndarray:
+        return self.trials * self._p * (1.0 - self._p)
+
+    @property
+    def mean_statistics(self) -> np.ndarray:
+        return self.mean[:-1]
+
+    @property
+    def covariance_statistics(self) -> np.ndarray:
+        p = self._p[:-1]
+        return self.trials * (np.diag(p) - np.outer(p, p))
+
+    @classmethod
+    def from_natural(cls, eta: ArrayLike, **known: Any) -> Self:
+        return cls(softmax(np.append(np.asarray(eta, dtype=float), 0.0)), **known)
+
+    @classmethod
+    def from_mean(cls, mean_statistics: ArrayLike, trials: int = 1) -> Self:
+        p = np.asarray(mean_statistics, dtype=float) / trials
+        return cls(np.append(p, max(1.0 - p.sum(), 0.0)), trials)
+
+    @classmethod
+    def _statistics_of(cls, x: ArrayLike, **known: Any) -> np.ndarray:
+        return np.asarray(x, dtype=float)[..., :-1]
+
+    def statistics(self, x: ArrayLike) -> np.ndarray:
+        return event(x, self._p.size)[..., :-1]
+
+    def log_base(self, x: ArrayLike) -> np.ndarray:
+        x = event(x, self._p.size)
+        counts = np.all((x >= 0) & (np.floor(x) == x), axis=-1) & (x.sum(axis=-1) == self.trials)
+        safe = np.where(counts[..., None], x, 0.0)
+        return np.where(counts, gammaln(self.trials + 1.0) - gammaln(safe + 1.0).sum(axis=-1), -np.inf)
+
+    def log_density(self, x: ArrayLike) -> np.ndarray:
+        # eta is infinite where a probability is 0, and the mass is still a number
+        with np.errstate(divide="ignore"):
+            return (self.log_base(x) + xlogy(event(x, self._p.size), self._p).sum(axis=-1))[()]
+
+    def _same_base(self, other: ExponentialFamily) -> bool:
+        return isinstance(other, type(self)) and self.trials == other.trials and self._p.size == other._p.size
+
+    def kl(self, other: Self) -> float:
+        if not self._same_base(other):
+            raise ValueError(f"other must have the same trials and outcomes as {self}, got {other}")
+        return float(self.trials * rel_entr(self._p, other._p).sum())
+
+    def sample(self, size: int | None = None, random_state: Seed = None) -> Any:
+        return np.random.default_rng(random_state).multinomial(self.trials, self._p, size)
+
+
+@method(
+    zh="类别分布",
+    task="distribution",
+    model="P(k) = p_k; η_k = log(p_k / p_K)",
+    strategy="maximum likelihood",
+    texts=["001 ch. 6, eq. 6.6-6.9"],
+    peers=["numpy.random.Generator.choice"],
+)
+@dataclass(frozen=True, eq=False)
+class Categorical(Multinomial):
+    """One outcome k in {0 .. K-1} with probability p_k: a multinomial of one trial.
+
+    Examples
+    --------
+    >>> Categorical([0.5, 0.3, 0.2]).density([0, 2])
+    array([0.5, 0.2])
+    """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.trials != 1:
+            raise ValueError(f"trials of Categorical must be 1, got {self.trials!r}")
+
+    @property
+    def mean(self) -> np.ndarray:
+        """Probabilities, the mean of the outcome written as a 0/1 vector."""
+        return self._p
+
+    @classmethod
+    def fit(cls, x: ArrayLike, sample_weight: ArrayLike | None = None, **known: Any) -> Self:
+        """Shares of the outcomes in the data; ``n_outcomes`` where the last ones may not occur."""
+        codes = np.asarray(x)
+        if codes.dtype.kind not in "iu" or codes.size == 0 or codes.min() < 0:
+            raise ValueError(f"x must be integers, at least 0, got {x!r}")
+        outcomes = max(known.get("n_outcomes", 2), 2)
+        counts = np.bincount(codes, weights=sample_weight, minlength=outcomes)
+        return cls(counts / counts.sum())
+
+    def statistics(self, x: ArrayLike) -> np.ndarray:
+        return (np.asarray(x)[..., None] == np.arange(self._p.size - 1)).astype(float)
+
+    def log_base(self, x: ArrayLike) -> np.ndarray:
+        return np.where(np.isin(x, np.arange(self._p.size)), 0.0, -np.inf)
+
+    def log_density(self, x: ArrayLike) -> np.ndarray:
+        known = np.isfinite(self.log_base(x))
+        with np.errstate(divide="ignore"):
+            logs = np.log(self._p)
+        return np.where(known, logs[np.where(known, x, 0).astype(np.intp)], -np.inf)[()]
+
+    def sample(self, size: int | None = None, random_state: Seed = None) -> Any:
+        return np.random.default_rng(random_state).choice(self._p.size, size, p=self._p)
+
+
+@method(
+    zh="狄利克雷分布",
+    task="distribution",
+    model="p(θ) ∝ Π θ_k^(α_k - 1); η = α - 1, T = log θ",
+    strategy="maximum likelihood",
+    texts=["000 app. E, eq. E.6, E.7", "001 ch. 5, eq. 5.12-5.16", "001 ch. 6, 6.2"],
+    peers=["scipy.stats.dirichlet"],
+)
+@dataclass(frozen=True, eq=False)
+class Dirichlet(ExponentialFamily):
+    """Dirichlet distribution of probabilities.
+
+    eta = alpha - 1, T = log theta and A = sum log Gamma(alpha_k) - log Gamma(sum alpha). The mean of T is
+    E[log theta_k] = psi(alpha_k) - psi(sum alpha) (E.7), on which variational LDA stands.
+
+    Examples
+    --------
+    >>> Dirichlet([1, 2, 3]).mean_statistics.round(6)
+    array([-2.283333, -1.283333, -0.783333])
+    """
+
+    alpha: ArrayLike
+
+    def __post_init__(self) -> None:
+        alpha = np.asarray(self.alpha, dtype=float)
+        if alpha.ndim != 1 or alpha.size < 2 or not np.all((alpha > 0) & np.isfinite(alpha)):
+            raise ValueError(f"alpha must be at least two finite numbers above 0, got {self.alpha!r}")
+        object.__setattr__(self, "alpha", alpha)
+
+    @property
+    def _alpha(self) -> np.ndarray:
+        return np.asarray(self.alpha)
+
+    @property
+    def natural(self) -> np.ndarray:
+        return self._alpha - 1.0
+
+    @property
+    def log_partition(self) -> float:
+        return float(gammaln(self._alpha).sum() - gammaln(self._alpha.sum()))
+
+    @property
+    def mean(self) -> np.ndarray:
+        return self._alpha / self._alpha.sum()
+
+    @property
+    def variance(self) -> np.ndarray:
+        return self.mean * (1.0 - self.mean) / (self._alpha.sum() + 1.0)
+
+    @property
+    def mean_statistics(self) -> np.ndarray:
+        return expected_log_dirichlet(self._alpha)
+
+    @property
+    def covariance_statistics(self) -> np.ndarray:
+        return np.diag(polygamma(1, self._alpha)) - polygamma(1, self._alpha.sum())
+
+    @classmethod
+    def from_natural(cls, eta: ArrayLike) -> Self:
+        return cls(np.asarray(eta, dtype=float) + 1.0)
+
+    @classmethod
+    def from_mean(cls, mean_statistics: ArrayLike) -> Self:
+        target = np.asarray(mean_statistics, dtype=float)
+        return cls._match_moments(target, np.zeros(target.size))
+
+    @classmethod
+    def _statistics_of(cls, x: ArrayLike, **known: Any) -> np.ndarray:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.log(np.asarray(x, dtype=float))
+
+    def posterior(self, counts: ArrayLike) -> Self:
+        """The prior after ``counts`` of the K outcomes were seen: alpha + counts."""
+        return type(self)(self._alpha + event(counts, self._alpha.size))
+
+    def statistics(self, x: ArrayLike) -> np.ndarray:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.log(event(x, self._alpha.size))
+
+    def log_base(self, x: ArrayLike) -> np.ndarray:
+        x = event(x, self._alpha.size)
+        inside = np.all(x > 0, axis=-1) & (np.abs(x.sum(axis=-1) - 1.0) <= 1e-8)
+        return np.where(inside, 0.0, -np.inf)
+
+    def sample(self, size: int | None = None, random_state: Seed = None) -> Any:
+        return np.random.default_rng(random_state).dirichlet(self._alpha, size)
+
+
+@method(
+    zh="狄利克雷分布的对数期望",
+    task="distribution",
+    model="E[log θ_k] = ψ(α_k) - ψ(Σ α_l)",
+    texts=["000 app. E, eq. E.7"],
+)
+def expected_log_dirichlet(alpha: ArrayLike) -> np.ndarray:
+    """E[log theta] under Dirichlet(alpha), for each row of ``alpha``.
+
+    Examples
+    --------
+    >>> expected_log_dirichlet([[1.0, 1.0], [1.0, 2.0]])
+    array([[-1. , -1. ],
+           [-1.5, -0.5]])
+    """
+    alpha = np.asarray(alpha, dtype=float)
+    return psi(alpha) - psi(alpha.sum(axis=-1, keepdims=True))

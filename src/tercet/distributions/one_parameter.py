@@ -1,0 +1,268 @@
+"""Exponential families of one variable and one parameter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import gammaln, rel_entr, xlog1py, xlogy
+
+from tercet.core.catalog import method
+from tercet.core.functions import logit, sigmoid
+from tercet.distributions.base import ExponentialFamily, Seed, positive
+
+
+@dataclass(frozen=True, eq=False)
+class _Scalar(ExponentialFamily):
+    """A family with the single statistic T(x) = x."""
+
+    def statistics(self, x: ArrayLike) -> np.ndarray:
+        return np.asarray(x, dtype=float)[..., None]
+
+    @classmethod
+    def _statistics_of(cls, x: ArrayLike, **known: Any) -> np.ndarray:
+        return np.asarray(x, dtype=float)[:, None]
+
+    @property
+    def mean(self) -> float:
+        raise NotImplementedError
+
+    @property
+    def variance(self) -> float:
+        raise NotImplementedError
+
+    @property
+    def mean_statistics(self) -> np.ndarray:
+        return np.array([float(self.mean)])
+
+    @property
+    def covariance_statistics(self) -> np.ndarray:
+        return np.array([[float(self.variance)]])
+
+
+@method(
+    zh="伯努利分布",
+    task="distribution",
+    model="P(x) = pˣ(1 - p)¹⁻ˣ; η = log(p / (1 - p)), A = log(1 + exp(η))",
+    strategy="maximum likelihood",
+    texts=["000 ch. 1, exercise 1.1", "001 ch. 6, eq. 6.3"],
+    peers=["scipy.stats.bernoulli"],
+)
+@dataclass(frozen=True, eq=False)
+class Bernoulli(_Scalar):
+    """Bernoulli distribution of x in {0, 1}: eta = log(p / (1 - p)), A = log(1 + e^eta).
+
+    Examples
+    --------
+    >>> Bernoulli(0.3).natural.round(6), round(Bernoulli(0.3).log_partition, 6)
+    (array([-0.847298]), 0.356675)
+    """
+
+    p: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.p <= 1:
+            raise ValueError(f"p must lie in [0, 1], got {self.p!r}")
+
+    @property
+    def natural(self) -> np.ndarray:
+        return np.array([logit(self.p)])
+
+    @property
+    def log_partition(self) -> float:
+        return float(-np.log1p(-self.p)) if self.p < 1 else np.inf
+
+    @property
+    def mean(self) -> float:
+        return float(self.p)
+
+    @property
+    def variance(self) -> float:
+        return float(self.p * (1.0 - self.p))
+
+    @classmethod
+    def from_natural(cls, eta: ArrayLike) -> Self:
+        return cls(float(sigmoid(np.ravel(eta)[0])))
+
+    @classmethod
+    def from_mean(cls, mean_statistics: ArrayLike) -> Self:
+        return cls(float(np.ravel(mean_statistics)[0]))
+
+    def log_base(self, x: ArrayLike) -> np.ndarray:
+        return np.where(np.isin(x, (0, 1)), 0.0, -np.inf)
+
+    def log_density(self, x: ArrayLike) -> np.ndarray:
+        # eta is infinite at p = 0 and 1, where the mass is still a number
+        x = np.asarray(x, dtype=float)
+        with np.errstate(divide="ignore"):
+            inside = xlogy(x, self.p) + xlog1py(1.0 - x, -self.p)
+        return np.where(np.isin(x, (0, 1)), inside, -np.inf)[()]
+
+    def kl(self, other: Self) -> float:
+        return float(rel_entr(self.p, other.p) + rel_entr(1.0 - self.p, 1.0 - other.p))
+
+    def sample(self, size: int | None = None, random_state: Seed = None) -> Any:
+        return np.random.default_rng(random_state).binomial(1, self.p, size)
+
+
+@method(
+    zh="高斯分布（方差已知）",
+    task="distribution",
+    model="p(x) = N(x; μ, σ²); η = μ/σ², A = σ²η²/2",
+    strategy="maximum likelihood",
+    texts=["001 ch. 6, eq. 6.4"],
+    peers=["scipy.stats.norm"],
+)
+@dataclass(frozen=True, eq=False)
+class GaussianKnownVariance(_Scalar):
+    """Gaussian whose variance is no parameter: eta = mean / variance, A = variance eta^2 / 2.
+
+    Examples
+    --------
+    >>> GaussianKnownVariance(2.0).natural, GaussianKnownVariance(2.0).log_partition
+    (array([2.]), 2.0)
+    """
+
+    mean: float = 0.0
+    variance: float = 1.0
+
+    def __post_init__(self) -> None:
+        positive("variance", self.variance)
+
+    @property
+    def natural(self) -> np.ndarray:
+        return np.array([self.mean / self.variance])
+
+    @property
+    def log_partition(self) -> float:
+        return 0.5 * self.mean**2 / self.variance
+
+    @classmethod
+    def from_natural(cls, eta: ArrayLike, variance: float = 1.0) -> Self:
+        return cls(float(np.ravel(eta)[0]) * variance, variance)
+
+    @classmethod
+    def from_mean(cls, mean_statistics: ArrayLike, variance: float = 1.0) -> Self:
+        return cls(float(np.ravel(mean_statistics)[0]), variance)
+
+    def _same_base(self, other: ExponentialFamily) -> bool:
+        return isinstance(other, type(self)) and self.variance == other.variance
+
+    def log_base(self, x: ArrayLike) -> np.ndarray:
+        x = np.asarray(x, dtype=float)
+        return -0.5 * (x**2 / self.variance + np.log(2 * np.pi * self.variance))
+
+    def sample(self, size: int | None = None, random_state: Seed = None) -> Any:
+        return np.random.default_rng(random_state).normal(self.mean, np.sqrt(self.variance), size)
+
+
+@method(
+    zh="泊松分布",
+    task="distribution",
+    model="P(x) = λˣ exp(-λ) / x!; η = log λ, A = exp(η)",
+    strategy="maximum likelihood",
+    texts=["001 ch. 6, 6.2"],
+    peers=["scipy.stats.poisson"],
+)
+@dataclass(frozen=True, eq=False)
+class Poisson(_Scalar):
+    """Poisson distribution of counts: eta = log rate, A = e^eta, h = 1 / x!.
+
+    Examples
+    --------
+    >>> float(Poisson(2.0).density(3).round(6))
+    0.180447
+    """
+
+    rate: float = 1.0
+
+    def __post_init__(self) -> None:
+        positive("rate", self.rate)
+
+    @property
+    def natural(self) -> np.ndarray:
+        return np.array([np.log(self.rate)])
+
+    @property
+    def log_partition(self) -> float:
+        return float(self.rate)
+
+    @property
+    def mean(self) -> float:
+        return float(self.rate)
+
+    @property
+    def variance(self) -> float:
+        return float(self.rate)
+
+    @classmethod
+    def from_natural(cls, eta: ArrayLike) -> Self:
+        return cls(float(np.exp(np.ravel(eta)[0])))
+
+    @classmethod
+    def from_mean(cls, mean_statistics: ArrayLike) -> Self:
+        return cls(float(np.ravel(mean_statistics)[0]))
+
+    def log_base(self, x: ArrayLike) -> np.ndarray:
+        x = np.asarray(x, dtype=float)
+        count = (x >= 0) & (np.floor(x) == x)
+        return np.where(count, -gammaln(np.where(count, x, 0.0) + 1.0), -np.inf)
+
+    def sample(self, size: int | None = None, random_state: Seed = None) -> Any:
+        return np.random.default_rng(random_state).poisson(self.rate, size)
+
+
+@method(
+    zh="指数分布",
+    task="distribution",
+    model="p(x) = λ exp(-λx); η = -λ, A = -log(-η)",
+    strategy="maximum likelihood",
+    texts=["001 ch. 6, 6.2"],
+    peers=["scipy.stats.expon"],
+)
+@dataclass(frozen=True, eq=False)
+class Exponential(_Scalar):
+    """Exponential distribution of x >= 0: eta = -rate, A = -log(-eta).
+
+    Examples
+    --------
+    >>> Exponential.fit([1.0, 3.0])
+    Exponential(rate=0.5)
+    """
+
+    rate: float = 1.0
+
+    def __post_init__(self) -> None:
+        positive("rate", self.rate)
+
+    @property
+    def natural(self) -> np.ndarray:
+        return np.array([-float(self.rate)])
+
+    @property
+    def log_partition(self) -> float:
+        return float(-np.log(self.rate))
+
+    @property
+    def mean(self) -> float:
+        return 1.0 / self.rate
+
+    @property
+    def variance(self) -> float:
+        return 1.0 / self.rate**2
+
+    @classmethod
+    def from_natural(cls, eta: ArrayLike) -> Self:
+        return cls(-float(np.ravel(eta)[0]))
+
+    @classmethod
+    def from_mean(cls, mean_statistics: ArrayLike) -> Self:
+        return cls(1.0 / positive("mean_statistics", float(np.ravel(mean_statistics)[0])))
+
+    def log_base(self, x: ArrayLike) -> np.ndarray:
+        return np.where(np.asarray(x) >= 0, 0.0, -np.inf)
+
+    def sample(self, size: int | None = None, random_state: Seed = None) -> Any:
+        return np.random.default_rng(random_state).exponential(1.0 / self.rate, size)

@@ -1,0 +1,254 @@
+"""Exponential families of one variable and two parameters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import betaln, gammaln, polygamma, psi
+
+from tercet.core.catalog import method
+from tercet.distributions.base import ExponentialFamily, Seed, average, positive
+
+
+@method(
+    zh="高斯分布",
+    task="distribution",
+    model="p(x) = N(x; μ, σ²); η = (μ/σ², -1/(2σ²)), T = (x, x²)",
+    strategy="maximum likelihood",
+    texts=["001 ch. 6, 6.2"],
+    peers=["scipy.stats.norm"],
+)
+@dataclass(frozen=True, eq=False)
+class Gaussian(ExponentialFamily):
+    """Gaussian with unknown mean and variance: T = (x, x^2), eta = (mean / variance, -1 / (2 variance)).
+
+    Examples
+    --------
+    >>> round(Gaussian(0, 1).kl(Gaussian(1, 4)), 6)
+    0.443147
+    """
+
+    mean: float = 0.0
+    variance: float = 1.0
+
+    def __post_init__(self) -> None:
+        positive("variance", self.variance)
+
+    @property
+    def natural(self) -> np.ndarray:
+        return np.array([self.mean / self.variance, -0.5 / self.variance])
+
+    @property
+    def log_partition(self) -> float:
+        return float(0.5 * (self.mean**2 / self.variance + np.log(2 * np.pi * self.variance)))
+
+    @property
+    def mean_statistics(self) -> np.ndarray:
+        return np.array([self.mean, self.mean**2 + self.variance])
+
+    @property
+    def covariance_statistics(self) -> np.ndarray:
+        m, v = self.mean, self.variance
+        return np.array([[v, 2 * m * v], [2 * m * v, 4 * m * m * v + 2 * v * v]])
+
+    @classmethod
+    def from_natural(cls, eta: ArrayLike) -> Self:
+        first, second = np.asarray(eta, dtype=float)
+        variance = -0.5 / second
+        return cls(float(first * variance), float(variance))
+
+    @classmethod
+    def from_mean(cls, mean_statistics: ArrayLike) -> Self:
+        mean, square = np.asarray(mean_statistics, dtype=float)
+        return cls(float(mean), float(square - mean**2))
+
+    @classmethod
+    def fit(cls, x: ArrayLike, sample_weight: ArrayLike | None = None, **known: Any) -> Self:
+        # E[x^2] - E[x]^2 cancels where the mean is large: take the mean out first
+        x = np.asarray(x, dtype=float)
+        mean = float(average(x, sample_weight))
+        return cls(mean, float(average((x - mean) ** 2, sample_weight)))
+
+    def statistics(self, x: ArrayLike) -> np.ndarray:
+        x = np.asarray(x, dtype=float)
+        return np.stack([x, x * x], axis=-1)
+
+    def log_base(self, x: ArrayLike) -> np.ndarray:
+        return np.zeros(np.shape(x))
+
+    def log_density(self, x: ArrayLike) -> np.ndarray:
+        # the same in exact arithmetic, without the cancellation
+        x = np.asarray(x, dtype=float)
+        return -0.5 * ((x - self.mean) ** 2 / self.variance + np.log(2 * np.pi * self.variance))
+
+    def sample(self, size: int | None = None, random_state: Seed = None) -> Any:
+        return np.random.default_rng(random_state).normal(self.mean, np.sqrt(self.variance), size)
+
+
+@method(
+    zh="伽马分布",
+    task="distribution",
+    model="p(x) ∝ x^(k-1) exp(-x/θ); η = (k - 1, -1/θ), T = (log x, x)",
+    strategy="maximum likelihood",
+    texts=["001 ch. 6, 6.2"],
+    peers=["scipy.stats.gamma"],
+)
+@dataclass(frozen=True, eq=False)
+class Gamma(ExponentialFamily):
+    """Gamma distribution of x > 0: T = (log x, x), eta = (shape - 1, -1 / scale).
+
+    Examples
+    --------
+    >>> Gamma(shape=2.0, scale=3.0).mean
+    6.0
+    """
+
+    shape: float = 1.0
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        positive("shape", self.shape)
+        positive("scale", self.scale)
+
+    @property
+    def natural(self) -> np.ndarray:
+        return np.array([self.shape - 1.0, -1.0 / self.scale])
+
+    @property
+    def log_partition(self) -> float:
+        return float(gammaln(self.shape) + self.shape * np.log(self.scale))
+
+    @property
+    def mean(self) -> float:
+        return float(self.shape * self.scale)
+
+    @property
+    def variance(self) -> float:
+        return float(self.shape * self.scale**2)
+
+    @property
+    def mean_statistics(self) -> np.ndarray:
+        return np.array([psi(self.shape) + np.log(self.scale), self.mean])
+
+    @property
+    def covariance_statistics(self) -> np.ndarray:
+        return np.array([[polygamma(1, self.shape), self.scale], [self.scale, self.variance]])
+
+    @classmethod
+    def from_natural(cls, eta: ArrayLike) -> Self:
+        first, second = np.asarray(eta, dtype=float)
+        return cls(float(first + 1.0), float(-1.0 / second))
+
+    @classmethod
+    def from_mean(cls, mean_statistics: ArrayLike) -> Self:
+        target = np.asarray(mean_statistics, dtype=float)
+        gap = positive("log of the mean less the mean of the logs", float(np.log(target[1]) - target[0]))
+        shape = (3.0 - gap + np.sqrt((gap - 3.0) ** 2 + 24.0 * gap)) / (12.0 * gap)
+        return cls._match_moments(target, cls(shape, target[1] / shape).natural)
+
+    @classmethod
+    def _statistics_of(cls, x: ArrayLike, **known: Any) -> np.ndarray:
+        return cls().statistics(x)
+
+    def statistics(self, x: ArrayLike) -> np.ndarray:
+        x = np.asarray(x, dtype=float)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.stack([np.log(x), x], axis=-1)
+
+    def log_base(self, x: ArrayLike) -> np.ndarray:
+        return np.where(np.asarray(x) > 0, 0.0, -np.inf)
+
+    def sample(self, size: int | None = None, random_state: Seed = None) -> Any:
+        return np.random.default_rng(random_state).gamma(self.shape, self.scale, size)
+
+
+@method(
+    zh="贝塔分布",
+    task="distribution",
+    model="p(x) ∝ x^(a-1) (1 - x)^(b-1); η = (a, b), T = (log x, log(1 - x))",
+    strategy="maximum likelihood",
+    texts=["001 ch. 5, 5.3.3", "001 ch. 6, 6.2"],
+    peers=["scipy.stats.beta"],
+)
+@dataclass(frozen=True, eq=False)
+class Beta(ExponentialFamily):
+    """Beta distribution of 0 < x < 1: T = (log x, log(1 - x)), eta = (a, b), A = log B(a, b).
+
+    The conjugate prior of the Bernoulli distribution (001 ch. 5).
+
+    Examples
+    --------
+    >>> Beta(2, 3).mean, round(Beta(2, 3).mode, 6)
+    (0.4, 0.333333)
+    """
+
+    a: float = 1.0
+    b: float = 1.0
+
+    def __post_init__(self) -> None:
+        positive("a", self.a)
+        positive("b", self.b)
+
+    @property
+    def natural(self) -> np.ndarray:
+        return np.array([float(self.a), float(self.b)])
+
+    @property
+    def log_partition(self) -> float:
+        return float(betaln(self.a, self.b))
+
+    @property
+    def mean(self) -> float:
+        return float(self.a / (self.a + self.b))
+
+    @property
+    def variance(self) -> float:
+        return self.mean * (1.0 - self.mean) / (self.a + self.b + 1.0)
+
+    @property
+    def mode(self) -> float:
+        """Where the density is highest; an error where that is not one point."""
+        if self.a <= 1 and self.b <= 1:
+            raise ValueError(f"the mode of Beta needs a or b above 1, got a={self.a!r}, b={self.b!r}")
+        if self.a <= 1 or self.b <= 1:
+            return 0.0 if self.a <= 1 else 1.0
+        return float((self.a - 1.0) / (self.a + self.b - 2.0))
+
+    @property
+    def mean_statistics(self) -> np.ndarray:
+        return psi(self.natural) - psi(self.a + self.b)
+
+    @property
+    def covariance_statistics(self) -> np.ndarray:
+        return np.diag(polygamma(1, self.natural)) - polygamma(1, self.a + self.b)
+
+    @classmethod
+    def from_natural(cls, eta: ArrayLike) -> Self:
+        a, b = np.asarray(eta, dtype=float)
+        return cls(float(a), float(b))
+
+    @classmethod
+    def from_mean(cls, mean_statistics: ArrayLike) -> Self:
+        target = np.asarray(mean_statistics, dtype=float)
+        return cls._match_moments(target, np.ones(2))
+
+    @classmethod
+    def _statistics_of(cls, x: ArrayLike, **known: Any) -> np.ndarray:
+        return cls().statistics(x)
+
+    def statistics(self, x: ArrayLike) -> np.ndarray:
+        x = np.asarray(x, dtype=float)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.stack([np.log(x), np.log1p(-x)], axis=-1)
+
+    def log_base(self, x: ArrayLike) -> np.ndarray:
+        x = np.asarray(x, dtype=float)
+        inside = (x > 0) & (x < 1)
+        safe = np.where(inside, x, 0.5)
+        return np.where(inside, -np.log(safe) - np.log1p(-safe), -np.inf)
+
+    def sample(self, size: int | None = None, random_state: Seed = None) -> Any:
+        return np.random.default_rng(random_state).beta(self.a, self.b, size)

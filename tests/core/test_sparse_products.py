@@ -1,0 +1,21 @@
+"""Products of a sparse matrix with tables of a few columns."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from tercet.core.sparse_products import Transposed, times
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("width", [1, 2, 7, 8, 9, 15, 16, 17, 20, 24, 25, 31, 33, 48, 49, 70])
+def test_times_is_the_product(width, dtype):
+    rng = np.random.default_rng(width)
+    X = sparse.random_array((30, 12), density=0.3, format="csr", rng=rng, dtype=dtype)
+    W, R = rng.normal(size=(12, width)).astype(dtype), rng.normal(size=(30, width)).astype(dtype)
+    found = times(X, W)
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found, X.toarray() @ W, rtol=1e-5, atol=1e-5 if dtype == np.float32 else 1e-12)
+    out = np.empty((12, width), dtype)
+    Transposed(X, width).times(R, out)
+    np.testing.assert_allclose(out, X.toarray().T @ R, rtol=1e-5, atol=1e-5 if dtype == np.float32 else 1e-12)

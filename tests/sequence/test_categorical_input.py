@@ -239,11 +239,11 @@ def test_files(tmp_path):
     assert np.array_equal(pickle.loads(pickle.dumps(model)).predict_proba([0, 1, 1]), expected)
     blob = skops.io.dumps(model)
     known = skops.io.get_untrusted_types(data=blob)
-    assert set(known) <= {"tercet.sequence.categorical_hmm.CategoricalHMM"}
+    assert set(known) <= {"tercet.sequence.hmm.categorical_hmm.CategoricalHMM"}
     assert np.array_equal(skops.io.loads(blob, trusted=known).predict_proba([0, 1, 1]), expected)
     named = CategoricalHMM().fit([[0, 1], [1]], [["x", "y"], ["y"]])
     blob = skops.io.dumps(named)
-    again = skops.io.loads(blob, trusted=["tercet.sequence.categorical_hmm.CategoricalHMM"])
+    again = skops.io.loads(blob, trusted=["tercet.sequence.hmm.categorical_hmm.CategoricalHMM"])
     assert again.predict([[0, 1]])[0].tolist() == ["x", "y"]
     assert io.BytesIO(blob).getbuffer().nbytes > 0
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tercet.sequence import chain, hmm_sweeps
+from tercet.sequence._chain import log_space as chain
+from tercet.sequence._chain import long_chains as hmm_sweeps
 
 
 def log(values):

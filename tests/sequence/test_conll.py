@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tercet.sequence.conll import read_conll, write_conll
+from tercet.sequence.text.conll import read_conll, write_conll
 
 words = st.text(st.characters(codec="utf-8", exclude_categories=["Z", "C"]), min_size=1)
 rows = st.lists(st.lists(st.tuples(words, words), min_size=1, max_size=4), min_size=1, max_size=4)

@@ -20,7 +20,7 @@ from tercet import EarlyStopping
 from tercet.core.steps import ConvergenceWarning
 from tercet.metrics.sequence import span_f1
 from tercet.sequence import CRF
-from tercet.sequence.crf_model import CHUNK
+from tercet.sequence.crf.model import CHUNK
 from tests.sequence.crf_data import corpus, crfsuite, differences
 
 X, Y = corpus()

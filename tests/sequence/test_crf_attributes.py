@@ -6,7 +6,7 @@ import polars as pl
 import pycrfsuite
 import pytest
 
-from tercet.sequence.attributes import Names, encode, is_tokens, tokens_of
+from tercet.sequence.text.attributes import Names, encode, is_tokens, tokens_of
 
 TOKENS = [
     {"a": "b", "n": 2.5, "t": True, "f": False, "d": {"x": "y", "z": 3, "q": True}, "l": ["u", "v"], "i": 4},

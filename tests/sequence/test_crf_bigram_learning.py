@@ -8,21 +8,18 @@ import scipy.optimize
 from scipy import sparse
 from sklearn.base import clone
 
-from tercet.sequence import (
-    CRF,
-    ParametricCRF,
-    crf_bigrams,
-    crf_objective,
-    crf_products,
-)
-from tercet.sequence.crf_bigrams import BigramObjective
-from tercet.sequence.crf_chains import best_paths, chain_marginals
-from tercet.sequence.crf_features import choose_features, merged
-from tercet.sequence.crf_objective import ChainObjective
-from tercet.sequence.crf_online import Gradient
-from tercet.sequence.crf_online_steps import corpus_of
-from tercet.sequence.crf_steps import StepsAt
-from tercet.sequence.sequences import Sequences
+from tercet.sequence import CRF, ParametricCRF
+from tercet.sequence.crf._engine import bigrams as crf_bigrams
+from tercet.sequence.crf._engine import objective as crf_objective
+from tercet.sequence.crf._engine import products as crf_products
+from tercet.sequence.crf._engine.bigrams import BigramObjective
+from tercet.sequence.crf._engine.objective import ChainObjective
+from tercet.sequence.crf._engine.online_steps import corpus_of
+from tercet.sequence.crf._engine.transitions import StepsAt
+from tercet.sequence.crf.chains import best_paths, chain_marginals
+from tercet.sequence.crf.features import choose_features, merged
+from tercet.sequence.crf.online import Gradient
+from tercet.sequence.text.sequences import Sequences
 from tests.sequence.crf_data import steps_corpus
 
 EXACT = {"epsilon": 1e-9, "delta": 1e-13}

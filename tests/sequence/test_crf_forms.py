@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import approx_fprime
 
-from tercet.sequence.crf_batch import by_length, chain_best, chain_marginals
-from tercet.sequence.crf_forms import ParametricCRF, indicator_features
-from tercet.sequence.crf_matrix import MatrixCRF
+from tercet.sequence.crf._engine.batch import by_length, chain_best, chain_marginals
+from tercet.sequence.crf.matrix_crf import MatrixCRF
+from tercet.sequence.crf.parametric_crf import ParametricCRF, indicator_features
 
 X = [[0, 1, 0], [1, 1], [0, 1, 1, 0], [1, 0], [0, 0], [1, 1, 0]]
 Y = [[0, 1, 0], [1, 1], [0, 0, 1, 1], [0, 1], [0, 0], [1, 1, 1]]

@@ -7,13 +7,14 @@ import pytest
 from scipy import sparse
 
 from tercet.core.steps import Steps
-from tercet.sequence import crf_objective, crf_products
-from tercet.sequence.crf_features import choose_features, merged
-from tercet.sequence.crf_learning import BATCH, search
-from tercet.sequence.crf_objective import ChainObjective, chain_marginals
-from tercet.sequence.crf_products import Features
-from tercet.sequence.crf_scaling import SCALINGS
-from tercet.sequence.sequences import Sequences
+from tercet.sequence.crf._engine import objective as crf_objective
+from tercet.sequence.crf._engine import products as crf_products
+from tercet.sequence.crf._engine.iterative_scaling import SCALINGS
+from tercet.sequence.crf._engine.objective import ChainObjective, chain_marginals
+from tercet.sequence.crf._engine.products import Features
+from tercet.sequence.crf.features import choose_features, merged
+from tercet.sequence.crf.learning import BATCH, search
+from tercet.sequence.text.sequences import Sequences
 
 # 000 ch. 11, the learning example: features #(0->0), #(1->1), #(y=0, x=0), #(y=1, x=1)
 X = [[0, 1, 0], [1, 1], [0, 1, 1, 0], [1, 0], [0, 0], [1, 1, 0]]

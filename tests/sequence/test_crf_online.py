@@ -5,9 +5,9 @@ import pytest
 
 from tercet.core.steps import ConvergenceWarning
 from tercet.sequence import CRF
-from tercet.sequence.crf_features import choose_features
-from tercet.sequence.crf_objective import ChainObjective
-from tercet.sequence.crf_online import Corpus, Gradient
+from tercet.sequence.crf._engine.objective import ChainObjective
+from tercet.sequence.crf.features import choose_features
+from tercet.sequence.crf.online import Corpus, Gradient
 from tests.sequence.crf_data import corpus, crfsuite, differences
 
 X, Y = corpus()

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from tercet.core.steps import ConvergenceWarning
-from tercet.sequence.crf import CRF
-from tercet.sequence.crf_forms import ParametricCRF, indicator_features
-from tercet.sequence.crf_scaling import SCALINGS, Cases, chain_scaling
+from tercet.sequence.crf._engine.iterative_scaling import SCALINGS, Cases, chain_scaling
+from tercet.sequence.crf.crf import CRF
+from tercet.sequence.crf.parametric_crf import ParametricCRF, indicator_features
 from tests.sequence.test_crf_forms import W_MLE, X, Y, learner
 
 F_MLE = 1.5937975766477979

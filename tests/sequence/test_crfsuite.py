@@ -7,7 +7,7 @@ import pycrfsuite
 import pytest
 
 from tercet.sequence import CRF, read_crfsuite, write_crfsuite
-from tercet.sequence.crfsuite import parse_dump
+from tercet.sequence.text.crfsuite import parse_dump
 
 
 @pytest.fixture(scope="module")

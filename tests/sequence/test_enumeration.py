@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tercet.sequence.enumeration import DirectEnumeration, hmm_q
+from tercet.sequence.hmm.direct_enumeration import DirectEnumeration, hmm_q
 
 A = [[0.5, 0.2, 0.3], [0.3, 0.5, 0.2], [0.2, 0.3, 0.5]]
 B = [[0.5, 0.5], [0.4, 0.6], [0.7, 0.3]]

@@ -9,7 +9,7 @@ import pytest
 from hmmlearn import hmm as peer
 from scipy import stats
 
-from tercet.sequence.gaussian_hmm import GaussianHMM
+from tercet.sequence.hmm.gaussian_hmm import GaussianHMM
 
 KINDS = ["spherical", "diag", "full", "tied"]
 LENGTHS = [60, 1, 25, 64]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from tercet.sequence.gaussians import log_densities, moments, patterns, raised, regressions, shifted
+from tercet.sequence.hmm.gaussians import log_densities, moments, patterns, raised, regressions, shifted
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import pytest
 from hmmlearn import hmm as peer
 from scipy import stats
 
-from tercet.sequence.gaussian_hmm import GaussianHMM
-from tercet.sequence.gmm_hmm import GMMHMM
+from tercet.sequence.hmm.gaussian_hmm import GaussianHMM
+from tercet.sequence.hmm.gmm_hmm import GMMHMM
 
 KINDS = ["spherical", "diag", "full", "tied"]
 LENGTHS = [30, 1, 15, 14]

@@ -13,7 +13,7 @@ from sklearn.model_selection import GridSearchCV
 from tercet import EarlyStopping
 from tercet.core.steps import fitted_attributes
 from tercet.sequence import CategoricalHMM
-from tercet.sequence.hmm_states import state_codes, walk
+from tercet.sequence.hmm.states import state_codes, walk
 
 TRUE = CategoricalHMM(3, random_state=0)
 TRUE.startprob_ = [0.6, 0.3, 0.1]

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from tercet.core.steps import ConvergenceWarning
-from tercet.sequence.categorical_hmm import CategoricalHMM
-from tercet.sequence.enumeration import DirectEnumeration
-from tercet.sequence.gaussian_hmm import GaussianHMM
-from tercet.sequence.poisson_hmm import PoissonHMM
+from tercet.sequence.hmm.categorical_hmm import CategoricalHMM
+from tercet.sequence.hmm.direct_enumeration import DirectEnumeration
+from tercet.sequence.hmm.gaussian_hmm import GaussianHMM
+from tercet.sequence.hmm.poisson_hmm import PoissonHMM
 
 FAMILIES = ("symbols", "diag", "full", "tied", "spherical", "counts")
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tercet.sequence import kbest
-from tercet.sequence.enumeration import DirectEnumeration
-from tercet.sequence.kbest import k_best
+from tercet.sequence._chain import k_best as kbest
+from tercet.sequence._chain.k_best import k_best
+from tercet.sequence.hmm.direct_enumeration import DirectEnumeration
 
 
 def scores(seed, n, steps, zeros=0.2, whole=True):

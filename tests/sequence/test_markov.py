@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tercet.sequence import markov
-from tercet.sequence.markov import topology
+from tercet.sequence.hmm.base import markov_chain as markov
+from tercet.sequence.hmm.markov_chain import topology
 
 
 def chain(seed, n, zeros=0.0):

@@ -9,9 +9,9 @@ from scipy.optimize import check_grad
 from sklearn.linear_model import LogisticRegression
 
 from tercet.sequence import CRF, MEMM
-from tercet.sequence.crf_features import choose_features
-from tercet.sequence.memm_steps import LocalObjective
-from tercet.sequence.sequences import Sequences
+from tercet.sequence.crf._engine.memm import LocalObjective
+from tercet.sequence.crf.features import choose_features
+from tercet.sequence.text.sequences import Sequences
 
 
 def sentences(n=30, labels=3, attributes=6, seed=0):

@@ -9,7 +9,7 @@ import pytest
 from hmmlearn import hmm as peer
 from scipy import stats
 
-from tercet.sequence.poisson_hmm import PoissonHMM
+from tercet.sequence.hmm.poisson_hmm import PoissonHMM
 
 LENGTHS = [60, 1, 25, 64]
 TABLES = ("startprob_", "transmat_", "lambdas_")

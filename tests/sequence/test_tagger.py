@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tercet.core.steps import ConvergenceWarning
-from tercet.sequence import tagger as module
-from tercet.sequence.crf_constraints import masks_of
-from tercet.sequence.enumeration import DirectEnumeration
-from tercet.sequence.tagger import HMMTagger
+from tercet.sequence.crf.constraints import masks_of
+from tercet.sequence.hmm.base import hmm_tagger as module
+from tercet.sequence.hmm.direct_enumeration import DirectEnumeration
+from tercet.sequence.hmm.hmm_tagger import HMMTagger
 
 X10 = [[0, 1, 1, 2], [2, 1], [0, 0, 2]]
 Y10 = [[0, 0, 1, 2], [1, 2], [0, 1, 2]]

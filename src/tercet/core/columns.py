@@ -1,8 +1,8 @@
 """Tables of numeric and categorical columns, for methods that take both.
 
-`MixedColumns` is the base of such a method. Its `_fit` gets a float array in which a categorical column holds codes:
-indices into `categories_[j]`. NaN stands for a missing value and, at prediction, `len(categories_[j])` for a category
-not seen in training.
+`MixedColumns` is the base of such a method. Its `_fit` gets a float array in which a categorical column holds
+codes: indices into `categories_[j]`. NaN stands for a missing value and, at prediction, `len(categories_[j])` for a
+category not seen in training.
 """
 
 from __future__ import annotations

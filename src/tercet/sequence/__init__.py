@@ -1,18 +1,19 @@
 """Sequences: hidden Markov models, random fields, taggers."""
 
-from tercet.sequence.categorical_hmm import CategoricalHMM
-from tercet.sequence.conll import read_conll, write_conll
-from tercet.sequence.crf import CRF
-from tercet.sequence.crf_forms import ParametricCRF, indicator_features
-from tercet.sequence.crf_matrix import MatrixCRF
-from tercet.sequence.crf_scaling import chain_scaling
-from tercet.sequence.crfsuite import read_crfsuite, write_crfsuite
-from tercet.sequence.enumeration import DirectEnumeration, hmm_q
-from tercet.sequence.gaussian_hmm import GaussianHMM
-from tercet.sequence.gmm_hmm import GMMHMM
-from tercet.sequence.hmm_tables import backward, forward, posteriors, viterbi
-from tercet.sequence.kbest import k_best
-from tercet.sequence.markov import (
+from tercet.sequence._chain.k_best import k_best
+from tercet.sequence.crf._engine.iterative_scaling import chain_scaling
+from tercet.sequence.crf.crf import CRF
+from tercet.sequence.crf.matrix_crf import MatrixCRF
+from tercet.sequence.crf.memm import MEMM
+from tercet.sequence.crf.parametric_crf import ParametricCRF, indicator_features
+from tercet.sequence.crf.structured_perceptron import StructuredPerceptron
+from tercet.sequence.hmm.baum_welch import backward, forward, posteriors, viterbi
+from tercet.sequence.hmm.categorical_hmm import CategoricalHMM
+from tercet.sequence.hmm.direct_enumeration import DirectEnumeration, hmm_q
+from tercet.sequence.hmm.gaussian_hmm import GaussianHMM
+from tercet.sequence.hmm.gmm_hmm import GMMHMM
+from tercet.sequence.hmm.hmm_tagger import HMMTagger
+from tercet.sequence.hmm.markov_chain import (
     absorbing_states,
     absorption_probabilities,
     after_steps,
@@ -27,11 +28,10 @@ from tercet.sequence.markov import (
     stationary_distributions,
     topology,
 )
-from tercet.sequence.memm import MEMM
-from tercet.sequence.poisson_hmm import PoissonHMM
-from tercet.sequence.structured_perceptron import StructuredPerceptron
-from tercet.sequence.tagger import HMMTagger
-from tercet.sequence.templates import FeatureTemplates, apply_templates
+from tercet.sequence.hmm.poisson_hmm import PoissonHMM
+from tercet.sequence.text.conll import read_conll, write_conll
+from tercet.sequence.text.crfsuite import read_crfsuite, write_crfsuite
+from tercet.sequence.text.feature_templates import FeatureTemplates, apply_templates
 
 __all__ = [
     "CRF",

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tercet.core.estimator import Estimator
-from tercet.sequence.sequences import Sequences, labels_like, mistaken_lengths
+from tercet.sequence.text.sequences import Sequences, labels_like, mistaken_lengths
 
 
 class SequenceEstimator(Estimator):

@@ -108,7 +108,7 @@ def learner(algorithm: Any = "lbfgs", **options: Any) -> Any:
 
 
 def objective(X: Any, Y: Any) -> dict[str, Any]:
-    from tercet.sequence.crf_scaling import Cases
+    from tercet.sequence.crf._engine.iterative_scaling import Cases
 
     f = learner().objective(X, Y)
     value, gradient = f.value_and_gradient(np.zeros(4))

@@ -1,0 +1,222 @@
+"""Hidden Markov model whose states give counts (泊松隐马尔可夫模型)."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from scipy.special import gammaln
+
+from tercet.core.catalog import method
+from tercet.core.parameters import Count, Jobs, NonNegative, Seed
+from tercet.sequence.hmm.covariances import spread
+from tercet.sequence.hmm.e_step import Theta, log
+from tercet.sequence.hmm.gaussian_fit import NOTHING, Start
+from tercet.sequence.hmm.number_hmm import NumberHMM
+from tercet.sequence.text.sequences import Sequences
+
+
+@method(
+    zh="泊松隐马尔可夫模型",
+    task="sequence labelling",
+    approach="generative",
+    model="P(I, O) = π_{i_1} b_{i_1}(o_1) Π_t a_{i_{t-1} i_t} b_{i_t}(o_t), with b_i(o) = Π_j Poisson(o_j; λ_ij)",
+    strategy="maximum likelihood P(O | λ), or P(O, I | λ) where states are known; with priors, a posteriori",
+    algorithms={
+        "Baum-Welch": "posteriors by forward and backward passes, then weighted mean counts, by turns",
+        "counting": "mean counts of the rows of each state, where all states are known",
+    },
+    texts=["000 ch. 10, Alg 10.4"],
+    peers=["hmmlearn.hmm.PoissonHMM"],
+)
+class PoissonHMM(NumberHMM):
+    """Hidden Markov model whose states give rows of counts.
+
+    In state i the j-th number of a row is drawn from a Poisson distribution with mean λ_ij. A number that is NaN
+    was not observed, and is left out. (Numbers that are not whole are taken as they are, with the gamma function
+    for the factorial.)
+
+    Parameters
+    ----------
+    n_components : int, optional
+        The number of states. By default as many as there are labels in y, or one without y.
+    startprob_prior : float or array of shape (n_components,), default=1.0
+        Dirichlet prior of the first state: prior - 1 is added to the counts.
+    transmat_prior : float or array of shape (n_components, n_components), default=1.0
+        Dirichlet priors of the transitions: prior - 1 is added to the counts.
+    lambdas_prior : float or array of shape (n_components, n_features), default=0.0
+        Counts that were seen before.
+    lambdas_weight : float or array of shape (n_components, n_features), default=0.0
+        The number of rows in which they were seen.
+    algorithm : {"viterbi", "map"}, default="viterbi"
+        How `predict` decodes: the most likely path, or the most likely state at each step.
+    random_state : int, optional
+        Decides what is drawn.
+    n_iter : int, default=10
+        The most passes of EM.
+    tol : float, default=1e-2
+        EM stops when a pass raises the log-likelihood (with the log-prior) by less.
+    verbose : bool, default=False
+        Print a line for each pass.
+    params : str, default="stl"
+        What is learned: s for startprob_, t for transmat_, l for lambdas_.
+    init_params : str, default="stl"
+        What is drawn before EM begins; the rest starts from the attributes as they are.
+    implementation : {"scaling", "log"}, default="scaling"
+        Arithmetic of the passes: rows scaled to the sum one (a sequence that underflows is done again with
+        logarithms), or logarithms throughout.
+    topology : {"ergodic", "left-right", "bakis", "cycle"} or boolean matrix, default="ergodic"
+        The transitions that may be: all; none back to an earlier state; to stay, to the next state or to skip one;
+        to stay or to the next, and from the last to the first; or those where a matrix is True. "left-right" and
+        "bakis" begin in state 0 unless labels say otherwise.
+    n_init : int, default=1
+        How many random starts to try; the one with the highest likelihood is kept.
+    n_jobs : int, optional
+        Threads to use; the result does not depend on it.
+
+    Attributes
+    ----------
+    startprob_ : array of shape (n_components,)
+        π, the probabilities of the first state.
+    transmat_ : array of shape (n_components, n_components)
+        A, the probabilities of the transitions.
+    lambdas_ : array of shape (n_components, n_features)
+        The mean counts of the states.
+    classes_ : array of shape (n_components,)
+        The names of the states: the labels in y, or numbers.
+    converged_ : bool
+        Whether EM met its stopping rule.
+    n_iter_ : int
+        Passes of EM.
+
+    Examples
+    --------
+    >>> X = [[0], [1], [0], [9], [11], [8], [1], [0]]
+    >>> model = PoissonHMM().fit(X, ["calm", "calm", "calm", "busy", "busy", "busy", "calm", "calm"])
+    >>> model.lambdas_.round(2).ravel(), model.predict([[2], [12]])
+    (array([9.33, 0.4 ]), array(['calm', 'busy'], dtype='<U4'))
+    """
+
+    emitted: ClassVar[dict[str, tuple[str, ...]]] = {"l": ("lambdas_",)}
+    positive_only = True
+    lambdas_: np.ndarray
+
+    def __init__(
+        self,
+        n_components: Count | None = None,
+        startprob_prior: NonNegative | list | np.ndarray = 1.0,
+        transmat_prior: NonNegative | list | np.ndarray = 1.0,
+        lambdas_prior: NonNegative | list | np.ndarray = 0.0,
+        lambdas_weight: NonNegative | list | np.ndarray = 0.0,
+        algorithm: Literal["viterbi", "map"] = "viterbi",
+        random_state: Seed = None,
+        n_iter: Count = 10,
+        tol: float = 1e-2,
+        verbose: bool | int = False,
+        params: str = "stl",
+        init_params: str = "stl",
+        implementation: Literal["scaling", "log"] = "scaling",
+        *,
+        topology: Literal["ergodic", "left-right", "bakis", "cycle"] | list | np.ndarray = "ergodic",
+        n_init: Count = 1,
+        n_jobs: Jobs = None,
+    ) -> None:
+        self.n_components = n_components
+        self.startprob_prior = startprob_prior
+        self.transmat_prior = transmat_prior
+        self.lambdas_prior = lambdas_prior
+        self.lambdas_weight = lambdas_weight
+        self.algorithm = algorithm
+        self.random_state = random_state
+        self.n_iter = n_iter
+        self.tol = tol
+        self.verbose = verbose
+        self.params = params
+        self.init_params = init_params
+        self.implementation = implementation
+        self.topology = topology
+        self.n_init = n_init
+        self.n_jobs = n_jobs
+
+    def _width(self) -> int:
+        return int(np.shape(self.lambdas_)[1])
+
+    def _rows(self, X: Sequences, *, reset: bool = False) -> Sequences:
+        X = super()._rows(X, reset=reset)
+        least = np.fmin.reduce(X.rows, axis=None)
+        if least < 0:
+            raise ValueError(
+                f"Negative values in data passed to {type(self).__name__}: {least:g} is the smallest; counts are 0 "
+                "or more."
+            )
+        return X
+
+    def _start(self, begin: Start, n: int) -> Theta:
+        """Means that scatter as the rows do (a gamma distribution with their mean and variance); means of the rows
+        where labels tell of a state."""
+        mean = np.maximum(begin.mean, 1e-3)
+        scale = np.maximum(begin.variance, 1e-3 * mean) / mean
+        lambdas = np.maximum(begin.rng.gamma(mean / scale, scale, size=(n, mean.size)), 1e-3 * mean)
+        for i in np.unique(begin.states[begin.states >= 0]):
+            here = begin.states == i
+            lambdas[i] = np.maximum(
+                np.average(begin.rows[here], axis=0, weights=begin.weight[here]), 1e-3 * mean
+            )
+        return {"lambdas_": lambdas}
+
+    def _checked_emissions(self, n: int) -> Theta:
+        lambdas = np.array(self.lambdas_, dtype=np.float64, order="C")
+        good = lambdas.ndim == 2 and len(lambdas) == n and lambdas.shape[1] > 0
+        if not good or not (lambdas >= 0).all() or not np.isfinite(lambdas).all():
+            raise ValueError(
+                f"{type(self).__name__}: lambdas_ must be finite, not negative and of shape ({n}, n_features); "
+                f"got {lambdas!r}."
+            )
+        for name in ("lambdas_prior", "lambdas_weight"):
+            spread(getattr(self, name), lambdas.shape, type(self).__name__, name, low=0.0)
+        return {"lambdas_": lambdas}
+
+    def _log_likelihood(self, rows: Any, theta: Theta) -> np.ndarray:
+        counts, seen = _known(rows)
+        lambdas = theta["lambdas_"]
+        never = lambdas == 0
+        like = counts @ np.log(np.where(never, 1.0, lambdas)).T - seen @ lambdas.T
+        like -= gammaln(counts + 1.0).sum(axis=1, keepdims=True)
+        if never.any():  # a state that gives only zeros
+            like[(counts > 0).astype(np.float64) @ never.T > 0] = -np.inf
+        return like
+
+    def _emission_statistics(self, rows: Any, posterior: np.ndarray, theta: Theta) -> tuple[Any, ...]:
+        counts, seen = _known(rows)
+        return posterior.T @ counts, posterior.T @ seen
+
+    def _maximise_emissions(self, statistics: tuple[Any, ...], theta: Theta) -> Theta:
+        counts, mass = statistics
+        before, more = self._prior(theta)
+        total = np.broadcast_to(mass + more, counts.shape)
+        lambdas = np.divide(counts + before, total, out=theta["lambdas_"].copy(), where=total > NOTHING)
+        return {"lambdas_": lambdas}
+
+    def _log_emission_prior(self, theta: Theta) -> float:
+        before, more = self._prior(theta)
+        here = before > 0
+        logs = log(theta["lambdas_"])[here]
+        return float(before[here] @ logs - (more * theta["lambdas_"]).sum())
+
+    def _prior(self, theta: Theta) -> tuple[np.ndarray, np.ndarray]:
+        shape, who = theta["lambdas_"].shape, type(self).__name__
+        before = spread(self.lambdas_prior, shape, who, "lambdas_prior", low=0.0)
+        return before, spread(self.lambdas_weight, shape, who, "lambdas_weight", low=0.0)
+
+    def _free_emissions(self, theta: Theta) -> int:
+        return theta["lambdas_"].size
+
+    def _draw(self, states: np.ndarray, theta: Theta, rng: np.random.Generator) -> np.ndarray:
+        return rng.poisson(theta["lambdas_"][states])
+
+
+def _known(rows: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Counts, with nothing where they are missing, and where they are not."""
+    rows = np.asarray(rows, dtype=np.float64)
+    gone = np.isnan(rows)
+    return np.where(gone, 0.0, rows), (~gone).astype(np.float64)

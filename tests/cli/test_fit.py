@@ -27,7 +27,7 @@ from tercet.feature import TableEncoder, look
 from tercet.io import load_model, save_model
 from tercet.linear_model import LogisticRegression, Perceptron, Ridge
 from tests.cli import running
-from tests.core.test_persistence import rewrite
+from tests.test_io import rewrite
 
 ENVIRONMENT = {**os.environ, "LC_ALL": "C.UTF-8", "COLUMNS": "100"}
 COLOURS = np.array(["青绿", "乌黑", "浅白"])

@@ -18,7 +18,7 @@ from tercet.feature import look
 from tercet.io import ModelError, save_model
 from tercet.linear_model import LogisticRegression
 from tests.cli.running import refused, tercet
-from tests.core.test_persistence import edit, rewrite
+from tests.test_io import edit, rewrite
 
 
 def good(*words: str, cwd: Path, **environment: str):

@@ -18,6 +18,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from tercet import EarlyStopping
 from tercet.core.steps import ConvergenceWarning
+from tercet.io import trusted_types
 from tercet.metrics.sequence import span_f1
 from tercet.sequence import CRF
 from tercet.sequence.crf.model import CHUNK
@@ -311,7 +312,7 @@ def test_many_chunks_one_answer(model):
 
 
 def test_persistence_and_search(model):
-    safe = skops.io.loads(skops.io.dumps(model), trusted=["tercet.sequence.crf.CRF"])
+    safe = skops.io.loads(skops.io.dumps(model), trusted=trusted_types())
     for copy in (pickle.loads(pickle.dumps(model)), safe):
         assert copy.predict(X) == model.predict(X)
         assert copy.attributes_ == model.attributes_

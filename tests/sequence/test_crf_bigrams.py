@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from tercet.core.steps import ConvergenceWarning
+from tercet.io import trusted_types
 from tercet.sequence import (
     CRF,
     read_crfsuite,
@@ -210,7 +211,7 @@ def test_inspection(model):
 
 
 def test_persistence(model):
-    safe = skops.io.loads(skops.io.dumps(model), trusted=["tercet.sequence.crf.CRF"])
+    safe = skops.io.loads(skops.io.dumps(model), trusted=trusted_types())
     for copy in (pickle.loads(pickle.dumps(model)), safe):
         np.testing.assert_array_equal(
             np.concatenate(copy.predict_proba(X)), np.concatenate(model.predict_proba(X))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tercet.sequence.hmm.base import markov_chain as markov
+from tercet.sequence.hmm import markov_chain as markov
 from tercet.sequence.hmm.markov_chain import topology
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tercet.core.steps import ConvergenceWarning
 from tercet.sequence.crf.constraints import masks_of
-from tercet.sequence.hmm.base import hmm_tagger as module
+from tercet.sequence.hmm import hmm_tagger as module
 from tercet.sequence.hmm.direct_enumeration import DirectEnumeration
 from tercet.sequence.hmm.hmm_tagger import HMMTagger
 

@@ -143,7 +143,7 @@ def warm_all(todo: list[Card]) -> Iterator[tuple[Card, float]]:
 
 def kernels(family: str) -> int:
     """How many kernels the files of a family have: about what it takes to compile them."""
-    files = Path(__file__).parent.joinpath(family).rglob("*.py")
+    files = Path(__file__).parent.parent.joinpath(family).rglob("*.py")
     return sum(file.read_text(encoding="utf-8").count("\n@kernel\n") for file in files)
 
 

@@ -182,7 +182,20 @@ class Tweedie(LogLinkLoss):
         y, f = pair(y, f)
         p = self.power
         of_truth, of_mean = y * self.mean((1.0 - p) * f), self.mean((2.0 - p) * f)
-        return self._complete(y, of_mean / (2.0 - p) - of_truth / (1.0 - p)), of_mean - of_truth
+        value = self._complete(y, of_mean / (2.0 - p) - of_truth / (1.0 - p))
+        return self._near_truth(y, f, value) if self.full else value, of_mean - of_truth
+
+    def _near_truth(self, y: np.ndarray, f: np.ndarray, value: np.ndarray) -> np.ndarray:
+        """The deviance where mu is near y, free of the cancellation between its three large terms.
+
+        With r = log(mu / y) it is y^(2-p) [expm1((2-p) r) / (2-p) - expm1((1-p) r) / (1-p)].
+        """
+        a, b = 2.0 - self.power, 1.0 - self.power
+        r = f - np.log(np.where(y > 0, y, np.nan))
+        small = np.abs(r) < 1.0
+        r = np.where(small, r, 0.0)
+        scale = np.where(small, np.abs(y), 1.0) ** a
+        return np.where(small, scale * (np.expm1(a * r) / a - np.expm1(b * r) / b), value)
 
 
 @dataclass(frozen=True)

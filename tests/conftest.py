@@ -26,3 +26,16 @@ settings.load_profile("tercet")
 def english():
     """Every test begins in English, whatever the one before spoke."""
     words.use("en")
+
+
+def pytest_terminal_summary(terminalreporter):
+    """The ten files that took longest, over all workers."""
+    seconds = {}
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if hasattr(report, "duration") and hasattr(report, "nodeid"):
+                file = report.nodeid.partition("::")[0]
+                seconds[file] = seconds.get(file, 0.0) + report.duration
+    terminalreporter.section("slowest files")
+    for file in sorted(seconds, key=seconds.get, reverse=True)[:10]:
+        terminalreporter.write_line(f"{seconds[file]:7.1f} s  {file}")

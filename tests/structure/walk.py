@@ -51,7 +51,9 @@ def walk(call: Callable[[], Any]) -> tuple[Walk, list[str]]:
             return
         if stack and stack[-1] != file:
             counts["switches"] += (stack[-1], file, code) not in functions
-            counts["beside"] += (stack[-1], file, code) not in functions and not file.startswith("core" + os.sep)
+            counts["beside"] += (stack[-1], file, code) not in functions and not file.startswith(
+                "core" + os.sep
+            )
             functions.add((stack[-1], file, code))
         functions.add(code)
         files[file] = None
@@ -66,7 +68,9 @@ def walk(call: Callable[[], Any]) -> tuple[Walk, list[str]]:
         sys.setprofile(before)
     found = sum(not isinstance(f, tuple) for f in functions)
     beside = [file for file in files if not file.startswith("core" + os.sep)]
-    return Walk(found, len(files), counts["depth"], counts["switches"], len(beside), counts["beside"]), list(files)
+    return Walk(found, len(files), counts["depth"], counts["switches"], len(beside), counts["beside"]), list(
+        files
+    )
 
 
 def _compare() -> Callable[[], Any]:
@@ -106,7 +110,9 @@ def _svc() -> Callable[[], Any]:
 def _tree() -> Callable[[], Any]:
     from tercet.tree import DecisionTreeClassifier
 
-    return lambda: DecisionTreeClassifier().fit([[0.0, 1.0], [1.0, 1.0], [2.0, 0.0], [3.0, 1.0]], [0, 1, 0, 1])
+    return lambda: DecisionTreeClassifier().fit(
+        [[0.0, 1.0], [1.0, 1.0], [2.0, 0.0], [3.0, 1.0]], [0, 1, 0, 1]
+    )
 
 
 def _hmm() -> Callable[[], Any]:
@@ -129,7 +135,9 @@ def main(names: list[str]) -> int:
     if os.environ.get("TERCET_JIT") != "0":  # kernels are compiled, or not, when they are imported
         environment = {**os.environ, "TERCET_JIT": "0"}
         return subprocess.call([sys.executable, "-m", "tests.structure.walk", *names], env=environment)
-    print(f"{'call':24}{'functions':>10}{'files':>7}{'depth':>7}{'switches':>10}   beside core: files, switches")
+    print(
+        f"{'call':24}{'functions':>10}{'files':>7}{'depth':>7}{'switches':>10}   beside core: files, switches"
+    )
     for name in names or list(CALLS):
         call = CALLS[name]()
         with warnings.catch_warnings():

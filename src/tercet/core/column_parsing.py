@@ -1,4 +1,4 @@
-"""The cells of one column, from whatever frame, array or list: as numbers, or as places among labels."""
+"""Parsing of one column of a frame, array or list into numbers, or into ordinal codes and labels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from tercet.core.kernel import kernel
 
-SMALL = 4096  # whole numbers below this are told apart by a table
+SMALL = 4096  # integers below this are encoded through a lookup table
 PLAIN = re.compile(r"(bool|u?int|float)(ean)?\d*(\[pyarrow\])?", re.IGNORECASE)  # dtypes of numbers
 MOMENTS = re.compile(r"date|time|period|duration", re.IGNORECASE)  # and of times
 TIMES = "times; days, months or hours of them are numbers or categories that can be learned from."
@@ -25,13 +25,13 @@ def is_frame(X: Any) -> bool:
 
 
 def from_lists(X: Any) -> np.ndarray:
-    """Lists of lists as an array in which numbers stay numbers beside strings."""
+    """Array of nested lists; object dtype where strings would turn the numbers into strings."""
     array = np.asarray(X)
     return np.asarray(X, dtype=object) if array.dtype.kind in "US" else array
 
 
 def read_series(column: Any) -> Column:
-    """A column of a frame."""
+    """Parse a column of a pandas or polars frame."""
     kind = str(column.dtype)
     if kind == "category":
         codes = np.asarray(column.cat.codes, dtype=np.float64)
@@ -46,7 +46,7 @@ def read_series(column: Any) -> Column:
         values = _polars_floats(column) if polars else column.to_numpy(dtype=np.float64, na_value=np.nan)
         return np.asarray(values, dtype=np.float64), None, word, False
     if hasattr(column, "factorize"):
-        with contextlib.suppress(TypeError):  # a value that cannot be a key
+        with contextlib.suppress(TypeError):  # unhashable
             codes, distinct = column.factorize()
             values, labels, word, _ = read_objects(list(distinct))
             return np.append(values, np.nan)[codes], labels, word, False
@@ -59,21 +59,21 @@ def _polars_floats(column: Any) -> np.ndarray:
 
 
 def declared_labels(codes: np.ndarray, labels: list[Any]) -> Column:
-    """A column whose dtype lists its labels."""
+    """Column whose dtype declares its categories."""
     words = not all(isinstance(v, numbers.Real) for v in labels)
     return (
         codes,
-        np.array([spelling(v) for v in labels] if words else labels, dtype=str if words else float),
+        np.array([label_text(v) for v in labels] if words else labels, dtype=str if words else float),
         "category",
         True,
     )
 
 
 def read_objects(values: list[Any]) -> Column:
-    """Python objects as numbers, if they all are, else as strings."""
+    """Parse Python objects: numbers if all of them are, else strings."""
     try:
         table = dict.fromkeys(values)
-    except TypeError:  # a value that cannot be a key
+    except TypeError:  # unhashable
         values = [v if v is None or isinstance(v, str | numbers.Number) else str(v) for v in values]
         table = dict.fromkeys(values)
     here = [value for value in table if not _is_missing(value)]
@@ -84,7 +84,7 @@ def read_objects(values: list[Any]) -> Column:
         numeric = np.array([float(v) if v in known else np.nan for v in values])
         boolean = bool(here) and all(isinstance(v, bool | np.bool_) for v in here)
         return numeric, None, "boolean" if boolean else "number", False
-    labels, place = np.unique([spelling(v) for v in here], return_inverse=True)
+    labels, place = np.unique([label_text(v) for v in here], return_inverse=True)
     code = dict(zip(here, place.astype(float).tolist()))
     return np.array([code.get(v, np.nan) for v in values]), labels, "category", False
 
@@ -100,8 +100,8 @@ def _is_missing(value: Any) -> bool:
         return type(value).__name__ == "NAType"
 
 
-def coded(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers as places among their distinct values."""
+def ordinal_codes(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct values of a numeric column, and the code of each row (NaN stays NaN)."""
     gone = np.isnan(values)
     distinct, place = np.unique(values[~gone], return_inverse=True)
     codes = np.full(len(values), np.nan)
@@ -110,19 +110,19 @@ def coded(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def distinct_numbers(values: np.ndarray) -> np.ndarray:
-    """The distinct numbers of a column in order; there is no need to sort small whole ones."""
+    """Sorted distinct values of a numeric column; small integers need no sort."""
     seen = np.zeros(SMALL, dtype=np.bool_)
-    if mark(values, seen):
+    if mark_small_integers(values, seen):
         return np.flatnonzero(seen).astype(np.float64)
     return np.unique(values[~np.isnan(values)])
 
 
-def finder(values: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, float, np.ndarray | None]:
-    """What finds numbers among the known ones: a table, if these are whole and lie close together."""
+def code_lookup(values: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, float, np.ndarray | None]:
+    """Codes of `values` among `known`, or values, offset and lookup table where `known` are dense integers."""
     n = len(known)
     low, high = (float(known.min()), float(known.max())) if n else (0.0, 0.0)
     if high - low < 4 * n + SMALL and (known == np.floor(known)).all():
-        table = np.full(int(high - low) + 2, float(n))  # the last entry is for what is strange
+        table = np.full(int(high - low) + 2, float(n))  # the last entry is for unknown values
         table[(known - low).astype(np.intp)] = np.arange(n)
         return values, low, table
     order = np.argsort(known, kind="stable")
@@ -131,8 +131,8 @@ def finder(values: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, float, np
 
 
 @kernel
-def mark(values, seen):
-    """Mark the values that are there; False if one of them is not a small whole number."""
+def mark_small_integers(values, seen):
+    """Set seen[v] for every value v; False at a value that is not an integer below seen.size."""
     for i in range(values.size):
         v = values[i]
         if 0 <= v < seen.size and v == np.floor(v):
@@ -143,8 +143,8 @@ def mark(values, seen):
 
 
 @kernel
-def look_up(values, low, table, X, j):
-    """Write to column j the table's entry for each value, counted from `low`; the last where there is none."""
+def write_codes(values, low, table, X, j):
+    """X[i, j] = table[values[i] - low], or the last entry for an unknown value; NaN stays NaN."""
     last = table.size - 1
     for i in range(values.size):
         at = values[i] - low
@@ -157,34 +157,34 @@ def look_up(values, low, table, X, j):
 
 
 def lookup_key(value: Any, words: bool) -> Any:
-    """A value as it is looked up: as a string among strings, as a number among numbers."""
-    return spelling(value) if words else spelled_number(value)
+    """Key under which a value is looked up: a string among strings, a number among numbers."""
+    return label_text(value) if words else parse_number(value)
 
 
-def spelling(value: Any) -> str:
-    """A value as a string, the same for 2 and 2.0."""
+def label_text(value: Any) -> str:
+    """Category label as a string, the same for 2 and 2.0."""
     if isinstance(value, str) or not isinstance(value, numbers.Real) or isinstance(value, bool):
         return str(value)
     number = float(value)
     return str(int(number)) if number.is_integer() else repr(number)
 
 
-def places_of(known: np.ndarray) -> dict[Any, int]:
-    """The place of each label."""
+def code_table(known: np.ndarray) -> dict[Any, int]:
+    """Code of each label."""
     return {value: place for place, value in enumerate(known.tolist())}
 
 
-def spelled_number(value: Any) -> float | None:
-    """A number, perhaps spelled out; None for what is none."""
+def parse_number(value: Any) -> float | None:
+    """Parse a number; None if it is not one."""
     try:
         return float(value)
     except ValueError:
         return None
 
 
-def as_number(value: Any, name: Any) -> float:
-    """A number of the column of that name, or an error."""
-    found = spelled_number(value)
+def require_number(value: Any, name: Any) -> float:
+    """Parse a number, or raise an error that names the column."""
+    found = parse_number(value)
     if found is None:
         raise ValueError(f"column {name!r} held numbers when the model was fitted; now it holds {value!r}.")
     return found

@@ -19,24 +19,24 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 from tercet.core.column_parsing import (
     TIMES,
     Column,
-    as_number,
-    coded,
+    code_lookup,
+    code_table,
     distinct_numbers,
-    finder,
     from_lists,
     is_frame,
-    look_up,
+    label_text,
     lookup_key,
-    places_of,
+    ordinal_codes,
     read_objects,
     read_series,
-    spelling,
+    require_number,
+    write_codes,
 )
 from tercet.core.estimator import NO_TARGET, Estimator
 from tercet.core.spelling_suggestions import spelling_suggestions
 
 Features = str | list | tuple | np.ndarray | None  # the type of the parameter `categorical_features`
-BLOCK = 4096  # rows that are written together
+BLOCK = 4096  # rows encoded together
 
 
 class MixedColumns(Estimator):
@@ -117,7 +117,7 @@ class MixedColumns(Estimator):
         ]
 
     def _forget_weightless(self, X: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
-        """X without the categories that only rows of weight 0 have, for methods that ask how many there are."""
+        """Drop the categories that occur only in rows of weight 0, for methods that count categories."""
         if weight is None or weight.all():
             return X
         X = X.copy()
@@ -133,7 +133,7 @@ class MixedColumns(Estimator):
         return X
 
     def _categorical(self, columns: Columns) -> list[bool]:
-        """Which columns are categories."""
+        """Mask of the categorical columns."""
         asked = self.categorical_features
         if asked is None or (isinstance(asked, str) and asked == "from_dtype"):
             found = [kind == "category" for kind in columns.kinds]
@@ -173,13 +173,13 @@ class MixedColumns(Estimator):
 
 @dataclass
 class Columns:
-    """A table column by column.
+    """Table stored by column.
 
     Attributes
     ----------
-    names : what the columns are called.
-    values : one float array for each, with NaN for what is missing: numbers, or places in `labels`.
-    labels : for a column of categories the distinct values, strings or numbers; else None.
+    names : column names.
+    values : a float array for each column: numbers, or codes into `labels`; NaN where missing.
+    labels : distinct values of a categorical column, strings or numbers; None for a numeric one.
     kinds : "number", "integer", "boolean" or "category" for each.
     declared : whether the labels are those that a frame's dtype lists, in its order.
     """
@@ -220,8 +220,10 @@ class Columns:
         if given is None:
             return labels if labels is not None and self.declared[j] else present
         words = present.dtype.kind == "U" or any(isinstance(value, str) for value in given)
-        found = np.array([spelling(v) for v in given] if words else given, dtype=str if words else np.float64)
-        table = places_of(found)
+        found = np.array(
+            [label_text(v) for v in given] if words else given, dtype=str if words else np.float64
+        )
+        table = code_table(found)
         if len(table) < len(found):
             raise ValueError(f"column {self.names[j]!r} has a category twice among {found.tolist()[:12]}.")
         strange = [value for value in present.tolist() if lookup_key(value, words) not in table]
@@ -233,35 +235,34 @@ class Columns:
         return found
 
     def encode(self, categories: Sequence[np.ndarray | None]) -> np.ndarray:
-        """All columns as numbers, categories as their places in `categories`."""
+        """Array of all columns; categories as codes into `categories`."""
         single = all(v.dtype == np.float32 for v in self.values) and all(c is None for c in categories)
         X = np.empty((self.height, len(self.values)), dtype=np.float32 if single else np.float64)
         parts = [self._translated(j, known) for j, known in enumerate(categories)]
-        for start in range(
-            0, self.height, BLOCK
-        ):  # rows of X that stay near while all their columns are written
+        # Blocks of rows stay in the cache while all their columns are written.
+        for start in range(0, self.height, BLOCK):
             end = start + BLOCK
             for j, (values, low, table) in enumerate(parts):
                 if table is None:
                     X[start:end, j] = values[start:end]
                 else:
-                    look_up(values[start:end], low, table, X[start:end], j)
+                    write_codes(values[start:end], low, table, X[start:end], j)
         return X
 
     def _translated(self, j: int, known: np.ndarray | None) -> tuple[np.ndarray, float, np.ndarray | None]:
-        """A column, and where it is to be looked up in a table: the number of its first entry, and the table."""
+        """Values of a column, with offset and lookup table where they are still to be encoded."""
         values, labels = self.values[j], self.labels[j]
         if labels is None and known is None:
             return values, 0.0, None
         if labels is None and known is not None and known.dtype.kind == "f":
-            return finder(values, known)
+            return code_lookup(values, known)
         if labels is None:
-            labels, values = coded(values)
+            labels, values = ordinal_codes(values)
         given = [bool(v) for v in labels.tolist()] if self.kinds[j] == "boolean" else labels.tolist()
         if known is None:
-            places = [as_number(value, self.names[j]) for value in given]
+            places = [require_number(value, self.names[j]) for value in given]
         else:
-            table, words = places_of(known), known.dtype.kind == "U"
+            table, words = code_table(known), known.dtype.kind == "U"
             places = [table.get(lookup_key(v, words), len(known)) for v in given]
         return values, 0.0, np.array([*places, 0.0], dtype=np.float64)
 

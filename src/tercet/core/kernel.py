@@ -1,7 +1,7 @@
-"""`@kernel`: the one door to numba.
+"""`@kernel`: compilation by numba, in one place.
 
-A kernel is a small function of arrays and numbers that sweeps the data. It runs without the GIL, so threads
-(`core.parallel`) may run it side by side; it is compiled once per machine and loaded from a cache after that.
+A kernel is a small function of arrays and numbers that loops over the data. It releases the GIL, so that threads
+(`core.parallel`) can run it in parallel; it is compiled once per machine and loaded from a cache after that.
 
     TERCET_JIT=0             kernels run as plain Python, to step through them in a debugger
     TERCET_CACHE_DIR=folder  where compiled kernels are kept
@@ -32,8 +32,8 @@ BOUNDS = os.environ.get("NUMBA_BOUNDSCHECK", "0") == "1"
 # Sums may be reordered, so that loops vectorise; NaN and infinity keep their meaning.
 FAST = {"nsz", "arcp", "contract", "afn", "reassoc"}
 OPTIONS: Any = {"nogil": True, "fastmath": FAST, "error_model": "numpy"}
-# What a kernel calls becomes a part of it. Standing by itself it would be optimised again in each kernel that calls
-# it, and which of these copies runs would depend on what the process has compiled or loaded before: other bits.
+# Callees are forced inline. A separate callee would be optimised again in each caller, and which copy runs would
+# depend on what the process had compiled or loaded before: other bits.
 PART: Any = {**OPTIONS, "forceinline": True}
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -46,7 +46,7 @@ def kernel(function: Function) -> Function:
 
 
 def shared(function: Function) -> Function:
-    """A kernel that is called from Python, and is a part of other kernels, too."""
+    """Compile a function that both Python and other kernels call (inlined into the latter)."""
     return _compiled(function, PART)
 
 
@@ -71,9 +71,9 @@ def _compiled(function: Function, options: Any) -> Function:
 
 
 def inner(function: Function) -> Function:
-    """Compile `function` only as a part of the kernels that call it; from Python it runs as plain Python.
+    """Compile `function` only inlined into the kernels that call it; from Python it runs as plain Python.
 
-    An entrance from Python and a file in the cache, which a kernel has, are a good part of what a small one costs.
+    It needs neither a Python entry point nor a cache file, which make up much of the cost of a small kernel.
     """
     if not JIT:
         return function
@@ -83,15 +83,15 @@ def inner(function: Function) -> Function:
 
 
 def verb(function: Function) -> Function:
-    """Let kernels call `function`, whose implementation depends on the types of its arguments.
+    """Mark a function that kernels call with several implementations, chosen by the types of its arguments.
 
-    The function itself is what runs as plain Python; attach compiled forms with `implement`.
+    The function itself runs as plain Python; `implement` attaches the compiled forms.
     """
     return function
 
 
 def implement(function: Callable[..., Any]) -> Callable[[Function], Function]:
-    """Give a verb its compiled form: the decorated function sees types and returns an implementation."""
+    """Attach a compiled form to a verb: the decorated function gets types and returns an implementation."""
     if not JIT:
         return lambda chooser: chooser
     from numba.extending import overload
@@ -101,7 +101,7 @@ def implement(function: Callable[..., Any]) -> Callable[[Function], Function]:
 
 @functools.cache
 def cache_folder(module: str) -> Path | None:
-    """The folder of a module's compiled kernels, or None when no folder can be trusted and written.
+    """Cache folder of a module's compiled kernels; None when no folder is private and writable.
 
     Numba notices a change in a kernel's own file only, not in the functions it calls; so the folder's name
     holds a digest of the module and all it imports from here: an edit or an upgrade starts a fresh folder.

@@ -1,4 +1,4 @@
-"""What the meta-estimators share: fitting many two-class estimators, and asking them."""
+"""Base of meta-classifiers: binary subproblems, their fits on threads, their scores."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tercet.core.steps import CallbackSupport, Fit, Task, fitted_attributes, wit
 
 
 class MetaClassifier(MetaEstimatorMixin, Classifier):
-    """A classifier made of others: a family's class writes `_fit_all(X, y, params)`.
+    """Meta-classifier base; a subclass implements `_fit_all(X, y, params)`.
 
     The data goes to the estimators as it came, so that anything they take (text, frames with names, missing
     values) may be given. Sub-estimators are fitted on threads, with BLAS held to one, so that the result does not
@@ -75,7 +75,7 @@ class MetaClassifier(MetaEstimatorMixin, Classifier):
         raise NotImplementedError(f"{type(self).__name__} has no _fit_all(X, y, params).")
 
     def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
-        """Names and number of the features, and y; what is in X, the estimators check."""
+        """Check feature names, number of features and y; the sub-estimators check the values in X."""
         (X,) = indexable(X)  # CSR from other sparse formats, an array from what cannot be indexed
         if y is not NO_TARGET:
             if _count(X) == 0:
@@ -87,7 +87,7 @@ class MetaClassifier(MetaEstimatorMixin, Classifier):
         return X if y is NO_TARGET else (X, y)
 
     def _route(self, method: str, X: Any, sample_weight: Any, params: dict[str, Any]) -> dict[str, Any]:
-        """What of the metadata goes to the estimator's method."""
+        """Metadata to pass to the estimator's method."""
         if sample_weight is not None:
             weight = check_array(sample_weight, ensure_2d=False, input_name="sample_weight")
             if weight.ndim and weight.shape != (_count(X),):
@@ -150,7 +150,7 @@ class MetaClassifier(MetaEstimatorMixin, Classifier):
 
 
 class Part:
-    """A two-class problem: its labels, and the rows it uses (None: all)."""
+    """Binary subproblem: its labels, and the rows it uses (None: all)."""
 
     def __init__(self, target: np.ndarray, rows: np.ndarray | None = None) -> None:
         self.target, self.rows = target, rows
@@ -183,7 +183,7 @@ def columns_at(X: Any, columns: np.ndarray) -> Any:
 
 
 def fit_part(estimator: Any, X: Any, part: Part, params: dict[str, Any], pairwise: bool, task: Task) -> Any:
-    """Fit one two-class estimator; when only one label is there, one that always says it."""
+    """Fit one binary estimator; a constant one where only one label occurs."""
     X, params = part.cut(X, params, pairwise)
     if np.all(part.target == part.target[0]):
         estimator, params = ConstantClassifier(), {}
@@ -192,14 +192,14 @@ def fit_part(estimator: Any, X: Any, part: Part, params: dict[str, Any], pairwis
 
 
 def partial_fit_part(estimator: Any, X: Any, part: Part, params: dict[str, Any]) -> Any:
-    """Go on with one two-class estimator."""
+    """Continue the fit of one binary estimator on a batch."""
     X, params = part.cut(X, params, False)
     with one_blas_thread():
         return estimator.partial_fit(X, part.target, classes=np.array([0, 1]), **params)
 
 
 class ConstantClassifier(PublicPickle, CallbackSupport, ClassifierMixin, BaseEstimator):
-    """What is learned when there is nothing to tell apart: always the one label that was there."""
+    """Classifier that always predicts the single label it was fitted on."""
 
     def fit(self, X: Any, y: Any) -> Self:
         """Remember the label."""
@@ -215,7 +215,7 @@ class ConstantClassifier(PublicPickle, CallbackSupport, ClassifierMixin, BaseEst
         return np.full(_count(X), 1.0 if self.y_[0] > 0 else -1.0)
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Certainty of the label."""
+        """Probability 1 for the label."""
         p = float(self.y_[0] > 0)
         return np.tile([1 - p, p], (_count(X), 1))
 
@@ -225,7 +225,7 @@ def _count(X: Any) -> int:
 
 
 def confidence(estimator: Any, X: Any, middle: float = 0.0) -> np.ndarray:
-    """How sure a two-class estimator is of the positive label: above 0 it says so.
+    """Signed score of a binary estimator, positive for the positive class.
 
     Scores as they are, probabilities less a half, and a regressor's predictions less the middle of its targets.
     """

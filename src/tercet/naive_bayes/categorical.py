@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from tercet.core.catalog import method
-from tercet.core.column_parsing import spelling
+from tercet.core.column_parsing import label_text
 from tercet.core.columns import Columns, MixedColumns
 from tercet.core.kernel import kernel
 from tercet.core.parallel import each
@@ -231,7 +231,7 @@ def whole(values: np.ndarray) -> bool:
 
 def spelled(values: np.ndarray) -> np.ndarray:
     """Values as strings, in the order that they have."""
-    return np.array([spelling(value) for value in values.tolist()], dtype=str)
+    return np.array([label_text(value) for value in values.tolist()], dtype=str)
 
 
 def log_table(counts: np.ndarray, alpha: float) -> np.ndarray:

@@ -1,0 +1,57 @@
+"""Products of rows with weight vectors that do not depend on the batch.
+
+BLAS chooses its loop by the shape of the whole product, so that `X @ W.T` may round a row differently alone and among
+others. Predictions go through `row_products`, in which every row has the same arithmetic.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.extmath import safe_sparse_dot
+
+from tercet.core.kernel import kernel
+
+
+def row_products(X: Any, W: Any) -> np.ndarray:
+    """X W', each row by itself.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_features)
+        The rows.
+    W : array or sparse matrix of shape (n_features,) or (n_outputs, n_features)
+        The weights.
+
+    Returns
+    -------
+    products : array of shape (n_samples,) or (n_samples, n_outputs)
+
+    Examples
+    --------
+    >>> row_products([[1.0, 2.0], [3.0, 4.0]], np.array([1.0, -1.0]))
+    array([-1., -1.])
+    """
+    if sparse.issparse(X) or sparse.issparse(W):  # a loop over the entries of each row
+        return safe_sparse_dot(X, W.T, dense_output=True)
+    X, W = np.asarray(X), np.asarray(W)
+    dtype = np.result_type(X, W)
+    X, W = np.ascontiguousarray(X, dtype=dtype), np.ascontiguousarray(W, dtype=dtype)
+    products = np.empty((X.shape[0], W.shape[0] if W.ndim == 2 else 1), dtype=dtype)
+    multiply_rows(X, W.reshape(-1, X.shape[1]), products)
+    return products if W.ndim == 2 else products[:, 0]
+
+
+@kernel
+def multiply_rows(X, W, products):
+    """products[i, k] = X[i] . W[k], of shapes (n, d), (m, d) and (n, m)."""
+    for i in range(X.shape[0]):
+        x = X[i]
+        for k in range(W.shape[0]):
+            w = W[k]
+            total = x.dtype.type(0)
+            for j in range(x.size):
+                total += x[j] * w[j]
+            products[i, k] = total

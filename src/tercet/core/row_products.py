@@ -1,7 +1,7 @@
 """Products of rows with weight vectors that do not depend on the batch.
 
-BLAS chooses its loop by the shape of the whole product, so that `X @ W.T` may round a row differently alone and among
-others. Predictions go through `row_products`, in which every row has the same arithmetic.
+BLAS chooses its loop by the shape of the whole product, so that `X @ W.T` may round a row differently alone and
+among others. Predictions go through `row_products`, in which every row has the same arithmetic.
 """
 
 from __future__ import annotations

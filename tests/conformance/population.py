@@ -1,6 +1,8 @@
 """The estimators under test: whatever the catalogue holds. Nobody registers anything here."""
 
+import functools
 import inspect
+import warnings
 
 import numpy as np
 
@@ -39,6 +41,19 @@ def data(card, n=60, d=4, dtype=np.float64, seed=0):
     if card.task != "regression":
         return X.astype(dtype), np.digitize(score, np.quantile(score, [0.4, 0.7]))
     return X.astype(dtype), np.exp(score).astype(dtype)
+
+
+def fitted(card):
+    """The estimator of a card, fitted on `data(card)`; shared by the tests, which must leave it as it is."""
+    return _fitted(card.name)
+
+
+@functools.cache
+def _fitted(name):
+    (card,) = [card for card in CARDS if card.name == name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return make(card).fit(*data(card))
 
 
 def of_sequences(card, X, y):

@@ -39,6 +39,9 @@ class Estimator(PublicPickle, CallbackSupport, BaseEstimator):
     encodes_rows: ClassVar[bool] = (
         False  # `_check` turns values into codes: callbacks get the rows as they came
     )
+    # Relative difference that a prediction may have with the batch it is made in. Nonzero where predictions are
+    # matrix products by BLAS, which rounds by the shape of the whole product.
+    batch_rounding: ClassVar[float] = 0.0
     # Fitted arrays of shape (m, n_features) that kernels read at predict.
     width_checked_attributes: ClassVar[tuple[str, ...]] = ()
 

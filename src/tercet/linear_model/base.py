@@ -6,9 +6,9 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.extmath import safe_sparse_dot
 
 from tercet.core.estimator import Classifier, Regressor, check_is_fitted
+from tercet.core.row_products import row_products
 
 
 class LinearClassifier(Classifier):
@@ -32,7 +32,7 @@ class LinearClassifier(Classifier):
         """
         check_is_fitted(self, "coef_")
         X = self._check(X, reset=False)
-        scores = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
+        scores = row_products(X, self.coef_) + self.intercept_
         return scores.ravel() if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> np.ndarray:
@@ -104,7 +104,7 @@ class LinearRegressor(Regressor):
         """
         check_is_fitted(self, "coef_")
         X = self._check(X, reset=False)
-        return safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
+        return row_products(X, self.coef_) + self.intercept_
 
 
 def dense(coef: Any) -> np.ndarray:

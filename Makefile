@@ -3,19 +3,19 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-MODES  := texts or core or sparse_equals_dense or test_callbacks or kinds_of_arrays
-# Kernels that none of these reach.
-REST   := tests/sequence/test_chain.py tests/sequence/test_crf_online.py tests/sequence/test_memm.py \
-          tests/mixture/test_gaussian.py
-MODES  += or test_chain or test_crf_online or test_memm or over_gaps
+# Other CPUs on this one: what numba compiles for, which kernels OpenBLAS picks, what NumPy may use.
+V3 := NUMBA_CPU_NAME=x86-64-v3 NUMBA_CPU_FEATURES= OPENBLAS_CORETYPE=Haswell \
+      NPY_DISABLE_CPU_FEATURES="X86_V4 AVX512_ICL AVX512_SPR"
+V2 := NUMBA_CPU_NAME=x86-64-v2 NUMBA_CPU_FEATURES= OPENBLAS_CORETYPE=Nehalem \
+      NPY_DISABLE_CPU_FEATURES="X86_V3 X86_V4 AVX512_ICL AVX512_SPR"
 
-.PHONY: help run test lint types unit pytest modes test-deep bench catalog pictures warm format clean
+.PHONY: help run test lint types unit pytest modes test-deep test-cpus bench catalog pictures warm format clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make run        install into .venv and compare the methods on embedded data (offline)"
 	@echo "make test       lint, types and all tests"
-	@echo "make test-deep  all tests again with bounds checks and as plain Python (slow)"
+	@echo "make test-deep  all tests again with bounds checks, as plain Python and as on other CPUs (slow)"
 	@echo "make bench      the benchmark; ROWS='lasso maxent' for some rows, SIZE=smoke for a quick look"
 	@echo "make catalog    write the catalogue file anew from the cards"
 	@echo "make pictures   make the README's pictures anew (needs a Chromium)"
@@ -68,18 +68,24 @@ pytest: $(VENV)/.test
 	@echo "==> tests"
 	@$(BIN)/python -m pytest -n 2 --dist worksteal -q
 
-# The texts' examples and the core with bounds checks on, then as plain Python.
+# The texts' examples with bounds checks on, then as plain Python. A chapter stays with one worker, which compiles for it.
 modes: $(VENV)/.test
 	@echo "==> the texts' examples with bounds checks"
-	@NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n 2 -q tests/texts tests/core tests/conformance/test_ours.py $(REST) -k "$(MODES)"
+	@NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n 2 --dist loadgroup -q tests/texts
 	@echo "==> the texts' examples as plain Python"
-	@TERCET_JIT=0 $(BIN)/python -m pytest -n 2 -q tests/texts tests/conformance/test_ours.py $(REST) -k "$(MODES)"
+	@TERCET_JIT=0 $(BIN)/python -m pytest -n 2 -q tests/texts
 
-test-deep: $(VENV)/.test
+test-deep: $(VENV)/.test test-cpus
 	@echo "==> all tests with bounds checks"
 	@NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n 2 -q tests
 	@echo "==> all tests as plain Python"
 	@TERCET_JIT=0 $(BIN)/python -m pytest -n 2 -q tests
+
+test-cpus: $(VENV)/.test
+	@echo "==> all tests as on a CPU with AVX2 (x86-64-v3)"
+	@$(V3) $(BIN)/tercet warm -q && $(V3) $(BIN)/python -m pytest -n 2 --dist worksteal -q
+	@echo "==> all tests as on a CPU without AVX (x86-64-v2)"
+	@$(V2) $(BIN)/tercet warm -q && $(V2) $(BIN)/python -m pytest -n 2 --dist worksteal -q
 
 bench: $(VENV)/.test
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[test,bench]"

@@ -6,7 +6,12 @@ from tercet.datasets.texts import chapters, examples
 
 
 @pytest.mark.parametrize(
-    "example", [pytest.param(e, id=f"{c}:{e.place}:{e.title}") for c in chapters() for e in examples(c)]
+    "example",
+    [
+        pytest.param(e, id=f"{c}:{e.place}:{e.title}", marks=pytest.mark.xdist_group(c))
+        for c in chapters()
+        for e in examples(c)
+    ],
 )
 def test_example(example):
     assert example.differences() == {}

@@ -43,45 +43,45 @@ if JIT:
     class Line(types.Type):
         """A cache line of numbers."""
 
-        def __init__(self, number):
+        def __init__(self, number: Any) -> None:
             super().__init__(f"Line({number})")
             self.number = number
 
     @register_model(Line)
     class LineModel(models.PrimitiveModel):
-        def __init__(self, manager, kind):
+        def __init__(self, manager: Any, kind: Any) -> None:
             number = manager.lookup(kind.number).get_value_type()
-            super().__init__(manager, kind, ir.VectorType(number, LINE * 8 // kind.number.bitwidth))
+            super().__init__(manager, kind, ir.VectorType(number, LINE * 8 // kind.number.bitwidth))  # type: ignore[no-untyped-call]
 
-    def _pointer(context, builder, kind, array, place):
+    def _pointer(context: Any, builder: Any, kind: Any, array: Any, place: Any) -> Any:
         line = context.get_value_type(Line(kind.dtype))
         start = context.make_array(kind)(context, builder, array).data
         return builder.bitcast(builder.gep(start, [place]), line.as_pointer())
 
     @intrinsic
-    def no_line(_, array):
+    def no_line(_: Any, array: Any) -> Any:
         """Zeros of the array's dtype."""
 
-        def code(context, builder, signature, values):
+        def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
             return ir.Constant(context.get_value_type(signature.return_type), None)
 
         return Line(array.dtype)(array), code
 
     @intrinsic
-    def get_line(_, array, place):
+    def get_line(_: Any, array: Any, place: Any) -> Any:
         """The line that begins at a place of the array, counted in its numbers."""
 
-        def code(context, builder, signature, values):
+        def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
             where = _pointer(context, builder, signature.args[0], *values)
             return builder.load(where, align=array.dtype.bitwidth // 8)
 
         return Line(array.dtype)(array, types.uint64), code
 
     @intrinsic
-    def set_line(_, array, place, line):
+    def set_line(_: Any, array: Any, place: Any, line: Any) -> Any:
         """Put a line there."""
 
-        def code(context, builder, signature, values):
+        def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
             where = _pointer(context, builder, signature.args[0], *values[:2])
             builder.store(values[2], where, align=array.dtype.bitwidth // 8)
             return context.get_dummy_value()
@@ -89,10 +89,10 @@ if JIT:
         return types.void(array, types.uint64, line), code
 
     @intrinsic
-    def fetch_line(_, array, place):
+    def fetch_line(_: Any, array: Any, place: Any) -> Any:
         """Ask for the line of a place before it is needed, where rows are far apart."""
 
-        def code(context, builder, signature, values):
+        def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
             byte, flag = ir.IntType(8).as_pointer(), ir.IntType(32)
             start = context.make_array(signature.args[0])(context, builder, values[0]).data
             where = builder.bitcast(builder.gep(start, [values[1]]), byte)
@@ -104,10 +104,10 @@ if JIT:
         return types.void(array, types.uint64), code
 
     @intrinsic
-    def plus_line(_, line, x, other):
+    def plus_line(_: Any, line: Any, x: Any, other: Any) -> Any:
         """line + x other."""
 
-        def code(context, builder, signature, values):
+        def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
             line, x, other = values
             none = ir.Constant(other.type, ir.Undefined)
             first = builder.insert_element(none, x, ir.IntType(32)(0))

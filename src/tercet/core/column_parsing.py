@@ -131,7 +131,7 @@ def code_lookup(values: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, floa
 
 
 @kernel
-def mark_small_integers(values, seen):
+def mark_small_integers(values: Any, seen: Any) -> Any:
     """Set seen[v] for every value v; False at a value that is not an integer below seen.size."""
     for i in range(values.size):
         v = values[i]
@@ -143,7 +143,7 @@ def mark_small_integers(values, seen):
 
 
 @kernel
-def write_codes(values, low, table, X, j):
+def write_codes(values: Any, low: Any, table: Any, X: Any, j: Any) -> None:
     """X[i, j] = table[values[i] - low], or the last entry for an unknown value; NaN stays NaN."""
     last = table.size - 1
     for i in range(values.size):

@@ -35,7 +35,8 @@ from tercet.core.column_parsing import (
 from tercet.core.estimator import NO_TARGET, Estimator
 from tercet.core.spelling_suggestions import spelling_suggestions
 
-Features = str | list | tuple | np.ndarray | None  # the type of the parameter `categorical_features`
+# The type of the parameter `categorical_features`.
+Features = str | list | tuple | np.ndarray | None  # type: ignore[type-arg]
 BLOCK = 4096  # rows encoded together
 
 

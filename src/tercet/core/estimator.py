@@ -196,7 +196,7 @@ class Classifier(ClassifierMixin, Estimator):
             by_class = compute_sample_weight(class_weight, index)
         return by_class if weight is None else by_class * weight
 
-    def _given_weights(self, class_weight: dict) -> np.ndarray:
+    def _given_weights(self, class_weight: dict[Any, Any]) -> np.ndarray:
         """The weights that a dict gives to the classes; 1 where it is silent. Classes that are not here may be
         named: a fold of a cross-validation need not have them all."""
         classes = self.classes_.tolist()

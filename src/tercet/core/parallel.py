@@ -29,7 +29,7 @@ CHUNK_BYTES = 1 << 21  # a chunk's rows stay in a core's own cache for a second 
 GRAIN = 64  # borders at multiples of this many rows keep vectorised loops in step
 
 
-class Chunks(Sequence):
+class Chunks(Sequence[Any]):
     """Row slices of arrays of equal length, cut by the size of the first one.
 
     Parameters
@@ -73,7 +73,9 @@ def _part(array: Any, start: int, stop: int) -> Any:
 class Engine(Protocol):
     """Where chunks are worked on."""
 
-    def map(self, function: Callable[..., Any], items: Sequence[Any], parameters: tuple) -> Iterator[Any]:
+    def map(
+        self, function: Callable[..., Any], items: Sequence[Any], parameters: tuple[Any, ...]
+    ) -> Iterator[Any]:
         """Yield `function(item, *parameters)` for every item, in the order of the items."""
 
 
@@ -141,7 +143,7 @@ class Threads:
         self.n_jobs = n_jobs
 
     def map(
-        self, function: Callable[..., Any], items: Sequence[Any], parameters: tuple = ()
+        self, function: Callable[..., Any], items: Sequence[Any], parameters: tuple[Any, ...] = ()
     ) -> Iterator[Any]:
         with one_blas_thread():
             if min(self.n_jobs, len(items)) <= 1:
@@ -150,7 +152,7 @@ class Threads:
             else:
                 yield from self._shared(function, items, parameters)
 
-    def _shared(self, function, items, parameters):
+    def _shared(self, function: Any, items: Any, parameters: Any) -> Any:
         run = _Run(function, items, parameters)
         helpers = [_pool().submit(run.work) for _ in range(min(self.n_jobs, len(items)) - 1)]
         try:
@@ -170,7 +172,7 @@ class _Run:
 
     AHEAD = 64  # finished items that may wait for an earlier one
 
-    def __init__(self, function, items, parameters):
+    def __init__(self, function: Any, items: Any, parameters: Any) -> None:
         self.function, self.items, self.parameters = function, items, parameters
         self.results: dict[int, Any] = {}
         self.change = threading.Condition()

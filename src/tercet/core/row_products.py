@@ -45,7 +45,7 @@ def row_products(X: Any, W: Any) -> np.ndarray:
 
 
 @kernel
-def multiply_rows(X, W, products):
+def multiply_rows(X: Any, W: Any, products: Any) -> None:
     """products[i, k] = X[i] . W[k], of shapes (n, d), (m, d) and (n, m)."""
     for i in range(X.shape[0]):
         x = X[i]

@@ -118,10 +118,10 @@ def _is_dense(kind: Any) -> bool:
 
 
 @implement(row_dot)
-def _row_dot(rows, i, w):
+def _row_dot(rows: Any, i: Any, w: Any) -> Any:
     if _is_dense(rows):
 
-        def dense(rows, i, w):
+        def dense(rows: Any, i: Any, w: Any) -> Any:
             x = rows.values[i]
             total = x[0] * w[0] * 0
             for k in range(x.size):
@@ -130,7 +130,7 @@ def _row_dot(rows, i, w):
 
         return dense
 
-    def compressed(rows, i, w):
+    def compressed(rows: Any, i: Any, w: Any) -> Any:
         x = rows.data[rows.indptr[i] : rows.indptr[i + 1]]
         at = rows.indices[rows.indptr[i] : rows.indptr[i + 1]]
         total = w[0] * 0
@@ -142,17 +142,17 @@ def _row_dot(rows, i, w):
 
 
 @implement(row_add)
-def _row_add(rows, i, scale, w):
+def _row_add(rows: Any, i: Any, scale: Any, w: Any) -> Any:
     if _is_dense(rows):
 
-        def dense(rows, i, scale, w):
+        def dense(rows: Any, i: Any, scale: Any, w: Any) -> None:
             x = rows.values[i]
             for k in range(x.size):
                 w[k] += scale * x[k]
 
         return dense
 
-    def compressed(rows, i, scale, w):
+    def compressed(rows: Any, i: Any, scale: Any, w: Any) -> None:
         x = rows.data[rows.indptr[i] : rows.indptr[i + 1]]
         at = rows.indices[rows.indptr[i] : rows.indptr[i + 1]]
         for k in range(x.size):
@@ -162,10 +162,10 @@ def _row_add(rows, i, scale, w):
 
 
 @implement(row_square)
-def _row_square(rows, i):
+def _row_square(rows: Any, i: Any) -> Any:
     if _is_dense(rows):
 
-        def dense(rows, i):
+        def dense(rows: Any, i: Any) -> Any:
             x = rows.values[i]
             total = x[0] * 0
             for k in range(x.size):
@@ -174,7 +174,7 @@ def _row_square(rows, i):
 
         return dense
 
-    def compressed(rows, i):
+    def compressed(rows: Any, i: Any) -> Any:
         x = rows.data[rows.indptr[i] : rows.indptr[i + 1]]
         total = rows.data[:1].sum() * 0
         for k in range(x.size):
@@ -185,10 +185,10 @@ def _row_square(rows, i):
 
 
 @implement(rows_dot)
-def _rows_dot(rows, i, j):
+def _rows_dot(rows: Any, i: Any, j: Any) -> Any:
     if _is_dense(rows):
 
-        def dense(rows, i, j):
+        def dense(rows: Any, i: Any, j: Any) -> Any:
             x, z = rows.values[i], rows.values[j]
             total = x[0] * 0
             for k in range(x.size):
@@ -197,7 +197,7 @@ def _rows_dot(rows, i, j):
 
         return dense
 
-    def compressed(rows, i, j):
+    def compressed(rows: Any, i: Any, j: Any) -> Any:
         a, a_end = rows.indptr[i], rows.indptr[i + 1]
         b, b_end = rows.indptr[j], rows.indptr[j + 1]
         total = rows.data[:1].sum() * 0

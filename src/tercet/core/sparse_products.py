@@ -70,7 +70,7 @@ def times(X: Any, W: np.ndarray) -> np.ndarray:
 
 
 @kernel
-def multiply(X, W, out):
+def multiply(X: Any, W: Any, out: Any) -> None:
     """out += XW, four entries of a row at a time: each touches the sums once."""
     for i in range(out.shape[0]):
         x = X.data[X.indptr[i] : X.indptr[i + 1]]
@@ -90,7 +90,7 @@ def multiply(X, W, out):
 
 
 @kernel
-def multiply_lines(X, W, out):
+def multiply_lines(X: Any, W: Any, out: Any) -> None:
     """out = XW, for tables of at least a cache line."""
     for i in range(out.shape[0]):
         combine(X, i, W, out)
@@ -109,8 +109,8 @@ def combine(X: Sparse, i: int, W: np.ndarray, Z: np.ndarray) -> None:
 
 
 @implement(combine)
-def _combine(X, i, W, Z):
-    def by_lines(X, i, W, Z):
+def _combine(X: Any, i: Any, W: Any, Z: Any) -> Any:
+    def by_lines(X: Any, i: Any, W: Any, Z: Any) -> None:
         width, step = np.uint64(W.shape[1]), np.uint64(LINE // W.itemsize)
         first, end, last = np.uint64(X.indptr[i]), np.uint64(X.indptr[i + 1]), width - step
         for line in range(np.uint64(0), width, np.uint64(3) * step):

@@ -174,7 +174,9 @@ class Fit:
 
     _running: weakref.WeakKeyDictionary[Any, Fit] = weakref.WeakKeyDictionary()
 
-    def __init__(self, estimator: Any, X: Any = None, y: Any = None, metadata: dict | None = None) -> None:
+    def __init__(
+        self, estimator: Any, X: Any = None, y: Any = None, metadata: dict[str, Any] | None = None
+    ) -> None:
         self.estimator = estimator
         self.data = {"X": X, "y": y, "metadata": metadata}
         self.loops: list[Steps] = []

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tercet.core.kernel import inner
 
 
 @inner
-def sum_of(values):
+def sum_of(values: Any) -> Any:
     """The sum of a row of numbers.
 
     Examples

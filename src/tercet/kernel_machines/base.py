@@ -15,12 +15,12 @@ from tercet.kernel_machines.systems import (
     WHOLE,
     Factor,
     Gram,
-    conjugate_gradients,
     low_rank_inverse,
 )
 from tercet.kernels.machine import KernelMachine
 from tercet.kernels.origin import origin, weights
 from tercet.kernels.rows import float_of
+from tercet.optimize import conjugate_gradient_iterates
 
 Name = Literal["linear", "poly", "rbf", "laplacian", "sigmoid", "precomputed"]
 
@@ -165,18 +165,21 @@ class SquaredErrors(Expansion):
         """Conjugate gradients, preconditioned by a part of K of low rank."""
         D = d[:, None]
         near = low_rank_inverse(D * gram.low_rank(min(RANK, max(ROOM // gram.n, 64))), mu)
-        iterates = conjugate_gradients(lambda v: D * gram.times(D * v) + mu * v, D * Y, E, near)
+        iterates = conjugate_gradient_iterates(
+            lambda v: D * gram.times(D * v) + mu * v, D * Y, preconditioner=near, constraints=E
+        )
+        next(iterates)  # the start
         A, b = np.zeros_like(Y), np.zeros(Y.shape[1])
 
         def unpack(state: tuple[np.ndarray, np.ndarray]) -> dict[str, Any]:
             return self._model(*state)
 
         for step in self.steps(self.max_iter, unpack=unpack, hint="Raise max_iter or tol, or the penalty."):
-            u, offsets, residual = next(iterates)
-            A = D * u
-            b = offsets[0] - gram.height(A) if E is not None else b
-            step.report((A, b), residual=residual)
-            if step.converged(residual <= self.tol):
+            found = next(iterates)
+            A = D * found.x
+            b = found.multipliers[0] - gram.height(A) if E is not None else b
+            step.report((A, b), residual=found.residual)
+            if step.converged(found.residual <= self.tol):
                 break
         return A, b
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -12,8 +11,9 @@ from scipy.special import expit, log_expit, log_softmax, logsumexp, softmax
 from tercet.core.catalog import method
 from tercet.core.parameters import Count, Jobs, NonNegative, Positive, Real
 from tercet.kernel_machines.base import KernelClassifier, Name
-from tercet.kernel_machines.systems import RANK, ROOM, Factor, Gram, conjugate_gradients, low_rank_inverse
+from tercet.kernel_machines.systems import RANK, ROOM, Factor, Gram, low_rank_inverse
 from tercet.kernels import Kernel
+from tercet.optimize import conjugate_gradient
 
 DIRECT = 512  # unknowns up to which factorising is as fast as conjugate gradients
 FLOOR = 1e-16  # of p(1 - p) in a Newton step: the optimum does not depend on it
@@ -249,10 +249,8 @@ def newton_target(
             out = gram.times(np.einsum("iae,ia->ie", root, v.reshape(n, k)))
             return v + np.einsum("iae,ie->ia", root, out).reshape(-1, 1)
 
-        for iterate in itertools.islice(conjugate_gradients(times, r, E, near), INNER):
-            u, b, residual = iterate
-            if residual <= accuracy:
-                break
+        found = conjugate_gradient(times, r, preconditioner=near, constraints=E, tol=accuracy, max_iter=INNER)
+        u, b = found.x, found.multipliers
     a = np.einsum("iae,ia->ie", root, u.reshape(n, k))
     b = np.resize(np.append(b, 0.0), k) if intercept else np.zeros(k)
     return a, b if k == 1 else b - b.mean()

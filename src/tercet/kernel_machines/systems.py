@@ -6,13 +6,13 @@ it, comes down to
     B u + E b = r,  Eᵀu = 0,     B = D K D + mu I
 
 and so does each Newton step of a logistic loss. `Factor` solves it by Cholesky's factorisation of B;
-`conjugate_gradients` by products with K alone, which need not be in memory.
+`tercet.optimize.conjugate_gradient` by products with K alone, which need not be in memory.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -243,38 +243,3 @@ def low_rank_inverse(G: np.ndarray, mu: np.ndarray) -> Callable[[np.ndarray], np
     H = G @ V
     mu = np.maximum(mu, max(1e-12 * float(np.abs(squares).sum()), np.finfo(np.float64).tiny))
     return lambda v: (v - H @ ((H.T @ v) / (np.maximum(squares, 0.0)[:, None] + mu))) / mu
-
-
-def conjugate_gradients(
-    times: Callable[[np.ndarray], np.ndarray],
-    r: np.ndarray,
-    E: np.ndarray | None,
-    precondition: Callable[[np.ndarray], np.ndarray],
-) -> Iterator[tuple[np.ndarray, np.ndarray, float]]:
-    """Iterates (u, b, residual) for B u + E b = r, Eᵀu = 0, where `times` is v -> B v.
-
-    The columns of r are systems of their own. Steps stay where Eᵀu = 0, and of the residual, which is told as a
-    part of |r|, what offsets can explain goes to b at once.
-    """
-    E, side = (np.zeros((len(r), 0)),) * 2 if E is None else (E, precondition(E))
-    inner, outer = linalg.pinvh(E.T @ side), linalg.pinvh(E.T @ E)
-    u, size = np.zeros_like(r), np.sqrt((r**2).sum(axis=0))
-    size[size == 0] = 1.0
-    b = outer @ (E.T @ r)
-    r = r - E @ b
-    p, old = np.zeros_like(r), np.ones(r.shape[1])
-    while True:
-        g = precondition(r)
-        g -= side @ (inner @ (side.T @ r))
-        new = (r * g).sum(axis=0)
-        p = g + (new / old) * p
-        Bp = times(p)
-        curve = (p * Bp).sum(axis=0)
-        good = (curve > 0) & (new > 0)  # not so once a column is solved, or where B is not positive
-        step = np.where(good, new / np.where(good, curve, 1.0), 0.0)
-        u = u + step * p
-        r = r - step * Bp
-        more = outer @ (E.T @ r)
-        b, r = b + more, r - E @ more
-        old = np.where(new > 0, new, 1.0)
-        yield u, b, float((np.sqrt((r**2).sum(axis=0)) / size).max(initial=0.0))

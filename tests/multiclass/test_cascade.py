@@ -9,7 +9,7 @@ from sklearn.linear_model import RidgeClassifier
 from sklearn.utils.estimator_checks import check_estimator
 
 from tercet.linear_model import LogisticRegression
-from tercet.multiclass.cascade import CascadeClassifier
+from tercet.multiclass.cascade_classifier import CascadeClassifier
 
 
 def test_one_class_after_the_other():

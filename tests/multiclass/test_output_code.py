@@ -12,7 +12,7 @@ from sklearn.linear_model import RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 
 from tercet.multiclass import OneVsRestClassifier, OutputCodeClassifier, code_distances, code_matrix
-from tercet.multiclass.output_code import row_distances
+from tercet.multiclass.output_code_classifier import row_distances
 
 X, y = load_digits(n_class=6, return_X_y=True)
 X, y = X[:400] / 16, y[:400]

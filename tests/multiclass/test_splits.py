@@ -25,7 +25,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from tercet.discriminant_analysis import LinearDiscriminantAnalysis
 from tercet.multiclass import OneVsOneClassifier, OneVsRestClassifier, OutputCodeClassifier
-from tercet.multiclass.one_vs_one import count_votes
+from tercet.multiclass.one_vs_one_classifier import count_votes
 
 X, y = load_iris(return_X_y=True)
 X = X + np.random.default_rng(0).normal(size=X.shape)  # so that classes overlap and votes split

@@ -17,9 +17,7 @@ from tercet.kernel_machines.systems import (
     Gram,
     low_rank_inverse,
 )
-from tercet.kernels.machine import KernelMachine
-from tercet.kernels.origin import origin, weights
-from tercet.kernels.rows import float_of
+from tercet.kernels import KernelMachine, centring_offset, common_float, primal_weights
 from tercet.optimize import conjugate_gradient_iterates
 
 Name = Literal["linear", "poly", "rbf", "laplacian", "sigmoid", "precomputed"]
@@ -41,9 +39,9 @@ class Expansion(KernelMachine):
 
     def _begin(self, X: Any, sample_weight: np.ndarray | None, *, keep: bool = False) -> Gram:
         """The kernel settled, the rows kept for predictions, and the Gram matrix (whole when small, or `keep`)."""
-        kernel = self._settle(X, sample_weight)
-        self.X_fit_ = self._points(X, np.arange(X.shape[0]))
-        near = origin(kernel, X, weight=sample_weight) if self._balanced else None
+        kernel = self._resolve_kernel(X, sample_weight)
+        self.X_fit_ = self._expansion_rows(X, np.arange(X.shape[0]))
+        near = centring_offset(kernel, X, weight=sample_weight) if self._balanced else None
         return Gram(kernel, X, whole=keep or X.shape[0] <= WHOLE, n_jobs=self.n_jobs, near=near)
 
     @property
@@ -61,10 +59,10 @@ class Expansion(KernelMachine):
                 f"{type(self).__name__}: {coef.shape[0]} coefficients and kept rows of shape {points.shape} do not "
                 f"fit each other, or the columns of X."
             )
-        if not (self._balanced and self._linear):
-            return self._expand(X, points, coef) + b
-        values = safe_sparse_dot(X, weights(coef.T, points).T) + b
-        return values.astype(float_of(X, points), copy=False)
+        if not (self._balanced and self._is_linear):
+            return self._kernel_expansion(X, points, coef) + b
+        values = safe_sparse_dot(X, primal_weights(coef.T, points).T) + b
+        return values.astype(common_float(X, points), copy=False)
 
 
 class KernelClassifier(Expansion, Classifier):
@@ -192,7 +190,7 @@ class SquaredErrors(Expansion):
         if not counts.all():  # rows of no weight were left out already
             rows = np.flatnonzero(~counts)
             points = self.X_fit_ if gram.near is None else gram.X
-            found[rows] = self._expand(gram.X[rows], points, A) + b
+            found[rows] = self._kernel_expansion(gram.X[rows], points, A) + b
         return found
 
     def _model(self, A: np.ndarray, b: np.ndarray) -> dict[str, Any]:

@@ -126,13 +126,13 @@ class KernelRidge(SquaredErrors, Regressor):
         self.loo = loo
         self.n_jobs = n_jobs
 
-    def _named(self, gamma: Any, X: Any = None, sample_weight: np.ndarray | None = None) -> Kernel:
+    def _make_kernel(self, gamma: Any, X: Any = None, sample_weight: np.ndarray | None = None) -> Kernel:
         if callable(self.kernel) and not isinstance(self.kernel, Kernel):
             return FromFunction(functools.partial(self.kernel, **(self.kernel_params or {})), of="rows")
         if self.kernel in OTHERS:
             options = {"metric": self.kernel, "gamma": self.gamma, "filter_params": True}
-            return FromFunction(functools.partial(_named_by_scikit_learn, **options))
-        return super()._named(gamma, X, sample_weight)
+            return FromFunction(functools.partial(_sklearn_kernel, **options))
+        return super()._make_kernel(gamma, X, sample_weight)
 
     def _train(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
         Y = y[:, None] if y.ndim == 1 else y
@@ -174,6 +174,6 @@ class KernelRidge(SquaredErrors, Regressor):
         return self._sums(X, self.dual_coef_, points)
 
 
-def _named_by_scikit_learn(X: Any, Z: Any, *, metric: str, gamma: float | None, filter_params: bool) -> Any:
+def _sklearn_kernel(X: Any, Z: Any, *, metric: str, gamma: float | None, filter_params: bool) -> Any:
     more = {} if gamma is None else {"gamma": gamma}
     return pairwise_kernels(X, Z, metric=metric, filter_params=filter_params, **more)

@@ -20,8 +20,7 @@ from scipy import linalg, sparse
 
 from tercet.core.memory import available
 from tercet.core.parallel import each, total
-from tercet.kernels import FromFunction, Kernel, Precomputed
-from tercet.kernels.origin import seen_from
+from tercet.kernels import FromFunction, Kernel, Precomputed, subtract_offset
 
 WHOLE = 8192  # rows whose Gram matrix (half a gigabyte) is kept; fixed, so that results are fixed, too
 TILE = 256  # rows of a block of K that is made, used and forgotten: it stays in a core's cache
@@ -41,10 +40,10 @@ class Gram:
         n_jobs: int | None = None,
         near: np.ndarray | None = None,
     ) -> None:
-        self.near, X = near, seen_from(near, X)
-        if kernel.takes == "gram" and not (kernel.given or isinstance(kernel, Precomputed)):
+        self.near, X = near, subtract_offset(near, X)
+        if kernel.takes == "gram" and not (kernel.holds_gram or isinstance(kernel, Precomputed)):
             kernel, X = Precomputed(), kernel(X)  # a multiple of the matrix that is given, say
-        self.given = kernel.takes == "gram" and not kernel.given
+        self.given = kernel.takes == "gram" and not kernel.holds_gram
         if hasattr(X, "dtype") and X.dtype == np.float32:  # systems may be ill-conditioned
             X = X.astype(np.float64)
         self.kernel, self.X, self.n_jobs = kernel, X, n_jobs
@@ -81,7 +80,7 @@ class Gram:
             or sparse.issparse(self.X)
         ):
             return self.kernel.times(self.X, self.X, V, n_jobs=self.n_jobs)
-        rows, _ = self.kernel.sides(self.X, self.X)
+        rows, _ = self.kernel.prepare(self.X, self.X)
         cuts = [slice(k, min(k + TILE, self.n)) for k in range(0, self.n, TILE)]
 
         def halves(k: int) -> np.ndarray:

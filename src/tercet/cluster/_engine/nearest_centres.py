@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from tercet.cluster.nearest_kernels import (
+from tercet.cluster._engine.nearest_kernels import (
     MARGIN,
     change,
     decide,

@@ -8,8 +8,9 @@ from typing import Any, Literal
 import numpy as np
 
 from tercet.core.catalog import method
+from tercet.kernels._engine.prepared_rows import PreparedRows
+from tercet.kernels._engine.prepared_strings import as_strings
 from tercet.kernels.base import Kernel
-from tercet.kernels.rows import Rows
 
 
 @method(
@@ -51,16 +52,14 @@ class FromFunction(Kernel):
         self.takes = takes
 
     def check(self, X: Any) -> Any:
-        from tercet.kernels.texts import as_strings
-
         return super().check(X) if self.takes == "vectors" else as_strings(X, "FromFunction")
 
-    def sides(self, X: Any, Z: Any) -> tuple[Any, Any]:
-        return Rows(X), Rows(Z)
+    def prepare(self, X: Any, Z: Any) -> tuple[Any, Any]:
+        return PreparedRows(X), PreparedRows(Z)
 
     def gram(self, X: Any, Z: Any, *, n_jobs: int | None = None) -> np.ndarray:
         # one call: the function may cost much to begin with, and may not be safe in threads
-        return self.tile(Rows(X), Rows(Z))
+        return self.tile(PreparedRows(X), PreparedRows(Z))
 
     def tile(self, left: Any, right: Any) -> np.ndarray:
         X, Z = left.values, right.values
@@ -80,8 +79,9 @@ class FromFunction(Kernel):
         return super().times(X, Z, coef, n_jobs=1)
 
     def _diag(self, X: Any) -> np.ndarray:
-        return np.array([self.tile(Rows(X[i : i + 1]), Rows(X[i : i + 1]))[0, 0] for i in range(X.shape[0])])
+        rows = (PreparedRows(X[i : i + 1]) for i in range(X.shape[0]))
+        return np.array([self.tile(row, row)[0, 0] for row in rows])
 
     def features(self, X: Any) -> Any:
         """None: the function does not say how it maps points."""
-        self._no_map("the function does not say how it maps points")
+        self._no_feature_map("the function does not say how it maps points")

@@ -12,10 +12,10 @@ from tercet.core.catalog import method
 from tercet.core.kernel import kernel
 from tercet.core.parallel import each
 from tercet.core.parameters import Count, Range
+from tercet.kernels._engine.prepared_strings import PreparedStrings, as_strings, encode
 from tercet.kernels.base import Kernel
-from tercet.kernels.texts import Strings, as_strings, encode
 
-WORK = 20_000_000  # steps of one call: it must answer Ctrl-C
+WORK = 20_000_000  # operations of one kernel call: Ctrl-C is answered between calls
 UnitInterval = Annotated[float, Range(0, 1, "(]")]
 
 
@@ -71,15 +71,15 @@ class Subsequence(Kernel):
         """Strings as a one-dimensional object array."""
         return as_strings(X, "Subsequence")
 
-    def sides(self, X: Any, Z: Any) -> tuple[Strings, Strings]:
-        left, right = (Strings(rows) for rows in (X, Z))
-        left.cost = right.cost = max(1.0, self.n * left.length * right.length / 50)
+    def prepare(self, X: Any, Z: Any) -> tuple[PreparedStrings, PreparedStrings]:
+        left, right = (PreparedStrings(rows) for rows in (X, Z))
+        left.cost = right.cost = max(1.0, self.n * left.mean_length * right.mean_length / 50)
         if self.normalize:
-            left.root = self._roots(X)
-            right.root = left.root if Z is X else self._roots(Z)
+            left.norms = self._norms(X)
+            right.norms = left.norms if Z is X else self._norms(Z)
         return left, right
 
-    def tile(self, left: Strings, right: Strings) -> np.ndarray:
+    def tile(self, left: PreparedStrings, right: PreparedStrings) -> np.ndarray:
         out = np.empty((len(left), len(right)))
         if self.algorithm == "enumeration":
             maps = [[subsequences(s, self.n, self.decay) for s in side.rows] for side in (left, right)]
@@ -88,13 +88,13 @@ class Subsequence(Kernel):
         else:
             codes, borders = encode(right.rows)
             for i, s in enumerate(left.rows):
-                out[i] = self._shared(s, codes, borders)
+                out[i] = self._with_strings(s, codes, borders)
         if self.normalize:
-            out /= left.root[:, None]
-            out /= right.root
+            out /= left.norms[:, None]
+            out /= right.norms
         return out
 
-    def _shared(self, s: str, codes: np.ndarray, borders: np.ndarray) -> np.ndarray:
+    def _with_strings(self, s: str, codes: np.ndarray, borders: np.ndarray) -> np.ndarray:
         """The kernel of s with some strings, a few characters of s at a time."""
         row, _ = encode([s])
         partial, found = np.zeros((self.n, codes.size)), np.zeros(borders.size - 1)
@@ -113,17 +113,17 @@ class Subsequence(Kernel):
 
     def _diag(self, X: Any) -> np.ndarray:
         if self.normalize:
-            return (self._roots(X) < np.inf).astype(np.float64)
-        return np.array(each(self._own, list(X)))
+            return (self._norms(X) < np.inf).astype(np.float64)
+        return np.array(each(self._self_product, list(X)))
 
-    def _own(self, s: str) -> float:
+    def _self_product(self, s: str) -> float:
         if self.algorithm == "enumeration":
             return sum(value**2 for value in subsequences(s, self.n, self.decay).values())
-        return float(self._shared(s, *encode([s]))[0])
+        return float(self._with_strings(s, *encode([s]))[0])
 
-    def _roots(self, X: Any) -> np.ndarray:
+    def _norms(self, X: Any) -> np.ndarray:
         """sqrt(K(s, s)); infinity where it is 0, so that the quotient is 0."""
-        own = np.array(each(self._own, list(X)))
+        own = np.array(each(self._self_product, list(X)))
         return np.where(own > 0, np.sqrt(own), np.inf)
 
     def features(self, X: Any) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What Gram matrices tell of a kernel."""
+"""Gram matrices: the test of positive semidefiniteness, and centring in feature space."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def is_psd(kernel: Any, X: Any = None, tol: float | None = None) -> PSDReport:
     (True, -1.65197248)
     """
     if isinstance(kernel, Kernel) or callable(kernel):
-        from tercet.kernels.names import as_kernel
+        from tercet.kernels.as_kernel import as_kernel
 
         if X is None:
             raise ValueError("is_psd needs points X to test a kernel on.")
@@ -94,7 +94,7 @@ def is_psd(kernel: Any, X: Any = None, tol: float | None = None) -> PSDReport:
     peers=["sklearn.preprocessing.KernelCenterer"],
 )
 def center(gram: Any, training: Any = None) -> np.ndarray:
-    """The Gram matrix of points seen from their mean in feature space.
+    """Centre a Gram matrix: mapped points minus their mean in feature space.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Strings as rows."""
+"""Strings prepared for string kernels."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from typing import Any
 import numpy as np
 
 
-class Strings:
-    """Strings made ready for a kernel."""
+class PreparedStrings:
+    """Strings, the cost of a pair and, where wanted, their norms sqrt(K(s, s))."""
 
-    whole = False
+    unsplit = False
 
-    def __init__(self, rows: Any, cost: float = 1.0, root: Any = None) -> None:
+    def __init__(self, rows: Any, cost: float = 1.0, norms: Any = None) -> None:
         self.rows = rows
-        self.cost = cost  # of a pair, so that blocks are not too much work
-        self.root = root  # of the kernel of each string with itself
+        self.cost = cost  # of a pair, beside an inner product: blocks are that much smaller
+        self.norms = norms
 
     def __len__(self) -> int:
         return len(self.rows)
 
-    def __getitem__(self, part: Any) -> Strings:
-        return Strings(self.rows[part], self.cost, None if self.root is None else self.root[part])
+    def __getitem__(self, part: Any) -> PreparedStrings:
+        return PreparedStrings(self.rows[part], self.cost, None if self.norms is None else self.norms[part])
 
     @property
-    def length(self) -> float:
+    def mean_length(self) -> float:
         """The mean length of the strings."""
         return sum(map(len, self.rows)) / max(len(self.rows), 1)
 

@@ -14,8 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.validation import check_array
 
-from tercet.cluster.nearest import Centres, Places, nearest
-from tercet.cluster.seeding import at_random, hierarchical_centers, plusplus, taken
+from tercet.cluster._engine.nearest_centres import Centres, Places, nearest
+from tercet.cluster.initial_centres import at_random, hierarchical_centers, plusplus, taken
 from tercet.core.catalog import method
 from tercet.core.estimator import Clusterer, check_is_fitted, check_weight, generator
 from tercet.core.parameters import Count, Jobs, NonNegative, Seed

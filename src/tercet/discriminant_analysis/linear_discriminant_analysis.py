@@ -12,8 +12,8 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from tercet.core.catalog import method
 from tercet.core.estimator import check_is_fitted
 from tercet.core.parameters import ArrayLike, Count, Fraction, Jobs, NonNegative
+from tercet.discriminant_analysis.base import Discriminant
 from tercet.discriminant_analysis.directions import fisher_directions, trace_ratio
-from tercet.discriminant_analysis.rule import Discriminant
 from tercet.discriminant_analysis.scatter import (
     EPS,
     TINY,

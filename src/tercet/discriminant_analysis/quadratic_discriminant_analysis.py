@@ -11,7 +11,7 @@ from tercet.core.catalog import method
 from tercet.core.estimator import check_is_fitted
 from tercet.core.parallel import Chunks, each
 from tercet.core.parameters import ArrayLike, CountOrZero, Fraction, Jobs, NonNegative
-from tercet.discriminant_analysis.rule import Discriminant
+from tercet.discriminant_analysis.base import Discriminant
 from tercet.discriminant_analysis.scatter import (
     EPS,
     check_priors,

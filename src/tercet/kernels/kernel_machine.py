@@ -1,13 +1,14 @@
-"""What methods share that see rows through a kernel only: f(x) = Σ_j coef_j K(x, x_j) + b.
+"""The base class of kernel machines: estimators that use their rows through a kernel only.
 
-Such a class has the parameters `kernel`, `gamma`, `degree`, `coef0` and `n_jobs`, derives from `KernelMachine`
-first and from `Classifier`, `Regressor` ... after it, and in its `_fit(X, y, sample_weight)` says
+What they learn is a kernel expansion, f(x) = Σ_j coef_j K(x, x_j) + b. Such a class has the parameters `kernel`,
+`gamma`, `degree`, `coef0` and `n_jobs`, derives from `KernelMachine` first and from `Classifier`, `Regressor` ...
+after it, and in its `_fit(X, y, sample_weight)` says
 
-    K = self._settle(X)                            # the kernel, its numbers settled by these rows
-    gram = K(X, n_jobs=self.n_jobs)                # X itself when it is a Gram matrix
-    self.support_vectors_ = self._points(X, rows)  # what predictions need of the training rows
+    kernel = self._resolve_kernel(X, sample_weight)       # gamma="scale" becomes a number
+    gram = kernel(X, n_jobs=self.n_jobs)                  # X itself when it is a Gram matrix
+    self.support_vectors_ = self._expansion_rows(X, rows) # the training rows that predictions need
 
-and in its predictions `self._expand(self._check(X, reset=False), self.support_vectors_, coef)`.
+and in its predictions `self._kernel_expansion(self._check(X, reset=False), self.support_vectors_, coef)`.
 """
 
 from __future__ import annotations
@@ -19,39 +20,39 @@ from scipy import sparse
 from sklearn.utils.validation import check_consistent_length, validate_data
 
 from tercet.core.estimator import NO_TARGET, Estimator
+from tercet.kernels.as_kernel import as_kernel
 from tercet.kernels.base import Kernel
 from tercet.kernels.linear import Linear
-from tercet.kernels.names import as_kernel
 
 
 class KernelMachine(Estimator):
-    """The kernel's part of an estimator: checks of rows by what the kernel takes, and kernel expansions."""
+    """Base of estimators with a kernel: input checks by what the kernel takes, and kernel expansions."""
 
     kernel: Any
     gamma: Any
     degree: Any
     coef0: Any
-    _settled: Any
+    _settled: Any  # the resolved kernel, or the gamma of a named one; model files know it by this name
 
     @property
     def kernel_(self) -> Kernel:
-        """The kernel of the fit, as an object with numbers only."""
-        settled = vars(self).get("_settled")
-        if settled is None:
-            raise AttributeError(f"{type(self).__name__} has no kernel_ before fit settles its numbers.")
-        return settled if isinstance(settled, Kernel) else self._named(settled["gamma"])
+        """The kernel of the fit, its data-dependent parameters resolved."""
+        resolved = vars(self).get("_settled")
+        if resolved is None:
+            raise AttributeError(f"{type(self).__name__} has no kernel_ before fit.")
+        return resolved if isinstance(resolved, Kernel) else self._make_kernel(resolved["gamma"])
 
-    def _settle(self, X: Any, sample_weight: np.ndarray | None = None) -> Kernel:
-        """The kernel with its numbers settled by the rows X; to be called by `_fit`."""
-        kernel = self._named(self.gamma, X, sample_weight)
-        # Of a kernel that has a name, a model file holds a number and no further type to be trusted.
+    def _resolve_kernel(self, X: Any, sample_weight: np.ndarray | None = None) -> Kernel:
+        """Resolve data-dependent parameters (gamma="scale") on the training rows; to be called by `_fit`."""
+        kernel = self._make_kernel(self.gamma, X, sample_weight)
+        # Of a named kernel, a model file holds a number and no further type to be trusted.
         self._settled = (
             kernel if isinstance(self.kernel, Kernel) else {"gamma": getattr(kernel, "gamma", 0.0)}
         )
         return kernel
 
-    def _named(self, gamma: Any, X: Any = None, sample_weight: np.ndarray | None = None) -> Kernel:
-        """The kernel that the parameters name; rows X settle what depends on them."""
+    def _make_kernel(self, gamma: Any, X: Any = None, sample_weight: np.ndarray | None = None) -> Kernel:
+        """The kernel of the parameters, with this gamma; resolved where rows X are given."""
         return as_kernel(
             self.kernel, gamma=gamma, degree=self.degree, coef0=self.coef0, X=X, sample_weight=sample_weight
         )
@@ -62,19 +63,19 @@ class KernelMachine(Estimator):
         if isinstance(self.kernel, str):
             return "gram" if self.kernel == "precomputed" else "vectors"
         takes = getattr(self.kernel, "takes", "vectors")
-        return "numbers" if takes == "gram" and self.kernel.given else takes
+        return "numbers" if takes == "gram" and self.kernel.holds_gram else takes
 
     @property
-    def _linear(self) -> bool:
+    def _is_linear(self) -> bool:
         """Whether f(x) = w·x + b."""
         return isinstance(self.kernel, Linear) or (isinstance(self.kernel, str) and self.kernel == "linear")
 
-    def _points(self, X: Any, rows: np.ndarray) -> Any:
-        """Some training rows, as kernels want them at prediction; of a Gram matrix, the columns' numbers."""
+    def _expansion_rows(self, X: Any, rows: np.ndarray) -> Any:
+        """The training rows x_j of the expansion, as the kernel takes them; of a Gram matrix, column numbers."""
         return rows.astype(np.int64) if self._takes == "gram" else X[rows]
 
-    def _expand(self, X: Any, points: Any, coef: np.ndarray) -> np.ndarray:
-        """Σ_j coef_j K(x, point j) for checked rows X: of shape (n,), or (n, k) for coef of shape (n_points, k)."""
+    def _kernel_expansion(self, X: Any, points: Any, coef: np.ndarray) -> np.ndarray:
+        """Σ_j coef_j K(x, point j) of checked rows X: of shape (n,), or (n, k) for coef of shape (n_points, k)."""
         if sparse.issparse(points):
             points.check_format(full_check=True)  # no file may send a kernel out of bounds
         return self.kernel_.times(X, points, coef, n_jobs=getattr(self, "n_jobs", None))

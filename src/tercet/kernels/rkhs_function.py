@@ -66,7 +66,7 @@ class RKHSFunction:
 
     def __call__(self, X: Any) -> np.ndarray:
         """Values of the function."""
-        X, points = self.kernel._pair(X, self.points)
+        X, points = self.kernel._check_pair(X, self.points)
         return self.kernel.times(X, points, self.coef)
 
     def inner(self, other: RKHSFunction) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.spatial.distance import pdist, squareform
 from sklearn.utils.validation import check_memory
 
-from tercet.cluster.linkage import Tree, euclidean, join_distances, join_points, spanning_tree
+from tercet.cluster._engine.linkage import Tree, euclidean, join_distances, join_points, spanning_tree
 from tercet.core.catalog import method
 from tercet.core.estimator import Clusterer, check_is_fitted
 from tercet.core.parameters import Count, Jobs, NonNegative

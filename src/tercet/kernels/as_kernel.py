@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tercet.kernels.base import Kernel
-from tercet.kernels.function import FromFunction
+from tercet.kernels.from_function import FromFunction
 from tercet.kernels.gaussian import Gaussian
 from tercet.kernels.laplacian import Laplacian
 from tercet.kernels.linear import Linear
@@ -48,11 +48,11 @@ def as_kernel(
     >>> as_kernel("rbf", gamma="auto", X=np.ones((3, 4)))
     Gaussian(gamma=0.25)
     """
-    found = _named(kernel, "auto" if gamma is None else gamma, degree, coef0)
+    found = _kernel_by_name(kernel, "auto" if gamma is None else gamma, degree, coef0)
     return found if X is None else found.resolve(X, sample_weight)
 
 
-def _named(kernel: Any, gamma: Any, degree: float, coef0: float) -> Kernel:
+def _kernel_by_name(kernel: Any, gamma: Any, degree: float, coef0: float) -> Kernel:
     if isinstance(kernel, Kernel):
         return kernel
     if callable(kernel):

@@ -12,8 +12,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_array
 
-from tercet.cluster.nearest import rows_per_chunk
-from tercet.cluster.nearest_kernels import row_gap
+from tercet.cluster._engine.nearest_centres import rows_per_chunk
+from tercet.cluster._engine.nearest_kernels import row_gap
 from tercet.core.estimator import check_weight, generator
 from tercet.core.kernel import kernel
 from tercet.core.parallel import Chunks, total
@@ -188,7 +188,7 @@ def hierarchical_centers(
     >>> KMeans(2, init=partial(hierarchical_centers, linkage="ward"), n_init=1).fit(X).labels_
     array([0, 0, 0, 1, 1, 1], dtype=int32)
     """
-    from tercet.cluster.agglomerative import AgglomerativeClustering
+    from tercet.cluster.agglomerative_clustering import AgglomerativeClustering
 
     X = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32))
     X = X.toarray() if sparse.issparse(X) else X

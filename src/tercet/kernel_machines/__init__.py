@@ -9,7 +9,8 @@ from tercet.kernel_machines.kernel_logistic_regression import KernelLogisticRegr
 from tercet.kernel_machines.kernel_mse import kernel_mse
 from tercet.kernel_machines.kernel_perceptron import KernelPerceptron
 from tercet.kernel_machines.kernel_ridge import KernelRidge
-from tercet.kernel_machines.lssvc import LSSVC, LSSVR
+from tercet.kernel_machines.lssvc import LSSVC
+from tercet.kernel_machines.lssvr import LSSVR
 
 __all__ = [
     "LSSVC",

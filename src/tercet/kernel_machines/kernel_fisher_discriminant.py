@@ -13,8 +13,15 @@ from sklearn.utils.validation import check_array
 from tercet.core.catalog import method
 from tercet.core.estimator import check_is_fitted, distinct
 from tercet.core.parameters import Count, Jobs, NonNegative, Positive, Real
-from tercet.kernel_machines.base import KernelClassifier, Name
-from tercet.kernel_machines.systems import Factor, product, squared
+from tercet.kernel_machines._engine.cholesky import CholeskyFactor, blocked_gram, blocked_product
+from tercet.kernel_machines._engine.training_gram import TrainingGram
+from tercet.kernel_machines.base import (
+    KernelClassifier,
+    KernelName,
+    coefficient_dtype,
+    expansion_values,
+    single_blas_thread,
+)
 from tercet.kernels import Kernel
 
 
@@ -87,7 +94,7 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         self,
         mu: Positive = 0.001,
         *,
-        kernel: Name | Kernel | Callable[..., Any] = "rbf",
+        kernel: KernelName | Kernel | Callable[..., Any] = "rbf",
         degree: NonNegative = 3,
         gamma: Literal["scale", "auto"] | NonNegative = "scale",
         coef0: Real = 0.0,
@@ -104,7 +111,8 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         self.n_components = n_components
         self.n_jobs = n_jobs
 
-    def _train(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
+    @single_blas_thread
+    def _fit(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
         k = self.classes_.size
         kept = k - 1 if self.n_components is None else self.n_components
         if kept > k - 1:
@@ -118,24 +126,25 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin
             empty = self.classes_[mass == 0].tolist()
             raise ValueError(f"KernelFisherDiscriminant: all rows of the classes {empty} have the weight 0.")
         self.__dict__.pop("eigenvalues_", None)
-        gram = self._begin(X, sample_weight, keep=True)
+        kernel = self._resolve_kernel(X, sample_weight)
+        self.X_fit_ = self._expansion_rows(X, np.arange(y.size))
+        gram = TrainingGram(kernel, X, in_memory=True, n_jobs=self.n_jobs)
         assert gram.K is not None
-        K = gram.K.copy() if gram.given else gram.K
+        K = gram.K.copy() if gram.precomputed else gram.K
         d = np.sqrt(weight)
-        unit = max(
-            1.0, np.ldexp(0.5, np.frexp(np.abs(weight * gram.K.diagonal()).max())[1])
-        )  # squares of K must not overflow
+        largest = np.abs(weight * gram.K.diagonal()).max()
+        unit = max(1.0, np.ldexp(0.5, np.frexp(largest)[1]))  # squares of K must not overflow
         K *= d
         K *= d[:, None] / unit
         # In units where every row weighs the same, classes are orthogonal directions Q of length 1.
         Q = np.zeros((y.size, k))
         Q[np.arange(y.size), y] = d / np.sqrt(mass)[y]
-        KQ = product(K, Q, self.n_jobs)
-        K -= product(KQ, Q.T, self.n_jobs)  # rows less the means of their classes
-        B = squared(K, self.n_jobs)
-        del K, gram  # room for the factor
+        KQ = blocked_product(K, Q, self.n_jobs)
+        K -= blocked_product(KQ, Q.T, self.n_jobs)  # rows minus the means of their classes
+        B = blocked_gram(K, self.n_jobs)  # N
+        del K, gram  # frees memory for the factor
         B.flat[:: y.size + 1] += self.mu / unit / unit
-        factor = Factor(B, self.n_jobs)
+        factor = CholeskyFactor(B, self.n_jobs)
         means = KQ / np.sqrt(mass)  # M_c, in the same units
         if self.solver == "linear":
             apart = means[:, 1 : kept + 1] - means[:, :1]
@@ -146,14 +155,17 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         self.means_ = means.T @ directions
         scores = linalg.lstsq(left, self.means_.T)[0]  # distances in its units
         directions /= unit
-        self.alphas_ = (d[:, None] * directions).astype(self._dtype)
+        dtype = coefficient_dtype(self.X_fit_)
+        self.alphas_ = (d[:, None] * directions).astype(dtype)
         coef, intercept = (d[:, None] * directions @ scores).T, -0.5 * (self.means_ * scores.T).sum(axis=1)
         if k == 2:
             coef, intercept = np.diff(coef, axis=0), np.diff(intercept)
-        self.dual_coef_ = np.ascontiguousarray(coef, dtype=self._dtype)
-        self.intercept_ = intercept.astype(self._dtype)
+        self.dual_coef_ = np.ascontiguousarray(coef, dtype=dtype)
+        self.intercept_ = intercept.astype(dtype)
 
-    def _by_eigenvectors(self, factor: Factor, KQ: np.ndarray, mass: np.ndarray, kept: int) -> np.ndarray:
+    def _by_eigenvectors(
+        self, factor: CholeskyFactor, KQ: np.ndarray, mass: np.ndarray, kept: int
+    ) -> np.ndarray:
         """Top eigenvectors of (N + mu I)⁻¹M: M = H Hᵀ has few columns H, and so has the eigenproblem."""
         share = np.sqrt(mass / mass.sum())[:, None]
         H = KQ - (KQ @ share) @ share.T  # √m_c (M_c - M)
@@ -179,7 +191,7 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         Z : array of shape (n_samples, n_components)
         """
         check_is_fitted(self, "alphas_")
-        return self._sums(X, self.alphas_)
+        return expansion_values(self, X, self.X_fit_, self.alphas_)
 
     @property
     def _n_features_out(self) -> int:

@@ -10,14 +10,16 @@ from scipy.special import expit, log_expit, log_softmax, logsumexp, softmax
 
 from tercet.core.catalog import method
 from tercet.core.parameters import Count, Jobs, NonNegative, Positive, Real
-from tercet.kernel_machines.base import KernelClassifier, Name
-from tercet.kernel_machines.systems import RANK, ROOM, Factor, Gram, low_rank_inverse
-from tercet.kernels import Kernel
+from tercet.kernel_machines._engine.cholesky import CholeskyFactor
+from tercet.kernel_machines._engine.low_rank import ENTRIES, RANK, woodbury_inverse
+from tercet.kernel_machines._engine.training_gram import TrainingGram
+from tercet.kernel_machines.base import KernelClassifier, KernelName, coefficient_dtype, single_blas_thread
+from tercet.kernels import Kernel, centring_offset
 from tercet.optimize import conjugate_gradient
 
-DIRECT = 512  # unknowns up to which factorising is as fast as conjugate gradients
+DIRECT = 512  # unknowns up to which a factorisation is as fast as conjugate gradients
 FLOOR = 1e-16  # of p(1 - p) in a Newton step: the optimum does not depend on it
-INNER = 1000  # most passes of conjugate gradients in one step
+CG_ITERATIONS = 1000  # most in one Newton step
 
 
 @method(
@@ -87,7 +89,7 @@ class KernelLogisticRegression(KernelClassifier):
         self,
         C: Positive = 1.0,
         *,
-        kernel: Name | Kernel | Callable[..., Any] = "rbf",
+        kernel: KernelName | Kernel | Callable[..., Any] = "rbf",
         degree: NonNegative = 3,
         gamma: Literal["scale", "auto"] | NonNegative = "scale",
         coef0: Real = 0.0,
@@ -110,35 +112,44 @@ class KernelLogisticRegression(KernelClassifier):
         self.max_iter = max_iter
         self.n_jobs = n_jobs
 
-    def _train(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
+    @single_blas_thread
+    def _fit(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
         weight = self._balance(self.class_weight, y, sample_weight)
         c = self.C * (np.ones(y.size) if weight is None else weight.astype(np.float64))[:, None]
         k = self.classes_.size if self.classes_.size > 2 else 1
         T = (y[:, None] == (np.arange(k) if k > 1 else [1])).astype(np.float64)
         direct = self.solver == "newton-cholesky" or (self.solver == "auto" and y.size * k <= DIRECT)
-        gram = self._begin(X, sample_weight, keep=direct)
-        low_rank = None if direct else gram.low_rank(max(min(RANK, ROOM // (gram.n * k)) // k, 16))
+        kernel = self._resolve_kernel(X, sample_weight)
+        self.X_fit_ = self._expansion_rows(X, np.arange(y.size))
+        offset = centring_offset(kernel, X, weight=sample_weight) if self.fit_intercept else None
+        gram = TrainingGram(kernel, X, in_memory=direct or None, offset=offset, n_jobs=self.n_jobs)
+        rank = max(min(RANK, ENTRIES // (gram.n * k)) // k, 16)
+        low_rank = None if direct else gram.pivoted_cholesky(rank)
 
         A, KA, b = np.zeros(T.shape), np.zeros(T.shape), np.zeros(k)
         objective, g, violation = self._losses(c, T, KA + b), c * residuals(T, KA + b), 1.0
-        for step in self.steps(self.max_iter, unpack=self._model, hint="Raise max_iter or tol, or lower C."):
+        for step in self.steps(
+            self.max_iter, unpack=self._attributes, hint="Raise max_iter or tol, or lower C."
+        ):
             accuracy = 0.01 * min(violation, 1.0)
             target = newton_target(gram, c, KA + b, g, self.fit_intercept, low_rank, accuracy)
-            A, KA, b, objective = self._towards(target, gram, c, T, g, (A, KA, b, objective))
+            A, KA, b, objective = self._line_search(target, gram, c, T, g, (A, KA, b, objective))
             g = c * residuals(T, KA + b)
             size, least = max(np.abs(g).max(), np.abs(A).max()), FLOOR * c.max()
             violation = float(np.abs(A - g).max() / max(size, least))
-            step.report((A, b - gram.height(A)), objective=objective, violation=violation)
+            step.report((A, b - gram.intercept_shift(A)), objective=objective, violation=violation)
             if step.converged(violation <= self.tol or size <= least):  # one class: its b would grow for ever
                 break
-        self.__dict__.update(self._model((A, b - gram.height(A))))
+        self.__dict__.update(self._attributes((A, b - gram.intercept_shift(A))))
 
     @property
-    def _balanced(self) -> bool:  # type: ignore[override]
+    def _zero_sum(self) -> bool:  # type: ignore[override]
         return self.fit_intercept
 
-    def _towards(self, target: Any, gram: Gram, c: np.ndarray, T: np.ndarray, g: np.ndarray, now: Any) -> Any:
-        """As far to a Newton step's target as the objective falls."""
+    def _line_search(
+        self, target: Any, gram: TrainingGram, c: np.ndarray, T: np.ndarray, g: np.ndarray, now: Any
+    ) -> Any:
+        """Backtracking (Armijo) from a Newton step's target to where the objective falls enough."""
         A, KA, b, objective = now
         dA, db = target[0] - A, target[1] - b
         KdA = gram.times(target[0]) - KA  # rather than K times dA, as rounding would add up over the steps
@@ -159,12 +170,10 @@ class KernelLogisticRegression(KernelClassifier):
         other = logsumexp(np.where(T > 0, -np.inf, f), axis=1, keepdims=True)
         return float((c * np.logaddexp(0.0, other - (T * f).sum(axis=1, keepdims=True))).sum())
 
-    def _model(self, state: tuple[np.ndarray, np.ndarray]) -> dict[str, Any]:
+    def _attributes(self, state: tuple[np.ndarray, np.ndarray]) -> dict[str, Any]:
         A, b = state
-        return {
-            "dual_coef_": np.ascontiguousarray(A.T, dtype=self._dtype),
-            "intercept_": b.astype(self._dtype),
-        }
+        dtype = coefficient_dtype(self.X_fit_)
+        return {"dual_coef_": np.ascontiguousarray(A.T, dtype=dtype), "intercept_": b.astype(dtype)}
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of the classes.
@@ -212,7 +221,7 @@ def residuals(T: np.ndarray, f: np.ndarray) -> np.ndarray:
 
 
 def newton_target(
-    gram: Gram,
+    gram: TrainingGram,
     c: np.ndarray,
     f: np.ndarray,
     g: np.ndarray,
@@ -240,16 +249,18 @@ def newton_target(
         B = R @ R.T
         B.reshape(n, k, n, k)[...] *= gram.K[:, None, :, None]
         B.flat[:: n * k + 1] += 1.0
-        u, b = Factor(B, gram.n_jobs).bordered(E, r)
+        u, b = CholeskyFactor(B, gram.n_jobs).solve_saddle_point(E, r)
     else:
         G = (root[:, :, :, None] * low_rank[:, None, None, :]).reshape(n * k, -1)
-        near = low_rank_inverse(G, np.ones(1))
+        preconditioner = woodbury_inverse(G, np.ones(1))
 
         def times(v: np.ndarray) -> np.ndarray:
             out = gram.times(np.einsum("iae,ia->ie", root, v.reshape(n, k)))
             return v + np.einsum("iae,ie->ia", root, out).reshape(-1, 1)
 
-        found = conjugate_gradient(times, r, preconditioner=near, constraints=E, tol=accuracy, max_iter=INNER)
+        found = conjugate_gradient(
+            times, r, preconditioner=preconditioner, constraints=E, tol=accuracy, max_iter=CG_ITERATIONS
+        )
         u, b = found.x, found.multipliers
     a = np.einsum("iae,ia->ie", root, u.reshape(n, k))
     b = np.resize(np.append(b, 0.0), k) if intercept else np.zeros(k)

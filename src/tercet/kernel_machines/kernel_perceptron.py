@@ -11,8 +11,8 @@ from tercet.core.catalog import method
 from tercet.core.estimator import check_is_fitted, generator
 from tercet.core.kernel import kernel
 from tercet.core.parameters import Count, Jobs, NonNegative, Positive, Real, Seed
-from tercet.kernel_machines.base import KernelClassifier, Name
-from tercet.kernel_machines.systems import Gram
+from tercet.kernel_machines._engine.training_gram import TrainingGram
+from tercet.kernel_machines.base import KernelClassifier, KernelName, coefficient_dtype, single_blas_thread
 from tercet.kernels import Kernel
 
 BLOCK = 256  # rows that are visited before their corrections reach the scores of all the others
@@ -93,7 +93,7 @@ class KernelPerceptron(KernelClassifier):
 
     def __init__(
         self,
-        kernel: Name | Kernel | Callable[..., Any] = "rbf",
+        kernel: KernelName | Kernel | Callable[..., Any] = "rbf",
         *,
         degree: NonNegative = 3,
         gamma: Literal["scale", "auto"] | NonNegative = "scale",
@@ -126,27 +126,28 @@ class KernelPerceptron(KernelClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _train(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
+    @single_blas_thread
+    def _fit(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
         weight = self._balance(self.class_weight, y, sample_weight)
         k = self.classes_.size if self.classes_.size > 2 else 1
         side = np.where(y[:, None] == (np.arange(k) if k > 1 else [1]), 1.0, -1.0)
         pull = self.eta0 * (side if weight is None else side * weight[:, None].astype(np.float64))
-        planes = Planes(self._begin(X, sample_weight), pull, float(self.fit_intercept))
+        gram = TrainingGram(self._resolve_kernel(X, sample_weight), X, n_jobs=self.n_jobs)
+        state = DualState(gram, pull, float(self.fit_intercept))
         rng = generator(self.random_state)
         hint = "The classes may not be separable in the space of the kernel."
         best, idle = np.inf, 0
-        for step in self.steps(self.max_iter, unpack=lambda state: self._model(*state), hint=hint):
+        for step in self.steps(self.max_iter, unpack=lambda model: self._attributes(X, *model), hint=hint):
             rows = self._visits(y.size, weight, rng)
-            mistakes, loss = planes.sweep(rows, rng, self.order)
+            mistakes, loss = state.sweep(rows, rng, self.order)
             loss /= rows.size
-            step.report(planes.model(), mistakes=mistakes, loss=loss)
+            step.report(state.model(), mistakes=mistakes, loss=loss)
             if self.tol is not None:
                 idle = idle + 1 if loss > best - self.tol else 0
                 best = min(best, loss)
             if step.converged(mistakes == 0 or idle >= self.n_iter_no_change):
                 break
-        self.__dict__.update(self._model(*planes.model(self.variant == "averaged")))
-        del self.X_fit_  # predictions need the mistaken rows only
+        self.__dict__.update(self._attributes(X, *state.model(self.variant == "averaged")))
 
     def _visits(self, n: int, weight: np.ndarray | None, rng: np.random.Generator) -> np.ndarray:
         """The rows of one pass, in order."""
@@ -161,25 +162,27 @@ class KernelPerceptron(KernelClassifier):
         rows = np.arange(n) if weight is None else np.flatnonzero(weight > 0)
         return rng.permutation(rows) if self.shuffle and self.order == "cyclic" else rows
 
-    def _model(self, coef: np.ndarray, b: np.ndarray) -> dict[str, Any]:
+    def _attributes(self, X: Any, coef: np.ndarray, b: np.ndarray) -> dict[str, Any]:
         support = np.flatnonzero(coef.any(axis=1))
         support = support if support.size else np.zeros(1, dtype=np.intp)  # a constant is a model, too
+        rows = self._expansion_rows(X, support)
+        dtype = coefficient_dtype(rows)
         return {
             "support_": support,
-            "support_vectors_": self.X_fit_[support],
-            "dual_coef_": np.ascontiguousarray(coef[support].T, dtype=self._dtype),
-            "intercept_": b.astype(self._dtype),
+            "support_vectors_": rows,
+            "dual_coef_": np.ascontiguousarray(coef[support].T, dtype=dtype),
+            "intercept_": b.astype(dtype),
         }
 
-    def _sums(self, X: Any, coef: np.ndarray, points: Any = None, b: Any = 0.0) -> np.ndarray:
+    def _expansion_points(self) -> Any:
         check_is_fitted(self, "support_vectors_")
-        return super()._sums(X, coef, self.support_vectors_, b)
+        return self.support_vectors_
 
 
-class Planes:
-    """What Alg 2.2 keeps, for each class against the rest: coefficients α_i y_i, b, and the scores of all rows."""
+class DualState:
+    """State of Alg 2.2 for each class against the rest: coefficients α_i y_i, b, and the scores of all rows."""
 
-    def __init__(self, gram: Gram, pull: np.ndarray, learn_b: float) -> None:
+    def __init__(self, gram: TrainingGram, pull: np.ndarray, learn_b: float) -> None:
         self.gram, self.pull, self.learn_b = gram, pull, learn_b
         self.coef, self.scores = np.zeros(pull.shape), np.zeros(pull.shape)
         self.b = np.zeros(pull.shape[1])
@@ -196,13 +199,13 @@ class Planes:
     def sweep(self, rows: np.ndarray, rng: np.random.Generator, order: Any) -> tuple[int, float]:
         """One pass: mistakes and the loss that they were noticed at."""
         if isinstance(order, str) and order != "cyclic":
-            return self._misclassified(rows, rng if order == "random" else None)
+            return self._correct_misclassified(rows, rng if order == "random" else None)
         mistakes, loss, wrong = 0, 0.0, np.zeros(self.b.size, dtype=bool)
         for start in range(0, rows.size, BLOCK):
             here = rows[start : start + BLOCK]
             when = np.zeros((here.size, self.b.size), dtype=np.int64)
             some, more = visit(
-                np.ascontiguousarray(self.gram.among(here), dtype=np.float64),
+                np.ascontiguousarray(self.gram.submatrix(here), dtype=np.float64),
                 self.pull[here], self.scores[here], self.learn_b, self.b, when,
             )  # fmt: skip
             mistakes, loss = mistakes + some, loss + more
@@ -223,9 +226,9 @@ class Planes:
         late = pull * (self.visited + when - 1)
         np.add.at(self.lag, here, late)
         self.lag_b += self.learn_b * late.sum(axis=0)
-        self.scores += self.gram.along(here, pull)
+        self.scores += self.gram.columns_times(here, pull)
 
-    def _misclassified(self, rows: np.ndarray, rng: np.random.Generator | None) -> tuple[int, float]:
+    def _correct_misclassified(self, rows: np.ndarray, rng: np.random.Generator | None) -> tuple[int, float]:
         """Correct, of each class in turn, the first misclassified row or one at random, while there are any."""
         mistakes, loss = 0, 0.0
         for _ in range(rows.size):

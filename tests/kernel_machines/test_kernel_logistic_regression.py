@@ -10,7 +10,8 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from tercet.core.steps import ConvergenceWarning
-from tercet.kernel_machines import KernelLogisticRegression, systems
+from tercet.kernel_machines import KernelLogisticRegression
+from tercet.kernel_machines._engine import training_gram
 from tercet.kernels import Gaussian, Polynomial, Subsequence
 
 RNG = np.random.default_rng(2)
@@ -71,13 +72,13 @@ def test_optimality(k, solver, C):
 def test_two_ways_to_the_optimum(k, monkeypatch):
     y = labels(k)
     direct = KernelLogisticRegression(5.0, solver="newton-cholesky").fit(X, y, W)
-    monkeypatch.setattr("tercet.kernel_machines.base.WHOLE", 0)
+    monkeypatch.setattr("tercet.kernel_machines._engine.training_gram.IN_MEMORY", 0)
     monkeypatch.setattr("tercet.kernel_machines.kernel_logistic_regression.RANK", 30)
     monkeypatch.setattr("tercet.kernel_machines.kernel_logistic_regression.DIRECT", 0)
     blocks = KernelLogisticRegression(5.0).fit(X, y, W)
     np.testing.assert_allclose(blocks.dual_coef_, direct.dual_coef_, atol=1e-7)
     np.testing.assert_allclose(blocks.intercept_, direct.intercept_, atol=1e-7)
-    monkeypatch.setattr(systems, "TILE", 16)
+    monkeypatch.setattr(training_gram, "TILE", 16)
     one, other = (KernelLogisticRegression(5.0, n_jobs=n).fit(X, y, W) for n in (1, 3))
     assert np.array_equal(one.dual_coef_, other.dual_coef_)
 

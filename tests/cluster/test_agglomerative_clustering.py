@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist, pdist, squareform
 from sklearn import cluster as peer
 from sklearn.metrics import adjusted_rand_score
 
-from tercet.cluster import AgglomerativeClustering
+from tercet.cluster import AgglomerativeClustering, agglomerate, lance_williams
 
 LINKAGES = ["ward", "complete", "average", "single", "centroid"]
 OF_DISTANCES = ["complete", "average", "single"]
@@ -245,3 +245,45 @@ def test_memory_keeps_the_tree(tmp_path):
     other = AgglomerativeClustering(4, memory=str(tmp_path)).fit(X)
     np.testing.assert_array_equal(one.children_, other.children_)
     assert any(tmp_path.rglob("*.pkl"))
+
+
+# The plain form ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("linkage", LINKAGES)
+@pytest.mark.parametrize("n", [2, 3, 40, 600])
+def test_the_engine_builds_the_plain_tree(linkage, n):
+    X = points(n)
+    children, heights = agglomerate(squareform(pdist(X)), linkage)
+    model = AgglomerativeClustering(linkage=linkage).fit(X)
+    np.testing.assert_array_equal(model.children_, children)
+    np.testing.assert_allclose(model.distances_, heights, rtol=1e-9)
+
+
+@given(arrays(np.int8, (9, 9), elements=st.integers(1, 4)), st.sampled_from(["single", "complete"]))
+def test_ties_are_broken_as_in_the_plain_form(half, linkage):
+    D = np.triu(half, 1).astype(float)
+    D += D.T
+    children, heights = agglomerate(D, linkage)
+    model = AgglomerativeClustering(metric="precomputed", linkage=linkage).fit(D)
+    np.testing.assert_array_equal(model.children_, children)
+    np.testing.assert_allclose(model.distances_, heights, rtol=1e-12)
+
+
+@pytest.mark.parametrize("linkage", LINKAGES)
+def test_lance_williams_is_the_distance_of_the_union(linkage):
+    A, B, C = points(3, seed=1), points(5, seed=2), points(4, seed=3)
+
+    def distance(P, Q):
+        if linkage in ("single", "complete", "average"):
+            return {"single": np.min, "complete": np.max, "average": np.mean}[linkage](cdist(P, Q))
+        gap = np.linalg.norm(P.mean(axis=0) - Q.mean(axis=0))
+        return gap * (np.sqrt(2 * len(P) * len(Q) / (len(P) + len(Q))) if linkage == "ward" else 1.0)
+
+    found = lance_williams(distance(A, C), distance(B, C), distance(A, B), 3, 5, 4, linkage)
+    np.testing.assert_allclose(found, distance(np.vstack([A, B]), C), rtol=1e-12)
+
+
+def test_an_unknown_linkage_is_named():
+    with pytest.raises(ValueError, match=r"linkage must be .* got 'median'"):
+        lance_williams(1.0, 1.0, 1.0, 1, 1, 1, "median")

@@ -14,7 +14,7 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from tercet import EarlyStopping
-from tercet.cluster import KMeans, hierarchical_centers, kmeans_plusplus
+from tercet.cluster import KMeans, hierarchical_centers, kmeans_plusplus, lloyd_step
 from tercet.core.steps import ConvergenceWarning
 
 ALGORITHMS = ["lloyd", "elkan", "hamerly"]
@@ -366,3 +366,28 @@ def test_many_chunks_and_threads_give_the_same_bits(algorithm, monkeypatch):
 def test_names_of_the_distances():
     model = KMeans(3, random_state=0).fit(blobs())
     assert model.get_feature_names_out().tolist() == ["kmeans0", "kmeans1", "kmeans2"]
+
+
+# The plain form ------------------------------------------------------------------------------------------------
+
+
+@every_algorithm
+@pytest.mark.parametrize("weighted", [False, True])
+def test_every_pass_is_the_plain_one(algorithm, weighted):
+    X = blobs(300, 3)
+    weight = np.random.default_rng(0).integers(0, 4, size=300).astype(float) if weighted else None
+    centres = X[:5]
+    for passes in range(1, 6):
+        labels, centres = lloyd_step(X, centres, weight)
+        model = quiet(
+            KMeans(5, init=X[:5], max_iter=passes, tol=0, algorithm=algorithm), X, sample_weight=weight
+        )
+        np.testing.assert_allclose(model.cluster_centers_, centres, rtol=1e-10, atol=1e-12)
+    np.testing.assert_array_equal(model.labels_, lloyd_step(X, centres)[0])
+    assert labels.shape == (300,)
+
+
+def test_the_plain_pass_leaves_an_empty_cluster_where_it_was():
+    labels, centres = lloyd_step([[0.0], [1.0]], [[0.0], [9.0]])
+    np.testing.assert_array_equal(labels, [0, 0])
+    np.testing.assert_array_equal(centres, [[0.5], [9.0]])

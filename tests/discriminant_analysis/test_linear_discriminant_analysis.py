@@ -24,7 +24,7 @@ from tercet.discriminant_analysis import (
     scatter_matrices,
     trace_ratio,
 )
-from tercet.discriminant_analysis.scatter import covariance
+from tercet.discriminant_analysis.covariance import covariance
 
 SOLVERS = ["svd", "lsqr", "eigen", "fisher", "trace-ratio"]
 X, y = load_wine(return_X_y=True)

@@ -9,7 +9,13 @@ import numpy as np
 from scipy.spatial.distance import pdist, squareform
 from sklearn.utils.validation import check_memory
 
-from tercet.cluster._engine.linkage import Tree, euclidean, join_distances, join_points, spanning_tree
+from tercet.cluster._engine.linkage import (
+    MergeTree,
+    euclidean_pdist,
+    merge_by_centres,
+    merge_by_distances,
+    single_linkage_tree,
+)
 from tercet.core.catalog import method
 from tercet.core.estimator import Clusterer, check_is_fitted
 from tercet.core.parameters import Count, Jobs, NonNegative
@@ -150,8 +156,8 @@ class AgglomerativeClustering(Clusterer):
     def _fit(self, X: np.ndarray, y: None, sample_weight: np.ndarray | None) -> None:
         self._check_choices(X)
         X = X.astype(np.float64, copy=False)
-        grow = check_memory(self.memory).cache(grow_tree, ignore=["n_jobs"])
-        children, heights = grow(X, self.linkage, self.metric, self.metric_params, n_jobs=self.n_jobs)
+        build = check_memory(self.memory).cache(build_tree, ignore=["n_jobs"])
+        children, heights = build(X, self.linkage, self.metric, self.metric_params, n_jobs=self.n_jobs)
         self.children_, self.distances_ = children, heights
         self.n_leaves_, self.n_connected_components_ = len(X), 1
         self.n_clusters_ = self._count(X)
@@ -215,7 +221,7 @@ class AgglomerativeClustering(Clusterer):
         check_is_fitted(self)
         if not 1 <= n_clusters <= self.n_leaves_:
             raise ValueError(f"n_clusters must be from 1 to {self.n_leaves_}; got {n_clusters!r}.")
-        return Tree(self.children_, self.distances_).cut(int(n_clusters))
+        return MergeTree(self.children_, self.distances_).cut(int(n_clusters))
 
     def linkage_matrix(self) -> np.ndarray:
         """The tree as `scipy.cluster.hierarchy` has it: two clusters, their distance, the number of rows."""
@@ -232,27 +238,113 @@ class AgglomerativeClustering(Clusterer):
         return tags
 
 
-def grow_tree(
+def agglomerate(distances: Any, linkage: str = "single") -> tuple[np.ndarray, np.ndarray]:
+    """Agglomerative clustering of a distance matrix in plain form (Alg 14.1).
+
+    Parameters
+    ----------
+    distances : array of shape (n, n)
+        Symmetric; of "ward" and "centroid" they must be Euclidean.
+    linkage : {"single", "complete", "average", "centroid", "ward"}, default="single"
+        The distance of two clusters.
+
+    Returns
+    -------
+    children : array of shape (n - 1, 2)
+        The two clusters of each merge: rows are 0 to n - 1, and merge i makes cluster n + i.
+    heights : array of shape (n - 1,)
+        Their distances.
+
+    Examples
+    --------
+    >>> D = [[0, 7, 2, 9, 3], [7, 0, 5, 4, 6], [2, 5, 0, 8, 1], [9, 4, 8, 0, 5], [3, 6, 1, 5, 0]]
+    >>> children, heights = agglomerate(D)
+    >>> children.tolist(), heights.tolist()
+    ([[2, 4], [0, 5], [1, 3], [6, 7]], [1.0, 2.0, 4.0, 5.0])
+    """
+    D = np.array(distances, dtype=np.float64)
+    n = len(D)
+    np.fill_diagonal(D, np.inf)
+    numbers, sizes = np.arange(n), np.ones(n)
+    children, heights = np.empty((n - 1, 2), dtype=np.int64), np.empty(n - 1)
+    for i in range(n - 1):
+        a, b = np.unravel_index(D.argmin(), D.shape)  # the nearest pair; of equals, the first
+        children[i], heights[i] = np.sort(numbers[[a, b]]), D[a, b]
+        merged = lance_williams(D[a], D[b], D[a, b], sizes[a], sizes[b], sizes, linkage)
+        D[b], D[:, b] = merged, merged  # b becomes the new cluster, and a is no more
+        D[a], D[:, a], D[b, b] = np.inf, np.inf, np.inf
+        numbers[b], sizes[b] = n + i, sizes[a] + sizes[b]
+    return children, heights
+
+
+def lance_williams(
+    d_ac: Any, d_bc: Any, d_ab: float, n_a: float, n_b: float, n_c: Any, linkage: str = "single"
+) -> np.ndarray:
+    """The Lance-Williams update: distances of other clusters c from the union of clusters a and b.
+
+    Parameters
+    ----------
+    d_ac, d_bc : arrays of shape (m,)
+        Distances of the clusters c from a and from b.
+    d_ab : float
+        Distance of a and b.
+    n_a, n_b, n_c : float, float, array of shape (m,)
+        Numbers of rows.
+    linkage : {"single", "complete", "average", "centroid", "ward"}, default="single"
+        The distance of two clusters.
+
+    Returns
+    -------
+    array of shape (m,)
+
+    Examples
+    --------
+    >>> [
+    ...     float(lance_williams(3.0, 4.0, 2.0, 1, 3, 1, linkage))
+    ...     for linkage in ("single", "complete", "average")
+    ... ]
+    [3.0, 4.0, 3.75]
+    """
+    d_ac, d_bc, n_c = (np.asarray(value, dtype=np.float64) for value in (d_ac, d_bc, n_c))
+    n = n_a + n_b
+    if linkage == "single":
+        return np.minimum(d_ac, d_bc)
+    if linkage == "complete":
+        return np.maximum(d_ac, d_bc)
+    if linkage == "average":
+        return (n_a * d_ac + n_b * d_bc) / n
+    if linkage == "centroid":
+        squares = (n_a * d_ac**2 + n_b * d_bc**2) / n - n_a * n_b * d_ab**2 / n**2
+    elif linkage == "ward":
+        squares = ((n_a + n_c) * d_ac**2 + (n_b + n_c) * d_bc**2 - n_c * d_ab**2) / (n + n_c)
+    else:
+        raise ValueError(
+            f"linkage must be 'single', 'complete', 'average', 'centroid' or 'ward'; got {linkage!r}."
+        )
+    return np.sqrt(np.maximum(squares, 0.0))
+
+
+def build_tree(
     X: np.ndarray, linkage: str, metric: Any, metric_params: dict | None, n_jobs: Any = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """All merges: the pairs, and their distances."""
     plain = metric in ("euclidean", "l2") and not metric_params
     if linkage in ("ward", "centroid"):
-        tree = join_points(X, linkage == "ward", n_jobs)
+        tree = merge_by_centres(X, linkage == "ward", n_jobs)
     elif linkage == "single" and plain:
-        tree = spanning_tree(X)
+        tree = single_linkage_tree(X)
     else:
-        tree = join_distances(pair_distances(X, metric, metric_params, n_jobs), len(X), linkage)
+        tree = merge_by_distances(pair_distances(X, metric, metric_params, n_jobs), len(X), linkage)
     return tree.children, tree.heights
 
 
 def pair_distances(X: np.ndarray, metric: Any, metric_params: dict | None, n_jobs: Any = None) -> np.ndarray:
-    """Distances of all pairs of rows in condensed form, of which the caller may do what he likes."""
+    """Distances of all pairs of rows in condensed form, a new array."""
     options = dict(metric_params or {})
     if metric == "precomputed":
         return squareform(X, checks=False).copy()
     if metric in ("euclidean", "l2") and not options:
-        return euclidean(X, n_jobs)
+        return euclidean_pdist(X, n_jobs)
     name = ALIASES.get(metric, metric) if isinstance(metric, str) else metric
     if name == "mahalanobis" and "VI" not in options:
         options["VI"] = np.linalg.pinv(np.atleast_2d(np.cov(X.T)))

@@ -1,6 +1,6 @@
-"""Where k-means begins (初始类的选择): drawn far apart, drawn at random, or taken from a hierarchy.
+"""Initial centres of k-means (初始类的选择): k-means++, random rows, or from a hierarchy.
 
-Rows are drawn in an order of their contents, not of their places: shuffled rows give the same start, and so does
+Rows are drawn in an order of their contents, not of their places: shuffled rows give the same centres, and so does
 a row of weight 2 in place of two rows.
 """
 
@@ -13,7 +13,8 @@ from scipy import sparse
 from sklearn.utils.validation import check_array
 
 from tercet.cluster._engine.nearest_centres import rows_per_chunk
-from tercet.cluster._engine.nearest_kernels import row_gap
+from tercet.cluster._engine.nearest_kernels import row_squared_distance
+from tercet.cluster.agglomerative_clustering import AgglomerativeClustering
 from tercet.core.estimator import check_weight, generator
 from tercet.core.kernel import kernel
 from tercet.core.parallel import Chunks, total
@@ -30,7 +31,7 @@ def kmeans_plusplus(
     n_local_trials: int | None = None,
     n_jobs: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Draw first centres that are far apart.
+    """Draw initial centres that are far apart (k-means++).
 
     Parameters
     ----------
@@ -66,90 +67,90 @@ def kmeans_plusplus(
     if not 1 <= k <= n:
         raise ValueError(f"n_clusters must be between 1 and n_samples={n}; got {n_clusters!r}.")
     weight = check_weight(sample_weight, X)
-    chosen = plusplus(X, k, weight, generator(random_state), n_local_trials, n_jobs)
-    return taken(X, chosen), chosen
+    chosen = draw_plusplus(X, k, weight, generator(random_state), n_local_trials, n_jobs)
+    return dense_rows(X, chosen), chosen
 
 
-def plusplus(
+def draw_plusplus(
     X: Any, k: int, weight: Any, rng: np.random.Generator, trials: int | None = None, n_jobs: Any = None
 ) -> np.ndarray:
     """Indices of k rows, each drawn in proportion to its squared distance from those before it."""
     n = X.shape[0]
     trials = 2 + int(np.log(k)) if trials is None else trials
     weight = np.ones(n) if weight is None else weight.astype(np.float64)
-    order = by_content(X)
+    order = content_order(X)
     chosen = np.empty(k, dtype=np.intp)
     closest, after = np.full(n, np.inf), np.empty((n, trials))
     chunks = Chunks(X, weight, closest, after, rows=rows_per_chunk(X, 8))
-    candidates = draw(weight, rng.random(1), order)
+    candidates = draw_by_mass(weight, rng.random(1), order)
     for c in range(k):
-        left = total(left_over, chunks, taken(X, candidates).astype(np.float64), n_jobs=n_jobs)
+        left = total(potentials_chunk, chunks, dense_rows(X, candidates).astype(np.float64), n_jobs=n_jobs)
         best = int(np.argmin(left))
         chosen[c] = candidates[best]
         closest[:] = after[:, best]
-        candidates = draw(weight * closest, rng.random(trials), order)
+        candidates = draw_by_mass(weight * closest, rng.random(trials), order)
     return chosen
 
 
-def at_random(X: Any, k: int, weight: Any, rng: np.random.Generator) -> np.ndarray:
+def draw_random(X: Any, k: int, weight: Any, rng: np.random.Generator) -> np.ndarray:
     """Indices of k rows drawn without replacement, no two of them equal as long as there are others."""
     n = X.shape[0]
     mass = np.ones(n) if weight is None else weight.astype(np.float64)
-    order = by_content(X)
+    order = content_order(X)
     height = np.cumsum(mass[order])
     chosen: list[int] = []
     seen: set[bytes] = set()
     for u in rng.random(20 * k):  # equal rows are drawn again: all but a few draws bring something new
         i = order[min(np.searchsorted(height, u * height[-1], side="right"), n - 1)]
-        row = taken(X, [i]).tobytes()
+        row = dense_rows(X, [i]).tobytes()
         if row not in seen:
             seen.add(row)
             chosen.append(int(i))
         if len(chosen) == k:
             return np.array(chosen)
     rest = [i for i in rng.permutation(n) if i not in set(chosen)]
-    rest.sort(key=lambda i: (mass[i] == 0, taken(X, [i]).tobytes() in seen))
+    rest.sort(key=lambda i: (mass[i] == 0, dense_rows(X, [i]).tobytes() in seen))
     return np.array((chosen + rest)[:k])
 
 
-def by_content(X: Any) -> np.ndarray:
-    """An order of the rows that does not depend on where they stand: along a fixed direction."""
+def content_order(X: Any) -> np.ndarray:
+    """An order of the rows by content: by their projections on a fixed random direction."""
     direction = np.random.default_rng(0).normal(size=X.shape[1])
-    return np.argsort(along(rows(X), direction, np.empty(X.shape[0])), kind="stable")
+    return np.argsort(project_rows(rows(X), direction, np.empty(X.shape[0])), kind="stable")
 
 
 @kernel
-def along(rows, direction, found):
-    """Products of all rows with one vector, each by itself: equal rows get equal numbers."""
+def project_rows(rows, direction, found):
+    """Inner products of all rows with a direction, one by one: equal rows get equal numbers."""
     for i in range(found.size):
         found[i] = row_dot(rows, i, direction)
     return found
 
 
-def draw(mass: np.ndarray, uniform: np.ndarray, order: np.ndarray) -> np.ndarray:
+def draw_by_mass(mass: np.ndarray, uniform: np.ndarray, order: np.ndarray) -> np.ndarray:
     """Rows drawn in proportion to their mass, by numbers from [0, 1)."""
     mass = mass[order]
     height = np.cumsum(mass)
-    last = (
-        np.flatnonzero(mass)[-1] if height[-1] > 0 else mass.size - 1
-    )  # no mass: all rows are centres already
+    # Without any mass, all rows are centres already.
+    last = np.flatnonzero(mass)[-1] if height[-1] > 0 else mass.size - 1
     return order[np.minimum(np.searchsorted(height, uniform * height[-1], side="right"), last)]
 
 
-def left_over(chunk: tuple, points: np.ndarray) -> np.ndarray:
+def potentials_chunk(chunk: tuple, points: np.ndarray) -> np.ndarray:
+    """What a chunk adds to the potential Σ_i w_i min_c |x_i - c|² with each candidate added to the centres."""
     X, weight, closest, after = chunk
     left = np.zeros(len(points))
     squares = np.einsum("ij,ij->i", points, points)
-    approach(rows(X), weight, points, squares, closest, after, left)
+    candidate_potentials(rows(X), weight, points, squares, closest, after, left)
     return left
 
 
 @kernel
-def approach(rows, weight, points, squares, closest, after, left):
-    """How near every row would be to a centre with each of some points added, and what that leaves in sum."""
+def candidate_potentials(rows, weight, points, squares, closest, after, left):
+    """after[i, c]: squared distance of row i to the nearest centre with candidate c added; left[c]: their sum."""
     for i in range(closest.size):
         for c in range(squares.size):
-            gap = min(closest[i], row_gap(rows, i, points[c], squares[c]))
+            gap = min(closest[i], row_squared_distance(rows, i, points[c], squares[c]))
             after[i, c] = gap
             left[c] += weight[i] * gap
 
@@ -157,7 +158,7 @@ def approach(rows, weight, points, squares, closest, after, left):
 def hierarchical_centers(
     X: Any, n_clusters: int, random_state: Any = None, *, linkage: str = "single", metric: str = "euclidean"
 ) -> np.ndarray:
-    """First centres from a hierarchy: of each of k clusters the row that is nearest to its centre.
+    """Initial centres from a hierarchy: of each of k clusters the row that is nearest to its centre.
 
     `KMeans(init="hierarchical")` is this with the texts' single linkage; `init` also takes the function itself
     with other settings.
@@ -188,8 +189,6 @@ def hierarchical_centers(
     >>> KMeans(2, init=partial(hierarchical_centers, linkage="ward"), n_init=1).fit(X).labels_
     array([0, 0, 0, 1, 1, 1], dtype=int32)
     """
-    from tercet.cluster.agglomerative_clustering import AgglomerativeClustering
-
     X = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32))
     X = X.toarray() if sparse.issparse(X) else X
     tree = AgglomerativeClustering(n_clusters=n_clusters, linkage=linkage, metric=metric)  # type: ignore[arg-type]
@@ -203,7 +202,7 @@ def hierarchical_centers(
     return X[chosen]
 
 
-def taken(X: Any, index: Any) -> np.ndarray:
+def dense_rows(X: Any, index: Any) -> np.ndarray:
     """Some rows of X as a dense array."""
     some = X[index]
     return some.toarray() if sparse.issparse(some) else some

@@ -14,8 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.validation import check_array
 
-from tercet.cluster._engine.nearest_centres import Centres, Places, nearest
-from tercet.cluster.initial_centres import at_random, hierarchical_centers, plusplus, taken
+from tercet.cluster._engine.nearest_centres import Assignment, CentreSet, nearest_centre
+from tercet.cluster.initial_centres import dense_rows, draw_plusplus, draw_random, hierarchical_centers
 from tercet.core.catalog import method
 from tercet.core.estimator import Clusterer, check_is_fitted, check_weight, generator
 from tercet.core.parameters import Count, Jobs, NonNegative, Seed
@@ -133,53 +133,53 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
             )
         X = X if sparse.issparse(X) else np.ascontiguousarray(X)
         rng = generator(self.random_state)
-        best: Run | None = None
+        best: Partition | None = None
         for loop in self._starts(X, sample_weight):
-            run = self._run(X, sample_weight, self._first_centres(X, sample_weight, rng), loop)
-            if best is None or run.inertia < best.inertia:
-                best = run
+            found = self._lloyd(X, sample_weight, self._initial_centres(X, sample_weight, rng), loop)
+            if best is None or found.inertia < best.inertia:
+                best, passes = found, loop.count
         assert best is not None
-        found = np.unique(best.labels).size
-        if found < self.n_clusters:
-            self._report_few(found)
-        self.__dict__.update(best.attributes(), n_iter_=best.passes)
+        distinct = np.unique(best.labels).size
+        if distinct < self.n_clusters:
+            self._warn_of_empty(distinct)
+        self.__dict__.update(best.attributes(), n_iter_=passes)
 
-    def _report_few(self, found: int) -> None:
+    def _lloyd(self, X: Any, weight: np.ndarray | None, initial: np.ndarray, loop: Steps) -> Partition:
+        """Assignment and update by turns (see `lloyd_step`), from the initial centres to the last."""
+        bounds = {"lloyd": 0, "hamerly": 1, "elkan": self.n_clusters}[self.algorithm]
+        assignment = Assignment(X, weight, self.n_clusters, bounds if self.n_clusters > 1 else 0, self.n_jobs)
+        small = self.tol * assignment.scatter / assignment.weight.sum() / X.shape[1]
+        centres, settled = CentreSet(initial, assignment.mean), False
+        for step in loop:
+            sums = assignment.assign(centres)
+            if (sums.count == 0).any():
+                assignment.refill_empty(centres, sums)
+            settled = sums.moved == 0
+            sums = assignment.recompute_sums() if settled and bounds else sums
+            centres = CentreSet(sums.means(centres.points), assignment.mean, before=centres)
+            # W is the total scatter less that between the clusters, whatever the partition.
+            between = sums.mass @ ((centres.points - assignment.overall_mean) ** 2).sum(axis=1)
+            inertia = max(assignment.scatter - between, 0.0)
+            step.report(centres.points, inertia=inertia, moved=sums.moved)
+            if self.verbose:
+                print(f"pass {step.count}: inertia {inertia:.6g}, {sums.moved} rows moved")
+            if step.converged(settled or (centres.shift**2).sum() <= small):
+                break
+        return Partition(assignment, centres.points.astype(X.dtype), settled)
+
+    def _warn_of_empty(self, distinct: int) -> None:
         warnings.warn(
-            f"KMeans: the number of distinct clusters ({found}) found is smaller than "
+            f"KMeans: the number of distinct clusters ({distinct}) found is smaller than "
             f"n_clusters ({self.n_clusters}); there may be too few different rows.",
             ConvergenceWarning,
             stacklevel=6,
         )
 
-    def _run(self, X: Any, weight: np.ndarray | None, first: np.ndarray, loop: Steps) -> Run:
-        """Assignment and update by turns, from the first centres to the last."""
-        bounds = {"lloyd": 0, "hamerly": 1, "elkan": self.n_clusters}[self.algorithm]
-        places = Places(X, weight, self.n_clusters, bounds if self.n_clusters > 1 else 0, self.n_jobs)
-        small = self.tol * places.scatter / places.weight.sum() / X.shape[1]
-        at, settled = Centres(first, places.mean), False
-        for step in loop:
-            tally = places.look(at)
-            if (tally.count == 0).any():
-                places.fill(at, tally)
-            settled = tally.moved == 0
-            tally = places.tally() if settled and bounds else tally
-            at = Centres(tally.means(at.points), places.mean, before=at)
-            # W and the scatter between the clusters add up to the whole scatter, whatever the partition.
-            between = tally.mass @ ((at.points - places.middle) ** 2).sum(axis=1)
-            inertia = max(places.scatter - between, 0.0)
-            step.report(at.points, inertia=inertia, moved=tally.moved)
-            if self.verbose:
-                print(f"pass {step.count}: inertia {inertia:.6g}, {tally.moved} rows moved")
-            if step.converged(settled or (at.shift**2).sum() <= small):
-                break
-        return Run(places, at.points.astype(X.dtype), loop.count, settled)
-
     def _starts(self, X: Any, weight: Any) -> Iterable[Steps]:
         """The loops of passes: one, or one inside each of several starts."""
 
         def fitted(centres: np.ndarray) -> dict[str, Any]:
-            return Run.of(X, centres, weight, self.n_jobs).attributes()
+            return Partition.around(X, centres, weight, self.n_jobs).attributes()
 
         starts = self.n_init
         drawn = callable(self.init) or (isinstance(self.init, str) and self.init == "random")
@@ -198,7 +198,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
         for start in self.steps(starts, name="start", inner=self.max_iter):
             yield start.steps(self.max_iter, unpack=fitted)
 
-    def _first_centres(self, X: Any, weight: Any, rng: np.random.Generator) -> np.ndarray:
+    def _initial_centres(self, X: Any, weight: Any, rng: np.random.Generator) -> np.ndarray:
         k, init = self.n_clusters, self.init
         if callable(init):
             init = init(X, k, random_state=np.random.RandomState(rng.integers(2**31 - 1)))
@@ -206,8 +206,8 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
             if init == "hierarchical":
                 return hierarchical_centers(X, k).astype(np.float64)
             if init == "random":
-                return taken(X, at_random(X, k, weight, rng)).astype(np.float64)
-            return taken(X, plusplus(X, k, weight, rng, n_jobs=self.n_jobs)).astype(np.float64)
+                return dense_rows(X, draw_random(X, k, weight, rng)).astype(np.float64)
+            return dense_rows(X, draw_plusplus(X, k, weight, rng, n_jobs=self.n_jobs)).astype(np.float64)
         return self._given_centres(X, init)
 
     def _given_centres(self, X: Any, init: Any) -> np.ndarray:
@@ -219,7 +219,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
                 raise ValueError(
                     f"KMeans: init as row numbers must be {k} numbers from 0 to {n - 1}; got {given.tolist()}."
                 )
-            return taken(X, given).astype(np.float64)
+            return dense_rows(X, given).astype(np.float64)
         given = check_array(given, dtype=np.float64, input_name="init")
         if given.shape != (k, d):
             raise ValueError(
@@ -251,19 +251,19 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
 
     def predict(self, X: Any) -> np.ndarray:
         """The nearest centre of each row."""
-        return nearest(self._rows(X), self.cluster_centers_, self.n_jobs)
+        return nearest_centre(self._checked_rows(X), self.cluster_centers_, self.n_jobs)
 
     def transform(self, X: Any) -> np.ndarray:
         """The distances of each row from all centres."""
-        return euclidean_distances(self._rows(X), self.cluster_centers_)
+        return euclidean_distances(self._checked_rows(X), self.cluster_centers_)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Minus the inertia of the rows."""
-        X = self._rows(X)
+        X = self._checked_rows(X)
         weight = check_weight(sample_weight, X)
-        return -Run.of(X, self.cluster_centers_.astype(np.float64), weight, self.n_jobs).inertia
+        return -Partition.around(X, self.cluster_centers_.astype(np.float64), weight, self.n_jobs).inertia
 
-    def _rows(self, X: Any) -> Any:
+    def _checked_rows(self, X: Any) -> Any:
         check_is_fitted(self)
         X = self._check(X, reset=False)
         return X if sparse.issparse(X) else np.ascontiguousarray(X)
@@ -273,29 +273,64 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
         return len(self.cluster_centers_)
 
 
-@dataclass
-class Run:
-    """Where one start has led to."""
+def lloyd_step(X: Any, centers: Any, sample_weight: Any = None) -> tuple[np.ndarray, np.ndarray]:
+    """One pass of k-means in plain form: assignment and update.
 
-    places: Places
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+        The rows.
+    centers : array of shape (n_clusters, n_features)
+        The centres m_l.
+    sample_weight : array of shape (n_samples,), optional
+        How much each row counts.
+
+    Returns
+    -------
+    labels : array of shape (n_samples,)
+        The nearest centre of each row; of equals, the first.
+    centers : array of shape (n_clusters, n_features)
+        The means of the clusters; that of an empty one stays where it was.
+
+    Examples
+    --------
+    >>> lloyd_step([[0.0], [1.0], [5.0]], [[0.0], [1.0]])
+    (array([0, 1, 1]), array([[0.],
+           [3.]]))
+    """
+    X, centers = np.asarray(X, dtype=np.float64), np.array(centers, dtype=np.float64)
+    weight = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    labels = ((X[:, None] - centers) ** 2).sum(axis=2).argmin(axis=1)  # C(i) = argmin_l |x_i - m_l|² (14.22)
+    for k in range(len(centers)):
+        if weight[labels == k].any():
+            centers[k] = np.average(
+                X[labels == k], axis=0, weights=weight[labels == k]
+            )  # m_l = mean of its rows
+    return labels, centers
+
+
+@dataclass
+class Partition:
+    """Rows assigned to their nearest centres, and the inertia W."""
+
+    assignment: Assignment
     centres: np.ndarray
-    passes: int = 0
-    settled: bool = False
+    settled: bool = False  # whether the labels are those of these centres, not of the ones before
 
     def __post_init__(self) -> None:
-        at = Centres(self.centres.astype(np.float64), self.places.mean)
-        if not self.settled or self.centres.dtype == np.float32:  # the labels are of the centres before these
-            self.places.labels[:] = nearest(self.places.X, self.centres, self.places.n_jobs)
-        self.inertia = self.places.inertia(at)
+        if not self.settled or self.centres.dtype == np.float32:
+            self.labels[:] = nearest_centre(self.assignment.X, self.centres, self.assignment.n_jobs)
+        centres = CentreSet(self.centres.astype(np.float64), self.assignment.mean)
+        self.inertia = self.assignment.inertia(centres)
 
     @classmethod
-    def of(cls, X: Any, centres: np.ndarray, weight: Any, n_jobs: Any) -> Run:
-        """The clusters of rows around given centres."""
-        return cls(Places(X, weight, len(centres), 0, n_jobs), centres.astype(X.dtype))
+    def around(cls, X: Any, centres: np.ndarray, weight: Any, n_jobs: Any) -> Partition:
+        """The partition of rows by given centres."""
+        return cls(Assignment(X, weight, len(centres), 0, n_jobs), centres.astype(X.dtype))
 
     @property
     def labels(self) -> np.ndarray:
-        return self.places.labels
+        return self.assignment.labels
 
     def attributes(self) -> dict[str, Any]:
         return {"cluster_centers_": self.centres, "labels_": self.labels, "inertia_": self.inertia}

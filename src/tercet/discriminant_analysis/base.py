@@ -1,7 +1,8 @@
-"""From discriminants to decisions."""
+"""Base class of the discriminants: decisions and probabilities from log-posterior scores."""
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy.special import expit, log_expit, log_softmax, softmax
 from tercet.core.estimator import Classifier
 
 
-class Discriminant(Classifier):
+class DiscriminantClassifier(Classifier):
     """A classifier whose scores are log-posteriors up to a constant (and the factor `_unit`)."""
 
     sparse_input = False
@@ -69,3 +70,19 @@ class Discriminant(Classifier):
         if scores.ndim == 1:
             return np.column_stack([log_expit(-scores), log_expit(scores)])
         return log_softmax(scores, axis=1)
+
+
+def check_priors(priors: Any, mass: np.ndarray | None, n_classes: int, name: str) -> np.ndarray:
+    """Prior probabilities as given, or as the share of each class."""
+    if priors is None:
+        return np.full(n_classes, 1 / n_classes) if mass is None else mass / mass.sum()
+    chosen = np.asarray(priors, dtype=np.float64)
+    if chosen.shape != (n_classes,):
+        raise ValueError(
+            f"{name}: priors must have one number for each of {n_classes} classes; got {priors!r}."
+        )
+    if (chosen < 0).any():
+        raise ValueError(f"{name}: priors must be non-negative; got {priors!r}.")
+    if abs(chosen.sum() - 1) > 1e-5:
+        warnings.warn(f"{name}: the priors do not sum to 1 and are normalised.", UserWarning, stacklevel=2)
+    return chosen / chosen.sum()

@@ -12,21 +12,24 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from tercet.core.catalog import method
 from tercet.core.estimator import check_is_fitted
 from tercet.core.parameters import ArrayLike, Count, Fraction, Jobs, NonNegative
-from tercet.discriminant_analysis.base import Discriminant
-from tercet.discriminant_analysis.directions import fisher_directions, trace_ratio
-from tercet.discriminant_analysis.scatter import (
-    EPS,
-    TINY,
-    between_scatter,
-    check_priors,
-    class_means,
-    covariance,
-    deviations,
-    pooled_scatter,
-    same_signs,
-    shrunk,
-    whitening,
-)
+from tercet.discriminant_analysis.base import DiscriminantClassifier, check_priors
+from tercet.discriminant_analysis.covariance import covariance, flip_signs, shrunk, whitening
+from tercet.discriminant_analysis.discriminant_directions import fisher_directions, trace_ratio
+from tercet.discriminant_analysis.scatter import EPS, between_scatter, class_means, deviations, pooled_scatter
+
+FITTED = {
+    *(
+        "coef_",
+        "intercept_",
+        "means_",
+        "priors_",
+        "covariance_",
+        "scalings_",
+        "explained_variance_ratio_",
+        "xbar_",
+    ),
+    *("within_scatter_", "between_scatter_", "eigenvalues_"),
+}
 
 
 @method(
@@ -45,7 +48,7 @@ from tercet.discriminant_analysis.scatter import (
     texts=["002 ch. 1, eq. 1.22-1.29", "003 ch. 5, sec. 5.6, eq. 5-70..5-73"],
     peers=["sklearn.discriminant_analysis.LinearDiscriminantAnalysis"],
 )
-class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Discriminant):
+class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DiscriminantClassifier):
     """Projection that draws each class together and the classes apart, and the linear rule that follows.
 
     The first three solvers see Gaussian classes with one covariance Σ = Σ_k π_k Σ_k and use Bayes' rule. The
@@ -134,7 +137,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _fit(self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
         K = self.classes_.size
         self._max_components = self._n_features_out = self._check_parameters(X.shape, sample_weight)
-        for name in LEARNED & vars(self).keys():  # another solver may have left more than this one learns
+        for name in FITTED & vars(self).keys():  # another solver may have left more than this one learns
             delattr(self, name)
         by_fisher = self.solver in ("fisher", "trace-ratio")
         mass, means = class_means(X, y, sample_weight, K, n_jobs=self.n_jobs)
@@ -145,10 +148,13 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             self._solve_svd(X, y, sample_weight, share)
         else:
             self.covariance_ = self._covariance(X, y, sample_weight, share if by_fisher else self.priors_)
-            {"lsqr": self._solve_lsqr, "eigen": self._solve_eigen}.get(self.solver, self._solve_fisher)(
-                X, sample_weight, mass
-            )
-        for name in LEARNED & vars(self).keys():
+        if self.solver == "lsqr":
+            self._solve_lsqr()
+        elif self.solver == "eigen":
+            self._solve_eigen(X, sample_weight)
+        elif by_fisher:
+            self._solve_fisher(mass)
+        for name in FITTED & vars(self).keys():
             setattr(self, name, getattr(self, name).astype(X.dtype, copy=False))
 
     def _check_parameters(self, shape: tuple[int, int], weight: np.ndarray | None) -> int:
@@ -181,6 +187,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         return shrunk(pooled_scatter(X, y, each, self.means_, n_jobs=self.n_jobs), self.shrinkage or 0.0)
 
     def _solve_svd(self, X: Any, y: np.ndarray, weight: Any, share: np.ndarray) -> None:
+        """Whiten the within-class scatter, then take the singular vectors of the class means."""
         mass = X.shape[0] if weight is None else weight.sum(dtype=np.float64)
         if X.shape[0] > X.shape[1] and self.tol >= 1e-6:
             # Squaring the rows halves the digits, of which tol uses few, and lets them be added up in chunks.
@@ -197,22 +204,26 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         self.xbar_ = self.priors_ @ self.means_
         centres = (self.means_ - self.xbar_) @ T
         _, s, axes = linalg.svd(np.sqrt(self.priors_)[:, None] * centres, full_matrices=False)
-        self.explained_variance_ratio_ = (s**2 / max((s**2).sum(), TINY))[: self._max_components]
-        self.scalings_ = same_signs(T @ axes[s > self.tol * s.max(initial=0)].T)
+        whole = max((s**2).sum(), np.finfo(np.float64).tiny)
+        self.explained_variance_ratio_ = (s**2 / whole)[: self._max_components]
+        self.scalings_ = flip_signs(T @ axes[s > self.tol * s.max(initial=0)].T)
         W = self.scalings_
-        self.__dict__.update(self._rule((self.means_ - self.xbar_) @ W @ W.T, self.xbar_))
+        self.__dict__.update(self._linear_scores((self.means_ - self.xbar_) @ W @ W.T, self.xbar_))
 
-    def _solve_lsqr(self, X: Any, weight: Any, mass: np.ndarray) -> None:
-        self.__dict__.update(self._rule(linalg.lstsq(self.covariance_, self.means_.T)[0].T))
+    def _solve_lsqr(self) -> None:
+        """Solve Σ w_k = μ_k."""
+        self.__dict__.update(self._linear_scores(linalg.lstsq(self.covariance_, self.means_.T)[0].T))
 
-    def _solve_eigen(self, X: Any, weight: Any, mass: np.ndarray) -> None:
+    def _solve_eigen(self, X: Any, weight: Any) -> None:
+        """Generalised eigenvectors of S_t - S_w and S_w."""
         options = {"shrinkage": self.shrinkage, "estimator": self.covariance_estimator, "n_jobs": self.n_jobs}
         of_all = covariance(X, weight, **options)
         values, self.scalings_ = fisher_directions(within=self.covariance_, total=of_all)
         self.explained_variance_ratio_ = (values / values.sum())[: self._max_components]
-        self.__dict__.update(self._rule(self.means_ @ self.scalings_ @ self.scalings_.T))
+        self.__dict__.update(self._linear_scores(self.means_ @ self.scalings_ @ self.scalings_.T))
 
-    def _solve_fisher(self, X: Any, weight: Any, mass: np.ndarray) -> None:
+    def _solve_fisher(self, mass: np.ndarray) -> None:
+        """Fisher's criterion or the trace ratio on sums of squares, and the nearest projected mean."""
         within = self.within_scatter_ = self.covariance_ * mass.sum()
         between = self.between_scatter_ = between_scatter(mass, self.means_)
         self._unit = float(mass.sum())  # scores are in units of the scatter, not of the covariance
@@ -230,10 +241,10 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         metric = W.T @ self.within_scatter_ @ W
         return {
             "scalings_": W,
-            **self._rule(linalg.solve(metric, W.T @ self.means_.T, assume_a="pos").T @ W.T),
+            **self._linear_scores(linalg.solve(metric, W.T @ self.means_.T, assume_a="pos").T @ W.T),
         }
 
-    def _rule(self, coef: np.ndarray, origin: np.ndarray | float = 0.0) -> dict[str, np.ndarray]:
+    def _linear_scores(self, coef: np.ndarray, origin: np.ndarray | float = 0.0) -> dict[str, np.ndarray]:
         """Scores w_k·(x - origin) - w_k·(μ_k - origin)/2 + ln π_k as coefficients and intercepts."""
         with np.errstate(divide="ignore"):  # a class may be ruled out
             shift = np.log(self.priors_) / self._unit
@@ -281,18 +292,3 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         check_is_fitted(self)
         scores = self._check(X, reset=False) @ self.coef_.T + self.intercept_
         return scores[:, 0] if self.classes_.size == 2 else scores
-
-
-LEARNED = {
-    *(
-        "coef_",
-        "intercept_",
-        "means_",
-        "priors_",
-        "covariance_",
-        "scalings_",
-        "explained_variance_ratio_",
-        "xbar_",
-    ),
-    *("within_scatter_", "between_scatter_", "eigenvalues_"),
-}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal
 
 import numpy as np
 from scipy import linalg
@@ -11,15 +11,10 @@ from tercet.core.catalog import method
 from tercet.core.estimator import check_is_fitted
 from tercet.core.parallel import Chunks, each
 from tercet.core.parameters import ArrayLike, CountOrZero, Fraction, Jobs, NonNegative
-from tercet.discriminant_analysis.base import Discriminant
-from tercet.discriminant_analysis.scatter import (
-    EPS,
-    check_priors,
-    class_means,
-    covariance,
-    principal_axes,
-    spread,
-)
+from tercet.discriminant_analysis.base import DiscriminantClassifier, check_priors
+from tercet.discriminant_analysis.covariance import covariance, principal_axes, standard_deviations
+from tercet.discriminant_analysis.quadratic_form import QuadraticForm
+from tercet.discriminant_analysis.scatter import EPS, class_means
 
 
 @method(
@@ -32,7 +27,7 @@ from tercet.discriminant_analysis.scatter import (
     texts=["003 ch. 5, sec. 5.3, eq. 5-10, 5-11"],
     peers=["sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis"],
 )
-class QuadraticDiscriminantAnalysis(Discriminant):
+class QuadraticDiscriminantAnalysis(DiscriminantClassifier):
     """One Gaussian for each class, and the quadratic boundaries between them.
 
     `decision_function` is g_k/2 (for two classes the second minus the first), which with the thresholds of
@@ -142,6 +137,7 @@ class QuadraticDiscriminantAnalysis(Discriminant):
             raise ValueError(f"{name}: only one of shrinkage and covariance_estimator can be set.")
 
     def _covariance(self, X: np.ndarray, weight: Any, mass: float, label: Any) -> np.ndarray:
+        """Σ_k as asked, or an error where it is not of full rank."""
         if mass <= self.ddof:
             raise ValueError(
                 f"{type(self).__name__}: ddof must be less than the number of samples in every class; "
@@ -150,7 +146,7 @@ class QuadraticDiscriminantAnalysis(Discriminant):
         options = {"shrinkage": self.shrinkage, "estimator": self.covariance_estimator, "n_jobs": self.n_jobs}
         C = covariance(X, weight, **options) * (mass / (mass - self.ddof))
         C = (1 - self.reg_param) * C + self.reg_param * np.eye(C.shape[0])
-        std = spread(C)
+        std = standard_deviations(C)
         smallest = linalg.eigvalsh(C / np.outer(std, std), subset_by_index=[0, 0])[0]
         if smallest <= max(self.tol**2, C.shape[0] * EPS):
             n, d = X.shape
@@ -167,6 +163,7 @@ class QuadraticDiscriminantAnalysis(Discriminant):
         return C
 
     def _thresholds(self) -> np.ndarray:
+        """K_k² as given, or by Bayes' rule: 2 ln π_k - ln|Σ_k|."""
         if self.thresholds is None:
             log_volume = np.array([np.log(v).sum() for v in self.scalings_])
             with np.errstate(divide="ignore"):  # a class may be ruled out
@@ -194,7 +191,7 @@ class QuadraticDiscriminantAnalysis(Discriminant):
         check_is_fitted(self)
         X = self._check(X, reset=False)
         roots = [axes / np.sqrt(v) for axes, v in zip(self.rotations_, self.scalings_)]
-        return np.concatenate(each(_distances, Chunks(X), self.means_, roots, n_jobs=self.n_jobs))
+        return np.concatenate(each(_squared_mahalanobis, Chunks(X), self.means_, roots, n_jobs=self.n_jobs))
 
     def boundary(self, first: Any = None, second: Any = None) -> QuadraticForm:
         """The surface between two classes, as the W, w and w₀ of xᵀWx + wᵀx + w₀.
@@ -242,57 +239,8 @@ class QuadraticDiscriminantAnalysis(Discriminant):
         return scores[:, 1] - scores[:, 0] if self.classes_.size == 2 else scores
 
 
-def _distances(chunk: Any, means: np.ndarray, roots: list[np.ndarray]) -> np.ndarray:
+def _squared_mahalanobis(chunk: Any, means: np.ndarray, roots: list[np.ndarray]) -> np.ndarray:
+    """Squared distances of a chunk of rows; root_k has root rootᵀ = Σ_k⁻¹."""
     (X,) = chunk
     columns = [np.square((X - mean) @ root).sum(axis=1) for mean, root in zip(means, roots)]
     return np.column_stack(columns)
-
-
-@method(
-    zh="二次判别函数的一般形式",
-    task="classification",
-    model="g(x) = xᵀWx + wᵀx + w₀, d(d+3)/2 + 1 parameters",
-    strategy="any of a linear model's, on the products of the features",
-    texts=["003 ch. 5, sec. 5.3, eq. 5-9"],
-)
-class QuadraticForm(NamedTuple):
-    """The general quadratic discriminant: W symmetric, w and w₀; call it to evaluate it.
-
-    It is linear in its parameters, so any linear method learns it from the products of the features
-    (scikit-learn's `PolynomialFeatures(2, include_bias=False)`), and `from_linear` puts such coefficients in
-    this form.
-
-    Examples
-    --------
-    >>> circle = QuadraticForm.from_linear([0, 0, 1, 0, 1], -4)
-    >>> circle([[0, 0], [2, 0], [3, 0]])
-    array([-4.,  0.,  5.])
-    >>> circle.n_parameters
-    6
-    """
-
-    W: np.ndarray
-    w: np.ndarray
-    w0: float
-
-    @classmethod
-    def from_linear(cls, coef: Any, intercept: float) -> Self:
-        """From coefficients of x₁ .. x_d, then x₁², x₁x₂ .. x_d² (row by row of the upper triangle)."""
-        coef = np.ravel(np.asarray(coef, dtype=np.float64))
-        d = round((np.sqrt(9 + 8 * coef.size) - 3) / 2)
-        if d * (d + 3) // 2 != coef.size:
-            raise ValueError(f"coef must have d(d+3)/2 entries for some d; got {coef.size}.")
-        W = np.zeros((d, d))
-        W[np.triu_indices(d)] = coef[d:] / 2
-        return cls(W + W.T, coef[:d], float(np.squeeze(intercept)))
-
-    @property
-    def n_parameters(self) -> int:
-        """d(d+3)/2 + 1."""
-        d = len(self.w)
-        return d * (d + 3) // 2 + 1
-
-    def __call__(self, X: Any) -> np.ndarray:
-        """The value at each row of X."""
-        X = np.asarray(X)
-        return ((X @ self.W) * X).sum(axis=1) + X @ self.w + self.w0

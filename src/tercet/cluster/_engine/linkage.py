@@ -1,8 +1,9 @@
-"""Trees of merges: which two clusters are joined, in what order and at what distance.
+"""Merge trees: which two clusters are merged, in what order and at what distance.
 
-All linkages but one follow Algorithm 14.1 to the letter, and join the two clusters that are nearest to each other
-(of equals, the pair that comes first); what makes it fast is that every cluster remembers its nearest neighbour
-among those after it. Single linkage takes a shorter way: its merges are the edges of the minimum spanning tree.
+All linkages merge the two clusters that are nearest to each other (of equals, the pair that comes first), as
+Algorithm 14.1 does (`agglomerate` is the plain form); every cluster remembers its nearest neighbour among those
+after it, so that a merge costs O(n) as a rule. Single linkage of points takes its merges from the minimum
+spanning tree instead.
 """
 
 from __future__ import annotations
@@ -19,25 +20,23 @@ BLOCK = 512
 METHODS = {"single": 0, "complete": 1, "average": 2}
 
 
-class Tree(NamedTuple):
-    """The merges in order: the pair that was joined (a new cluster is n, n + 1, ...), and its distance."""
+class MergeTree(NamedTuple):
+    """The merges in order: the pair that was merged (a new cluster is n, n + 1, ...), and its distance."""
 
     children: np.ndarray
     heights: np.ndarray
 
     @classmethod
-    def of(cls, first: np.ndarray, second: np.ndarray, heights: np.ndarray) -> Tree:
+    def of(cls, first: np.ndarray, second: np.ndarray, heights: np.ndarray) -> MergeTree:
         """From merges given by one row of each of the two clusters."""
         children = np.empty((heights.size, 2), dtype=np.int64)
-        name_clusters(first, second, children)
+        number_clusters(first, second, children)
         return cls(children, heights)
 
     def cut(self, k: int) -> np.ndarray:
         """The cluster of each row when there are k of them: the last k - 1 merges undone."""
         n = len(self.heights) + 1
-        heads = [
-            2 - 2 * n
-        ]  # a heap with the latest merge on top; the clusters are numbered as it leaves them
+        heads = [2 - 2 * n]  # a heap with the latest merge on top; its final order numbers the clusters
         for _ in range(k - 1):
             one, other = self.children[-heads[0] - n].tolist()
             heapq.heappush(heads, -one)
@@ -49,41 +48,43 @@ class Tree(NamedTuple):
         return label[:n]
 
 
-def spanning_tree(X: np.ndarray) -> Tree:
+def single_linkage_tree(X: np.ndarray) -> MergeTree:
     """Single linkage of points by their Euclidean distances, without a matrix."""
     n = len(X)
     first, second, squares = np.empty(n - 1, np.int64), np.empty(n - 1, np.int64), np.empty(n - 1)
-    prim(np.ascontiguousarray(X.T), first, second, squares)
+    minimum_spanning_tree(np.ascontiguousarray(X.T), first, second, squares)
     order = np.argsort(squares, kind="stable")
-    return Tree.of(first[order], second[order], np.sqrt(squares[order]))
+    return MergeTree.of(first[order], second[order], np.sqrt(squares[order]))
 
 
-def join_points(X: np.ndarray, ward: bool, n_jobs: Any = None) -> Tree:
+def merge_by_centres(X: np.ndarray, ward: bool, n_jobs: Any = None) -> MergeTree:
     """Ward's linkage (distance times the root of 2 ab / (a + b), for a and b rows) or that of the centres."""
     n = len(X)
     points, sizes = np.array(X.T, order="C"), np.ones(n)  # a copy, whatever the order of X: it is worked on
     near, gap = np.full(n, -1, np.int64), np.full(n, np.inf)
     spans = [(k, min(k + 256, n)) for k in range(0, n, 256)]
-    each(lambda span: look_around(points, sizes, ward, span[0], span[1], near, gap), spans, n_jobs=n_jobs)
+    each(
+        lambda span: nearest_after_all(points, sizes, ward, span[0], span[1], near, gap), spans, n_jobs=n_jobs
+    )
     first, second, squares = np.empty(n - 1, np.int64), np.empty(n - 1, np.int64), np.empty(n - 1)
-    merge_points(points, sizes, ward, near, gap, first, second, squares)
-    return Tree.of(first, second, np.sqrt(squares))
+    merge_centres(points, sizes, ward, near, gap, first, second, squares)
+    return MergeTree.of(first, second, np.sqrt(squares))
 
 
-def join_distances(distances: np.ndarray, n: int, linkage: str) -> Tree:
+def merge_by_distances(distances: np.ndarray, n: int, linkage: str) -> MergeTree:
     """Single, complete or average linkage of distances in condensed form, which are overwritten."""
     first, second, heights = np.empty(n - 1, np.int64), np.empty(n - 1, np.int64), np.empty(n - 1)
-    merge_distances(distances, n, METHODS[linkage], first, second, heights)
-    return Tree.of(first, second, heights)
+    merge_condensed(distances, n, METHODS[linkage], first, second, heights)
+    return MergeTree.of(first, second, heights)
 
 
-def euclidean(X: np.ndarray, n_jobs: Any = None) -> np.ndarray:
+def euclidean_pdist(X: np.ndarray, n_jobs: Any = None) -> np.ndarray:
     """Distances of all pairs, in condensed form."""
     n = len(X)
     points = np.ascontiguousarray(X.T)
     found = np.empty(n * (n - 1) // 2)
     spans = [(k, min(k + 64, n)) for k in range(0, n, 64)]
-    each(lambda span: pair_distances(points, span[0], span[1], found), spans, n_jobs=n_jobs)
+    each(lambda span: euclidean_rows(points, span[0], span[1], found), spans, n_jobs=n_jobs)
     return found
 
 
@@ -101,7 +102,8 @@ def squares_from(points, i, start, stop, out):
 
 
 @kernel
-def pair_distances(points, begin, end, found):
+def euclidean_rows(points, begin, end, found):
+    """Distances of some points from all later ones, in condensed form."""
     n = points.shape[1]
     for i in range(begin, end):
         start = i * n - i * (i + 1) // 2
@@ -112,7 +114,7 @@ def pair_distances(points, begin, end, found):
 
 
 @kernel
-def prim(points, first, second, squares):
+def minimum_spanning_tree(points, first, second, squares):
     """The minimum spanning tree, grown from row 0 by the nearest row outside."""
     n = points.shape[1]
     points = points.copy()
@@ -140,7 +142,7 @@ def prim(points, first, second, squares):
 
 
 @inner
-def least(values):
+def argmin_lanes(values):
     """Where the smallest value is (of equals, the first), and the value.
 
     Sixteen running minima at once, chosen without jumps, vectorise; what is left is to find it again.
@@ -170,23 +172,23 @@ def nearest_after(points, sizes, ward, i, stop, out):
         end = min(start + BLOCK, stop)
         squares_from(points, i, start, end, out)
         if ward:
-            weigh(sizes, i, start, end, out)
-        j, low = least(out[: end - start])
+            ward_scale(sizes, i, start, end, out)
+        j, low = argmin_lanes(out[: end - start])
         if low < best:
             at, best = start + j, low
     return at, best
 
 
 @inner
-def weigh(sizes, i, start, end, out):
-    """Squared distances of centres as Ward counts them."""
+def ward_scale(sizes, i, start, end, out):
+    """Squared distances of centres times 2ab / (a + b), for clusters of a and b rows (Ward)."""
     some, others, own = out[: end - start], sizes[start:end], sizes[i]
     for j in range(some.size):
         some[j] *= 2 * own * others[j] / (own + others[j])
 
 
 @kernel
-def look_around(points, sizes, ward, begin, end, near, gap):
+def nearest_after_all(points, sizes, ward, begin, end, near, gap):
     """The nearest cluster after each of some clusters."""
     out = np.empty(BLOCK)
     for i in range(begin, end):
@@ -194,13 +196,13 @@ def look_around(points, sizes, ward, begin, end, near, gap):
 
 
 @kernel
-def merge_points(points, sizes, ward, near, gap, first, second, squares):
-    """Join the two nearest clusters, n - 1 times; the later of the two becomes the new one."""
+def merge_centres(points, sizes, ward, near, gap, first, second, squares):
+    """Merge the two nearest clusters, n - 1 times; the later of the two becomes the new one."""
     d, n = points.shape
     name, m = np.arange(n), n  # a row of each cluster; clusters are the first m columns, some of them no more
     out, moved = np.empty(BLOCK), np.empty(n)
     for step in range(n - 1):
-        a, height = least(gap[:m])
+        a, height = argmin_lanes(gap[:m])
         b = near[a]
         first[step], second[step], squares[step] = name[a], name[b], height
         whole = sizes[a] + sizes[b]
@@ -214,19 +216,19 @@ def merge_points(points, sizes, ward, near, gap, first, second, squares):
         begin = a + 1 if ward else 0
         squares_from(points, b, begin, b, moved[begin:])
         if ward:
-            weigh(sizes, b, begin, b, moved[begin:])
+            ward_scale(sizes, b, begin, b, moved[begin:])
         for c in range(b + 1):
             if near[c] == a or near[c] == b or c == b:
                 near[c], gap[c] = nearest_after(points, sizes, ward, c, m, out)
             elif c >= begin and near[c] >= 0 and (moved[c] < gap[c] or (moved[c] == gap[c] and b < near[c])):
                 near[c], gap[c] = b, moved[c]
         if 2 * (n - 1 - step) < m:
-            m = close_up(points, sizes, near, gap, name, m)
+            m = compact(points, sizes, near, gap, name, m)
 
 
 @inner
-def close_up(points, sizes, near, gap, name, m):
-    """Leave out the columns that are no more."""
+def compact(points, sizes, near, gap, name, m):
+    """Drop the columns of clusters that were merged; returns how many are left."""
     place, left = np.full(m, -1), 0
     for j in range(m):
         if points[0, j] < np.inf:
@@ -241,18 +243,16 @@ def close_up(points, sizes, near, gap, name, m):
 
 
 @kernel
-def merge_distances(distances, n, method, first, second, heights):
-    """Join the two nearest clusters, n - 1 times; the later of the two becomes the new one."""
+def merge_condensed(distances, n, method, first, second, heights):
+    """Merge the two nearest clusters, n - 1 times; the later of the two becomes the new one."""
     base, sizes, near, gap = np.empty(n, np.int64), np.ones(n), np.empty(n, np.int64), np.empty(n)
     following = np.arange(1, n + 1)  # the next cluster that is still there
     for i in range(n):
-        base[i] = (
-            i * n - i * (i + 1) // 2 - i - 1
-        )  # where the distances from i begin, so that [base + j] is (i, j)
-        near[i], gap[i] = later(distances, base, i, n)
+        base[i] = i * n - i * (i + 1) // 2 - i - 1  # distances[base[i] + j] is that of (i, j), i < j
+        near[i], gap[i] = nearest_after_row(distances, base, i, n)
     head = 0
     for step in range(n - 1):
-        a, height = least(gap)
+        a, height = argmin_lanes(gap)
         b = near[a]
         first[step], second[step], heights[step] = a, b, height
         part, rest = sizes[a] / (sizes[a] + sizes[b]), sizes[b] / (sizes[a] + sizes[b])
@@ -272,24 +272,24 @@ def merge_distances(distances, n, method, first, second, heights):
                 distances[p], distances[q] = np.inf, z
                 if c < b:
                     if near[c] == a or (near[c] == b and z > gap[c]):
-                        near[c], gap[c] = later(distances, base, c, n)
+                        near[c], gap[c] = nearest_after_row(distances, base, c, n)
                     elif z < gap[c] or (z == gap[c] and b < near[c]):
                         near[c], gap[c] = b, z
             before = before if c == a else c
             c = following[c]
         sizes[b] += sizes[a]
-        near[b], gap[b] = later(distances, base, b, n)
+        near[b], gap[b] = nearest_after_row(distances, base, b, n)
 
 
 @inner
-def later(distances, base, i, n):
+def nearest_after_row(distances, base, i, n):
     """The nearest cluster after cluster i, and its distance."""
-    j, low = least(distances[base[i] + i + 1 : base[i] + n])
+    j, low = argmin_lanes(distances[base[i] + i + 1 : base[i] + n])
     return (i + 1 + j if j >= 0 else -1), low
 
 
 @kernel
-def name_clusters(first, second, children):
+def number_clusters(first, second, children):
     """Numbers of the clusters that are joined, the smaller first, from a row of each."""
     n = first.size + 1
     parent = np.arange(2 * n - 1)

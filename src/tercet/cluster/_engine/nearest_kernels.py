@@ -1,4 +1,4 @@
-"""Kernels of the search for the nearest centre."""
+"""Compiled kernels of the search for the nearest centre."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ BLOCK = 256  # rows whose scores are made at once: they stay in a core's own cac
 
 
 @verb
-def row_gap(rows: Rows, i: int, c: np.ndarray, square: float) -> float:
+def row_squared_distance(rows: Rows, i: int, c: np.ndarray, square: float) -> float:
     """Squared distance of row i from the point c, whose squared length is given."""
     if isinstance(rows, Sparse):
         s = slice(rows.indptr[i], rows.indptr[i + 1])
@@ -21,8 +21,8 @@ def row_gap(rows: Rows, i: int, c: np.ndarray, square: float) -> float:
     return float(((rows.values[i] - c) ** 2).sum())
 
 
-@implement(row_gap)
-def _row_gap(rows, i, c, square):
+@implement(row_squared_distance)
+def _row_squared_distance(rows, i, c, square):
     if getattr(rows, "instance_class", None) is Dense:
 
         def dense(rows, i, c, square):
@@ -47,17 +47,21 @@ def _row_gap(rows, i, c, square):
 
 
 @kernel
-def gaps(rows, labels, points, squares):
+def own_squared_distances(rows, labels, points, squares):
     """Squared distances of the rows from their centres."""
     found = np.empty(labels.size)
     for i in range(labels.size):
-        found[i] = row_gap(rows, i, points[labels[i]], squares[labels[i]])
+        found[i] = row_squared_distance(rows, i, points[labels[i]], squares[labels[i]])
     return found
 
 
 @kernel
-def search(rows, ids, mean, points, half, slack, reach, labels, upper, lower, doubt):
-    """The nearest centres of the rows `ids` by products; returns how many rows rounding leaves in doubt."""
+def search_by_products(rows, ids, mean, points, half, slack, radius, labels, upper, lower, ambiguous):
+    """The nearest centres of the rows `ids` by matrix products, and how many rows rounding leaves ambiguous.
+
+    points : (k, d) centred centres, or (d, k) where k < d; half : (k,) half their squared norms, so that
+    |x - c|² = |x|² + 2 (half - x·c). `upper` and `lower` are bounds of distances (see `Assignment`).
+    """
     k, d = half.size, mean.size
     tile, scores, norms = (
         np.zeros((d, BLOCK), points.dtype),
@@ -66,19 +70,19 @@ def search(rows, ids, mean, points, half, slack, reach, labels, upper, lower, do
     )
     if k < d:
         tile = np.zeros((BLOCK, d), points.dtype)
-    turned = np.zeros((BLOCK, k), points.dtype)
+    transposed = np.zeros((BLOCK, k), points.dtype)
     best, second, at = np.zeros(BLOCK, half.dtype), np.zeros(BLOCK, half.dtype), np.zeros(BLOCK, np.int32)
-    doubts = 0
+    count = 0
     for start in range(0, ids.size, BLOCK):
         here = ids[start : start + BLOCK]
-        block_products(rows, here, mean, points, tile, turned, scores, norms)
-        two_least(scores, half, best, second, at)
+        block_products(rows, here, mean, points, tile, transposed, scores, norms)
+        two_smallest(scores, half, best, second, at)
         for r in range(here.size):
             i, square = here[r], norms[r]
-            error = slack * reach * (np.sqrt(square) + reach)
+            error = slack * radius * (np.sqrt(square) + radius)
             if not second[r] - best[r] > 2 * error:
-                doubt[doubts] = i
-                doubts += 1
+                ambiguous[count] = i
+                count += 1
                 continue
             labels[i] = at[r]
             if lower.shape[1] > 0:
@@ -89,12 +93,12 @@ def search(rows, ids, mean, points, half, slack, reach, labels, upper, lower, do
                 else:
                     for j in range(k):
                         lower[i, j] = np.sqrt(max(square + 2 * (half[j] - scores[j, r]) - error, 0.0))
-    return doubts
+    return count
 
 
 @inner
-def two_least(scores, half, best, second, at):
-    """The two least values of half - scores in every column, and where the least is.
+def two_smallest(scores, half, best, second, at):
+    """The two smallest values of half - scores in every column, and where the smallest is.
 
     Columns are side by side in memory, and the choices are selections rather than jumps: this vectorises.
     """
@@ -113,11 +117,11 @@ def two_least(scores, half, best, second, at):
 
 
 @verb
-def block_products(rows, ids, mean, points, tile, turned, scores, norms):
+def block_products(rows, ids, mean, points, tile, transposed, scores, norms):
     """Products of all centres with some rows, as columns, and the rows' squared lengths.
 
-    Dense rows are seen from the mean. Something has to be turned on its side: the rows, when centres outnumber
-    features (`points` has a centre in each row then), or else the products (and a centre in each column).
+    Dense rows are centred at the mean. Something has to be transposed: the rows, when centres outnumber features
+    (`points` has a centre in each row then), or else the products (and a centre in each column).
     """
     if isinstance(rows, Sparse):
         for r, i in enumerate(ids):
@@ -133,10 +137,10 @@ def block_products(rows, ids, mean, points, tile, turned, scores, norms):
 
 
 @implement(block_products)
-def _block_products(rows, ids, mean, points, tile, turned, scores, norms):
+def _block_products(rows, ids, mean, points, tile, transposed, scores, norms):
     if getattr(rows, "instance_class", None) is Dense:
 
-        def dense(rows, ids, mean, points, tile, turned, scores, norms):
+        def dense(rows, ids, mean, points, tile, transposed, scores, norms):
             if scores.shape[0] < mean.size:
                 for r in range(ids.size):
                     x, z = rows.values[ids[r]], tile[r]
@@ -146,10 +150,10 @@ def _block_products(rows, ids, mean, points, tile, turned, scores, norms):
                         z[j] = v
                         square += v * v
                     norms[r] = square
-                np.dot(tile, points, turned)
+                np.dot(tile, points, transposed)
                 for r in range(ids.size):
                     for k in range(scores.shape[0]):
-                        scores[k, r] = turned[r, k]
+                        scores[k, r] = transposed[r, k]
                 return
             for start in range(
                 0, ids.size, 16
@@ -166,7 +170,7 @@ def _block_products(rows, ids, mean, points, tile, turned, scores, norms):
 
         return dense
 
-    def compressed(rows, ids, mean, points, tile, turned, scores, norms):
+    def compressed(rows, ids, mean, points, tile, transposed, scores, norms):
         products = np.empty(points.shape[1], points.dtype)
         for r in range(ids.size):
             products[:] = 0.0
@@ -183,14 +187,14 @@ def _block_products(rows, ids, mean, points, tile, turned, scores, norms):
 
 
 @kernel
-def decide(rows, ids, points, squares, labels, upper, lower):
-    """The nearest centre by the distances themselves; of equals, the first."""
+def search_exactly(rows, ids, points, squares, labels, upper, lower):
+    """The nearest centre by distances in double precision; of equals, the first."""
     for r in range(ids.size):
         i = ids[r]
         best = second = np.inf
         at = 0
         for j in range(squares.size):
-            gap = row_gap(rows, i, points[j], squares[j])
+            gap = row_squared_distance(rows, i, points[j], squares[j])
             if lower.shape[1] > 1:
                 lower[i, j] = np.sqrt(gap)
             if gap < best:
@@ -205,17 +209,21 @@ def decide(rows, ids, points, squares, labels, upper, lower):
 
 
 @kernel
-def hamerly(rows, points, squares, shift, most, room, labels, upper, lower, found):
-    """Rows that may have another nearest centre now, by one bound from above and one from below."""
+def hamerly(rows, points, squares, shift, most, half_gap, labels, upper, lower, found):
+    """Hamerly's test: rows that may have another nearest centre now.
+
+    upper bounds the distance to the row's own centre, lower[:, 0] that to all others; centre j moved by shift[j]
+    (the two largest moves are `most`), and half_gap[j] is half its distance to the nearest other centre.
+    """
     n = 0
     for i in range(labels.size):
         a = labels[i]
         u = upper[i] + shift[a]
         low = lower[i, 0] - (most[0] if shift[a] == most[1] else most[1])
         lower[i, 0] = low
-        safe = max(low, room[a])
+        safe = max(low, half_gap[a])
         if not u * MARGIN < safe:
-            u = np.sqrt(row_gap(rows, i, points[a], squares[a]))
+            u = np.sqrt(row_squared_distance(rows, i, points[a], squares[a]))
             if not u * MARGIN < safe:
                 found[n] = i
                 n += 1
@@ -224,24 +232,27 @@ def hamerly(rows, points, squares, shift, most, room, labels, upper, lower, foun
 
 
 @kernel
-def elkan(rows, points, squares, shift, apart, room, labels, upper, lower):
-    """Measure only the distances that the bounds and the triangle inequality leave open."""
+def elkan(rows, points, squares, shift, half_gaps, half_gap, labels, upper, lower):
+    """Elkan's pass: compute only the distances that the bounds and the triangle inequality leave open.
+
+    lower : (n, k) bounds from below; half_gaps : (k, k) half the distances between centres.
+    """
     for i in range(labels.size):
         a, low = labels[i], lower[i]
         u = upper[i] + shift[a]
         for j in range(low.size):
             low[j] -= shift[j]
-        if not u * MARGIN < room[a]:
+        if not u * MARGIN < half_gap[a]:
             loose = True
             for j in range(low.size):
-                if j == a or u * MARGIN < low[j] or u * MARGIN < apart[a, j]:
+                if j == a or u * MARGIN < low[j] or u * MARGIN < half_gaps[a, j]:
                     continue
                 if loose:
-                    u = low[a] = np.sqrt(row_gap(rows, i, points[a], squares[a]))
+                    u = low[a] = np.sqrt(row_squared_distance(rows, i, points[a], squares[a]))
                     loose = False
-                    if u * MARGIN < low[j] or u * MARGIN < apart[a, j]:
+                    if u * MARGIN < low[j] or u * MARGIN < half_gaps[a, j]:
                         continue
-                gap = np.sqrt(row_gap(rows, i, points[j], squares[j]))
+                gap = np.sqrt(row_squared_distance(rows, i, points[j], squares[j]))
                 low[j] = gap
                 if gap < u or (gap == u and j < a):
                     a, u = j, gap
@@ -249,8 +260,8 @@ def elkan(rows, points, squares, shift, apart, room, labels, upper, lower):
 
 
 @kernel
-def gather_sums(rows, weight, labels, sums, mass, count):
-    """Sums of the rows of each cluster."""
+def add_cluster_sums(rows, weight, labels, sums, mass, count):
+    """Add the rows to the sums of their clusters."""
     for i in range(labels.size):
         if weight[i] > 0:
             row_add(rows, i, weight[i], sums[labels[i]])
@@ -259,8 +270,8 @@ def gather_sums(rows, weight, labels, sums, mass, count):
 
 
 @kernel
-def change(rows, weight, moved, old, new, sums, mass, count):
-    """What the rows that moved take from one cluster and bring to another."""
+def move_cluster_sums(rows, weight, moved, old, new, sums, mass, count):
+    """Move the rows that changed cluster from one sum to the other."""
     for r in range(moved.size):
         i = moved[r]
         if weight[i] > 0:

@@ -9,7 +9,7 @@ from scipy import linalg
 
 from tercet.core.catalog import method
 from tercet.core.steps import Steps
-from tercet.discriminant_analysis.scatter import same_signs, whitening
+from tercet.discriminant_analysis.covariance import flip_signs, whitening
 
 
 @method(
@@ -59,7 +59,7 @@ def fisher_directions(
     T = whitening(within, tol)
     values, vectors = linalg.eigh(T.T @ between @ T)
     values, vectors = values[::-1][:n_components], vectors[:, ::-1][:, :n_components]
-    return values, same_signs(T @ vectors)
+    return values, flip_signs(T @ vectors)
 
 
 @method(
@@ -115,7 +115,7 @@ def trace_ratio(
         step.report(range_of @ V, ratio=ratio)
         if step.converged(ratio - before <= 1e-12 * abs(ratio)):
             break
-    return ratio, same_signs(range_of @ V)
+    return ratio, flip_signs(range_of @ V)
 
 
 @method(

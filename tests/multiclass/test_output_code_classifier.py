@@ -12,7 +12,7 @@ from sklearn.linear_model import RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 
 from tercet.multiclass import OneVsRestClassifier, OutputCodeClassifier, code_distances, code_matrix
-from tercet.multiclass.output_code_classifier import row_distances
+from tercet.multiclass.output_codes import codeword_distances
 
 X, y = load_digits(n_class=6, return_X_y=True)
 X, y = X[:400] / 16, y[:400]
@@ -26,7 +26,7 @@ def test_exhaustive_code_has_every_split_once(n):
     assert len({tuple(column) for column in code.T}) == code.shape[1]
     assert (code.min(axis=0) == -1).all()
     # Any two rows differ in half of all the splits.
-    assert (row_distances(code)[np.triu_indices(n, 1)] == 2 ** (n - 2)).all()
+    assert (codeword_distances(code)[np.triu_indices(n, 1)] == 2 ** (n - 2)).all()
 
 
 @given(st.integers(3, 6), st.integers(2, 5), st.sampled_from(["random", "sparse"]), st.integers(0, 1000))
@@ -36,15 +36,15 @@ def test_random_codes(n, per_class, kind, seed):
     assert set(np.unique(code)) <= ({-1, 1} if kind == "random" else {-1, 0, 1})
     if kind == "sparse":
         assert ((code.max(axis=0) == 1) & (code.min(axis=0) == -1)).all()
-    nearest = row_distances(code)[np.triu_indices(n, 1)].min()
+    nearest = codeword_distances(code)[np.triu_indices(n, 1)].min()
     best = code_matrix(kind, n, n * per_class, n_draws=20, random_state=seed)
-    assert row_distances(best)[np.triu_indices(n, 1)].min() >= nearest
+    assert codeword_distances(best)[np.triu_indices(n, 1)].min() >= nearest
 
 
 @given(st.data(), st.integers(3, 6), st.integers(0, 1000))
 def test_errors_are_corrected(data, n, seed):
     code = code_matrix("random", n, 4 * n, random_state=seed)
-    nearest = row_distances(code)[np.triu_indices(n, 1)].min()
+    nearest = codeword_distances(code)[np.triu_indices(n, 1)].min()
     assume(nearest >= 3)
     flips = int((nearest - 1) // 2)
     letters = data.draw(st.lists(st.integers(0, 4 * n - 1), min_size=flips, max_size=flips, unique=True))

@@ -86,3 +86,13 @@ def check_priors(priors: Any, mass: np.ndarray | None, n_classes: int, name: str
     if abs(chosen.sum() - 1) > 1e-5:
         warnings.warn(f"{name}: the priors do not sum to 1 and are normalised.", UserWarning, stacklevel=2)
     return chosen / chosen.sum()
+
+
+def check_covariance_parameters(name: str, solver: str, shrinkage: Any, estimator: Any) -> None:
+    """Refuse a shrinkage or a covariance estimator that the solver does not take."""
+    if solver == "svd" and shrinkage is not None:
+        raise NotImplementedError(f"{name}: shrinkage is not supported with solver='svd'; use 'eigen'.")
+    if solver == "svd" and estimator is not None:
+        raise ValueError(f"{name}: covariance_estimator is not supported with solver='svd'; use 'eigen'.")
+    if shrinkage and estimator is not None:
+        raise ValueError(f"{name}: only one of shrinkage and covariance_estimator can be set.")

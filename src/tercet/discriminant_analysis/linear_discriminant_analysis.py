@@ -12,7 +12,11 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from tercet.core.catalog import method
 from tercet.core.estimator import check_is_fitted
 from tercet.core.parameters import ArrayLike, Count, Fraction, Jobs, NonNegative
-from tercet.discriminant_analysis.base import DiscriminantClassifier, check_priors
+from tercet.discriminant_analysis.base import (
+    DiscriminantClassifier,
+    check_covariance_parameters,
+    check_priors,
+)
 from tercet.discriminant_analysis.covariance import covariance, flip_signs, shrunk, whitening
 from tercet.discriminant_analysis.discriminant_directions import fisher_directions, trace_ratio
 from tercet.discriminant_analysis.scatter import EPS, between_scatter, class_means, deviations, pooled_scatter
@@ -167,12 +171,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
                 f"{name}: n_components cannot be larger than min(n_features, n_classes - 1) = {most}; "
                 f"got {self.n_components}."
             )
-        if self.solver == "svd" and self.shrinkage is not None:
-            raise NotImplementedError(f"{name}: shrinkage is not supported with solver='svd'; try 'eigen'.")
-        if self.solver == "svd" and self.covariance_estimator is not None:
-            raise ValueError(f"{name}: covariance_estimator is not supported with solver='svd'; try 'eigen'.")
-        if self.shrinkage and self.covariance_estimator is not None:
-            raise ValueError(f"{name}: only one of shrinkage and covariance_estimator can be set.")
+        check_covariance_parameters(name, self.solver, self.shrinkage, self.covariance_estimator)
         return most if self.n_components is None else self.n_components
 
     def _covariance(self, X: Any, y: np.ndarray, weight: Any, share: np.ndarray) -> np.ndarray:

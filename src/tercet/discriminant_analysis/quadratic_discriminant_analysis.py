@@ -11,7 +11,11 @@ from tercet.core.catalog import method
 from tercet.core.estimator import check_is_fitted
 from tercet.core.parallel import Chunks, each
 from tercet.core.parameters import ArrayLike, CountOrZero, Fraction, Jobs, NonNegative
-from tercet.discriminant_analysis.base import DiscriminantClassifier, check_priors
+from tercet.discriminant_analysis.base import (
+    DiscriminantClassifier,
+    check_covariance_parameters,
+    check_priors,
+)
 from tercet.discriminant_analysis.covariance import covariance, principal_axes, standard_deviations
 from tercet.discriminant_analysis.quadratic_form import QuadraticForm
 from tercet.discriminant_analysis.scatter import EPS, class_means
@@ -109,8 +113,8 @@ class QuadraticDiscriminantAnalysis(DiscriminantClassifier):
         self.n_jobs = n_jobs
 
     def _fit(self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
-        self._check_solver()
         name, K = type(self).__name__, self.classes_.size
+        check_covariance_parameters(name, self.solver, self.shrinkage, self.covariance_estimator)
         mass, means = class_means(X, y, sample_weight, K, n_jobs=self.n_jobs)
         self.means_ = means.astype(X.dtype, copy=False)
         self.priors_ = check_priors(self.priors, mass, K, name).astype(X.dtype, copy=False)
@@ -126,15 +130,6 @@ class QuadraticDiscriminantAnalysis(DiscriminantClassifier):
         if self.store_covariance:
             self.covariance_ = covariances
         self.thresholds_ = self._thresholds()
-
-    def _check_solver(self) -> None:
-        name = type(self).__name__
-        if self.solver == "svd" and self.shrinkage is not None:
-            raise NotImplementedError(f"{name}: shrinkage is not supported with solver='svd'; use 'eigen'.")
-        if self.solver == "svd" and self.covariance_estimator is not None:
-            raise ValueError(f"{name}: covariance_estimator is not supported with solver='svd'; use 'eigen'.")
-        if self.shrinkage and self.covariance_estimator is not None:
-            raise ValueError(f"{name}: only one of shrinkage and covariance_estimator can be set.")
 
     def _covariance(self, X: np.ndarray, weight: Any, mass: float, label: Any) -> np.ndarray:
         """Σ_k as asked, or an error where it is not of full rank."""

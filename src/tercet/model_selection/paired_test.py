@@ -17,7 +17,7 @@ from scipy.special import stdtr, stdtrit
 
 @dataclass(frozen=True)
 class PairedTest:
-    """What a paired test found.
+    """Result of a corrected paired t test.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ def corrected_paired_test(
     else:  # the same difference on every split
         statistic = float(np.sign(mean) * np.inf) if mean else 0.0
         p = 0.0 if mean else 1.0
-    half = float(stdtrit(df, 0.5 + _share(confidence) / 2)) * error
+    half = float(stdtrit(df, 0.5 + _checked_confidence(confidence) / 2)) * error
     return PairedTest(mean, statistic, p, mean - half, mean + half, df)
 
 
@@ -93,7 +93,7 @@ def corrected_interval(
     if values.ndim != 1 or values.size < 2:
         raise ValueError(f"scores must be those of at least 2 splits; got shape {values.shape}.")
     mean, error = _mean_and_error(values, n_train, n_test)
-    half = float(stdtrit(values.size - 1, 0.5 + _share(confidence) / 2)) * error
+    half = float(stdtrit(values.size - 1, 0.5 + _checked_confidence(confidence) / 2)) * error
     return mean - half, mean + half
 
 
@@ -107,9 +107,9 @@ def holm(p_values: Any) -> np.ndarray:
     """
     p = np.asarray(p_values, dtype=float)
     order = np.argsort(p, kind="stable")
-    steps = np.maximum.accumulate(p[order] * (p.size - np.arange(p.size)))
+    running = np.maximum.accumulate(p[order] * (p.size - np.arange(p.size)))
     adjusted = np.empty_like(p)
-    adjusted[order] = np.minimum(steps, 1.0)
+    adjusted[order] = np.minimum(running, 1.0)
     return adjusted
 
 
@@ -120,7 +120,7 @@ def _mean_and_error(values: np.ndarray, n_train: float, n_test: float) -> tuple[
     return float(values.mean()), float(np.sqrt(variance * (1 / values.size + n_test / n_train)))
 
 
-def _share(confidence: float) -> float:
+def _checked_confidence(confidence: float) -> float:
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must be between 0 and 1; got {confidence!r}.")
     return confidence

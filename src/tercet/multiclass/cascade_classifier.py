@@ -1,4 +1,4 @@
-"""Peeling classes off one by one (逐类剥离)."""
+"""A cascade of two-class models (逐类剥离的多分类)."""
 
 from __future__ import annotations
 
@@ -74,17 +74,17 @@ class CascadeClassifier(MetaClassifier):
         self.verbose = verbose
 
     def _fit_all(self, X: Any, y: np.ndarray, params: dict[str, Any]) -> None:
-        peel = self._peel(y)
-        self.order_ = self.classes_[peel]
-        rank = np.argsort(peel)[y]  # when the class of a row comes off
+        order = self._class_order(y)
+        self.order_ = self.classes_[order]
+        rank = np.argsort(order)[y]  # the place of a row's class in the cascade
         parts = []
-        for k in range(peel.size - 1):
+        for k in range(order.size - 1):
             left = np.flatnonzero(rank >= k)
             parts.append(Part((rank[left] == k).astype(int), left))
         self.estimators_ = self._fit_parts(X, parts, len(parts), params)
 
-    def _peel(self, y: np.ndarray) -> np.ndarray:
-        """Indices of the classes in the order in which they come off."""
+    def _class_order(self, y: np.ndarray) -> np.ndarray:
+        """Indices of the classes in the order of the cascade."""
         if isinstance(self.order, str):
             if self.order == "sorted":
                 return np.arange(self.classes_.size)

@@ -70,12 +70,13 @@ class OneVsOneClassifier(MetaClassifier):
         self.n_jobs = n_jobs
 
     def _fit_all(self, X: Any, y: np.ndarray, params: dict[str, Any]) -> None:
-        parts = list(self._pairs(y)) if get_tags(self.estimator).input_tags.pairwise else None
+        parts = list(self._pair_problems(y)) if get_tags(self.estimator).input_tags.pairwise else None
         count = self.n_classes_ * (self.n_classes_ - 1) // 2
-        self.estimators_ = tuple(self._fit_parts(X, parts or self._pairs(y), count, params))
+        self.estimators_ = tuple(self._fit_parts(X, parts or self._pair_problems(y), count, params))
         self.pairwise_indices_ = None if parts is None else [part.rows for part in parts]
 
-    def _pairs(self, y: np.ndarray) -> Iterator[Part]:
+    def _pair_problems(self, y: np.ndarray) -> Iterator[Part]:
+        """The two-class problem of each pair of classes, on their rows."""
         members = [np.flatnonzero(y == k) for k in range(self.n_classes_)]
         for i, j in combinations(range(self.n_classes_), 2):
             rows = np.sort(np.concatenate([members[i], members[j]]))
@@ -112,7 +113,7 @@ class OneVsOneClassifier(MetaClassifier):
             self.pairwise_indices_ = None
         X, index = self._check_batch(X, y, first=first)
         params = self._route("partial_fit", X, sample_weight, partial_fit_params)
-        parts = zip(range(len(self.estimators_)), self._pairs(index))
+        parts = zip(range(len(self.estimators_)), self._pair_problems(index))
         there = [(k, part) for k, part in parts if part.target.size]
         fitted = self._parallel(
             delayed(partial_fit_part)(self.estimators_[k], X, part, params) for k, part in there
@@ -122,6 +123,7 @@ class OneVsOneClassifier(MetaClassifier):
         return self
 
     def _confidences(self, X: Any) -> np.ndarray:
+        """How sure each estimator is of the second class of its pair, of shape (n_samples, n_pairs)."""
         check_is_fitted(self)
         X = self._check(X, reset=False)
         columns = self.pairwise_indices_ or [None] * len(self.estimators_)

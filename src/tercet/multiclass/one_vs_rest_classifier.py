@@ -92,7 +92,7 @@ class OneVsRestClassifier(MetaClassifier):
         for k in np.flatnonzero((counts == 0) | (counts == y.shape[0])):
             there = f"{'' if counts[k] else 'not '}{self.classes_[k]}"
             warnings.warn(f"Label {there} is present in all training examples.", UserWarning, stacklevel=3)
-        self.estimators_ = self._fit_parts(X, map(Part, _columns(y)), y.shape[1], params)
+        self.estimators_ = self._fit_parts(X, map(Part, _dense_columns(y)), y.shape[1], params)
 
     @available_if(estimators_have("partial_fit"))
     def partial_fit(
@@ -125,7 +125,7 @@ class OneVsRestClassifier(MetaClassifier):
             self.estimators_ = [clone(self.estimator) for _ in range(count)]
         X, index = self._check_batch(X, y, first=first)
         params = self._route("partial_fit", X, sample_weight, partial_fit_params)
-        columns = _columns(self.label_binarizer_.transform(self.classes_[index]).tocsc())
+        columns = _dense_columns(self.label_binarizer_.transform(self.classes_[index]).tocsc())
         self.estimators_ = self._parallel(
             delayed(partial_fit_part)(estimator, X, Part(column), params)
             for estimator, column in zip(self.estimators_, columns)
@@ -198,5 +198,6 @@ class OneVsRestClassifier(MetaClassifier):
         return self.label_binarizer_.y_type_.startswith("multilabel")
 
 
-def _columns(Y: Any) -> Any:
+def _dense_columns(Y: Any) -> Any:
+    """The columns of a sparse indicator matrix, one by one."""
     return (Y[:, [k]].toarray().ravel() for k in range(Y.shape[1]))

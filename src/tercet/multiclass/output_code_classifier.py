@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from itertools import combinations
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from tercet.core.catalog import method
 from tercet.core.estimator import check_is_fitted
 from tercet.core.meta import MetaClassifier, Part, confidence
 from tercet.core.parameters import Count, Jobs, Positive, Seed
-
-Decoding = Literal["euclidean", "hamming", "loss", "loss-weighted"]
-Loss = Literal["exponential", "hinge", "logistic"]
-MOST_COLUMNS = 1 << 13
+from tercet.multiclass.output_codes import Decoding, Loss, code_distances, code_matrix, codeword_distances
 
 
 @method(
@@ -113,7 +108,7 @@ class OutputCodeClassifier(MetaClassifier):
         self.code_book_ = code_matrix(
             self.code, self.n_classes_, int(self.n_classes_ * self.code_size), self.n_draws, self.random_state
         )
-        between = row_distances(self.code_book_)
+        between = codeword_distances(self.code_book_)
         np.fill_diagonal(between, np.inf)
         self.min_distance_ = float(between.min())
         same = (self.code_book_[:, None] == self.code_book_[None]).all(axis=2)
@@ -127,11 +122,12 @@ class OutputCodeClassifier(MetaClassifier):
                 stacklevel=3,
             )
         letters = self.code_book_.shape[1]
-        self.estimators_ = self._fit_parts(X, self._letters(y), letters, params)
+        self.estimators_ = self._fit_parts(X, self._binary_problems(y), letters, params)
         if self.decoding == "loss-weighted":
             self.letter_weights_ = self._accuracy(X, y, params)
 
-    def _letters(self, y: np.ndarray) -> Iterator[Part]:
+    def _binary_problems(self, y: np.ndarray) -> Iterator[Part]:
+        """One two-class problem for each column of the code, on the rows of the classes it uses."""
         for letter in self.code_book_.T:
             target = letter[y].astype(int)
             rows = np.flatnonzero(target)
@@ -174,7 +170,7 @@ class OutputCodeClassifier(MetaClassifier):
         )
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Nearness: minus the distances to the code words; for two classes their difference.
+        """Negative distances to the code words; for two classes their difference.
 
         Parameters
         ----------
@@ -185,8 +181,8 @@ class OutputCodeClassifier(MetaClassifier):
         -------
         scores : array of shape (n_samples,) for two classes, else (n_samples, n_classes)
         """
-        far = self.distances(X)
-        return far[:, 0] - far[:, 1] if self.n_classes_ == 2 else -far
+        distances = self.distances(X)
+        return distances[:, 0] - distances[:, 1] if self.n_classes_ == 2 else -distances
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of each row.
@@ -202,143 +198,3 @@ class OutputCodeClassifier(MetaClassifier):
         """
         nearest = self.distances(X).argmin(axis=1)
         return self.classes_[nearest]
-
-
-def code_matrix(
-    code: Any, n_classes: int, n_letters: int = 0, n_draws: int = 1, random_state: Any = None
-) -> np.ndarray:
-    """A coding matrix: one row of -1, 0 and +1 for each class.
-
-    Parameters
-    ----------
-    code : str or array
-        As in `OutputCodeClassifier`.
-    n_classes : int
-        Rows.
-    n_letters : int
-        Columns of a random code.
-    n_draws : int, default=1
-        Random codes to choose from.
-    random_state : int, RandomState, Generator or None
-        Decides the random codes.
-
-    Returns
-    -------
-    array of shape (n_classes, n_letters)
-
-    Examples
-    --------
-    >>> code_matrix("one-vs-one", 3)
-    array([[-1., -1.,  0.],
-           [ 1.,  0., -1.],
-           [ 0.,  1.,  1.]])
-    """
-    if not isinstance(code, str):
-        return _given(code, n_classes)
-    if code == "one-vs-rest":
-        return 2.0 * np.eye(n_classes) - 1
-    if code == "one-vs-one":
-        pairs = np.array(list(combinations(range(n_classes), 2)))
-        book = np.zeros((n_classes, len(pairs)))
-        book[pairs.T, np.arange(len(pairs))] = [[-1], [1]]
-        return book
-    if code == "exhaustive":
-        columns = 2 ** (n_classes - 1) - 1
-        if columns > MOST_COLUMNS:
-            raise ValueError(
-                f"code='exhaustive' would need {columns} estimators; at most {MOST_COLUMNS} are made."
-            )
-        bits = np.arange(columns)[None] >> np.arange(n_classes - 1)[::-1, None] & 1
-        return np.vstack([np.ones(columns), 2.0 * bits - 1])
-    if code in ("random", "sparse"):
-        if n_letters < 1:
-            raise ValueError(f"code_size is too small: {n_classes} classes would get {n_letters} letters.")
-        rng = (
-            random_state
-            if isinstance(random_state, np.random.Generator)
-            else check_random_state(random_state)
-        )
-        draw = _dense if code == "random" else _sparse
-        books = (draw(rng, n_classes, n_letters) for _ in range(n_draws))
-        return max(books, key=lambda book: row_distances(book)[np.triu_indices(n_classes, 1)].min())
-    raise ValueError(
-        "code must be 'random', 'sparse', 'exhaustive', 'one-vs-one', 'one-vs-rest' or an array of -1, 0 and 1; "
-        f"got {code!r}."
-    )
-
-
-def _given(code: Any, n_classes: int) -> np.ndarray:
-    book = np.asarray(code, dtype=float)
-    if book.ndim != 2 or book.shape[0] != n_classes or not np.isin(book, (-1, 0, 1)).all():
-        raise ValueError(
-            f"code must have a row of -1, 0 and 1 for each of {n_classes} classes; got {code!r}."
-        )
-    useless = ~((book > 0).any(axis=0) & (book < 0).any(axis=0))
-    if useless.any():
-        raise ValueError(
-            f"code: column {useless.argmax()} must have both a 1 and a -1, or it separates nothing."
-        )
-    return book
-
-
-def _dense(rng: Any, n_classes: int, n_letters: int) -> np.ndarray:
-    return np.where(rng.uniform(size=(n_classes, n_letters)) > 0.5, 1.0, -1.0)
-
-
-def _sparse(rng: Any, n_classes: int, n_letters: int) -> np.ndarray:
-    """Columns are drawn again until they have both signs."""
-    book = np.zeros((n_classes, n_letters))
-    for letter in book.T:
-        while not (letter.max() > 0 > letter.min()):
-            u = rng.uniform(size=n_classes)
-            letter[:] = np.where(u < 0.25, -1, np.where(u < 0.75, 0, 1))
-    return book
-
-
-def row_distances(code: np.ndarray) -> np.ndarray:
-    """Hamming distances between the rows of a code; a letter that one of them does not use counts 1/2."""
-    return (code.shape[1] - code @ code.T) / 2
-
-
-def code_distances(
-    outputs: Any,
-    code: Any,
-    decoding: Decoding = "hamming",
-    *,
-    loss: Loss = "exponential",
-    weights: Any = None,
-) -> np.ndarray:
-    """Distances of outputs to the rows of a code.
-
-    Parameters
-    ----------
-    outputs : array of shape (n_samples, n_letters)
-        What the estimators say, on a scale where the sign is the answer.
-    code : array of shape (n_classes, n_letters)
-        The code, of -1, 0 and +1.
-    decoding : {"euclidean", "hamming", "loss", "loss-weighted"}, default="hamming"
-        As in `OutputCodeClassifier`.
-    loss : {"exponential", "hinge", "logistic"}, default="exponential"
-        L(z) = exp(-z), max(0, 1 - z) or ln(1 + exp(-z)) of z = code × output.
-    weights : array of shape (n_classes, n_letters), optional
-        Weights of the loss.
-
-    Returns
-    -------
-    distances : array of shape (n_samples, n_classes)
-
-    Examples
-    --------
-    >>> code = [[-1, 1, -1, 1, 1], [1, -1, -1, 1, -1], [-1, 1, 1, -1, 1], [-1, -1, 1, 1, -1]]
-    >>> code_distances([[-1, -1, 1, -1, 1]], code)
-    array([[3., 4., 1., 2.]])
-    """
-    outputs, code = np.asarray(outputs, dtype=float), np.asarray(code, dtype=float)
-    if decoding == "euclidean":
-        return np.column_stack([np.sqrt(((outputs - word) ** 2).sum(axis=1)) for word in code])
-    if decoding == "hamming":
-        return (code.shape[1] - np.sign(outputs) @ code.T) / 2
-    of = {"exponential": lambda z: np.exp(-z), "hinge": lambda z: np.maximum(0, 1 - z)}
-    L = of.get(loss, lambda z: np.logaddexp(0, -z))
-    each = np.ones_like(code) if weights is None else np.asarray(weights)
-    return np.column_stack([L(outputs * word) @ w for word, w in zip(code, each)])

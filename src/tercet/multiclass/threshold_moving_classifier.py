@@ -76,6 +76,7 @@ class ThresholdMovingClassifier(MetaClassifier):
         self.estimator_ = fit_part(clone(self.estimator), X, Part(self.classes_[y]), params, False, task)
 
     def _weights(self, y: np.ndarray, sample_weight: Any) -> np.ndarray:
+        """What each class's probability is multiplied by."""
         n, chosen = self.n_classes_, self.class_weight
         if chosen is None:
             return np.ones(n)

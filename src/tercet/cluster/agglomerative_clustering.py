@@ -48,7 +48,7 @@ METRICS = (
     peers=["sklearn.cluster.AgglomerativeClustering", "scipy.cluster.hierarchy.linkage"],
 )
 class AgglomerativeClustering(Clusterer):
-    """A hierarchy of clusters, from single rows up to one cluster of all.
+    """Agglomerative (hierarchical) clustering, from single rows up to one cluster of all.
 
     Every row begins as a cluster of its own, and the two clusters that are nearest to each other become one; of
     pairs that are equally near, the one with the first rows. The texts' Algorithm 14.1 is `linkage="single"`.

@@ -36,7 +36,7 @@ from tercet.core.steps import Steps
     peers=["sklearn.cluster.KMeans"],
 )
 class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
-    """Clusters of rows around k means.
+    """k-means clustering: every row belongs to the nearest of k means.
 
     Minimises W(C) = Σ_l Σ_{C(i)=l} w_i |x_i - m_l|² by turns: every row goes to its nearest centre (of equals,
     the first), every centre to the mean of its rows. W never rises, and ends at a local minimum that depends on

@@ -28,7 +28,7 @@ def fisher_directions(
     n_components: int | None = None,
     tol: float = 0.0,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Directions of best separation from any two of the three scatter matrices.
+    """Discriminant directions from any two of the three scatter matrices.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ FITTED = {
     model="the class whose mean is nearest to x after the projection Wᵀx",
     strategy="between-class over within-class scatter, J(W) = (WᵀS_bW)/(WᵀS_wW)",
     algorithms={
-        "svd": "whiten the pooled rows, then singular vectors of the class means",
+        "svd": "whiten the within-class scatter, then singular vectors of the class means",
         "lsqr": "solve Σ w_k = μ_k",
         "eigen": "generalised eigenvectors of S_t - S_w and S_w",
         "fisher": "S_b w = λ S_w w with scatter sums, threshold halfway between the projected means",
@@ -53,7 +53,7 @@ FITTED = {
     peers=["sklearn.discriminant_analysis.LinearDiscriminantAnalysis"],
 )
 class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DiscriminantClassifier):
-    """Projection that draws each class together and the classes apart, and the linear rule that follows.
+    """Linear discriminant analysis: projections of largest between-class over within-class scatter.
 
     The first three solvers see Gaussian classes with one covariance Σ = Σ_k π_k Σ_k and use Bayes' rule. The
     other two are Fisher's: they work with sums, not averages (so that a large class weighs more), scale W to

@@ -32,7 +32,7 @@ from tercet.discriminant_analysis.scatter import EPS, class_means
     peers=["sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis"],
 )
 class QuadraticDiscriminantAnalysis(DiscriminantClassifier):
-    """One Gaussian for each class, and the quadratic boundaries between them.
+    """Quadratic discriminant analysis: a Gaussian for each class, and quadratic boundaries between them.
 
     `decision_function` is g_k/2 (for two classes the second minus the first), which with the thresholds of
     Bayes' rule, K_k² = 2 ln π_k - ln|Σ_k|, is the logarithm of the posterior up to a constant.

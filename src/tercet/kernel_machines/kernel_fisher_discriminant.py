@@ -38,7 +38,7 @@ from tercet.kernels import Kernel
     texts=["003 ch. 5, 5.6.2, eq. 5-74..5-87", "002 ch. 4, eq. 4.46-4.53"],
 )
 class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelClassifier):
-    """Fisher's discriminant in the space of a kernel (KFD, KLDA): the classes drawn together, and apart.
+    """Fisher's discriminant in the feature space of a kernel (KFD, KLDA).
 
     With K the Gram matrix and M_c = K 1_c / m_c the class means as rows see them, the scatter within the classes
     is N = K Kᵀ - Σ_c m_c M_c M_cᵀ. It never has an inverse, so mu I is added. A row belongs to the class whose
@@ -205,7 +205,7 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     texts=["003 ch. 5, eq. 5-79..5-83", "002 ch. 4, eq. 4.52"],
 )
 def scatter_in_kernel(K: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Class means and the scatter within classes, as a kernel's Gram matrix sees them.
+    """Class means and within-class scatter in the feature space of a kernel, from its Gram matrix.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ CG_ITERATIONS = 1000  # most in one Newton step
     texts=["002 ch. 4, eq. 4.33, 4.44, 4.45"],
 )
 class KernelLogisticRegression(KernelClassifier):
-    """Logistic regression in the space of a kernel.
+    """Kernel logistic regression: logistic regression in the feature space of a kernel.
 
     By the representer theorem f is a sum of kernels around the training rows. At the optimum a_i is C w_i (1 - P)
     for the row's own class and -C w_i P for the others. For two classes one f is learned, that of the second.

@@ -27,7 +27,7 @@ def kernel_mse(
     penalty: Literal["norm", "coefficients"] = "norm",
     intercept: bool = True,
 ) -> tuple[np.ndarray, float]:
-    """Least squares on labels in the space of a kernel (KMSE), the family of three well-known machines.
+    """Kernel minimum squared error (KMSE): least squares on labels in the feature space of a kernel.
 
     With the norm of the function as the penalty it is kernel ridge regression (without an intercept) and the
     least-squares SVM (with one); with the squares of the coefficients, and one, it has the direction of the kernel

@@ -27,13 +27,13 @@ SKLEARN_KERNELS = ("additive_chi2", "chi2", "cosine")  # names that only scikit-
     strategy="Σ_i w_i (y_i - f(x_i))² + alpha |f|²",
     algorithms={
         "cholesky": "(K + alpha I) a = y by Cholesky's factorisation",
-        "cg": "conjugate gradients on products with K, preconditioned by a part of K of low rank",
+        "cg": "conjugate gradients on products with K, preconditioned by a partial Cholesky factor of K",
     },
     texts=["002 ch. 4, eq. 4.44, 4.45", "003 ch. 5, 5.6.2, note on KMSE"],
     peers=["sklearn.kernel_ridge.KernelRidge"],
 )
 class KernelRidge(KernelMachine, Regressor):
-    """Least squares with an L2 penalty in the space of a kernel.
+    """Kernel ridge regression: least squares with an L2 penalty in the feature space of a kernel.
 
     By the representer theorem the solution is a sum of kernels around the training rows, with (K + alpha I) a = y.
     There is no intercept; `LSSVR` has one.

@@ -22,12 +22,12 @@ from tercet.kernels import Kernel, centring_offset
     strategy="Σ_i w_i (y_i - f(x_i))² + mu ‖f - b‖², labels as y_i = ±1",
     algorithms={
         "cholesky": "[[0, 1ᵀ], [1, K + mu I]] [b; a] = [0; y] by Cholesky's factorisation of K + mu I",
-        "cg": "conjugate gradients on products with K, preconditioned by a part of K of low rank",
+        "cg": "conjugate gradients on products with K, preconditioned by a partial Cholesky factor of K",
     },
     texts=["003 ch. 5, 5.6.2, note on KMSE"],
 )
 class LSSVC(KernelClassifier):
-    """Support vector machine with squared errors: a system of linear equations in place of a quadratic program.
+    """Least-squares support vector machine: a system of linear equations in place of a quadratic program.
 
     Every row is a support vector, a_i = w_i e_i / mu with e_i its error. More than two classes are learned one
     against the rest, all with one factorisation.

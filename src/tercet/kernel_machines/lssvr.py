@@ -23,12 +23,12 @@ from tercet.kernels import Kernel, KernelMachine, centring_offset
     strategy="Σ_i w_i (y_i - f(x_i))² + mu ‖f - b‖²",
     algorithms={
         "cholesky": "[[0, 1ᵀ], [1, K + mu I]] [b; a] = [0; y] by Cholesky's factorisation of K + mu I",
-        "cg": "conjugate gradients on products with K, preconditioned by a part of K of low rank",
+        "cg": "conjugate gradients on products with K, preconditioned by a partial Cholesky factor of K",
     },
     texts=["003 ch. 5, 5.6.2, note on KMSE"],
 )
 class LSSVR(KernelMachine, Regressor):
-    """Kernel ridge regression with an intercept that is free of the penalty.
+    """Least-squares support vector regression: kernel ridge regression with an unpenalised intercept.
 
     Parameters
     ----------

@@ -142,7 +142,7 @@ class Product(ElementwisePair):
     peers=["sklearn.gaussian_process.kernels.Exponentiation"],
 )
 class Power(Compound):
-    """Whole power of a kernel.
+    """Integer power of a kernel.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ from tercet.kernels.base import Kernel
     peers=["sklearn.metrics.pairwise.pairwise_kernels"],
 )
 class FromFunction(Kernel):
-    """A kernel that a function of the user's own computes.
+    """Kernel computed by a user's function.
 
     Parameters
     ----------

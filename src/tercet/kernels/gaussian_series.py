@@ -22,7 +22,7 @@ from tercet.kernels.monomials import monomials
     texts=["001 ch. 4, 4.7.2"],
 )
 class GaussianSeries(Kernel):
-    """The first terms of the Gaussian kernel's series: what is left of its infinitely many features.
+    """Truncated power series of the Gaussian kernel, with finitely many features.
 
     Parameters
     ----------

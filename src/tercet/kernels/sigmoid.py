@@ -21,7 +21,7 @@ from tercet.kernels.gamma import resolve_gamma
     peers=["sklearn.metrics.pairwise.sigmoid_kernel"],
 )
 class Sigmoid(Kernel):
-    """Sigmoid kernel, the neuron's answer; its Gram matrices need not be positive semidefinite.
+    """Sigmoid (tanh) kernel; its Gram matrices need not be positive semidefinite.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ UnitInterval = Annotated[float, Range(0, 1, "(]")]
     texts=["000 ch. 7, eq. 7.92, 7.93"],
 )
 class Subsequence(Kernel):
-    """String kernel: how many subsequences two strings share, those with gaps counting less.
+    """String subsequence kernel: how many subsequences two strings share, those with gaps counting less.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ from tercet.core.parameters import Jobs, check_parameters
     peers=["sklearn.multiclass.OneVsOneClassifier"],
 )
 class OneVsOneClassifier(MetaClassifier):
-    """One estimator for each pair of classes; each of them has a vote.
+    """One-vs-one: an estimator for each pair of classes, and a vote of all of them.
 
     Parameters
     ----------

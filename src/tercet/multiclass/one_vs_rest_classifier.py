@@ -28,14 +28,14 @@ from tercet.core.parameters import CountOrZero, Jobs, check_parameters
 @method(
     zh="一对其余",
     task="classification",
-    model="the class whose own two-class model is surest",
+    model="the class whose two-class model has the highest score",
     strategy="that of the estimator, on one class against all others",
     algorithms="one fit for each class",
     texts=["002 ch. 1, 1.8"],
     peers=["sklearn.multiclass.OneVsRestClassifier"],
 )
 class OneVsRestClassifier(MetaClassifier):
-    """One estimator for each class, trained to tell it from all the others.
+    """One-vs-rest: an estimator for each class against all others.
 
     If exactly one of them says yes, that is the class; if several do or none does, the surest of them decides.
     With y an indicator matrix (a column for each label) it learns every label by itself.

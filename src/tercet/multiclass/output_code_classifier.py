@@ -31,7 +31,7 @@ from tercet.multiclass.output_codes import Decoding, Loss, code_distances, code_
     peers=["sklearn.multiclass.OutputCodeClassifier"],
 )
 class OutputCodeClassifier(MetaClassifier):
-    """Each class has a code word, each estimator learns one letter of it, and mistaken letters are corrected.
+    """Error-correcting output codes: each class has a code word, and each estimator learns one letter of it.
 
     Parameters
     ----------

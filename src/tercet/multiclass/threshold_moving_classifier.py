@@ -25,7 +25,7 @@ from tercet.core.steps import Fit
     ],
 )
 class ThresholdMovingClassifier(MetaClassifier):
-    """An estimator trained on the data as it is, whose probabilities are then rescaled.
+    """Threshold moving: an estimator trained on the data as it is, with its probabilities rescaled.
 
     The probability of each class is multiplied by its weight and all are scaled to sum to 1. With the weights
     1/m_k, a class of two is chosen when its odds exceed its share's, y/(1-y) > m⁺/m⁻, and not when they are

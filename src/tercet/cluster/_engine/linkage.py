@@ -61,13 +61,15 @@ def merge_by_centres(X: np.ndarray, ward: bool, n_jobs: Any = None) -> MergeTree
     """Ward's linkage (distance times the root of 2 ab / (a + b), for a and b rows) or that of the centres."""
     n = len(X)
     points, sizes = np.array(X.T, order="C"), np.ones(n)  # a copy, whatever the order of X: it is worked on
-    near, gap = np.full(n, -1, np.int64), np.full(n, np.inf)
+    neighbour, gap = np.full(n, -1, np.int64), np.full(n, np.inf)
     spans = [(k, min(k + 256, n)) for k in range(0, n, 256)]
     each(
-        lambda span: nearest_after_all(points, sizes, ward, span[0], span[1], near, gap), spans, n_jobs=n_jobs
+        lambda span: nearest_after_all(points, sizes, ward, span[0], span[1], neighbour, gap),
+        spans,
+        n_jobs=n_jobs,
     )
     first, second, squares = np.empty(n - 1, np.int64), np.empty(n - 1, np.int64), np.empty(n - 1)
-    merge_centres(points, sizes, ward, near, gap, first, second, squares)
+    merge_centres(points, sizes, ward, neighbour, gap, first, second, squares)
     return MergeTree.of(first, second, np.sqrt(squares))
 
 
@@ -122,7 +124,7 @@ def minimum_spanning_tree(points, first, second, squares):
     out = np.empty(n)
     new, left = 0, n
     for step in range(n - 1):
-        # What joined goes to the end, so that those outside stay side by side.
+        # Rows of the tree go to the end, so that those outside stay contiguous.
         left -= 1
         for k in range(points.shape[0]):
             points[k, new], points[k, left] = points[k, left], points[k, new]
@@ -145,7 +147,7 @@ def minimum_spanning_tree(points, first, second, squares):
 def argmin_lanes(values):
     """Where the smallest value is (of equals, the first), and the value.
 
-    Sixteen running minima at once, chosen without jumps, vectorise; what is left is to find it again.
+    Sixteen running minima without branches vectorise; a second scan finds the place.
     """
     lanes = np.full(16, np.inf)
     whole = values.size // 16 * 16
@@ -188,29 +190,29 @@ def ward_scale(sizes, i, start, end, out):
 
 
 @kernel
-def nearest_after_all(points, sizes, ward, begin, end, near, gap):
+def nearest_after_all(points, sizes, ward, begin, end, neighbour, gap):
     """The nearest cluster after each of some clusters."""
     out = np.empty(BLOCK)
     for i in range(begin, end):
-        near[i], gap[i] = nearest_after(points, sizes, ward, i, points.shape[1], out)
+        neighbour[i], gap[i] = nearest_after(points, sizes, ward, i, points.shape[1], out)
 
 
 @kernel
-def merge_centres(points, sizes, ward, near, gap, first, second, squares):
+def merge_centres(points, sizes, ward, neighbour, gap, first, second, squares):
     """Merge the two nearest clusters, n - 1 times; the later of the two becomes the new one."""
     d, n = points.shape
-    name, m = np.arange(n), n  # a row of each cluster; clusters are the first m columns, some of them no more
+    name, m = np.arange(n), n  # a row of each cluster; clusters are among the first m columns
     out, moved = np.empty(BLOCK), np.empty(n)
     for step in range(n - 1):
         a, height = argmin_lanes(gap[:m])
-        b = near[a]
+        b = neighbour[a]
         first[step], second[step], squares[step] = name[a], name[b], height
         whole = sizes[a] + sizes[b]
         for k in range(d):
             points[k, b] = (sizes[a] * points[k, a] + sizes[b] * points[k, b]) / whole
             points[k, a] = np.inf  # far from everything
         sizes[a], sizes[b] = 1.0, whole
-        gap[a], near[a] = np.inf, -1
+        gap[a], neighbour[a] = np.inf, -1
         # Clusters after a did not look back at it, but it may have brought b nearer; centres may come nearer to
         # anyone than either was before.
         begin = a + 1 if ward else 0
@@ -218,16 +220,20 @@ def merge_centres(points, sizes, ward, near, gap, first, second, squares):
         if ward:
             ward_scale(sizes, b, begin, b, moved[begin:])
         for c in range(b + 1):
-            if near[c] == a or near[c] == b or c == b:
-                near[c], gap[c] = nearest_after(points, sizes, ward, c, m, out)
-            elif c >= begin and near[c] >= 0 and (moved[c] < gap[c] or (moved[c] == gap[c] and b < near[c])):
-                near[c], gap[c] = b, moved[c]
+            if neighbour[c] == a or neighbour[c] == b or c == b:
+                neighbour[c], gap[c] = nearest_after(points, sizes, ward, c, m, out)
+            elif (
+                c >= begin
+                and neighbour[c] >= 0
+                and (moved[c] < gap[c] or (moved[c] == gap[c] and b < neighbour[c]))
+            ):
+                neighbour[c], gap[c] = b, moved[c]
         if 2 * (n - 1 - step) < m:
-            m = compact(points, sizes, near, gap, name, m)
+            m = compact(points, sizes, neighbour, gap, name, m)
 
 
 @inner
-def compact(points, sizes, near, gap, name, m):
+def compact(points, sizes, neighbour, gap, name, m):
     """Drop the columns of clusters that were merged; returns how many are left."""
     place, left = np.full(m, -1), 0
     for j in range(m):
@@ -235,28 +241,28 @@ def compact(points, sizes, near, gap, name, m):
             place[j] = left
             for k in range(points.shape[0]):
                 points[k, left] = points[k, j]
-            sizes[left], near[left], gap[left], name[left] = sizes[j], near[j], gap[j], name[j]
+            sizes[left], neighbour[left], gap[left], name[left] = sizes[j], neighbour[j], gap[j], name[j]
             left += 1
     for j in range(left):
-        near[j] = place[near[j]] if near[j] >= 0 else -1
+        neighbour[j] = place[neighbour[j]] if neighbour[j] >= 0 else -1
     return left
 
 
 @kernel
 def merge_condensed(distances, n, method, first, second, heights):
     """Merge the two nearest clusters, n - 1 times; the later of the two becomes the new one."""
-    base, sizes, near, gap = np.empty(n, np.int64), np.ones(n), np.empty(n, np.int64), np.empty(n)
+    base, sizes, neighbour, gap = np.empty(n, np.int64), np.ones(n), np.empty(n, np.int64), np.empty(n)
     following = np.arange(1, n + 1)  # the next cluster that is still there
     for i in range(n):
         base[i] = i * n - i * (i + 1) // 2 - i - 1  # distances[base[i] + j] is that of (i, j), i < j
-        near[i], gap[i] = nearest_after_row(distances, base, i, n)
+        neighbour[i], gap[i] = nearest_after_row(distances, base, i, n)
     head = 0
     for step in range(n - 1):
         a, height = argmin_lanes(gap)
-        b = near[a]
+        b = neighbour[a]
         first[step], second[step], heights[step] = a, b, height
         part, rest = sizes[a] / (sizes[a] + sizes[b]), sizes[b] / (sizes[a] + sizes[b])
-        gap[a], near[a] = np.inf, -1
+        gap[a], neighbour[a] = np.inf, -1
         c, before = head, -1
         while c < n:
             if c == a:
@@ -271,14 +277,14 @@ def merge_condensed(distances, n, method, first, second, heights):
                 z = min(x, y) if method == 0 else (max(x, y) if method == 1 else part * x + rest * y)
                 distances[p], distances[q] = np.inf, z
                 if c < b:
-                    if near[c] == a or (near[c] == b and z > gap[c]):
-                        near[c], gap[c] = nearest_after_row(distances, base, c, n)
-                    elif z < gap[c] or (z == gap[c] and b < near[c]):
-                        near[c], gap[c] = b, z
+                    if neighbour[c] == a or (neighbour[c] == b and z > gap[c]):
+                        neighbour[c], gap[c] = nearest_after_row(distances, base, c, n)
+                    elif z < gap[c] or (z == gap[c] and b < neighbour[c]):
+                        neighbour[c], gap[c] = b, z
             before = before if c == a else c
             c = following[c]
         sizes[b] += sizes[a]
-        near[b], gap[b] = nearest_after_row(distances, base, b, n)
+        neighbour[b], gap[b] = nearest_after_row(distances, base, b, n)
 
 
 @inner
@@ -290,7 +296,7 @@ def nearest_after_row(distances, base, i, n):
 
 @kernel
 def number_clusters(first, second, children):
-    """Numbers of the clusters that are joined, the smaller first, from a row of each."""
+    """Numbers of the clusters that are merged, the smaller first, from a row of each (union-find)."""
     n = first.size + 1
     parent = np.arange(2 * n - 1)
     for step in range(n - 1):

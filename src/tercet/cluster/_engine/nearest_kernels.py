@@ -8,7 +8,7 @@ from tercet.core.kernel import implement, inner, kernel, verb
 from tercet.core.rows import Dense, Rows, Sparse, row_add
 
 MARGIN = 1 + 1e-12  # bounds nearer to each other than this decide nothing: distances are measured
-BLOCK = 256  # rows whose scores are made at once: they stay in a core's own cache
+BLOCK = 256  # rows of one matrix product: the scores stay in a core's own cache
 
 
 @verb
@@ -155,9 +155,7 @@ def _block_products(rows, ids, mean, points, tile, transposed, scores, norms):
                     for k in range(scores.shape[0]):
                         scores[k, r] = transposed[r, k]
                 return
-            for start in range(
-                0, ids.size, 16
-            ):  # a few rows at a time, for the sake of the first-level cache
+            for start in range(0, ids.size, 16):  # a few rows at a time fit into the first-level cache
                 here, squares = ids[start : start + 16], norms[start : start + 16]
                 squares[:] = 0.0
                 for j in range(mean.size):

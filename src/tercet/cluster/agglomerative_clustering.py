@@ -164,6 +164,7 @@ class AgglomerativeClustering(Clusterer):
         self.labels_ = self.cut(self.n_clusters_)
 
     def _check_choices(self, X: np.ndarray) -> None:
+        """Refuse parameters that do not fit each other, or the data."""
         n = len(X)
         stops = {name: getattr(self, name) for name in ("n_clusters", "distance_threshold", "max_diameter")}
         if sum(value is not None for value in stops.values()) != 1:

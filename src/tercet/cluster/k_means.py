@@ -199,6 +199,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
             yield start.steps(self.max_iter, unpack=fitted)
 
     def _initial_centres(self, X: Any, weight: Any, rng: np.random.Generator) -> np.ndarray:
+        """The centres of one start, as `init` says."""
         k, init = self.n_clusters, self.init
         if callable(init):
             init = init(X, k, random_state=np.random.RandomState(rng.integers(2**31 - 1)))

@@ -65,6 +65,7 @@ def ledoit_wolf(C: np.ndarray, fourth: float, n: float) -> float:
 
 
 def _fourth_moment(chunk: Any, mean: np.ndarray, std: np.ndarray) -> float:
+    """Σ_i w_i |(x_i - μ) / std|⁴ of a chunk of rows."""
     X, y, weight = chunk
     length = (((X - mean[y]) / std) ** 2).sum(axis=1)
     return (length**2).sum() if weight is None else weight @ length**2

@@ -162,6 +162,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             setattr(self, name, getattr(self, name).astype(X.dtype, copy=False))
 
     def _check_parameters(self, shape: tuple[int, int], weight: np.ndarray | None) -> int:
+        """Refuse parameters that do not fit the data; the number of components."""
         name, K = type(self).__name__, self.classes_.size
         if (shape[0] if weight is None else np.count_nonzero(weight)) <= K:
             raise ValueError("The number of samples must be more than the number of classes.")

@@ -210,6 +210,7 @@ class QuadraticDiscriminantAnalysis(DiscriminantClassifier):
         return QuadraticForm(Q - P, 2 * (P @ m - Q @ n), float(n @ Q @ n - m @ P @ m + K - L))
 
     def _terms(self, label: Any) -> tuple[np.ndarray, np.ndarray, float]:
+        """Σ_k⁻¹, μ_k and K_k² of a class."""
         where = np.flatnonzero(self.classes_ == label)
         if not where.size:
             raise ValueError(f"boundary: {label!r} is not one of the classes {self.classes_.tolist()}.")

@@ -186,5 +186,6 @@ class KernelRidge(KernelMachine, Regressor):
 
 
 def _sklearn_kernel(X: Any, Z: Any, *, metric: str, gamma: float | None, filter_params: bool) -> Any:
+    """A Gram matrix by scikit-learn's function of that name."""
     more = {} if gamma is None else {"gamma": gamma}
     return pairwise_kernels(X, Z, metric=metric, filter_params=filter_params, **more)

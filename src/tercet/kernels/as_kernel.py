@@ -53,6 +53,7 @@ def as_kernel(
 
 
 def _kernel_by_name(kernel: Any, gamma: Any, degree: float, coef0: float) -> Kernel:
+    """The kernel, its gamma as it is."""
     if isinstance(kernel, Kernel):
         return kernel
     if callable(kernel):

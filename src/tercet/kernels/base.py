@@ -130,7 +130,10 @@ class Kernel(PublicPickle, BaseEstimator):
             out.flat[:: len(left) + 1] = self._diag(X)
         return out
 
-    def _fill_block(self, left, right, out, mirror, block):
+    def _fill_block(
+        self, left: Any, right: Any, out: np.ndarray, mirror: bool, block: tuple[slice, slice]
+    ) -> None:
+        """Compute one block of the Gram matrix; with `mirror`, its transpose below the diagonal too."""
         rows, columns = block
         tile = self.tile(left[rows], right[columns])
         if mirror and rows == columns:
@@ -160,13 +163,17 @@ class Kernel(PublicPickle, BaseEstimator):
         each(add, block_slices(len(left), rows), n_jobs=n_jobs)
         return out
 
-    def _add_block_products(self, left, right, coef, out, cuts, rows):
+    def _add_block_products(
+        self, left: Any, right: Any, coef: np.ndarray, out: np.ndarray, cuts: list[slice], rows: slice
+    ) -> None:
+        """Add the products of one panel of rows with all columns."""
         here, total = left[rows], out[rows]
         for columns in cuts:
             tile = self.tile(here, right[columns])
             total += np.dot(tile, coef[columns].astype(tile.dtype, copy=False))
 
     def _check_pair(self, X: Any, Z: Any) -> tuple[Any, Any]:
+        """Both sets of rows, checked, with as many columns as each other."""
         same = Z is None or Z is X
         X = self.check(X)
         Z = X if same else self.check(Z)

@@ -63,6 +63,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         return self._mapped(self._check(X, reset=False))
 
     def _mapped(self, X: Any) -> Any:
+        """The mapped rows of checked ones."""
         if isinstance(self.map_, Kernel):
             return self.map_.features(X)
         found = self.map_(X)

@@ -48,6 +48,7 @@ class GaussianSeries(Kernel):
         return left, left if Z is X else self._scaled(Z, common_float(X, Z))
 
     def _scaled(self, X: Any, dtype: Any) -> PreparedRows:
+        """Rows times sqrt(2 gamma), with half their squared norms."""
         X = X.astype(dtype) * dtype(math.sqrt(2 * self.gamma))
         return PreparedRows(X, squared_norms(X) / 2)
 
@@ -63,6 +64,7 @@ class GaussianSeries(Kernel):
         return self._sum(own, shrink) * shrink
 
     def _sum(self, products: np.ndarray, shrink: np.ndarray) -> np.ndarray:
+        """The partial sum Σ_n p^n / n! of inner products p."""
         products[shrink == 0] = 0.0  # what nothing is left of must not overflow before
         total = np.ones_like(products)
         for n in range(self.terms - 1, 0, -1):  # Horner: 1 + p (1 + p / 2 (1 + p / 3 ...))

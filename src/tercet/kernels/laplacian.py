@@ -86,5 +86,6 @@ class Laplacian(Kernel):
 
 
 def _with_l1_norms(X: Any, dtype: Any) -> PreparedRows:
+    """Rows with their L1 norms."""
     X = kernel_layout(X, dtype)
     return PreparedRows(X, np.asarray(abs(X).sum(axis=1)).reshape(-1))

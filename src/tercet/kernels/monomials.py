@@ -60,6 +60,7 @@ def ordered_products(X: np.ndarray, degree: int) -> np.ndarray:
 
 
 def _products(X: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """Products of the chosen columns, of shape (n, len(chosen))."""
     phi = X[:, chosen[:, 0]]
     for k in range(1, chosen.shape[1]):
         phi *= X[:, chosen[:, k]]
@@ -67,6 +68,7 @@ def _products(X: np.ndarray, chosen: np.ndarray) -> np.ndarray:
 
 
 def _check_size(n: int, dimensions: int, degree: int) -> None:
+    """Refuse a map that would not fit in memory."""
     if max(n, degree) * dimensions > LARGEST:
         raise ValueError(
             f"The explicit map of degree {degree} has {dimensions} dimensions: too many to be held for {n} rows."

@@ -69,6 +69,7 @@ class Precomputed(Kernel):
         return self.matrix is not None
 
     def _checked_matrix(self) -> np.ndarray:
+        """The matrix as a square array of numbers."""
         matrix = np.asarray(self.matrix)
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.dtype.kind not in "fiub":
             raise ValueError(

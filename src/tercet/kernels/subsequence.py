@@ -117,6 +117,7 @@ class Subsequence(Kernel):
         return np.array(each(self._self_product, list(X)))
 
     def _self_product(self, s: str) -> float:
+        """K(s, s)."""
         if self.algorithm == "enumeration":
             return sum(value**2 for value in subsequences(s, self.n, self.decay).values())
         return float(self._with_strings(s, *encode([s]))[0])

@@ -114,6 +114,7 @@ def holm(p_values: Any) -> np.ndarray:
 
 
 def _mean_and_error(values: np.ndarray, n_train: float, n_test: float) -> tuple[float, float]:
+    """The mean of some scores, and its standard error corrected for overlapping training sets."""
     if not (n_train > 0 and n_test > 0):
         raise ValueError(f"n_train and n_test must be positive; got {n_train!r} and {n_test!r}.")
     variance = float(np.var(values, ddof=1))

@@ -254,6 +254,7 @@ def weighted_sum_chunk(chunk: tuple) -> np.ndarray:
 
 
 def scatter_chunk(chunk: tuple, mean: np.ndarray) -> float:
+    """Σ_i w_i |x_i - mean|² of a chunk."""
     view = rows(chunk[0])
     labels = np.zeros(len(chunk[1]), dtype=np.int32)
     return float(np.dot(chunk[1], own_squared_distances(view, labels, mean[None], np.array([mean @ mean]))))
@@ -264,10 +265,12 @@ def own_squared_distances_chunk(chunk: tuple, centres: CentreSet) -> np.ndarray:
 
 
 def inertia_chunk(chunk: tuple, centres: CentreSet) -> float:
+    """Σ_i w_i |x_i - m_C(i)|² of a chunk."""
     return float(np.dot(chunk[1], own_squared_distances_chunk(chunk, centres)))
 
 
 def cluster_sums_chunk(chunk: tuple, k: int) -> tuple:
+    """Sums, weights and counts of the clusters of a chunk."""
     X, weight, labels = chunk[:3]
     sums, mass, count = np.zeros((k, X.shape[1])), np.zeros(k), np.zeros(k, dtype=np.int64)
     add_cluster_sums(rows(X), weight, labels, sums, mass, count)

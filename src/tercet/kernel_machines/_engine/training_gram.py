@@ -57,6 +57,7 @@ class TrainingGram:
             self.K = X if self.precomputed else np.asarray(kernel(X, n_jobs=n_jobs), dtype=np.float64)
 
     def _check_diagonal(self) -> None:
+        """Refuse rows whose K(x, x) overflows."""
         with np.errstate(over="ignore", invalid="ignore"):
             finite = np.isfinite(self.kernel.diag(self.X))
         if not finite.all():

@@ -21,6 +21,7 @@ _families = (
     "graphical",
     "io",
     "kernel_machines",
+    "kernel_ridge",
     "kernels",
     "linear_model",
     "losses",

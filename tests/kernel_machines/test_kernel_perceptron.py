@@ -84,7 +84,7 @@ def test_novikoff_in_the_space_of_the_kernel(seed, gamma):
 def test_blocks_of_a_matrix_that_is_not_kept(monkeypatch):
     options = {"kernel": Gaussian(gamma=0.5), "max_iter": 20}
     kept = KernelPerceptron(**options).fit(X, Y)
-    monkeypatch.setattr("tercet.kernel_machines.base.WHOLE", 0)
+    monkeypatch.setattr("tercet.kernel_machines._engine.training_gram.IN_MEMORY", 0)
     monkeypatch.setattr(kernel_perceptron, "BLOCK", 16)
     model = KernelPerceptron(**options).fit(X, Y)
     assert model.history_["mistakes"] == kept.history_["mistakes"]

@@ -11,7 +11,8 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, cross_val_predict
 
 from tercet.core.steps import ConvergenceWarning
-from tercet.kernel_machines import KernelRidge, systems
+from tercet.kernel_machines import KernelRidge
+from tercet.kernel_machines._engine import training_gram
 from tercet.kernels import Gaussian, Polynomial, Precomputed, Subsequence
 
 RNG = np.random.default_rng(0)
@@ -54,13 +55,12 @@ def test_chi_squared_has_a_gamma_of_its_own():
 
 @pytest.mark.parametrize("weight", [None, W], ids=["plain", "weighted"])
 @pytest.mark.parametrize("alpha", [0.3, [0.01, 2.0]], ids=str)
-@pytest.mark.parametrize("whole", [systems.WHOLE, 0], ids=["kept", "blocks"])
+@pytest.mark.parametrize("whole", [training_gram.IN_MEMORY, 0], ids=["kept", "blocks"])
 def test_conjugate_gradients_find_the_same(weight, alpha, whole, monkeypatch):
     options = {"alpha": alpha, "kernel": "rbf", "gamma": 2.0}
     direct = KernelRidge(**options, solver="cholesky").fit(X, Y, weight)
-    monkeypatch.setattr(systems, "WHOLE", whole)
-    monkeypatch.setattr("tercet.kernel_machines.base.WHOLE", whole)
-    monkeypatch.setattr("tercet.kernel_machines.base.RANK", 5)
+    monkeypatch.setattr(training_gram, "IN_MEMORY", whole)
+    monkeypatch.setattr("tercet.kernel_machines.least_squares.RANK", 5)
     model = KernelRidge(**options, solver="cg", tol=1e-12).fit(X, Y, weight)
     np.testing.assert_allclose(model.dual_coef_, direct.dual_coef_, rtol=1e-7, atol=1e-9)
     assert model.n_iter_ > 1
@@ -73,8 +73,8 @@ def test_conjugate_gradients_find_the_same(weight, alpha, whole, monkeypatch):
 
 
 def test_conjugate_gradients_that_stop_early_say_so(monkeypatch):
-    monkeypatch.setattr("tercet.kernel_machines.base.RANK", 2)
-    monkeypatch.setattr("tercet.kernel_machines.base.ROOM", 0)
+    monkeypatch.setattr("tercet.kernel_machines.least_squares.RANK", 2)
+    monkeypatch.setattr("tercet.kernel_machines.least_squares.ENTRIES", 0)
     wide = RNG.normal(size=(120, 30))
     with pytest.warns(ConvergenceWarning, match=r"KernelRidge did not converge in 2 passes"):
         model = KernelRidge(1e-6, kernel="rbf", solver="cg", max_iter=2).fit(wide, wide[:, 0])
@@ -218,3 +218,9 @@ def test_a_kernel_that_overflows_is_refused():
         KernelRidge(kernel="linear").fit(far, Y)
     with pytest.raises(ValueError, match="too large a number"):
         KernelRidge(kernel="poly").fit(far, Y)
+
+
+def test_the_path_that_scikit_learn_has():
+    import tercet
+
+    assert tercet.kernel_ridge.KernelRidge is KernelRidge

@@ -228,7 +228,7 @@ def test_given_gram_matrix(rows):
     np.testing.assert_array_equal(inside(some), gram[some][:, some])
     np.testing.assert_allclose(inside.times(np.array([0, 3]), some, coef), gram[[0, 3]][:, some] @ coef)
     np.testing.assert_array_equal(inside.diag([0, 3]), [1, 1])
-    left, right = inside.sides(np.arange(30), np.arange(30))
+    left, right = inside.prepare(np.arange(30), np.arange(30))
     np.testing.assert_array_equal(inside.tile(left[some], right[3:7]), gram[some, 3:7])
 
 

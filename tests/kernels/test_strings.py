@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tercet.kernels import DNA, Edit, FromFunction, Subsequence, edit_distance, is_psd, subsequence_feature
-from tercet.kernels.strings import subsequences
+from tercet.kernels.subsequence import subsequences
 
 words = st.lists(st.text("abc 𝄞", max_size=7), min_size=1, max_size=5)
 
@@ -55,15 +55,15 @@ def test_long_strings_go_in_pieces(monkeypatch):
     rng = np.random.default_rng(0)
     strings = ["".join(rng.choice(list("abcd"), size=size)) for size in (40, 60, 0, 25)]
     wanted, distances = Subsequence(3, 0.8)(strings), Edit()(strings)
-    monkeypatch.setattr("tercet.kernels.strings.WORK", 100)
+    monkeypatch.setattr("tercet.kernels.subsequence.WORK", 100)
     monkeypatch.setattr("tercet.kernels.edit.WORK", 100)
-    monkeypatch.setattr("tercet.kernels.rows.BLOCK", 2)
+    monkeypatch.setattr("tercet.kernels._engine.prepared_rows.BLOCK", 2)
     np.testing.assert_allclose(Subsequence(3, 0.8)(strings), wanted, rtol=1e-13)
     np.testing.assert_array_equal(Edit()(strings), distances)
 
 
 def test_same_bits_for_any_number_of_threads(monkeypatch):
-    monkeypatch.setattr("tercet.kernels.rows.BLOCK", 8)
+    monkeypatch.setattr("tercet.kernels._engine.prepared_rows.BLOCK", 8)
     rng = np.random.default_rng(1)
     strings = ["".join(rng.choice(list("abcd"), size=12)) for _ in range(20)]
     for kernel in (Subsequence(2, 0.5, normalize=True), Edit()):
@@ -154,7 +154,7 @@ def test_a_cosine_knows_no_small_numbers():
 @pytest.mark.parametrize("normalize", [False, True])
 def test_a_kernel_too_large_is_refused(normalize, monkeypatch):
     # as the true one does for strings of a thousand equal characters
-    monkeypatch.setattr("tercet.kernels.strings.extend", lambda *arguments: arguments[-1].fill(np.inf))
+    monkeypatch.setattr("tercet.kernels.subsequence.extend", lambda *arguments: arguments[-1].fill(np.inf))
     with pytest.raises(ValueError, match=r"lower n=200 or decay=1\.0"):
         Subsequence(200, 1.0, normalize)(["aa"])
 

@@ -19,7 +19,7 @@ from tercet.kernels import (
     as_kernel,
     is_psd,
 )
-from tercet.kernels.base import power
+from tercet.kernels._engine.prepared_rows import power_in_place
 
 PEERS = [
     (Linear(), pairwise.linear_kernel),
@@ -47,7 +47,7 @@ def rows():
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
     """Many blocks even of few rows."""
-    monkeypatch.setattr("tercet.kernels.rows.BLOCK", 256)
+    monkeypatch.setattr("tercet.kernels._engine.prepared_rows.BLOCK", 256)
 
 
 @peers
@@ -171,7 +171,7 @@ def test_names_laplacian_and_auto(rows):
 @pytest.mark.parametrize("exponent", [0, 1, 2, 3, 4, 5, 6, 7, 12])
 def test_powers_by_squaring(exponent):
     values = np.array([-3.0, -1.0, 0.0, 2.0])
-    np.testing.assert_array_equal(power(values.copy(), exponent), values**exponent)
+    np.testing.assert_array_equal(power_in_place(values.copy(), exponent), values**exponent)
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,7 @@ import sklearn.svm
 from scipy import sparse
 
 from tercet.kernel_machines import LSSVC, LSSVR, KernelLogisticRegression
-from tercet.kernels import Linear
-from tercet.kernels.origin import height, origin, seen_from, weights
+from tercet.kernels import Linear, centring_offset, intercept_shift, primal_weights, subtract_offset
 from tercet.svm import SVC, SVCCV, SVR, CentralSVC, NuSVC, NuSVR, OneClassSVM, kkt_report
 
 OFFSETS = [1e3, 1e6, 1e9]
@@ -204,7 +203,7 @@ def test_search():
 def test_recorded_steps_are_those_of_the_rows_as_they_are():
     _, far, target = data(50.0, n=30)
     model = SVC(kernel="linear", algorithm="smo", record=True).fit(far, target > 0)
-    assert origin(Linear(), far) is not None
+    assert centring_offset(Linear(), far) is not None
     np.testing.assert_allclose(model.updates_[0][-1]["b"], model.intercept_[0], rtol=1e-2)
 
 
@@ -264,20 +263,22 @@ def test_objective_of_one_class():
 
 def test_origin():
     X = np.arange(12.0).reshape(4, 3)
-    assert origin(Linear(), X) is None
-    np.testing.assert_allclose(origin(Linear(), X + 1e3), X.mean(axis=0) + 1e3)
+    assert centring_offset(Linear(), X) is None
+    np.testing.assert_allclose(centring_offset(Linear(), X + 1e3), X.mean(axis=0) + 1e3)
     weight = np.array([1.0, 0, 0, 1])
-    np.testing.assert_allclose(origin(Linear(), X + 1e3, weight=weight), X[[0, 3]].mean(axis=0) + 1e3)
-    np.testing.assert_allclose(origin(Linear(), X + 1e3, np.array([0, 1])), X[:2].mean(axis=0) + 1e3)
+    np.testing.assert_allclose(
+        centring_offset(Linear(), X + 1e3, weight=weight), X[[0, 3]].mean(axis=0) + 1e3
+    )
+    np.testing.assert_allclose(centring_offset(Linear(), X + 1e3, np.array([0, 1])), X[:2].mean(axis=0) + 1e3)
     coef, point = np.array([1.0, -2, 0, 1]), np.full(3, 1e3)
-    near = seen_from(point, X + point)
+    near = subtract_offset(point, X + point)
     np.testing.assert_allclose(near, X)
-    np.testing.assert_allclose(weights(coef, X + point), coef @ X)
-    assert height(coef, X + point, np.arange(4), point) == pytest.approx(coef @ X @ point)
-    assert height(coef, X, np.arange(4), None) == 0.0
+    np.testing.assert_allclose(primal_weights(coef, X + point), coef @ X)
+    assert intercept_shift(coef, X + point, np.arange(4), point) == pytest.approx(coef @ X @ point)
+    assert intercept_shift(coef, X, np.arange(4), None) == 0.0
     with np.errstate(all="raise"):
-        assert origin(Linear(), X + 1e200) is None
-        assert origin(Linear(), np.empty((0, 2))) is None
+        assert centring_offset(Linear(), X + 1e200) is None
+        assert centring_offset(Linear(), np.empty((0, 2))) is None
 
 
 def test_an_indefinite_gram_matrix_with_squared_slacks_leaves_numbers():

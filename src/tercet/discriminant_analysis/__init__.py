@@ -1,8 +1,13 @@
 """Discriminant analysis."""
 
-from tercet.discriminant_analysis.directions import fisher_directions, rayleigh_quotient, trace_ratio
-from tercet.discriminant_analysis.fisher import LinearDiscriminantAnalysis
-from tercet.discriminant_analysis.quadratic import QuadraticDiscriminantAnalysis, QuadraticForm
+from tercet.discriminant_analysis.discriminant_directions import (
+    fisher_directions,
+    rayleigh_quotient,
+    trace_ratio,
+)
+from tercet.discriminant_analysis.linear_discriminant_analysis import LinearDiscriminantAnalysis
+from tercet.discriminant_analysis.quadratic_discriminant_analysis import QuadraticDiscriminantAnalysis
+from tercet.discriminant_analysis.quadratic_form import QuadraticForm
 from tercet.discriminant_analysis.scatter import Scatter, scatter_matrices
 
 __all__ = [

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from tercet.core.catalog import method
-from tercet.kernel_machines.systems import Factor
+from tercet.kernel_machines._engine.cholesky import CholeskyFactor
 
 
 @method(
@@ -27,7 +27,7 @@ def kernel_mse(
     penalty: Literal["norm", "coefficients"] = "norm",
     intercept: bool = True,
 ) -> tuple[np.ndarray, float]:
-    """Least squares on labels in the space of a kernel (KMSE), the family of three well-known machines.
+    """Kernel minimum squared error (KMSE): least squares on labels in the feature space of a kernel.
 
     With the norm of the function as the penalty it is kernel ridge regression (without an intercept) and the
     least-squares SVM (with one); with the squares of the coefficients, and one, it has the direction of the kernel
@@ -70,10 +70,10 @@ def kernel_mse(
         raise ValueError(f"kernel_mse: penalty must be 'norm' or 'coefficients'; got {penalty!r}.")
     if penalty == "norm":
         K.flat[:: n + 1] += mu
-        a, b = Factor(K).bordered(np.ones((n, 1)) if intercept else None, y[:, None])
+        a, b = CholeskyFactor(K).solve_saddle_point(np.ones((n, 1)) if intercept else None, y[:, None])
         return a[:, 0], float(b.sum())
     means = K.mean(axis=0) if intercept else np.zeros(n)
     centred = K - means
     target = y - y.mean() if intercept else y
-    a = Factor(centred.T @ centred + mu * np.eye(n)).solve(centred.T @ target)
+    a = CholeskyFactor(centred.T @ centred + mu * np.eye(n)).solve(centred.T @ target)
     return a, float(y.mean() - means @ a) if intercept else 0.0

@@ -12,10 +12,12 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from tercet.core.catalog import method
 from tercet.core.estimator import Regressor, check_is_fitted
 from tercet.core.parameters import Count, Jobs, NonNegative, Positive, Real
-from tercet.kernel_machines.base import SquaredErrors
-from tercet.kernels import FromFunction, Kernel
+from tercet.kernel_machines._engine.training_gram import TrainingGram
+from tercet.kernel_machines.base import coefficient_dtype, expansion_values, single_blas_thread
+from tercet.kernel_machines.least_squares import KernelLeastSquares, solve_least_squares
+from tercet.kernels import FromFunction, Kernel, KernelMachine
 
-OTHERS = ("additive_chi2", "chi2", "cosine")  # names of scikit-learn's that no text has
+SKLEARN_KERNELS = ("additive_chi2", "chi2", "cosine")  # names that only scikit-learn has
 
 
 @method(
@@ -25,13 +27,13 @@ OTHERS = ("additive_chi2", "chi2", "cosine")  # names of scikit-learn's that no 
     strategy="Σ_i w_i (y_i - f(x_i))² + alpha |f|²",
     algorithms={
         "cholesky": "(K + alpha I) a = y by Cholesky's factorisation",
-        "cg": "conjugate gradients on products with K, preconditioned by a part of K of low rank",
+        "cg": "conjugate gradients on products with K, preconditioned by a partial Cholesky factor of K",
     },
     texts=["002 ch. 4, eq. 4.44, 4.45", "003 ch. 5, 5.6.2, note on KMSE"],
     peers=["sklearn.kernel_ridge.KernelRidge"],
 )
-class KernelRidge(SquaredErrors, Regressor):
-    """Least squares with an L2 penalty in the space of a kernel.
+class KernelRidge(KernelMachine, Regressor):
+    """Kernel ridge regression: least squares with an L2 penalty in the feature space of a kernel.
 
     By the representer theorem the solution is a sum of kernels around the training rows, with (K + alpha I) a = y.
     There is no intercept; `LSSVR` has one.
@@ -126,36 +128,45 @@ class KernelRidge(SquaredErrors, Regressor):
         self.loo = loo
         self.n_jobs = n_jobs
 
-    def _named(self, gamma: Any, X: Any = None, sample_weight: np.ndarray | None = None) -> Kernel:
-        if callable(self.kernel) and not isinstance(self.kernel, Kernel):
-            return FromFunction(functools.partial(self.kernel, **(self.kernel_params or {})), of="rows")
-        if self.kernel in OTHERS:
-            options = {"metric": self.kernel, "gamma": self.gamma, "filter_params": True}
-            return FromFunction(functools.partial(_named_by_scikit_learn, **options))
-        return super()._named(gamma, X, sample_weight)
-
-    def _train(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
-        Y = y[:, None] if y.ndim == 1 else y
-        alpha = np.atleast_1d(np.asarray(self.alpha, dtype=np.float64))
-        if (
-            alpha.ndim != 1
-            or alpha.size not in (1, Y.shape[1])
-            or not np.all((alpha >= 0) & (alpha < np.inf))
-        ):
-            raise ValueError(
-                f"KernelRidge: alpha must be a number of at least 0, or one for each of {Y.shape[1]} targets; "
-                f"got {self.alpha!r}."
-            )
-        self._flat = y.ndim == 1
-        gram = self._begin(X, sample_weight, keep=self.solver == "cholesky")
-        A, b = self._least_squares(gram, Y, sample_weight, np.resize(alpha, Y.shape[1]), offset=False)
-        self.__dict__.update(self._model(A, b))
+    @single_blas_thread
+    def _fit(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
+        flat = y.ndim == 1
+        Y = y[:, None] if flat else y
+        alpha = self._checked_alpha(Y.shape[1])
+        kernel = self._resolve_kernel(X, sample_weight)
+        self.X_fit_ = self._expansion_rows(X, np.arange(len(Y)))
+        in_memory = True if self.solver == "cholesky" else None
+        gram = TrainingGram(kernel, X, in_memory=in_memory, n_jobs=self.n_jobs)
+        problem = KernelLeastSquares(gram, Y, sample_weight, alpha, intercept=False)
+        found = solve_least_squares(self, problem, lambda state: self._attributes(state[0], flat))
+        self.__dict__.update(self._attributes(found.coef, flat))
+        if found.left_out is not None:
+            self.loo_ = found.left_out[:, 0] if flat else found.left_out
         if self.kernel_.takes == "gram":
             self.X_fit_ = X
 
-    def _model(self, A: np.ndarray, b: np.ndarray) -> dict[str, Any]:
-        A = A.astype(self._dtype)
-        return {"dual_coef_": A[:, 0] if self._flat else A}
+    def _checked_alpha(self, n_targets: int) -> np.ndarray:
+        """A penalty for each target."""
+        alpha = np.atleast_1d(np.asarray(self.alpha, dtype=np.float64))
+        fits = alpha.ndim == 1 and alpha.size in (1, n_targets)
+        if not fits or not np.all((alpha >= 0) & (alpha < np.inf)):
+            raise ValueError(
+                f"KernelRidge: alpha must be a number of at least 0, or one for each of {n_targets} targets; "
+                f"got {self.alpha!r}."
+            )
+        return np.resize(alpha, n_targets)
+
+    def _attributes(self, coef: np.ndarray, flat: bool) -> dict[str, Any]:
+        coef = coef.astype(coefficient_dtype(self.X_fit_))
+        return {"dual_coef_": coef[:, 0] if flat else coef}
+
+    def _make_kernel(self, gamma: Any, X: Any = None, sample_weight: np.ndarray | None = None) -> Kernel:
+        if callable(self.kernel) and not isinstance(self.kernel, Kernel):
+            return FromFunction(functools.partial(self.kernel, **(self.kernel_params or {})), of="rows")
+        if self.kernel in SKLEARN_KERNELS:
+            options = {"metric": self.kernel, "gamma": self.gamma, "filter_params": True}
+            return FromFunction(functools.partial(_sklearn_kernel, **options))
+        return super()._make_kernel(gamma, X, sample_weight)
 
     def predict(self, X: Any) -> np.ndarray:
         """Predictions f(x).
@@ -170,10 +181,11 @@ class KernelRidge(SquaredErrors, Regressor):
         y : array of shape (n_samples,) or (n_samples, n_targets)
         """
         check_is_fitted(self, "dual_coef_")
-        points = np.arange(len(self.dual_coef_)) if self._takes == "gram" else None
-        return self._sums(X, self.dual_coef_, points)
+        points = np.arange(len(self.dual_coef_)) if self._takes == "gram" else self.X_fit_
+        return expansion_values(self, X, points, self.dual_coef_)
 
 
-def _named_by_scikit_learn(X: Any, Z: Any, *, metric: str, gamma: float | None, filter_params: bool) -> Any:
+def _sklearn_kernel(X: Any, Z: Any, *, metric: str, gamma: float | None, filter_params: bool) -> Any:
+    """A Gram matrix by scikit-learn's function of that name."""
     more = {} if gamma is None else {"gamma": gamma}
     return pairwise_kernels(X, Z, metric=metric, filter_params=filter_params, **more)

@@ -1,22 +1,31 @@
-"""Kernels: inner products of mapped points."""
+"""Kernels: inner products of mapped points, and the base of machines that use them.
 
+`KernelMachine` is the base class of estimators with a kernel, and `centring_offset`, `subtract_offset`,
+`primal_weights` and `intercept_shift` centre rows for them to avoid cancellation.
+"""
+
+from tercet.kernels._engine.prepared_rows import common_float
+from tercet.kernels.as_kernel import as_kernel
 from tercet.kernels.base import Kernel
+from tercet.kernels.centring import centring_offset, intercept_shift, primal_weights, subtract_offset
 from tercet.kernels.compound import Conformal, Power, Product, Scaled, Sum
-from tercet.kernels.edit import DNA, Edit, edit_distance
+from tercet.kernels.dna import DNA
+from tercet.kernels.edit import Edit, edit_distance
 from tercet.kernels.feature_map import FeatureMap
-from tercet.kernels.function import FromFunction
+from tercet.kernels.from_function import FromFunction
 from tercet.kernels.gaussian import Gaussian
 from tercet.kernels.gaussian_series import GaussianSeries
-from tercet.kernels.gram import PSDReport, center, is_psd
+from tercet.kernels.gram_matrix import PSDReport, center, is_psd
+from tercet.kernels.homogeneous import Homogeneous
+from tercet.kernels.kernel_machine import KernelMachine
 from tercet.kernels.laplacian import Laplacian
 from tercet.kernels.linear import Linear
 from tercet.kernels.monomials import count_monomials
-from tercet.kernels.names import as_kernel
-from tercet.kernels.polynomial import Homogeneous, Polynomial
+from tercet.kernels.polynomial import Polynomial
 from tercet.kernels.precomputed import Precomputed
-from tercet.kernels.rkhs import RKHSFunction
+from tercet.kernels.rkhs_function import RKHSFunction
 from tercet.kernels.sigmoid import Sigmoid
-from tercet.kernels.strings import Subsequence, subsequence_feature
+from tercet.kernels.subsequence import Subsequence, subsequence_feature
 
 __all__ = [
     "DNA",
@@ -28,6 +37,7 @@ __all__ = [
     "GaussianSeries",
     "Homogeneous",
     "Kernel",
+    "KernelMachine",
     "Laplacian",
     "Linear",
     "PSDReport",
@@ -42,8 +52,13 @@ __all__ = [
     "Sum",
     "as_kernel",
     "center",
+    "centring_offset",
+    "common_float",
     "count_monomials",
     "edit_distance",
+    "intercept_shift",
     "is_psd",
+    "primal_weights",
     "subsequence_feature",
+    "subtract_offset",
 ]

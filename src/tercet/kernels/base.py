@@ -1,7 +1,7 @@
-"""What a kernel is: a function K(x, z) that is an inner product of mapped points.
+"""The base class of kernels: functions K(x, z) that are inner products of mapped points.
 
-A kernel makes its rows ready once (`sides`) and gives blocks of the Gram matrix (`tile`); all else follows: Gram
-matrices, sums of kernels around points, compound kernels.
+A kernel prepares its rows once (`prepare`) and gives blocks of the Gram matrix (`tile`); Gram matrices, kernel
+expansions and compound kernels follow from these.
 """
 
 from __future__ import annotations
@@ -18,7 +18,14 @@ from sklearn.utils.validation import check_array
 from tercet.core.parallel import each
 from tercet.core.parameters import check_parameters
 from tercet.core.public_names import PublicPickle
-from tercet.kernels.rows import Rows, borders, finite, float_of, mirrored, ready, steps
+from tercet.kernels._engine.prepared_rows import (
+    PreparedRows,
+    block_shape,
+    block_slices,
+    common_float,
+    kernel_layout,
+    symmetrized,
+)
 
 
 class Kernel(PublicPickle, BaseEstimator):
@@ -36,18 +43,18 @@ class Kernel(PublicPickle, BaseEstimator):
     """
 
     takes: str = "vectors"  # what rows are: "vectors", "strings" or "gram"
-    given: bool = False  # whether a Gram matrix is part of the kernel, and rows are numbers of its rows
+    holds_gram: bool = False  # whether a Gram matrix is part of the kernel, and rows are numbers of its rows
 
-    # What a kernel has to say of itself -------------------------------------------------------------------------
+    # To be written by a kernel ----------------------------------------------------------------------------------
 
-    def sides(self, X: Any, Z: Any) -> tuple[Any, Any]:
-        """The rows of both sides, made ready for `tile`; slices and index arrays take parts of them."""
-        dtype = float_of(X, Z)
-        left = Rows(ready(X, dtype))
-        return left, left if Z is X else Rows(ready(Z, dtype))
+    def prepare(self, X: Any, Z: Any) -> tuple[Any, Any]:
+        """Both sets of rows, prepared for `tile`; slices and index arrays take parts of them."""
+        dtype = common_float(X, Z)
+        left = PreparedRows(kernel_layout(X, dtype))
+        return left, left if Z is X else PreparedRows(kernel_layout(Z, dtype))
 
     def tile(self, left: Any, right: Any) -> np.ndarray:
-        """The kernel of all pairs of two sets of rows, a fresh array."""
+        """The block of the Gram matrix of two sets of prepared rows, a new array."""
         raise NotImplementedError(f"{type(self).__name__} has no tile(left, right).")
 
     def _diag(self, X: Any) -> np.ndarray:
@@ -62,10 +69,10 @@ class Kernel(PublicPickle, BaseEstimator):
         ValueError
             When there is no such map into finitely many dimensions.
         """
-        self._no_map("its feature space has infinitely many dimensions")
+        self._no_feature_map("its feature space has infinitely many dimensions")
 
     def resolve(self, X: Any, sample_weight: np.ndarray | None = None) -> Self:
-        """The kernel with numbers in place of what is to be found from data, as gamma="scale"."""
+        """Resolve data-dependent parameters (gamma="scale") on the rows X."""
         check_parameters(self)
         return self
 
@@ -77,7 +84,7 @@ class Kernel(PublicPickle, BaseEstimator):
             X.sum_duplicates()
         return X
 
-    # What follows -----------------------------------------------------------------------------------------------
+    # Gram matrices and expansions -------------------------------------------------------------------------------
 
     def __call__(self, X: Any, Z: Any = None, *, n_jobs: int | None = None) -> np.ndarray:
         """The Gram matrix of rows X with rows Z, or with themselves.
@@ -93,7 +100,7 @@ class Kernel(PublicPickle, BaseEstimator):
         -------
         array of shape (n, m)
         """
-        X, Z = self._pair(X, Z)
+        X, Z = self._check_pair(X, Z)
         return self.resolve(Z).gram(X, Z, n_jobs=n_jobs)
 
     def diag(self, X: Any) -> np.ndarray:
@@ -103,37 +110,40 @@ class Kernel(PublicPickle, BaseEstimator):
 
     def gram(self, X: Any, Z: Any, *, n_jobs: int | None = None) -> np.ndarray:
         """The Gram matrix of rows that `check` gave, for a kernel that `resolve` gave; Z may be X."""
-        left, right = self.sides(X, Z)
+        left, right = self.prepare(X, Z)
         same = Z is X and self.takes != "gram"
-        mirror = same and not right.whole
-        rows, columns = steps(left, right, square=mirror)
-        out = np.empty((len(left), len(right)), dtype=float_of(X, Z))
+        mirror = same and not right.unsplit
+        rows, columns = block_shape(left, right, square=mirror)
+        out = np.empty((len(left), len(right)), dtype=common_float(X, Z))
         blocks = [
             (r, c)
-            for r in borders(len(left), rows)
-            for c in borders(len(right), columns)
+            for r in block_slices(len(left), rows)
+            for c in block_slices(len(right), columns)
             if not mirror or c.start >= r.start
         ]
-        each(functools.partial(self._put, left, right, out, mirror), blocks, n_jobs=n_jobs)
-        if same and right.whole:
-            for r in borders(len(left), 256):
+        each(functools.partial(self._fill_block, left, right, out, mirror), blocks, n_jobs=n_jobs)
+        if same and right.unsplit:
+            for r in block_slices(len(left), 256):
                 out[r.stop :, r] = out[r, r.stop :].T
-                out[r, r] = mirrored(out[r, r])
-        if same:  # rounding must not make a point differ from itself
+                out[r, r] = symmetrized(out[r, r])
+        if same:  # exact on the diagonal
             out.flat[:: len(left) + 1] = self._diag(X)
         return out
 
-    def _put(self, left, right, out, mirror, block):
+    def _fill_block(
+        self, left: Any, right: Any, out: np.ndarray, mirror: bool, block: tuple[slice, slice]
+    ) -> None:
+        """Compute one block of the Gram matrix; with `mirror`, its transpose below the diagonal too."""
         rows, columns = block
         tile = self.tile(left[rows], right[columns])
         if mirror and rows == columns:
-            tile = mirrored(tile)
+            tile = symmetrized(tile)
         elif mirror:
             out[columns, rows] = tile.T
         out[rows, columns] = tile
 
     def times(self, X: Any, Z: Any, coef: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
-        """Sums of the kernel around points, sum_j coef_j K(x, z_j), without the whole Gram matrix.
+        """The kernel expansion sum_j coef_j K(x, z_j), without the whole Gram matrix.
 
         Parameters
         ----------
@@ -144,20 +154,26 @@ class Kernel(PublicPickle, BaseEstimator):
         -------
         array of shape (n,) or (n, k)
         """
-        left, right = self.sides(X, Z)
-        rows, columns = steps(left, right)
-        out = np.zeros((len(left), *coef.shape[1:]), dtype=float_of(X, Z, coef))
-        add = functools.partial(self._add, left, right, coef, out, borders(len(right), columns))
-        each(add, borders(len(left), rows), n_jobs=n_jobs)
+        left, right = self.prepare(X, Z)
+        rows, columns = block_shape(left, right)
+        out = np.zeros((len(left), *coef.shape[1:]), dtype=common_float(X, Z, coef))
+        add = functools.partial(
+            self._add_block_products, left, right, coef, out, block_slices(len(right), columns)
+        )
+        each(add, block_slices(len(left), rows), n_jobs=n_jobs)
         return out
 
-    def _add(self, left, right, coef, out, cuts, rows):
+    def _add_block_products(
+        self, left: Any, right: Any, coef: np.ndarray, out: np.ndarray, cuts: list[slice], rows: slice
+    ) -> None:
+        """Add the products of one panel of rows with all columns."""
         here, total = left[rows], out[rows]
         for columns in cuts:
             tile = self.tile(here, right[columns])
             total += np.dot(tile, coef[columns].astype(tile.dtype, copy=False))
 
-    def _pair(self, X: Any, Z: Any) -> tuple[Any, Any]:
+    def _check_pair(self, X: Any, Z: Any) -> tuple[Any, Any]:
+        """Both sets of rows, checked, with as many columns as each other."""
         same = Z is None or Z is X
         X = self.check(X)
         Z = X if same else self.check(Z)
@@ -167,7 +183,7 @@ class Kernel(PublicPickle, BaseEstimator):
             )
         return X, Z
 
-    def _no_map(self, reason: str) -> NoReturn:
+    def _no_feature_map(self, reason: str) -> NoReturn:
         raise ValueError(f"{type(self).__name__} has no explicit feature map: {reason}.")
 
     # Compounds --------------------------------------------------------------------------------------------------
@@ -209,67 +225,3 @@ def _equal(a: Any, b: Any) -> bool:
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return type(a) is type(b) and np.array_equal(a, b)
     return type(a) is type(b) and a == b if isinstance(a, Kernel) else a == b
-
-
-def scale(X: Any, sample_weight: np.ndarray | None = None) -> float:
-    """gamma="scale": 1 / (number of columns * variance of all entries), 1 when nothing varies."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        variance = _variance(X, sample_weight)
-    if not np.isfinite(X.shape[1] * variance):
-        raise ValueError(
-            "gamma='scale' is 1 / (columns * variance of X), and the variance is too large a number: scale the "
-            "features (StandardScaler, MinMaxScaler), or give gamma as a number."
-        )
-    return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
-
-
-def _variance(X: Any, sample_weight: np.ndarray | None) -> float:
-    """Variance of all entries, rows counting by their weights."""
-    if sample_weight is None and not sparse.issparse(X):
-        return float(X.var(dtype=np.float64))
-    weight = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    weight = weight / (weight.sum() * X.shape[1])
-    sums = np.asarray(X.sum(axis=1, dtype=np.float64)).reshape(-1)
-    middle = float(weight @ sums)
-    if sparse.issparse(X):
-        squares = np.asarray(X.astype(np.float64).power(2).sum(axis=1)).reshape(-1)
-        squares = squares - 2 * middle * sums + X.shape[1] * middle * middle
-    else:
-        squares = ((X - middle) ** 2).sum(axis=1, dtype=np.float64)
-    return float(weight @ squares)
-
-
-def gamma_of(gamma: Any, X: Any, sample_weight: np.ndarray | None = None) -> float:
-    """A number for gamma: itself, or what "scale" and "auto" mean for these rows."""
-    if gamma == "scale":
-        return scale(X, sample_weight)
-    return 1.0 / X.shape[1] if gamma == "auto" else float(gamma)
-
-
-def number(gamma: Any) -> float:
-    """A gamma that is a number, as `resolve` gives it."""
-    if gamma is None or isinstance(gamma, str):
-        raise ValueError(f"gamma={gamma!r} is yet to be found from data: kernel.resolve(X).")
-    return float(gamma)
-
-
-def power(values: np.ndarray, exponent: float) -> np.ndarray:
-    """values ** exponent, in place by squaring where the exponent is a whole number."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return finite(_power(values, exponent))
-
-
-def _power(values: np.ndarray, exponent: float) -> np.ndarray:
-    if exponent != int(exponent):
-        if values.size and values.min() < 0:
-            raise ValueError(f"degree={exponent} of a negative number {values.min():g} is not a number.")
-        return np.power(values, exponent, out=values)
-    whole, result = int(exponent), None
-    while whole > 1:
-        if whole % 2:
-            result = values.copy() if result is None else np.multiply(result, values, out=result)
-        values = np.multiply(values, values, out=values)
-        whole //= 2
-    if whole == 0:
-        values.fill(1.0)
-    return values if result is None else np.multiply(result, values, out=result)

@@ -10,14 +10,14 @@ from scipy import sparse
 
 from tercet.core.catalog import method
 from tercet.core.parameters import Count, NonNegative, check_parameters
-from tercet.kernels.base import Kernel, power
-from tercet.kernels.rows import Many, Rows
+from tercet.kernels._engine.prepared_rows import CompoundRows, PreparedRows, power_in_place
+from tercet.kernels.base import Kernel
 
 LARGEST = 1 << 28  # entries of an explicit map: 2 GB
 
 
 class Compound(Kernel):
-    """What kernels made of other kernels share: the parts take the same rows, each made ready in its own way."""
+    """Base of kernels made of kernels: the parts take the same rows, and each prepares them in its own way."""
 
     inside: ClassVar[tuple[str, ...]] = ("kernel",)
 
@@ -36,8 +36,8 @@ class Compound(Kernel):
         return kinds[0]
 
     @property
-    def given(self) -> bool:  # type: ignore[override]
-        return any(part.given for part in self.parts)
+    def holds_gram(self) -> bool:  # type: ignore[override]
+        return any(part.holds_gram for part in self.parts)
 
     def check(self, X: Any) -> Any:
         """Rows as the kernels inside take them."""
@@ -51,13 +51,13 @@ class Compound(Kernel):
         found = {name: getattr(self, name).resolve(X, sample_weight) for name in self.inside}
         return type(self)(**{**self.get_params(deep=False), **found})
 
-    def sides(self, X: Any, Z: Any) -> tuple[Any, Any]:
-        pairs = [part.sides(X, Z) for part in self.parts]
-        return Many([left for left, _ in pairs]), Many([right for _, right in pairs])
+    def prepare(self, X: Any, Z: Any) -> tuple[Any, Any]:
+        pairs = [part.prepare(X, Z) for part in self.parts]
+        return CompoundRows([left for left, _ in pairs]), CompoundRows([right for _, right in pairs])
 
 
-class Pair(Compound):
-    """Two kernels, put together entry by entry."""
+class ElementwisePair(Compound):
+    """Two kernels combined entry by entry by a ufunc."""
 
     inside = ("first", "second")
 
@@ -65,14 +65,14 @@ class Pair(Compound):
         self.first = first
         self.second = second
 
-    join: ClassVar[Callable[..., Any]]
+    combine: ClassVar[Callable[..., Any]]
 
     def tile(self, left: Any, right: Any) -> np.ndarray:
         one, two = (part.tile(*rows) for part, *rows in zip(self.parts, left.parts, right.parts))
-        return type(self).join(one, two, out=one)
+        return type(self).combine(one, two, out=one)
 
     def _diag(self, X: Any) -> np.ndarray:
-        return type(self).join(self.first._diag(X), self.second._diag(X))
+        return type(self).combine(self.first._diag(X), self.second._diag(X))
 
 
 @method(
@@ -82,7 +82,7 @@ class Pair(Compound):
     texts=["002 ch. 4, eq. 4.21"],
     peers=["sklearn.gaussian_process.kernels.Sum"],
 )
-class Sum(Pair):
+class Sum(ElementwisePair):
     """Sum of two kernels: their feature maps side by side.
 
     Parameters
@@ -97,7 +97,7 @@ class Sum(Pair):
     array([[6.]])
     """
 
-    join = np.add
+    combine = np.add
 
     def features(self, X: Any) -> Any:
         """The maps of both kernels side by side."""
@@ -112,7 +112,7 @@ class Sum(Pair):
     texts=["002 ch. 4, eq. 4.22"],
     peers=["sklearn.gaussian_process.kernels.Product"],
 )
-class Product(Pair):
+class Product(ElementwisePair):
     """Product of two kernels: all products of a feature of the one with a feature of the other.
 
     Parameters
@@ -127,11 +127,11 @@ class Product(Pair):
     array([[5.]])
     """
 
-    join = np.multiply
+    combine = np.multiply
 
     def features(self, X: Any) -> Any:
         """All products of a feature of the first kernel with one of the second."""
-        return outer(self.first.features(X), self.second.features(X), type(self).__name__)
+        return rowwise_outer(self.first.features(X), self.second.features(X), type(self).__name__)
 
 
 @method(
@@ -142,7 +142,7 @@ class Product(Pair):
     peers=["sklearn.gaussian_process.kernels.Exponentiation"],
 )
 class Power(Compound):
-    """Whole power of a kernel.
+    """Integer power of a kernel.
 
     Parameters
     ----------
@@ -163,16 +163,16 @@ class Power(Compound):
         self.exponent = exponent
 
     def tile(self, left: Any, right: Any) -> np.ndarray:
-        return power(self.kernel.tile(left.parts[0], right.parts[0]), self.exponent)
+        return power_in_place(self.kernel.tile(left.parts[0], right.parts[0]), self.exponent)
 
     def _diag(self, X: Any) -> np.ndarray:
-        return power(self.kernel._diag(X), self.exponent)
+        return power_in_place(self.kernel._diag(X), self.exponent)
 
     def features(self, X: Any) -> Any:
         """All products of `exponent` features of the kernel, in all orders."""
         phi = first = self.kernel.features(X)
         for _ in range(self.exponent - 1):
-            phi = outer(phi, first, type(self).__name__)
+            phi = rowwise_outer(phi, first, type(self).__name__)
         return phi
 
 
@@ -224,7 +224,7 @@ class Scaled(Compound):
     texts=["002 ch. 4, eq. 4.23"],
 )
 class Conformal(Compound):
-    """A kernel between points that a function makes longer or shorter.
+    """Conformal transformation of a kernel: g(x) K(x, z) g(z).
 
     Parameters
     ----------
@@ -245,9 +245,11 @@ class Conformal(Compound):
         self.kernel = kernel
         self.function = function
 
-    def sides(self, X: Any, Z: Any) -> tuple[Any, Any]:
-        (left, right), g = self.kernel.sides(X, Z), self._of(X)
-        return Many([left, Rows(g)]), Many([right, Rows(g if Z is X else self._of(Z))])
+    def prepare(self, X: Any, Z: Any) -> tuple[Any, Any]:
+        left, right = self.kernel.prepare(X, Z)
+        g = PreparedRows(self._factors(X))
+        h = g if Z is X else PreparedRows(self._factors(Z))
+        return CompoundRows([left, g]), CompoundRows([right, h])
 
     def tile(self, left: Any, right: Any) -> np.ndarray:
         values = self.kernel.tile(left.parts[0], right.parts[0])
@@ -256,9 +258,10 @@ class Conformal(Compound):
 
     def _diag(self, X: Any) -> np.ndarray:
         values = self.kernel._diag(X)
-        return values * (self._of(X) ** 2).astype(values.dtype)
+        return values * (self._factors(X) ** 2).astype(values.dtype)
 
-    def _of(self, X: Any) -> np.ndarray:
+    def _factors(self, X: Any) -> np.ndarray:
+        """g of every row."""
         g = np.asarray(self.function(X), dtype=np.float64).reshape(-1)
         if g.shape != X.shape[:1] or not np.all(np.isfinite(g)):
             raise ValueError(f"Conformal: function must give a finite number for each of {X.shape[0]} rows.")
@@ -267,12 +270,12 @@ class Conformal(Compound):
     def features(self, X: Any) -> Any:
         """The kernel's map times g."""
         phi = self.kernel.features(X)
-        g = self._of(self.check(X)).astype(phi.dtype)
+        g = self._factors(self.check(X)).astype(phi.dtype)
         return phi.multiply(g[:, None]).tocsr() if sparse.issparse(phi) else phi * g[:, None]
 
 
-def outer(A: Any, B: Any, name: str) -> np.ndarray:
-    """All products of an entry of a row of A with one of the same row of B."""
+def rowwise_outer(A: Any, B: Any, name: str) -> np.ndarray:
+    """Row-wise outer products of A and B, flattened (the Khatri-Rao product of the transposes)."""
     n, p, q = A.shape[0], A.shape[1], B.shape[1]
     if n * p * q > LARGEST:
         raise ValueError(

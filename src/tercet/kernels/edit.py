@@ -1,4 +1,4 @@
-"""Kernels of sequences by editing them, and of DNA by its letters."""
+"""The edit-distance kernel of strings."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ import numpy as np
 from tercet.core.catalog import method
 from tercet.core.kernel import kernel
 from tercet.core.parameters import Positive
+from tercet.kernels._engine.prepared_strings import PreparedStrings, as_strings, encode
 from tercet.kernels.base import Kernel
-from tercet.kernels.rows import Rows
-from tercet.kernels.texts import Strings, as_strings, encode
 
-WORK = 20_000_000  # steps of one call: it must answer Ctrl-C
-LETTERS = "ACGT"
+WORK = 20_000_000  # operations of one kernel call: Ctrl-C is answered between calls
 
 
 @method(
@@ -48,14 +46,14 @@ class Edit(Kernel):
         """Strings as a one-dimensional object array."""
         return as_strings(X, "Edit")
 
-    def sides(self, X: Any, Z: Any) -> tuple[Strings, Strings]:
-        left, right = (Strings(rows) for rows in (X, Z))
-        left.cost = right.cost = max(1.0, left.length * right.length / 50)
+    def prepare(self, X: Any, Z: Any) -> tuple[PreparedStrings, PreparedStrings]:
+        left, right = (PreparedStrings(rows) for rows in (X, Z))
+        left.cost = right.cost = max(1.0, left.mean_length * right.mean_length / 50)
         return left, right
 
-    def tile(self, left: Strings, right: Strings) -> np.ndarray:
+    def tile(self, left: PreparedStrings, right: PreparedStrings) -> np.ndarray:
         codes, borders = encode(right.rows)
-        distances = np.array([_distances(s, codes, borders) for s in left.rows], dtype=np.float64)
+        distances = np.array([_edit_distances(s, codes, borders) for s in left.rows], dtype=np.float64)
         return np.exp(-self.gamma * distances.reshape(len(left), len(right)))
 
     def _diag(self, X: Any) -> np.ndarray:
@@ -63,64 +61,7 @@ class Edit(Kernel):
 
     def features(self, X: Any) -> Any:
         """None: where the kernel is not positive semidefinite, it is no inner product."""
-        self._no_map("where it is not positive semidefinite, it is no inner product at all")
-
-
-@method(
-    zh="DNA 编码核",
-    task="kernel",
-    model="K(s, t) = number of places where s and t have the same letter",
-    texts=["003 ch. 5, 5.5.2"],
-)
-class DNA(Kernel):
-    """Match count of DNA strings of one length: the inner product of their codes A 1000, C 0100, G 0010, T 0001.
-
-    Examples
-    --------
-    >>> from tercet.kernels import DNA
-    >>> DNA()(["ACGT"], ["ACCA"])
-    array([[2.]])
-    """
-
-    takes = "strings"
-
-    def check(self, X: Any) -> np.ndarray:
-        """Strings of the letters A, C, G and T, all of one length."""
-        rows = as_strings(X, "DNA")
-        for i, row in enumerate(rows):
-            if row.strip(LETTERS):
-                raise ValueError(f"DNA takes strings of the letters {LETTERS}; row {i} is {row!r}.")
-            if len(row) != len(rows[0]):
-                raise ValueError(
-                    f"DNA takes strings of one length; row {i} has {len(row)} letters, row 0 {len(rows[0])}."
-                )
-        return rows
-
-    def sides(self, X: Any, Z: Any) -> tuple[Rows, Rows]:
-        if len(X) and len(Z) and len(X[0]) != len(Z[0]):
-            raise ValueError(
-                f"DNA takes strings of one length; these have {len(X[0])} and {len(Z[0])} letters."
-            )
-        left = Rows(_codes(X))
-        return left, left if Z is X else Rows(_codes(Z))
-
-    def tile(self, left: Rows, right: Rows) -> np.ndarray:
-        return left.times(right)
-
-    def _diag(self, X: Any) -> np.ndarray:
-        return np.full(len(X), float(len(X[0])))
-
-    def features(self, X: Any) -> np.ndarray:
-        """The codes: four columns for each letter."""
-        return _codes(self.check(X))
-
-
-def _codes(rows: np.ndarray) -> np.ndarray:
-    codes, _ = encode(rows)
-    points, _ = encode([LETTERS])
-    return (
-        (codes[:, None] == points).astype(np.float64).reshape(len(rows), 4 * len(rows[0]) if len(rows) else 0)
-    )
+        self._no_feature_map("where it is not positive semidefinite, it is no inner product at all")
 
 
 @method(
@@ -138,23 +79,23 @@ def edit_distance(s: str, t: str) -> int:
     >>> edit_distance("kitten", "sitting")
     3
     """
-    return int(_distances(s, *encode([t]))[0])
+    return int(_edit_distances(s, *encode([t]))[0])
 
 
-def _distances(s: str, codes: np.ndarray, borders: np.ndarray) -> np.ndarray:
+def _edit_distances(s: str, codes: np.ndarray, borders: np.ndarray) -> np.ndarray:
     """Edit distances of s from some strings, a few characters of s at a time."""
     row, _ = encode([s])
     lengths = np.diff(borders)
     last = np.arange(1, codes.size + 1, dtype=np.int64) - np.repeat(borders[:-1], lengths)
     step = max(1, WORK // (codes.size + 1))
     for first in range(0, row.size, step):
-        edit(row[first : first + step], first, codes, borders, last)
+        extend_distances(row[first : first + step], first, codes, borders, last)
     ends = last[np.maximum(borders[1:] - 1, 0)] if codes.size else lengths
     return np.where(lengths > 0, ends, row.size)
 
 
 @kernel
-def edit(s, done, codes, borders, last):
+def extend_distances(s, done, codes, borders, last):
     """last[b]: distance of s so far from the prefix that ends at b; `done` characters of s came before."""
     for a in range(s.size):
         here = s[a]

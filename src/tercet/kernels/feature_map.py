@@ -1,4 +1,4 @@
-"""Explicit feature maps as a step before a linear learner."""
+"""Explicit feature maps as a transformer before a linear model."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         self.map = map
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Note the columns of X, and find what the kernel wants to know of the data."""
+        """Resolve the data-dependent parameters of the kernel."""
         return self._learn(X, y)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
@@ -63,6 +63,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         return self._mapped(self._check(X, reset=False))
 
     def _mapped(self, X: Any) -> Any:
+        """The mapped rows of checked ones."""
         if isinstance(self.map_, Kernel):
             return self.map_.features(X)
         found = self.map_(X)

@@ -9,12 +9,11 @@ import numpy as np
 
 from tercet.core.catalog import method
 from tercet.core.parameters import NonNegative, Positive, check_parameters
-from tercet.kernels.base import Kernel, gamma_of, number
-from tercet.kernels.rows import Rows, scaled
+from tercet.kernels._engine.prepared_rows import PreparedRows, scaled_rows
+from tercet.kernels.base import Kernel
+from tercet.kernels.gamma import numeric_gamma, resolve_gamma
 
-FAR = (
-    1e6  # half a squared length, in widths of the kernel, beyond which points may not even be like themselves
-)
+FAR = 1e6  # half a squared norm, in widths of the kernel, from which cancellation could lose K(x, x) = 1
 
 
 @method(
@@ -62,7 +61,7 @@ class Gaussian(Kernel):
             raise ValueError(f"Gaussian takes one of sigma, gamma and width; got {given}.")
         if given and not isinstance(self.gamma, str):
             return self
-        return type(self)(gamma=gamma_of(self.gamma or "scale", X, sample_weight))
+        return type(self)(gamma=resolve_gamma(self.gamma or "scale", X, sample_weight))
 
     @property
     def rate(self) -> float:
@@ -71,14 +70,14 @@ class Gaussian(Kernel):
             return 0.5 / float(self.sigma) / float(self.sigma)  # its square may be too large or small
         if self.width is not None:
             return 1.0 / float(self.width) / float(self.width)
-        return number(self.gamma)
+        return numeric_gamma(self.gamma)
 
-    def sides(self, X: Any, Z: Any) -> tuple[Rows, Rows]:
-        return scaled(X, Z, math.sqrt(2 * self.rate))
+    def prepare(self, X: Any, Z: Any) -> tuple[PreparedRows, PreparedRows]:
+        return scaled_rows(X, Z, math.sqrt(2 * self.rate))
 
-    def tile(self, left: Rows, right: Rows) -> np.ndarray:
+    def tile(self, left: PreparedRows, right: PreparedRows) -> np.ndarray:
         values = left.exponents(right)
-        if left.length.max(initial=0.0) + right.length.max(initial=0.0) > FAR:
+        if left.norms.max(initial=0.0) + right.norms.max(initial=0.0) > FAR:
             left.refine(right, values)
         return np.exp(values, out=values)
 

@@ -10,9 +10,9 @@ from scipy import sparse
 
 from tercet.core.catalog import method
 from tercet.core.parameters import Count, Positive
+from tercet.kernels._engine.prepared_rows import PreparedRows, common_float, squared_norms
 from tercet.kernels.base import Kernel
 from tercet.kernels.monomials import monomials
-from tercet.kernels.rows import Rows, float_of, squares
 
 
 @method(
@@ -22,7 +22,7 @@ from tercet.kernels.rows import Rows, float_of, squares
     texts=["001 ch. 4, 4.7.2"],
 )
 class GaussianSeries(Kernel):
-    """The first terms of the Gaussian kernel's series: what is left of its infinitely many features.
+    """Truncated power series of the Gaussian kernel, with finitely many features.
 
     Parameters
     ----------
@@ -43,26 +43,28 @@ class GaussianSeries(Kernel):
         self.terms = terms
         self.gamma = gamma
 
-    def sides(self, X: Any, Z: Any) -> tuple[Rows, Rows]:
-        left = self._scaled(X, float_of(X, Z))
-        return left, left if Z is X else self._scaled(Z, float_of(X, Z))
+    def prepare(self, X: Any, Z: Any) -> tuple[PreparedRows, PreparedRows]:
+        left = self._scaled(X, common_float(X, Z))
+        return left, left if Z is X else self._scaled(Z, common_float(X, Z))
 
-    def _scaled(self, X: Any, dtype: Any) -> Rows:
+    def _scaled(self, X: Any, dtype: Any) -> PreparedRows:
+        """Rows times sqrt(2 gamma), with half their squared norms."""
         X = X.astype(dtype) * dtype(math.sqrt(2 * self.gamma))
-        return Rows(X, squares(X) / 2)
+        return PreparedRows(X, squared_norms(X) / 2)
 
-    def tile(self, left: Rows, right: Rows) -> np.ndarray:
-        shrink = np.exp(-np.add.outer(left.length, right.length))
+    def tile(self, left: PreparedRows, right: PreparedRows) -> np.ndarray:
+        shrink = np.exp(-np.add.outer(left.norms, right.norms))
         with np.errstate(over="ignore", invalid="ignore"):
-            products = left.times(right)
+            products = left.products(right)
         return np.multiply(self._sum(products, shrink), shrink, out=shrink)
 
     def _diag(self, X: Any) -> np.ndarray:
-        own = 2 * self.gamma * squares(X)
+        own = 2 * self.gamma * squared_norms(X)
         shrink = np.exp(-own)
         return self._sum(own, shrink) * shrink
 
     def _sum(self, products: np.ndarray, shrink: np.ndarray) -> np.ndarray:
+        """The partial sum Σ_n p^n / n! of inner products p."""
         products[shrink == 0] = 0.0  # what nothing is left of must not overflow before
         total = np.ones_like(products)
         for n in range(self.terms - 1, 0, -1):  # Horner: 1 + p (1 + p / 2 (1 + p / 3 ...))
@@ -75,6 +77,6 @@ class GaussianSeries(Kernel):
         """The monomials of all degrees below `terms`, scaled."""
         X = self.resolve(X).check(X)
         X = math.sqrt(2 * self.gamma) * (X.toarray() if sparse.issparse(X) else X)
-        shrink = np.exp(-squares(X) / 2)[:, None]
+        shrink = np.exp(-squared_norms(X) / 2)[:, None]
         maps = [monomials(X, n) / math.sqrt(math.factorial(n)) for n in range(1, self.terms)]
         return np.hstack([np.ones((X.shape[0], 1), dtype=X.dtype), *maps]) * shrink

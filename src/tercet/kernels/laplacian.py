@@ -8,8 +8,9 @@ import numpy as np
 
 from tercet.core.catalog import method
 from tercet.core.parameters import NonNegative, Positive, check_parameters
-from tercet.kernels.base import Kernel, gamma_of, number
-from tercet.kernels.rows import Rows, float_of, ready, scaled
+from tercet.kernels._engine.prepared_rows import PreparedRows, common_float, kernel_layout, scaled_rows
+from tercet.kernels.base import Kernel
+from tercet.kernels.gamma import numeric_gamma, resolve_gamma
 
 
 @method(
@@ -54,27 +55,27 @@ class Laplacian(Kernel):
             raise ValueError(f"Laplacian takes sigma or gamma; got {self.sigma} and {self.gamma}.")
         if self.sigma is not None or (self.gamma is not None and not isinstance(self.gamma, str)):
             return self
-        return type(self)(gamma=gamma_of(self.gamma or "scale", X, sample_weight), norm=self.norm)
+        return type(self)(gamma=resolve_gamma(self.gamma or "scale", X, sample_weight), norm=self.norm)
 
     @property
     def rate(self) -> float:
         """gamma in K(x, z) = exp(-gamma |x - z|)."""
-        return number(self.gamma) if self.sigma is None else 1.0 / float(self.sigma)
+        return numeric_gamma(self.gamma) if self.sigma is None else 1.0 / float(self.sigma)
 
-    def sides(self, X: Any, Z: Any) -> tuple[Rows, Rows]:
+    def prepare(self, X: Any, Z: Any) -> tuple[PreparedRows, PreparedRows]:
         if self.norm == "l2":
-            return scaled(X, Z, self.rate)
-        left = _summed(X, float_of(X, Z))
-        return left, left if Z is X else _summed(Z, float_of(X, Z))
+            return scaled_rows(X, Z, self.rate)
+        left = _with_l1_norms(X, common_float(X, Z))
+        return left, left if Z is X else _with_l1_norms(Z, common_float(X, Z))
 
-    def tile(self, left: Rows, right: Rows) -> np.ndarray:
+    def tile(self, left: PreparedRows, right: PreparedRows) -> np.ndarray:
         if self.norm == "l1":
-            values = left.distances(right)
+            values = left.l1_distances(right)
             with np.errstate(over="ignore"):
                 values *= -values.dtype.type(min(self.rate, np.finfo(values.dtype).max))
         else:
             values = left.exponents(right)
-            left.refine(right, values)  # the root makes much of little
+            left.refine(right, values)  # the square root magnifies what cancellation leaves
             values *= -2
             np.sqrt(values, out=values)
             np.negative(values, out=values)
@@ -84,6 +85,7 @@ class Laplacian(Kernel):
         return np.ones(X.shape[0], dtype=X.dtype)
 
 
-def _summed(X: Any, dtype: Any) -> Rows:
-    X = ready(X, dtype)
-    return Rows(X, np.asarray(abs(X).sum(axis=1)).reshape(-1))
+def _with_l1_norms(X: Any, dtype: Any) -> PreparedRows:
+    """Rows with their L1 norms."""
+    X = kernel_layout(X, dtype)
+    return PreparedRows(X, np.asarray(abs(X).sum(axis=1)).reshape(-1))

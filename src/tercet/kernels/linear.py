@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from tercet.core.catalog import method
+from tercet.kernels._engine.prepared_rows import squared_norms
 from tercet.kernels.base import Kernel
-from tercet.kernels.rows import squares
 
 
 @method(
@@ -29,10 +29,10 @@ class Linear(Kernel):
     """
 
     def tile(self, left: Any, right: Any) -> np.ndarray:
-        return left.products(right)
+        return left.finite_products(right)
 
     def _diag(self, X: Any) -> np.ndarray:
-        return squares(X)
+        return squared_norms(X)
 
     def features(self, X: Any) -> Any:
         """The rows themselves."""

@@ -33,7 +33,7 @@ def count_monomials(n: int, degree: int, *, lower: bool = False) -> int:
 
 
 def monomials(X: np.ndarray, degree: int) -> np.ndarray:
-    """Monomials of a degree, each times the root of the number of orders of its factors.
+    """Monomials of a degree, each times the root of its multinomial coefficient.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def monomials(X: np.ndarray, degree: int) -> np.ndarray:
     array([[1.      , 2.828427, 4.      ]])
     """
     n, d = X.shape
-    _fits(n, count_monomials(d, degree), degree)
+    _check_size(n, count_monomials(d, degree), degree)
     chosen = np.array(list(itertools.combinations_with_replacement(range(d), degree)), dtype=np.intp)
     orders = np.ones(len(chosen))
     run = np.ones(len(chosen))
@@ -51,22 +51,24 @@ def monomials(X: np.ndarray, degree: int) -> np.ndarray:
     return _products(X, chosen) * np.sqrt(orders).astype(X.dtype)
 
 
-def ordered(X: np.ndarray, degree: int) -> np.ndarray:
-    """Products of `degree` coordinates in all orders."""
+def ordered_products(X: np.ndarray, degree: int) -> np.ndarray:
+    """Products of `degree` coordinates, one for every ordered choice of them."""
     n, d = X.shape
-    _fits(n, d**degree, degree)
+    _check_size(n, d**degree, degree)
     chosen = np.array(list(itertools.product(range(d), repeat=degree)), dtype=np.intp)
     return _products(X, chosen)
 
 
 def _products(X: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """Products of the chosen columns, of shape (n, len(chosen))."""
     phi = X[:, chosen[:, 0]]
     for k in range(1, chosen.shape[1]):
         phi *= X[:, chosen[:, k]]
     return phi
 
 
-def _fits(n: int, dimensions: int, degree: int) -> None:
+def _check_size(n: int, dimensions: int, degree: int) -> None:
+    """Refuse a map that would not fit in memory."""
     if max(n, degree) * dimensions > LARGEST:
         raise ValueError(
             f"The explicit map of degree {degree} has {dimensions} dimensions: too many to be held for {n} rows."

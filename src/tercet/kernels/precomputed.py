@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from tercet.core.catalog import method
+from tercet.kernels._engine.prepared_rows import PreparedRows
 from tercet.kernels.base import Kernel
-from tercet.kernels.rows import Rows
 
 
 @method(
@@ -54,22 +54,22 @@ class Precomputed(Kernel):
         numbers = np.asarray(X)
         if numbers.dtype.kind not in "iu" or (numbers.size and numbers.min() < 0):
             raise ValueError(f"Precomputed: numbers of rows must be whole and not negative; got {X!r}.")
-        if self.matrix is not None and numbers.max(initial=-1) >= len(self._given()):
-            raise ValueError(
-                f"Precomputed: the matrix has rows 0 to {len(self._given()) - 1}; got number {numbers.max()}."
-            )
+        n = None if self.matrix is None else len(self._checked_matrix())
+        if n is not None and numbers.max(initial=-1) >= n:
+            raise ValueError(f"Precomputed: the matrix has rows 0 to {n - 1}; got number {numbers.max()}.")
         return numbers.astype(np.int64, copy=False)
 
     def resolve(self, X: Any, sample_weight: np.ndarray | None = None) -> Self:
-        if self.matrix is not None and not np.isfinite(self._given()).all():
+        if self.matrix is not None and not np.isfinite(self._checked_matrix()).all():
             raise ValueError("Precomputed: matrix holds NaN or infinity.")
         return self
 
     @property
-    def given(self) -> bool:  # type: ignore[override]
+    def holds_gram(self) -> bool:  # type: ignore[override]
         return self.matrix is not None
 
-    def _given(self) -> np.ndarray:
+    def _checked_matrix(self) -> np.ndarray:
+        """The matrix as a square array of numbers."""
         matrix = np.asarray(self.matrix)
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.dtype.kind not in "fiub":
             raise ValueError(
@@ -79,12 +79,12 @@ class Precomputed(Kernel):
 
     def gram(self, X: Any, Z: Any, *, n_jobs: int | None = None) -> np.ndarray:
         if self.matrix is not None:
-            return self._given()[np.ix_(X, Z)]
+            return self._checked_matrix()[np.ix_(X, Z)]
         return X.copy() if Z is X else X[:, Z]
 
-    def sides(self, X: Any, Z: Any) -> tuple[Any, Any]:
+    def prepare(self, X: Any, Z: Any) -> tuple[Any, Any]:
         columns = np.arange(X.shape[1]) if Z is X and self.matrix is None else Z
-        return Rows(X), Rows(columns)
+        return PreparedRows(X), PreparedRows(columns)
 
     def tile(self, left: Any, right: Any) -> np.ndarray:
         return self.gram(left.values, right.values)
@@ -98,7 +98,7 @@ class Precomputed(Kernel):
 
     def _diag(self, X: Any) -> np.ndarray:
         if self.matrix is not None:
-            return self._given()[X, X]
+            return self._checked_matrix()[X, X]
         if X.shape[0] != X.shape[1]:
             raise ValueError(
                 f"Precomputed: the Gram matrix has the shape {X.shape}; its diagonal needs a square."
@@ -107,4 +107,4 @@ class Precomputed(Kernel):
 
     def features(self, X: Any) -> Any:
         """None: a Gram matrix does not say what the points are."""
-        self._no_map("a Gram matrix does not say what the points are")
+        self._no_feature_map("a Gram matrix does not say what the points are")

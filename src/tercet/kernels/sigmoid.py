@@ -8,8 +8,9 @@ import numpy as np
 
 from tercet.core.catalog import method
 from tercet.core.parameters import Real, check_parameters
-from tercet.kernels.base import Kernel, gamma_of
-from tercet.kernels.rows import squares
+from tercet.kernels._engine.prepared_rows import squared_norms
+from tercet.kernels.base import Kernel
+from tercet.kernels.gamma import resolve_gamma
 
 
 @method(
@@ -20,7 +21,7 @@ from tercet.kernels.rows import squares
     peers=["sklearn.metrics.pairwise.sigmoid_kernel"],
 )
 class Sigmoid(Kernel):
-    """Sigmoid kernel, the neuron's answer; its Gram matrices need not be positive semidefinite.
+    """Sigmoid (tanh) kernel; its Gram matrices need not be positive semidefinite.
 
     Parameters
     ----------
@@ -44,19 +45,20 @@ class Sigmoid(Kernel):
         check_parameters(self)
         if not isinstance(self.gamma, str):
             return self
-        return type(self)(gamma_of(self.gamma, X, sample_weight), self.coef0)
+        return type(self)(resolve_gamma(self.gamma, X, sample_weight), self.coef0)
 
     def tile(self, left: Any, right: Any) -> np.ndarray:
-        return self._of(left.products(right))
+        return self._apply(left.finite_products(right))
 
     def _diag(self, X: Any) -> np.ndarray:
-        return self._of(squares(X))
+        return self._apply(squared_norms(X))
 
-    def _of(self, products: np.ndarray) -> np.ndarray:
+    def _apply(self, products: np.ndarray) -> np.ndarray:
+        """tanh(gamma p + coef0) of inner products, in place."""
         products *= products.dtype.type(self.gamma)
         products += products.dtype.type(self.coef0)
         return np.tanh(products, out=products)
 
     def features(self, X: Any) -> Any:
         """None: where the kernel is not positive semidefinite, it is no inner product."""
-        self._no_map("where it is not positive semidefinite, it is no inner product at all")
+        self._no_feature_map("where it is not positive semidefinite, it is no inner product at all")

@@ -1,5 +1,6 @@
 """Algorithms that minimise a function: gradient descent, Newton, the quasi-Newton family and their kin."""
 
+from tercet.optimize.conjugate_gradient import CGIterate, conjugate_gradient, conjugate_gradient_iterates
 from tercet.optimize.coordinate import LeastSquares, coordinate_descent
 from tercet.optimize.duality import KKT, DualityGap, Lagrangian, slater
 from tercet.optimize.em import Climb, LatentModel, em, em_restarts
@@ -36,6 +37,7 @@ __all__ = [
     "SGD",
     "AdaGrad",
     "Adam",
+    "CGIterate",
     "Climb",
     "DualityGap",
     "EnumerableModel",
@@ -50,6 +52,8 @@ __all__ = [
     "RMSProp",
     "bfgs",
     "broyden",
+    "conjugate_gradient",
+    "conjugate_gradient_iterates",
     "coordinate_descent",
     "dfp",
     "em",

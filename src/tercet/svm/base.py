@@ -14,10 +14,7 @@ from tercet.core.estimator import check_is_fitted
 from tercet.core.parallel import one_blas_thread
 from tercet.core.parameters import INF, NonNegative, Range
 from tercet.core.steps import ConvergenceWarning
-from tercet.kernels import Kernel, Precomputed
-from tercet.kernels.machine import KernelMachine
-from tercet.kernels.origin import seen_from, weights
-from tercet.kernels.rows import float_of
+from tercet.kernels import Kernel, KernelMachine, Precomputed, common_float, primal_weights, subtract_offset
 from tercet.svm.polish import polish, small, with_gram
 from tercet.svm.problem import Problem, Solution
 from tercet.svm.solver import solve
@@ -50,7 +47,7 @@ class SupportVectorMachine(KernelMachine):
         if self._takes == "gram":
             gram = X if isinstance(K, Precomputed) else K(X)  # a multiple of the given one, say
             return Precomputed(gram), np.arange(X.shape[0]) if rows is None else rows
-        return K, seen_from(point, X if rows is None else X[rows])
+        return K, subtract_offset(point, X if rows is None else X[rows])
 
     def _solve(
         self, problem: Problem, *, tol: float | None = None, n_jobs: int | None = None, steps: Any = None
@@ -108,13 +105,13 @@ class SupportVectorMachine(KernelMachine):
         """f of every machine: an array of shape (n_samples, n_machines)."""
         check_is_fitted(self, "support_")
         X = self._check(X, reset=False)
-        return (self._sums(X) + self.intercept_).astype(float_of(X, self.dual_coef_), copy=False)
+        return (self._sums(X) + self.intercept_).astype(common_float(X, self.dual_coef_), copy=False)
 
     def _sums(self, X: Any) -> np.ndarray:
         """f of every machine without its intercept, of checked rows."""
-        if self._linear:
+        if self._is_linear:
             return safe_sparse_dot(X, dense(self._weights()).T)
-        return self._expand(X, self._basis(), dense(self.dual_coef_).T)
+        return self._kernel_expansion(X, self._basis(), dense(self.dual_coef_).T)
 
     def _check_widths(self, width: int) -> None:
         """Whether the attributes fit together; those of a forged file need not."""
@@ -134,7 +131,7 @@ class SupportVectorMachine(KernelMachine):
     @property
     def coef_(self) -> Any:
         """The weights w, when the kernel is linear."""
-        if not self._linear:
+        if not self._is_linear:
             raise AttributeError("coef_ is only available when using a linear kernel")
         check_is_fitted(self, "support_")
         coef = self._weights()
@@ -144,7 +141,7 @@ class SupportVectorMachine(KernelMachine):
         return coef
 
     def _weights(self) -> Any:
-        return weights(sound(self.dual_coef_), sound(self.support_vectors_))
+        return primal_weights(sound(self.dual_coef_), sound(self.support_vectors_))
 
 
 def dense(coef: Any) -> np.ndarray:

@@ -15,9 +15,15 @@ from tercet.core.catalog import method
 from tercet.core.estimator import Classifier
 from tercet.core.parameters import Fraction, Jobs, NonNegative, Positive, PositiveOrInf, Real
 from tercet.core.steps import ConvergenceWarning, Fit
-from tercet.kernels import Kernel, Precomputed
-from tercet.kernels.machine import KernelMachine
-from tercet.kernels.origin import height, origin, seen_from, weights
+from tercet.kernels import (
+    Kernel,
+    KernelMachine,
+    Precomputed,
+    centring_offset,
+    intercept_shift,
+    primal_weights,
+    subtract_offset,
+)
 from tercet.svm.base import Iterations, dense
 from tercet.svm.polish import polish, small
 from tercet.svm.problem import Problem
@@ -129,9 +135,9 @@ class CentralSVC(KernelMachine, Classifier):
     def _fit(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
         weight = self._balance(self.class_weight, y, sample_weight)
         weight = np.ones(y.size) if weight is None else np.asarray(weight, dtype=np.float64)
-        K = self._settle(X, sample_weight)
-        near = origin(K, X)
-        gram = np.asarray(K(seen_from(near, X), n_jobs=self.n_jobs), dtype=np.float64)
+        K = self._resolve_kernel(X, sample_weight)
+        near = centring_offset(K, X)
+        gram = np.asarray(K(subtract_offset(near, X), n_jobs=self.n_jobs), dtype=np.float64)
         self.n_iter_: Any = []
         model = functools.partial(self._model, X, near)
         if self.classes_.size == 2:
@@ -148,12 +154,14 @@ class CentralSVC(KernelMachine, Classifier):
         """The fitted attributes that machines of rows seen from nearby give, each as `_machine` returns it."""
         names = ("dual_coef_", "intercept_", "alpha_", "beta_", "central_margin_", "intercept_interval_")
         found: dict[str, Any] = dict(zip(names, map(np.array, zip(*machines))))
-        lift = np.array([height(coef, X, np.arange(coef.size), near) for coef in found["dual_coef_"]])
+        lift = np.array(
+            [intercept_shift(coef, X, np.arange(coef.size), near) for coef in found["dual_coef_"]]
+        )
         found["intercept_"] = found["intercept_"] - lift
         found["intercept_interval_"] = found["intercept_interval_"] - lift[:, None]
         support = np.flatnonzero(np.abs(found["dual_coef_"]).max(axis=0) > 0)
         found["dual_coef_"] = found["dual_coef_"][:, support]
-        return {"support_": support, "support_vectors_": self._points(X, support), **found}
+        return {"support_": support, "support_vectors_": self._expansion_rows(X, support), **found}
 
     def _machine(self, gram: np.ndarray, y: np.ndarray, weight: np.ndarray, c: int, model: Any = None):
         """One class against the others; where there is only this machine, `model` shows it on its way."""
@@ -253,10 +261,10 @@ class CentralSVC(KernelMachine, Classifier):
 
     @property
     def coef_(self) -> np.ndarray:
-        if not self._linear:
+        if not self._is_linear:
             raise AttributeError(f"coef_ is there only with kernel='linear'; got {self.kernel!r}.")
         check_is_fitted(self, "dual_coef_")
-        return weights(self.dual_coef_, self.support_vectors_)
+        return primal_weights(self.dual_coef_, self.support_vectors_)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """The values f(x) of the machines.
@@ -271,11 +279,11 @@ class CentralSVC(KernelMachine, Classifier):
         """
         check_is_fitted(self)
         X = self._check(X, reset=False)
-        if self._linear:
+        if self._is_linear:
             f = safe_sparse_dot(X, dense(self.coef_).T) + self.intercept_
         else:
             coef = np.ascontiguousarray(self.dual_coef_.T)
-            f = self._expand(X, self.support_vectors_, coef) + self.intercept_
+            f = self._kernel_expansion(X, self.support_vectors_, coef) + self.intercept_
         return f[:, 0] if self.classes_.size == 2 else f
 
     def predict(self, X: Any) -> np.ndarray:

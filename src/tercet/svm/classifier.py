@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from tercet.core.estimator import Classifier, check_is_fitted
 from tercet.core.parallel import each, engine, one_blas_thread
 from tercet.core.steps import Fit
-from tercet.kernels.origin import height, origin, weights
+from tercet.kernels import centring_offset, intercept_shift, primal_weights
 from tercet.multiclass import code_distances
 from tercet.svm import calibration as calibrated
 from tercet.svm.base import SupportVectorMachine, dense, sound
@@ -56,7 +56,7 @@ class SupportVectorClassifier(SupportVectorMachine, Classifier):
     calibration_: list
 
     def _fit(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
-        K = self._settle(X, sample_weight)
+        K = self._resolve_kernel(X, sample_weight)
         weight = self._weigh(y, sample_weight)
         k = self.classes_.size
         code = code_of(self.multi_class, k, self.code, self.random_state)
@@ -67,7 +67,7 @@ class SupportVectorClassifier(SupportVectorMachine, Classifier):
                 machine.steps = []
         else:  # (recorded steps are those of the rows as they are)
             for machine in machines:
-                machine.origin = origin(K, X, machine.rows, weight[machine.rows])
+                machine.origin = centring_offset(K, X, machine.rows, weight[machine.rows])
         starts = self._last(y, machines)
         train = functools.partial(self._train, K, X, weight)
         if len(machines) == 1:
@@ -158,7 +158,7 @@ class SupportVectorClassifier(SupportVectorMachine, Classifier):
 
     def _height(self, X: Any, machine: Machine, solution: Solution) -> float:
         """By how much b is less for the rows as they are."""
-        return height(self._coef(machine, solution)[0], X, machine.rows, machine.origin)
+        return intercept_shift(self._coef(machine, solution)[0], X, machine.rows, machine.origin)
 
     def _model_at(self, X: Any, y: np.ndarray, machines: list[Machine], state: tuple) -> dict[str, Any]:
         """The fitted attributes at a pass of the solver, from multipliers and b (and rho)."""
@@ -216,11 +216,14 @@ class SupportVectorClassifier(SupportVectorMachine, Classifier):
 
     def _sums(self, X: Any) -> np.ndarray:
         k = self.classes_.size
-        if self._linear or not by_pairs(self.multi_class, k):
+        if self._is_linear or not by_pairs(self.multi_class, k):
             return super()._sums(X)
         basis, coef = self._basis(), dense(self.dual_coef_)
         # A support vector has a part in the machines of its own class only.
-        blocks = [self._expand(X, basis[span], np.ascontiguousarray(coef[:, span].T)) for span in self._spans]
+        blocks = [
+            self._kernel_expansion(X, basis[span], np.ascontiguousarray(coef[:, span].T))
+            for span in self._spans
+        ]
         return np.column_stack([blocks[i][:, j - 1] + blocks[j][:, i] for i, j in combinations(range(k), 2)])
 
     @property
@@ -287,7 +290,7 @@ class SupportVectorClassifier(SupportVectorMachine, Classifier):
         w = []
         for i, j in combinations(range(k), 2):
             both = np.concatenate([number[spans[i]], number[spans[j]]])
-            w.append(weights(np.concatenate([coef[j - 1, spans[i]], coef[i, spans[j]]]), points[both]))
+            w.append(primal_weights(np.concatenate([coef[j - 1, spans[i]], coef[i, spans[j]]]), points[both]))
         return sparse.csr_matrix(np.stack(w)) if sparse.issparse(points) else np.stack(w)
 
     def _check_widths(self, width: int) -> None:

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from tercet.core.catalog import method
 from tercet.core.estimator import check_weight
-from tercet.kernels.origin import height, origin, seen_from
+from tercet.kernels import centring_offset, intercept_shift, subtract_offset
 from tercet.svm.base import dense
 from tercet.svm.problem import Solution
 
@@ -121,8 +121,8 @@ def kkt_report(model: Any, X: Any, y: Any, sample_weight: Any = None, *, tol: fl
             f"kkt_report is for an SVC of two classes or an SVR; got {type(model).__name__} with other multipliers."
         )
     rows = model._check(X, reset=False)
-    near = origin(model.kernel_, rows)
-    K = np.asarray(model.kernel_(seen_from(near, rows)), dtype=float)
+    near = centring_offset(model.kernel_, rows)
+    K = np.asarray(model.kernel_(subtract_offset(near, rows)), dtype=float)
     n, y = len(K), np.asarray(y)
     if n != model.shape_fit_[0]:
         raise ValueError(f"X has {n} rows; the model was fitted to {model.shape_fit_[0]}.")
@@ -133,7 +133,7 @@ def kkt_report(model: Any, X: Any, y: Any, sample_weight: Any = None, *, tol: fl
     C = np.where(weight > 0, model.C, 0.0) * weight  # inf is no price for a row that does not count
     beta = np.zeros(n)
     beta[model.support_] = dense(model.dual_coef_)[0]
-    square, b = None, float(np.ravel(model.intercept_)[0]) + height(beta, rows, np.arange(n), near)
+    square, b = None, float(np.ravel(model.intercept_)[0]) + intercept_shift(beta, rows, np.arange(n), near)
     if is_classifier(model):
         strange = np.setdiff1d(y, model.classes_)
         if strange.size:

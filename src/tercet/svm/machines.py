@@ -26,7 +26,7 @@ class Machine:
     sign: np.ndarray
     letter: np.ndarray  # the signs of the classes, 0 for those that have no part
     steps: list | None = None  # where to keep the steps of an algorithm that shows them
-    origin: np.ndarray | None = None  # where rows are seen from that are far from 0 (see `kernels.origin`)
+    origin: np.ndarray | None = None  # where rows are seen from that are far from 0 (see `kernels.centring`)
 
     @property
     def one_sided(self) -> bool:

@@ -13,8 +13,7 @@ from tercet.core.catalog import method
 from tercet.core.estimator import Classifier
 from tercet.core.kernel import inner, kernel
 from tercet.core.parameters import ArrayLike, Count, Jobs, NonNegative, Positive, Real
-from tercet.kernels import Kernel
-from tercet.kernels.machine import KernelMachine
+from tercet.kernels import Kernel, KernelMachine
 
 WORK = 30_000_000  # entries that the moves of a pass may look at: someone may want to stop after it
 
@@ -111,7 +110,9 @@ class MulticategorySVC(KernelMachine, Classifier):
         n, k = y.size, self.classes_.size
         weight = self._balance(self.class_weight, y, sample_weight)
         weight = np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64)
-        gram = np.ascontiguousarray(self._settle(X, sample_weight)(X, n_jobs=self.n_jobs), dtype=np.float64)
+        gram = np.ascontiguousarray(
+            self._resolve_kernel(X, sample_weight)(X, n_jobs=self.n_jobs), dtype=np.float64
+        )
         scale = self.lam * weight.sum()
         target = np.full((n, k), -1 / (k - 1))
         target[np.arange(n), y] = 1.0
@@ -142,7 +143,7 @@ class MulticategorySVC(KernelMachine, Classifier):
         support = np.flatnonzero(np.abs(coef).max(axis=1) > 0)
         return {
             "support_": support,
-            "support_vectors_": self._points(X, support),
+            "support_vectors_": self._expansion_rows(X, support),
             "dual_coef_": coef[support],
             "intercept_": b,
         }
@@ -194,7 +195,7 @@ class MulticategorySVC(KernelMachine, Classifier):
 
     def _functions(self, X: Any) -> np.ndarray:
         X = self._check(X, reset=False)
-        return self._expand(X, self.support_vectors_, self.dual_coef_) + self.intercept_
+        return self._kernel_expansion(X, self.support_vectors_, self.dual_coef_) + self.intercept_
 
 
 def multicategory_loss(y: int, f: Any, cost: Any = None) -> float:

@@ -12,8 +12,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from tercet.core.catalog import method
 from tercet.core.estimator import NO_TARGET, check_is_fitted
 from tercet.core.parameters import Jobs, Positive, Real
-from tercet.kernels.origin import origin
-from tercet.kernels.rows import float_of
+from tercet.kernels import centring_offset, common_float
 from tercet.svm.base import Degree, Gamma, Iterations, KernelLike, SupportVectorMachine, sound
 from tercet.svm.problem import Problem
 from tercet.svm.svr import Nu, filled
@@ -144,10 +143,10 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):
         return X if y is NO_TARGET else (X, None if y is None else np.asarray(y))
 
     def _fit(self, X: Any, y: Any, sample_weight: np.ndarray | None) -> None:
-        K = self._settle(X, sample_weight)
+        K = self._resolve_kernel(X, sample_weight)
         upper = np.ones(X.shape[0]) if sample_weight is None else sample_weight.astype(np.float64)
         rows = np.flatnonzero(upper > 0)
-        near = origin(K, X, rows, upper[rows])
+        near = centring_offset(K, X, rows, upper[rows])
         kernel, points = self._rows(K, X, None if rows.size == upper.size else rows, near)
         scale = float(upper.max())
         upper = (
@@ -205,7 +204,7 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):
         """
         check_is_fitted(self, "support_")
         X = self._check(X, reset=False)
-        return self._sums(X)[:, 0].astype(float_of(X, self.dual_coef_), copy=False)
+        return self._sums(X)[:, 0].astype(common_float(X, self.dual_coef_), copy=False)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """The score of each row less what it must reach: negative outside of the region.

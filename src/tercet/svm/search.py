@@ -17,8 +17,7 @@ from tercet.core.estimator import distinct
 from tercet.core.parallel import each
 from tercet.core.parameters import ArrayLike, Jobs, Positive, Real, Seed
 from tercet.core.steps import ConvergenceWarning, Fit
-from tercet.kernels import Kernel, Precomputed, as_kernel
-from tercet.kernels.origin import origin, seen_from
+from tercet.kernels import Kernel, Precomputed, as_kernel, centring_offset, subtract_offset
 from tercet.svm.base import Degree, Iterations
 from tercet.svm.machines import MultiClass
 from tercet.svm.problem import Solution
@@ -273,7 +272,7 @@ class SVCCV(SVC):
         kernel = as_kernel(
             candidate["kernel"], gamma=candidate["gamma"], degree=self.degree, coef0=self.coef0, X=X
         )
-        X = seen_from(origin(kernel, X), X)
+        X = subtract_offset(centring_offset(kernel, X), X)
         return Precomputed(kernel.gram(X, X, n_jobs=self.n_jobs)), np.arange(X.shape[0])
 
     def _path(

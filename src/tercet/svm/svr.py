@@ -10,7 +10,7 @@ import numpy as np
 from tercet.core.catalog import method
 from tercet.core.estimator import Regressor, check_is_fitted
 from tercet.core.parameters import Jobs, NonNegative, Positive, PositiveOrInf, Range, Real
-from tercet.kernels.origin import height, origin
+from tercet.kernels import centring_offset, intercept_shift
 from tercet.svm.base import Degree, Gamma, Iterations, KernelLike, SupportVectorMachine, dense
 from tercet.svm.problem import Problem, Solution
 from tercet.svm.smo import smo
@@ -26,14 +26,14 @@ class SupportVectorRegressor(SupportVectorMachine, Regressor):
     n_support_: np.ndarray
 
     def _fit(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
-        K = self._settle(X, sample_weight)
+        K = self._resolve_kernel(X, sample_weight)
         weight = np.ones(y.size) if sample_weight is None else sample_weight.astype(np.float64)
         rows = np.flatnonzero(weight > 0)
         n = rows.size
         upper = np.tile(self.C * weight[rows], 2)
         p, start = self._targets(y[rows], upper)
         # Recorded steps are those of the rows as they are.
-        near = None if getattr(self, "record", False) else origin(K, X, rows, weight[rows])
+        near = None if getattr(self, "record", False) else centring_offset(K, X, rows, weight[rows])
         kernel, points = self._rows(K, X, None if n == y.size else rows, near)
         problem = Problem(
             kernel=kernel,
@@ -54,7 +54,7 @@ class SupportVectorRegressor(SupportVectorMachine, Regressor):
         self.n_iter_ = max(1, found.n_iter)
         self.objective_ = found.objective
         self.violation_ = found.violation
-        self._measure(found, height(np.subtract(*np.split(found.alpha, 2)), X, rows, near))
+        self._measure(found, intercept_shift(np.subtract(*np.split(found.alpha, 2)), X, rows, near))
 
     _nu = False
 
@@ -74,7 +74,7 @@ class SupportVectorRegressor(SupportVectorMachine, Regressor):
         # Both above 0 they would hold against each other: at the optimum their product is 0.
         beta = np.subtract(*np.split(alpha, 2))
         here = np.flatnonzero(beta)
-        b -= height(beta, X, rows, near)
+        b -= intercept_shift(beta, X, rows, near)
         return {
             **self._expansion(X, rows[here], beta[None, here], np.array([b])),
             "n_support_": np.array([here.size], dtype=np.int32),

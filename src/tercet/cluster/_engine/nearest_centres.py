@@ -1,0 +1,277 @@
+"""The nearest centre of every row: the assignment step of k-means.
+
+Distances to all centres are one matrix product for a block of rows, in single precision. A row is ambiguous when
+its two smallest distances differ by less than the rounding error could be; the distances of those rows, a few in a
+million as a rule, are computed again in double precision. So the answer is the exact one, ties go to the lowest
+index, and the product costs half.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from tercet.cluster._engine.nearest_kernels import (
+    MARGIN,
+    add_cluster_sums,
+    elkan,
+    hamerly,
+    move_cluster_sums,
+    own_squared_distances,
+    search_by_products,
+    search_exactly,
+)
+from tercet.core import parallel
+from tercet.core.parallel import Chunks, each, total
+from tercet.core.rows import Dense, Rows, rows
+
+AMBIGUOUS = 0.05  # a share of ambiguous rows from which on single precision does not pay
+
+
+class CentreSet:
+    """The centres of one pass, with their norms and moves.
+
+    Attributes
+    ----------
+    points : array of shape (k, d), the centres; `squares` are their squared norms.
+    centred, half : the centres minus the mean of the data, to avoid cancellation, and half their squared norms.
+    radius : the largest norm of a centred centre.
+    shift : array of shape (k,), how far each has moved since the last pass.
+    """
+
+    def __init__(self, points: np.ndarray, mean: np.ndarray | None, before: CentreSet | None = None) -> None:
+        self.points = points
+        self.squares = np.einsum("ij,ij->i", points, points)
+        self.mean = np.zeros(points.shape[1]) if mean is None else mean
+        self.centred = points - self.mean
+        self.half = np.einsum("ij,ij->i", self.centred, self.centred) / 2
+        self.radius = float(np.sqrt(2 * self.half.max()))
+        self.shift = np.zeros(len(points))
+        if before is not None:
+            self.shift = np.sqrt(((points - before.points) ** 2).sum(axis=1)) * MARGIN
+
+    def half_gaps(self) -> tuple[np.ndarray, np.ndarray]:
+        """Half the distances between the centres, of shape (k, k), and to the nearest other one, of shape (k,).
+
+        A row that is nearer to its centre than the latter cannot be nearer to another.
+        """
+        squares = 2 * (self.half[:, None] + self.half - self.centred @ self.centred.T)
+        rounding = (self.centred.shape[1] + 8) * 1e-15 * self.radius**2
+        gaps = np.sqrt(np.maximum(squares - rounding, 0.0)) / 2  # never more than the true one
+        return gaps, (gaps + np.diag(np.full(len(gaps), np.inf))).min(axis=1)
+
+
+@dataclass
+class ClusterSums:
+    """Weighted sums, weights and counts of the rows of each cluster, and how many rows changed cluster."""
+
+    sums: np.ndarray
+    mass: np.ndarray
+    count: np.ndarray
+    moved: int
+
+    def means(self, otherwise: np.ndarray) -> np.ndarray:
+        """The means of the clusters; an empty one stays where it was."""
+        means = otherwise.copy()
+        np.divide(self.sums, self.mass[:, None], out=means, where=(self.count > 0)[:, None])
+        return means
+
+
+class Assignment:
+    """The cluster of every row, kept from pass to pass with bounds of the distances.
+
+    Parameters
+    ----------
+    X, weight : the rows, an array or CSR matrix, and their weights.
+    k : number of centres.
+    bounds : lower bounds kept for each row: 0 (every pass computes all distances), 1 for all other centres
+        together (Hamerly), or k, one for each centre (Elkan).
+    """
+
+    def __init__(
+        self, X: Any, weight: np.ndarray | None, k: int, bounds: int = 0, n_jobs: Any = None
+    ) -> None:
+        n = X.shape[0]
+        self.X, self.k, self.bounds, self.n_jobs = X, k, bounds, n_jobs
+        self.weight = np.ones(n) if weight is None else weight.astype(np.float64, copy=False)
+        self.labels = np.full(n, -1, dtype=np.int32)
+        self.upper = np.full(n, np.inf)
+        self.lower = np.zeros((n, bounds))
+        self.chunks = Chunks(X, self.weight, self.labels, self.upper, self.lower, rows=rows_per_chunk(X, k))
+        self.mean: np.ndarray | None = None
+        if not sparse.issparse(X):
+            self.mean = total(weighted_sum_chunk, self.chunks, n_jobs=n_jobs) / self.weight.sum()
+        self.single = self.mean is not None
+        self._sums: ClusterSums | None = None
+
+    @functools.cached_property
+    def overall_mean(self) -> np.ndarray:
+        """The mean of all rows."""
+        if self.mean is not None:
+            return self.mean
+        return np.asarray(self.X.T @ self.weight).ravel() / self.weight.sum()
+
+    @functools.cached_property
+    def scatter(self) -> float:
+        """Total scatter, Σ_i w_i |x_i - mean|²: W plus the scatter between clusters."""
+        return float(total(scatter_chunk, self.chunks, self.overall_mean, n_jobs=self.n_jobs))
+
+    def assign(self, centres: CentreSet) -> ClusterSums:
+        """Assign every row to its nearest centre; the sums of the clusters then."""
+        first = self._sums is None
+        gaps = centres.half_gaps() if self.bounds and not first else (np.empty((0, 0)), np.empty(0))
+        sums, mass, count, moved, ambiguous = total(
+            assign_chunk, self.chunks, centres, gaps, first, self.single, n_jobs=self.n_jobs
+        )
+        if self.single and ambiguous > AMBIGUOUS * len(self.labels):
+            self.single = False
+        if self._sums is not None and self.bounds:  # only what has changed was added up
+            sums, mass, count = self._sums.sums + sums, self._sums.mass + mass, self._sums.count + count
+        sums[count == 0], mass[count == 0] = 0.0, 0.0
+        self._sums = ClusterSums(sums, mass, count, int(moved))
+        return self._sums
+
+    def recompute_sums(self) -> ClusterSums:
+        """The sums anew from all rows: incremental sums gather rounding."""
+        sums, mass, count = total(cluster_sums_chunk, self.chunks, self.k, n_jobs=self.n_jobs)
+        return ClusterSums(sums, mass, count, 0)
+
+    def refill_empty(self, centres: CentreSet, sums: ClusterSums) -> None:
+        """Give each empty cluster the row that is farthest from its own centre."""
+        empty = np.flatnonzero(sums.count == 0)
+        gaps = np.concatenate(each(own_squared_distances_chunk, self.chunks, centres, n_jobs=self.n_jobs))
+        gaps[self.weight == 0] = 0.0
+        order = iter(np.argsort(-gaps, kind="stable"))
+        for cluster in empty:
+            for i in order:
+                home = self.labels[i]
+                if gaps[i] <= 0:
+                    return  # fewer different rows than clusters
+                if sums.count[home] > 1:
+                    break
+            else:
+                return
+            x, w = self.X[[i]], self.weight[i]
+            x = w * (x.toarray() if sparse.issparse(x) else x)[0].astype(np.float64)
+            for c, sign in ((home, -1), (cluster, 1)):
+                sums.sums[c] += sign * x
+                sums.mass[c] += sign * w
+                sums.count[c] += sign
+            sums.moved += 1
+            self.labels[i] = cluster
+            self.upper[i], self.lower[i] = np.inf, 0.0
+
+    def inertia(self, centres: CentreSet) -> float:
+        """Sum of squared distances to the rows' own centres."""
+        return float(total(inertia_chunk, self.chunks, centres, n_jobs=self.n_jobs))
+
+
+def rows_per_chunk(X: Any, k: int) -> int:
+    """As many rows as fill a chunk, and enough of them to be worth k sums."""
+    n = X.shape[0]
+    size = X.data.nbytes * 1.5 if sparse.issparse(X) else X.nbytes
+    fill = int(parallel.CHUNK_BYTES * n / max(size, 1))
+    return max(fill, 8 * k, parallel.GRAIN) // parallel.GRAIN * parallel.GRAIN
+
+
+def assign_chunk(chunk: tuple, centres: CentreSet, gaps: tuple, first: bool, single: bool) -> tuple:
+    """Assign one chunk of rows; sums (or changes of sums), rows that moved, ambiguous rows."""
+    X, weight, labels, upper, lower = chunk
+    view, k = rows(X), len(centres.points)
+    old = labels.copy()
+    ambiguous = 0
+    everyone = first or not lower.shape[1]
+    if lower.shape[1] > 1 and not first:
+        half_gaps, half_gap = gaps
+        elkan(view, centres.points, centres.squares, centres.shift, half_gaps, half_gap, labels, upper, lower)
+    else:
+        open_ = np.arange(len(labels)) if everyone else np.empty(len(labels), dtype=np.int64)
+        if not everyone:
+            most = np.sort(centres.shift)[-2:]
+            n = hamerly(
+                view,
+                centres.points,
+                centres.squares,
+                centres.shift,
+                most,
+                gaps[1],
+                labels,
+                upper,
+                lower,
+                open_,
+            )
+            open_ = open_[:n]
+        ambiguous = assign_rows(view, open_, centres, labels, upper, lower, single)
+    sums, mass, count = np.zeros(centres.points.shape), np.zeros(k), np.zeros(k, dtype=np.int64)
+    moved = np.flatnonzero(labels != old)
+    if lower.shape[1]:
+        move_cluster_sums(view, weight, moved, old, labels, sums, mass, count)
+    else:
+        add_cluster_sums(view, weight, labels, sums, mass, count)
+    return sums, mass, count, moved.size, ambiguous
+
+
+def assign_rows(
+    view: Rows, ids: np.ndarray, centres: CentreSet, labels: Any, upper: Any, lower: Any, single: bool = True
+) -> int:
+    """The nearest centres of the rows `ids`; returns how many were ambiguous."""
+    fits = 1e-15 < centres.radius < 1e15  # squares must neither overflow nor underflow
+    dtype = np.float32 if single and fits else np.float64
+    k, d = centres.centred.shape
+    points = centres.centred if isinstance(view, Dense) and k >= d else centres.centred.T
+    points, half = np.ascontiguousarray(points, dtype=dtype), centres.half.astype(dtype)
+    slack = (d + 8) * np.finfo(dtype).eps
+    ambiguous = np.empty(ids.size, dtype=np.int64)
+    n = search_by_products(
+        view, ids, centres.mean, points, half, slack, centres.radius, labels, upper, lower, ambiguous
+    )
+    search_exactly(view, ambiguous[:n], centres.points, centres.squares, labels, upper, lower)
+    return n
+
+
+def nearest_centre(X: Any, centres: np.ndarray, n_jobs: Any = None) -> np.ndarray:
+    """The index of the nearest centre for every row of X."""
+    mean = None if sparse.issparse(X) else centres.mean(axis=0, dtype=np.float64)
+    found = CentreSet(centres.astype(np.float64), mean)
+    parts = each(nearest_centre_chunk, Chunks(X, rows=rows_per_chunk(X, len(centres))), found, n_jobs=n_jobs)
+    return np.concatenate(parts)
+
+
+def nearest_centre_chunk(chunk: tuple, centres: CentreSet) -> np.ndarray:
+    (X,) = chunk
+    labels = np.full(X.shape[0], -1, dtype=np.int32)
+    nothing = np.empty(0), np.empty((0, 0))
+    assign_rows(rows(X), np.arange(X.shape[0]), centres, labels, *nothing, not sparse.issparse(X))
+    return labels
+
+
+def weighted_sum_chunk(chunk: tuple) -> np.ndarray:
+    return np.dot(chunk[1], chunk[0])
+
+
+def scatter_chunk(chunk: tuple, mean: np.ndarray) -> float:
+    """Σ_i w_i |x_i - mean|² of a chunk."""
+    view = rows(chunk[0])
+    labels = np.zeros(len(chunk[1]), dtype=np.int32)
+    return float(np.dot(chunk[1], own_squared_distances(view, labels, mean[None], np.array([mean @ mean]))))
+
+
+def own_squared_distances_chunk(chunk: tuple, centres: CentreSet) -> np.ndarray:
+    return own_squared_distances(rows(chunk[0]), chunk[2], centres.points, centres.squares)
+
+
+def inertia_chunk(chunk: tuple, centres: CentreSet) -> float:
+    """Σ_i w_i |x_i - m_C(i)|² of a chunk."""
+    return float(np.dot(chunk[1], own_squared_distances_chunk(chunk, centres)))
+
+
+def cluster_sums_chunk(chunk: tuple, k: int) -> tuple:
+    """Sums, weights and counts of the clusters of a chunk."""
+    X, weight, labels = chunk[:3]
+    sums, mass, count = np.zeros((k, X.shape[1])), np.zeros(k), np.zeros(k, dtype=np.int64)
+    add_cluster_sums(rows(X), weight, labels, sums, mass, count)
+    return sums, mass, count

@@ -1,0 +1,337 @@
+"""k-means clustering (k 均值聚类)."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.utils.validation import check_array
+
+from tercet.cluster._engine.nearest_centres import Assignment, CentreSet, nearest_centre
+from tercet.cluster.initial_centres import dense_rows, draw_plusplus, draw_random, hierarchical_centers
+from tercet.core.catalog import method
+from tercet.core.estimator import Clusterer, check_is_fitted, check_weight, generator
+from tercet.core.parameters import Count, Jobs, NonNegative, Seed
+from tercet.core.steps import Steps
+
+
+@method(
+    zh="k 均值聚类",
+    task="clustering",
+    model="each row belongs to the nearest of k centres: C(i) = argmin_l |x_i - m_l|²",
+    strategy="least sum of squared distances to the centres, W(C) = Σ_l Σ_{C(i)=l} |x_i - m_l|²",
+    algorithms={
+        "lloyd": "rows to their nearest centres, centres to the means of their rows, by turns",
+        "elkan": "the same, with a bound for each row and centre that spares most distances",
+        "hamerly": "the same, with two bounds for each row",
+    },
+    texts=["000 ch. 14, Alg 14.2, eq. 14.18-14.22", "002 ch. 7, eq. 7.16, Alg 1"],
+    peers=["sklearn.cluster.KMeans"],
+)
+class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
+    """k-means clustering: every row belongs to the nearest of k means.
+
+    Minimises W(C) = Σ_l Σ_{C(i)=l} w_i |x_i - m_l|² by turns: every row goes to its nearest centre (of equals,
+    the first), every centre to the mean of its rows. W never rises, and ends at a local minimum that depends on
+    the first centres. A cluster that runs empty gets the row that is farthest from its centre.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        The number k of clusters.
+    init : {"k-means++", "random", "hierarchical"}, array or callable, default="k-means++"
+        The first centres: rows drawn far apart; rows drawn at random; from each of k clusters that single
+        linkage finds, the row nearest to its centre; an array of centres or of k row numbers; or what a function
+        of (X, n_clusters, random_state) returns.
+    n_init : "auto" or int, default="auto"
+        How many starts to try; the one with the least W is kept. "auto" is 10 when the start is drawn at random
+        or by a function, else 1.
+    max_iter : int, default=300
+        The most passes of one start.
+    tol : float, default=1e-4
+        Stop when the squared moves of the centres add up to no more than tol times the mean variance of the
+        features, or, in any case, when no row has changed its cluster. 0 leaves only the texts' second rule.
+    verbose : int, default=0
+        Print a line for each pass.
+    random_state : int, optional
+        Decides what is drawn.
+    copy_x : bool, default=True
+        Taken for the sake of callers of scikit-learn's class: X is never changed.
+    algorithm : {"lloyd", "elkan", "hamerly"}, default="lloyd"
+        Three ways to the same clusters. "lloyd" measures all distances, fast. "hamerly" skips the rows that
+        bounds show to be in place: fastest where clusters are well apart. "elkan" keeps k bounds for each row,
+        which takes memory and pays with many features and few clusters.
+    n_jobs : int, optional
+        Threads to use; the result does not depend on it.
+
+    Attributes
+    ----------
+    cluster_centers_ : array of shape (n_clusters, n_features)
+    labels_ : array of shape (n_samples,)
+        The cluster of each row.
+    inertia_ : float
+        W at the end.
+    n_iter_ : int
+        Passes of the start that was kept.
+
+    Examples
+    --------
+    >>> X = [[0, 2], [0, 0], [1, 0], [5, 0], [5, 2]]
+    >>> model = KMeans(n_clusters=2, init=[0, 4]).fit(X)
+    >>> model.cluster_centers_.round(2), model.labels_
+    (array([[0.33, 0.67],
+           [5.  , 1.  ]]), array([0, 0, 0, 1, 1], dtype=int32))
+    """
+
+    def __init__(
+        self,
+        n_clusters: Count = 8,
+        *,
+        init: Literal["k-means++", "random", "hierarchical"]
+        | Callable
+        | list
+        | tuple
+        | np.ndarray
+        | sparse.sparray
+        | sparse.spmatrix = "k-means++",
+        n_init: Count | Literal["auto"] = "auto",
+        max_iter: Count = 300,
+        tol: NonNegative = 1e-4,
+        verbose: int | bool = 0,
+        random_state: Seed = None,
+        copy_x: bool = True,
+        algorithm: Literal["lloyd", "elkan", "hamerly"] = "lloyd",
+        n_jobs: Jobs = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.verbose = verbose
+        self.random_state = random_state
+        self.copy_x = copy_x
+        self.algorithm = algorithm
+        self.n_jobs = n_jobs
+
+    width_checked_attributes = ("cluster_centers_",)
+    cluster_centers_: np.ndarray
+    inertia_: float
+
+    def _fit(self, X: Any, y: None, sample_weight: np.ndarray | None) -> None:
+        if X.shape[0] < self.n_clusters:
+            raise ValueError(
+                f"KMeans: n_clusters={self.n_clusters} needs as many rows; n_samples={X.shape[0]} should be "
+                f">= n_clusters={self.n_clusters}."
+            )
+        X = X if sparse.issparse(X) else np.ascontiguousarray(X)
+        rng = generator(self.random_state)
+        best: Partition | None = None
+        for loop in self._starts(X, sample_weight):
+            found = self._lloyd(X, sample_weight, self._initial_centres(X, sample_weight, rng), loop)
+            if best is None or found.inertia < best.inertia:
+                best, passes = found, loop.count
+        assert best is not None
+        distinct = np.unique(best.labels).size
+        if distinct < self.n_clusters:
+            self._warn_of_empty(distinct)
+        self.__dict__.update(best.attributes(), n_iter_=passes)
+
+    def _lloyd(self, X: Any, weight: np.ndarray | None, initial: np.ndarray, loop: Steps) -> Partition:
+        """Assignment and update by turns (see `lloyd_step`), from the initial centres to the last."""
+        bounds = {"lloyd": 0, "hamerly": 1, "elkan": self.n_clusters}[self.algorithm]
+        assignment = Assignment(X, weight, self.n_clusters, bounds if self.n_clusters > 1 else 0, self.n_jobs)
+        small = self.tol * assignment.scatter / assignment.weight.sum() / X.shape[1]
+        centres, settled = CentreSet(initial, assignment.mean), False
+        for step in loop:
+            sums = assignment.assign(centres)
+            if (sums.count == 0).any():
+                assignment.refill_empty(centres, sums)
+            settled = sums.moved == 0
+            sums = assignment.recompute_sums() if settled and bounds else sums
+            centres = CentreSet(sums.means(centres.points), assignment.mean, before=centres)
+            # W is the total scatter less that between the clusters, whatever the partition.
+            between = sums.mass @ ((centres.points - assignment.overall_mean) ** 2).sum(axis=1)
+            inertia = max(assignment.scatter - between, 0.0)
+            step.report(centres.points, inertia=inertia, moved=sums.moved)
+            if self.verbose:
+                print(f"pass {step.count}: inertia {inertia:.6g}, {sums.moved} rows moved")
+            if step.converged(settled or (centres.shift**2).sum() <= small):
+                break
+        return Partition(assignment, centres.points.astype(X.dtype), settled)
+
+    def _warn_of_empty(self, distinct: int) -> None:
+        warnings.warn(
+            f"KMeans: the number of distinct clusters ({distinct}) found is smaller than "
+            f"n_clusters ({self.n_clusters}); there may be too few different rows.",
+            ConvergenceWarning,
+            stacklevel=6,
+        )
+
+    def _starts(self, X: Any, weight: Any) -> Iterable[Steps]:
+        """The loops of passes: one, or one inside each of several starts."""
+
+        def fitted(centres: np.ndarray) -> dict[str, Any]:
+            return Partition.around(X, centres, weight, self.n_jobs).attributes()
+
+        starts = self.n_init
+        drawn = callable(self.init) or (isinstance(self.init, str) and self.init == "random")
+        if starts == "auto":
+            starts = 10 if drawn else 1
+        elif starts > 1 and not (drawn or isinstance(self.init, str)):
+            warnings.warn(
+                f"KMeans: init gives the first centres, so there is one start to make instead of n_init={starts}.",
+                RuntimeWarning,
+                stacklevel=6,
+            )
+            starts = 1
+        if starts == 1:
+            yield self.steps(self.max_iter, unpack=fitted)
+            return
+        for start in self.steps(starts, name="start", inner=self.max_iter):
+            yield start.steps(self.max_iter, unpack=fitted)
+
+    def _initial_centres(self, X: Any, weight: Any, rng: np.random.Generator) -> np.ndarray:
+        """The centres of one start, as `init` says."""
+        k, init = self.n_clusters, self.init
+        if callable(init):
+            init = init(X, k, random_state=np.random.RandomState(rng.integers(2**31 - 1)))
+        if isinstance(init, str):
+            if init == "hierarchical":
+                return hierarchical_centers(X, k).astype(np.float64)
+            if init == "random":
+                return dense_rows(X, draw_random(X, k, weight, rng)).astype(np.float64)
+            return dense_rows(X, draw_plusplus(X, k, weight, rng, n_jobs=self.n_jobs)).astype(np.float64)
+        return self._given_centres(X, init)
+
+    def _given_centres(self, X: Any, init: Any) -> np.ndarray:
+        """Centres as the caller gave them: as points, or as numbers of rows."""
+        k, (n, d) = self.n_clusters, X.shape
+        given = init.toarray() if sparse.issparse(init) else np.asarray(init)
+        if given.ndim == 1 and given.dtype.kind in "iu":
+            if given.shape != (k,) or given.min() < 0 or given.max() >= n:
+                raise ValueError(
+                    f"KMeans: init as row numbers must be {k} numbers from 0 to {n - 1}; got {given.tolist()}."
+                )
+            return dense_rows(X, given).astype(np.float64)
+        given = check_array(given, dtype=np.float64, input_name="init")
+        if given.shape != (k, d):
+            raise ValueError(
+                f"KMeans: init must have the shape (n_clusters, n_features) = ({k}, {d}); got {given.shape}."
+            )
+        return given.astype(X.dtype).astype(np.float64)
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the clusters of the rows X.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            The rows.
+        y : ignored
+            Nothing is learned from it; callbacks may score by it.
+        sample_weight : array of shape (n_samples,), optional
+            How much each row counts; 2 is as good as having the row twice.
+
+        Returns
+        -------
+        self
+        """
+        return self._learn(X, y, sample_weight)
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
+        """Find the clusters of the rows X, and return the cluster of each."""
+        return self.fit(X, sample_weight=sample_weight).labels_
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The nearest centre of each row."""
+        return nearest_centre(self._checked_rows(X), self.cluster_centers_, self.n_jobs)
+
+    def transform(self, X: Any) -> np.ndarray:
+        """The distances of each row from all centres."""
+        return euclidean_distances(self._checked_rows(X), self.cluster_centers_)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Minus the inertia of the rows."""
+        X = self._checked_rows(X)
+        weight = check_weight(sample_weight, X)
+        return -Partition.around(X, self.cluster_centers_.astype(np.float64), weight, self.n_jobs).inertia
+
+    def _checked_rows(self, X: Any) -> Any:
+        check_is_fitted(self)
+        X = self._check(X, reset=False)
+        return X if sparse.issparse(X) else np.ascontiguousarray(X)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.cluster_centers_)
+
+
+def lloyd_step(X: Any, centers: Any, sample_weight: Any = None) -> tuple[np.ndarray, np.ndarray]:
+    """One pass of k-means in plain form: assignment and update.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+        The rows.
+    centers : array of shape (n_clusters, n_features)
+        The centres m_l.
+    sample_weight : array of shape (n_samples,), optional
+        How much each row counts.
+
+    Returns
+    -------
+    labels : array of shape (n_samples,)
+        The nearest centre of each row; of equals, the first.
+    centers : array of shape (n_clusters, n_features)
+        The means of the clusters; that of an empty one stays where it was.
+
+    Examples
+    --------
+    >>> lloyd_step([[0.0], [1.0], [5.0]], [[0.0], [1.0]])
+    (array([0, 1, 1]), array([[0.],
+           [3.]]))
+    """
+    X, centers = np.asarray(X, dtype=np.float64), np.array(centers, dtype=np.float64)
+    weight = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    labels = ((X[:, None] - centers) ** 2).sum(axis=2).argmin(axis=1)  # C(i) = argmin_l |x_i - m_l|² (14.22)
+    for k in range(len(centers)):
+        if weight[labels == k].any():
+            centers[k] = np.average(
+                X[labels == k], axis=0, weights=weight[labels == k]
+            )  # m_l = mean of its rows
+    return labels, centers
+
+
+@dataclass
+class Partition:
+    """Rows assigned to their nearest centres, and the inertia W."""
+
+    assignment: Assignment
+    centres: np.ndarray
+    settled: bool = False  # whether the labels are those of these centres, not of the ones before
+
+    def __post_init__(self) -> None:
+        if not self.settled or self.centres.dtype == np.float32:
+            self.labels[:] = nearest_centre(self.assignment.X, self.centres, self.assignment.n_jobs)
+        centres = CentreSet(self.centres.astype(np.float64), self.assignment.mean)
+        self.inertia = self.assignment.inertia(centres)
+
+    @classmethod
+    def around(cls, X: Any, centres: np.ndarray, weight: Any, n_jobs: Any) -> Partition:
+        """The partition of rows by given centres."""
+        return cls(Assignment(X, weight, len(centres), 0, n_jobs), centres.astype(X.dtype))
+
+    @property
+    def labels(self) -> np.ndarray:
+        return self.assignment.labels
+
+    def attributes(self) -> dict[str, Any]:
+        return {"cluster_centers_": self.centres, "labels_": self.labels, "inertia_": self.inertia}

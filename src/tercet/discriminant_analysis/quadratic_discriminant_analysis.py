@@ -1,0 +1,242 @@
+"""Quadratic discriminants (二次判别函数): for each class a Mahalanobis distance and a threshold."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from scipy import linalg
+
+from tercet.core.catalog import method
+from tercet.core.estimator import check_is_fitted
+from tercet.core.parallel import Chunks, each
+from tercet.core.parameters import ArrayLike, CountOrZero, Fraction, Jobs, NonNegative
+from tercet.discriminant_analysis.base import (
+    DiscriminantClassifier,
+    check_covariance_parameters,
+    check_priors,
+)
+from tercet.discriminant_analysis.covariance import covariance, principal_axes, standard_deviations
+from tercet.discriminant_analysis.quadratic_form import QuadraticForm
+from tercet.discriminant_analysis.scatter import EPS, class_means
+
+
+@method(
+    zh="二次判别函数",
+    task="classification",
+    approach="generative",
+    model="g_k(x) = K_k² - (x-μ_k)ᵀΣ_k⁻¹(x-μ_k), the largest wins",
+    strategy="maximum likelihood of one Gaussian per class; K_k by Bayes' rule or free",
+    algorithms={"svd": "principal axes of each class", "eigen": "the same, with shrinkage or any estimator"},
+    texts=["003 ch. 5, sec. 5.3, eq. 5-10, 5-11"],
+    peers=["sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis"],
+)
+class QuadraticDiscriminantAnalysis(DiscriminantClassifier):
+    """Quadratic discriminant analysis: a Gaussian for each class, and quadratic boundaries between them.
+
+    `decision_function` is g_k/2 (for two classes the second minus the first), which with the thresholds of
+    Bayes' rule, K_k² = 2 ln π_k - ln|Σ_k|, is the logarithm of the posterior up to a constant.
+
+    Parameters
+    ----------
+    solver : {"svd", "eigen"}, default="svd"
+        Only "eigen" takes shrinkage or a covariance estimator.
+    shrinkage : "auto", float in [0, 1] or None, default=None
+        How far to move each covariance to a multiple of the identity; "auto" takes the amount of Ledoit and
+        Wolf.
+    priors : array of shape (n_classes,), optional
+        Prior probabilities; by default the shares of the classes.
+    reg_param : float in [0, 1], default=0.0
+        Makes each covariance (1-r) Σ_k + r I.
+    store_covariance : bool, default=False
+        Keep `covariance_`.
+    tol : float, default=1e-4
+        A class whose rows, in units of the features' spread, have a singular value up to tol is refused as
+        not of full rank.
+    covariance_estimator : estimator, optional
+        Something with `fit` and `covariance_`, in place of shrinkage.
+    ddof : int, default=0
+        Covariances are divided by N_k - ddof: 0 is maximum likelihood, 1 unbiased as in the text.
+    thresholds : float or array of shape (n_classes,), optional
+        The K_k², free to set which errors are the lesser evil; by default those of Bayes' rule.
+    n_jobs : int, optional
+        Threads to use; the result does not depend on it.
+
+    Attributes
+    ----------
+    means_ : array of shape (n_classes, n_features)
+    priors_ : array of shape (n_classes,)
+    covariance_ : list of arrays of shape (n_features, n_features)
+        The covariances, if asked for.
+    rotations_ : list of arrays of shape (n_features, n_features)
+        Principal axes of each class, as columns.
+    scalings_ : list of arrays of shape (n_features,)
+        Variances along them.
+    thresholds_ : array of shape (n_classes,)
+        The K_k² in use.
+
+    Examples
+    --------
+    >>> X = [[0, 0], [2, 0], [0, 2], [2, 2], [1, 1], [5, 5], [7, 5], [5, 9], [7, 9], [6, 7]]
+    >>> y = [1, 1, 1, 1, 1, 2, 2, 2, 2, 2]
+    >>> model = QuadraticDiscriminantAnalysis(ddof=1, thresholds=0).fit(X, y)
+    >>> model.mahalanobis([[3, 3], [4, 4]]).round(2)
+    array([[ 8.  , 13.  ],
+           [18.  ,  6.25]])
+    >>> model.predict([[3, 3], [4, 4]])
+    array([1, 2])
+    """
+
+    def __init__(
+        self,
+        *,
+        solver: Literal["svd", "eigen"] = "svd",
+        shrinkage: Fraction | Literal["auto"] | None = None,
+        priors: ArrayLike = None,
+        reg_param: Fraction = 0.0,
+        store_covariance: bool = False,
+        tol: NonNegative = 1e-4,
+        covariance_estimator: Any = None,
+        ddof: CountOrZero = 0,
+        thresholds: ArrayLike = None,
+        n_jobs: Jobs = None,
+    ) -> None:
+        self.solver = solver
+        self.shrinkage = shrinkage
+        self.priors = priors
+        self.reg_param = reg_param
+        self.store_covariance = store_covariance
+        self.tol = tol
+        self.covariance_estimator = covariance_estimator
+        self.ddof = ddof
+        self.thresholds = thresholds
+        self.n_jobs = n_jobs
+
+    def _fit(self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
+        name, K = type(self).__name__, self.classes_.size
+        check_covariance_parameters(name, self.solver, self.shrinkage, self.covariance_estimator)
+        mass, means = class_means(X, y, sample_weight, K, n_jobs=self.n_jobs)
+        self.means_ = means.astype(X.dtype, copy=False)
+        self.priors_ = check_priors(self.priors, mass, K, name).astype(X.dtype, copy=False)
+        self.rotations_, self.scalings_, covariances = [], [], []
+        for k in range(K):
+            mine = y == k if sample_weight is None else (y == k) & (sample_weight > 0)
+            weight = None if sample_weight is None else sample_weight[mine]
+            C = self._covariance(X[mine], weight, mass[k], self.classes_[k])
+            variances, axes = principal_axes(C)
+            covariances.append(C.astype(X.dtype, copy=False))
+            self.scalings_.append(variances.astype(X.dtype, copy=False))
+            self.rotations_.append(axes.astype(X.dtype, copy=False))
+        if self.store_covariance:
+            self.covariance_ = covariances
+        self.thresholds_ = self._thresholds()
+
+    def _covariance(self, X: np.ndarray, weight: Any, mass: float, label: Any) -> np.ndarray:
+        """Σ_k as asked, or an error where it is not of full rank."""
+        if mass <= self.ddof:
+            raise ValueError(
+                f"{type(self).__name__}: ddof must be less than the number of samples in every class; "
+                f"got ddof={self.ddof} and {mass:g} in class {label}."
+            )
+        options = {"shrinkage": self.shrinkage, "estimator": self.covariance_estimator, "n_jobs": self.n_jobs}
+        C = covariance(X, weight, **options) * (mass / (mass - self.ddof))
+        C = (1 - self.reg_param) * C + self.reg_param * np.eye(C.shape[0])
+        std = standard_deviations(C)
+        smallest = linalg.eigvalsh(C / np.outer(std, std), subset_by_index=[0, 0])[0]
+        if smallest <= max(self.tol**2, C.shape[0] * EPS):
+            n, d = X.shape
+            few = f"y has only 1 sample in class {label}, covariance is ill defined. " if n == 1 else ""
+            other = ""
+            if self.solver == "svd":
+                other = ", or use solver='eigen' with shrinkage"
+            elif self.covariance_estimator is None and self.shrinkage != "auto":
+                other = f", or raise shrinkage={self.shrinkage or 0.0}"
+            raise linalg.LinAlgError(
+                f"{few}The covariance matrix of class {label} ({n} samples, {d} features) is not full rank. "
+                f"Raise reg_param={self.reg_param}{other}."
+            )
+        return C
+
+    def _thresholds(self) -> np.ndarray:
+        """K_k² as given, or by Bayes' rule: 2 ln π_k - ln|Σ_k|."""
+        if self.thresholds is None:
+            log_volume = np.array([np.log(v).sum() for v in self.scalings_])
+            with np.errstate(divide="ignore"):  # a class may be ruled out
+                return 2 * np.log(self.priors_) - log_volume
+        try:
+            return np.broadcast_to(np.asarray(self.thresholds, self.means_.dtype), self.classes_.shape).copy()
+        except ValueError:
+            raise ValueError(
+                f"{type(self).__name__}: thresholds must be one number or one for each of "
+                f"{self.classes_.size} classes; got {self.thresholds!r}."
+            ) from None
+
+    def mahalanobis(self, X: Any) -> np.ndarray:
+        """Squared Mahalanobis distances to the classes (K² minus one of them is a one-class discriminant).
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            The data.
+
+        Returns
+        -------
+        distances : array of shape (n_samples, n_classes)
+        """
+        check_is_fitted(self)
+        X = self._check(X, reset=False)
+        roots = [axes / np.sqrt(v) for axes, v in zip(self.rotations_, self.scalings_)]
+        return np.concatenate(each(_squared_mahalanobis, Chunks(X), self.means_, roots, n_jobs=self.n_jobs))
+
+    def boundary(self, first: Any = None, second: Any = None) -> QuadraticForm:
+        """The surface between two classes, as the W, w and w₀ of xᵀWx + wᵀx + w₀.
+
+        Parameters
+        ----------
+        first, second : labels, optional
+            The classes; by default the first two. The form is g_first - g_second: positive where the first
+            wins.
+
+        Returns
+        -------
+        QuadraticForm
+        """
+        check_is_fitted(self)
+        labels = [
+            self.classes_[0] if first is None else first,
+            self.classes_[1] if second is None else second,
+        ]
+        (P, m, K), (Q, n, L) = (self._terms(label) for label in labels)
+        return QuadraticForm(Q - P, 2 * (P @ m - Q @ n), float(n @ Q @ n - m @ P @ m + K - L))
+
+    def _terms(self, label: Any) -> tuple[np.ndarray, np.ndarray, float]:
+        """Σ_k⁻¹, μ_k and K_k² of a class."""
+        where = np.flatnonzero(self.classes_ == label)
+        if not where.size:
+            raise ValueError(f"boundary: {label!r} is not one of the classes {self.classes_.tolist()}.")
+        k = where[0]
+        axes = self.rotations_[k]
+        return axes / self.scalings_[k] @ axes.T, self.means_[k], self.thresholds_[k]
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Half of the discriminants g_k; for two classes the second minus the first.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            The data.
+
+        Returns
+        -------
+        scores : array of shape (n_samples,) or (n_samples, n_classes)
+        """
+        distances = self.mahalanobis(X)
+        scores = (self.thresholds_ - distances) / 2
+        return scores[:, 1] - scores[:, 0] if self.classes_.size == 2 else scores
+
+
+def _squared_mahalanobis(chunk: Any, means: np.ndarray, roots: list[np.ndarray]) -> np.ndarray:
+    """Squared distances of a chunk of rows; root_k has root rootᵀ = Σ_k⁻¹."""
+    (X,) = chunk
+    columns = [np.square((X - mean) @ root).sum(axis=1) for mean, root in zip(means, roots)]
+    return np.column_stack(columns)

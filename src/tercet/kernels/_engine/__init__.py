@@ -1,0 +1,1 @@
+"""PreparedRows and strings prepared for blocks of Gram matrices."""

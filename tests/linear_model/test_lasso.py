@@ -252,7 +252,7 @@ def test_nothing_learned_in_the_folds_is_not_fitted(kind, monkeypatch):
     def interrupt(*given):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(kind, "_errors", interrupt)
+    monkeypatch.setattr(kind, "_fold_errors", interrupt)
     model = kind()
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)

@@ -236,7 +236,9 @@ def interrupted(kind, monkeypatch, passes):
 
 
 def test_an_interrupted_fit_keeps_what_it_found(monkeypatch):
-    X, y = data(n=600, d=400)  # more features than the first working set takes, so that there is a second round
+    X, y = data(
+        n=600, d=400
+    )  # more features than the first working set takes, so that there is a second round
     model = interrupted(Lasso, monkeypatch, passes=2)(alpha=1e-9, tol=0, max_iter=10**9)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)

@@ -1,4 +1,4 @@
-"""Metadata of a fit on its way to splitters and scorers (scikit-learn's metadata routing)."""
+"""Metadata routing from `fit` to splitters and scorers, as scikit-learn defines it."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ from tercet.core.rows import Dense, row_add, row_dot, rows
 from tercet.linear_model._perceptron.penalised_sweep import misclassified, sweep_penalised
 from tercet.linear_model._perceptron.trajectory import Trajectory
 from tercet.linear_model._perceptron.visiting_order import visiting_order
-from tercet.linear_model.base import LinearClassifier, dense
+from tercet.linear_model.base import LinearClassifier, dense_coef
 
 PART = 1 << 22  # numbers visited between two checks for Ctrl-C
 
@@ -187,7 +187,7 @@ class Perceptron(LinearClassifier):
         self
         """
         if self.warm_start and hasattr(self, "coef_"):
-            coef_init = dense(self.coef_) if coef_init is None else coef_init
+            coef_init = dense_coef(self.coef_) if coef_init is None else coef_init
             intercept_init = self.intercept_ if intercept_init is None else intercept_init
         self._start = coef_init, intercept_init
         try:
@@ -264,7 +264,7 @@ class Perceptron(LinearClassifier):
         first = self._first_call(classes)
         X, y = self._check_batch(X, y, first=first)
         weight = check_weight(sample_weight, X)
-        start = (None, None) if first else (dense(self.coef_), self.intercept_)
+        start = (None, None) if first else (dense_coef(self.coef_), self.intercept_)
         planes = self._hyperplanes(X, y, weight, *start)
         rng = generator(self.random_state)
         each(
@@ -444,12 +444,12 @@ class PenalisedHyperplane(Hyperplane):
         l1_ratio = {"l2": 0.0, "l1": 1.0}.get(model.penalty or "", model.l1_ratio)
         self.l1, self.l2 = model.alpha * l1_ratio, model.alpha * (1 - l1_ratio)
         self.keep, self.clip = max(0.0, 1 - model.eta0 * self.l2), model.eta0 * self.l1
-        self.owed, self.paid = np.zeros(1), np.zeros(self.w.size)
+        self.total_l1, self.applied_l1 = np.zeros(1), np.zeros(self.w.size)
 
     def _sweep(self, sweep: Any, order: np.ndarray, picks: np.ndarray) -> tuple[int, float]:
         return sweep_penalised(
             self.rows, self.signed_eta, order, self.on_plane, self.fit_b, self.w, self.b, picks,
-            self.keep, self.clip, self.owed, self.paid,
+            self.keep, self.clip, self.total_l1, self.applied_l1,
         )  # fmt: skip
 
     def _penalty(self) -> float:

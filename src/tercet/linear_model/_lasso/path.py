@@ -53,8 +53,8 @@ def solve_path(
     """
     results: list[OptimizeResult] = []
     for alpha in alphas:
-        penalty = {"l1": alpha * l1_ratio, "l2": alpha * (1.0 - l1_ratio)}
-        results.append(coordinate_descent(problem, **penalty, start=start, order=order, **options))
+        l1, l2 = alpha * l1_ratio, alpha * (1.0 - l1_ratio)
+        results.append(coordinate_descent(problem, l1=l1, l2=l2, start=start, order=order, **options))
         start = results[-1].x
         if verbose:
             print(f"alpha={alpha:.6g}: {np.count_nonzero(start)} features, gap {results[-1].gap:.3g}")

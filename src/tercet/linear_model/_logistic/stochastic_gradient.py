@@ -112,12 +112,12 @@ def from_hyperplanes(objective: LogisticObjective, W: Array, b: Array) -> Array:
 @kernel
 def largest_square(data, n):
     """The largest squared length of a row."""
-    most = 0.0
+    largest = 0.0
     for i in range(n):
         square = float(row_square(data, i))
-        if square > most:
-            most = square
-    return most
+        if square > largest:
+            largest = square
+    return largest
 
 
 @kernel

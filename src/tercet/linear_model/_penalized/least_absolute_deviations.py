@@ -193,13 +193,13 @@ def solve_admm(estimator: Any, problem: LeastAbsoluteDeviations, cost: Penalty) 
         dual = rho * np.linalg.norm(A.T @ (r - r_before) - np.pad(u - u_before, (0, len(theta) - d)))
         step.report(np.append(u, theta[d:]), primal=primal, dual=dual)
         scale = max(np.linalg.norm(y), 1e-300)
-        pull = rho * max(np.linalg.norm(A.T @ p), 1e-300)
-        if step.converged(primal <= estimator.tol * scale and dual <= estimator.tol * pull):
+        dual_scale = rho * max(np.linalg.norm(A.T @ p), 1e-300)
+        if step.converged(primal <= estimator.tol * scale and dual <= estimator.tol * dual_scale):
             break
         if step.index % 20 == 19 and step.index < estimator.max_iter // 2:
-            factor_of = np.sqrt((primal / scale) / max(dual / pull, 1e-300))
-            if not 0.2 < factor_of < 5:
-                change = float(np.clip(factor_of, 0.1, 10.0))
+            ratio = np.sqrt((primal / scale) / max(dual / dual_scale, 1e-300))
+            if not 0.2 < ratio < 5:
+                change = float(np.clip(ratio, 0.1, 10.0))
                 rho, p, v = rho * change, p / change, v / change
     estimator.n_iter_ = step.count
     return u, float(theta[d]) if problem.intercept else 0.0

@@ -180,8 +180,8 @@ def check_finite(H: Array) -> Array:
     return H
 
 
-def solve_regularised(H: Array, ridge: Array, slope: Array, pull: Array) -> Array:
-    """(H + diag(ridge))^-1 (slope + pull): H and slope belong to the losses, ridge and pull to the penalty.
+def solve_regularised(H: Array, ridge: Array, slope: Array, penalty_slope: Array) -> Array:
+    """(H + diag(ridge))^-1 (slope + penalty_slope); H and slope belong to the losses, ridge to the penalty.
 
     Where columns repeat others, H is singular up to rounding. There the penalty alone decides, whose gradient is
     exact; the rounding error of a slope that should be 0 must not count.
@@ -192,10 +192,10 @@ def solve_regularised(H: Array, ridge: Array, slope: Array, pull: Array) -> Arra
     A = H / width / width[:, None] + np.diag(ridge / width**2)
     L = cholesky_factor(A, np.float64)
     if L is not None:
-        return cho_solve((L, True), (slope + pull) / width, check_finite=False) / width
+        return cho_solve((L, True), (slope + penalty_slope) / width, check_finite=False) / width
     values, U = eigh(A, check_finite=False)
-    z = U.T @ ((slope + pull) / width)
-    noise = 1e-13 * np.linalg.norm(slope / width) + 1e-8 * np.linalg.norm(pull / width)
+    z = U.T @ ((slope + penalty_slope) / width)
+    noise = 1e-13 * np.linalg.norm(slope / width) + 1e-8 * np.linalg.norm(penalty_slope / width)
     least = 1e2 * np.finfo(float).eps * values[-1]
     return (
         U @ (np.where((values <= least) & (np.abs(z) <= noise), 0.0, z) / np.maximum(values, least)) / width

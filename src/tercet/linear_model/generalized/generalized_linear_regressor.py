@@ -27,12 +27,12 @@ LinkName = Literal[
     task="regression",
     model="E[y | x] = g^-1(w·x + b), y from an exponential family",
     strategy="mean deviance / 2 + alpha/2 |w|^2, or least squares on g(y)",
-    algorithms={"irls": "Newton's method on expected curvature", "lbfgs": "quasi-Newton"},
+    algorithms={"irls": "Newton's method with the expected Hessian", "lbfgs": "quasi-Newton"},
     texts=["001 ch. 6, 6.3", "002 ch. 1, eq. 1.13", "004 ch. 3, eq. 3.15"],
     peers=["statsmodels GLM", "glum.GeneralizedLinearRegressor"],
 )
 class GeneralizedLinearRegressor(GeneralizedLinearModel):
-    """A linear model seen through a link, with noise from an exponential family.
+    """Linear predictor with a link function and a response from an exponential family.
 
     Parameters
     ----------

@@ -87,23 +87,23 @@ class PolynomialRegression(Regressor):
         X = X.astype(np.float64)
         weight = np.ones(len(y)) if sample_weight is None else sample_weight.astype(np.float64)
         self.degree_ = self._best_degree(X, y, weight) if self.degree == "cv" else int(self.degree)
-        terms = self._polynomial(X, y, weight, self.degree_)
-        self.powers_, self.weights_ = terms.powers, terms.weights
-        self.domain_, self.chebyshev_ = terms.domain, terms.chebyshev
+        fitted = self._polynomial(X, y, weight, self.degree_)
+        self.powers_, self.weights_ = fitted.powers, fitted.weights
+        self.domain_, self.chebyshev_ = fitted.domain, fitted.chebyshev
 
-    def _polynomial(self, X: Array, y: Array, weight: Array, degree: int) -> Terms:
-        terms = Terms(np.array([X.min(axis=0), X.max(axis=0)]), degree)
+    def _polynomial(self, X: Array, y: Array, weight: Array, degree: int) -> Polynomial:
+        fitted = Polynomial(np.array([X.min(axis=0), X.max(axis=0)]), degree)
         if self.alpha > 0:
-            return terms.fit_ridge(X, y, weight, self.alpha, self.penalize_intercept)
-        return terms.fit(X, y, weight)
+            return fitted.fit_ridge(X, y, weight, self.alpha, self.penalize_intercept)
+        return fitted.fit(X, y, weight)
 
     def _best_degree(self, X: Array, y: Array, weight: Array) -> int:
         folds = list(check_cv(self.cv).split(X, y))
         errors = np.zeros(self.max_degree + 1)
         for degree in range(self.max_degree + 1):
             for train, test in folds:
-                terms = self._polynomial(X[train], y[train], weight[train], degree)
-                errors[degree] += weight[test] @ (y[test] - terms.predict(X[test])) ** 2
+                fitted = self._polynomial(X[train], y[train], weight[train], degree)
+                errors[degree] += weight[test] @ (y[test] - fitted.predict(X[test])) ** 2
         self.cv_errors_ = errors / sum(weight[test].sum() for _, test in folds)
         return int(np.argmin(self.cv_errors_))
 
@@ -121,13 +121,13 @@ class PolynomialRegression(Regressor):
         """
         check_is_fitted(self)
         X = self._check(X, reset=False)
-        terms = Terms(self.domain_, self.degree_, self.powers_)
-        terms.weights, terms.chebyshev = self.weights_, self.chebyshev_
-        return terms.predict(X.astype(np.float64)).astype(X.dtype)
+        fitted = Polynomial(self.domain_, self.degree_, self.powers_)
+        fitted.weights, fitted.chebyshev = self.weights_, self.chebyshev_
+        return fitted.predict(X.astype(np.float64)).astype(X.dtype)
 
 
-class Terms:
-    """The products of powers up to a degree, in two bases, and a polynomial written in them."""
+class Polynomial:
+    """A polynomial of several features up to a total degree, in the Chebyshev and in the power basis."""
 
     def __init__(self, domain: Array, degree: int, powers: Array | None = None) -> None:
         self.domain, self.degree = domain, degree
@@ -135,10 +135,10 @@ class Terms:
         low, high = domain
         half = np.where(high > low, (high - low) / 2, 1.0)
         self.scale, self.shift = 1.0 / half, -(low + high) / (2 * half)
-        self.chebyshev: Array | None = None  # coefficients in the first basis, where it was used
+        self.chebyshev: Array | None = None  # coefficients in the Chebyshev basis, where that was used
         self.weights = np.zeros(len(self.powers))
 
-    def fit(self, X: Array, y: Array, weight: Array) -> Terms:
+    def fit(self, X: Array, y: Array, weight: Array) -> Polynomial:
         """Least squares in Chebyshev polynomials; where the data leave a choice, the shortest coefficients."""
         root = np.sqrt(weight)
         T = self._product(chebyshev.chebvander(self.scale * X + self.shift, self.degree))
@@ -146,7 +146,7 @@ class Terms:
         self.weights = self._to_powers() @ self.chebyshev
         return self
 
-    def fit_ridge(self, X: Array, y: Array, weight: Array, alpha: float, with_constant: bool) -> Terms:
+    def fit_ridge(self, X: Array, y: Array, weight: Array, alpha: float, with_constant: bool) -> Polynomial:
         """Mean of squares + alpha/2 |w|^2, as one least squares problem."""
         root = np.sqrt(weight / weight.sum())
         extra = np.sqrt(alpha / 2) * np.eye(len(self.powers))[0 if with_constant else 1 :]
@@ -161,7 +161,7 @@ class Terms:
         return self._product(polynomial.polyvander(X, self.degree)) @ self.weights
 
     def _product(self, table: Array) -> Array:
-        """Terms of all rows, from the one-dimensional polynomials in (n, n_features, degree + 1)."""
+        """Polynomial of all rows, from the one-dimensional polynomials in (n, n_features, degree + 1)."""
         result = np.ones((len(table), len(self.powers)))
         for j, powers in enumerate(self.powers.T):
             result *= table[:, j, powers]

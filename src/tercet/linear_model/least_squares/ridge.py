@@ -45,7 +45,7 @@ Solver = Literal["auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", 
     peers=["sklearn.linear_model.Ridge"],
 )
 class Ridge(LinearRegressor):
-    """Least squares that keeps its coefficients small.
+    """Least squares with an L2 penalty on the coefficients.
 
     Minimises sum_i s_i (y_i - x_i·w - b)^2 + alpha |w|^2. The texts scale it in other ways: with N samples
     000 (1.25), a mean of squares + lambda/2 |w|^2 over all of w, is ``alpha=N * lambda / 2`` with

@@ -9,7 +9,6 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import linalg
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 
 from tercet.core.catalog import method
@@ -45,7 +44,7 @@ from tercet.linear_model._logistic.stochastic_gradient import (
     stochastic_descent,
     to_hyperplanes,
 )
-from tercet.linear_model.base import LinearClassifier, dense
+from tercet.linear_model.base import LinearClassifier, dense_coef
 from tercet.optimize import minimize
 
 ATTAINABLE = 2e-4  # of the mean loss: while one weight alone could lower it by more, a fit has not converged
@@ -59,9 +58,9 @@ ATTAINABLE = 2e-4  # of the mean loss: while one weight alone could lower it by 
     algorithms={
         "lbfgs": "limited-memory BFGS, preconditioned by a sample where rows are many",
         "newton": "Newton's method",
-        "newton-cholesky": "Newton's method that saves Hessians",
+        "newton-cholesky": "Newton's method that reuses Hessians",
         "newton-cg": "Newton's method with conjugate gradients",
-        "auto": "proximal Newton for L1, else one of the Newtons",
+        "auto": "proximal Newton for L1, else one of the Newton methods",
         "gd": "gradient descent",
         "sgd": "stochastic gradient descent",
         "dfp": "quasi-Newton, DFP",
@@ -253,14 +252,11 @@ class LogisticRegression(LinearClassifier):
         return make
 
     def _class_weighted(self, y: np.ndarray, weight: np.ndarray | None) -> np.ndarray | None:
+        """Sample weights times the weights of their classes."""
         if self.class_weight is None:
             return weight
-        if isinstance(self.class_weight, dict):
-            return self._balance(self.class_weight, y, weight)
-        by_class = compute_class_weight(
-            self.class_weight, classes=np.arange(self.classes_.size), y=y, sample_weight=weight
-        )
-        return by_class[y] if weight is None else by_class[y] * weight
+        by_class = self._class_weights(self.class_weight, y, weight)[y]
+        return by_class if weight is None else by_class * weight
 
     def _objective(self, X: Any, y: np.ndarray, weight: np.ndarray | None) -> LogisticObjective:
         mass = float(X.shape[0] if weight is None else weight.sum(dtype=np.float64))
@@ -283,7 +279,7 @@ class LogisticRegression(LinearClassifier):
         rows, d = self.classes_.size if self.classes_.size > 2 else 1, objective.X.shape[1]
         if getattr(self, "coef_", np.empty(0)).shape != (rows, d):
             return np.zeros(objective.size)
-        W = dense(self.coef_)
+        W = dense_coef(self.coef_)
         b = self.intercept_
         if objective.reference:
             W, b = W[:-1] - W[-1], b[:-1] - b[-1]

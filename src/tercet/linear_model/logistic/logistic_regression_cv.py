@@ -204,7 +204,7 @@ class LogisticRegressionCV(LogisticRegression):
             )
 
     def _single_model(self, C: float, l1_ratio: float) -> LogisticRegression:
-        """The model for one C and l1_ratio, which knows all the classes."""
+        """The model for one C and l1_ratio, with all the classes of the fit."""
         model = LogisticRegression(C=C, l1_ratio=l1_ratio, **{name: getattr(self, name) for name in SHARED})
         model.classes_, model.n_features_in_ = self.classes_, self.n_features_in_
         check_options(model, self.classes_.size)
@@ -273,7 +273,7 @@ class LogisticRegressionCV(LogisticRegression):
 
 
 class RegularizationPath:
-    """The models of one fold and one l1_ratio, C growing, each starting from the last."""
+    """The models of one fold and one l1_ratio for growing C, each warm-started from the last."""
 
     def __init__(self, model, X, y, weight, score_params, Cs, score) -> None:
         self.model, self.X, self.y, self.weight, self.score_params = model, X, y, weight, score_params

@@ -53,7 +53,7 @@ class MaximumEntropy:
 def max_entropy(
     support: Any, constraints: Sequence[tuple[Any, float]] = (), *, tol: float = 1e-10
 ) -> MaximumEntropy:
-    """The distribution on a finite set that knows the constraints and nothing else.
+    """The distribution of maximum entropy on a finite set, under constraints on expectations.
 
     Parameters
     ----------

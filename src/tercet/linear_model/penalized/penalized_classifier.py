@@ -29,7 +29,7 @@ MOST = 2000  # features for which a Hessian in every pass is affordable; ADMM fa
     model="f(x) = sign(w·x + b)",
     strategy="Ω(w) + C Σ l(y f(x)): an L1, L2, Lq or elastic net penalty and any margin loss",
     algorithms={
-        "newton": "proximal Newton: the losses as a parabola, its minimum with the penalty by coordinates",
+        "newton": "proximal Newton: a quadratic model of the losses plus the penalty, by coordinate descent",
         "admm": "alternating direction method of multipliers: proximal steps of the loss and of the penalty",
         "auto": "Newton where the loss is smooth and there is a penalty, ADMM elsewhere",
     },

@@ -19,8 +19,9 @@ from tercet.linear_model import (
     PoissonRegressor,
     TweedieRegressor,
 )
-from tercet.linear_model.deviance import Deviance
-from tercet.linear_model.families import FAMILIES, LINKS
+from tercet.linear_model.generalized.deviance_objective import DevianceObjective
+from tercet.linear_model.generalized.exponential_family import FAMILIES
+from tercet.linear_model.generalized.link import LINKS
 
 L = sm.families.links
 PEERS = {
@@ -155,8 +156,8 @@ def test_agrees_with_scikit_learn(ours, theirs, family, options, solver, fit_int
 def test_objective_has_the_right_derivatives(family, link, _):
     X, y, weight = data(family, n=20)
     canonical = FAMILIES[family].canonical == link
-    F = Deviance(X, y, weight, FAMILIES[family], LINKS[link], canonical=canonical, alpha=0.3)
-    theta = F.constant() + 0.02
+    F = DevianceObjective(X, y, weight, FAMILIES[family], LINKS[link], canonical=canonical, alpha=0.3)
+    theta = F.null_model() + 0.02
     slopes = scipy_optimize.approx_fprime(theta, F.value, 1e-7)
     np.testing.assert_allclose(F.gradient(theta), slopes, rtol=1e-4, atol=1e-5)
     if canonical:  # expected and actual curvature are then the same

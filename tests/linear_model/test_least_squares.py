@@ -12,8 +12,8 @@ from sklearn.utils.estimator_checks import check_estimator
 from tercet.core.callbacks import EarlyStopping
 from tercet.core.steps import ConvergenceWarning
 from tercet.linear_model import LinearRegression, SumOfSquares
-from tercet.linear_model.design import Design
-from tercet.linear_model.least_squares import Reach
+from tercet.linear_model._least_squares.design_matrix import DesignMatrix
+from tercet.linear_model.least_squares.linear_regression import AttainableGain
 from tercet.optimize import minimize
 
 
@@ -216,8 +216,8 @@ def test_objective_in_the_optimiser():
 
 def test_design_operator_is_the_dense_matrix():
     X, y, weight = data(n=20, d=4)
-    design = Design(sparse.csr_array(X), y, weight)
-    Z, _ = Design(X, y, weight).dense()
+    design = DesignMatrix(sparse.csr_array(X), y, weight)
+    Z, _ = DesignMatrix(X, y, weight).centred()
     np.testing.assert_allclose(design.operator() @ np.eye(4), Z, atol=1e-12)
     np.testing.assert_allclose(design.operator().rmatvec(y), Z.T @ y, atol=1e-10)
     np.testing.assert_allclose(design.cross_products()[0], Z.T @ Z, atol=1e-10)
@@ -236,18 +236,20 @@ def test_a_descent_that_crawls_has_not_converged(solver, scale, shift, level, st
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-def test_reach_is_the_best_gain_of_one_coordinate(form, fit_intercept):
+def test_attainable_gain_is_the_best_of_one_coordinate(form, fit_intercept):
     X, y, weight = data(n=50)
     objective = SumOfSquares(form(X), y, weight, fit_intercept=fit_intercept)
     theta = np.linspace(-1.0, 1.0, objective.size)
-    reach = Reach(Design(form(X), y, weight, fit_intercept))(*objective.split(objective.gradient(theta)))
+    gain = AttainableGain(DesignMatrix(form(X), y, weight, fit_intercept))(
+        *objective.split(objective.gradient(theta))
+    )
     mean = np.average(X, axis=0, weights=weight) if fit_intercept else np.zeros(X.shape[1])
     columns = np.column_stack([X - mean, np.ones((50, int(fit_intercept)))])
     w, b = objective.split(theta)
     errors = y - X @ w[0] - b[0]
     gains = (columns.T @ (weight * errors)) ** 2 / (weight @ columns**2)
     spread = y - np.average(y, weights=weight) if fit_intercept else y
-    assert reach == pytest.approx(gains.max() / (weight @ spread**2))
+    assert gain == pytest.approx(gains.max() / (weight @ spread**2))
 
 
 def test_descent_on_a_constant_target_converges(recwarn):

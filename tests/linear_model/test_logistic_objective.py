@@ -71,7 +71,7 @@ def test_restriction_to_columns():
     X, y, s, K, _ = problem("softmax", d=6)
     f = LogisticObjective(X, y, s, K, l2=0.2)
     columns = np.array([1, 4])
-    part, at = f.restrict(columns), f.places(columns)
+    part, at = f.restrict(columns), f.parameter_indices(columns)
     small = np.random.default_rng(0).normal(size=part.size)
     theta = np.zeros(f.size)
     theta[at] = small
@@ -108,7 +108,7 @@ def test_second_derivatives_in_blocks(monkeypatch):
     f = LogisticObjective(X, y, s, K)
     theta = np.random.default_rng(1).normal(size=f.size)
     whole = f.hessian(theta)
-    monkeypatch.setattr("tercet.linear_model.logistic_statistics.BLOCK", 1)
+    monkeypatch.setattr("tercet.linear_model._logistic.statistics.BLOCK", 1)
     np.testing.assert_allclose(f.hessian(theta), whole, atol=1e-14)
 
 
@@ -124,6 +124,6 @@ def test_a_changed_point_is_noticed():
 def test_rows_in_doubt():
     f = LogisticObjective(np.array([[-1.0], [1.0], [2.0]]), np.array([0, 1, 1]), np.array([1.0, 1.0, 0.0]), 2)
     f.value(np.array([1.0, 0.0]))
-    assert f.doubtful == 0
+    assert f.n_uncertain == 0
     f.value(np.array([-1.0, 0.0]))
-    assert f.doubtful == 2
+    assert f.n_uncertain == 2

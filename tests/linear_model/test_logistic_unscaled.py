@@ -22,8 +22,8 @@ def unscaled():
     return X, ((year > 2005) ^ (rng.random(300) < 0.1)).astype(int)
 
 
-def far_away(offset, n_classes=2):
-    rng = np.random.default_rng(0)
+def far_away(offset, n_classes=2, seed=0):
+    rng = np.random.default_rng(seed)
     X = rng.normal(size=(60, 5))
     y = (X[:, 0] + 0.5 * rng.normal(size=60) > 0).astype(int)
     return X, X + offset, y + (X[:, 1] > 0.5) * (n_classes > 2)
@@ -55,6 +55,17 @@ def test_newton_far_from_zero(offset, l1_ratio, n_classes):
     np.testing.assert_allclose(far.predict_proba(shifted), near.predict_proba(X), atol=2e-3)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_proximal_newton_far_from_zero_ends_at_the_rounding_level(seed):
+    """The last digit of the intercept moves the gradient of every weight by more than tol; that is no failure."""
+    X, shifted, y = far_away(1e7, n_classes=3, seed=seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        near = LogisticRegression(solver="auto", l1_ratio=1.0, tol=1e-8).fit(X, y)
+        far = LogisticRegression(solver="auto", l1_ratio=1.0, max_iter=1000).fit(shifted, y)
+    np.testing.assert_allclose(far.predict_proba(shifted), near.predict_proba(X), atol=2e-3)
+
+
 @pytest.mark.parametrize(
     ("solver", "offset"),
     [("sgd", 1e3), ("newton-cg", 1e3), ("newton-cg", 1e6), ("lbfgs", 1e3), ("lbfgs", 1e6)],
@@ -69,7 +80,7 @@ def test_a_small_step_is_not_taken_for_the_end(solver, offset):
 
 
 def test_newton_says_when_it_finds_no_lower_point(monkeypatch):
-    monkeypatch.setattr("tercet.linear_model.logistic_newton.shorten", lambda *_: None)
+    monkeypatch.setattr("tercet.linear_model._logistic.newton.backtrack", lambda *_: None)
     with pytest.warns(ConvergenceWarning, match=r"no lower point was found .* Scale the features"):
         LogisticRegression(solver="newton").fit(*iris())
 

@@ -13,7 +13,9 @@ from sklearn.linear_model import LogisticRegression as Peer
 from sklearn.metrics import log_loss
 
 from tercet.linear_model import MaxEnt, max_entropy
-from tercet.linear_model.maxent_features import JointFeatures, LogLinear, ProductFeatures
+from tercet.linear_model._maxent.joint_features import JointFeatures
+from tercet.linear_model._maxent.log_linear_objective import LogLinearObjective
+from tercet.linear_model._maxent.product_features import ProductFeatures
 
 ALGORITHMS = ["lbfgs", "iis", "gis", "gd", "newton", "newton-cg", "dfp", "bfgs"]
 
@@ -192,7 +194,9 @@ def test_wide_tables_take_the_joint_matrix():
     product = ProductFeatures(sparse.csr_array(X), 3)
     joint = JointFeatures(product.matrix(), 3, np.arange(len(y)))
     w, share = np.random.default_rng(0).normal(size=18), np.full(len(y), 1 / len(y))
-    a, b = (LogLinear(f, f.empirical(y, share), f.context_weight(share), 0.1) for f in (product, joint))
+    a, b = (
+        LogLinearObjective(f, f.empirical(y, share), f.context_weight(share), 0.1) for f in (product, joint)
+    )
     np.testing.assert_allclose(a.value_and_gradient(w)[1], b.value_and_gradient(w)[1], atol=1e-12)
     assert a.value(w) == pytest.approx(b.value(w))
 
@@ -203,7 +207,7 @@ def test_derivatives_by_differences(dense):
     X = X if dense else sparse.csr_array(X)
     seen = np.array([[1, 1, 0], [1, 0, 1], [1, 1, 1]], dtype=bool)
     f, share = ProductFeatures(X, 3, seen), np.full(30, 1 / 30)
-    objective = LogLinear(f, f.empirical(y, share), share, 0.05)
+    objective = LogLinearObjective(f, f.empirical(y, share), share, 0.05)
     rng, h = np.random.default_rng(0), 1e-6
     w, v = rng.normal(size=(2, 7))
     step = np.eye(7) * h
@@ -216,10 +220,10 @@ def test_derivatives_by_differences(dense):
 
 @pytest.mark.parametrize(("scale", "rounded"), [(1.0, True), (1e12, False)])
 def test_curvature_of_large_data_is_float32_within_its_range(monkeypatch, scale, rounded):
-    monkeypatch.setattr("tercet.linear_model.maxent_features.LARGE", 0)
+    monkeypatch.setattr("tercet.linear_model._maxent.product_features.LARGE", 0)
     X, y = indicators(3, n=30, columns=3)
     f, share = ProductFeatures(sparse.csr_array(X * scale), 3), np.full(30, 1 / 30)
-    objective = LogLinear(f, f.empirical(y, share), share, 0.05)
+    objective = LogLinearObjective(f, f.empirical(y, share), share, 0.05)
     w, v = np.random.default_rng(0).normal(size=(2, 9)) / scale
     product, exact = objective.hessian_product(w, v), objective.hessian(w) @ v
     error = np.abs(product - exact).max() / np.abs(exact).max()

@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from tercet.core.callbacks import EarlyStopping, Recorder
 from tercet.linear_model import PenalizedRegressor
-from tercet.linear_model.best_subset import best_subset
+from tercet.linear_model._penalized.best_subset import best_subset
 from tercet.penalties import penalty
 
 

@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Perceptron as Peer
 
 from tercet.linear_model import Perceptron, learn_online, linear_separability, novikoff_bound
+from tercet.linear_model._perceptron.visiting_order import visiting_order
 
 TINY_X, TINY_Y = np.array([[3.0, 3.0], [4.0, 3.0], [1.0, 1.0]]), np.array([1, 1, -1])
 
@@ -178,12 +179,10 @@ def test_same_bits_for_any_n_jobs(n_jobs):
 
 @pytest.mark.parametrize("variant", ["plain", "averaged", "pocket"])
 def test_sweeping_in_parts_changes_nothing(monkeypatch, variant):
-    from tercet.linear_model import perceptron_plane
-
     X, y = separable(11, n=2000, d=3, margin=0.01)
     options = {"tol": None, "record": True, "shuffle": False, "variant": variant}
     whole = Perceptron(**options).fit(X, y)
-    monkeypatch.setattr(perceptron_plane, "PART", 90)  # 30 rows at a time
+    monkeypatch.setattr("tercet.linear_model.perceptron.PART", 90)  # 30 rows at a time
     parts = Perceptron(**options).fit(X, y)
     assert np.array_equal(whole.updates_[0]["point"], parts.updates_[0]["point"])
     np.testing.assert_allclose(whole.coef_, parts.coef_, rtol=1e-12)
@@ -204,11 +203,9 @@ def test_rows_of_weight_zero_do_not_exist():
 
 
 def test_shuffle_is_seeded_and_covers_large_data(monkeypatch):
-    from tercet.linear_model import perceptron_plane
-
-    monkeypatch.setattr(perceptron_plane, "CACHE", 10)
+    monkeypatch.setattr("tercet.linear_model._perceptron.visiting_order.CACHE", 10)
     rng = np.random.default_rng(0)
-    order = perceptron_plane.visits(np.zeros((100, 3)), None, "cyclic", True, rng)
+    order = visiting_order(np.zeros((100, 3)), None, "cyclic", True, rng)
     assert sorted(order) == list(range(100))
     assert np.mean(np.diff(order) == 1) > 0.8  # runs stay together
     assert not np.array_equal(order, np.arange(100))

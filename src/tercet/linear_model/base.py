@@ -1,4 +1,4 @@
-"""What a fitted linear model can do: w·x + b, and what follows from it."""
+"""Base classes of linear classifiers and regressors: the scores w·x + b."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ class LinearClassifier(Classifier):
         return self.classes_[winner]
 
     def _class_weights(self, class_weight: Any, y: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
-        """What the classes weigh; "balanced" makes up for their shares of the sample weights."""
+        """The weight of each class; "balanced" is inverse to its share of the sample weights."""
         if isinstance(class_weight, dict):
             return self._given_weights(class_weight)
         counts = np.bincount(y, weight, self.classes_.size)
         if class_weight is None:
             return np.ones(counts.size)
-        found = np.zeros(counts.size)  # a class may have rows without weight only
-        return np.divide(counts.sum() / counts.size, counts, out=found, where=counts > 0)
+        balanced = np.zeros(counts.size)  # a class may have rows of weight 0 only
+        return np.divide(counts.sum() / counts.size, counts, out=balanced, where=counts > 0)
 
     def sparsify(self) -> Self:
         """Keep `coef_` as a CSR matrix, which pays when most weights are zero.
@@ -80,7 +80,7 @@ class LinearClassifier(Classifier):
         self
         """
         check_is_fitted(self)
-        self.coef_ = dense(self.coef_)
+        self.coef_ = dense_coef(self.coef_)
         return self
 
 
@@ -107,6 +107,6 @@ class LinearRegressor(Regressor):
         return row_products(X, self.coef_) + self.intercept_
 
 
-def dense(coef: Any) -> np.ndarray:
+def dense_coef(coef: Any) -> np.ndarray:
     """Weights as an array, whether or not `sparsify` was called."""
     return coef.toarray() if sparse.issparse(coef) else coef

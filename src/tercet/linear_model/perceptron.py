@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any, Literal, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.model_selection import train_test_split
 from sklearn.utils.metaestimators import available_if
 
 from tercet.core.catalog import method
 from tercet.core.estimator import check_weight, generator
+from tercet.core.kernel import kernel
 from tercet.core.parallel import each
 from tercet.core.parameters import (
     Count,
@@ -22,8 +24,13 @@ from tercet.core.parameters import (
     Seed,
     check_parameters,
 )
-from tercet.linear_model.base import LinearClassifier, dense
-from tercet.linear_model.perceptron_plane import DualPlane, PenalisedPlane, Plane, visits
+from tercet.core.rows import Dense, row_add, row_dot, rows
+from tercet.linear_model._perceptron.penalised_sweep import misclassified, sweep_penalised
+from tercet.linear_model._perceptron.trajectory import Trajectory
+from tercet.linear_model._perceptron.visiting_order import visiting_order
+from tercet.linear_model.base import LinearClassifier, dense_coef
+
+PART = 1 << 22  # numbers visited between two checks for Ctrl-C
 
 
 @method(
@@ -180,7 +187,7 @@ class Perceptron(LinearClassifier):
         self
         """
         if self.warm_start and hasattr(self, "coef_"):
-            coef_init = dense(self.coef_) if coef_init is None else coef_init
+            coef_init = dense_coef(self.coef_) if coef_init is None else coef_init
             intercept_init = self.intercept_ if intercept_init is None else intercept_init
         self._start = coef_init, intercept_init
         try:
@@ -200,15 +207,17 @@ class Perceptron(LinearClassifier):
                 random_state=rng.integers(2**31),
             )
             held, X, y, weight = (X[out], y[out]), X[rest], y[rest], None if weight is None else weight[rest]
-        planes = self._planes(X, y, weight, *self._start)
+        planes = self._hyperplanes(X, y, weight, *self._start)
         live, best, idle = planes, -np.inf, 0
         for step in self.steps(
             self.max_iter, unpack=self._model, hint="The classes may not be linearly separable."
         ):
-            order = visits(X, weight, self.order, self.shuffle, rng)
-            each(Plane.sweep, live, order, n_jobs=self.n_jobs)
+            order = visiting_order(X, weight, self.order, self.shuffle, rng)
+            each(Hyperplane.sweep, live, order, n_jobs=self.n_jobs)
             mistakes, loss = sum(p.mistakes for p in live), sum(p.loss for p in live)
-            step.report([(p.model(), p.visited) for p in planes], mistakes=mistakes, loss=loss / y.size)
+            step.report(
+                [(p.model(), p.trajectory.visited) for p in planes], mistakes=mistakes, loss=loss / y.size
+            )
             if self.verbose:
                 print(f"pass {step.count}: {mistakes} mistakes, loss {loss / y.size:.6g}")
             if held is not None and self.tol is not None:
@@ -216,11 +225,11 @@ class Perceptron(LinearClassifier):
                 idle = 0 if score >= best + self.tol else idle + 1
                 best = max(best, score)
             for p in live:
-                p.judge(None if held else self.tol, self.n_iter_no_change)
+                p.check_convergence(None if held else self.tol, self.n_iter_no_change)
             live = [p for p in live if not p.done]
             if step.converged(not live or idle >= self.n_iter_no_change):
                 break
-        self.__dict__.update(self._model([(p.final(), p.visited) for p in planes]))
+        self.__dict__.update(self._model([(p.final(), p.trajectory.visited) for p in planes]))
         if self.record:
             self.updates_ = [p.updates() for p in planes]
         if self.form == "dual":
@@ -255,16 +264,21 @@ class Perceptron(LinearClassifier):
         first = self._first_call(classes)
         X, y = self._check_batch(X, y, first=first)
         weight = check_weight(sample_weight, X)
-        start = (None, None) if first else (dense(self.coef_), self.intercept_)
-        planes = self._planes(X, y, weight, *start)
+        start = (None, None) if first else (dense_coef(self.coef_), self.intercept_)
+        planes = self._hyperplanes(X, y, weight, *start)
         rng = generator(self.random_state)
-        each(Plane.sweep, planes, visits(X, weight, self.order, self.shuffle, rng), n_jobs=self.n_jobs)
+        each(
+            Hyperplane.sweep,
+            planes,
+            visiting_order(X, weight, self.order, self.shuffle, rng),
+            n_jobs=self.n_jobs,
+        )
         seen = 1 if first else self.t_
-        self.__dict__.update(self._model([(p.model(), p.visited) for p in planes]), n_iter_=1)
+        self.__dict__.update(self._model([(p.model(), p.trajectory.visited) for p in planes]), n_iter_=1)
         self.t_ = seen + y.size
         return self
 
-    def _planes(self, X: Any, y: np.ndarray, weight: Any, coef: Any, intercept: Any) -> list[Plane]:
+    def _hyperplanes(self, X: Any, y: np.ndarray, weight: Any, coef: Any, intercept: Any) -> list[Hyperplane]:
         """A hyperplane for each class against the rest, or one for two classes, at its start."""
         k = self.classes_.size if self.classes_.size > 2 else 1
         shape = (k, X.shape[1])
@@ -289,8 +303,8 @@ class Perceptron(LinearClassifier):
                 f"Perceptron: penalty={self.penalty!r} shrinks w at every row, and works with form='primal', "
                 "variant='plain', record=False and rows visited in turn only."
             )
-        kind: type[Plane] = Plane if self.penalty is None else PenalisedPlane
-        kind = DualPlane if self.form == "dual" else kind
+        kind: type[Hyperplane] = Hyperplane if self.penalty is None else PenalisedHyperplane
+        kind = DualHyperplane if self.form == "dual" else kind
         positive = range(k) if k > 1 else [1]
         w, b = w.reshape(shape).astype(X.dtype), b.reshape(-1).astype(X.dtype)
         balanced = self._balance(self.class_weight, y, weight)
@@ -305,8 +319,179 @@ class Perceptron(LinearClassifier):
         visited = max(count for _, count in planes)
         return {"coef_": np.stack(w), "intercept_": np.concatenate(b), "t_": 1 + visited}
 
-    def _accuracy(self, planes: list[Plane], X: Any, y: np.ndarray) -> float:
+    def _accuracy(self, planes: list[Hyperplane], X: Any, y: np.ndarray) -> float:
         w, b = zip(*(p.model() for p in planes))
         scores = np.asarray(X @ np.stack(w).T) + np.concatenate(b)
         found = scores.argmax(axis=1) if len(planes) > 1 else (scores[:, 0] >= 0)
         return float(np.mean(found == y))
+
+
+class Hyperplane:
+    """State of Alg 2.1 for one hyperplane: w, b, and its trajectory."""
+
+    def __init__(
+        self,
+        model: Perceptron,
+        X: Any,
+        positive: np.ndarray,
+        positive_weight: Any,
+        negative_weight: Any,
+        w: np.ndarray,
+        b: np.ndarray,
+    ) -> None:
+        self.X, self.w, self.b = X, w, b
+        self.rows = self.along = rows(X)
+        etas = [model.eta0 if s is None else model.eta0 * s for s in (positive_weight, negative_weight)]
+        self.signed_eta = np.where(positive, etas[0], -etas[1]).astype(X.dtype, copy=False)  # eta0 y_i
+        self.on_plane = {"mistake": 0, "positive": 1, "negative": -1}[model.on_plane]
+        self.fit_b = float(model.fit_intercept)
+        self.mistakes, self.loss, self.done = 0, 0.0, False
+        self.best_loss, self.idle = np.inf, 0
+        self._start()
+        self.trajectory = Trajectory(model.variant, model.record, self.w, self.b)
+
+    def _start(self) -> None:
+        """What a form needs before the first pass."""
+
+    def sweep(self, order: np.ndarray) -> None:
+        """One pass: `order` holds row numbers, or numbers in [0, 1) that pick among the misclassified."""
+        listed = order.dtype.kind == "i"
+        self.mistakes, self.loss = 0, 0.0
+        length = max(1, PART // max(1, self.rows.shape[1] * (1 if listed else self.rows.shape[0])))
+        picks = np.empty(min(length, order.size), dtype=np.int64)
+        for part in np.split(order, range(length, order.size, length)):
+            before = self.w.copy(), self.b.copy()
+            mistakes, loss = self._sweep(sweep if listed else sweep_misclassified, part, picks)
+            found = picks[:mistakes].copy()
+            times, points = (found, part[found]) if listed else (np.arange(mistakes), found)
+            self.trajectory.follow(self, times, points, part.size if listed else mistakes, before)
+            self.mistakes += mistakes
+            self.loss += loss
+
+    def _sweep(self, sweep: Any, order: np.ndarray, picks: np.ndarray) -> tuple[int, float]:
+        return sweep(
+            self.rows, self.along, self.signed_eta, order, self.on_plane, self.fit_b, self.w, self.b, picks
+        )
+
+    def check_convergence(self, tol: float | None, patience: int) -> None:
+        """Done after a pass without mistakes, or when the mean loss has not fallen by tol for `patience` passes."""
+        self.done = self.mistakes == 0 and not isinstance(self, PenalisedHyperplane)
+        if tol is not None:
+            loss = self.loss / self.signed_eta.size + self._penalty()
+            self.idle = self.idle + 1 if loss > self.best_loss - tol else 0
+            self.best_loss = min(self.best_loss, loss)
+            self.done = self.done or self.idle >= patience
+
+    def _penalty(self) -> float:
+        return 0.0
+
+    def model(self) -> tuple[np.ndarray, np.ndarray]:
+        """w and b as they are now."""
+        return self._primal(self.w.copy(), self.b.copy())
+
+    def final(self) -> tuple[np.ndarray, np.ndarray]:
+        """w and b of the variant that was asked for."""
+        return self._primal(*self.trajectory.final(self.w.copy(), self.b.copy()))
+
+    def _primal(self, w: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return w, b
+
+    def displacement(self, points: np.ndarray, factor: Any) -> tuple[np.ndarray, Any]:
+        """How far updates at some points, each taken `factor` times, move w and b."""
+        step = self.signed_eta[points] * factor
+        return self.X[points].T @ step, self.fit_b * step.sum()
+
+    def states(self, points: np.ndarray, w: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """w and b after each of some updates."""
+        step, X = self.signed_eta[points], self.X[points]
+        X = X.toarray() if sparse.issparse(X) else X
+        return w + np.cumsum(step[:, None] * X, axis=0), b + self.fit_b * np.cumsum(step)
+
+    def updates(self) -> dict[str, np.ndarray]:
+        """Every update: the point, and the model after it."""
+        names = ("point", "alpha" if isinstance(self, DualHyperplane) else "coef", "intercept")
+        return {name: np.concatenate(column) for name, column in zip(names, zip(*self.trajectory.trace))}
+
+
+class DualHyperplane(Hyperplane):
+    """Alg 2.2: w = sum of alpha_i y_i x_i is given by alpha, and only inner products of rows are needed."""
+
+    def _start(self) -> None:
+        gram = self.X @ self.X.T
+        n = self.signed_eta.size
+        self.rows = Dense(np.ascontiguousarray(gram.toarray() if sparse.issparse(gram) else gram))
+        self.along = rows(sparse.eye_array(n, format="csr", dtype=self.X.dtype))
+        self.w = np.zeros(n, dtype=self.X.dtype)
+
+    def displacement(self, points: np.ndarray, factor: Any) -> tuple[np.ndarray, Any]:
+        step = self.signed_eta[points] * factor
+        return np.bincount(points, step, minlength=self.w.size), self.fit_b * step.sum()
+
+    def states(self, points: np.ndarray, w: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        counts = np.zeros((points.size, w.size), dtype=w.dtype)
+        counts[np.arange(points.size), points] = np.abs(self.signed_eta[points])
+        return np.abs(w) + np.cumsum(counts, axis=0), b + self.fit_b * np.cumsum(self.signed_eta[points])
+
+    def _primal(self, w: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self.X.T @ w, b
+
+
+class PenalisedHyperplane(Hyperplane):
+    """Alg 2.1 with a penalty: every visited row shrinks w, by a factor (L2), by an amount that stops at 0 (L1)."""
+
+    def __init__(self, model: Perceptron, *rest: Any):
+        super().__init__(model, *rest)
+        l1_ratio = {"l2": 0.0, "l1": 1.0}.get(model.penalty or "", model.l1_ratio)
+        self.l1, self.l2 = model.alpha * l1_ratio, model.alpha * (1 - l1_ratio)
+        self.keep, self.clip = max(0.0, 1 - model.eta0 * self.l2), model.eta0 * self.l1
+        self.total_l1, self.applied_l1 = np.zeros(1), np.zeros(self.w.size)
+
+    def _sweep(self, sweep: Any, order: np.ndarray, picks: np.ndarray) -> tuple[int, float]:
+        return sweep_penalised(
+            self.rows, self.signed_eta, order, self.on_plane, self.fit_b, self.w, self.b, picks,
+            self.keep, self.clip, self.total_l1, self.applied_l1,
+        )  # fmt: skip
+
+    def _penalty(self) -> float:
+        return self.l1 * float(np.abs(self.w).sum()) + self.l2 * float(self.w @ self.w) / 2
+
+
+@kernel
+def sweep(rows, along, signed_eta, order, on_plane, fit_b, w, b, picks):
+    """Alg 2.1 and 2.2: visit rows in order; every mistake moves the hyperplane.
+
+    Row i scores with `rows` and moves w along row i of `along` by signed_eta[i] = eta0 y_i. In the primal form the
+    two are the same; in the dual form they are the Gram matrix and the unit matrix.
+    """
+    mistakes, loss = 0, 0.0
+    for t in range(order.size):
+        i = order[t]
+        step, score = signed_eta[i], row_dot(rows, i, w) + b[0]
+        if misclassified(step, score, on_plane):  # y (w·x + b) <= 0
+            row_add(along, i, step, w)  # w <- w + eta y x
+            b[0] += step * fit_b  # b <- b + eta y
+            loss += abs(score)
+            picks[mistakes] = t
+            mistakes += 1
+    return mistakes, loss
+
+
+@kernel
+def sweep_misclassified(rows, along, signed_eta, draws, on_plane, fit_b, w, b, picks):
+    """For each draw u from [0, 1) correct one of the m misclassified rows, the one of rank u m; 0 is the first."""
+    wrong = np.empty(signed_eta.size, dtype=np.int64)
+    loss = 0.0
+    for t in range(draws.size):
+        m = 0
+        for i in range(signed_eta.size):
+            if misclassified(signed_eta[i], row_dot(rows, i, w) + b[0], on_plane):
+                wrong[m] = i
+                m += 1
+        if m == 0:
+            return t, loss
+        i = wrong[int(draws[t] * m)]
+        loss += abs(row_dot(rows, i, w) + b[0])
+        row_add(along, i, signed_eta[i], w)
+        b[0] += signed_eta[i] * fit_b
+        picks[t] = i
+    return draws.size, loss

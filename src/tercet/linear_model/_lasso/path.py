@@ -1,0 +1,61 @@
+"""Regularisation paths of the elastic net: one alpha after the other, each from the last solution."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from scipy.optimize import OptimizeResult
+
+from tercet.core.estimator import generator
+from tercet.optimize import LeastSquares, coordinate_descent
+
+TINY = float(np.finfo(np.float64).resolution)
+
+
+def visiting_order(selection: str, random_state: Any) -> Callable[[int], np.ndarray]:
+    """Gives the order of the coordinates in a sweep: cyclic, or a new permutation each time."""
+    return generator(random_state).permutation if selection == "random" else np.arange
+
+
+def alpha_grid(problem: LeastSquares, alphas: Any, l1_ratio: float, eps: float, positive: bool) -> np.ndarray:
+    """A geometric grid from the smallest alpha with solution zero down to `eps` times it, or the given alphas."""
+    if not isinstance(alphas, int | np.integer):
+        grid = np.sort(np.asarray(alphas, dtype=np.float64).ravel())[::-1]
+        if grid.size == 0 or not (grid >= 0).all():
+            raise ValueError(
+                f"alphas must be a number of strengths or strengths in [0, inf); got {alphas!r}."
+            )
+        return grid
+    if alphas < 1:
+        raise ValueError(f"alphas must be at least 1, or an array; got {alphas!r}.")
+    if l1_ratio == 0:
+        raise ValueError("alphas must be given as an array with l1_ratio=0: no strength makes all w zero.")
+    correlation = problem.first if positive else np.abs(problem.first)
+    highest = correlation.max(initial=0.0) / l1_ratio
+    return np.geomspace(highest, highest * eps, num=alphas) if highest > TINY else np.full(alphas, TINY)
+
+
+def solve_path(
+    problem: LeastSquares,
+    alphas: Iterable[float],
+    l1_ratio: float,
+    *,
+    order: Callable[[int], np.ndarray],
+    start: Any = None,
+    verbose: bool = False,
+    **options: Any,
+) -> list[OptimizeResult]:
+    """The solutions for a sequence of alphas, each warm-started from the one before.
+
+    `options` are those of `coordinate_descent`: positive, tol, max_iter.
+    """
+    results: list[OptimizeResult] = []
+    for alpha in alphas:
+        l1, l2 = alpha * l1_ratio, alpha * (1.0 - l1_ratio)
+        results.append(coordinate_descent(problem, l1=l1, l2=l2, start=start, order=order, **options))
+        start = results[-1].x
+        if verbose:
+            print(f"alpha={alpha:.6g}: {np.count_nonzero(start)} features, gap {results[-1].gap:.3g}")
+    return results

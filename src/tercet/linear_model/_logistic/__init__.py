@@ -1,0 +1,1 @@
+"""Engine: the objective of logistic regression as sums over chunks of rows, and its solvers."""

@@ -1,0 +1,83 @@
+"""What the solvers of logistic regression can do, and its form as iterative scaling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+
+from tercet.core.steps import Steps
+from tercet.linear_model._logistic.logistic_objective import LogisticObjective
+from tercet.optimize import logistic_iis
+
+Solver = Literal[
+    "lbfgs", "newton-cholesky", "newton-cg", "auto", "saga", "sag", "liblinear",
+    "newton", "gd", "sgd", "dfp", "bfgs", "broyden", "iis",
+]  # fmt: skip
+WITH_L1 = ("auto", "saga", "liblinear")
+LOG_ONLY = ("auto", "saga", "sag", "liblinear", "sgd", "iis")
+
+
+def check_options(model: Any, n_classes: int) -> None:
+    """Refuse combinations of a model's parameters that do not exist."""
+    name, solver = type(model).__name__, model.solver
+    if has_l1(model) and solver not in WITH_L1:
+        raise ValueError(
+            f"{name}: solver={solver!r} has no L1 penalty; l1_ratio must be 0, got {model.l1_ratio!r}, "
+            f"or solver one of {', '.join(map(repr, WITH_L1))}."
+        )
+    if model.dual and (solver != "liblinear" or model.l1_ratio > 0):
+        raise ValueError(
+            f"{name}: dual=True needs solver='liblinear' and l1_ratio=0; got solver={solver!r}, "
+            f"l1_ratio={model.l1_ratio!r}."
+        )
+    if solver == "liblinear" and n_classes > 2:
+        raise ValueError(
+            f"{name}: Only binary classification is supported by solver='liblinear'; got {n_classes} classes. "
+            "Use another solver, or OneVsRestClassifier."
+        )
+    if model.reference == "last" and solver == "iis" and n_classes > 2:
+        raise ValueError(f"{name}: solver='iis' has weights for all classes; reference must be None.")
+    if model.loss == "squared" and (n_classes > 2 or solver in LOG_ONLY):
+        raise ValueError(
+            f"{name}: loss='squared' is for two classes, and for no solver of {', '.join(map(repr, LOG_ONLY))}; "
+            f"got {n_classes} classes, solver={solver!r}."
+        )
+
+
+def has_l1(model: Any) -> bool:
+    """Whether the model has an L1 penalty."""
+    return model.l1_ratio > 0 and not np.isinf(model.C)
+
+
+def l1_strengths(model: Any, objective: LogisticObjective) -> np.ndarray:
+    """The weights of the L1 penalty, one for each parameter."""
+    table = np.full(objective.shape, model.l1_ratio / (model.C * objective.mass))
+    if objective.intercept:
+        table[-1] *= 1 / model.intercept_scaling if model.solver == "liblinear" else 0
+    return table.ravel()
+
+
+def iterative_scaling(
+    objective: LogisticObjective, theta: np.ndarray, *, steps: Callable[..., Steps], **limits: Any
+) -> np.ndarray:
+    """Improved iterative scaling (000 ch. 6, Alg 6.1) of the log-linear form; its weights are in the order of θ."""
+
+    def steps_of_theta(limit: int, unpack: Any, **options: Any) -> Steps:
+        def to_theta(w: np.ndarray) -> np.ndarray:
+            model = unpack(w)
+            return o.join(model["coef_"].T, model["intercept_"])
+
+        return steps(limit, to_theta=to_theta, **options)
+
+    o = objective
+    options: dict[str, Any] = {
+        "n_classes": o.n_classes,
+        "fit_intercept": o.intercept,
+        "l2": o.l2,
+        "start": theta,
+    }
+    *_, found = logistic_iis(o.X, o.y, o.weight, steps=steps_of_theta, **options, **limits)
+    objective.value(found.x)  # it counts the uncertain rows, which tell whether the classes are separable
+    return found.x

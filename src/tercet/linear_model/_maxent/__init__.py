@@ -1,0 +1,1 @@
+"""Engine: joint features of maximum entropy models and the log-linear objective."""

@@ -1,0 +1,1 @@
+"""Engine: solvers of the penalised regressor and classifier."""

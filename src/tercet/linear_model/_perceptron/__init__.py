@@ -1,0 +1,1 @@
+"""Engine: visiting orders, update trajectories and the penalised sweep of the perceptron."""

@@ -1,0 +1,164 @@
+"""The loop of all generalised linear models."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_array, check_consistent_length
+
+from tercet.core.estimator import check_is_fitted, check_weight
+from tercet.linear_model.base import LinearRegressor
+from tercet.linear_model.generalized.deviance_objective import DevianceObjective, newton_step
+from tercet.linear_model.generalized.exponential_family import ExponentialFamily
+from tercet.linear_model.generalized.link import Link
+from tercet.optimize import minimize
+
+Array = np.ndarray
+
+
+class GeneralizedLinearModel(LinearRegressor):
+    """E[y | x] = g^-1(w·x + b); a subclass names its exponential family and its link g."""
+
+    alpha: float
+    fit_intercept: bool
+    solver: str
+    max_iter: int
+    tol: float
+    warm_start: bool
+    verbose: int
+    n_jobs: int | None
+
+    def _family_and_link(self) -> tuple[ExponentialFamily, Link, bool]:
+        """The exponential family, the link, and whether the link is the canonical one."""
+        raise NotImplementedError
+
+    def _encode(self, y: Any) -> Array:
+        y, family = super()._encode(y), self._family_and_link()[0]
+        bad = ~family.in_support(y)
+        if bad.any():
+            raise ValueError(f"{type(self).__name__}: y must {family.requirement}; got {y[bad][0]}.")
+        return y
+
+    def _fit(self, X: Any, y: Array, sample_weight: Array | None) -> None:
+        family, link, canonical = self._family_and_link()
+        objective = DevianceObjective(
+            X,
+            y,
+            sample_weight,
+            family,
+            link,
+            canonical=canonical,
+            alpha=self.alpha,
+            fit_intercept=self.fit_intercept,
+            n_jobs=self.n_jobs,
+        )
+
+        def fitted(theta: Array) -> dict[str, Any]:
+            w, b = objective.split(theta)
+            return {"coef_": w.astype(X.dtype), "intercept_": X.dtype.type(b) if self.fit_intercept else 0.0}
+
+        theta = self._initial(objective)
+        steps = functools.partial(self.steps, unpack=fitted, watch=self._print)
+        if self.solver == "lbfgs":
+            with np.errstate(all="ignore"):  # a trial step may leave the domain; the line search comes back
+                theta = minimize(objective, theta, tol=self.tol, max_iter=self.max_iter, steps=steps).x
+        else:
+            theta = self._fisher_scoring(objective, theta, steps)
+        self.__dict__.update(fitted(theta))
+
+    def _fisher_scoring(self, objective: DevianceObjective, theta: Array, steps: Any) -> Array:
+        """Newton's method with the expected Hessian (IRLS): each pass is a weighted least squares problem."""
+        value, gradient, information = objective.with_information(theta)
+        hint = "Raise max_iter or alpha; a fit that is perfect has no finite maximum of the likelihood."
+        for step in steps(self.max_iter, hint=hint):
+            direction = newton_step(information, gradient)
+            decrease, length = -gradient @ direction, 1.0
+            # a predicted decrease below the rounding level of the value cannot be verified by a line search
+            at_rounding_level = decrease <= 4 * np.finfo(float).eps * max(abs(value), 1.0)
+            for _ in range(60):
+                trial = objective.with_information(theta + length * direction)
+                if at_rounding_level or trial[0] <= value - 1e-4 * length * decrease:
+                    break
+                length /= 2
+            if np.isfinite(trial[0]):
+                theta = theta + length * direction
+                value, gradient, information = trial
+            size = np.abs(gradient).max()
+            step.report(theta, loss=value, grad_norm=size)
+            if step.converged(at_rounding_level or size <= self.tol):
+                break
+        return theta
+
+    def _initial(self, objective: DevianceObjective) -> Array:
+        if self.warm_start and hasattr(self, "coef_"):
+            return objective.join(self.coef_.astype(np.float64), float(self.intercept_))
+        theta = objective.null_model()
+        if not np.isfinite(objective.value(theta)):
+            raise ValueError(
+                f"{type(self).__name__}: without an intercept the link has no start where w·x = 0; "
+                "set fit_intercept=True or choose another link."
+            )
+        return theta
+
+    def _print(self, step: Any) -> None:
+        if self.verbose:
+            print(f"{type(self).__name__} pass {step.count}: {step.measures}")
+
+    def predict(self, X: Any) -> Array:
+        """The mean of y at each row.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            The data.
+
+        Returns
+        -------
+        y : array of shape (n_samples,)
+        """
+        return self._family_and_link()[1].inverse(super().predict(X))
+
+    def deviance(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Deviance of the model on data: twice the log-likelihood ratio to a perfect fit, at dispersion 1.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+        sample_weight : array of shape (n_samples,), optional
+        """
+        return self._deviances(X, y, sample_weight)[0]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """D^2, the share of the deviance that the model explains; R^2 for the Gaussian family.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+        sample_weight : array of shape (n_samples,), optional
+        """
+        residual, null = self._deviances(X, y, sample_weight)
+        return 1.0 - residual / null
+
+    def _deviances(self, X: Any, y: Any, sample_weight: Any) -> tuple[float, float]:
+        """Deviances of the model and of the null model."""
+        check_is_fitted(self)
+        X = self._check(X, reset=False)
+        y = self._encode(check_array(y, ensure_2d=False, dtype=np.float64, input_name="y"))
+        check_consistent_length(X, y)
+        weight = check_weight(sample_weight, X)
+        weight = np.ones(len(y)) if weight is None else weight.astype(np.float64)
+        family = self._family_and_link()[0]
+        mean = np.full(len(y), np.average(y, weights=weight))
+        predicted = self.predict(X).astype(np.float64)
+        return float(weight @ family.deviance(y, predicted)), float(weight @ family.deviance(y, mean))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        with contextlib.suppress(KeyError, ValueError, TypeError):  # parameters that fit() will refuse
+            tags.target_tags.positive_only = not self._family_and_link()[0].in_support(np.array([-1.0]))[0]
+        return tags

@@ -1,0 +1,194 @@
+"""Polynomial curve fitting (多项式函数拟合)."""
+
+from __future__ import annotations
+
+from itertools import combinations_with_replacement
+from math import comb
+from typing import Any, Literal
+
+import numpy as np
+from numpy.polynomial import chebyshev, polynomial
+from scipy.linalg import lstsq
+from sklearn.model_selection import check_cv
+
+from tercet.core.catalog import method
+from tercet.core.estimator import Regressor, check_is_fitted
+from tercet.core.parameters import CountOrZero, NonNegative
+
+Array = np.ndarray
+MOST_TERMS = 8000  # a square matrix of this size must fit
+
+
+@method(
+    zh="多项式函数拟合",
+    task="regression",
+    model="f(x) = sum_j w_j x^j up to degree M; products of powers for several features",
+    strategy="mean of (y - f(x))^2 + alpha/2 |w|^2",
+    algorithms="QR and SVD in a Chebyshev basis (without penalty) or in powers",
+    texts=["000 ch. 1, Ex 1.1, eq. 1.22-1.25"],
+    peers=["numpy.polynomial.Polynomial.fit", "sklearn.preprocessing.PolynomialFeatures"],
+)
+class PolynomialRegression(Regressor):
+    """Least squares with polynomials.
+
+    Without a penalty the fit is done in Chebyshev polynomials on the range of the data, where high degrees
+    are well conditioned, and predictions are made there too; `weights_` are the coefficients of the powers.
+
+    Parameters
+    ----------
+    degree : int or "cv", default=3
+        M, the highest total degree; "cv" takes the one with the least error in cross-validation.
+    alpha : float, default=0
+        lambda of 000 (1.25): mean of squares + alpha/2 |w|^2.
+    penalize_intercept : bool, default=True
+        Whether w_0 is among the penalised weights, as in the text.
+    max_degree : int, default=9
+        The highest degree that "cv" tries.
+    cv : int or splitter, default=5
+        Folds of "cv".
+
+    Attributes
+    ----------
+    weights_ : array of shape (n_terms,)
+        w, the coefficient of each product of powers, w_0 first.
+    powers_ : array of shape (n_terms, n_features)
+        The exponents in each term.
+    degree_ : int
+        The degree in use.
+    domain_, chebyshev_ : the range of each feature, and the coefficients in Chebyshev polynomials on it.
+    cv_errors_ : array of shape (max_degree + 1,)
+        Mean squared error of each degree on the left-out folds ("cv" only).
+
+    Examples
+    --------
+    >>> model = PolynomialRegression(degree=2).fit([[0], [1], [2], [3]], [1, 2, 5, 10])
+    >>> model.weights_.round(6) + 0.0
+    array([1., 0., 1.])
+    """
+
+    sparse_input = False
+
+    def __init__(
+        self,
+        degree: CountOrZero | Literal["cv"] = 3,
+        *,
+        alpha: NonNegative = 0.0,
+        penalize_intercept: bool = True,
+        max_degree: CountOrZero = 9,
+        cv: Any = 5,
+    ) -> None:
+        self.degree = degree
+        self.alpha = alpha
+        self.penalize_intercept = penalize_intercept
+        self.max_degree = max_degree
+        self.cv = cv
+
+    def _fit(self, X: Array, y: Array, sample_weight: Array | None) -> None:
+        X = X.astype(np.float64)
+        weight = np.ones(len(y)) if sample_weight is None else sample_weight.astype(np.float64)
+        self.degree_ = self._best_degree(X, y, weight) if self.degree == "cv" else int(self.degree)
+        fitted = self._polynomial(X, y, weight, self.degree_)
+        self.powers_, self.weights_ = fitted.powers, fitted.weights
+        self.domain_, self.chebyshev_ = fitted.domain, fitted.chebyshev
+
+    def _polynomial(self, X: Array, y: Array, weight: Array, degree: int) -> Polynomial:
+        fitted = Polynomial(np.array([X.min(axis=0), X.max(axis=0)]), degree)
+        if self.alpha > 0:
+            return fitted.fit_ridge(X, y, weight, self.alpha, self.penalize_intercept)
+        return fitted.fit(X, y, weight)
+
+    def _best_degree(self, X: Array, y: Array, weight: Array) -> int:
+        folds = list(check_cv(self.cv).split(X, y))
+        errors = np.zeros(self.max_degree + 1)
+        for degree in range(self.max_degree + 1):
+            for train, test in folds:
+                fitted = self._polynomial(X[train], y[train], weight[train], degree)
+                errors[degree] += weight[test] @ (y[test] - fitted.predict(X[test])) ** 2
+        self.cv_errors_ = errors / sum(weight[test].sum() for _, test in folds)
+        return int(np.argmin(self.cv_errors_))
+
+    def predict(self, X: Any) -> Array:
+        """Values of the polynomial.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            The data.
+
+        Returns
+        -------
+        y : array of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        X = self._check(X, reset=False)
+        fitted = Polynomial(self.domain_, self.degree_, self.powers_)
+        fitted.weights, fitted.chebyshev = self.weights_, self.chebyshev_
+        return fitted.predict(X.astype(np.float64)).astype(X.dtype)
+
+
+class Polynomial:
+    """A polynomial of several features up to a total degree, in the Chebyshev and in the power basis."""
+
+    def __init__(self, domain: Array, degree: int, powers: Array | None = None) -> None:
+        self.domain, self.degree = domain, degree
+        self.powers = exponents(domain.shape[1], degree) if powers is None else powers
+        low, high = domain
+        half = np.where(high > low, (high - low) / 2, 1.0)
+        self.scale, self.shift = 1.0 / half, -(low + high) / (2 * half)
+        self.chebyshev: Array | None = None  # coefficients in the Chebyshev basis, where that was used
+        self.weights = np.zeros(len(self.powers))
+
+    def fit(self, X: Array, y: Array, weight: Array) -> Polynomial:
+        """Least squares in Chebyshev polynomials; where the data leave a choice, the shortest coefficients."""
+        root = np.sqrt(weight)
+        T = self._product(chebyshev.chebvander(self.scale * X + self.shift, self.degree))
+        self.chebyshev = lstsq(root[:, None] * T, root * y, cond=1e-13)[0]
+        self.weights = self._to_powers() @ self.chebyshev
+        return self
+
+    def fit_ridge(self, X: Array, y: Array, weight: Array, alpha: float, with_constant: bool) -> Polynomial:
+        """Mean of squares + alpha/2 |w|^2, as one least squares problem."""
+        root = np.sqrt(weight / weight.sum())
+        extra = np.sqrt(alpha / 2) * np.eye(len(self.powers))[0 if with_constant else 1 :]
+        A = np.vstack([root[:, None] * self._product(polynomial.polyvander(X, self.degree)), extra])
+        self.weights = lstsq(A, np.concatenate([root * y, np.zeros(len(extra))]))[0]
+        return self
+
+    def predict(self, X: Array) -> Array:
+        if self.chebyshev is not None:
+            table = chebyshev.chebvander(self.scale * X + self.shift, self.degree)
+            return self._product(table) @ self.chebyshev
+        return self._product(polynomial.polyvander(X, self.degree)) @ self.weights
+
+    def _product(self, table: Array) -> Array:
+        """Polynomial of all rows, from the one-dimensional polynomials in (n, n_features, degree + 1)."""
+        result = np.ones((len(table), len(self.powers)))
+        for j, powers in enumerate(self.powers.T):
+            result *= table[:, j, powers]
+        return result
+
+    def _to_powers(self) -> Array:
+        """Matrix that rewrites Chebyshev coefficients as coefficients of powers of the original features."""
+        matrix = np.ones((len(self.powers), len(self.powers)))
+        for j, powers in enumerate(self.powers.T):
+            # column k: T_k(scale x + shift) in powers of x
+            one = np.zeros((self.degree + 1, self.degree + 1))
+            one[0, 0] = 1.0
+            if self.degree > 0:
+                one[:2, 1] = self.shift[j], self.scale[j]
+            for k in range(2, self.degree + 1):
+                one[:, k] = 2 * self.shift[j] * one[:, k - 1] - one[:, k - 2]
+                one[1:, k] += 2 * self.scale[j] * one[:-1, k - 1]
+            matrix *= one[np.ix_(powers, powers)]
+        return matrix
+
+
+def exponents(n_features: int, degree: int) -> Array:
+    """The exponents of all products of powers up to a total degree, by degree, the constant first."""
+    count = comb(n_features + degree, degree)
+    if count > MOST_TERMS:
+        raise ValueError(
+            f"degree={degree} with {n_features} features makes {count} terms; at most {MOST_TERMS}."
+        )
+    picks = [p for k in range(degree + 1) for p in combinations_with_replacement(range(n_features), k)]
+    return np.array([np.bincount(pick, minlength=n_features) for pick in picks], dtype=int)

@@ -1,0 +1,195 @@
+"""Ridge regression (岭回归): least squares with an L2 penalty."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Literal
+
+import numpy as np
+from scipy.linalg import LinAlgError
+from scipy.sparse import issparse
+
+from tercet.core.catalog import method
+from tercet.core.parameters import Count, Jobs, NonNegative, Seed
+from tercet.linear_model._least_squares.design_matrix import DesignMatrix, append_ones, match_target_shape
+from tercet.linear_model._least_squares.direct_solvers import DENSE_COLUMNS
+from tercet.linear_model._least_squares.ridge_solvers import (
+    solve_average_gradient,
+    solve_bounded_lbfgs,
+    solve_cholesky,
+    solve_conjugate_gradient,
+    solve_lsqr,
+    solve_svd,
+)
+from tercet.linear_model.base import LinearRegressor
+
+Array = np.ndarray
+Solver = Literal["auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs"]
+
+
+@method(
+    zh="岭回归",
+    task="regression",
+    model="f(x) = w·x + b",
+    strategy="sum of (y - f(x))^2 + alpha |w|^2: maximum a posteriori under a Gaussian prior",
+    algorithms={
+        "cholesky": "normal equations in closed form",
+        "svd": "singular value decomposition",
+        "sparse_cg": "conjugate gradients",
+        "lsqr": "Golub-Kahan bidiagonalisation",
+        "sag": "stochastic average gradient",
+        "saga": "its unbiased form",
+        "lbfgs": "quasi-Newton with bounds, for positive coefficients",
+    },
+    texts=["000 ch. 1, eq. 1.25", "001 ch. 2, 2.2", "002 ch. 10, eq. 10.6", "003 ch. 5, eq. 5-110"],
+    peers=["sklearn.linear_model.Ridge"],
+)
+class Ridge(LinearRegressor):
+    """Least squares with an L2 penalty on the coefficients.
+
+    Minimises sum_i s_i (y_i - x_i·w - b)^2 + alpha |w|^2. The texts scale it in other ways: with N samples
+    000 (1.25), a mean of squares + lambda/2 |w|^2 over all of w, is ``alpha=N * lambda / 2`` with
+    ``penalize_intercept=True``; 003 (5-110), a mean + lambda |w|^2, is ``alpha=N * lambda``; 001's Gaussian
+    prior of variance tau^2 with noise sigma^2 is ``alpha=sigma^2 / tau^2``.
+
+    Parameters
+    ----------
+    alpha : float or array of shape (n_targets,), default=1.0
+        Strength of the penalty.
+    fit_intercept : bool, default=True
+        Whether there is a b.
+    copy_X : bool, default=True
+        Taken for compatibility: X is never changed.
+    max_iter : int, optional
+        The most iterations of an iterative solver.
+    tol : float, default=1e-4
+        Precision of an iterative solver.
+    solver : {"auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs"}, default="auto"
+        How the objective is minimised. "auto" is "cholesky", on sparse data with many columns "sparse_cg",
+        with `positive` "lbfgs". Where "cholesky" finds the equations singular, "svd" takes over.
+    positive : bool, default=False
+        Keep coefficients at or above 0.
+    random_state : int, RandomState, Generator or None
+        Order of the samples in "sag" and "saga".
+    penalize_intercept : bool, default=False
+        Count b among the penalised coefficients, as the texts' formulas do.
+    n_jobs : int, optional
+        Threads. The result does not depend on it.
+
+    Attributes
+    ----------
+    coef_ : array of shape (n_features,) or (n_targets, n_features)
+    intercept_ : float or array of shape (n_targets,)
+    solver_ : the solver that was used.
+    n_iter_ : array of shape (n_targets,)
+        Iterations; 1 for the direct solvers (not None as in scikit-learn, whose own checks of estimators want
+        a number).
+
+    Examples
+    --------
+    >>> X = [[1, 0.5], [2, 1.5], [3, 2], [4, 4.5]]
+    >>> Ridge(alpha=1, fit_intercept=False).fit(X, [1, 2.2, 2.9, 4.2]).coef_.round(6)
+    array([0.708894, 0.324519])
+    """
+
+    multi_output = True
+
+    def __init__(
+        self,
+        alpha: NonNegative | list | tuple | np.ndarray = 1.0,
+        *,
+        fit_intercept: bool = True,
+        copy_X: bool = True,
+        max_iter: Count | None = None,
+        tol: NonNegative = 1e-4,
+        solver: Solver = "auto",
+        positive: bool = False,
+        random_state: Seed = None,
+        penalize_intercept: bool = False,
+        n_jobs: Jobs = None,
+    ) -> None:
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.copy_X = copy_X
+        self.max_iter = max_iter
+        self.tol = tol
+        self.solver = solver
+        self.positive = positive
+        self.random_state = random_state
+        self.penalize_intercept = penalize_intercept
+        self.n_jobs = n_jobs
+
+    def _fit(self, X: Any, y: Array, sample_weight: Array | None) -> None:
+        fit_ridge(self, X, y, sample_weight)
+
+
+def fit_ridge(model: Any, X: Any, y: Array, weight: Array | None) -> None:
+    """Minimise the objective for the parameters of a `Ridge` or `RidgeClassifier`, and set what it has learned."""
+    alphas = _alphas(model, 1 if y.ndim == 1 else y.shape[1])
+    solver = _solver(model, X)
+    penalized = (
+        model.fit_intercept and model.penalize_intercept
+    )  # then b is the coefficient of a constant feature
+    design = DesignMatrix(
+        append_ones(X) if penalized else X, y, weight, model.fit_intercept and not penalized, model.n_jobs
+    )
+
+    def fitted(coef: Array) -> dict[str, Any]:
+        W, b = (coef[:, :-1], coef[:, -1]) if penalized else (coef, design.intercepts(coef))
+        return dict(zip(("coef_", "intercept_"), match_target_shape(W, b, y, X.dtype, model.fit_intercept)))
+
+    counts = np.ones(len(alphas), dtype=np.int32)  # of a direct solver
+    if solver == "cholesky":
+        try:
+            coef = solve_cholesky(design, alphas)
+        except LinAlgError:
+            solver = "svd"
+    model.solver_ = solver
+    if solver == "svd":
+        coef = solve_svd(design, alphas)
+    elif solver == "sparse_cg":
+        coef, counts = solve_conjugate_gradient(design, alphas, model.tol, model.max_iter)
+    elif solver == "lsqr":
+        coef, counts = solve_lsqr(design, alphas, model.tol, model.max_iter)
+    elif solver == "lbfgs":
+        coef, counts = solve_bounded_lbfgs(design, alphas, model.tol, model.max_iter or 15_000)
+    elif solver in ("sag", "saga"):
+        steps = functools.partial(model.steps, unpack=fitted)
+        options: dict[str, Any] = {
+            "saga": solver == "saga",
+            "random_state": model.random_state,
+            "steps": steps,
+        }
+        coef, counts = solve_average_gradient(design, alphas, model.tol, model.max_iter or 1000, **options)
+    model.n_iter_ = counts
+    model.__dict__.update(fitted(coef))
+
+
+def _alphas(model: Any, targets: int) -> Array:
+    """One alpha for each target."""
+    alphas = np.atleast_1d(np.asarray(model.alpha, dtype=np.float64)).ravel()
+    name = type(model).__name__
+    if not np.all((alphas >= 0) & np.isfinite(alphas)):
+        raise ValueError(f"{name}: parameter 'alpha' must be finite and at least 0; got {model.alpha!r}.")
+    if alphas.size not in (1, targets):
+        raise ValueError(
+            f"{name}: parameter 'alpha' must be one number or one for each of the {targets} targets; "
+            f"got {alphas.size}."
+        )
+    return np.broadcast_to(alphas, targets)
+
+
+def _solver(model: Any, X: Any) -> str:
+    """The solver that "auto" stands for, or an error where the one asked for does not exist."""
+    name = type(model).__name__
+    if model.positive and model.solver not in ("auto", "lbfgs"):
+        raise ValueError(
+            f"{name}: positive=True needs solver='auto' or 'lbfgs'; got solver={model.solver!r}."
+        )
+    if model.solver == "lbfgs" and not model.positive:
+        raise ValueError(f"{name}: solver='lbfgs' is for positive=True only.")
+    if model.solver != "auto":
+        return model.solver
+    if model.positive:
+        return "lbfgs"
+    return "sparse_cg" if issparse(X) and X.shape[1] > DENSE_COLUMNS else "cholesky"

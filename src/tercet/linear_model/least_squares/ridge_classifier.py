@@ -1,0 +1,126 @@
+"""Ridge regression of class labels (岭回归分类器)."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import column_or_1d
+
+from tercet.core.catalog import method
+from tercet.core.parameters import Count, Jobs, NonNegative, Seed
+from tercet.linear_model.base import LinearClassifier
+from tercet.linear_model.least_squares.ridge import Solver, fit_ridge
+
+Array = np.ndarray
+
+
+@method(
+    zh="岭回归分类器",
+    task="classification",
+    model="f(x) = sign(w·x + b)",
+    strategy="ridge regression of labels -1 and +1",
+    algorithms={"solver": "those of Ridge"},
+    texts=["002 ch. 10, eq. 10.6"],
+    peers=["sklearn.linear_model.RidgeClassifier"],
+)
+class RidgeClassifier(LinearClassifier):
+    """Ridge regression of the labels -1 and +1, one target for each of several classes.
+
+    Parameters
+    ----------
+    alpha, fit_intercept, copy_X, max_iter, tol, solver, positive, random_state, penalize_intercept, n_jobs
+        As in `Ridge`.
+    class_weight : dict or "balanced", optional
+        Weights of the classes.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    coef_ : array of shape (1, n_features) or (n_classes, n_features)
+    intercept_ : array of shape (1,) or (n_classes,)
+    solver_, n_iter_
+        As in `Ridge`.
+
+    Examples
+    --------
+    >>> model = RidgeClassifier().fit([[3, 3], [4, 3], [1, 1]], ["near", "near", "far"])
+    >>> model.predict([[5, 5], [0, 0]])
+    array(['near', 'far'], dtype='<U4')
+    """
+
+    multi_output = True
+
+    def __init__(
+        self,
+        alpha: NonNegative | list | tuple | np.ndarray = 1.0,
+        *,
+        fit_intercept: bool = True,
+        copy_X: bool = True,
+        max_iter: Count | None = None,
+        tol: NonNegative = 1e-4,
+        class_weight: dict | Literal["balanced"] | None = None,
+        solver: Solver = "auto",
+        positive: bool = False,
+        random_state: Seed = None,
+        penalize_intercept: bool = False,
+        n_jobs: Jobs = None,
+    ) -> None:
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.copy_X = copy_X
+        self.max_iter = max_iter
+        self.tol = tol
+        self.class_weight = class_weight
+        self.solver = solver
+        self.positive = positive
+        self.random_state = random_state
+        self.penalize_intercept = penalize_intercept
+        self.n_jobs = n_jobs
+
+    def _fit(self, X: Any, y: Array, sample_weight: Array | None) -> None:
+        if y.ndim == 2:
+            weight = sample_weight
+            if self.class_weight is not None:
+                by_class = compute_sample_weight(self.class_weight, y)
+                weight = by_class if weight is None else by_class * weight
+            signs = np.where(y > 0, 1.0, -1.0)
+        else:
+            weight = self._balance(self.class_weight, y, sample_weight)
+            indicators = y[:, None] == (np.arange(self.classes_.size) if self.classes_.size > 2 else [1])
+            signs = np.where(indicators, 1.0, -1.0)
+        fit_ridge(self, X, signs, weight)
+
+    def _encode(self, y: Any) -> Array:
+        self._multilabel = type_of_target(y).startswith("multilabel")
+        if not self._multilabel:
+            return super()._encode(column_or_1d(y, warn=True))
+        y = y.toarray() if hasattr(y, "toarray") else np.asarray(y)
+        self.classes_ = np.arange(y.shape[1])
+        return y
+
+    def predict(self, X: Any) -> Array:
+        """The class of each row, or its labels as a matrix of zeros and ones where there may be several.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            The data.
+
+        Returns
+        -------
+        labels : array of shape (n_samples,) or (n_samples, n_labels)
+        """
+        scores = self.decision_function(X)
+        if self._multilabel:
+            return (scores > 0).astype(int)
+        winner = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[winner]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = False  # several labels, but not several kinds of labels
+        tags.classifier_tags.multi_label = True
+        return tags

@@ -1,0 +1,1 @@
+"""Maximum entropy models and distributions (最大熵)."""

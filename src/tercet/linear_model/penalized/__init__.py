@@ -1,0 +1,1 @@
+"""Linear models with a free choice of loss and penalty."""

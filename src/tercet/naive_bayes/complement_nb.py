@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from tercet.core.catalog import method
 from tercet.core.parameters import ArrayLike, Jobs
-from tercet.naive_bayes.discrete import Alpha, DiscreteNB, dot
-from tercet.naive_bayes.multinomial import log_rest, log_shares
+from tercet.naive_bayes._engine.class_sums import dot, split_missing
+from tercet.naive_bayes.base import check_class_prior
+from tercet.naive_bayes.discrete_nb import Alpha, DiscreteNB, log_shares
+from tercet.naive_bayes.multinomial_nb import log_known_share
 
 
 @method(
@@ -90,19 +93,23 @@ class ComplementNB(DiscreteNB):
         self.norm = norm
         self.n_jobs = n_jobs
 
-    def _update(self, alpha: Any) -> None:
-        self.feature_all_ = self.feature_count_.sum(axis=0)
-        logs = self._logs(alpha)
-        if not self.norm:
-            self.feature_log_prob_ = -logs
-            return
-        never = np.isneginf(logs)  # as with ever smaller alpha, those have all the weight
-        logs = np.where(never.any(axis=1, keepdims=True), never * 1.0, logs)
-        whole = logs.sum(axis=1, keepdims=True)  # 0 where there is but one feature, whose logarithm is 0
-        self.feature_log_prob_ = np.divide(logs, whole, out=np.zeros_like(logs), where=whole != 0)
+    def _fit(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
+        self._reset_counts(X.shape[1])
+        self._partial_fit(X, y, sample_weight)
 
-    def _logs(self, alpha: Any) -> np.ndarray:
-        """log θ_~cj, from sums of the other classes: what is left of a difference is not zero where it should."""
+    def _partial_fit(self, X: Any, y: np.ndarray, weight: np.ndarray | None) -> None:
+        alpha, prior = self._check_alpha(), check_class_prior(self)  # errors come before anything is counted
+        self._add_counts(X, y, weight)
+        self.feature_all_ = self.feature_count_.sum(axis=0)
+        logs = self._complement_log_prob(alpha)
+        self.feature_log_prob_ = normalised_weights(logs) if self.norm else -logs
+        self.class_log_prior_ = self._log_prior(prior)
+
+    def _complement_log_prob(self, alpha: Any) -> np.ndarray:
+        """log θ_~cj, θ_~cj = (N_~cj + α) / Σ_j (N_~cj + α).
+
+        N_~cj is summed over the other classes: the difference N_j - N_cj would not be exactly 0 where it should.
+        """
         counts = self.feature_count_
         others = np.zeros_like(counts)
         np.cumsum(counts[:-1], axis=0, out=others[1:])
@@ -111,33 +118,43 @@ class ComplementNB(DiscreteNB):
 
     def _tables(self, X: Any) -> tuple[Any, ...]:
         W = np.ascontiguousarray(self.feature_log_prob_.T, dtype=np.float64)
-        sure = np.isposinf(W)
-        logs = functools.cache(lambda: np.ascontiguousarray(self._logs(self._alpha()).T))
-        if not sure.any():
+        certain = np.isposinf(W)
+        logs = functools.cache(lambda: np.ascontiguousarray(self._complement_log_prob(self._check_alpha()).T))
+        if not certain.any():
             return W, None, logs
-        return np.where(sure, 0.0, W), sure.astype(np.float64), logs
+        return np.where(certain, 0.0, W), certain.astype(np.float64), logs
 
-    def _evidence(self, X: Any, unknown: Any, W: Any, sure: Any, logs: Any) -> np.ndarray:
+    def _score(self, X: Any, W: Any, certain: Any, logs: Callable[[], Any]) -> np.ndarray:
+        """-Σ_j x_j log θ_~cj; W holds -log θ_~cj, with 0 for inf, which `certain` marks."""
+        X, missing = split_missing(X)
         scores = dot(X, W)
-        if unknown is not None:
-            scores = self._without(X, unknown, scores, logs())
-        if sure is not None:
-            mine = dot(X, sure) > 0
-            scores[mine.any(axis=1, keepdims=True) & ~mine] = -np.inf
+        if missing is not None:
+            scores = self._without_missing(X, missing, scores, logs())
+        if certain is not None:
+            own = dot(X, certain) > 0
+            scores[own.any(axis=1, keepdims=True) & ~own] = -np.inf
         if self.classes_.size == 1:
             scores += self.class_log_prior_
         return scores
 
-    def _without(self, X: Any, unknown: Any, scores: np.ndarray, logs: np.ndarray) -> np.ndarray:
-        """Scores by the weights that there would be, had the features that are not known never been there."""
+    def _without_missing(self, X: Any, missing: Any, scores: np.ndarray, logs: np.ndarray) -> np.ndarray:
+        """Scores by the weights of a model that never had the missing features."""
         length = np.asarray(X.sum(axis=1)).reshape(-1, 1)
-        rest = log_rest(unknown, np.exp(logs))
+        rest = log_known_share(missing, np.exp(logs))
         if not self.norm:
             return scores + length * rest
-        plain = np.isfinite(logs).all(axis=0)  # alpha = 0 leaves other classes their weights
-        logs = np.where(plain, logs, 0.0)
-        known = X.shape[1] - np.asarray(unknown.sum(axis=1)).reshape(-1, 1)
-        whole = logs.sum(axis=0) - dot(unknown, logs) - known * rest
+        finite = np.isfinite(logs).all(axis=0)  # with alpha = 0 the other classes keep their weights
+        logs = np.where(finite, logs, 0.0)
+        n_known = X.shape[1] - np.asarray(missing.sum(axis=1)).reshape(-1, 1)
+        total = logs.sum(axis=0) - dot(missing, logs) - n_known * rest
         parts = dot(X, logs) - length * rest
-        some = np.abs(whole) > 1e-9  # one feature that is left has the logarithm 0
-        return np.where(plain, np.divide(parts, whole, out=np.zeros_like(parts), where=some), scores)
+        nonzero = np.abs(total) > 1e-9  # the logarithm of a single known feature is 0
+        return np.where(finite, np.divide(parts, total, out=np.zeros_like(parts), where=nonzero), scores)
+
+
+def normalised_weights(logs: np.ndarray) -> np.ndarray:
+    """Each class's weights over their sum; in the limit of small alpha, features of probability 0 have it all."""
+    never = np.isneginf(logs)
+    logs = np.where(never.any(axis=1, keepdims=True), never * 1.0, logs)
+    total = logs.sum(axis=1, keepdims=True)  # 0 for a single feature, whose logarithm is 0
+    return np.divide(logs, total, out=np.zeros_like(logs), where=total != 0)

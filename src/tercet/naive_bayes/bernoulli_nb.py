@@ -9,8 +9,9 @@ from scipy import sparse
 
 from tercet.core.catalog import method
 from tercet.core.parameters import ArrayLike, Jobs, NonNegative
-from tercet.naive_bayes.base import log
-from tercet.naive_bayes.discrete import Alpha, DiscreteNB, class_sums, dot, split, with_data
+from tercet.naive_bayes._engine.class_sums import class_sums, csr_like, dot, split_missing
+from tercet.naive_bayes.base import check_class_prior, log
+from tercet.naive_bayes.discrete_nb import Alpha, DiscreteNB
 
 
 @method(
@@ -88,7 +89,31 @@ class BernoulliNB(DiscreteNB):
         self.class_prior = class_prior
         self.n_jobs = n_jobs
 
-    def _binary(self, X: Any) -> Any:
+    def _fit(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
+        self._reset_counts(X.shape[1])
+        self.missing_count_ = np.zeros_like(self.feature_count_)
+        self._partial_fit(X, y, sample_weight)
+
+    def _partial_fit(self, X: Any, y: np.ndarray, weight: np.ndarray | None) -> None:
+        alpha, prior = self._check_alpha(), check_class_prior(self)  # errors come before anything is counted
+        X = self._binarized(X)
+        _, missing = split_missing(X)
+        self._add_counts(X, y, weight)
+        if missing is not None:
+            self.missing_count_ += class_sums(missing, y, weight, self.classes_.size, self.n_jobs)
+        self.feature_log_prob_ = np.minimum(log(self._probabilities(alpha)), 0.0)
+        self.class_log_prior_ = self._log_prior(prior)
+
+    def _probabilities(self, alpha: Any) -> np.ndarray:
+        """(4.10), λ = α and S = 2: θ_cj = (N_cj + α) / (N_c + 2α), N_c the rows in which feature j is known.
+
+        Without counts and α, in the limit of small α, it is 1/2.
+        """
+        known = self.class_count_[:, None] - self.missing_count_
+        ones, both = self.feature_count_ + alpha, np.maximum(known, 0.0) + 2 * alpha
+        return np.divide(ones, both, out=np.full(ones.shape, 0.5), where=both > 0)
+
+    def _binarized(self, X: Any) -> Any:
         values = X.data if sparse.issparse(X) else X
         if self.binarize is None:
             if (
@@ -99,47 +124,27 @@ class BernoulliNB(DiscreteNB):
             return X
         ones = (values > self.binarize).astype(X.dtype)
         ones[np.isnan(values)] = np.nan
-        return with_data(X, ones) if sparse.issparse(X) else ones
-
-    def _fit(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
-        self.missing_count_ = np.zeros((self.classes_.size, X.shape[1]))
-        super()._fit(X, y, sample_weight)
-
-    def _count(self, X: Any, y: np.ndarray, weight: np.ndarray | None) -> None:
-        X = self._binary(X)
-        _, unknown = split(X)
-        if unknown is not None:
-            self.missing_count_ += class_sums(unknown, y, weight, self.classes_.size, self.n_jobs)
-        super()._count(X, y, weight)
-
-    def _score(self, chunk: tuple[Any], *tables: Any) -> np.ndarray:
-        return super()._score((self._binary(chunk[0]),), *tables)
-
-    def _update(self, alpha: Any) -> None:
-        known = self.class_count_[:, None] - self.missing_count_
-        ones, both = self.feature_count_ + alpha, np.maximum(known, 0.0) + 2 * alpha
-        # with nothing counted and nothing added, as with ever smaller alpha, 1 is as probable as 0
-        theta = np.divide(ones, both, out=np.full(ones.shape, 0.5), where=both > 0)
-        self.feature_log_prob_ = np.minimum(log(theta), 0.0)  # sums of weights may differ in the last digit
+        return csr_like(X, ones) if sparse.issparse(X) else ones
 
     def _tables(self, X: Any) -> tuple[Any, ...]:
-        there = np.ascontiguousarray(self.feature_log_prob_.T, dtype=np.float64)
-        away = log(-np.expm1(there))
-        sure = [np.isneginf(there), np.isneginf(away)]
-        there, away = np.where(sure[0], 0.0, there), np.where(sure[1], 0.0, away)
-        never = (sure[0] * 1.0, sure[1] * 1.0) if any(s.any() for s in sure) else None
-        return there, away, never
+        log_one = np.ascontiguousarray(self.feature_log_prob_.T, dtype=np.float64)
+        log_zero = log(-np.expm1(log_one))
+        never_one, never_zero = np.isneginf(log_one), np.isneginf(log_zero)
+        log_one, log_zero = np.where(never_one, 0.0, log_one), np.where(never_zero, 0.0, log_zero)
+        impossible = (never_one * 1.0, never_zero * 1.0) if never_one.any() or never_zero.any() else None
+        return log_one, log_zero, impossible
 
-    def _evidence(self, X: Any, unknown: Any, there: Any, away: Any, never: Any) -> np.ndarray:
-        joint = _over_features(X, unknown, there, away) + self.class_log_prior_
-        if (
-            never is not None
-        ):  # more than what sums may leave behind; values between 0 and 1 are a share of both
-            joint[_over_features(X, unknown, *never) > 1e-6] = -np.inf
+    def _score(self, X: Any, log_one: Any, log_zero: Any, impossible: Any) -> np.ndarray:
+        """log P(c) + Σ_j x_j log θ_cj + (1-x_j) log (1-θ_cj)."""
+        X, missing = split_missing(self._binarized(X))
+        joint = _over_features(X, missing, log_one, log_zero) + self.class_log_prior_
+        if impossible is not None:
+            # more than rounding may leave behind; a value between 0 and 1 counts for both
+            joint[_over_features(X, missing, *impossible) > 1e-6] = -np.inf
         return joint
 
 
-def _over_features(X: Any, unknown: Any, there: np.ndarray, away: np.ndarray) -> np.ndarray:
-    """Σ_j x_j there_j + (1-x_j) away_j over the features that are known."""
-    found = dot(X, there - away) + away.sum(axis=0)
-    return found if unknown is None else found - dot(unknown, away)
+def _over_features(X: Any, missing: Any, one: np.ndarray, zero: np.ndarray) -> np.ndarray:
+    """Σ_j x_j one_j + (1-x_j) zero_j over the known features."""
+    found = dot(X, one - zero) + zero.sum(axis=0)
+    return found if missing is None else found - dot(missing, zero)

@@ -10,7 +10,8 @@ from tercet.core.catalog import method
 from tercet.core.kernel import kernel
 from tercet.core.parallel import total
 from tercet.core.parameters import ArrayLike, CountOrZero, Jobs, NonNegative
-from tercet.naive_bayes.base import Batches, ChunkedBayes, broad_chunks, log, numbers
+from tercet.naive_bayes._engine.class_sums import class_chunks
+from tercet.naive_bayes.base import BayesClassifier, PartialFitMixin, check_priors, log
 
 
 @method(
@@ -23,7 +24,7 @@ from tercet.naive_bayes.base import Batches, ChunkedBayes, broad_chunks, log, nu
     texts=["002 ch. 5, sec. 5.3, 5.4, eq. 5.7"],
     peers=["sklearn.naive_bayes.GaussianNB"],
 )
-class GaussianNB(Batches, ChunkedBayes):
+class GaussianNB(PartialFitMixin, BayesClassifier):
     """Naive Bayes for numbers, each normally distributed in each class.
 
     A value that is not known (NaN) is left out: means and variances are of the known values, and a row is judged
@@ -90,51 +91,39 @@ class GaussianNB(Batches, ChunkedBayes):
         shape = (self.classes_.size, X.shape[1])
         self.class_count_ = np.zeros(shape[0])
         self.known_count_, self.theta_, self.scatter_ = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-        self._add(X, y, sample_weight)
+        self._partial_fit(X, y, sample_weight)
 
-    def _add(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> None:
-        """Join the moments of these rows with those of the rows before."""
-        given = self._given_prior()  # refused, if at all, before anything is learned
-        more, their_mean, their_scatter = class_moments(X, y, weight, self.classes_.size, self.n_jobs)
-        known, mean = self.known_count_, self.theta_.astype(np.float64)
-        both = known + more
-        share = np.divide(more, both, out=np.zeros_like(both), where=both > 0)
-        # moments of nothing are no place to step from
-        step = np.where(known > 0, their_mean - mean, 0.0)
-        mean = np.where(known > 0, mean, their_mean)
+    def _partial_fit(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> None:
+        """Combine the moments of these rows with those of the rows before (Chan, Golub and LeVeque)."""
+        priors = check_priors(self)  # errors come before anything is learned
+        n_new, new_mean, new_scatter = class_moments(X, y, weight, self.classes_.size, self.n_jobs)
+        n_old, mean = self.known_count_, self.theta_.astype(np.float64)
+        n = n_old + n_new
+        share = np.divide(n_new, n, out=np.zeros_like(n), where=n > 0)
+        shift = np.where(n_old > 0, new_mean - mean, 0.0)
+        mean = np.where(n_old > 0, mean, new_mean) + shift * share
         self.class_count_ = self.class_count_ + np.bincount(y, weight, self.classes_.size)
-        self.known_count_ = both
-        self.scatter_ = self.scatter_ + their_scatter + step**2 * known * share
-        self.class_prior_ = self.class_count_ / self.class_count_.sum() if given is None else given
+        self.known_count_ = n
+        self.scatter_ = self.scatter_ + new_scatter + shift**2 * n_old * share
+        self.class_prior_ = self.class_count_ / self.class_count_.sum() if priors is None else priors
         self.class_log_prior_ = log(self.class_prior_)
-        self._conclude(mean + step * share, X.dtype)
+        self._estimate(mean, X.dtype)
 
-    def _conclude(self, mean: np.ndarray, dtype: Any) -> None:
-        """Means and variances from the sums."""
+    def _estimate(self, mean: np.ndarray, dtype: Any) -> None:
+        """μ_cj and σ²_cj (002 sec. 5.3) from the sums; of all classes where a class has no known value."""
         known, column = self.known_count_, self.known_count_.sum(axis=0)
         share = np.divide(known, column, out=np.zeros_like(known), where=column > 0)
-        middle = (share * mean).sum(axis=0)
-        squares = self.scatter_.sum(axis=0) + (known * (mean - middle) ** 2).sum(axis=0)
-        # a feature that nobody knows is the same for all classes, whatever its moments are
-        overall = np.divide(squares, column, out=np.ones_like(column), where=column > 0)
-        here = overall[column > 0]
-        self.epsilon_ = float(self.var_smoothing * here.max()) if here.size else 0.0
-        by = np.where(known > self.ddof, known - self.ddof, known)
-        var = np.divide(self.scatter_, by, out=np.tile(overall, (len(known), 1)), where=known > 0)
+        overall_mean = (share * mean).sum(axis=0)
+        squares = self.scatter_.sum(axis=0) + (known * (mean - overall_mean) ** 2).sum(axis=0)
+        # a feature without known values has the same density in all classes, whatever its moments are
+        overall_var = np.divide(squares, column, out=np.ones_like(column), where=column > 0)
+        observed = overall_var[column > 0]
+        self.epsilon_ = float(self.var_smoothing * observed.max()) if observed.size else 0.0
+        divisor = np.where(known > self.ddof, known - self.ddof, known)
+        var = np.divide(self.scatter_, divisor, out=np.tile(overall_var, (len(known), 1)), where=known > 0)
         # no variance is zero, so that no density is infinite
         self.var_ = np.maximum(var + self.epsilon_, np.finfo(dtype).tiny).astype(dtype)
-        self.theta_ = np.where(known > 0, mean, middle).astype(dtype)
-
-    def _given_prior(self) -> np.ndarray | None:
-        if self.priors is None:
-            return None
-        priors, K = numbers(self.priors, "GaussianNB: priors"), self.classes_.size
-        if priors.shape != (K,) or not (priors >= 0).all() or not np.isclose(priors.sum(), 1.0):
-            raise ValueError(
-                f"GaussianNB: priors must be {K} probabilities that sum to 1, one for each class; "
-                f"got {self.priors!r}."
-            )
-        return priors
+        self.theta_ = np.where(known > 0, mean, overall_mean).astype(dtype)
 
     def _tables(self, X: Any) -> tuple[Any, ...]:
         theta, var = (np.ascontiguousarray(t, dtype=np.float64) for t in (self.theta_, self.var_))
@@ -142,8 +131,9 @@ class GaussianNB(Batches, ChunkedBayes):
             raise ValueError(f"GaussianNB: theta_ has the shape {theta.shape}, var_ {var.shape}.")
         return theta, np.sqrt(0.5 / var), -0.5 * np.log(2 * np.pi * var)
 
-    def _score(self, chunk: tuple[Any], theta: Any, root: Any, peak: Any) -> np.ndarray:
-        X = np.ascontiguousarray(chunk[0])
+    def _score(self, X: Any, theta: Any, root: Any, peak: Any) -> np.ndarray:
+        """log P(c) + Σ_j log N(x_j; μ_cj, σ²_cj); root is 1 / √(2σ²), peak the log-density at the mean."""
+        X = np.ascontiguousarray(X)
         out = np.empty((X.shape[0], theta.shape[0]))
         with np.errstate(over="ignore"):  # too far from the mean for a number is -inf
             log_densities(X, theta, root, peak, out)
@@ -153,9 +143,10 @@ class GaussianNB(Batches, ChunkedBayes):
 def class_moments(
     X: np.ndarray, y: np.ndarray, weight: Any, n_classes: int, n_jobs: int | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Weight, mean and scatter of the known values by class: sums about the first row, then about the means."""
+    """Weight, mean and scatter of the known values by class, in two passes: centred on the first row, then on the
+    means, to avoid cancellation."""
     centre = np.tile(np.nan_to_num(X[:1].astype(np.float64)), (n_classes, 1))
-    chunks = broad_chunks(n_classes, X, y, weight)
+    chunks = class_chunks(n_classes, X, y, weight)
     for _ in range(2):
         known, first, second = total(_sums, chunks, centre, n_jobs=n_jobs)
         away = np.divide(first, known, out=np.zeros_like(first), where=known > 0)

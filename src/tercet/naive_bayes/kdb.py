@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+from typing import Any
+
 import numpy as np
 
 from tercet.core.catalog import method
 from tercet.core.columns import Features
 from tercet.core.parameters import ArrayLike, Count, CountOrZero, Jobs, NonNegative
-from tercet.naive_bayes.one_dependence import ParentsClassifier
-from tercet.naive_bayes.tables import conditional_mutual_information
+from tercet.metrics import mutual_information
+from tercet.naive_bayes._engine.family_tables import FamilyTables
+from tercet.naive_bayes._engine.pair_counts import conditional_mutual_information, value_counts
+from tercet.naive_bayes.semi_naive_bayes import SemiNaiveBayes
 
 
 @method(
@@ -20,7 +25,7 @@ from tercet.naive_bayes.tables import conditional_mutual_information
     algorithms="columns by I(x_i; c), each with the k best of those before it (Sahami)",
     texts=["002 ch. 5, eq. 5.8"],
 )
-class KDB(ParentsClassifier):
+class KDB(SemiNaiveBayes):
     """k-dependence Bayes classifier: between naive Bayes (k = 0) and the full joint distribution.
 
     The columns are taken in the order of what they tell about the class, I(x_i; c); each gets as parents the k of
@@ -100,40 +105,44 @@ class KDB(ParentsClassifier):
         self.n_jobs = n_jobs
 
     parents_: list[np.ndarray]
+    tables_: list[np.ndarray]
 
     def _fit(self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
-        self.__dict__.pop("tables_", None)
-        super()._fit(X, y, sample_weight)
-
-    def _structure(self, values: np.ndarray, y: np.ndarray, weight: np.ndarray) -> list[list[int]]:
-        pairs, starts, d = self._pairs(values, y, weight), self._starts, values.shape[1]
-        single = pairs[np.arange(len(pairs)), np.arange(len(pairs))]
-        self.mutual_information_ = np.array([_tells(single[starts[i] : starts[i + 1]]) for i in range(d)])
-        information = conditional_mutual_information(pairs, starts)
+        values, weight = self._learn_values(X, y, sample_weight)
+        pairs, d = self._pair_counts(values, y, weight), X.shape[1]
+        self.mutual_information_ = class_information(pairs, self._offsets)
+        information = conditional_mutual_information(pairs, self._offsets)
         self.conditional_mutual_information_ = information
         self.order_ = _descending(self.mutual_information_)
         self.parents_ = [np.empty(0, dtype=np.int64)] * d
-        for place, i in enumerate(self.order_):
-            before = self.order_[:place]
+        for rank, i in enumerate(self.order_):
+            before = self.order_[:rank]
             self.parents_[i] = before[_descending(information[i, before])[: self.k]]
-        pairs_of = [(p, i) for i in self.order_ for p in self.parents_[i]]
-        self.edges_ = np.array(pairs_of, dtype=np.int64).reshape(-1, 2)
-        return self._families()
+        edges = [(p, i) for i in self.order_ for p in self.parents_[i]]
+        self.edges_ = np.array(edges, dtype=np.int64).reshape(-1, 2)
+        self.tables_ = self._family_counts(values, y, weight, self._parent_lists())
 
-    def _families(self) -> list[list[int]]:
+    def _parent_lists(self) -> list[list[int]]:
         return [[int(p) for p in parents] for parents in self.parents_]
+
+    def _tables(self, X: Any) -> tuple[FamilyTables]:
+        K, name = len(self.classes_), type(self).__name__
+        return (FamilyTables(name, self.tables_, self._parent_lists(), self._offsets, self.alpha, K),)
+
+    def _score(self, X: np.ndarray, tables: FamilyTables) -> np.ndarray:
+        """log P(c) + Σ_i log P(x_i | c, pa_i)."""
+        return tables.log_joint(self._values(X), self.class_log_prior_)
 
 
 def _descending(values: np.ndarray) -> np.ndarray:
-    """Places from the greatest value to the least; digits that depend on the order of a sum do not count."""
+    """Indices from the greatest value to the least, of values rounded: the order of a sum must not decide."""
     return np.argsort(-np.round(values, 12), kind="stable")
 
 
-def _tells(counts: np.ndarray) -> float:
-    """I(x; c) in bits from counts (values, classes)."""
-    whole = counts.sum()
-    if whole <= 0:
-        return 0.0
-    expected = counts.sum(axis=1, keepdims=True) * counts.sum(axis=0) / whole
-    here = counts > 0
-    return max(float((counts[here] * np.log2(counts[here] / expected[here])).sum() / whole), 0.0)
+def class_information(pairs: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """I(x_i; c) in bits for every column, from its counts of (value, class)."""
+    single = value_counts(pairs)
+    tables = [single[start:stop] for start, stop in pairwise(offsets)]
+    return np.array(
+        [mutual_information(table, base=2, normalise=True) if table.any() else 0.0 for table in tables]
+    )

@@ -13,10 +13,10 @@ from tercet.core.columns import Columns, MixedColumns
 from tercet.core.kernel import kernel
 from tercet.core.parallel import each
 from tercet.core.parameters import ArrayLike, CountOrZero, Jobs, NonNegative
-from tercet.naive_bayes.base import Batches, ChunkedBayes, log
-from tercet.naive_bayes.discrete import LEAST_ALPHA, given_prior
+from tercet.naive_bayes.base import BayesClassifier, PartialFitMixin, check_class_prior, log
+from tercet.naive_bayes.discrete_nb import LEAST_ALPHA
 
-MOST = 1000  # whole numbers up to here have a table of all between, whatever the number of rows
+MAX_INTEGER = 1000  # a column of integers up to this has all values in between, however few rows there are
 
 
 @method(
@@ -29,7 +29,7 @@ MOST = 1000  # whole numbers up to here have a table of all between, whatever th
     texts=["000 ch. 4, Alg 4.1, eq. 4.1-4.11", "001 ch. 1, 1.4", "002 ch. 5, eq. 5.6-5.7"],
     peers=["sklearn.naive_bayes.CategoricalNB"],
 )
-class CategoricalNB(MixedColumns, Batches, ChunkedBayes):
+class CategoricalNB(MixedColumns, PartialFitMixin, BayesClassifier):
     """Naive Bayes for categories: numbers from 0 on, strings, or any values.
 
     P(x_j = a | c) = (N_cja + α) / (N_cj + α S_j), with N_cj the rows of class c in which column j is known, N_cja
@@ -111,29 +111,69 @@ class CategoricalNB(MixedColumns, Batches, ChunkedBayes):
     category_count_: list[np.ndarray]
     feature_log_prob_: list[np.ndarray]
 
+    def _fit(self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
+        X = self._fill_integers(self._forget_weightless(X, sample_weight))
+        K = self.classes_.size
+        self.class_count_ = np.zeros(K)
+        self.category_count_ = [np.zeros((K, len(values))) for values in self._category_values()]
+        self._partial_fit(X, y, sample_weight)
+
+    def _partial_fit(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> None:
+        """Alg 4.1 (1): count, then estimate. α = 0 is maximum likelihood, (4.8) and (4.9)."""
+        prior, K = check_class_prior(self), self.classes_.size
+        mass = np.ones(len(X)) if weight is None else weight.astype(np.float64)
+        self.class_count_ = self.class_count_ + np.bincount(y, mass, K)
+        tables = list(enumerate(self.category_count_))
+        self.category_count_ = each(_counts_with, tables, X, y, mass, n_jobs=self.n_jobs)
+        alpha = self.alpha if self.force_alpha else max(self.alpha, LEAST_ALPHA)
+        self.feature_log_prob_ = [log_table(counts, alpha) for counts in self.category_count_]  # (4.10)
+        self.n_categories_ = np.array([counts.shape[1] for counts in self.category_count_])
+        if prior is None:
+            prior = np.ones(K) if not self.fit_prior else self.class_count_ + alpha * self.smooth_prior
+            prior = prior / prior.sum()  # (4.11)
+        self.class_log_prior_ = log(prior)
+
+    def _tables(self, X: np.ndarray) -> tuple[Any, ...]:
+        K = self.classes_.size
+        for values, table in zip(self._category_values(), self.feature_log_prob_, strict=True):
+            if table.shape != (K, len(values)):  # a forged file, say
+                raise ValueError(
+                    f"CategoricalNB: a table has the shape {table.shape}, not {(K, len(values))}."
+                )
+        if self.unknown == "error":
+            self._refuse_unknown(X)
+        sizes = np.array([len(values) for values in self._category_values()])
+        return np.concatenate([table.T for table in self.feature_log_prob_], dtype=np.float64), sizes
+
+    def _score(self, X: Any, table: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+        """Alg 4.1 (2): log P(c) + Σ_j log P(x_j | c)."""
+        out = np.tile(np.asarray(self.class_log_prior_, dtype=np.float64), (len(X), 1))
+        add_entries(X, table, sizes, out)
+        return out
+
+    def _refuse_unknown(self, X: np.ndarray) -> None:
+        for j, values in enumerate(self._category_values()):
+            if (X[:, j] >= len(values)).any():
+                name = getattr(self, "feature_names_in_", range(self.n_features_in_))[j]
+                raise ValueError(
+                    f"CategoricalNB: column {name!r} holds a value that is not one of its "
+                    f"{len(values)} categories, {values.tolist()[:12]}; unknown='ignore' would leave it out."
+                )
+
+    # the categories of each column
+
     def _categorical(self, columns: Columns) -> list[bool]:
         return [True] * len(columns.values)
 
     def _learn_categories(self, columns: Columns) -> list[np.ndarray | None]:
         found = super()._learn_categories(columns)
-        self._least(len(found))
+        self._check_min_categories(len(found))
         return found
 
-    def _fill(self, X: np.ndarray) -> np.ndarray:
-        """Whole numbers have names of their own: those in between are values too, unless they are too many."""
-        least, X = self._least(X.shape[1]), X.copy()
-        for j, values in enumerate(self._values()):
-            if self._declared[j] or not values.size or not whole(values):
-                continue
-            size = max(int(values[-1]) + 1, int(least[j]))
-            if values.size < size <= max(MOST, 10 * len(X), least[j]):
-                known = X[:, j] < values.size
-                X[known, j] = values[X[known, j].astype(np.intp)]
-                X[~known & ~np.isnan(X[:, j]), j] = size
-                self.categories_[j] = np.arange(float(size))
-        return X
+    def _category_values(self) -> list[np.ndarray]:
+        return [np.empty(0) if values is None else values for values in self.categories_]
 
-    def _least(self, d: int) -> np.ndarray:
+    def _check_min_categories(self, d: int) -> np.ndarray:
         given = 0 if self.min_categories is None else self.min_categories
         least = np.asarray(given)
         if least.dtype.kind not in "iu" or least.shape not in ((), (d,)) or (least < 0).any():
@@ -143,80 +183,46 @@ class CategoricalNB(MixedColumns, Batches, ChunkedBayes):
             )
         return np.broadcast_to(least, d)
 
-    def _fit(self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
-        X = self._fill(self._forget_weightless(X, sample_weight))
-        K = self.classes_.size
-        self.class_count_ = np.zeros(K)
-        self.category_count_ = [np.zeros((K, len(values))) for values in self._values()]
-        self._add(X, y, sample_weight)
+    def _fill_integers(self, X: np.ndarray) -> np.ndarray:
+        """Integers from 0 on are their own codes: those in between are categories too, unless they are too many."""
+        least, X = self._check_min_categories(X.shape[1]), X.copy()
+        for j, values in enumerate(self._category_values()):
+            if self._declared[j] or not values.size or not natural_numbers(values):
+                continue
+            size = max(int(values[-1]) + 1, int(least[j]))
+            if values.size < size <= max(MAX_INTEGER, 10 * len(X), least[j]):
+                known = X[:, j] < values.size
+                X[known, j] = values[X[known, j].astype(np.intp)]
+                X[~known & ~np.isnan(X[:, j]), j] = size
+                self.categories_[j] = np.arange(float(size))
+        return X
 
-    def _values(self) -> list[np.ndarray]:
-        return [np.empty(0) if values is None else values for values in self.categories_]
-
-    def _widen(self, X: Any, sample_weight: Any) -> None:
-        """Make room in the tables for values that are new; the tables of before are left as they are."""
+    def _extend_categories(self, X: Any, sample_weight: Any) -> None:
+        """Extend the tables by categories that are new; the arrays of before are left as they are."""
         columns, declared = self._columns(X, reset=False), self._declared
-        if sample_weight is not None:  # rows that do not count bring no values
-            here = np.broadcast_to(np.asarray(sample_weight) > 0, columns.height)
-            columns = replace(columns, values=[np.where(here, values, np.nan) for values in columns.values])
+        if sample_weight is not None:  # rows of weight 0 bring no categories
+            weighted = np.broadcast_to(np.asarray(sample_weight) > 0, columns.height)
+            columns = replace(
+                columns, values=[np.where(weighted, values, np.nan) for values in columns.values]
+            )
         found = self._learn_categories(columns)
-        self._declared, values, tables = declared, list(self._values()), list(self.category_count_)
+        self._declared, values, tables = declared, list(self._category_values()), list(self.category_count_)
         for j, new in enumerate(found):
             old = values[j]
             if declared[j] or new is None or not new.size:
                 continue
             if "U" in (old.dtype.kind, new.dtype.kind):
-                old, new = spelled(old), spelled(new)
+                old, new = as_strings(old), as_strings(new)
             if np.isin(new, old).all():
                 continue
             both = np.union1d(old, new)
-            if whole(both) and whole(old) and old.size and old.size == old[-1] + 1:
+            if natural_numbers(both) and natural_numbers(old) and old.size and old.size == old[-1] + 1:
                 size = int(both[-1]) + 1
-                both = np.arange(float(size)) if size <= max(MOST, 10 * columns.height) else both
+                both = np.arange(float(size)) if size <= max(MAX_INTEGER, 10 * columns.height) else both
             counts = np.zeros((self.classes_.size, both.size))
             counts[:, np.searchsorted(both, old)] = tables[j]
             values[j], tables[j] = both, counts
         self.categories_, self.category_count_ = [*values], tables
-
-    def _add(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> None:
-        prior, K = given_prior(self), self.classes_.size
-        mass = np.ones(len(X)) if weight is None else weight.astype(np.float64)
-        self.class_count_ = self.class_count_ + np.bincount(y, mass, K)
-        tables = list(enumerate(self.category_count_))
-        self.category_count_ = each(_counted, tables, X, y, mass, n_jobs=self.n_jobs)
-        alpha = self.alpha if self.force_alpha else max(self.alpha, LEAST_ALPHA)
-        self.feature_log_prob_ = [log_table(counts, alpha) for counts in self.category_count_]
-        self.n_categories_ = np.array([counts.shape[1] for counts in self.category_count_])
-        if prior is None:
-            prior = np.ones(K) if not self.fit_prior else self.class_count_ + alpha * self.smooth_prior
-            prior = prior / prior.sum()
-        self.class_log_prior_ = log(prior)
-
-    def _tables(self, X: np.ndarray) -> tuple[Any, ...]:
-        K = self.classes_.size
-        for values, table in zip(self._values(), self.feature_log_prob_, strict=True):
-            if table.shape != (K, len(values)):  # a forged file, say
-                raise ValueError(
-                    f"CategoricalNB: a table has the shape {table.shape}, not {(K, len(values))}."
-                )
-        if self.unknown == "error":
-            for j, values in enumerate(self._values()):
-                if (X[:, j] >= len(values)).any():
-                    raise ValueError(
-                        f"CategoricalNB: column {self._name(j)!r} holds a value that is not one of its "
-                        f"{len(values)} categories, {values.tolist()[:12]}; unknown='ignore' would leave it out."
-                    )
-        sizes = np.array([len(values) for values in self._values()])
-        return np.concatenate([table.T for table in self.feature_log_prob_], dtype=np.float64), sizes
-
-    def _name(self, j: int) -> Any:
-        return getattr(self, "feature_names_in_", range(self.n_features_in_))[j]
-
-    def _score(self, chunk: tuple[Any], table: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-        (X,) = chunk
-        out = np.tile(np.asarray(self.class_log_prior_, dtype=np.float64), (len(X), 1))
-        add_entries(X, table, sizes, out)
-        return out
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -224,37 +230,37 @@ class CategoricalNB(MixedColumns, Batches, ChunkedBayes):
         return tags
 
 
-def whole(values: np.ndarray) -> bool:
-    """Whether these are whole numbers from 0 on."""
+def natural_numbers(values: np.ndarray) -> bool:
+    """Whether these are integers from 0 on."""
     return bool(values.dtype.kind == "f" and (values >= 0).all() and (values == np.floor(values)).all())
 
 
-def spelled(values: np.ndarray) -> np.ndarray:
+def as_strings(values: np.ndarray) -> np.ndarray:
     """Values as strings, in the order that they have."""
     return np.array([spelling(value) for value in values.tolist()], dtype=str)
 
 
 def log_table(counts: np.ndarray, alpha: float) -> np.ndarray:
-    """log (N_cja + α) / (N_cj + α S_j); equal for all values where nothing is known."""
+    """(4.10): log (N_cja + α) / (N_cj + α S_j); equal for all values where nothing was counted."""
     smooth = counts + alpha
-    whole = smooth.sum(axis=1, keepdims=True)
+    total = smooth.sum(axis=1, keepdims=True)
     size = max(counts.shape[1], 1)
-    return log(np.divide(smooth, whole, out=np.full_like(smooth, 1 / size), where=whole > 0))
+    return log(np.divide(smooth, total, out=np.full_like(smooth, 1 / size), where=total > 0))
 
 
-def _counted(item: tuple[int, np.ndarray], X: np.ndarray, y: np.ndarray, mass: np.ndarray) -> np.ndarray:
-    """A column's table with these rows."""
-    (j, counts), STEP = item, 1 << 18
+def _counts_with(item: tuple[int, np.ndarray], X: np.ndarray, y: np.ndarray, mass: np.ndarray) -> np.ndarray:
+    """A column's counts N_cja with these rows added."""
+    (j, counts), ROWS = item, 1 << 18
     counts = counts.copy()
-    for start in range(0, len(X), STEP):  # to answer Ctrl-C in between
-        rows = slice(start, start + STEP)
+    for start in range(0, len(X), ROWS):  # to answer Ctrl-C in between
+        rows = slice(start, start + ROWS)
         add_counts(X[rows, j], y[rows], mass[rows], counts)
     return counts
 
 
 @kernel
 def add_counts(x, y, mass, counts):
-    """counts[c, a] += the weight of the rows of class c with the value a; NaN and strange values have no part."""
+    """counts[c, a] += the weight of the rows of class c with the value a; NaN and unknown values are left out."""
     for i in range(x.size):
         if 0 <= x[i] < counts.shape[1]:
             counts[y[i], int(x[i])] += mass[i]
@@ -262,7 +268,7 @@ def add_counts(x, y, mass, counts):
 
 @kernel
 def add_entries(X, table, sizes, out):
-    """Add Σ_j log P(x_j | c) to the scores of rows, over what is known; the table has column after column."""
+    """Add Σ_j log P(x_j | c) to the scores of rows, over the known columns, whose tables are stacked."""
     for i in range(X.shape[0]):
         x, score, start = X[i], out[i], 0
         for j in range(x.size):

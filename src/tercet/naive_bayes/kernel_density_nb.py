@@ -9,16 +9,16 @@ import numpy as np
 from tercet.core.catalog import method
 from tercet.core.kernel import inner, kernel
 from tercet.core.parameters import ArrayLike, Jobs, Positive
-from tercet.naive_bayes.base import ChunkedBayes, log, numbers
+from tercet.naive_bayes.base import BayesClassifier, as_numbers, check_priors, log
 
 GAUSSIAN, EPANECHNIKOV, UNIFORM = 0, 1, 2
 KERNELS = {"gaussian": GAUSSIAN, "epanechnikov": EPANECHNIKOV, "uniform": UNIFORM}
-MANY = 2048  # points of a density, beyond which they are gathered; beyond a quarter of it, it is tabulated
-FINE = 20  # cells of a bandwidth into which the points are then gathered
-KNOTS = 8  # places of a bandwidth at which the table holds the density
-WIDEST = 1 << 14  # knots of a table; what lies beyond is summed
-GAP = 1.5  # bandwidths from the nearest point, beyond which the table is silent
-FAR = 75.0  # a point whose exponent is so far below the greatest adds nothing
+MAX_POINTS = 2048  # of a density: more are binned; more than a quarter of it are tabulated
+BINS = 20  # per bandwidth
+KNOTS = 8  # of the table per bandwidth
+MAX_KNOTS = 1 << 14  # outside the table the density is summed
+MAX_GAP = 1.5  # bandwidths to the nearest point, beyond which the table is not used
+NEGLIGIBLE = 75.0  # a term whose exponent is so far below the greatest adds nothing
 
 
 @method(
@@ -31,7 +31,7 @@ FAR = 75.0  # a point whose exponent is so far below the greatest adds nothing
     texts=["002 ch. 5, sec. 5.3"],
     peers=["weka.classifiers.bayes.NaiveBayes -K"],
 )
-class KernelDensityNB(ChunkedBayes):
+class KernelDensityNB(BayesClassifier):
     """Naive Bayes for numbers of any distribution: a kernel density for each column and class.
 
     Where a density has more than 512 points, the Gaussian kernel's log-density is interpolated between knots an
@@ -92,41 +92,32 @@ class KernelDensityNB(ChunkedBayes):
     def _fit(self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
         weight = np.ones(len(X)) if sample_weight is None else sample_weight.astype(np.float64)
         K, d = self.classes_.size, X.shape[1]
-        self._set_prior(np.bincount(y, weight, K))
+        counts, priors = np.bincount(y, weight, K), check_priors(self)
+        self.class_prior_ = counts / counts.sum() if priors is None else priors
+        self.class_log_prior_ = log(self.class_prior_)
         self.bandwidth_ = np.empty((K, d))
         self.points_, self.masses_ = [np.empty(0)] * (K * d), [np.empty(0)] * (K * d)
-        given = None if isinstance(self.bandwidth, str) else self._given_widths(d)
+        given = None if isinstance(self.bandwidth, str) else self._check_bandwidth(d)
         by_class = np.argsort(y, kind="stable")
         ends = np.searchsorted(y[by_class], np.arange(1, K + 1))
         for j in range(d):
             x = X[by_class, j].astype(np.float64)
             mass_of = np.where(np.isnan(x), 0.0, weight[by_class])
             whole = distinct_points(x, mass_of)
-            around = deviation(*whole)
+            column_std = standard_deviation(*whole)
             for c in range(K):
                 rows = slice(ends[c - 1] if c else 0, ends[c])
                 points, mass = distinct_points(x[rows], mass_of[rows])
-                if not points.size:  # nothing is known of this class: it is like the others
+                if not points.size:  # no known value in this class: the density of all classes
                     points, mass = whole
-                h = self._width(points, mass, around) if given is None else given[j]
+                h = self._rule_of_thumb(points, mass, column_std) if given is None else given[j]
                 if self.kernel != "uniform":
-                    points, mass = gathered(points, mass, h)
+                    points, mass = binned(points, mass, h)
                 self.bandwidth_[c, j] = h
                 self.points_[c * d + j], self.masses_[c * d + j] = points, mass / max(mass.sum(), 1e-300)
 
-    def _set_prior(self, counts: np.ndarray) -> None:
-        prior = counts / counts.sum()
-        if self.priors is not None:
-            prior = numbers(self.priors, "KernelDensityNB: priors")
-            if prior.shape != counts.shape or not (prior >= 0).all() or not np.isclose(prior.sum(), 1.0):
-                raise ValueError(
-                    f"KernelDensityNB: priors must be {counts.size} probabilities that sum to 1, one for each "
-                    f"class; got {self.priors!r}."
-                )
-        self.class_prior_, self.class_log_prior_ = prior, log(prior)
-
-    def _given_widths(self, d: int) -> np.ndarray:
-        widths = numbers(self.bandwidth, "KernelDensityNB: bandwidth")
+    def _check_bandwidth(self, d: int) -> np.ndarray:
+        widths = as_numbers(self.bandwidth, "KernelDensityNB: bandwidth")
         if widths.shape not in ((), (d,)) or not (widths > 0).all() or not np.isfinite(widths).all():
             raise ValueError(
                 f"KernelDensityNB: bandwidth must be a positive number, or one for each of {d} columns; "
@@ -134,18 +125,18 @@ class KernelDensityNB(ChunkedBayes):
             )
         return np.broadcast_to(widths, d)
 
-    def _width(self, points: np.ndarray, mass: np.ndarray, around: float) -> float:
-        """The rule of thumb; a class whose values are all the same gets a thousandth of the column's deviation."""
+    def _rule_of_thumb(self, points: np.ndarray, mass: np.ndarray, column_std: float) -> float:
+        """Silverman's or Scott's bandwidth; at least a thousandth of the column's standard deviation."""
         n = mass.sum()
         if n <= 0:
             return 1.0
-        spread = sigma = deviation(points, mass)
+        spread = sigma = standard_deviation(points, mass)
         if self.bandwidth == "silverman":
             reached = np.cumsum(mass) / n
             low, high = points[np.searchsorted(reached, [0.25 - 1e-12, 0.75 - 1e-12])]
             spread = min(sigma, (high - low) / 1.34) or sigma
         h = (0.9 if self.bandwidth == "silverman" else 1.06) * spread * n**-0.2
-        return float(max(h, 1e-3 * around)) or float(max(1e-9, 1e-9 * np.abs(points).max(initial=0.0)))
+        return float(max(h, 1e-3 * column_std)) or float(max(1e-9, 1e-9 * np.abs(points).max(initial=0.0)))
 
     def _tables(self, X: np.ndarray) -> tuple[Any, ...]:
         K, d = self.classes_.size, self.n_features_in_
@@ -159,9 +150,9 @@ class KernelDensityNB(ChunkedBayes):
         points, mass = (np.ascontiguousarray(a[k], dtype=np.float64) for a in (self.points_, self.masses_))
         table = np.empty((0, 2))
         start = 0.0
-        if self.kernel == "gaussian" and points.size > MANY // 4:
-            # Most of the points lie within so many bandwidths of the middle one; what does not is summed.
-            middle, half = points[np.searchsorted(np.cumsum(mass), 0.5)], WIDEST / KNOTS / 2 * h
+        if self.kernel == "gaussian" and points.size > MAX_POINTS // 4:
+            # The table covers so many bandwidths around the median.
+            middle, half = points[np.searchsorted(np.cumsum(mass), 0.5)], MAX_KNOTS / KNOTS / 2 * h
             low = max(points[0] - 4 * h, middle - half)
             high = min(points[-1] + 4 * h, middle + half)
             start, size = low, int((high - low) / h * KNOTS) + 2
@@ -169,8 +160,8 @@ class KernelDensityNB(ChunkedBayes):
             tabulate(points, mass, h, start, h / KNOTS, table)
         return Density(points, mass, h, KERNELS[self.kernel], start, table)
 
-    def _score(self, chunk: tuple[Any], densities: list[Density]) -> np.ndarray:
-        (X,) = chunk
+    def _score(self, X: Any, densities: list[Density]) -> np.ndarray:
+        """log P(c) + Σ_j log f_cj(x_j)."""
         K, d = self.classes_.size, X.shape[1]
         out = np.tile(self.class_log_prior_, (len(X), 1))
         for j in range(d):
@@ -195,8 +186,8 @@ class Density(NamedTuple):
     table: np.ndarray
 
 
-def deviation(points: np.ndarray, mass: np.ndarray) -> float:
-    """The standard deviation."""
+def standard_deviation(points: np.ndarray, mass: np.ndarray) -> float:
+    """The standard deviation of weighted points."""
     n = max(mass.sum(), 1e-300)
     return float(np.sqrt(mass @ (points - mass @ points / n) ** 2 / n))
 
@@ -208,11 +199,11 @@ def distinct_points(x: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.n
     return points, np.bincount(place, weight, points.size)
 
 
-def gathered(points: np.ndarray, mass: np.ndarray, h: float) -> tuple[np.ndarray, np.ndarray]:
-    """Many points as the centres of gravity of cells that are narrow beside the bandwidth."""
-    if points.size <= MANY:
+def binned(points: np.ndarray, mass: np.ndarray, h: float) -> tuple[np.ndarray, np.ndarray]:
+    """Many points as the weighted means of bins that are narrow beside the bandwidth."""
+    if points.size <= MAX_POINTS:
         return points, mass
-    cell = np.floor((points - points[0]) * (FINE / h))
+    cell = np.floor((points - points[0]) * (BINS / h))
     first = np.flatnonzero(np.diff(cell, prepend=-1.0))
     together = np.add.reduceat(mass, first)
     return np.add.reduceat(mass * points, first) / together, together
@@ -237,7 +228,7 @@ def log_density(x, points, mass, h):
         for i in range(near, -1, -1) if side == 0 else range(near + 1, n):
             # ((x - p_i)² - (x - centre)²) / h²: far out the squares themselves have no digits to spare.
             beyond = (centre - points[i]) / h * ((x - points[i]) + (x - centre)) / h
-            if beyond > 2 * FAR:
+            if beyond > 2 * NEGLIGIBLE:
                 break
             term = mass[i] * np.exp(-0.5 * beyond)
             total += term
@@ -248,14 +239,14 @@ def log_density(x, points, mass, h):
 
 @kernel
 def tabulate(points, mass, h, start, step, table):
-    """The log-density and its slope at equal steps; NaN in gaps, where it has a kink between far points."""
+    """The log-density and its slope at equally spaced knots; NaN in the gaps between far points, where it bends."""
     n = points.size
     for k in range(table.shape[0]):
         x = start + k * step
         right = np.searchsorted(points, x)
         gap = min(x - points[right - 1] if right > 0 else np.inf, points[right] - x if right < n else np.inf)
         value, slope = log_density(x, points, mass, h)
-        table[k, 0] = value if gap < GAP * h else np.nan
+        table[k, 0] = value if gap < MAX_GAP * h else np.nan
         table[k, 1] = slope
 
 

@@ -10,12 +10,12 @@ from tercet.core.catalog import method
 from tercet.core.columns import Columns, MixedColumns
 from tercet.core.parameters import ArrayLike, CountOrZero, Jobs, NonNegative
 from tercet.core.spelling_suggestions import spelling_suggestions
-from tercet.naive_bayes.base import Batches, log, numbers
-from tercet.naive_bayes.bernoulli import BernoulliNB
-from tercet.naive_bayes.categorical import CategoricalNB
-from tercet.naive_bayes.gaussian import GaussianNB
-from tercet.naive_bayes.kernel_density import KernelDensityNB
-from tercet.naive_bayes.multinomial import MultinomialNB
+from tercet.naive_bayes.base import BayesClassifier, PartialFitMixin, check_priors, log
+from tercet.naive_bayes.bernoulli_nb import BernoulliNB
+from tercet.naive_bayes.categorical_nb import CategoricalNB
+from tercet.naive_bayes.gaussian_nb import GaussianNB
+from tercet.naive_bayes.kernel_density_nb import KernelDensityNB
+from tercet.naive_bayes.multinomial_nb import MultinomialNB
 
 BY_KIND = {"number": "gaussian", "integer": "gaussian", "boolean": "bernoulli", "category": "categorical"}
 NAMES = ("gaussian", "kde", "bernoulli", "categorical", "multinomial")
@@ -30,7 +30,7 @@ NAMES = ("gaussian", "kde", "bernoulli", "categorical", "multinomial")
     algorithms="one pass over the columns of each distribution",
     texts=["002 ch. 5, sec. 5.3, eq. 5.7", "000 ch. 4, Alg 4.1"],
 )
-class MixedNB(MixedColumns, Batches):
+class MixedNB(MixedColumns, PartialFitMixin, BayesClassifier):
     """Naive Bayes for mixed columns: numbers, categories, yes or no, counts, side by side.
 
     By default a column of strings or of a frame's categorical dtype is categorical, one of booleans Bernoulli, one
@@ -107,14 +107,80 @@ class MixedNB(MixedColumns, Batches):
     distributions_: list[str]
     parts_: dict[str, Any]
 
+    def _fit(self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
+        X = self._forget_weightless(X, sample_weight)
+        self.class_count_ = np.zeros(self.classes_.size)
+        self.parts_ = {name: self._part(name) for name in NAMES if name in self.distributions_}
+        self._learn_parts(X, y, sample_weight)
+
+    def _fit_first_batch(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> None:
+        refuse_batches(self.distributions_)
+        self._fit(X, y, weight)
+
+    def _partial_fit(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> None:
+        refuse_batches(self.distributions_)
+        self._learn_parts(X, y, weight)
+
+    def _learn_parts(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> None:
+        """Add rows to the class counts and to the classifier of each distribution's columns."""
+        priors, K = check_priors(self), self.classes_.size  # errors come before anything is learned
+        self.class_count_ = self.class_count_ + np.bincount(y, weight, K)
+        for name, part in self.parts_.items():
+            columns = self._columns_of(name, X)
+            if name == "kde":
+                part.fit(columns, y, weight)
+            else:
+                part.partial_fit(columns, y, np.arange(K), weight)
+        counts = self.class_count_ + self.alpha * self.smooth_prior  # (4.11)
+        self.class_log_prior_ = log(counts / counts.sum() if priors is None else priors)
+
+    def _joint_log_likelihood(self, X: np.ndarray) -> np.ndarray:
+        """log P(c) + Σ log P(x | c) over the parts."""
+        out = np.tile(self.class_log_prior_, (len(X), 1))
+        for name, part in self.parts_.items():
+            # A class without weight is impossible by the prior alone, whatever a part says.
+            prior = np.where(np.isneginf(part.class_log_prior_), 0.0, part.class_log_prior_)
+            joint = part.predict_joint_log_proba(self._columns_of(name, X))
+            out = out + np.where(np.isneginf(self.class_log_prior_), 0.0, joint - prior)
+        return out
+
+    def _most_probable(self, X: np.ndarray) -> np.ndarray:
+        return self._prior_where_impossible(self._joint_log_likelihood(X)).argmax(axis=1)
+
+    def _part(self, name: str) -> Any:
+        """The classifier of the columns of one distribution."""
+        jobs = self.n_jobs
+        if name == "gaussian":
+            return GaussianNB(var_smoothing=self.var_smoothing, ddof=self.ddof, n_jobs=jobs)
+        if name == "kde":
+            return KernelDensityNB(bandwidth=self.bandwidth, n_jobs=jobs)
+        if name == "bernoulli":
+            return BernoulliNB(alpha=self.alpha, n_jobs=jobs)
+        if name == "multinomial":
+            return MultinomialNB(alpha=self.alpha, n_jobs=jobs)
+        sizes = [len(known) for known in self.categories_ if known is not None]
+        return CategoricalNB(alpha=self.alpha, categories=[np.arange(float(k)) for k in sizes], n_jobs=jobs)
+
+    def _columns_of(self, name: str, X: np.ndarray) -> np.ndarray:
+        """The columns of one distribution; an unknown category becomes NaN."""
+        places = [j for j, chosen in enumerate(self.distributions_) if chosen == name]
+        part = X[:, places]
+        if name == "categorical":
+            part = part.copy()
+            for k, j in enumerate(places):
+                known = self.categories_[j]
+                assert known is not None
+                part[part[:, k] >= len(known), k] = np.nan
+        return part
+
     def _categorical(self, columns: Columns) -> list[bool]:
-        self.distributions_ = self._chosen(columns)
+        self.distributions_ = self._choose_distributions(columns)
         for name, kind, chosen in zip(columns.names, columns.kinds, self.distributions_):
             if kind == "category" and chosen != "categorical":
                 raise ValueError(f"MixedNB: column {name!r} is not of numbers: it cannot be {chosen}.")
         return [chosen == "categorical" for chosen in self.distributions_]
 
-    def _chosen(self, columns: Columns) -> list[str]:
+    def _choose_distributions(self, columns: Columns) -> list[str]:
         """The distribution of each column, by what is asked or by its dtype."""
         d = len(columns.names)
         asked: list[Any] = ["auto"] * d
@@ -137,83 +203,7 @@ class MixedNB(MixedColumns, Batches):
             )
         return [BY_KIND[kind] if wish == "auto" else wish for wish, kind in zip(asked, columns.kinds)]
 
-    def _fit(self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
-        X = self._forget_weightless(X, sample_weight)
-        prior = self._given_prior()  # refused, if at all, before anything is learned
-        self.class_count_ = np.bincount(y, sample_weight, self.classes_.size).astype(np.float64)
-        self.parts_ = {
-            name: self._part(name).fit(self._of(name, X), y, sample_weight)
-            for name in NAMES
-            if name in self.distributions_
-        }
-        self._set_prior(prior)
 
-    def _begin(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> None:
-        if "kde" in self.distributions_:
-            raise ValueError(
-                "MixedNB: kernel densities need all rows at once; fit takes them, not partial_fit."
-            )
-        X = self._forget_weightless(X, weight)
-        self.class_count_ = np.zeros(self.classes_.size)
-        self.parts_ = {name: self._part(name) for name in NAMES if name in self.distributions_}
-        self._add(X, y, weight)
-
-    def _add(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> None:
-        prior, K = self._given_prior(), self.classes_.size
-        if "kde" in self.parts_:
-            raise ValueError(
-                "MixedNB: kernel densities need all rows at once; fit takes them, not partial_fit."
-            )
-        self.class_count_ = self.class_count_ + np.bincount(y, weight, K)
-        for name, part in self.parts_.items():
-            part.partial_fit(self._of(name, X), y, np.arange(K), weight)
-        self._set_prior(prior)
-
-    def _part(self, name: str) -> Any:
-        """The classifier of the columns of one distribution."""
-        jobs = self.n_jobs
-        if name == "gaussian":
-            return GaussianNB(var_smoothing=self.var_smoothing, ddof=self.ddof, n_jobs=jobs)
-        if name == "kde":
-            return KernelDensityNB(bandwidth=self.bandwidth, n_jobs=jobs)
-        if name == "bernoulli":
-            return BernoulliNB(alpha=self.alpha, n_jobs=jobs)
-        if name == "multinomial":
-            return MultinomialNB(alpha=self.alpha, n_jobs=jobs)
-        sizes = [len(known) for known in self.categories_ if known is not None]
-        return CategoricalNB(alpha=self.alpha, categories=[np.arange(float(k)) for k in sizes], n_jobs=jobs)
-
-    def _of(self, name: str, X: np.ndarray) -> np.ndarray:
-        """The columns of one distribution; a strange category is as good as none."""
-        places = [j for j, chosen in enumerate(self.distributions_) if chosen == name]
-        part = X[:, places]
-        if name == "categorical":
-            part = part.copy()
-            for k, j in enumerate(places):
-                known = self.categories_[j]
-                assert known is not None
-                part[part[:, k] >= len(known), k] = np.nan
-        return part
-
-    def _given_prior(self) -> np.ndarray | None:
-        if self.priors is None:
-            return None
-        priors, K = numbers(self.priors, "MixedNB: priors"), self.classes_.size
-        if priors.shape != (K,) or not (priors >= 0).all() or not np.isclose(priors.sum(), 1.0):
-            raise ValueError(
-                f"MixedNB: priors must be {K} probabilities that sum to 1, one for each class; got {self.priors!r}."
-            )
-        return priors
-
-    def _set_prior(self, given: np.ndarray | None) -> None:
-        counts = self.class_count_ + self.alpha * self.smooth_prior
-        self.class_log_prior_ = log(counts / counts.sum() if given is None else given)
-
-    def _joint_log_likelihood(self, X: np.ndarray) -> np.ndarray:
-        out = np.tile(self.class_log_prior_, (len(X), 1))
-        for name, part in self.parts_.items():
-            # A class without weight is impossible by the prior alone: what a part makes of it does not matter.
-            prior = np.where(np.isneginf(part.class_log_prior_), 0.0, part.class_log_prior_)
-            joint = part.predict_joint_log_proba(self._of(name, X))
-            out = out + np.where(np.isneginf(self.class_log_prior_), 0.0, joint - prior)
-        return out
+def refuse_batches(distributions: list[str]) -> None:
+    if "kde" in distributions:
+        raise ValueError("MixedNB: kernel densities need all rows at once; fit takes them, not partial_fit.")

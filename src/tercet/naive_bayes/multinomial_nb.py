@@ -10,8 +10,9 @@ import numpy as np
 
 from tercet.core.catalog import method
 from tercet.core.parameters import ArrayLike, Jobs
-from tercet.naive_bayes.base import log
-from tercet.naive_bayes.discrete import Alpha, DiscreteNB, dot
+from tercet.naive_bayes._engine.class_sums import dot, split_missing
+from tercet.naive_bayes.base import check_class_prior
+from tercet.naive_bayes.discrete_nb import Alpha, DiscreteNB, log_shares
 
 
 @method(
@@ -85,40 +86,41 @@ class MultinomialNB(DiscreteNB):
         self.class_prior = class_prior
         self.n_jobs = n_jobs
 
-    def _update(self, alpha: Any) -> None:
+    def _fit(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
+        self._reset_counts(X.shape[1])
+        self._partial_fit(X, y, sample_weight)
+
+    def _partial_fit(self, X: Any, y: np.ndarray, weight: np.ndarray | None) -> None:
+        alpha, prior = self._check_alpha(), check_class_prior(self)  # errors come before anything is counted
+        self._add_counts(X, y, weight)
+        # (4.10), λ = α: θ_cj = (N_cj + α) / Σ_j (N_cj + α); α = 0 is (4.9), maximum likelihood
         self.feature_log_prob_ = log_shares(self.feature_count_ + alpha)
+        self.class_log_prior_ = self._log_prior(prior)
 
     def _tables(self, X: Any) -> tuple[Any, ...]:
         W = np.ascontiguousarray(self.feature_log_prob_.T, dtype=np.float64)
-        theta = functools.cache(lambda: np.exp(W))  # only where something is not known
-        never = np.isneginf(W)
-        if not never.any():
+        theta = functools.cache(lambda: np.exp(W))  # computed only where values are missing
+        impossible = np.isneginf(W)
+        if not impossible.any():
             return W, None, theta
-        return np.where(never, 0.0, W), never.astype(np.float64), theta
+        return np.where(impossible, 0.0, W), impossible.astype(np.float64), theta
 
-    def _evidence(self, X: Any, unknown: Any, W: Any, never: Any, theta: Callable[[], Any]) -> np.ndarray:
+    def _score(self, X: Any, W: Any, impossible: Any, theta: Callable[[], Any]) -> np.ndarray:
+        """log P(c) + Σ_j x_j log θ_cj; W holds log θ_cj, with 0 for -inf, which `impossible` marks."""
+        X, missing = split_missing(X)
         joint = dot(X, W) + self.class_log_prior_
-        if unknown is not None:
-            joint -= np.asarray(X.sum(axis=1)).reshape(-1, 1) * log_rest(unknown, theta())
-        if never is not None:
-            joint[dot(X, never) > 0] = -np.inf
+        if missing is not None:
+            joint -= np.asarray(X.sum(axis=1)).reshape(-1, 1) * log_known_share(missing, theta())
+        if impossible is not None:
+            joint[dot(X, impossible) > 0] = -np.inf
         return joint
 
 
-def log_shares(counts: np.ndarray) -> np.ndarray:
-    """Logarithms of each row's shares; those of a row of zeros, as with ever smaller counts, are equal."""
-    whole = counts.sum(axis=1, keepdims=True)
-    if not whole.all():
-        counts = np.where(whole > 0, counts, 1.0)
-        whole = counts.sum(axis=1, keepdims=True)
-    return log(counts) - np.log(whole)
-
-
-def log_rest(unknown: Any, theta: np.ndarray) -> np.ndarray:
+def log_known_share(missing: Any, theta: np.ndarray) -> np.ndarray:
     """Logarithm of the probability that each class gives to the features that are known in each row.
 
     What is known of a bag of words is a bag of the known words: their probabilities are to sum to 1. (Where a
     class gives them none there is nothing to divide by: 0.)
     """
-    rest = 1.0 - dot(unknown, theta)
+    rest = 1.0 - dot(missing, theta)
     return np.log(np.where(rest > 0, rest, 1.0))

@@ -1,4 +1,4 @@
-"""The balanced kd-tree of the text, whose search can be watched (000 Alg 3.2 and 3.3)."""
+"""The balanced kd-tree of the text in plain form, with a trace of its search (000 Alg 3.2 and 3.3)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_array
 
 from tercet.core.catalog import method
 from tercet.metrics.distance.vectors import check_p
-from tercet.neighbors.kd_metrics import distance, metric_of, row_cost
+from tercet.neighbors._engine.kd_metrics import distance, metric_of, row_cost
 
 SLACK = 1 - 1e-12  # rounding must not leave out a branch that the ball touches
 
@@ -144,7 +144,7 @@ class BalancedKDTree:
             raise ValueError(f"q must have {d} coordinates, as the rows have; the shape is {q.shape}.")
         if not isinstance(k, numbers.Integral) or not 1 <= k <= n:
             raise ValueError(f"k={k!r} neighbours of n={n} rows: k must be an integer from 1 to n.")
-        course, best = Trace(), list[tuple[float, int]]()
+        record, best = Trace(), list[tuple[float, int]]()
         waiting = [("descend", 0)]
         while waiting:
             action, node = waiting.pop()
@@ -156,21 +156,21 @@ class BalancedKDTree:
             if action == "look":
                 insort(best, (apart, row))
                 del best[k:]
-                course.steps.append(Step("look", row, apart, best[k - 1][0] if len(best) >= k else np.inf))
+                record.steps.append(Step("look", row, apart, best[k - 1][0] if len(best) >= k else np.inf))
                 continue
             if action == "other":  # does the ball meet its region?
                 low, high = self._regions[node]
                 gap = self._distance(q, np.clip(q, low, high))
                 if gap * SLACK > radius:
-                    course.steps.append(Step("prune", row, gap, radius))
+                    record.steps.append(Step("prune", row, gap, radius))
                     continue
-            course.steps.append(Step("descend", row, apart, radius))
+            record.steps.append(Step("descend", row, apart, radius))
             near, far = self.left[node], self.right[node]
             if not q[axis] < self.X[row, axis]:
                 near, far = far, near
             waiting += [("other", far), ("look", node), ("descend", near)]
         distances, rows = (np.array(values) for values in zip(*best))
-        return (distances, rows, course) if trace else (distances, rows)
+        return (distances, rows, record) if trace else (distances, rows)
 
     def nested(self) -> Any:
         """The tree as the text writes it: (point, axis, left, right), with None where there is nothing."""

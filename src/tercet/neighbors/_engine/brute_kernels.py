@@ -1,4 +1,4 @@
-"""Kernels of the linear scan: a filter over distances that are nearly right, and a heap of those that are."""
+"""Kernels of the linear scan: approximate distances filter the rows, exact ones fill heaps of the k nearest."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from tercet.core.kernel import implement, inner, kernel, verb
+from tercet.core.kernel import implement, kernel, verb
 from tercet.core.rows import Dense, Sparse
+from tercet.neighbors._engine.heap import replace_farthest, sort_heap
 
-RUN = 64  # distances that are compared before anyone looks at the outcome: this vectorises
+RUN = 64  # distances that are compared before a branch: this vectorises
 
 
 @verb
-def gap(queries: Any, i: int, rows: Any, j: int) -> float:
+def squared_distance(queries: Any, i: int, rows: Any, j: int) -> float:
     """Squared distance of row i of one table from row j of another, in double precision."""
     if isinstance(queries, Sparse):
         x, z = np.zeros(queries.n_columns), np.zeros(rows.n_columns)
@@ -24,8 +25,8 @@ def gap(queries: Any, i: int, rows: Any, j: int) -> float:
     return float(((queries.values[i].astype(np.float64) - rows.values[j]) ** 2).sum())
 
 
-@implement(gap)
-def _gap(queries, i, rows, j):
+@implement(squared_distance)
+def _squared_distance(queries, i, rows, j):
     if getattr(queries, "instance_class", None) is Dense:
 
         def dense(queries, i, rows, j):
@@ -59,11 +60,12 @@ def _gap(queries, i, rows, j):
 
 
 @kernel
-def sift(tile, half, slack, fine, reach, queries, rows, start, base, best, at):
-    """Let the rows behind a tile of products q·x into the heaps of the k nearest; returns the false alarms.
+def add_by_products(tile, half, slack, fine, reach, queries, rows, start, base, best, at):
+    """Add the rows of a tile of products q·x to the heaps of the k nearest; returns how many were measured in vain.
 
-    |q - x|²/2 - |q|²/2 is |x|²/2 - q·x, and `slack` bounds its rounding, `fine` that of |q|² in double precision:
-    a row that is above the heap's worst by more is none of the k nearest, and any other is measured exactly.
+    tile (queries, rows) holds q·x, half |x|²/2, base |q|². |q - x|²/2 - |q|²/2 is |x|²/2 - q·x; `slack` bounds its
+    rounding error, `fine` that of |q|² in double precision. A row above the heap's farthest by more than these is
+    not among the k nearest; the exact distance of any other is computed.
     """
     alarms = 0
     for r in range(tile.shape[0]):
@@ -74,14 +76,14 @@ def sift(tile, half, slack, fine, reach, queries, rows, start, base, best, at):
             products, halves = tile[r, s : s + RUN], half[s : s + RUN]
             near = np.int32(0)
             for c in range(products.size):
-                near += np.int32(not halves[c] - products[c] > limit)  # NaN, too, is looked at
+                near += np.int32(not halves[c] - products[c] > limit)  # NaN, too, is measured
             if near == 0:
                 continue
             for c in range(products.size):
                 if not halves[c] - products[c] > limit:
-                    distance = gap(queries, r, rows, start + s + c)
+                    distance = squared_distance(queries, r, rows, start + s + c)
                     if distance < heap[0] or (distance == heap[0] and start + s + c < ids[0]):
-                        replace_worst(heap, ids, distance, start + s + c)
+                        replace_farthest(heap, ids, distance, start + s + c, heap.size)
                         limit = half.dtype.type((heap[0] - square) / 2 + error)
                     else:
                         alarms += 1
@@ -89,8 +91,8 @@ def sift(tile, half, slack, fine, reach, queries, rows, start, base, best, at):
 
 
 @kernel
-def take(tile, start, best, at):
-    """Let the rows behind a tile of distances into the heaps of the k nearest."""
+def add_by_distances(tile, start, best, at):
+    """Add the rows of a tile of distances (queries, rows) to the heaps of the k nearest."""
     for r in range(tile.shape[0]):
         heap, ids = best[r], at[r]
         for s in range(0, tile.shape[1], RUN):
@@ -103,44 +105,21 @@ def take(tile, start, best, at):
             for c in range(distances.size):
                 distance, i = distances[c], start + s + c
                 if distance < heap[0] or (distance == heap[0] and i < ids[0]):
-                    replace_worst(heap, ids, distance, i)
-
-
-@inner
-def replace_worst(heap, ids, distance, i):
-    """Put (distance, i) in the place of the heap's top, the greatest of its pairs."""
-    n, place = heap.size, 0
-    while True:
-        child = 2 * place + 1
-        if child >= n:
-            break
-        other = child + 1
-        if other < n and (
-            heap[other] > heap[child] or (heap[other] == heap[child] and ids[other] > ids[child])
-        ):
-            child = other
-        if heap[child] < distance or (heap[child] == distance and ids[child] < i):
-            break
-        heap[place], ids[place] = heap[child], ids[child]
-        place = child
-    heap[place], ids[place] = distance, i
+                    replace_farthest(heap, ids, distance, i, heap.size)
 
 
 @kernel
-def settle(best, at):
+def sort_heaps(best, at):
     """Every heap in order: the nearest first, of equals the smaller index."""
     for r in range(best.shape[0]):
-        for end in range(best.shape[1] - 1, 0, -1):
-            distance, i = best[r, end], at[r, end]
-            best[r, end], at[r, end] = best[r, 0], at[r, 0]
-            replace_worst(best[r, :end], at[r, :end], distance, i)
+        sort_heap(best[r], at[r])
 
 
 @kernel
-def within(tile, half, slack, fine, reach, queries, rows, start, base, radius, who, found, far):
-    """The pairs of a query and a row behind a tile of products that are no more than the radius apart.
+def within_radius(tile, half, slack, fine, reach, queries, rows, start, base, radius, who, found, far):
+    """The pairs of a query and a row of a tile of products (see `add_by_products`) within the radius.
 
-    They are written to `who`, `found` and `far` as long as there is room; returns how many there are.
+    They are written to `who`, `found` and `far` as long as these have space; returns how many there are.
     """
     n = 0
     for r in range(tile.shape[0]):
@@ -149,7 +128,7 @@ def within(tile, half, slack, fine, reach, queries, rows, start, base, radius, w
         limit = half.dtype.type((radius[r] * radius[r] - square) / 2 + error)
         for c in range(tile.shape[1]):
             if not half[c] - tile[r, c] > limit:
-                distance = np.sqrt(gap(queries, r, rows, start + c))
+                distance = np.sqrt(squared_distance(queries, r, rows, start + c))
                 if distance <= radius[r]:
                     if n < who.size:
                         who[n], found[n], far[n] = r, start + c, distance

@@ -10,7 +10,7 @@ from tercet.neighbors import (
     KNeighborsRegressor,
     KNeighborsRegressorCV,
 )
-from tercet.neighbors.search import Index
+from tercet.neighbors._engine.search import NeighborIndex
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(90, 2))
@@ -46,8 +46,10 @@ def test_regression():
 
 def test_leave_one_out_is_one_search(monkeypatch):
     searches = []
-    query = Index.query
-    monkeypatch.setattr(Index, "query", lambda self, Q, k, n: searches.append(k) or query(self, Q, k, n))
+    query = NeighborIndex.query
+    monkeypatch.setattr(
+        NeighborIndex, "query", lambda self, Q, k, n: searches.append(k) or query(self, Q, k, n)
+    )
     for cv in ("loo", LeaveOneOut()):
         searches.clear()
         model = KNeighborsClassifierCV(KS, cv=cv).fit(X, y)
@@ -60,8 +62,10 @@ def test_leave_one_out_is_one_search(monkeypatch):
 
 def test_a_fold_is_searched_once(monkeypatch):
     searches = []
-    query = Index.query
-    monkeypatch.setattr(Index, "query", lambda self, Q, k, n: searches.append(k) or query(self, Q, k, n))
+    query = NeighborIndex.query
+    monkeypatch.setattr(
+        NeighborIndex, "query", lambda self, Q, k, n: searches.append(k) or query(self, Q, k, n)
+    )
     KNeighborsRegressorCV(KS, cv=4).fit(X, t)
     assert searches == [25] * 4
 

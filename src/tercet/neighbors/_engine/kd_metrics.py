@@ -48,19 +48,19 @@ def metric_of(p: float) -> Metric:
 
 @verb
 def cost(metric: Metric, gap: float) -> float:
-    """What a gap in one coordinate costs."""
+    """The cost of a difference in one coordinate."""
     return gap * gap if isinstance(metric, Euclidean) else gap
 
 
 @verb
 def distance(metric: Metric, cost: float) -> float:
-    """The distance that costs so much."""
+    """The distance of a given cost."""
     return np.sqrt(cost) if isinstance(metric, Euclidean) else cost
 
 
 @verb
-def moved(metric: Metric, bound: float, before: float, after: float) -> float:
-    """A lower bound of the cost, when one coordinate's part of it grows."""
+def updated_bound(metric: Metric, bound: float, before: float, after: float) -> float:
+    """A lower bound of the cost after one coordinate's part of it grew from `before` to `after`."""
     if isinstance(metric, Manhattan | Euclidean):
         return bound - before + after
     return max(bound, after)
@@ -94,8 +94,8 @@ def _distance(metric, cost):
     return lambda metric, cost: cost
 
 
-@implement(moved)
-def _moved(metric, bound, before, after):
+@implement(updated_bound)
+def _updated_bound(metric, bound, before, after):
     if metric.instance_class in (Manhattan, Euclidean):
         return lambda metric, bound, before, after: bound - before + after
     return lambda metric, bound, before, after: max(bound, after)

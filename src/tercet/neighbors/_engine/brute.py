@@ -1,9 +1,9 @@
-"""The linear scan (线性扫描): every row is looked at.
+"""The linear scan (线性扫描): the distance of a query from every row.
 
 The Euclidean distances of a block of queries from a block of rows are one matrix product, |q|² - 2 q·x + |x|², in
-single precision. It decides for almost all rows that they are not among the nearest; the few that rounding leaves
-in doubt are measured exactly, in double precision. So the answer is the exact one, equals in the order of their
-indices, at the price of the product. Any other distance comes as a block of numbers.
+single precision. It rules out almost all rows; the distances of those that rounding leaves in doubt are computed in
+double precision. So the answer is exact, equals in the order of their indices, at the price of the product. Any
+other distance is computed block by block.
 """
 
 from __future__ import annotations
@@ -17,25 +17,30 @@ from scipy import sparse
 
 from tercet.core.parallel import each
 from tercet.core.rows import rows
-from tercet.neighbors.brute_kernels import settle, sift, take, within
+from tercet.neighbors._engine.brute_kernels import (
+    add_by_distances,
+    add_by_products,
+    sort_heaps,
+    within_radius,
+)
 
 QUERIES, ROWS = 1024, 256  # at most; a tile of so many products stays in a core's own cache
 BLOCKS = 16  # of queries, at least: work for all threads
 SMALL = 32  # queries of a block, at least
 WORK = 5e9  # multiplications of one block of queries
-FALSE_ALARMS = 0.05  # a share of rows measured in vain from which on single precision does not pay
+MAX_IN_VAIN = 0.05  # share of rows measured in vain, above which single precision does not pay
 
 
 NOTHING = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0)
 
 
 class Scan:
-    """Exact neighbours under any distance, by looking at every row.
+    """Exact neighbours under any distance, by a linear scan.
 
     Parameters
     ----------
     X : array or CSR matrix of shape (n, d)
-        The rows to look at.
+        The rows to search.
     measure : callable
         `measure(Q, X)` gives the distances of all rows of one block from all of another, as an array.
 
@@ -66,7 +71,7 @@ class Scan:
         limits = np.broadcast_to(np.asarray(r, dtype=np.float64), Q.shape[0]).copy()
         blocks = [(Q[span], limits[span]) for span in self._spans(Q)]
         counts, found, far = (
-            np.concatenate(part) for part in zip(*self._each(self._inside, blocks, n_jobs=n_jobs))
+            np.concatenate(part) for part in zip(*self._each(self._within, blocks, n_jobs=n_jobs))
         )
         return np.concatenate([[0], np.cumsum(counts)]), found, far
 
@@ -89,7 +94,7 @@ class Scan:
 
         return each(run, blocks, n_jobs=n_jobs)
 
-    def _starts(self, halt: threading.Event) -> Iterator[int]:
+    def _block_starts(self, halt: threading.Event) -> Iterator[int]:
         """Where the blocks of rows begin."""
         for start in range(0, self.X.shape[0], ROWS):
             if halt.is_set():
@@ -100,25 +105,25 @@ class Scan:
         """The k nearest rows of a block of queries."""
         (Q,) = block
         best, at = np.full((Q.shape[0], k), np.inf), np.full((Q.shape[0], k), self.X.shape[0])
-        for start in self._starts(halt):
-            take(self._tile(Q, slice(start, start + ROWS)), start, best, at)
-        settle(best, at)
+        for start in self._block_starts(halt):
+            add_by_distances(self._tile(Q, slice(start, start + ROWS)), start, best, at)
+        sort_heaps(best, at)
         return best, at
 
-    def _inside(self, block: tuple, halt: threading.Event) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _within(self, block: tuple, halt: threading.Event) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """How many rows are near each query of a block, which, and how far."""
         Q, limits = block
         parts = []
-        for start in self._starts(halt):
+        for start in self._block_starts(halt):
             tile = self._tile(Q, slice(start, start + ROWS))
             who, which = np.nonzero(tile <= limits[:, None])
             parts.append((who, which + start, tile[who, which]))
-        return gathered(parts, Q.shape[0])
+        return sorted_by_query(parts, Q.shape[0])
 
     def _tile(self, Q: Any, part: slice) -> np.ndarray:
         """The distances of some queries from a part of the rows."""
         tile = np.ascontiguousarray(self.measure(Q, self.X[part]), dtype=np.float64)
-        if np.isnan(tile).any():  # it is neither near nor far: some query would be left with no neighbour
+        if np.isnan(tile).any():  # NaN cannot be compared: some query would be left without a neighbour
             j = np.isnan(tile).any(axis=0).argmax()
             raise ValueError(f"The metric gives NaN for the distance of a query from row {part.start + j}.")
         return tile
@@ -130,7 +135,7 @@ class EuclideanScan(Scan):
     Parameters
     ----------
     X : array or CSR matrix of shape (n, d)
-        The rows to look at.
+        The rows to search.
 
     Examples
     --------
@@ -145,64 +150,71 @@ class EuclideanScan(Scan):
         self.X = X.astype(np.float64) if self.sparse else np.ascontiguousarray(X)
         self.view = rows(self.X)
         n, d = X.shape
-        refuse_giants(self.X)
+        refuse_overflow(self.X)
         self.mean = np.zeros(d)
         if self.sparse:
             self.squares = np.asarray(self.X.multiply(self.X).sum(axis=1)).ravel()
         else:
             mean = X.mean(axis=0, dtype=np.float64)
-            squares = np.concatenate([around(self.X[i : i + ROWS], mean) for i in range(0, n, ROWS)])
-            # Seen from their middle, rows have small products and little is lost when those are subtracted. Where
-            # the middle is no farther from zero than the rows are from it, that is not worth a copy.
+            squares = self._squared_distances(mean)
+            # Centre the rows to avoid cancellation, unless the mean is no farther from zero than the rows are
+            # from the mean: then it is not worth a copy.
             if mean @ mean > squares.mean():
                 self.mean = mean
             else:
-                squares = np.concatenate([around(self.X[i : i + ROWS], self.mean) for i in range(0, n, ROWS)])
+                squares = self._squared_distances(self.mean)
             self.squares = squares
         self.reach = np.sqrt(np.maximum.reduceat(self.squares, np.arange(0, n, ROWS)))
         # In single precision the squares must have their place, too.
         self.single = not self.sparse and 1e-15 < self.reach.max() < 1e15
-        self.tables: dict[Any, tuple[Any, np.ndarray]] = {}
-        self._table(np.dtype(np.float32 if self.single else np.float64))
+        self.centred: dict[Any, tuple[Any, np.ndarray]] = {}
+        self._centred_rows(np.dtype(np.float32 if self.single else np.float64))
 
     def _nearest(self, block: tuple, k: int, halt: threading.Event) -> tuple[np.ndarray, np.ndarray]:
         Q, n = rows(self._queries(block[0])), self.X.shape[0]
         best, at = np.full((Q.shape[0], k), np.inf), np.full((Q.shape[0], k), n)
-        alarms = 0
+        vain = 0
         for tile, half, slack, fine, reach, start, base in self._tiles(block[0], halt):
-            alarms += sift(tile, half, slack, fine, reach, Q, self.view, start, base, best, at)
-        if alarms > FALSE_ALARMS * Q.shape[0] * n:
+            vain += add_by_products(tile, half, slack, fine, reach, Q, self.view, start, base, best, at)
+        if vain > MAX_IN_VAIN * Q.shape[0] * n:
             self.single = False  # for the blocks to come; the answers are the same
-        settle(best, at)
+        sort_heaps(best, at)
         return np.sqrt(best), at
 
-    def _inside(self, block: tuple, halt: threading.Event) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _within(self, block: tuple, halt: threading.Event) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         Q, limits = rows(self._queries(block[0])), block[1]
-        parts, room = [], 1024
+        parts, size = [], 1024
         for tile, half, slack, fine, reach, start, base in self._tiles(block[0], halt):
             while True:
                 who, which, far = (
-                    np.empty(room, dtype=np.int64),
-                    np.empty(room, dtype=np.int64),
-                    np.empty(room),
+                    np.empty(size, dtype=np.int64),
+                    np.empty(size, dtype=np.int64),
+                    np.empty(size),
                 )
-                n = within(tile, half, slack, fine, reach, Q, self.view, start, base, limits, who, which, far)
-                if n <= room:
+                n = within_radius(
+                    tile, half, slack, fine, reach, Q, self.view, start, base, limits, who, which, far
+                )
+                if n <= size:
                     break
-                room = 2 * n
+                size = 2 * n
             parts.append((who[:n], which[:n], far[:n]))
-        return gathered(parts, Q.shape[0])
+        return sorted_by_query(parts, Q.shape[0])
+
+    def _squared_distances(self, point: np.ndarray) -> np.ndarray:
+        """Squared distances of the rows from a point."""
+        blocks = (self.X[i : i + ROWS] - point for i in range(0, len(self.X), ROWS))
+        return np.concatenate([np.einsum("ij,ij->i", Z, Z) for Z in blocks])
 
     def _queries(self, Q: Any) -> Any:
         """Queries in the one form that the kernels are compiled for."""
-        refuse_giants(Q)
+        refuse_overflow(Q)
         if self.sparse:
             return sparse.csr_array(Q, dtype=np.float64)
         Q = Q.toarray() if sparse.issparse(Q) else Q
         return np.array(Q, dtype=np.float64, order="C")
 
     def _tiles(self, Q: Any, halt: threading.Event) -> Any:
-        """Products with block after block of the rows, and what there is to know of their rounding."""
+        """For each block of rows: products with the queries, |x|²/2, bounds of their rounding error, |q|²."""
         d = self.X.shape[1]
         Q = self._queries(Q)
         dtype: Any = np.dtype(np.float64)
@@ -215,46 +227,40 @@ class EuclideanScan(Scan):
             if self.single and base.max(initial=0.0) < 1e30:
                 dtype = np.dtype(np.float32)
             Q = Q.astype(dtype)
-        Z, half = self._table(dtype)
+        Z, half = self._centred_rows(dtype)
         slack, fine = ((d + 8) * float(np.finfo(kind).eps) for kind in (dtype, np.float64))
-        room = np.empty(Q.shape[0] * ROWS, dtype=dtype)
-        for b, start in enumerate(self._starts(halt)):
+        buffer = np.empty(Q.shape[0] * ROWS, dtype=dtype)
+        for b, start in enumerate(self._block_starts(halt)):
             part = Z[start : start + ROWS]
             if self.sparse:
                 tile = np.ascontiguousarray((part @ turned).toarray().T)
             else:
-                tile = room[: Q.shape[0] * part.shape[0]].reshape(Q.shape[0], part.shape[0])
+                tile = buffer[: Q.shape[0] * part.shape[0]].reshape(Q.shape[0], part.shape[0])
                 np.dot(Q, part.T, out=tile)
             yield tile, half[start : start + ROWS], slack, fine, float(self.reach[b]), start, base
 
-    def _table(self, dtype: Any) -> tuple[Any, np.ndarray]:
-        """The rows as products take them, and half their squared lengths."""
-        if dtype not in self.tables:
+    def _centred_rows(self, dtype: Any) -> tuple[Any, np.ndarray]:
+        """The centred rows in the given precision, and half their squared norms."""
+        if dtype not in self.centred:
             if self.sparse or (self.X.dtype == dtype and not self.mean.any()):
                 Z = self.X
             else:
                 Z = np.empty(self.X.shape, dtype=dtype)
                 for i in range(0, len(Z), ROWS):
                     Z[i : i + ROWS] = self.X[i : i + ROWS] - self.mean
-            self.tables[dtype] = Z, (self.squares / 2).astype(dtype)
-        return self.tables[dtype]
+            self.centred[dtype] = Z, (self.squares / 2).astype(dtype)
+        return self.centred[dtype]
 
 
-def refuse_giants(X: Any) -> None:
-    """An error for numbers whose squares, summed, are beyond floating point."""
+def refuse_overflow(X: Any) -> None:
+    """An error for numbers whose squares overflow when they are summed."""
     data = X.data if sparse.issparse(X) else X
     top = max(float(data.max(initial=0.0)), -float(data.min(initial=0.0)))
     if top > 1e145:
         raise ValueError(f"X holds {top:.3g} in size: the squares of distances overflow. Scale its columns.")
 
 
-def around(X: np.ndarray, mean: np.ndarray) -> np.ndarray:
-    """Squared distances of rows from a point."""
-    Z = X - mean
-    return np.einsum("ij,ij->i", Z, Z)
-
-
-def gathered(parts: list[tuple], n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def sorted_by_query(parts: list[tuple], n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Triples (query, row, distance) of several blocks of rows, query after query."""
     who, which, far = (np.concatenate([empty, *part]) for empty, *part in zip(NOTHING, *parts))
     order = np.argsort(who, kind="stable")

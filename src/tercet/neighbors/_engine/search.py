@@ -1,7 +1,7 @@
-"""Neighbours by whichever way is fastest: a kd-tree or a linear scan, for every distance.
+"""Neighbours by whichever is faster, a kd-tree or a linear scan, for every distance.
 
-An L_p distance with weights, a standardised one and Mahalanobis' are plain L_p distances of rows that have been
-moved: `Index` moves them once, and each query as it comes.
+A weighted L_p distance, the standardised Euclidean and the Mahalanobis distance are plain L_p distances of
+transformed rows: `NeighborIndex` transforms them once, and each query as it comes.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from sklearn.metrics import DistanceMetric, pairwise_distances
 
 from tercet.metrics.distance import pairwise
 from tercet.metrics.distance.vectors import check_p, check_weights, factor
-from tercet.neighbors.brute import EuclideanScan, Scan
-from tercet.neighbors.kd_kernels import gauge
-from tercet.neighbors.kd_metrics import metric_of
-from tercet.neighbors.kd_tree import KDTree, radii
+from tercet.neighbors._engine.brute import EuclideanScan, Scan
+from tercet.neighbors._engine.flat_kd_tree import FlatKDTree
+from tercet.neighbors._engine.kd_kernels import lp_distances
+from tercet.neighbors._engine.kd_metrics import metric_of
+from tercet.neighbors._engine.neighbourhood import check_radius
 
 Name = Literal[
     "minkowski",
@@ -51,7 +52,7 @@ Name = Literal[
     "yule",
 ]
 Metric: TypeAlias = Name | Callable | DistanceMetric
-# What is an L_p distance, as it is or of moved rows, and its p where the name says it.
+# Metrics that are L_p distances of the rows or of transformed rows, with p where the name says it.
 POWERS: dict[Any, float | None] = {
     "minkowski": None,
     "p": None,
@@ -66,8 +67,8 @@ POWERS: dict[Any, float | None] = {
     "chebyshev": np.inf,
     "infinity": np.inf,
 }
-# What else they take; what is not here passes it on to a function, which knows by itself.
-TAKES: dict[Any, tuple[str, ...]] = {
+# The keys of metric_params that each metric takes; others pass them on to a function, which checks them.
+METRIC_PARAMS: dict[Any, tuple[str, ...]] = {
     **dict.fromkeys(POWERS, ("w",)),
     **dict.fromkeys(("minkowski", "p"), ("p", "w")),
     **dict.fromkeys(("cosine", "correlation", "braycurtis", "precomputed"), ()),
@@ -76,10 +77,10 @@ TAKES: dict[Any, tuple[str, ...]] = {
 }
 BOOLEAN = ("dice", "jaccard", "rogerstanimoto", "russellrao", "sokalmichener", "sokalsneath", "yule")
 SPARSE = ("cosine", "manhattan", "cityblock", "l1")  # beside the Euclidean ones
-WIDE, FEW = 10, 1000  # more features, or fewer rows: a tree does not pay (both were measured)
+MAX_FEATURES, MIN_ROWS = 10, 1000  # of a tree: beyond them the scan is faster (measured)
 
 
-class Index:
+class NeighborIndex:
     """Finds the neighbours of queries among rows.
 
     Parameters
@@ -98,18 +99,18 @@ class Index:
         How many neighbours will be asked for, as far as is known.
     n_jobs : int, optional
         Threads to build with; the result does not depend on it.
-    tree : KDTree, optional
-        A tree of these rows that is there already; it is used if it has the same distance.
+    tree : FlatKDTree, optional
+        An existing tree of these rows; it is used if it has the same distance.
 
     Attributes
     ----------
-    way : "kd_tree" or "brute".
+    method : "kd_tree" or "brute".
 
     Examples
     --------
     >>> import numpy as np
     >>> X = np.array([[1.0, 1.0], [5.0, 1.0], [4.0, 4.0]])
-    >>> Index(X[1:], p=1).query(X[:1], 1), Index(X[1:], p=4).query(X[:1], 1)[1]
+    >>> NeighborIndex(X[1:], p=1).query(X[:1], 1), NeighborIndex(X[1:], p=4).query(X[:1], 1)[1]
     ((array([[4.]]), array([[0]])), array([[1]]))
     """
 
@@ -124,62 +125,66 @@ class Index:
         leaf_size: int = 30,
         k: int | None = None,
         n_jobs: int | None = None,
-        tree: KDTree | None = None,
+        tree: FlatKDTree | None = None,
     ) -> None:
         params = dict(params or {})
         if isinstance(metric, str):
-            check_taken(metric, params)
+            check_metric_params(metric, params)
         power: Any = POWERS.get(metric) if isinstance(metric, str) else None
         self.sparse = sparse.issparse(X)
-        self.move: Any = None
+        self.transform: Any = None
         lp = isinstance(metric, str) and metric in POWERS
         self.squared = isinstance(metric, str) and metric == "sqeuclidean"
         if lp:
             power = check_p(params.pop("p", p) if power is None else power)
-            self.move = movement(X, metric, power, params)
-            X = self._moved(X)
-        pays = X.shape[1] <= WIDE and X.shape[0] >= FEW and (k is None or k < X.shape[0] // 2)
+            self.transform = lp_transform(X, metric, power, params)
+            X = self._transformed(X)
+        pays = X.shape[1] <= MAX_FEATURES and X.shape[0] >= MIN_ROWS and (k is None or k < X.shape[0] // 2)
         asked = algorithm in ("kd_tree", "ball_tree") or (algorithm == "auto" and pays)
-        self.way = "kd_tree" if lp and asked and not sparse.issparse(X) else "brute"
+        self.method = "kd_tree" if lp and asked and not sparse.issparse(X) else "brute"
         self.engine: Any
-        if tree is not None and lp and self.move is None and tree.w is None and tree.p == power:
-            self.engine, self.way = tree, "kd_tree"
-        elif self.way == "kd_tree":
-            self.engine = KDTree(X, leaf_size=leaf_size, p=power, n_jobs=n_jobs)
+        if tree is not None and lp and self.transform is None and tree.p == power:
+            self.engine, self.method = tree, "kd_tree"
+        elif self.method == "kd_tree":
+            self.engine = FlatKDTree(np.ascontiguousarray(X), leaf_size, power, n_jobs)
         elif power == 2:
             self.engine = EuclideanScan(X)
         elif isinstance(metric, str) and metric == "precomputed":
-            self.engine = Given(X.shape[0])
+            self.engine = Precomputed(X.shape[0])
         else:
-            self.engine = Scan(X, measure(metric, power, params, sparse.issparse(X)))
+            self.engine = Scan(X, block_distances(metric, power, params, sparse.issparse(X)))
 
     def query(self, Q: Any, k: int, n_jobs: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Distances and indices of the k nearest rows, in order; of equals, the smaller index first."""
-        far, found = self.engine.query(self._asked(Q), k, n_jobs=n_jobs)
+        far, found = self.engine.query(self._prepared(Q), k, n_jobs=n_jobs)
         return (far**2 if self.squared else far), found
 
     def radius(self, Q: Any, r: Any, n_jobs: int | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The rows that are no farther than r, a number or one for each query, as (indptr, indices, distances)."""
-        r = radii(r, Q.shape[0])
+        r = check_radius(r, Q.shape[0])
         r = np.sqrt(r) if self.squared else r
-        indptr, found, far = self.engine.radius(self._asked(Q), r, n_jobs=n_jobs)
+        indptr, found, far = self.engine.radius(self._prepared(Q), r, n_jobs=n_jobs)
         return indptr, found, far**2 if self.squared else far
 
-    def _asked(self, Q: Any) -> Any:
-        if sparse.issparse(Q) and not self.sparse and not isinstance(self.engine, Given | EuclideanScan):
-            Q = Q.toarray()  # only a tree or a distance that was chosen for full rows cannot read it
-        return self._moved(Q)
+    def _prepared(self, Q: Any) -> Any:
+        if (
+            sparse.issparse(Q)
+            and not self.sparse
+            and not isinstance(self.engine, Precomputed | EuclideanScan)
+        ):
+            Q = Q.toarray()  # a tree, or a metric chosen for dense rows, cannot read it
+        return self._transformed(Q)
 
-    def _moved(self, X: Any) -> Any:
-        if self.move is None:
+    def _transformed(self, X: Any) -> Any:
+        if self.transform is None:
             return X
-        if self.move.ndim == 2:
-            return X @ self.move
-        return X.multiply(self.move).tocsr() if sparse.issparse(X) else X * self.move
+        if self.transform.ndim == 2:
+            return X @ self.transform
+        return X.multiply(self.transform).tocsr() if sparse.issparse(X) else X * self.transform
 
 
-def movement(X: Any, metric: str, p: float, params: dict[str, Any]) -> np.ndarray | None:
-    """What rows are multiplied by, a vector or a matrix, to make the distance a plain L_p one."""
+def lp_transform(X: Any, metric: str, p: float, params: dict[str, Any]) -> np.ndarray | None:
+    """The vector or matrix to multiply rows by so that the distance is a plain L_p one; None: nothing."""
     d = X.shape[1]
     if metric == "mahalanobis":
         S, M = params.get("V"), params.get("VI")
@@ -206,7 +211,7 @@ def movement(X: Any, metric: str, p: float, params: dict[str, Any]) -> np.ndarra
     return (w > 0).astype(np.float64) if np.isinf(p) else w ** (1 / p)
 
 
-def measure(
+def block_distances(
     metric: Any, p: float | None, params: dict[str, Any], is_sparse: bool
 ) -> Callable[[Any, Any], Any]:
     """The function that gives the distances between two blocks of rows."""
@@ -219,7 +224,7 @@ def measure(
             )
         return lambda Q, X: pairwise_distances(Q, X, metric=name)
     if p is not None:
-        return lambda Q, X: gauged(Q, X, p)
+        return lambda Q, X: block_lp_distances(Q, X, p)
     if hasattr(metric, "pairwise"):
         return lambda Q, X: metric.pairwise(Q, X)
     if callable(metric):
@@ -230,9 +235,9 @@ def measure(
         return lambda Q, X: pairwise(Q.astype(np.float64), X.astype(np.float64), metric)
     if metric in BOOLEAN:  # what is not zero is true
         name = "rogerstanimoto" if metric == "sokalmichener" else metric  # two names of one formula
-        # Rows without anything true are alike: 0 of 0 features differ.
+        # Two rows without a true value are at distance 0.
         return lambda Q, X: np.nan_to_num(cdist(Q != 0, X != 0, name, **params), nan=0.0)
-    if metric == "nan_euclidean":  # rows that have no feature in common are as far apart as can be
+    if metric == "nan_euclidean":  # rows without a common feature are infinitely far apart
         return lambda Q, X: np.nan_to_num(
             pairwise_distances(Q, X, metric=metric, **params), nan=np.inf, posinf=np.inf
         )
@@ -243,28 +248,29 @@ def measure(
     return lambda Q, X: pairwise_distances(Q, X, metric=metric, **params)
 
 
-def gauged(Q: np.ndarray, X: np.ndarray, p: float) -> np.ndarray:
+def block_lp_distances(Q: np.ndarray, X: np.ndarray, p: float) -> np.ndarray:
     """L_p distances of two blocks of rows."""
     out = np.empty((len(Q), len(X)))
     Q, X = (np.array(A, dtype=np.float64, order="C") for A in (Q, X))  # the one form it is compiled for
-    gauge(Q, X, metric_of(p), out)
+    lp_distances(Q, X, metric_of(p), out)
     return out
 
 
-def check_taken(metric: str, params: dict[str, Any]) -> None:
-    """An error for what a metric does not take."""
-    taken = TAKES.get(metric)
+def check_metric_params(metric: str, params: dict[str, Any]) -> None:
+    """An error for keys of metric_params that a metric does not take."""
+    taken = METRIC_PARAMS.get(metric)
     unknown = [name for name in params if taken is not None and name not in taken]
     if unknown:
         allowed = f"takes only {', '.join(map(repr, taken))}" if taken else "takes nothing"
         raise ValueError(f"metric_params holds {unknown[0]!r}, but metric={metric!r} {allowed}.")
 
 
-class Given:
-    """Neighbours by distances from all n rows that come with each query: all of them, or the small ones only."""
+class Precomputed:
+    """Neighbours by distances that are given: a query is the row of its distances from all n rows, or, sparse, from
+    the near ones."""
 
     def __init__(self, n: int) -> None:
-        self.full, self.partial = Table(n), Graph(n)
+        self.full, self.partial = DistanceMatrix(n), DistanceGraph(n)
 
     def query(self, Q: Any, k: int, n_jobs: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         return (self.partial if sparse.issparse(Q) else self.full).query(Q, k, n_jobs)
@@ -273,8 +279,8 @@ class Given:
         return (self.partial if sparse.issparse(Q) else self.full).radius(Q, r, n_jobs)
 
 
-class Table(Scan):
-    """Neighbours by distances that are given: a query is the row of its distances from all n rows."""
+class DistanceMatrix(Scan):
+    """Neighbours by given distances from all n rows."""
 
     def __init__(self, n: int) -> None:
         self.X = np.empty((n, 0))
@@ -283,8 +289,8 @@ class Table(Scan):
         return np.ascontiguousarray(Q[:, part], dtype=np.float64)
 
 
-class Graph:
-    """Neighbours by a sparse table of distances: what is not in it is not near."""
+class DistanceGraph:
+    """Neighbours by a sparse matrix of distances: what is not in it is not near."""
 
     def __init__(self, n: int) -> None:
         self.n = n

@@ -1,4 +1,4 @@
-"""How the nearest neighbour divides the plane (单元, 特征空间划分)."""
+"""Voronoi cells: the partition of the plane by the nearest neighbour (单元, 特征空间划分)."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from scipy.spatial import Voronoi
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
 from tercet.core.catalog import method
-from tercet.neighbors.search import Index
+from tercet.neighbors._engine.search import NeighborIndex
 
 Box = tuple[tuple[float, float], tuple[float, float]]
 
 
-class Cells(NamedTuple):
-    """The cells of rows of the plane.
+class VoronoiCells(NamedTuple):
+    """The Voronoi cells of rows of the plane.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Cells(NamedTuple):
     texts=["000 ch. 3, 3.2.1, Fig 3.1"],
     peers=["scipy.spatial.Voronoi"],
 )
-def cells(X: Any, y: Any = None, bounds: Any = None) -> Cells:
+def voronoi_cells(X: Any, y: Any = None, bounds: Any = None) -> VoronoiCells:
     """Cells of the nearest neighbour in the plane, as polygons, under the Euclidean distance.
 
     Parameters
@@ -55,12 +55,12 @@ def cells(X: Any, y: Any = None, bounds: Any = None) -> Cells:
 
     Examples
     --------
-    >>> found = cells([[1, 1], [3, 1]], ["a", "b"], bounds=((0, 4), (0, 2)))
+    >>> found = voronoi_cells([[1, 1], [3, 1]], ["a", "b"], bounds=((0, 4), (0, 2)))
     >>> found.labels, round(float(found.polygons[1][:, 0].min()), 6)
     (array(['a', 'b'], dtype='<U1'), 2.0)
     """
-    X = plane(X)
-    box = corners(X, bounds)
+    X = check_plane(X)
+    box = box_corners(X, bounds)
     _, first = np.unique(X, axis=0, return_index=True)
     rows = np.sort(first)
     points = X[rows]
@@ -87,10 +87,10 @@ def cells(X: Any, y: Any = None, bounds: Any = None) -> Cells:
         polygons.append(shape)
     labels = None if y is None else label_column(X, y)[rows]
     (x0, y0), (x1, y1) = box.tolist()
-    return Cells(polygons, rows, labels, ((x0, x1), (y0, y1)))
+    return VoronoiCells(polygons, rows, labels, ((x0, x1), (y0, y1)))
 
 
-class Grid(NamedTuple):
+class LabelGrid(NamedTuple):
     """Labels at the points of a grid: `labels[i, j]` at (`x[j]`, `y[i]`)."""
 
     x: np.ndarray
@@ -98,7 +98,7 @@ class Grid(NamedTuple):
     labels: np.ndarray
 
 
-def cell_labels(
+def voronoi_labels(
     X: Any,
     y: Any,
     bounds: Any = None,
@@ -107,7 +107,7 @@ def cell_labels(
     metric: Any = "minkowski",
     p: float = 2,
     metric_params: dict[str, Any] | None = None,
-) -> Grid:
+) -> LabelGrid:
     """Label of the nearest row at every point of a grid, under any distance.
 
     Parameters
@@ -125,22 +125,22 @@ def cell_labels(
 
     Examples
     --------
-    >>> cell_labels([[1, 1], [3, 1]], ["a", "b"], ((0, 4), (0, 2)), resolution=3, p=1).labels
+    >>> voronoi_labels([[1, 1], [3, 1]], ["a", "b"], ((0, 4), (0, 2)), resolution=3, p=1).labels
     array([['a', 'a', 'b'],
            ['a', 'a', 'b'],
            ['a', 'a', 'b']], dtype='<U1')
     """
-    X = plane(X)
+    X = check_plane(X)
     if resolution < 2:
-        raise ValueError(f"cell_labels: resolution must be at least 2; got {resolution}.")
-    box = corners(X, bounds)
+        raise ValueError(f"voronoi_labels: resolution must be at least 2; got {resolution}.")
+    box = box_corners(X, bounds)
     first, second = (np.linspace(box[0, axis], box[1, axis], resolution) for axis in (0, 1))
     points = np.stack(np.meshgrid(first, second), axis=-1).reshape(-1, 2)
-    _, nearest = Index(X, metric, p=p, params=metric_params).query(points, 1)
-    return Grid(first, second, label_column(X, y)[nearest[:, 0]].reshape(resolution, resolution))
+    _, nearest = NeighborIndex(X, metric, p=p, params=metric_params).query(points, 1)
+    return LabelGrid(first, second, label_column(X, y)[nearest[:, 0]].reshape(resolution, resolution))
 
 
-def plane(X: Any) -> np.ndarray:
+def check_plane(X: Any) -> np.ndarray:
     """Rows of the plane."""
     X = check_array(X, dtype=np.float64, input_name="X")
     if X.shape[1] != 2:
@@ -154,7 +154,7 @@ def label_column(X: np.ndarray, y: Any) -> np.ndarray:
     return y
 
 
-def corners(X: np.ndarray, bounds: Any) -> np.ndarray:
+def box_corners(X: np.ndarray, bounds: Any) -> np.ndarray:
     """The lower left and the upper right corner of the box."""
     if bounds is None:
         low, high = X.min(axis=0), X.max(axis=0)

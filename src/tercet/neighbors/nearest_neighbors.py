@@ -1,4 +1,4 @@
-"""The nearest rows themselves (最近邻搜索)."""
+"""Search for nearest rows (近邻搜索)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from tercet.core.catalog import method
 from tercet.core.estimator import NO_TARGET
 from tercet.core.parameters import Count, Jobs
+from tercet.neighbors._engine.search import Metric
 from tercet.neighbors.base import Algorithm, KNeighborsMixin, Power, Radius, RadiusNeighborsMixin
-from tercet.neighbors.search import Metric
 
 
 @method(
@@ -114,4 +114,4 @@ class NearestNeighbors(KNeighborsMixin, RadiusNeighborsMixin):
         return X, None if y is None or y.shape[:1] != X.shape[:1] else y
 
     def _fit(self, X: Any, y: Any, sample_weight: np.ndarray | None) -> None:
-        super()._fit(X, None, None)
+        self._keep_rows(X, None, None)

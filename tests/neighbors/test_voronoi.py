@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tercet.neighbors import KNeighborsClassifier, cell_labels, cells
+from tercet.neighbors import KNeighborsClassifier, voronoi_cells, voronoi_labels
 
 RNG = np.random.default_rng(0)
 
@@ -17,7 +17,7 @@ def area(polygon):
 @pytest.mark.parametrize("bounds", [None, ((-0.2, 1.5), (-1.0, 30.0))])
 def test_cells_cover_the_box_once(n, bounds):
     X = RNG.normal(size=(n, 2)) * [1, 50]
-    found = cells(X, bounds=bounds)
+    found = voronoi_cells(X, bounds=bounds)
     (left, right), (low, high) = found.bounds
     assert sum(map(area, found.polygons)) == pytest.approx((right - left) * (high - low))
     for polygon, row in zip(found.polygons, found.rows):
@@ -30,7 +30,7 @@ def test_cells_cover_the_box_once(n, bounds):
 
 
 def test_rows_on_a_line_and_at_one_place():
-    found = cells([[0, 0], [1, 0], [1, 0], [3, 0]], [0, 1, 2, 3], bounds=((-1, 4), (-1, 1)))
+    found = voronoi_cells([[0, 0], [1, 0], [1, 0], [3, 0]], [0, 1, 2, 3], bounds=((-1, 4), (-1, 1)))
     assert found.rows.tolist() == [0, 1, 3]
     assert found.labels.tolist() == [0, 1, 3]
     np.testing.assert_allclose([area(p) for p in found.polygons], [3.0, 3.0, 4.0])
@@ -39,7 +39,7 @@ def test_rows_on_a_line_and_at_one_place():
 @pytest.mark.parametrize("p", [1, 2, np.inf])
 def test_grid_is_the_nearest_neighbour_classifier(p):
     X, y = RNG.normal(size=(25, 2)), RNG.integers(0, 3, 25)
-    grid = cell_labels(X, y, resolution=11, p=p)
+    grid = voronoi_labels(X, y, resolution=11, p=p)
     points = np.stack(np.meshgrid(grid.x, grid.y), axis=-1).reshape(-1, 2)
     expected = KNeighborsClassifier(1, p=p).fit(X, y).predict(points)
     assert np.array_equal(grid.labels.ravel(), expected)
@@ -47,10 +47,10 @@ def test_grid_is_the_nearest_neighbour_classifier(p):
 
 def test_bad_input_is_named():
     with pytest.raises(ValueError, match="2 columns; got 3"):
-        cells(np.zeros((4, 3)))
+        voronoi_cells(np.zeros((4, 3)))
     with pytest.raises(ValueError, match="bounds must be"):
-        cells(np.zeros((4, 2)), bounds=((1, 0), (0, 1)))
+        voronoi_cells(np.zeros((4, 2)), bounds=((1, 0), (0, 1)))
     with pytest.raises(ValueError, match="resolution must be at least 2"):
-        cell_labels([[0, 0]], [1], resolution=1)
+        voronoi_labels([[0, 0]], [1], resolution=1)
     with pytest.raises(ValueError, match="inconsistent"):
-        cells([[0, 0], [1, 1]], [1])
+        voronoi_cells([[0, 0], [1, 1]], [1])

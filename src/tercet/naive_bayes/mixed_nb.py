@@ -108,30 +108,35 @@ class MixedNB(MixedColumns, PartialFitMixin, BayesClassifier):
     parts_: dict[str, Any]
 
     def _fit(self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
-        X = self._forget_weightless(X, sample_weight)
-        self.class_count_ = np.zeros(self.classes_.size)
-        self.parts_ = {name: self._part(name) for name in NAMES if name in self.distributions_}
-        self._learn_parts(X, y, sample_weight)
+        X = self._start(X, sample_weight)
+        self._add_to_prior(y, sample_weight)
+        for name, part in self.parts_.items():
+            part.fit(self._columns_of(name, X), y, sample_weight)
 
     def _fit_first_batch(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> None:
-        refuse_batches(self.distributions_)
-        self._fit(X, y, weight)
+        self._partial_fit(self._start(X, weight), y, weight)
 
     def _partial_fit(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> None:
-        refuse_batches(self.distributions_)
-        self._learn_parts(X, y, weight)
-
-    def _learn_parts(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> None:
-        """Add rows to the class counts and to the classifier of each distribution's columns."""
-        priors, K = check_priors(self), self.classes_.size  # errors come before anything is learned
-        self.class_count_ = self.class_count_ + np.bincount(y, weight, K)
+        if "kde" in self.parts_:
+            raise ValueError(
+                "MixedNB: kernel densities need all rows at once; fit takes them, not partial_fit."
+            )
+        self._add_to_prior(y, weight)
         for name, part in self.parts_.items():
-            columns = self._columns_of(name, X)
-            if name == "kde":
-                part.fit(columns, y, weight)
-            else:
-                part.partial_fit(columns, y, np.arange(K), weight)
-        counts = self.class_count_ + self.alpha * self.smooth_prior  # (4.11)
+            part.partial_fit(self._columns_of(name, X), y, np.arange(self.classes_.size), weight)
+
+    def _start(self, X: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+        """An unfitted classifier for the columns of each distribution; X without categories that have no weight."""
+        X = self._forget_weightless(X, weight)
+        self.class_count_ = np.zeros(self.classes_.size)
+        self.parts_ = {name: self._part(name) for name in NAMES if name in self.distributions_}
+        return X
+
+    def _add_to_prior(self, y: np.ndarray, weight: np.ndarray | None) -> None:
+        """P(c) = (N_c + α) / (N + α K) (4.11), or N_c / N (4.8) without `smooth_prior`."""
+        priors = check_priors(self)
+        self.class_count_ = self.class_count_ + np.bincount(y, weight, self.classes_.size)
+        counts = self.class_count_ + self.alpha * self.smooth_prior
         self.class_log_prior_ = log(counts / counts.sum() if priors is None else priors)
 
     def _joint_log_likelihood(self, X: np.ndarray) -> np.ndarray:
@@ -202,8 +207,3 @@ class MixedNB(MixedColumns, PartialFitMixin, BayesClassifier):
                 f"columns; got {self.distributions!r}."
             )
         return [BY_KIND[kind] if wish == "auto" else wish for wish, kind in zip(asked, columns.kinds)]
-
-
-def refuse_batches(distributions: list[str]) -> None:
-    if "kde" in distributions:
-        raise ValueError("MixedNB: kernel densities need all rows at once; fit takes them, not partial_fit.")

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from tercet.core.catalog import method
-from tercet.metrics.distance.vectors import check_p
+from tercet.metrics.distance import check_p
 from tercet.neighbors._engine.kd_metrics import distance, metric_of, row_cost
 
 SLACK = 1 - 1e-12  # rounding must not leave out a branch that the ball touches

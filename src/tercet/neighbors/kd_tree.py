@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from tercet.core.catalog import method
-from tercet.metrics.distance.vectors import check_p, check_weights
+from tercet.metrics.distance import check_p, check_weights
 from tercet.neighbors._engine.flat_kd_tree import FlatKDTree
 from tercet.neighbors._engine.neighbourhood import check_radius, ragged
 

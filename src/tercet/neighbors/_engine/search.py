@@ -12,10 +12,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from scipy import sparse
 from scipy.spatial.distance import cdist
-from sklearn.metrics import DistanceMetric, pairwise_distances
+from sklearn import metrics as sklearn_metrics
+from sklearn.metrics import DistanceMetric
 
-from tercet.metrics.distance import pairwise
-from tercet.metrics.distance.vectors import check_p, check_weights, factor
+from tercet.metrics.distance import check_p, check_weights, mahalanobis_factor, pairwise_distances
 from tercet.neighbors._engine.brute import EuclideanScan, Scan
 from tercet.neighbors._engine.flat_kd_tree import FlatKDTree
 from tercet.neighbors._engine.kd_kernels import lp_distances
@@ -191,7 +191,7 @@ def lp_transform(X: Any, metric: str, p: float, params: dict[str, Any]) -> np.nd
         if S is None and M is None:
             X = X.toarray() if sparse.issparse(X) else X
             S = np.atleast_2d(np.cov(X, rowvar=False, dtype=np.float64))
-        return factor(d, S if M is None else None, M)
+        return mahalanobis_factor(d, S if M is None else None, M)
     if metric == "seuclidean":
         V = params.get("V")
         if V is None:
@@ -222,30 +222,30 @@ def block_distances(
             raise ValueError(
                 f"metric={metric!r} does not take sparse rows; those that do are {names}, and functions."
             )
-        return lambda Q, X: pairwise_distances(Q, X, metric=name)
+        return lambda Q, X: sklearn_metrics.pairwise_distances(Q, X, metric=name)
     if p is not None:
         return lambda Q, X: block_lp_distances(Q, X, p)
     if hasattr(metric, "pairwise"):
         return lambda Q, X: metric.pairwise(Q, X)
     if callable(metric):
         if is_sparse:
-            return lambda Q, X: pairwise_distances(Q, X, metric=metric, **params)
+            return lambda Q, X: sklearn_metrics.pairwise_distances(Q, X, metric=metric, **params)
         return lambda Q, X: cdist(Q, X, metric, **params)
     if metric in ("cosine", "correlation"):
-        return lambda Q, X: pairwise(Q.astype(np.float64), X.astype(np.float64), metric)
+        return lambda Q, X: pairwise_distances(Q.astype(np.float64), X.astype(np.float64), metric)
     if metric in BOOLEAN:  # what is not zero is true
         name = "rogerstanimoto" if metric == "sokalmichener" else metric  # two names of one formula
         # Two rows without a true value are at distance 0.
         return lambda Q, X: np.nan_to_num(cdist(Q != 0, X != 0, name, **params), nan=0.0)
     if metric == "nan_euclidean":  # rows without a common feature are infinitely far apart
         return lambda Q, X: np.nan_to_num(
-            pairwise_distances(Q, X, metric=metric, **params), nan=np.inf, posinf=np.inf
+            sklearn_metrics.pairwise_distances(Q, X, metric=metric, **params), nan=np.inf, posinf=np.inf
         )
     if metric == "braycurtis":  # scipy has another formula for negative numbers
         return lambda Q, X: DistanceMetric.get_metric(metric).pairwise(
             *(A.astype(np.float64) for A in (Q, X))
         )
-    return lambda Q, X: pairwise_distances(Q, X, metric=metric, **params)
+    return lambda Q, X: sklearn_metrics.pairwise_distances(Q, X, metric=metric, **params)
 
 
 def block_lp_distances(Q: np.ndarray, X: np.ndarray, p: float) -> np.ndarray:

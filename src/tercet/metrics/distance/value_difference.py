@@ -1,4 +1,4 @@
-"""Distances between values without an order, and between rows that mix them with numbers."""
+"""Value difference metric of categories, and its combination with the Minkowski distance."""
 
 from __future__ import annotations
 
@@ -112,8 +112,8 @@ class MinkovDM:
         """Learn how the values of each categorical column spread over the clusters or classes y."""
         if np.isinf(check_p(self.p)):
             raise ValueError("MinkovDM: p must be finite; VDM has no limit as p grows.")
-        self._reader = _Reader(self.categorical_features)
-        X, y = self._reader._check(X, y)
+        self._columns = _MixedColumnsReader(self.categorical_features)
+        X, y = self._columns._check(X, y)
         _refuse_missing(X)
         weight = check_weight(sample_weight, X)
         self._weight = np.ones(X.shape[1]) if self.w is None else check_weights(self.w, X.shape[1])
@@ -121,7 +121,7 @@ class MinkovDM:
         _, index = distinct(y)
         whole = np.bincount(index, weight) / weight.sum()
         self.spreads_: list[np.ndarray | None] = []
-        for j, categories in enumerate(self._reader.categories_):
+        for j, categories in enumerate(self._columns.categories_):
             if categories is None:
                 self.spreads_.append(None)
                 continue
@@ -135,8 +135,8 @@ class MinkovDM:
     def pairwise(self, X: Any, Z: Any = None) -> np.ndarray:
         """The distance of every row of X from every row of Z (of X itself, if there is no Z)."""
         self._check_fitted()
-        X = self._reader._check(X, reset=False)
-        return self._distances(X, X if Z is None else self._reader._check(Z, reset=False))
+        X = self._columns._check(X, reset=False)
+        return self._distances(X, X if Z is None else self._columns._check(Z, reset=False))
 
     def __call__(self, x: Any, z: Any) -> float:
         """The distance of two rows."""
@@ -146,7 +146,7 @@ class MinkovDM:
             raise ValueError(f"MinkovDM: rows must have {d} values; got {len(x)} and {len(z)}.")
         both = np.empty((2, d), dtype=object)
         both[0], both[1] = list(x), list(z)
-        rows = Columns.of_array(both).encode(self._reader.categories_)
+        rows = Columns.of_array(both).encode(self._columns.categories_)
         return float(self._distances(rows[:1], rows[1:])[0, 0])
 
     def _check_fitted(self) -> None:
@@ -171,8 +171,8 @@ def _refuse_missing(X: np.ndarray) -> None:
         raise ValueError("MinkovDM: the rows have missing values; fill them in first.")
 
 
-class _Reader(MixedColumns):
-    """Reads mixed columns; the metric itself takes no part in pipelines."""
+class _MixedColumnsReader(MixedColumns):
+    """Encodes mixed columns; the metric itself is no estimator."""
 
     def __init__(self, categorical_features: Features) -> None:
         self.categorical_features = categorical_features

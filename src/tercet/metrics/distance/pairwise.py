@@ -1,4 +1,4 @@
-"""Distances between all rows of two tables."""
+"""Distance matrices: all rows of one table against all rows of another."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tercet.core.catalog import method
 from tercet.core.kernel import kernel
 from tercet.core.parallel import Chunks, each
 from tercet.core.spelling_suggestions import spelling_suggestions
-from tercet.metrics.distance.vectors import centred, check_p, check_weights, factor, unit
+from tercet.metrics.distance.vectors import centred, check_p, check_weights, mahalanobis_factor, unit
 
 # By name, what p is; None for what is not an L_p distance.
 METRICS: dict[str, float | None] = {
@@ -41,7 +41,7 @@ BLOCK = 256  # rows of one task
     texts=["000 ch. 3, 3.2.2", "000 ch. 14, 14.1.1"],
     peers=["scipy.spatial.distance.cdist", "sklearn.metrics.pairwise_distances"],
 )
-def pairwise(
+def pairwise_distances(
     X: Any,
     Z: Any = None,
     metric: str | Callable[[np.ndarray, np.ndarray], float] = "euclidean",
@@ -69,12 +69,12 @@ def pairwise(
 
     Examples
     --------
-    >>> pairwise([[0, 0], [3, 4]], [[0, 0], [0, 1], [3, 0]], "manhattan")
+    >>> pairwise_distances([[0, 0], [3, 4]], [[0, 0], [0, 1], [3, 0]], "manhattan")
     array([[0., 1., 3.],
            [7., 6., 4.]])
     """
-    X, alone = _table(X, "X"), Z is None
-    Z = X if alone else _table(Z, "Z")
+    X, alone = _check_rows(X, "X"), Z is None
+    Z = X if alone else _check_rows(Z, "Z")
     if X.shape[1] != Z.shape[1]:
         raise ValueError(f"X has {X.shape[1]} features and Z {Z.shape[1]}; they must be the same.")
     if w is not None and (callable(metric) or metric in UNWEIGHTED):
@@ -103,7 +103,7 @@ def pairwise(
                     f"the covariance of {len(rows)} rows of {len(S)} features is singular: "
                     "give mahalanobis an S or M of its own."
                 )
-        L = factor(X.shape[1], S, M)
+        L = mahalanobis_factor(X.shape[1], S, M)
         X, Z, metric = np.dot(X, L), np.dot(Z, L), "euclidean"
     power = METRICS[metric] or check_p(p)
     weight = np.ones(X.shape[1]) if w is None else check_weights(w, X.shape[1])
@@ -118,7 +118,7 @@ def pairwise(
 def _block(chunk: tuple, Z: np.ndarray, p: float, weight: np.ndarray, root: bool) -> None:
     """The distances of a block of rows, written in place."""
     X, D = chunk
-    powers(X, Z, p, weight, D)
+    sums_of_powers(X, Z, p, weight, D)
     if root and p == 2:
         np.sqrt(D, out=D)
     elif root and p != 1 and not np.isinf(p):
@@ -133,13 +133,13 @@ def _by_function(X: np.ndarray, Z: np.ndarray, metric: Callable, alone: bool) ->
     return np.maximum(D, D.T) if alone else D
 
 
-def _table(X: Any, name: str) -> np.ndarray:
+def _check_rows(X: Any, name: str) -> np.ndarray:
     X = X.toarray() if sparse.issparse(X) else X
     return check_array(X, dtype=(np.float64, np.float32), input_name=name)
 
 
 @kernel
-def powers(X, Z, p, weight, out):
+def sums_of_powers(X, Z, p, weight, out):
     """out[i, j] = Σ_l w_l |x_il - z_jl|^p; the largest gap when p is infinite."""
     d = X.shape[1]
     for i in range(X.shape[0]):

@@ -1,4 +1,4 @@
-"""Numbers as people write them: 1,234.5 and 1.234,5, €5, 23 %, (277), １２, −3."""
+"""Number formats: 1,234.5 and 1.234,5, €5, 23 %, (277), １２, −3."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import polars as pl
 
-WIDE = dict(zip("０１２３４５６７８９．，－＋％（）＄￥", "0123456789.,-+%()$¥"))
+FULL_WIDTH = dict(zip("０１２３４５６７８９．，－＋％（）＄￥", "0123456789.,-+%()$¥"))
 MINUS = dict.fromkeys("−–﹣", "-")
 BLANKS = dict.fromkeys("\u00a0\u2007\u2009\u202f\u3000", " ")
-MARKS = {"wide": WIDE, "minus": MINUS, "blank": BLANKS, "apostrophe": {"’": "'"}}
+MARKS = {"wide": FULL_WIDTH, "minus": MINUS, "blank": BLANKS, "apostrophe": {"’": "'"}}
 PLAIN = {odd: plain for marks in MARKS.values() for odd, plain in marks.items()}
 CURRENCY = r"(?:US|CA|AU|HK|R)?\$|[€£¥₹₽₩₺₪฿]|USD|EUR|GBP|CNY|RMB|JPY|CHF|INR|元"
-DRESSED = (
+DECORATED = (
     rf"^(\()?([+-])? ?({CURRENCY})? ?([+-])?"
     rf"([0-9.,' ]*[0-9.,](?:[eE][+-]?[0-9]+)?) ?(%|{CURRENCY})?(\))?$"
 )
@@ -25,14 +25,15 @@ GROUPED = (
 )
 
 
-def form(decimal: str) -> str:
+def number_pattern(decimal: str) -> str:
     """The pattern of numbers with this decimal mark, whatever stands between their thousands."""
-    groups = "|".join(rf"[1-9][0-9]{{0,2}}(?:{re.escape(mark)}[0-9]{{3}})+" for mark in _between(decimal))
+    marks = map(re.escape, _thousands_separators(decimal))
+    groups = "|".join(rf"[1-9][0-9]{{0,2}}(?:{mark}[0-9]{{3}})+" for mark in marks)
     point = re.escape(decimal)
     return rf"^[+-]?(?:(?:[0-9]+|{groups})(?:{point}[0-9]*)?|{point}[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 
 
-def _between(decimal: str) -> tuple[str, ...]:
+def _thousands_separators(decimal: str) -> tuple[str, ...]:
     return ("," if decimal == "." else ".", " ", "'")
 
 
@@ -52,8 +53,8 @@ class Numerals:
         """The values with this decimal mark; null where the digits have another form."""
         import polars as pl
 
-        text = self.digits.set(~self.digits.str.contains(form(decimal)), None)
-        text = text.str.replace_all(f"[{re.escape(''.join(_between(decimal)))}]", "")
+        text = self.digits.set(~self.digits.str.contains(number_pattern(decimal)), None)
+        text = text.str.replace_all(f"[{re.escape(''.join(_thousands_separators(decimal)))}]", "")
         text = text.str.replace(decimal, ".", literal=True)
         if self.percent.any():
             text = text.zip_with(~self.percent, text + "e-2")
@@ -61,19 +62,19 @@ class Numerals:
         whole = text.cast(pl.Int64, strict=False)
         return whole if whole.null_count() == numbers.null_count() else numbers
 
-    def fitting(self, decimal: str) -> int:
+    def count_fitting(self, decimal: str) -> int:
         """How many values have the form of numbers with this decimal mark."""
-        return int(self.digits.str.contains(form(decimal)).sum())
+        return int(self.digits.str.contains(number_pattern(decimal)).sum())
 
 
-def numerals(values: pl.Series) -> Numerals:
-    """Take signs, currencies, per cents and odd digits off."""
+def parse_numerals(values: pl.Series) -> Numerals:
+    """Separate the digits of strings from signs, currencies, per cents and full-width forms."""
     import polars as pl
 
     others = [name for name, marks in MARKS.items() if values.str.contains_any(list(marks)).any()]
     text = values.str.replace_many(list(PLAIN), list(PLAIN.values())) if others else values
     text = text.str.strip_chars()
-    parts = text.str.extract_groups(DRESSED).struct.unnest()
+    parts = text.str.extract_groups(DECORATED).struct.unnest()
     opened, sign, before, inner, digits, after, closed = parts.get_columns()
     sound = (opened.is_null() == closed.is_null()) & (sign.is_null() | inner.is_null())
     sound &= (before.is_null() | after.is_null()) & (opened.is_null() | (sign.is_null() & inner.is_null()))

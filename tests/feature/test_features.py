@@ -14,14 +14,14 @@ from scipy import sparse
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from tercet.datasets import Table
-from tercet.feature import TableEncoder, look
+from tercet.feature import TableEncoder, infer_schema
 from tests.feature.fruit import FRAME, RECORDS, RNG, SCHEMA, dense
 
 
 def encode(frame, rows=None, **options):
     """The features of a frame, learned from the rows given (all, by default), by name."""
-    schema = look(frame)
-    records = schema.cook(frame)
+    schema = infer_schema(frame)
+    records = schema.to_records(frame)
     encoder = TableEncoder(schema, **options).fit(records if rows is None else records.take(rows))
     out = dense(encoder.transform(records))
     names = encoder.get_feature_names_out().tolist()
@@ -40,8 +40,8 @@ NUMBERS = arrays(
 @settings(max_examples=60, deadline=None)
 @given(NUMBERS)
 def test_fitted_rows_have_mean_0_and_deviation_1(X):
-    schema = look(np.column_stack([X, np.linspace(0.1, 0.7, len(X))]))
-    records = schema.cook(np.column_stack([X, np.linspace(0.1, 0.7, len(X))]))
+    schema = infer_schema(np.column_stack([X, np.linspace(0.1, 0.7, len(X))]))
+    records = schema.to_records(np.column_stack([X, np.linspace(0.1, 0.7, len(X))]))
     Z = TableEncoder().fit(records).transform(records)
     np.testing.assert_allclose(Z.mean(axis=0), 0, atol=1e-9)
     np.testing.assert_allclose(Z.std(axis=0), 1, rtol=1e-9)
@@ -50,7 +50,7 @@ def test_fitted_rows_have_mean_0_and_deviation_1(X):
 @settings(max_examples=40, deadline=None)
 @given(NUMBERS)
 def test_minmax_stays_in_the_interval(X):
-    records = look(np.column_stack([X, np.arange(len(X)) / 3])).cook(
+    records = infer_schema(np.column_stack([X, np.arange(len(X)) / 3])).to_records(
         np.column_stack([X, np.arange(len(X)) / 3])
     )
     half = records.take(np.arange(0, len(X), 2))
@@ -210,12 +210,12 @@ def test_unknown_categories(sparse_out):
             "gaps": ["g", "h", "i", None, "i"] * 6,
         }
     )
-    schema = look(frame)
+    schema = infer_schema(frame)
     new = pl.DataFrame({"two": ["r", "q", None], "three": ["z", "w", None], "gaps": ["z", "h", None]})
 
     def features(**options):
-        encoder = TableEncoder(schema, sparse=sparse_out, **options).fit(schema.cook(frame))
-        Z = dense(encoder.transform(schema.cook(new)))
+        encoder = TableEncoder(schema, sparse=sparse_out, **options).fit(schema.to_records(frame))
+        Z = dense(encoder.transform(schema.to_records(new)))
         return {n: z.tolist() for n, z in zip(encoder.get_feature_names_out(), Z.T, strict=True)}
 
     # As good as half of each of two; none of three; and a gap is what is most frequent, or a category of its own.
@@ -257,7 +257,7 @@ def test_thousands_of_categories_are_sparse():
     frame = pl.DataFrame(
         {"a": values, "b": values[::-1], "c": values[100:] + values[:100], "x": np.arange(2700) / 7}
     )
-    records = look(frame).cook(frame)
+    records = infer_schema(frame).to_records(frame)
     encoder = TableEncoder(max_categories=1000).fit(records)
     Z = encoder.transform(records)
     assert isinstance(Z, sparse.csr_array)

@@ -1,4 +1,4 @@
-"""Columns as the user says they are, whatever they look like."""
+"""Columns of a kind that the user declares, whatever would be inferred."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tercet.core.messages import Message
-from tercet.feature.columns import (
+from tercet.feature.column_inference import (
     Column,
     as_date,
     categorical,
     describe_numbers,
-    examine,
-    nearly_numbers,
+    infer_column,
+    mostly_numbers,
 )
-from tercet.feature.frames import refuse
 from tercet.feature.summaries import summarise_values
-from tercet.feature.values import brief, loose_numbers, missing_mask, plain, read_dates
+from tercet.feature.table_input import raise_table_error
+from tercet.feature.value_parsing import json_value, missing_mask, read_dates, shortened, split_numbers
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,7 +25,7 @@ KINDS = ("numeric", "categorical", "boolean", "date", "text", "identifier")
 ASKED = Message("as asked")
 
 
-def examine_as(series: pl.Series, kind: str) -> tuple[Column, list[Message]]:
+def column_as(series: pl.Series, kind: str) -> tuple[Column, list[Message]]:
     """The column that a series is when it is taken for that kind, and what is odd about it.
 
     A kind that the values do not allow is a `TableError`. A column without different values stays what it is.
@@ -33,13 +33,13 @@ def examine_as(series: pl.Series, kind: str) -> tuple[Column, list[Message]]:
     Examples
     --------
     >>> import polars as pl
-    >>> column, _ = examine_as(pl.Series("district", [7, 12, 7, 3]), "categorical")
+    >>> column, _ = column_as(pl.Series("district", [7, 12, 7, 3]), "categorical")
     >>> column.categories, column.why
     (('3', '7', '12'), 'as asked')
     """
     import polars as pl
 
-    column, notes = examine(series, feature=False)
+    column, notes = infer_column(series, feature=False)
     if kind == "identifier":
         return replace(column, kind=kind, used=False, why=Message("as asked; dropped")), notes
     if column.kind in ("empty", "constant") or (column.kind == "text" and not column.used):
@@ -47,26 +47,28 @@ def examine_as(series: pl.Series, kind: str) -> tuple[Column, list[Message]]:
     if isinstance(series.dtype, pl.Categorical | pl.Enum):
         series = series.cast(pl.String)
     odd: list[Message] = []
-    made = _taken(series, kind, odd)
+    made = _column_of_kind(series, kind, odd)
     if isinstance(made, Column):
         return replace(made, why=ASKED), odd if series.dtype == pl.String else notes
-    refuse(
+    raise_table_error(
         "column {name!r} cannot be {kind}: {why}; it can be {allowed}",
         name=series.name,
         kind=kind,
         why=made,
-        allowed=", ".join(k for k in KINDS if k == "identifier" or isinstance(_taken(series, k, []), Column)),
+        allowed=", ".join(
+            k for k in KINDS if k == "identifier" or isinstance(_column_of_kind(series, k, []), Column)
+        ),
     )
 
 
-def _taken(series: pl.Series, kind: str, notes: list[Message]) -> Column | Message:
+def _column_of_kind(series: pl.Series, kind: str, notes: list[Message]) -> Column | Message:
     """The column, or why it cannot be of that kind."""
     import polars as pl
 
     gaps = missing_mask(series)
     here, missing = series.filter(~gaps), int(gaps.sum())
     strings, dated = here.dtype == pl.String, here.dtype in (pl.Date, pl.Datetime)
-    value = repr(brief(plain(here[0])))
+    value = repr(shortened(json_value(here[0])))
     if kind == "categorical":
         return categorical(here, missing, ASKED)
     if kind == "boolean":
@@ -84,13 +86,13 @@ def _taken(series: pl.Series, kind: str, notes: list[Message]) -> Column | Messa
             return as_date(here, missing)
         read, strange, unclear = read_dates(here)
         if strange.any():
-            value = repr(brief(plain(here.filter(strange)[0])))
+            value = repr(shortened(json_value(here.filter(strange)[0])))
             if unclear:
                 return Message("{value} may have the day first, or the month", value=value)
             return Message("{value} is not a date", value=value)
         return as_date(read.drop_nulls(), missing + read.null_count())
-    if strings and loose_numbers(here)[0].size:
-        return nearly_numbers(here, missing, notes)
+    if strings and split_numbers(here)[0].size:
+        return mostly_numbers(here, missing, notes)
     if strings or dated:
         return Message("{value} is not a number", value=value)
     summary, distinct = describe_numbers(here)

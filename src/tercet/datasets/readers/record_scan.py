@@ -1,4 +1,4 @@
-"""One pass over delimited text: where its records are, and whether each has the same number of fields."""
+"""One pass over delimited text: where its records are, and whether all have the same number of fields."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
-from tercet.core.kernel import JIT, kernel
+from tercet.core.kernel import JIT, inner, kernel
 
 BLOCK = 1 << 22
-# What the pass carries from block to block.
+# Entries of the state that is carried from block to block.
 STATE, FIELDS, RECORDS, LINE, RECORD_LINE, RECORD_START, ODD, BLANK, BAD, QUOTED, SIZE = range(11)
-# Where it is in a record.
+# States of the automaton: at the start of a record or of a field, inside a plain or a quoted field ...
 START, FIELD, PLAIN, INSIDE, CLOSED, ESCAPED, ESCAPED_PLAIN, COMMENT = range(8)
 
 
@@ -36,8 +36,8 @@ class Grammar:
 
 
 @dataclass
-class Scan:
-    """What the pass found."""
+class RecordScan:
+    """Result of the pass over a file."""
 
     records: int
     blank: int  # lines skipped: blank or a comment
@@ -50,21 +50,21 @@ class Scan:
     spread: list[tuple[int, int]] = field(default_factory=list)  # offsets of some records from everywhere
 
 
-def scan(path: Path, begin: int, grammar: Grammar, fields: int, first_line: int = 1) -> Scan:
+def scan_records(path: Path, begin: int, grammar: Grammar, fields: int, first_line: int = 1) -> RecordScan:
     """Check every record from offset `begin` on; stop at the first with another number of fields."""
-    state = _fresh(begin, first_line)
+    state = _initial_state(begin, first_line)
     zeros = np.zeros(fields, np.bool_)
     spread: list[tuple[int, int]] = []
-    for offset, block in _pieces(path, begin):
+    for offset, block in _blocks(path, begin):
         wanted = state[RECORDS] + 1 + np.arange(16)
         bounds = np.full((16, 2), -1, np.int64)
-        _sweep(block, offset, grammar, fields, state, zeros, wanted, bounds)
+        _scan_block(block, offset, grammar, fields, state, zeros, wanted, bounds)
         if state[BAD]:
             break
         if len(spread) < 4096:
             spread += [(int(a), int(b)) for a, b in bounds if b >= 0]
     bad = bool(state[BAD])
-    return Scan(
+    return RecordScan(
         records=int(state[RECORDS]),
         blank=int(state[BLANK]),
         quoted=bool(state[QUOTED]),
@@ -77,26 +77,28 @@ def scan(path: Path, begin: int, grammar: Grammar, fields: int, first_line: int 
     )
 
 
-Place = tuple[int, int]  # a record's number, and the offset where it begins
+Position = tuple[int, int]  # a record's number, and the offset where it begins
 
 
-def pick(path: Path, at: Place, grammar: Grammar, fields: int, wanted: np.ndarray) -> tuple[bytes, Place]:
-    """The bytes of the records with these numbers (in order) of a file that `scan` found sound.
+def read_records(
+    path: Path, at: Position, grammar: Grammar, fields: int, wanted: np.ndarray
+) -> tuple[bytes, Position]:
+    """The bytes of the records with these numbers (in order) of a file that `scan_records` found sound.
 
-    `at` is a place before them, from which to look; the place after them comes back.
+    `at` is a position before them, to start from; the position after them is returned, too.
     """
     if len(wanted) == 0:
         return b"", at
     before, begin = at
     wanted = wanted - before
-    state = _fresh(begin, 1)
+    state = _initial_state(begin, 1)
     end = begin
     zeros = np.zeros(fields, np.bool_)
     pieces, tail, k = [], b"", 0
-    for offset, block in _pieces(path, begin):
+    for offset, block in _blocks(path, begin):
         text, base = tail + block, offset - len(tail)
         bounds = np.full((min(len(wanted) - k, len(block)), 2), -1, np.int64)
-        _sweep(block, offset, grammar, fields, state, zeros, wanted[k : k + len(bounds)], bounds)
+        _scan_block(block, offset, grammar, fields, state, zeros, wanted[k : k + len(bounds)], bounds)
         bounds = bounds[bounds[:, 1] >= 0] - base
         if len(bounds):  # neighbours are copied in one piece
             apart = np.flatnonzero(bounds[1:, 0] != bounds[:-1, 1]) + 1
@@ -111,14 +113,14 @@ def pick(path: Path, at: Place, grammar: Grammar, fields: int, wanted: np.ndarra
     return b"".join(pieces), (before + int(wanted[-1]) + 1, end)
 
 
-def _fresh(begin: int, line: int) -> np.ndarray:
+def _initial_state(begin: int, line: int) -> np.ndarray:
     state = np.zeros(SIZE, np.int64)
     state[LINE] = state[RECORD_LINE] = line
     state[RECORD_START] = begin
     return state
 
 
-def _pieces(path: Path, begin: int) -> Iterator[tuple[int, bytes]]:
+def _blocks(path: Path, begin: int) -> Iterator[tuple[int, bytes]]:
     """Offsets and blocks of whole lines; a line feed is put after the last if it has none."""
     offset = begin
     with path.open("rb") as file:
@@ -133,7 +135,7 @@ def _pieces(path: Path, begin: int) -> Iterator[tuple[int, bytes]]:
             offset += size
 
 
-def _sweep(
+def _scan_block(
     block: bytes,
     offset: int,
     grammar: Grammar,
@@ -143,7 +145,7 @@ def _sweep(
     wanted: np.ndarray,
     bounds: np.ndarray,
 ) -> None:
-    """One block: at a glance if it is plain and regular, byte by byte if not."""
+    """Scan one block: vectorised if it has no quotes and equal records, byte by byte if not."""
     data = np.frombuffer(block, np.uint8)
     marks = (grammar.quote + grammar.escape + grammar.comment).encode()
     plain = state[STATE] in (START, FIELD, PLAIN) and not any(mark in block for mark in marks)
@@ -151,7 +153,8 @@ def _sweep(
         ends = np.flatnonzero(data == 10)
         before = state[FIELDS] - 1 if state[STATE] != START else 0
         delimiter = np.uint8(ord(grammar.delimiter))
-        if len(ends) and regular(data, ends, delimiter, fields, before) and not coded(data, delimiter):
+        equal = len(ends) > 0 and equal_field_counts(data, ends, delimiter, fields, before)
+        if equal and not any_leading_zero(data, delimiter):
             first = state[RECORD_START] if state[STATE] != START else offset
             begins = np.concatenate([[first], offset + ends + 1])
             here = wanted[wanted < state[RECORDS] + len(ends)] - state[RECORDS]
@@ -164,57 +167,31 @@ def _sweep(
             state[FIELDS] = 1 + np.count_nonzero(rest == delimiter)
             state[STATE] = START if not rest.size else FIELD if rest[-1] == delimiter else PLAIN
             return
-    sweep(data, offset, grammar.codes(), fields, state, zeros, wanted, bounds)
+    scan_bytes(data, offset, grammar.codes(), fields, state, zeros, wanted, bounds)
 
 
 @kernel
-def sweep(block, offset, codes, fields, state, zeros, wanted, bounds):
-    """Go through a block byte by byte; note the bounds of the wanted records."""
+def scan_bytes(block, offset, codes, fields, state, zeros, wanted, bounds):
+    """Run the automaton over a block, byte by byte; note the bounds of the wanted records."""
     delimiter, quote, escape, comment, spaces = codes[0], codes[1], codes[2], codes[3], codes[4]
     now, count, w = state[STATE], state[FIELDS], 0
     i, n = 0, block.size
     while i < n:
-        c = block[i]
         if now == PLAIN:
-            while c != delimiter and c != 10 and c != quote and c != escape:
-                i += 1
-                if i == n:
-                    break
-                c = block[i]
+            i = end_of_plain(block, i, delimiter, quote, escape)
             if i == n:
                 break
+        c = block[i]
         if now == START:
             state[RECORD_START] = offset + i
             state[RECORD_LINE] = state[LINE]
-            j = i
-            while j < n and (block[j] == 32 or block[j] == 13):
-                j += 1
-            if c == comment or (j < n and block[j] == 10):
+            if c == comment or is_blank_line(block, i):
                 state[BLANK] += 1
                 now = COMMENT
-                continue
-            count = 1
-            now = FIELD
-        if now == COMMENT:
-            if c == 10:
-                state[LINE] += 1
-                now = START
-        elif now == INSIDE:
-            if c == quote:
-                now = CLOSED
-            elif c == escape:
-                state[ODD] = 1
-                now = ESCAPED
-            elif c == 10:
-                state[LINE] += 1
-        elif now == ESCAPED:
-            if c == 10:
-                state[LINE] += 1
-            now = INSIDE
-        elif now == ESCAPED_PLAIN:
-            if c == 10:
-                state[LINE] += 1
-            now = PLAIN
+            else:
+                count, now = 1, FIELD
+        if now == INSIDE or now >= ESCAPED:
+            now = after_literal(now, c, quote, escape, state)
         elif c == 10:
             state[LINE] += 1
             if count != fields:
@@ -229,33 +206,85 @@ def sweep(block, offset, codes, fields, state, zeros, wanted, bounds):
         elif c == delimiter:
             count += 1
             now = FIELD
-        elif now == CLOSED:
-            if c == quote:
-                now = INSIDE
-            elif c != 13:
-                state[ODD] = 1
-                now = PLAIN
-        elif c == escape:
-            state[ODD] = 1
-            now = ESCAPED_PLAIN
-        elif c == quote:
-            if now == FIELD:
-                now = INSIDE
-                state[QUOTED] = 1
-                if i + 2 < n and block[i + 1] == 48 and 48 <= block[i + 2] <= 57:
-                    zeros[min(count, fields) - 1] = True
-            else:
-                state[ODD] = 1
-        elif now == FIELD and not (spaces and c == 32):
-            now = PLAIN
-            if c == 48 and i + 1 < n and 48 <= block[i + 1] <= 57:
+        else:
+            if now == FIELD and has_leading_zero(block, i + 1 if c == quote else i):
                 zeros[min(count, fields) - 1] = True
+            now = after_byte_of_field(now, c, quote, escape, spaces, state)
         i += 1
     state[STATE], state[FIELDS] = now, count
 
 
+@inner
+def end_of_plain(block, i, delimiter, quote, escape):
+    """The next byte from i on that ends a plain field or is special in it."""
+    c = block[i]
+    while c != delimiter and c != 10 and c != quote and c != escape:
+        i += 1
+        if i == block.size:
+            break
+        c = block[i]
+    return i
+
+
+@inner
+def is_blank_line(block, i):
+    """Whether only spaces and carriage returns are left of the line."""
+    while i < block.size and (block[i] == 32 or block[i] == 13):
+        i += 1
+    return i < block.size and block[i] == 10
+
+
+@inner
+def has_leading_zero(block, i):
+    """Whether 0 and another digit are at i: 007 may be a code."""
+    return i + 1 < block.size and block[i] == 48 and 48 <= block[i + 1] <= 57
+
+
+@inner
+def after_literal(now, c, quote, escape, state):
+    """The state after a byte of a comment, of a quoted field, or after an escape: delimiters mean nothing here."""
+    if c == 10:
+        state[LINE] += 1
+    if now == COMMENT:
+        return START if c == 10 else COMMENT
+    if now == ESCAPED:
+        return INSIDE
+    if now == ESCAPED_PLAIN:
+        return PLAIN
+    if c == quote:
+        return CLOSED
+    if c == escape:
+        state[ODD] = 1
+        return ESCAPED
+    return INSIDE
+
+
+@inner
+def after_byte_of_field(now, c, quote, escape, spaces, state):
+    """The state after a byte of a field outside quotes that is neither a delimiter nor a line feed."""
+    if now == CLOSED:
+        if c == quote:  # doubled: a quote in the field
+            return INSIDE
+        if c == 13:
+            return CLOSED
+        state[ODD] = 1
+        return PLAIN
+    if c == escape:
+        state[ODD] = 1
+        return ESCAPED_PLAIN
+    if c == quote:
+        if now == FIELD:
+            state[QUOTED] = 1
+            return INSIDE
+        state[ODD] = 1
+        return now
+    if now == FIELD and not (spaces and c == 32):
+        return PLAIN
+    return now
+
+
 @kernel
-def regular(data, ends, delimiter, fields, before):
+def equal_field_counts(data, ends, delimiter, fields, before):
     """Whether all lines have the same number of fields (modulo 256: a byte is what makes it fast)."""
     begin, count = 0, np.uint8(before)
     for k in range(ends.size):
@@ -268,7 +297,7 @@ def regular(data, ends, delimiter, fields, before):
 
 
 @kernel
-def coded(data, delimiter):
+def any_leading_zero(data, delimiter):
     """Whether some field may begin with 0 and a digit."""
     zero, nine, line = np.uint8(48), np.uint8(9), np.uint8(10)
     found = np.uint8(data[0] == zero) & np.uint8(data[1] != 46)

@@ -1,9 +1,4 @@
-"""The parts of an encoder for categories, texts and sparse numbers.
-
-Each learns from one block of records and makes features of it, as `numbers.Numbers` does.
-
-A part's fields are arrays, lists and numbers, so that a saved model holds nothing else.
-"""
+"""Features of categories: one-hot columns or codes."""
 
 from __future__ import annotations
 
@@ -15,12 +10,12 @@ from scipy import sparse
 
 from tercet.core.messages import Message
 from tercet.datasets.readers.table import listed
-from tercet.feature.numbers import MARKED
-from tercet.feature.records import Records, places
+from tercet.feature.numeric_features import MARKED
+from tercet.feature.records import Records, column_positions
 
 
 @dataclass
-class Categories:
+class CategoricalFeatures:
     """Categories as zeros and ones, or as their numbers ("codes", and "keep", of which a frame is made).
 
     A category that `fit` has not seen is none of the others: all zeros. Where one feature is left out, because
@@ -41,7 +36,9 @@ class Categories:
             raise ValueError("the encoder's categories do not fit together.")  # a forged file, say
 
     @classmethod
-    def fit(cls, records: Records, how: str, most: int, keep: bool, redundant: bool = True) -> Categories:
+    def fit(
+        cls, records: Records, how: str, most: int, keep: bool, redundant: bool = True
+    ) -> CategoricalFeatures:
         labels, slots, gaps = [], [], []
         n = len(records)
         for j, names in enumerate(records.categories):
@@ -66,7 +63,7 @@ class Categories:
             labels.append(label)
             slots.append(slot)
             gaps.append(absent)
-        return cls(places(records, "category"), labels, slots, gaps, how, redundant)
+        return cls(column_positions(records, "category"), labels, slots, gaps, how, redundant)
 
     @property
     def widths(self) -> list[int]:
@@ -154,112 +151,3 @@ class Categories:
             yield Message("missing values become the most frequent category: {names}", names=listed(filled))
         if named:
             yield Message("missing values are a category of their own: {names}", names=listed(named))
-
-
-@dataclass
-class Texts:
-    """Texts as tf-idf weights of their words, of length 1."""
-
-    place: np.ndarray
-    words: list[list[str]]
-    idf: list[np.ndarray]
-
-    @classmethod
-    def fit(cls, records: Records, most: int) -> Texts:
-        n, words, idf = len(records), [], []
-        for counts, vocabulary in zip(records.counts, records.words):
-            rows_with = np.bincount(counts.indices, minlength=vocabulary.size)
-            # A word that is in one row only says nothing about the others.
-            known = np.flatnonzero(rows_with > 1)
-            known = known if known.size else np.flatnonzero(rows_with)
-            kept = np.sort(known[np.argsort(-rows_with[known], kind="stable")[:most]])
-            words.append([str(word) for word in vocabulary[kept]])
-            idf.append(np.log((1 + n) / (1 + rows_with[kept])) + 1)
-        return cls(places(records, "text"), words, idf)
-
-    @property
-    def width(self) -> int:
-        return sum(len(w) for w in self.words)
-
-    def source(self) -> np.ndarray:
-        return np.repeat(self.place, [len(w) for w in self.words])
-
-    def names(self, columns: list[str]) -> Iterator[str]:
-        for k, words in zip(self.place, self.words):
-            yield from (f"{columns[k]}:{word}" for word in words)
-
-    def write(self, records: Records, features: np.ndarray) -> None:
-        features[:] = self.compress(records).toarray()
-
-    def compress(self, records: Records) -> sparse.csr_array:
-        blocks = []
-        for counts, vocabulary, words, idf in zip(records.counts, records.words, self.words, self.idf):
-            n = counts.shape[0]
-            wanted = np.array(words, dtype=object)
-            at = np.minimum(np.searchsorted(vocabulary, wanted), max(vocabulary.size - 1, 0))
-            there = vocabulary[at] == wanted if vocabulary.size else np.zeros(wanted.size, dtype=bool)
-            column = np.full(vocabulary.size, -1, dtype=np.int32)
-            column[at[there]] = np.flatnonzero(there)
-            found = column[counts.indices]
-            good = found >= 0
-            row = np.repeat(np.arange(n), np.diff(counts.indptr))[good]
-            value = counts.data[good] * idf[found[good]]
-            value /= np.sqrt(np.bincount(row, value**2, minlength=n))[row]
-            indptr = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=n))])
-            blocks.append(sparse.csr_array((value, found[good], indptr), shape=(n, len(words))))
-        return sparse.csr_array(sparse.hstack(blocks, format="csr"))
-
-    def describe(self, columns: list[str]) -> Iterator[Message]:
-        for k, words in zip(self.place, self.words):
-            yield Message(
-                "the text {name!r} becomes tf-idf weights of {n} words", name=columns[k], n=len(words)
-            )
-
-
-@dataclass
-class Wide:
-    """The sparse block, every feature divided by its largest absolute value."""
-
-    place: np.ndarray
-    factor: np.ndarray | None
-    labels: list[str] | None
-
-    @classmethod
-    def fit(cls, records: Records, scale: bool) -> Wide:
-        block = records.sparse
-        if block is None:
-            return cls(np.empty(0, dtype=np.intp), None, None)
-        factor = None
-        if scale:
-            largest = np.zeros(block.shape[1])
-            np.maximum.at(largest, block.indices, np.abs(block.data))
-            factor = np.divide(1.0, largest, out=np.zeros_like(largest), where=largest > 0)
-        labels = None if records.sparse_names is None else list(records.sparse_names)
-        return cls(len(records.names) + np.arange(block.shape[1]), factor, labels)
-
-    @property
-    def width(self) -> int:
-        return self.place.size
-
-    def source(self) -> np.ndarray:
-        return self.place
-
-    def names(self, columns: list[str]) -> Iterator[str]:
-        yield from (f"f{j}" for j in range(self.width)) if self.labels is None else self.labels
-
-    def write(self, records: Records, features: np.ndarray) -> None:
-        features[:] = self.compress(records).toarray()
-
-    def compress(self, records: Records) -> sparse.csr_array:
-        block = records.sparse
-        assert block is not None
-        if self.factor is None:
-            return block.copy()
-        data = block.data * self.factor[block.indices]
-        return sparse.csr_array((data, block.indices, block.indptr), shape=block.shape)
-
-    def describe(self, columns: list[str]) -> Iterator[Message]:
-        if self.factor is None:
-            yield Message("{n} sparse features are used as they are", n=self.width)
-        else:
-            yield Message("{n} sparse features are divided by their largest values", n=self.width)

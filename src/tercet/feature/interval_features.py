@@ -1,4 +1,4 @@
-"""The part of an encoder that cuts numbers and dates into intervals, for methods that know categories only."""
+"""Features of numbers and dates by discretisation into intervals, for methods that take categories only."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 
 from tercet.core.messages import Message
 from tercet.datasets.readers.table import listed
-from tercet.feature.records import Records, places
+from tercet.feature.records import Records, column_positions
 
-MOST = 10  # intervals of a column; of few rows, no more than the root of their number
+MAX_INTERVALS = 10  # of a column; of few rows, no more than the root of their number
 
 
 @dataclass
-class Intervals:
+class IntervalFeatures:
     """Numbers and dates as the numbers of the intervals they are in, each with about equally many rows.
 
     What is missing is NaN, or in the interval of the median. An interval holds its lower end, not its upper one.
@@ -34,14 +34,14 @@ class Intervals:
             raise ValueError("the encoder's intervals do not fit together.")  # a forged file, say
 
     @classmethod
-    def fit(cls, records: Records, keep: bool) -> Intervals:
-        place = places(records, "number", "date")
+    def fit(cls, records: Records, keep: bool) -> IntervalFeatures:
+        place = column_positions(records, "number", "date")
         X, cuts, labels, fill = records.numbers, [], [], []
         for j, k in enumerate(place):
             known, date = X[~np.isnan(X[:, j]), j], records.kinds[k] == "date"
-            cut = _cut(known, date)
+            cut = _equal_frequency_cuts(known, date)
             cuts.append(cut)
-            labels.append(_labels([_spelled(c, date) for c in cut.tolist()]))
+            labels.append(_interval_labels([_cut_label(c, date) for c in cut.tolist()]))
             fill.append(np.searchsorted(cut, np.median(known), side="right") if known.size else 0)
         return cls(place, cuts, labels, np.array(fill, dtype=np.intp), np.isnan(X).sum(axis=0), keep)
 
@@ -71,9 +71,9 @@ class Intervals:
                 yield Message("missing values become the median of the column: {names}", names=listed(gappy))
 
 
-def _cut(known: np.ndarray, date: bool) -> np.ndarray:
+def _equal_frequency_cuts(known: np.ndarray, date: bool) -> np.ndarray:
     """Where to cut a column, so that the parts have about equally many rows: at round numbers, or whole days."""
-    parts = min(MOST, max(2, int(np.sqrt(known.size))))
+    parts = min(MAX_INTERVALS, max(2, int(np.sqrt(known.size))))
     distinct, counts = np.unique(known, return_counts=True)
     if distinct.size <= parts:
         borders = np.arange(1, distinct.size)
@@ -81,16 +81,16 @@ def _cut(known: np.ndarray, date: bool) -> np.ndarray:
         before = np.cumsum(counts)[:-1]  # rows below the value that follows
         aims = known.size * np.arange(1, parts) / parts
         borders = np.unique(1 + np.abs(before[:, None] - aims).argmin(axis=0))
-    between = _day if date else _round
+    between = _whole_day if date else _shortest_number
     return np.array([between(distinct[b - 1], distinct[b]) for b in borders.tolist()])
 
 
-def _round(low: float, high: float) -> float:
+def _shortest_number(low: float, high: float) -> float:
     """The number with the fewest digits above `low` and not above `high`.
 
     Examples
     --------
-    >>> _round(1.4142, 1.7321), _round(2.0, 3.0)
+    >>> _shortest_number(1.4142, 1.7321), _shortest_number(2.0, 3.0)
     (1.6, 3.0)
     """
     middle = low / 2 + high / 2
@@ -98,19 +98,19 @@ def _round(low: float, high: float) -> float:
     return next((c for c in candidates if low < c <= high), float(high))
 
 
-def _day(low: float, high: float) -> float:
+def _whole_day(low: float, high: float) -> float:
     day = float(np.floor(high))
     return day if day > low else float(high)
 
 
-def _spelled(cut: float, date: bool) -> str:
+def _cut_label(cut: float, date: bool) -> str:
     if not date:
         return repr(cut).removesuffix(".0")
     moment = np.datetime64(int(np.floor(cut * 86400)), "s")
     return str(moment).removesuffix("T00:00:00")
 
 
-def _labels(cuts: list[str]) -> list[str]:
+def _interval_labels(cuts: list[str]) -> list[str]:
     """What the intervals between some cuts are called."""
     if not cuts:
         return ["any"]

@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from tercet.datasets import Table
-from tercet.feature import TableEncoder, look
+from tercet.feature import TableEncoder, infer_schema
 from tercet.linear_model import LogisticRegression
 from tests.feature.fruit import FRAME, RECORDS, RNG, SCHEMA, N, dense
 
@@ -49,7 +49,7 @@ def test_nothing_is_learned_from_other_rows(options):
         colour=pl.when(pl.int_range(N) % 2 == 0).then("colour").otherwise(pl.lit("never")),
         remark=pl.when(pl.int_range(N) % 2 == 0).then("remark").otherwise(pl.lit("other words entirely")),
     )
-    fitted = [TableEncoder(SCHEMA, **options).fit(SCHEMA.cook(frame).take(r)) for frame, r in
+    fitted = [TableEncoder(SCHEMA, **options).fit(SCHEMA.to_records(frame).take(r)) for frame, r in
               ((FRAME, rows), (changed, rows), (alone, slice(None)))]  # fmt: skip
     results = [dense(encoder.transform(RECORDS)) for encoder in fitted]
     np.testing.assert_array_equal(results[0], results[1])
@@ -84,7 +84,7 @@ def test_every_feature_depends_on_its_source_alone():
 def test_records_are_left_as_they_are():
     for columns in (["size", "ripe"], ["size", "gaps", "when"], ["size", "gaps"]):
         frame = FRAME.select(columns)
-        records = look(frame).cook(frame)
+        records = infer_schema(frame).to_records(frame)
         before = records.numbers.copy()
         for scale in ("standard", "minmax", None):
             out = TableEncoder(scale=scale).fit_transform(records)
@@ -118,7 +118,7 @@ def test_other_records_are_refused():
     with pytest.raises(
         ValueError, match="the records have the columns 'size', 'ripe'; expected are 'size', 'gaps'"
     ):
-        encoder.transform(look(other).cook(other))
+        encoder.transform(infer_schema(other).to_records(other))
     with pytest.raises(ValueError, match="knows records only"):
         encoder.transform(FRAME)
 
@@ -157,8 +157,8 @@ def test_saved_and_loaded(schema):
     encoder = TableEncoder(schema).fit(FRAME)
     expected = dense(encoder.transform(FRAME))
     stored = skops.io.dumps(encoder)
-    assert skops.io.get_untrusted_types(data=stored) == ["tercet.feature.encoder.TableEncoder"]
-    loaded = skops.io.loads(stored, trusted=["tercet.feature.encoder.TableEncoder"])
+    assert skops.io.get_untrusted_types(data=stored) == ["tercet.feature.table_encoder.TableEncoder"]
+    loaded = skops.io.loads(stored, trusted=["tercet.feature.table_encoder.TableEncoder"])
     for again in (loaded, pickle.loads(pickle.dumps(encoder))):
         np.testing.assert_array_equal(dense(again.transform(FRAME)), expected)
         np.testing.assert_array_equal(dense(again.transform(RECORDS)), expected)
@@ -169,8 +169,8 @@ def test_saved_and_loaded(schema):
 
 def test_records_in_scikit_learns_cross_validation():
     frame = pl.DataFrame({"a": RNG.normal(size=N), "c": ["u", "v"] * (N // 2)})
-    schema = look(frame)
-    records, y = schema.cook(frame), np.arange(N) % 2
+    schema = infer_schema(frame)
+    records, y = schema.to_records(frame), np.arange(N) % 2
     scores = cross_val_score(make_pipeline(TableEncoder(schema), LogisticRegression()), records, y, cv=4)
     assert scores.tolist() == [1.0] * 4
 

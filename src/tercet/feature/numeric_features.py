@@ -1,4 +1,4 @@
-"""The part of an encoder for numbers and dates."""
+"""Features of numbers and dates: imputation, scaling, indicators of missing values, cyclic parts of dates."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from tercet.core.messages import Message
 from tercet.datasets.readers.table import listed
-from tercet.feature.records import Records, places
+from tercet.feature.records import Records, column_positions
 
 MARKED = 0.01  # share of missing values from which they get a feature, or a category, of their own
 FAR = 1e100  # deviations from the mean, beyond which a value is cut off: its square is still a number
@@ -19,7 +19,7 @@ CHUNK = 8192  # rows at a time, so that temporaries stay small
 
 
 @dataclass
-class Numbers:
+class NumericFeatures:
     """Numbers and dates: filled in, scaled, with marks for what was missing and the parts of dates that come round.
 
     A value x becomes ((x - origin) * unit - shift) / spread; an infinite spread makes zeros of a constant.
@@ -39,8 +39,8 @@ class Numbers:
     keep: bool
 
     @classmethod
-    def fit(cls, records: Records, scale: str | None, keep: bool) -> Numbers:
-        X, place = records.numbers, places(records, "number", "date")
+    def fit(cls, records: Records, scale: str | None, keep: bool) -> NumericFeatures:
+        X, place = records.numbers, column_positions(records, "number", "date")
         n, p = X.shape
         dates = np.array([j for j, k in enumerate(place) if records.kinds[k] == "date"], dtype=np.intp)
         origin, unit, shift, spread = np.zeros(p), np.ones(p), np.zeros(p), np.ones(p)
@@ -50,13 +50,13 @@ class Numbers:
             if known.size:
                 origin[j] = known.min()
                 rounds += [
-                    [j, part] for part, turned in turning(known).items() if turned.min() < turned.max()
+                    [j, part] for part, turned in cyclic_parts(known).items() if turned.min() < turned.max()
                 ]
         gaps = np.isnan(X)
         absent = gaps.sum(axis=0)
         holes = bool(absent.any())
         X = X - origin if dates.size else X
-        columns = sideways(X)
+        columns = column_major_copy(X)
         low, high = (extreme.reduce(columns, axis=1, initial=np.nan) for extreme in (np.fmin, np.fmax))
         size = np.fmax(np.abs(low), np.abs(high))
         if scale is not None and (odd := (size > 1e150) | ((size < 1e-150) & (size > 0))).any():
@@ -66,7 +66,7 @@ class Numbers:
         if holes and not keep:
             X = np.where(gaps, fill, X)
         if scale is not None:
-            shift, spread = (low, high - low) if scale == "minmax" else moments(X, holes and keep)
+            shift, spread = (low, high - low) if scale == "minmax" else mean_and_deviation(X, holes and keep)
             flat = ~(low < high)
             shift, spread = np.where(flat, fill, shift), np.where(flat, np.inf, spread)
         marked = np.flatnonzero((absent > 0) & (absent >= MARKED * n) & (not keep))
@@ -107,7 +107,7 @@ class Numbers:
         features[:, p : p + self.marked.size] = gaps[:, self.marked]
         at = p + self.marked.size
         for j, part in self.rounds:
-            angle = 2 * np.pi * turning(X[:, j])[part]
+            angle = 2 * np.pi * cyclic_parts(X[:, j])[part]
             waves = np.stack([np.sin(angle), np.cos(angle)], axis=1)
             waves[gaps[:, j]] = np.nan if self.keep else 0.0
             features[:, at : at + 2] = (waves + 1) / 2 if self.scale == "minmax" else waves
@@ -137,7 +137,7 @@ class Numbers:
             yield Message("a further feature marks what was missing: {names}", names=marked)
 
 
-def turning(days: np.ndarray) -> dict[str, np.ndarray]:
+def cyclic_parts(days: np.ndarray) -> dict[str, np.ndarray]:
     """How far the year, the week and the day have turned, each from 0 to 1."""
     known = np.where(np.isnan(days), 0.0, days)
     whole = np.floor(known)
@@ -145,7 +145,7 @@ def turning(days: np.ndarray) -> dict[str, np.ndarray]:
     return {"month": (months % 12) / 12, "weekday": ((whole + 3) % 7) / 7, "hour": known - whole}
 
 
-def sideways(X: np.ndarray) -> np.ndarray:
+def column_major_copy(X: np.ndarray) -> np.ndarray:
     """A copy in which every column is in one piece; made in chunks, which a cache can hold."""
     columns = np.empty(X.shape[::-1])
     for start in range(0, X.shape[0], CHUNK):
@@ -168,7 +168,7 @@ def medians(columns: np.ndarray, absent: np.ndarray) -> np.ndarray:
     return middle
 
 
-def moments(X: np.ndarray, gaps: bool = False) -> tuple[np.ndarray, np.ndarray]:
+def mean_and_deviation(X: np.ndarray, gaps: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """Mean and deviation of the known values of every column.
 
     A second pass takes back the rounding of the first mean.

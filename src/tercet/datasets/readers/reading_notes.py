@@ -1,4 +1,4 @@
-"""Strings that mean that nothing is there, and the remarks about what stands in the columns of a file."""
+"""Notes about how the columns of a file were read."""
 
 from __future__ import annotations
 
@@ -10,29 +10,7 @@ from tercet.datasets.readers.table import listed
 if TYPE_CHECKING:
     import polars as pl
 
-# Missing wherever they stand, even among words.
-SURE = (
-    "NaN",
-    "nan",
-    "NULL",
-    "null",
-    "Null",
-    "N/A",
-    "n/a",
-    "#N/A",
-    "<NA>",
-    "NaT",
-    "\\N",
-    "?",
-    "缺失",
-    "缺失值",
-)
-# Missing among numbers or dates; among words only if this file marks missing numbers by it.
-UNSURE = ("na", "#na", "none", "nil", "-", "--", "---", ".", "..", "*", "missing", "unknown", "(null)", "nd")
-MISSING = frozenset([*map(str.lower, SURE), *UNSURE, "n.a.", "空", "空值", "无", "未知", "—", "/"])
-KEPT = ("NA", "None", "-")  # worth a word when they are taken for values
-
-SAID = {
+NOTE_TEMPLATES = {
     "comma": "decimal comma in: {columns}",
     "thousands": "comma between thousands in: {columns}",
     "points": "point between thousands in: {columns}",
@@ -52,29 +30,29 @@ SAID = {
 }
 
 
-class Remarks:
-    """What was decided about the columns of a file, to be said at the end."""
+class ReadingNotes:
+    """Decisions about the columns of a file, as messages."""
 
     def __init__(self) -> None:
-        self.marks: dict[str, list[str]] = {}
+        self.missing: dict[str, list[str]] = {}
         self.among_numbers: dict[str, None] = {}
         self.kept: dict[str, list[str]] = {}
-        self.said: dict[str, list[str]] = {what: [] for what in SAID}
-        self.strays: dict[str, Message] = {}
+        self.topics: dict[str, list[str]] = {what: [] for what in NOTE_TEMPLATES}
+        self.invalid: dict[str, Message] = {}
 
-    def mark(self, name: str, marks: list[str], numbers: bool = True) -> None:
-        """These marks stand for missing values in a column, of numbers or of words."""
+    def add_missing(self, name: str, marks: list[str], numbers: bool = True) -> None:
+        """Strings that mark missing values in a column, of numbers or of strings."""
         for mark in marks:
-            self.marks.setdefault(mark, []).append(name)
+            self.missing.setdefault(mark, []).append(name)
             if numbers:
                 self.among_numbers[mark] = None
 
-    def stray(self, name: str, bad: pl.Series, kind: str) -> None:
-        """These values of a column are not what the others are."""
+    def add_invalid(self, name: str, bad: pl.Series, kind: str) -> None:
+        """Values of a column that are not of its kind, and count as missing."""
         if bad.is_empty():
             return
         shown = [value[:40] for value in bad.unique(maintain_order=True)]
-        self.strays[name] = Message(
+        self.invalid[name] = Message(
             "column {name!r}: what is no {kind} counts as missing, in {n} rows: {values}",
             name=name,
             kind=Message("time of day" if kind == "time" else kind),
@@ -82,20 +60,19 @@ class Remarks:
             values=listed(shown, most=3),
         )
 
-    def notes(self) -> list[Message]:
-        """The remarks."""
-        said = [
+    def messages(self) -> list[Message]:
+        """All notes."""
+        messages = [
             Message("{mark!r} is a missing value in: {columns}", mark=mark, columns=listed(names))
-            for mark, names in self.marks.items()
+            for mark, names in self.missing.items()
         ]
-        said += [Message(SAID[what], columns=listed(names)) for what, names in self.said.items() if names]
-        said += [
+        messages += [
+            Message(NOTE_TEMPLATES[what], columns=listed(names))
+            for what, names in self.topics.items()
+            if names
+        ]
+        messages += [
             Message("{mark!r} stays a value of its own in: {columns}", mark=mark, columns=listed(names))
             for mark, names in self.kept.items()
         ]
-        return [*said, *self.strays.values()]
-
-
-def is_missing(values: pl.Series) -> pl.Series:
-    """Which values are a mark for a missing one."""
-    return values.str.to_lowercase().is_in(list(MISSING)).fill_null(False)
+        return [*messages, *self.invalid.values()]

@@ -1,4 +1,4 @@
-"""Any table as one thing: a polars frame, perhaps with a block of sparse features beside it."""
+"""Any table in one form: a polars frame, perhaps with a block of sparse features beside it."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-def refuse(template: str, **values: Any) -> NoReturn:
+def raise_table_error(template: str, **values: Any) -> NoReturn:
     """Raise a `TableError` that can be said in another language."""
     from tercet.datasets import TableError
 
     raise TableError(template, **values)
 
 
-def no_column(name: str, names: Sequence[str]) -> NoReturn:
+def raise_unknown_column(name: str, names: Sequence[str]) -> NoReturn:
     """Refuse a name that no column has."""
     if meant := spelling_suggestions(name, names, 3):
-        refuse(
+        raise_table_error(
             "there is no column {target!r}; near it: {near}; the columns are {names}",
             target=name,
             near=listed(meant),
             names=listed(list(names), 12),
         )
-    refuse(
+    raise_table_error(
         "there is no column {target!r}; the columns are {names}", target=name, names=listed(list(names), 12)
     )
 
 
 @dataclass(frozen=True)
-class Source:
+class TableInput:
     """A table, wherever it came from."""
 
     frame: pl.DataFrame
@@ -55,28 +55,28 @@ class Source:
         return self.frame.height if self.sparse is None else self.sparse.shape[0]
 
 
-def source(table: Any) -> Source:
-    """A `Table`, a polars or pandas frame, an array or a sparse matrix as a `Source`."""
+def as_table_input(table: Any) -> TableInput:
+    """A `Table`, a polars or pandas frame, an array or a sparse matrix as a `TableInput`."""
     import polars as pl
 
-    if isinstance(table, Source):
+    if isinstance(table, TableInput):
         return table
     if isinstance(table, pl.LazyFrame):
         table = table.collect()
     if isinstance(table, pl.DataFrame):
-        return Source(table)
+        return TableInput(table)
     if isinstance(getattr(table, "frame", None), pl.DataFrame) and hasattr(table, "kinds"):
-        return Source(
+        return TableInput(
             table.frame, table.sparse, table.sparse_names, table.target, table.kinds, table.total_rows
         )
     if sparse.issparse(table):
-        return Source(pl.DataFrame(), sparse.csr_array(table), named=False)
+        return TableInput(pl.DataFrame(), sparse.csr_array(table), named=False)
     if hasattr(table, "iloc") and hasattr(table, "items"):
         return _from_pandas(table)
     return _from_array(table)
 
 
-def _from_pandas(table: Any) -> Source:
+def _from_pandas(table: Any) -> TableInput:
     import polars as pl
 
     names = [str(name) for name in table.columns]
@@ -94,10 +94,10 @@ def _from_pandas(table: Any) -> Source:
             columns.append(_from_objects(name, values.astype(object).tolist()))
         else:
             columns.append(pl.Series(pl.from_pandas(values.reset_index(drop=True))).alias(name))
-    return Source(pl.DataFrame(columns), kinds=kinds)
+    return TableInput(pl.DataFrame(columns), kinds=kinds)
 
 
-def _from_array(table: Any) -> Source:
+def _from_array(table: Any) -> TableInput:
     import polars as pl
 
     array = np.asarray(table)
@@ -107,13 +107,13 @@ def _from_array(table: Any) -> Source:
         raise ValueError("Complex data not supported: a table holds numbers, strings and dates.")
     names = [f"x{j}" for j in range(array.shape[1])]
     if array.dtype.kind in "OUSV":
-        return Source(
+        return TableInput(
             pl.DataFrame([_from_objects(n, array[:, j].tolist()) for j, n in enumerate(names)]), named=False
         )
     if array.dtype.kind == "f" and array.dtype != np.float32:
         array = array.astype(np.float64, copy=False)
     array = array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
-    return Source(
+    return TableInput(
         pl.DataFrame([pl.Series(n, np.ascontiguousarray(array[:, j])) for j, n in enumerate(names)]),
         named=False,
     )
@@ -142,4 +142,4 @@ def _from_objects(name: str, values: list[Any]) -> pl.Series:
 def _no_duplicates(names: Sequence[str]) -> None:
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
-        refuse("duplicated column names: {names}", names=listed(twice))
+        raise_table_error("duplicated column names: {names}", names=listed(twice))

@@ -152,7 +152,7 @@ def batches(file, monkeypatch, memory, **options):
     "kind", ["csv", "txt", "parquet", "feather", "npz", "npy", "svm", "arff", "sparse.arff"]
 )
 def test_all_rows_in_pieces(tmp_path, kind, monkeypatch):
-    monkeypatch.setattr("tercet.datasets.readers.records.BLOCK", 777)
+    monkeypatch.setattr("tercet.datasets.readers.record_scan.BLOCK", 777)
     n = 500
     rng = np.random.default_rng(0)
     x, c = rng.normal(size=n).round(3), rng.integers(0, 3, n)

@@ -9,12 +9,12 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from tercet.feature.columns import MOST_CATEGORIES, examine
+from tercet.feature.column_inference import MOST_CATEGORIES, infer_column
 from tercet.feature.summaries import summarise_numbers
 
 
 def kind(values, name="a", **options):
-    column, _ = examine(pl.Series(name, values, strict=False), **options)
+    column, _ = infer_column(pl.Series(name, values, strict=False), **options)
     return column.kind, column.used
 
 
@@ -102,17 +102,19 @@ def test_rising_integers_with_a_name_for_rows(name):
 def test_counts_of_something(name):
     assert kind(list(range(N)), name) == ("numeric", True)
     assert kind(list(range(1900, 1900 + N)), name) == ("numeric", True)
-    assert examine(pl.Series(name, range(N)))[0].why.startswith("numbers that count the rows, used because")
+    assert infer_column(pl.Series(name, range(N)))[0].why.startswith(
+        "numbers that count the rows, used because"
+    )
 
 
 def test_doubts_are_said():
     rising = [k * k + 3 for k in range(N)]
     hint = "column 'a': whole numbers, all different; if they name the rows, --drop leaves them out"
-    assert examine(pl.Series("a", rising))[1] == [hint]
-    assert examine(pl.Series("part_code", rising[::-1]))[1] == [hint.replace("'a'", "'part_code'")]
-    assert examine(pl.Series("a", rising[::-1]))[1] == []
-    assert examine(pl.Series("time", rising))[1] == []
-    assert examine(pl.Series("a", rising), feature=False)[1] == []
+    assert infer_column(pl.Series("a", rising))[1] == [hint]
+    assert infer_column(pl.Series("part_code", rising[::-1]))[1] == [hint.replace("'a'", "'part_code'")]
+    assert infer_column(pl.Series("a", rising[::-1]))[1] == []
+    assert infer_column(pl.Series("time", rising))[1] == []
+    assert infer_column(pl.Series("a", rising), feature=False)[1] == []
 
 
 def test_numbers_of_rows_that_were_drawn():
@@ -124,23 +126,23 @@ def test_numbers_of_rows_that_were_drawn():
 
 def test_numbers_with_more_digits_than_floats_have():
     values = [2**60 + k for k in range(40)]
-    column, _ = examine(pl.Series("id", values))
+    column, _ = infer_column(pl.Series("id", values))
     assert (column.kind, column.distinct) == ("identifier", 40)
 
 
 def test_declared():
     assert kind([1, 2, 3] * 10, declared="categorical") == ("categorical", True)
-    column, _ = examine(pl.Series("a", [10, 9, 2] * 10), "categorical")
+    column, _ = infer_column(pl.Series("a", [10, 9, 2] * 10), "categorical")
     assert column.categories == ("2", "9", "10")
     assert kind([f"n{k}" for k in range(30)], declared="categorical") == ("identifier", False)
     frame = pd.DataFrame({"a": pd.Categorical(["x y z u", "p q r s", "one two three four"])})
     series = pl.from_pandas(frame)["a"]
-    assert examine(series)[0].kind == "categorical"
+    assert infer_column(series)[0].kind == "categorical"
 
 
 def test_a_few_strings_among_numbers_are_said():
     values = [str(k / 2) for k in range(97)] + ["n.d.", "n.d.", "broken"]
-    column, notes = examine(pl.Series("a", values))
+    column, notes = infer_column(pl.Series("a", values))
     assert (column.kind, column.missing, column.distinct) == ("numeric", 3, 97)
     assert column.summary["not_numbers"] == [["n.d.", 2], ["broken", 1]]
     assert notes == ["column 'a': 3 values among the numbers are no numbers (n.d., broken); taken as missing"]
@@ -157,7 +159,7 @@ def test_a_few_strings_among_numbers_are_said():
 
 def test_many_strings_among_numbers_are_said():
     values = [f"bad{k}" if k % 3 == 1 else str(k / 2) for k in range(N)]
-    column, _ = examine(pl.Series("a", values))
+    column, _ = infer_column(pl.Series("a", values))
     assert not column.used
     assert column.why == (
         "40 of 120 strings are no numbers, first 'bad1'; --as a=numeric takes them as missing; dropped"
@@ -165,27 +167,29 @@ def test_many_strings_among_numbers_are_said():
 
 
 def test_infinity_is_missing_and_said():
-    column, notes = examine(pl.Series("a", [1.0, float("inf"), 2.5, float("-inf"), float("nan"), None, 7.0]))
+    column, notes = infer_column(
+        pl.Series("a", [1.0, float("inf"), 2.5, float("-inf"), float("nan"), None, 7.0])
+    )
     assert (column.kind, column.missing, column.summary["max"]) == ("numeric", 4, 7.0)
     assert notes == ["column 'a': 2 infinite values are taken as missing"]
 
 
 def test_many_gaps_are_said_and_used():
-    column, _ = examine(pl.Series("a", [k / 3 for k in range(30)] + [None] * 970))
+    column, _ = infer_column(pl.Series("a", [k / 3 for k in range(30)] + [None] * 970))
     assert column.used
     assert column.why == "numbers; only 30 of 1000 values are there"
 
 
 def test_more_categories_than_a_schema_keeps():
     values = [f"v{k:05d}" for k in range(2000) for _ in range(2)] + ["often"] * 9
-    column, _ = examine(pl.Series("n", values))  # a name that a helper column might have
+    column, _ = infer_column(pl.Series("n", values))  # a name that a helper column might have
     assert (column.kind, column.distinct, len(column.categories)) == ("categorical", 2001, MOST_CATEGORIES)
     assert "often" in column.categories
 
 
 @pytest.mark.parametrize("name", ["n", "count", "value"])
 def test_names_of_helper_columns(name):
-    column, _ = examine(pl.Series(name, ["b", "a", "b"] * 5))
+    column, _ = infer_column(pl.Series(name, ["b", "a", "b"] * 5))
     assert column.summary["top"] == [["b", 10], ["a", 5]]
 
 
@@ -212,8 +216,8 @@ def test_summary_of_extremes(values):
 
 
 def test_summary_of_dates():
-    column, _ = examine(pl.Series("a", [dt.date(2020, 1, 1), dt.date(2020, 1, 3), dt.date(2020, 1, 11)]))
+    column, _ = infer_column(pl.Series("a", [dt.date(2020, 1, 1), dt.date(2020, 1, 3), dt.date(2020, 1, 11)]))
     summary = column.summary
     assert (summary["min"], summary["max"], summary["mean"]) == ("2020-01-01", "2020-01-11", "2020-01-05")
-    column, _ = examine(pl.Series("a", [dt.datetime(1969, 12, 31, 12), dt.datetime(1970, 1, 1, 0)]))
+    column, _ = infer_column(pl.Series("a", [dt.datetime(1969, 12, 31, 12), dt.datetime(1970, 1, 1, 0)]))
     assert column.summary["min"] == "1969-12-31 12:00:00"

@@ -24,8 +24,8 @@ import numpy as np
 
 from tercet.core.memory import available
 from tercet.core.messages import Message
-from tercet.datasets.readers.reading import Reading
 from tercet.datasets.readers.table import TableError, listed
+from tercet.datasets.readers.table_format import TableFormat
 
 PACKED = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
 MAGIC = {b"PAR1": "Parquet", b"ARROW1": "Feather", b"FEA1": "Feather", b"\x93NUMPY": "npy"}
@@ -50,7 +50,7 @@ BLOCK = 1 << 22  # how much of a file is looked at together
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceFile:
     """A file to read: where its bytes are, its name to the user, and a folder for what must be rewritten."""
 
     path: Path
@@ -77,7 +77,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Order:
+class ReadRequest:
     """What is asked of a reader.
 
     At most `rows` rows drawn at random (by `seed`), or all of them in pieces (`whole`); in the way of another file.
@@ -86,29 +86,29 @@ class Order:
     rows: int | None = None
     seed: int = 0
     whole: bool = False
-    like: Reading = field(default_factory=Reading)
+    like: TableFormat = field(default_factory=TableFormat)
 
     def parts(self, total: int, row_bytes: float, notes: list[Message]) -> Iterator[np.ndarray | None]:
         """The numbers of the rows to read together; None: all there are."""
-        most = fitting(row_bytes, self.rows)
+        most = rows_that_fit(row_bytes, self.rows)
         if total <= most:
             yield None
         elif self.whole:
             for first in range(0, total, most):
                 yield np.arange(first, min(first + most, total))
         else:
-            notes.append(drawn_note(most, total, self.rows))
-            yield draw(total, most, self.seed)
+            notes.append(sampling_note(most, total, self.rows))
+            yield sample_rows(total, most, self.seed)
 
 
 @contextlib.contextmanager
-def opened(place: str | os.PathLike[str]) -> Iterator[Source]:
+def open_source(place: str | os.PathLike[str]) -> Iterator[SourceFile]:
     """The file at `place`, unpacked if it is packed; what is written beside it goes away at the end."""
     path = Path(place).expanduser()
     _check(path)
     with tempfile.TemporaryDirectory(prefix="tercet-") as folder:
-        source = Source(path, path.name, Path(folder))
-        head = start(path, 8)
+        source = SourceFile(path, path.name, Path(folder))
+        head = first_bytes(path, 8)
         for magic, unpack in PACKED.items():
             if head.startswith(magic):
                 source = _unpacked(source, unpack)
@@ -117,7 +117,7 @@ def opened(place: str | os.PathLike[str]) -> Iterator[Source]:
         yield source
 
 
-def start(path: Path, size: int) -> bytes:
+def first_bytes(path: Path, size: int) -> bytes:
     """The first bytes of a file."""
     with path.open("rb") as file:
         return file.read(size)
@@ -144,7 +144,7 @@ def _check(path: Path) -> None:
             "{file}: not an ordinary file (a pipe, socket or device); save the data first", file=str(path)
         )
     try:
-        start(path, 1)
+        first_bytes(path, 1)
     except OSError as error:
         raise _unreadable(path, error) from None
 
@@ -154,19 +154,19 @@ def _unreadable(path: Path, error: Exception) -> TableError:
     return TableError("{file}: cannot be read: {reason}", file=str(path), reason=reason)
 
 
-def _unpacked(source: Source, unpack: Any) -> Source:
+def _unpacked(source: SourceFile, unpack: Any) -> SourceFile:
     target = source.folder / "unpacked"
     try:
         with unpack(source.path, "rb") as packed, target.open("wb") as plain:
             shutil.copyfileobj(packed, plain, 1 << 20)
     except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
         raise source.error("cannot be unpacked: {reason}", reason=str(error)) from None
-    return Source(target, source.name, source.folder, unpacked=True)
+    return SourceFile(target, source.name, source.folder, unpacked=True)
 
 
-def recognised(source: Source) -> str | None:
+def detect_format(source: SourceFile) -> str | None:
     """The format that the first bytes or the name give away; None: some text."""
-    head = start(source.path, 16)
+    head = first_bytes(source.path, 16)
     for magic, name in MAGIC.items():
         if head.startswith(magic):
             return name
@@ -186,7 +186,7 @@ def recognised(source: Source) -> str | None:
     return promised
 
 
-def fitting(row_bytes: float, rows: int | None) -> int:
+def rows_that_fit(row_bytes: float, rows: int | None) -> int:
     """The most rows to read: as asked, and as fit into half of the memory with room to work on them."""
     try:
         room = available()
@@ -196,12 +196,12 @@ def fitting(row_bytes: float, rows: int | None) -> int:
     return min(max(most, 1), sys.maxsize if rows is None else rows)
 
 
-def draw(total: int, rows: int, seed: int) -> np.ndarray:
+def sample_rows(total: int, rows: int, seed: int) -> np.ndarray:
     """`rows` of the numbers below `total` at random, in order; never more than a block of all in memory.
 
     Examples
     --------
-    >>> draw(10, 4, seed=0).tolist()
+    >>> sample_rows(10, 4, seed=0).tolist()
     [2, 4, 5, 7]
     """
     rng = np.random.default_rng(seed)
@@ -215,7 +215,7 @@ def draw(total: int, rows: int, seed: int) -> np.ndarray:
     return np.concatenate(drawn) if drawn else np.empty(0, np.int64)
 
 
-def drawn_note(rows: int, total: int, asked: int | None) -> Message:
+def sampling_note(rows: int, total: int, asked: int | None) -> Message:
     """What to say when not all rows are used."""
     if asked is not None and rows == asked:
         return Message("{rows} of {total} rows, drawn at random, are used", rows=rows, total=total)
@@ -226,7 +226,7 @@ def drawn_note(rows: int, total: int, asked: int | None) -> Message:
     )
 
 
-def blocks(file: IO[bytes]) -> Iterator[bytes]:
+def read_blocks(file: IO[bytes]) -> Iterator[bytes]:
     """A file in pieces."""
     while block := file.read(BLOCK):
         yield block

@@ -1,4 +1,4 @@
-"""What a column is: numbers, categories, dates, texts, or nothing to learn from, and why it was taken for that."""
+"""Inference of column kinds: numeric, categorical, boolean, date, text, identifier; with the reason."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tercet.core.messages import Message
-from tercet.feature.names import meaning
+from tercet.feature.column_names import name_meaning
 from tercet.feature.summaries import most_frequent, summarise_dates, summarise_numbers, summarise_values
-from tercet.feature.values import (
+from tercet.feature.tokenization import length_in_words
+from tercet.feature.value_parsing import (
     PAIRS,
     TRUE,
-    brief,
-    days,
-    loose_numbers,
+    days_since_1970,
+    invalid_numbers_note,
+    json_value,
     missing_mask,
-    not_numbers,
-    numbers,
-    plain,
+    shortened,
+    split_numbers,
+    to_floats,
 )
-from tercet.feature.words import length_in_words
 
 if TYPE_CHECKING:
     import polars as pl
@@ -61,7 +61,7 @@ class Column:
         return self
 
 
-def examine(
+def infer_column(
     series: pl.Series, declared: str | None = None, total: int = 0, *, feature: bool = True
 ) -> tuple[Column, list[Message]]:
     """The column that a series is, and what is odd about it.
@@ -87,10 +87,12 @@ def examine(
     here = series.filter(~gaps) if missing else series
     if missing == n:
         return Column(name, "empty", Message("no value at all; dropped"), False, missing, 0), notes
-    if not _tells_by_presence(n - missing, n) and bool((here == here[0]).all()):
-        value = plain(here[0])
-        why = Message("always {value}: nothing to learn from; dropped", value=brief(value))
-        return Column(name, "constant", why, False, missing, 1, {"top": [[brief(value), here.len()]]}), notes
+    if not _presence_is_informative(n - missing, n) and bool((here == here[0]).all()):
+        value = json_value(here[0])
+        why = Message("always {value}: nothing to learn from; dropped", value=shortened(value))
+        return Column(
+            name, "constant", why, False, missing, 1, {"top": [[shortened(value), here.len()]]}
+        ), notes
 
     if declared == "categorical" and not dtype.is_temporal():
         column = _declared(here, missing)
@@ -103,15 +105,15 @@ def examine(
     else:
         column, doubt = _numeric(here, missing, total)
         notes += [doubt] if doubt and feature else []
-    return _worth_it(column, n - missing, n), notes
+    return _drop_if_nearly_empty(column, n - missing, n), notes
 
 
-def _tells_by_presence(present: int, n: int) -> bool:
+def _presence_is_informative(present: int, n: int) -> bool:
     """Whether a single value, there or not there, would split the rows into two groups of some size."""
     return min(present, n - present) >= max(5, 0.01 * n)
 
 
-def _worth_it(column: Column, present: int, n: int) -> Column:
+def _drop_if_nearly_empty(column: Column, present: int, n: int) -> Column:
     """Nearly empty columns are dropped; others with many gaps are used, and that is said."""
     if not column.used or present >= (1 - MANY_GAPS) * n:
         return column
@@ -125,16 +127,16 @@ def _worth_it(column: Column, present: int, n: int) -> Column:
 def _numeric(here: pl.Series, missing: int, total: int) -> tuple[Column, Message | None]:
     """Numbers, and a doubt whether they are any."""
     n, (summary, distinct) = here.len(), describe_numbers(here)
-    column = Column(here.name, "numeric", number_sort(here), True, missing, distinct, summary)
-    if distinct < n or missing > FEW_STRINGS * n or (whole := _whole(here, summary)) is None:
+    column = Column(here.name, "numeric", number_description(here), True, missing, distinct, summary)
+    if distinct < n or missing > FEW_STRINGS * n or (whole := _as_integers(here, summary)) is None:
         return column, None
-    says, rising = meaning(here.name), whole.is_sorted()
+    says, rising = name_meaning(here.name), whole.is_sorted()
     if says == "row" or (says == "number" and rising):
         why = Message("whole numbers, all different, and called by a name for rows; dropped")
         return replace(column, kind="identifier", used=False, why=why), None
     if n < A_RUN or missing:
         return column, None
-    if counted := _counts(whole, rising, total):
+    if counted := _row_counter(whole, rising, total):
         if says != "quantity":
             return replace(column, kind="identifier", used=False, why=counted), None
         why = Message("numbers that count the rows, used because the name says what is counted")
@@ -147,13 +149,13 @@ def _numeric(here: pl.Series, missing: int, total: int) -> tuple[Column, Message
 
 def describe_numbers(here: pl.Series) -> tuple[dict[str, Any], int]:
     """The distribution of numbers, and how many different ones there are."""
-    summary, distinct = summarise_numbers(numbers(here))
+    summary, distinct = summarise_numbers(to_floats(here))
     if here.dtype.is_integer() and max(abs(summary["min"]), abs(summary["max"])) > 2**53:
         distinct = here.n_unique()  # more digits than a float has
     return summary, distinct
 
 
-def number_sort(here: pl.Series) -> Message:
+def number_description(here: pl.Series) -> Message:
     """What numbers they are."""
     import polars as pl
 
@@ -162,7 +164,7 @@ def number_sort(here: pl.Series) -> Message:
     return Message("spans of time, counted in days") if here.dtype == pl.Duration else Message("numbers")
 
 
-def _whole(here: pl.Series, summary: dict[str, Any]) -> pl.Series | None:
+def _as_integers(here: pl.Series, summary: dict[str, Any]) -> pl.Series | None:
     """Numbers as integers, if all of them are whole."""
     import polars as pl
 
@@ -173,7 +175,7 @@ def _whole(here: pl.Series, summary: dict[str, Any]) -> pl.Series | None:
     return here.cast(pl.Int64) if bool((here == here.round()).all()) else None
 
 
-def _counts(here: pl.Series, rising: bool, total: int) -> Message | None:
+def _row_counter(here: pl.Series, rising: bool, total: int) -> Message | None:
     """How integers that are all different count the rows, if they do."""
     ends: Any = here.min(), here.max()
     low, high, n = int(ends[0]), int(ends[1]), here.len()
@@ -196,17 +198,17 @@ def _counts(here: pl.Series, rising: bool, total: int) -> Message | None:
 
 def as_date(here: pl.Series, missing: int) -> Column:
     """A column of dates."""
-    summary, distinct = summarise_dates(days(here))
+    summary, distinct = summarise_dates(days_since_1970(here))
     why = Message("dates from {low} to {high}", low=summary["min"], high=summary["max"])
     return Column(here.name, "date", why, True, missing, distinct, summary)
 
 
 def _strings(here: pl.Series, missing: int, notes: list[Message]) -> Column:
     name, present, distinct = here.name, here.len(), here.n_unique()
-    found, strange = loose_numbers(here)
+    found, strange = split_numbers(here)
     codes = here.str.contains(r"^\s*[+-]?0\d").sum() > FEW_STRINGS * present  # 007 is a name
-    if 0 < strange.len() <= FEW_STRINGS * present and not codes and _different(found) > 20:
-        return nearly_numbers(here, missing, notes)
+    if 0 < strange.len() <= FEW_STRINGS * present and not codes and _n_distinct(found) > 20:
+        return mostly_numbers(here, missing, notes)
 
     if distinct == 2 and set(here.unique().str.strip_chars().str.to_lowercase()) in PAIRS:
         shown = " / ".join(sorted(here.unique()))
@@ -224,10 +226,10 @@ def _strings(here: pl.Series, missing: int, notes: list[Message]) -> Column:
         )
         return Column(name, "text", why, True, missing, distinct, summary)
     if distinct == present or (distinct > 0.9 * present and present >= 100):
-        if 0 < strange.len() < found.size and not codes and _different(found) > 20:
+        if 0 < strange.len() < found.size and not codes and _n_distinct(found) > 20:
             few = strange.len() <= SOME_STRINGS * present
-            return nearly_numbers(here, missing, notes) if few else _mixed(here, missing)
-        return _naming(here, missing)
+            return mostly_numbers(here, missing, notes) if few else _too_few_numbers(here, missing)
+        return _identifier(here, missing)
     if distinct == 1:
         return categorical(here, missing, Message("one value or none: what tells is whether it is there"))
     return categorical(
@@ -235,37 +237,37 @@ def _strings(here: pl.Series, missing: int, notes: list[Message]) -> Column:
     )
 
 
-def _different(values: np.ndarray) -> int:
+def _n_distinct(values: np.ndarray) -> int:
     return np.unique(values).size
 
 
-def nearly_numbers(here: pl.Series, missing: int, notes: list[Message]) -> Column:
+def mostly_numbers(here: pl.Series, missing: int, notes: list[Message]) -> Column:
     """A column of strings as the numbers that most of them are."""
-    found, strange = loose_numbers(here)
+    found, strange = split_numbers(here)
     (summary, different), why = summarise_numbers(found), Message("numbers")
     n = strange.len()
     if n:
         top = summarise_values(strange)["top"]
-        notes.append(not_numbers(here.name, n, [value for value, _ in top]))
+        notes.append(invalid_numbers_note(here.name, n, [value for value, _ in top]))
         why, summary = Message("numbers, but for {n} values", n=n), {**summary, "not_numbers": top}
     return Column(here.name, "numeric", why, True, missing + n, different, summary)
 
 
-def _mixed(here: pl.Series, missing: int) -> Column:
+def _too_few_numbers(here: pl.Series, missing: int) -> Column:
     """Strings of which most are numbers, but too many are not."""
-    strange = loose_numbers(here)[1]
+    strange = split_numbers(here)[1]
     why = Message(
         "{n} of {total} strings are no numbers, first {value!r}; "
         "--as {name}=numeric takes them as missing; dropped",
         n=strange.len(),
         total=here.len(),
-        value=brief(strange[0]),
+        value=shortened(strange[0]),
         name=here.name,
     )
     return Column(here.name, "identifier", why, False, missing, here.n_unique(), summarise_values(here))
 
 
-def _naming(here: pl.Series, missing: int) -> Column:
+def _identifier(here: pl.Series, missing: int) -> Column:
     distinct = here.n_unique()
     why = Message(
         "{distinct} different strings in {n} rows: they name the rows; dropped",
@@ -280,7 +282,7 @@ def _declared(here: pl.Series, missing: int) -> Column:
 
     distinct = here.n_unique()
     if distinct == here.len() > 10:
-        return _naming(here.cast(pl.String), missing)
+        return _identifier(here.cast(pl.String), missing)
     return categorical(here, missing, Message("declared to be categorical; {n} different values", n=distinct))
 
 

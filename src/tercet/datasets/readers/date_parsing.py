@@ -1,4 +1,4 @@
-"""Days and times as people write them."""
+"""Parsing of dates and times of day."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ FORMS = {
 }
 
 
-def moments(values: pl.Series, order: str) -> tuple[pl.Series, bool]:
-    """Dates in this order, null for what is none; and whether some have a zone while others have not.
+def parse_dates(values: pl.Series, order: str) -> tuple[pl.Series, bool]:
+    """Dates in this order, null for what is not one; and whether some have a zone while others have not.
 
     Examples
     --------
     >>> import polars as pl
-    >>> moments(pl.Series(["03/04/2024", "x"]), "dmy")[0].to_list()
+    >>> parse_dates(pl.Series(["03/04/2024", "x"]), "dmy")[0].to_list()
     [datetime.date(2024, 4, 3), None]
     """
     import polars as pl
@@ -43,13 +43,13 @@ def moments(values: pl.Series, order: str) -> tuple[pl.Series, bool]:
     return read.dt.replace_time_zone(None), mixed
 
 
-def clocks(values: pl.Series) -> pl.Series:
-    """Times of day; null for what is none.
+def parse_times(values: pl.Series) -> pl.Series:
+    """Times of day; null for what is not one.
 
     Examples
     --------
     >>> import polars as pl
-    >>> clocks(pl.Series(["9:30", "23:59:58.5", "24:10"])).to_list()
+    >>> parse_times(pl.Series(["9:30", "23:59:58.5", "24:10"])).to_list()
     [datetime.time(9, 30), datetime.time(23, 59, 58, 500000), None]
     """
     import polars as pl

@@ -1,4 +1,4 @@
-"""Texts as counts of words; Chinese, which has no blanks between words, as pairs of characters."""
+"""Tokenization: texts as counts of words; Chinese, which has no blanks between words, as character bigrams."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _RUN = re.compile(rf"[{_HAN}]+|[^\W_{_HAN}]+(?:['’][^\W_{_HAN}]+)?")
 _IS_HAN = re.compile(f"[{_HAN}]")
 
 
-def words(text: str) -> list[str]:
+def tokenize(text: str) -> list[str]:
     """The words of a text.
 
     Examples
     --------
-    >>> words("A tercet: 三行诗")
+    >>> tokenize("A tercet: 三行诗")
     ['a', 'tercet', '三行', '行诗']
     """
     found = []
@@ -43,7 +43,7 @@ def count_words(texts: Iterable[str | None]) -> tuple[sparse.csr_array, np.ndarr
     indptr = [0]
     for text in texts:
         if text:
-            indices += [number.setdefault(word, len(number)) for word in words(text)]
+            indices += [number.setdefault(word, len(number)) for word in tokenize(text)]
         indptr.append(len(indices))
     vocabulary = np.array(sorted(number), dtype=object)
     place = np.empty(len(number), dtype=np.int32)

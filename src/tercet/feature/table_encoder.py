@@ -1,4 +1,4 @@
-"""Tables as matrices: gaps filled in, numbers on one scale, a feature for every category and word."""
+"""Tables as matrices: missing values imputed, numbers scaled, a feature for every category and word."""
 
 from __future__ import annotations
 
@@ -13,15 +13,17 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from tercet.core.messages import Message
 from tercet.core.parameters import Range, check_parameters
 from tercet.datasets.readers.table import listed
-from tercet.feature.intervals import Intervals
-from tercet.feature.numbers import Numbers
-from tercet.feature.parts import Categories, Texts, Wide
+from tercet.feature.categorical_features import CategoricalFeatures
+from tercet.feature.interval_features import IntervalFeatures
+from tercet.feature.numeric_features import NumericFeatures
 from tercet.feature.records import Records
-from tercet.feature.schema import Schema, survey
+from tercet.feature.schema import Schema, feature_schema
+from tercet.feature.sparse_features import SparseFeatures
+from tercet.feature.text_features import TextFeatures
 
-Part = Numbers | Intervals | Categories | Texts | Wide
+Features = NumericFeatures | IntervalFeatures | CategoricalFeatures | TextFeatures | SparseFeatures
 SCHEMAS = ("schema", "schema_")
-MANY = 2000  # output features, beyond which zeros are not stored
+MAX_DENSE = 2000  # output features, beyond which zeros are not stored
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -34,7 +36,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     schema : Schema or dict, optional
-        What the columns are, as `look` (or `Schema.to_dict`) says; by default `fit` looks itself.
+        What the columns are, as `infer_schema` (or `Schema.to_dict`) gives it; by default `fit` infers it.
     scale : {"standard", "minmax", "intervals", None}
         Numbers with mean 0 and deviation 1, or in [0, 1] (values outside are cut off); or the intervals that they
         are in, ten at most, with about equally many rows each; or as they are.
@@ -97,16 +99,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn medians, scales, categories and words from the rows of X; y is ignored."""
         check_parameters(self)
-        records = self._cook(X, reset=True)
+        records = self._records(X, reset=True)
         keep = self.missing == "keep"
         self.frame_ = self.categories == "keep" and records.sparse is None
         how = "onehot" if self.categories == "keep" and not self.frame_ else self.categories
         cut = self.scale == "intervals"
-        parts: list[Part] = [
-            Intervals.fit(records, keep) if cut else Numbers.fit(records, self.scale, keep),
-            Categories.fit(records, how, self.max_categories, keep or self.frame_, self.redundant),
-            Texts.fit(records, self.text_features),
-            Wide.fit(records, self.scale in ("standard", "minmax")),
+        parts: list[Features] = [
+            IntervalFeatures.fit(records, keep) if cut else NumericFeatures.fit(records, self.scale, keep),
+            CategoricalFeatures.fit(records, how, self.max_categories, keep or self.frame_, self.redundant),
+            TextFeatures.fit(records, self.text_features),
+            SparseFeatures.fit(records, self.scale in ("standard", "minmax")),
         ]
         self.columns_ = list(records.names)
         self.kinds_ = list(records.kinds)
@@ -114,8 +116,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.source_ = np.concatenate([part.source() for part in parts])
         self.sparse_ = bool(self.sparse)
         if self.sparse == "auto":
-            crowd = self.source_.size > MANY and 2 * parts[1].width > self.source_.size
-            self.sparse_ = bool(records.words or records.sparse is not None or crowd)
+            many = self.source_.size > MAX_DENSE and 2 * parts[1].width > self.source_.size
+            self.sparse_ = bool(records.words or records.sparse is not None or many)
         self.sparse_ = self.sparse_ and not self.frame_
         return self
 
@@ -127,7 +129,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         array, csr_array or polars frame of shape (n, features)
         """
         check_is_fitted(self, "learned_")
-        records = self._cook(X, reset=False)
+        records = self._records(X, reset=False)
         parts = [part for part in self._parts() if part.width]
         if self.sparse_ and parts:
             return sparse.csr_array(
@@ -147,7 +149,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
         known: list[list[str]] = []
         for part in self._parts():
-            known += part.labels if isinstance(part, Intervals | Categories) else [[]] * part.width
+            known += (
+                part.labels if isinstance(part, IntervalFeatures | CategoricalFeatures) else [[]] * part.width
+            )
         columns = []
         for j, name in enumerate(_distinct(self.get_feature_names_out())):
             column = pl.Series(name, features[:, j], nan_to_null=True)
@@ -176,12 +180,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_is_fitted(self, "learned_")
         return [note for part in self._parts() if part.width for note in part.describe(self.columns_)]
 
-    def _parts(self) -> list[Part]:
-        first = Intervals if self.scale == "intervals" else Numbers
-        kinds: tuple[Any, ...] = (first, Categories, Texts, Wide)
+    def _parts(self) -> list[Features]:
+        first = IntervalFeatures if self.scale == "intervals" else NumericFeatures
+        kinds: tuple[Any, ...] = (first, CategoricalFeatures, TextFeatures, SparseFeatures)
         return [kind(**state) for kind, state in zip(kinds, self.learned_)]
 
-    def _cook(self, X: Any, *, reset: bool) -> Records:
+    def _records(self, X: Any, *, reset: bool) -> Records:
         """X as records, of the same columns as in `fit`."""
         if isinstance(X, Records):
             return self._accepted(X, reset)
@@ -190,9 +194,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             self.n_features_in_ = len(self._schema().columns) + self._schema().n_sparse
         elif reset:
             X = self._validated(X, reset)
-            self.schema_ = survey(X)
+            self.schema_ = feature_schema(X)
         schema = self._schema()
-        return schema.cook(X if reset or self.schema is not None else self._validated(X, reset))
+        return schema.to_records(X if reset or self.schema is not None else self._validated(X, reset))
 
     def _accepted(self, records: Records, reset: bool) -> Records:
         if reset:
@@ -262,8 +266,8 @@ def _distinct(names: Any) -> list[str]:
     return list(found)
 
 
-def _compressed(part: Part, records: Records) -> sparse.csr_array:
-    if not isinstance(part, Numbers | Intervals):
+def _compressed(part: Features, records: Records) -> sparse.csr_array:
+    if not isinstance(part, NumericFeatures | IntervalFeatures):
         return part.compress(records)
     features = np.empty((len(records), part.width))
     part.write(records, features)

@@ -1,4 +1,4 @@
-"""Which values of a column are missing, and the others as numbers."""
+"""Parsing of values: missing ones, numbers, dates."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ def missing_mask(series: pl.Series) -> pl.Series:
     return series.is_null()
 
 
-def plain(value: Any) -> Any:
+def json_value(value: Any) -> Any:
     """A value as JSON can hold it."""
     if isinstance(value, bool | int | float | str) or value is None:
         return value
     return value.item() if hasattr(value, "item") else str(value)
 
 
-def brief(value: Any, most: int = 40) -> str:
+def shortened(value: Any, most: int = 40) -> str:
     """A value in a message."""
     text = str(value)
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def numbers(series: pl.Series) -> np.ndarray:
+def to_floats(series: pl.Series) -> np.ndarray:
     """A column of numbers, booleans, times or spans as float64, with NaN for what is missing or infinite."""
     import polars as pl
 
@@ -63,7 +63,7 @@ def numbers(series: pl.Series) -> np.ndarray:
     return np.where(infinite, np.nan, array) if infinite.any() else array
 
 
-def loose_numbers(strings: pl.Series) -> tuple[np.ndarray, pl.Series]:
+def split_numbers(strings: pl.Series) -> tuple[np.ndarray, pl.Series]:
     """The finite numbers among strings, and the strings that are none."""
     import polars as pl
 
@@ -78,7 +78,7 @@ def read_numbers(series: pl.Series) -> tuple[pl.Series, pl.Series]:
 
     strings = series.cast(pl.String, strict=False).str.strip_chars()
     read = strings.cast(pl.Float64, strict=False)
-    return read, read.is_null() & ~unsaid(strings)
+    return read, read.is_null() & ~is_missing_or_marker(strings)
 
 
 def read_dates(series: pl.Series) -> tuple[pl.Series, pl.Series, bool]:
@@ -94,16 +94,16 @@ def read_dates(series: pl.Series) -> tuple[pl.Series, pl.Series, bool]:
     """
     import polars as pl
 
-    from tercet.datasets.readers.moments import moments
+    from tercet.datasets.readers.date_parsing import parse_dates
 
     strings = series.cast(pl.String, strict=False).str.strip_chars()
     strings = strings.str.replace(r"^([0-9]{4})([0-9]{2})([0-9]{2})$", "$1-$2-$3")
-    gaps = unsaid(strings)
-    read = moments(strings, "ymd")[0].cast(pl.Datetime("us")).alias(series.name)
+    gaps = is_missing_or_marker(strings)
+    read = parse_dates(strings, "ymd")[0].cast(pl.Datetime("us")).alias(series.name)
     rest = read.is_null() & ~gaps
     if not rest.any():
         return read, rest, False
-    day, month = (moments(strings, order)[0].cast(pl.Datetime("us")) for order in ("dmy", "mdy"))
+    day, month = (parse_dates(strings, order)[0].cast(pl.Datetime("us")) for order in ("dmy", "mdy"))
     bad_day, bad_month = (int((found.is_null() & rest).sum()) for found in (day, month))
     strange = rest & (day != month)
     dotted = (
@@ -115,14 +115,14 @@ def read_dates(series: pl.Series) -> tuple[pl.Series, pl.Series, bool]:
     return read, read.is_null() & ~gaps, False
 
 
-def unsaid(strings: pl.Series) -> pl.Series:
+def is_missing_or_marker(strings: pl.Series) -> pl.Series:
     """Which strings say that there is no number or date."""
-    from tercet.datasets.readers.values import MISSING
+    from tercet.datasets.readers.type_inference import MISSING
 
     return missing_mask(strings) | strings.str.to_lowercase().is_in(list(MISSING)).fill_null(True)
 
 
-def days(series: pl.Series) -> np.ndarray:
+def days_since_1970(series: pl.Series) -> np.ndarray:
     """Dates as days since 1970 with NaN; the clock is that of the column's own time zone."""
     import polars as pl
 
@@ -135,11 +135,11 @@ def days(series: pl.Series) -> np.ndarray:
     return np.array(series.fill_null(float("nan")).to_numpy(), dtype=np.float64)
 
 
-def not_numbers(name: str, n: int, values: list[str]) -> Message:
+def invalid_numbers_note(name: str, n: int, values: list[str]) -> Message:
     """The remark about strings in a column of numbers."""
     return Message(
         "column {name!r}: {n} values among the numbers are no numbers ({values}); taken as missing",
         name=name,
         n=n,
-        values=", ".join(brief(value) for value in values[:3]) + (" ..." if len(values) > 3 else ""),
+        values=", ".join(shortened(value) for value in values[:3]) + (" ..." if len(values) > 3 else ""),
     )

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from tercet.datasets import Table, TableError
-from tercet.feature import Schema, TableEncoder, look
+from tercet.feature import Schema, TableEncoder, infer_schema
 from tests.feature.sample import with_target
 
 N = 40
@@ -33,7 +33,7 @@ FRAME = pl.DataFrame(
 
 
 def asked(**kinds):
-    schema = look(FRAME, "y", kinds=kinds)
+    schema = infer_schema(FRAME, "y", kinds=kinds)
     return {column.name: column for column in schema.columns if column.name in kinds}
 
 
@@ -62,10 +62,10 @@ def test_columns_as_asked_can_be_cooked():
         "mixed": "numeric",
         "word": "text",
     }
-    schema = look(FRAME, "y", kinds=kinds, drop=["time", "unclear"])
+    schema = infer_schema(FRAME, "y", kinds=kinds, drop=["time", "unclear"])
     assert "mixed" in "".join(schema.notes)
     schema = Schema.from_dict(json.loads(json.dumps(schema.to_dict())))
-    records = schema.cook(FRAME)
+    records = schema.to_records(FRAME)
     assert records.names == ("zip", "row", "day", "stamp", "mixed", "flag", "when", "word")
     np.testing.assert_array_equal(records.column("stamp"), records.column("day"))
     np.testing.assert_array_equal(records.column("row"), np.arange(N))
@@ -98,44 +98,44 @@ REFUSED = {
 def test_refused(case):
     kinds, message = REFUSED[case]
     with pytest.raises(TableError, match=message) as error:
-        look(FRAME, "y", kinds=kinds)
+        infer_schema(FRAME, "y", kinds=kinds)
     assert "\n" not in str(error.value)
 
 
 def test_columns_that_cannot_be_dropped():
     with pytest.raises(TableError, match="no column 'q'; the columns are 'zip'"):
-        look(FRAME, "y", drop=["q"])
+        infer_schema(FRAME, "y", drop=["q"])
     with pytest.raises(TableError, match=r"no column can be learned from: .* dropped or name"):
-        look(FRAME, "y", drop=[name for name in FRAME.columns if name != "y"])
+        infer_schema(FRAME, "y", drop=[name for name in FRAME.columns if name != "y"])
 
 
 def test_unknown_kind():
     with pytest.raises(ValueError, match=r"kind of column 'zip' must be one of numeric, .*; got 'number'"):
-        look(FRAME, "y", kinds={"zip": "number"})
+        infer_schema(FRAME, "y", kinds={"zip": "number"})
 
 
 def test_targets_as_asked():
     whole = with_target([1, 2, 3] * 10)
-    assert look(whole, "t").task == "classification"
-    assert look(whole, "t", kinds={"t": "numeric"}).task == "regression"
+    assert infer_schema(whole, "t").task == "classification"
+    assert infer_schema(whole, "t", kinds={"t": "numeric"}).task == "regression"
     many = with_target([k % 30 for k in range(300)])
-    assert look(many, "t").task == "regression"
-    assert look(many, "t", kinds={"t": "categorical"}).classes == tuple(range(30))
+    assert infer_schema(many, "t").task == "regression"
+    assert infer_schema(many, "t", kinds={"t": "categorical"}).classes == tuple(range(30))
 
 
 def test_infinite_values_are_said_all_the_same():
     frame = pl.DataFrame({"a": [1.0, float("inf"), 2.5, 4.0], "y": ["u", "v"] * 2})
-    schema = look(frame, "y", kinds={"a": "numeric"})
+    schema = infer_schema(frame, "y", kinds={"a": "numeric"})
     assert "column 'a': 1 infinite values are taken as missing" in schema.notes
 
 
 def test_a_dropped_column_is_no_target():
-    assert look(FRAME, drop=["y"]).task == "clustering"
-    assert look(Table(FRAME, target="word"), drop=["word"]).target.name == "y"
+    assert infer_schema(FRAME, drop=["y"]).task == "clustering"
+    assert infer_schema(Table(FRAME, target="word"), drop=["word"]).target.name == "y"
 
 
 def test_dropped_columns_are_not_missed():
-    schema, said = look(FRAME, "y", drop=["word"]), []
-    assert "word" not in schema.cook(FRAME.drop("word"), say=said.append).names
-    schema.cook(FRAME, say=said.append)
+    schema, said = infer_schema(FRAME, "y", drop=["word"]), []
+    assert "word" not in schema.to_records(FRAME.drop("word"), say=said.append).names
+    schema.to_records(FRAME, say=said.append)
     assert said == []

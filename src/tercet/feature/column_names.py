@@ -23,14 +23,14 @@ _MEASURED = re.compile(
 _MEASURED_ZH = re.compile(r"[年月日天周时分秒步龄长宽高深距速温压价额量数率度]|星期|季")
 
 
-def meaning(name: str) -> str:
+def name_meaning(name: str) -> str:
     """What a column of that name holds: "row" (names of rows), "number" (perhaps), "quantity", or "" (who knows).
 
     Examples
     --------
-    >>> [meaning(name) for name in ("PassengerId", "编号", "customer_number", "no_of_rooms", "humid")]
+    >>> [name_meaning(name) for name in ("PassengerId", "编号", "customer_number", "no_of_rooms", "humid")]
     ['row', 'row', 'number', '', '']
-    >>> [meaning(name) for name in ("time", "day_no", "年份", "x1", "order no", "dateKey")]
+    >>> [name_meaning(name) for name in ("time", "day_no", "年份", "x1", "order no", "dateKey")]
     ['quantity', 'quantity', 'quantity', 'quantity', 'row', 'row']
     """
     parts = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name.strip()).lower()

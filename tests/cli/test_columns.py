@@ -75,7 +75,7 @@ def test_discriminant_analysis_takes_categories():
 
     from tercet.cli.pipelines import assemble
     from tercet.discriminant_analysis import QuadraticDiscriminantAnalysis
-    from tercet.feature import look
+    from tercet.feature import infer_schema
 
     shift = [0, 0, 1, 0, 2, 1, 0, 1, 2, 2, 1, 0]
     frame = polars.DataFrame(
@@ -84,7 +84,7 @@ def test_discriminant_analysis_takes_categories():
             "kind": [k % 2 for k in range(90)],
         }
     )
-    model = assemble(look(frame, "kind"), QuadraticDiscriminantAnalysis())
+    model = assemble(infer_schema(frame, "kind"), QuadraticDiscriminantAnalysis())
     model.fit(frame, frame["kind"].to_numpy())  # a feature for each colour would make covariances singular
     assert model["encoder"].get_feature_names_out().tolist() == ["colour=green", "colour=red"]
     assert model.predict(frame).shape == (90,)

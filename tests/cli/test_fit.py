@@ -23,7 +23,7 @@ from tercet.cli import pipelines
 from tercet.cli.values import build
 from tercet.core.catalog import methods
 from tercet.datasets import read_table
-from tercet.feature import TableEncoder, look
+from tercet.feature import TableEncoder, infer_schema
 from tercet.io import load_model, save_model
 from tercet.linear_model import LogisticRegression, Perceptron, Ridge
 from tests.cli import running
@@ -125,12 +125,12 @@ def test_fit_as_json(folder, tmp_path):
 def same_in_python(path, target, estimator, **encoding):
     """The pipeline that the command should have built, built here."""
     table = read_table(path)
-    schema = look(table, target)
-    y, known = schema.cook_target(table)
+    schema = infer_schema(table, target)
+    y, known = schema.to_target(table)
     if schema.classes is not None:
         y = np.asarray(schema.classes)[y]
     model = Pipeline([("encoder", TableEncoder(schema, **encoding)), ("model", estimator)])
-    records = schema.cook(table)
+    records = schema.to_records(table)
     return model.fit(records.take(np.flatnonzero(known)), y[known]), records
 
 
@@ -385,7 +385,7 @@ def test_every_method_can_be_fitted_saved_and_used(folder, tmp_path, card):
     classes = card.task == "classification"
     table = read_table(folder / ("melons.csv" if classes else "prices.csv"))
     target = {"classification": "好瓜", "regression": "price"}.get(card.task)
-    schema = look(table, target, task=card.task)
+    schema = infer_schema(table, target, task=card.task)
     records, y = pipelines.training(schema, table)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a few defaults do not converge here

@@ -14,7 +14,7 @@ from tercet.cli.models import open_model
 from tercet.cli.tables import batches, open_table
 from tercet.cluster import KMeans
 from tercet.datasets import read_table
-from tercet.feature import look
+from tercet.feature import infer_schema
 from tercet.io import ModelError, save_model
 from tercet.linear_model import LogisticRegression
 from tests.cli.running import refused, tercet
@@ -130,7 +130,7 @@ def forged(tmp_path):
     rows = [f"{k + 0.5},{'ab'[k % 2]},{'np'[k > 5]}" for k in (1, 9, 2, 8, 3, 7, 4, 6)] * 3
     data.write_text("\n".join(["x,z,y", *rows, ""]))
     table = read_table(data)
-    schema = look(table, "y")
+    schema = infer_schema(table, "y")
     records, y = pipelines.training(schema, table)
     model = pipelines.assemble(schema, LogisticRegression()).fit(records, y)
     about = {
@@ -229,8 +229,8 @@ def test_a_model_that_is_no_pipeline(forged):
 def test_centres_of_another_width_do_not_reach_the_kernels(tmp_path):
     rng = np.random.default_rng(0)
     frame = pl.DataFrame(rng.normal(size=(30, 5)), schema=list("abcde"))
-    schema = look(frame, task="clustering")
-    model = pipelines.assemble(schema, KMeans(3)).fit(schema.cook(frame))
+    schema = infer_schema(frame, task="clustering")
+    model = pipelines.assemble(schema, KMeans(3)).fit(schema.to_records(frame))
     for centres in (np.zeros((3, 4)), np.zeros((3, 0)), np.zeros((0, 5)), np.zeros(5), np.zeros((3, 6))):
         model[-1].cluster_centers_ = centres
         about = {"method": "KMeans", "task": "clustering", "target": None, "schema": schema.to_dict()}
@@ -240,15 +240,15 @@ def test_centres_of_another_width_do_not_reach_the_kernels(tmp_path):
             pytest.raises(ModelError, match="does not fit this table: KMeans: cluster_centers_"),
             saved.using(),
         ):
-            saved.pipeline.predict(schema.cook(frame))
+            saved.pipeline.predict(schema.to_records(frame))
 
 
 def test_models_that_cannot_do_what_is_asked(forged):
     open_model(forged).require_predict(proba=True)
     frame = pl.DataFrame({"x": [0.5, 1.5, 3.5, 4.0], "w": [1.5, 0.5, 2.5, 9.5]})
-    schema = look(frame, task="clustering")
+    schema = infer_schema(frame, task="clustering")
     about = {"method": "KMeans", "task": "clustering", "target": None, "schema": schema.to_dict()}
-    save_model(forged, pipelines.assemble(schema, KMeans(2)).fit(schema.cook(frame)), about)
+    save_model(forged, pipelines.assemble(schema, KMeans(2)).fit(schema.to_records(frame)), about)
     open_model(forged).require_predict()
     with pytest.raises(Refusal, match="KMeans is a clustering model") as caught:
         open_model(forged).require_predict(proba=True)

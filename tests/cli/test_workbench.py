@@ -11,7 +11,7 @@ from tercet.cli.compare.bench import Unsuitable
 from tercet.cli.compare.workbench import SQUARE, Workbench
 from tercet.cli.pipelines import assemble, flavour
 from tercet.datasets import Table
-from tercet.feature import look
+from tercet.feature import infer_schema
 from tercet.mixture import BernoulliMixture, GaussianMixture
 from tercet.naive_bayes import AODE, CategoricalNB, MultinomialNB
 from tercet.tree import DecisionTreeClassifier, ObliqueTreeClassifier
@@ -29,9 +29,11 @@ FRAME = pl.DataFrame(
 
 
 def bench(frame=FRAME, target="kind", task="classification", metric="accuracy"):
-    schema = look(frame, target, task)
-    y = schema.cook_target(frame)[0] if target else None
-    return Workbench(records=schema.cook(frame), y=y, schema=schema, task=task, metric=metric, cv=5, seed=0)
+    schema = infer_schema(frame, target, task)
+    y = schema.to_target(frame)[0] if target else None
+    return Workbench(
+        records=schema.to_records(frame), y=y, schema=schema, task=task, metric=metric, cv=5, seed=0
+    )
 
 
 def test_everyone_gets_the_columns_as_suits_them():
@@ -53,7 +55,7 @@ def test_everyone_gets_the_columns_as_suits_them():
     "estimator", [CategoricalNB(), AODE(), DecisionTreeClassifier(), ObliqueTreeClassifier()]
 )
 def test_tables_with_gaps_and_strings_are_learned(estimator):
-    model = assemble(look(FRAME, "kind"), estimator).fit(FRAME, FRAME["kind"])
+    model = assemble(infer_schema(FRAME, "kind"), estimator).fit(FRAME, FRAME["kind"])
     assert model.score(FRAME, FRAME["kind"]) > 0.75
     strange = pl.DataFrame({"size": [None, 99.0], "colour": ["pink", None]})
     assert {*model.predict(strange)} <= {"large", "small"}
@@ -61,7 +63,7 @@ def test_tables_with_gaps_and_strings_are_learned(estimator):
 
 def test_numbers_are_no_categories_of_their_own():
     """A number that did not come before tells as much as its neighbours."""
-    model = assemble(look(FRAME, "kind"), CategoricalNB()).fit(FRAME, FRAME["kind"])
+    model = assemble(infer_schema(FRAME, "kind"), CategoricalNB()).fit(FRAME, FRAME["kind"])
     new = pl.DataFrame({"size": [-1.234567, 1.234567], "colour": ["red", "red"]})
     assert model.predict(new).tolist() == ["small", "large"]
 

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tercet.datasets import Table, TableError, read_table
-from tercet.datasets.readers.source import draw
+from tercet.datasets.readers.source_file import sample_rows
 
 
 def columns(table: Table) -> dict[str, list]:
@@ -58,8 +58,8 @@ def test_encodings_and_line_ends(read, encoding, name, end):
 @pytest.fixture(params=[7, 64, 1000])
 def small_blocks(request, monkeypatch):
     """Files are looked at in pieces: no matter where these are cut."""
-    monkeypatch.setattr("tercet.datasets.readers.source.BLOCK", request.param)
-    monkeypatch.setattr("tercet.datasets.readers.records.BLOCK", request.param)
+    monkeypatch.setattr("tercet.datasets.readers.source_file.BLOCK", request.param)
+    monkeypatch.setattr("tercet.datasets.readers.record_scan.BLOCK", request.param)
 
 
 @pytest.mark.usefixtures("small_blocks")
@@ -335,7 +335,7 @@ def test_ragged_far_away_while_drawing(read, monkeypatch):
 @given(total=st.integers(1, 3 * 2**20), share=st.floats(0, 1), seed=st.integers(0, 5))
 def test_draw(total, share, seed):
     rows = round(share * min(total, 10_000))
-    drawn = draw(total, rows, seed)
+    drawn = sample_rows(total, rows, seed)
     assert len(drawn) == rows
     assert (np.diff(drawn) > 0).all()
     assert rows == 0 or (drawn[0] >= 0 and drawn[-1] < total)

@@ -16,7 +16,7 @@ import pytest
 
 import tercet
 from tercet.datasets import TableError, read_table
-from tercet.datasets.readers.marks import SAID
+from tercet.datasets.readers.reading_notes import NOTE_TEMPLATES
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_a_file_without_permission(tmp_path, monkeypatch):
     def refuse(*_, **__):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("tercet.datasets.readers.source.start", refuse)  # root may read everything
+    monkeypatch.setattr("tercet.datasets.readers.source_file.first_bytes", refuse)  # root may read everything
     with pytest.raises(TableError, match=r"a\.csv: cannot be read: Permission denied"):
         read_table(file)
 
@@ -104,7 +104,7 @@ def test_every_note_has_its_chinese():
             name = getattr(name, "id", getattr(name, "attr", None))
             if name in ("Message", "error", "TableError") and isinstance(node.args[0], ast.Constant):
                 templates.add(node.args[0].value)
-    templates |= {*SAID.values(), "number", "date", "time of day"}
+    templates |= {*NOTE_TEMPLATES.values(), "number", "date", "time of day"}
     assert len(templates) > 70
     assert templates - set(words) == set()
     fields = lambda text: sorted(piece[1:3] for piece in string.Formatter().parse(text) if piece[1])  # noqa: E731

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
-from tercet.feature import look
+from tercet.feature import infer_schema
 
 N = 80
 RNG = np.random.default_rng(0)
@@ -24,8 +24,8 @@ FRAME = pl.DataFrame(
         ],
     }
 )
-SCHEMA = look(FRAME)
-RECORDS = SCHEMA.cook(FRAME)
+SCHEMA = infer_schema(FRAME)
+RECORDS = SCHEMA.to_records(FRAME)
 
 
 def dense(X):

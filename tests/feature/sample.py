@@ -7,7 +7,7 @@ import datetime as dt
 import numpy as np
 import polars as pl
 
-from tercet.feature import look
+from tercet.feature import infer_schema
 
 N = 60
 RNG = np.random.default_rng(0)
@@ -25,7 +25,7 @@ FRAME = pl.DataFrame(
         "kind": [("p", "q")[k % 2] for k in range(N)],
     }
 )
-SCHEMA = look(FRAME, "kind")
+SCHEMA = infer_schema(FRAME, "kind")
 
 
 def with_target(values):

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import tercet
 from tercet.datasets import Table, TableError
-from tercet.feature import Schema, look
+from tercet.feature import Schema, infer_schema
 from tests.feature.sample import FRAME, same, with_target
 
 # --- targets and tasks ---------------------------------------------------------------------------------------
@@ -42,10 +42,10 @@ from tests.feature.sample import FRAME, same, with_target
     ],
 )
 def test_task(values, task, classes):
-    schema = look(with_target(values), "t")
+    schema = infer_schema(with_target(values), "t")
     assert (schema.task, schema.classes) == (task, classes)
     assert "'t'" in schema.task_why
-    y, known = schema.cook_target(with_target(values))
+    y, known = schema.to_target(with_target(values))
     assert known.all()
     if classes is None:
         np.testing.assert_array_equal(y, np.asarray(values, dtype=float))
@@ -56,61 +56,63 @@ def test_task(values, task, classes):
 
 def test_task_as_asked():
     whole = with_target([1, 2, 3] * 10)
-    assert look(whole, "t", task="regression").classes is None
-    assert look(whole, "t", task="regression").task_why == "the task was asked for"
+    assert infer_schema(whole, "t", task="regression").classes is None
+    assert infer_schema(whole, "t", task="regression").task_why == "the task was asked for"
     many = with_target([k % 40 for k in range(400)])
-    assert look(many, "t", task="classification").classes == tuple(range(40))
+    assert infer_schema(many, "t", task="classification").classes == tuple(range(40))
     flags = with_target([True, False] * 10)
-    np.testing.assert_array_equal(look(flags, "t", task="regression").cook_target(flags)[0], [1.0, 0.0] * 10)
+    np.testing.assert_array_equal(
+        infer_schema(flags, "t", task="regression").to_target(flags)[0], [1.0, 0.0] * 10
+    )
 
 
 def test_clustering():
-    schema = look(FRAME.drop("kind"))
+    schema = infer_schema(FRAME.drop("kind"))
     assert (schema.task, schema.target, schema.classes) == ("clustering", None, None)
-    schema = look(FRAME, "kind", task="clustering")
+    schema = infer_schema(FRAME, "kind", task="clustering")
     assert (schema.task, schema.target.name, schema.classes) == ("clustering", "kind", ("p", "q"))
-    schema = look(FRAME, "size", task="clustering")  # nothing to compare clusters with
+    schema = infer_schema(FRAME, "size", task="clustering")  # nothing to compare clusters with
     assert (schema.target, schema.classes) == (None, None)
     left = next(column for column in schema.columns if column.name == "size")
     assert not left.used
     said = []
-    schema.cook(FRAME, say=said.append)
+    schema.to_records(FRAME, say=said.append)
     assert said == []
 
 
 @pytest.mark.parametrize("name", ["target", "Label", "CLASS", "y", "类别", "标签", "好瓜"])
 def test_target_by_its_name(name):
-    schema = look(FRAME.rename({"kind": name}))
+    schema = infer_schema(FRAME.rename({"kind": name}))
     assert schema.target.name == name
     assert schema.notes[0] == f"{name!r} is taken as the target, because of its name"
 
 
 def test_target_by_its_name_is_exact_and_y_comes_last():
-    assert look(FRAME.rename({"kind": "target_kind"})).task == "clustering"
-    assert look(FRAME.rename({"kind": "label", "size": "y"})).target.name == "label"
+    assert infer_schema(FRAME.rename({"kind": "target_kind"})).task == "clustering"
+    assert infer_schema(FRAME.rename({"kind": "label", "size": "y"})).target.name == "label"
 
 
 def test_target_that_the_file_marks():
-    assert look(Table(FRAME, target="colour")).target.name == "colour"
-    assert look(Table(FRAME, target="colour"), "ripe").target.name == "ripe"
+    assert infer_schema(Table(FRAME, target="colour")).target.name == "colour"
+    assert infer_schema(Table(FRAME, target="colour"), "ripe").target.name == "ripe"
     declared = Table(with_target([1.5, 2.5, 7.25] * 10), kinds={"t": "categorical"})
-    assert look(declared, "t").classes == (1.5, 2.5, 7.25)
+    assert infer_schema(declared, "t").classes == (1.5, 2.5, 7.25)
 
 
 def test_rows_without_target():
     frame = with_target(["a", "b", None, "", "b"] * 5)
-    schema = look(frame, "t")
+    schema = infer_schema(frame, "t")
     assert "10 rows have no target and are left out" in schema.notes
-    y, known = schema.cook_target(frame)
+    y, known = schema.to_target(frame)
     assert y[:5].tolist() == [0, 1, -1, -1, 1]
     assert known[:5].tolist() == [True, True, False, False, True]
     frame = with_target([1.5, float("inf"), None, float("nan"), 2.5, 3.5])
-    y, known = look(frame, "t").cook_target(frame)
+    y, known = infer_schema(frame, "t").to_target(frame)
     assert known.tolist() == [True, False, False, False, True, True]
 
 
 def test_class_with_a_single_row():
-    schema = look(with_target(["a", "b"] * 10 + ["c"]), "t")
+    schema = infer_schema(with_target(["a", "b"] * 10 + ["c"]), "t")
     assert "1 classes of 't' have a single row ('c'): they cannot be learned and tested both" in schema.notes
 
 
@@ -151,23 +153,23 @@ REFUSED = {
 def test_refused(case):
     frame, target, task, message = REFUSED[case]
     with pytest.raises(TableError, match=message) as error:
-        look(frame, target, task)
+        infer_schema(frame, target, task)
     assert "\n" not in str(error.value)
 
 
 def test_unknown_task():
     with pytest.raises(ValueError, match=r"task must be one of auto, .*; got 'guess'"):
-        look(FRAME, task="guess")
+        infer_schema(FRAME, task="guess")
 
 
 def test_duplicated_names():
     frame = pd.DataFrame([[1.0, 2.0, 3.0]] * 4, columns=["a", "b", "a"])
     with pytest.raises(TableError, match="duplicated column names: 'a'"):
-        look(frame)
+        infer_schema(frame)
 
 
 def test_numbers_of_rows_are_used_when_there_is_nothing_else():
-    schema = look(pl.DataFrame({"x": range(20), "t": [k * 1.5 for k in range(20)]}), "t")
+    schema = infer_schema(pl.DataFrame({"x": range(20), "t": [k * 1.5 for k in range(20)]}), "t")
     assert [(column.kind, column.used) for column in schema.columns] == [("numeric", True)]
 
 
@@ -201,13 +203,13 @@ def test_schemas_survive_json(columns, target):
         {f"c{k}": pl.Series(v, strict=False) for k, v in enumerate([[1.5, 2.5] * 6, *columns])}
     )
     frame = frame if target is None else frame.with_columns(pl.Series("t", target))
-    schema = look(frame, None if target is None else "t")
+    schema = infer_schema(frame, None if target is None else "t")
     again = Schema.from_dict(json.loads(json.dumps(schema.to_dict(), allow_nan=False)))
     assert again == schema
     assert again.to_dict() == schema.to_dict()
     assert [note.template for note in again.notes] == [note.template for note in schema.notes]
     assert again.task_why.values == schema.task_why.values
-    same(again.cook(frame), schema.cook(frame))
+    same(again.to_records(frame), schema.to_records(frame))
 
 
 def test_notes_have_chinese():

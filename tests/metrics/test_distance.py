@@ -20,7 +20,7 @@ from tercet.metrics.distance import (
     mahalanobis,
     manhattan,
     minkowski,
-    pairwise,
+    pairwise_distances,
     squared_euclidean,
     vdm,
 )
@@ -40,10 +40,10 @@ def test_pairwise_agrees_with_scipy(metric, rows):
     X, Z = rows
     options = {"p": 3} if metric == "minkowski" else {}
     if metric == "mahalanobis":
-        ours = pairwise(X, Z, metric, S=np.cov(X.T))
+        ours = pairwise_distances(X, Z, metric, S=np.cov(X.T))
         options = {"VI": np.linalg.inv(np.cov(X.T))}
     else:
-        ours = pairwise(X, Z, metric, **options)
+        ours = pairwise_distances(X, Z, metric, **options)
     np.testing.assert_allclose(ours, peer.cdist(X, Z, PEERS.get(metric, metric), **options), atol=1e-12)
 
 
@@ -64,7 +64,7 @@ def test_pairs_of_vectors_agree_with_scipy(rows):
 
 def test_vectors_broadcast(rows):
     X, Z = rows
-    np.testing.assert_allclose(minkowski(X[:, None], Z, 2), pairwise(X, Z), rtol=1e-12)
+    np.testing.assert_allclose(minkowski(X[:, None], Z, 2), pairwise_distances(X, Z), rtol=1e-12)
 
 
 @given(vectors, vectors, vectors, st.sampled_from([1, 1.5, 2, 3, np.inf]))
@@ -101,21 +101,26 @@ def test_weights_are_as_good_as_scaled_columns(rows):
     X, Z = rows
     w = np.array([0.5, 2.0, 0.0, 1.0])
     np.testing.assert_allclose(
-        pairwise(X, Z, "minkowski", p=3, w=w), pairwise(X * w ** (1 / 3), Z * w ** (1 / 3), "minkowski", p=3)
+        pairwise_distances(X, Z, "minkowski", p=3, w=w),
+        pairwise_distances(X * w ** (1 / 3), Z * w ** (1 / 3), "minkowski", p=3),
     )
     np.testing.assert_allclose(
-        pairwise(X, Z, "chebyshev", w=w), pairwise(X[:, w > 0], Z[:, w > 0], "chebyshev")
+        pairwise_distances(X, Z, "chebyshev", w=w), pairwise_distances(X[:, w > 0], Z[:, w > 0], "chebyshev")
     )
 
 
 def test_threads_and_types_and_functions(rows):
     X, Z = np.tile(rows[0], (40, 1)), rows[1]
-    one = pairwise(X, Z, "minkowski", p=1.5)
-    assert np.array_equal(one, pairwise(X, Z, "minkowski", p=1.5, n_jobs=3))
-    assert pairwise(X.astype(np.float32), Z.astype(np.float32)).dtype == np.float32
-    np.testing.assert_allclose(pairwise(X[:9], Z, lambda a, b: abs(a - b).sum()), pairwise(X[:9], Z, "l1"))
-    np.testing.assert_allclose(pairwise(Z, metric=lambda a, b: abs(a - b).sum()), pairwise(Z, metric="l1"))
-    assert (pairwise(Z, metric="cosine").diagonal() == 0).all()
+    one = pairwise_distances(X, Z, "minkowski", p=1.5)
+    assert np.array_equal(one, pairwise_distances(X, Z, "minkowski", p=1.5, n_jobs=3))
+    assert pairwise_distances(X.astype(np.float32), Z.astype(np.float32)).dtype == np.float32
+    np.testing.assert_allclose(
+        pairwise_distances(X[:9], Z, lambda a, b: abs(a - b).sum()), pairwise_distances(X[:9], Z, "l1")
+    )
+    np.testing.assert_allclose(
+        pairwise_distances(Z, metric=lambda a, b: abs(a - b).sum()), pairwise_distances(Z, metric="l1")
+    )
+    assert (pairwise_distances(Z, metric="cosine").diagonal() == 0).all()
 
 
 @pytest.mark.parametrize(
@@ -127,9 +132,9 @@ def test_threads_and_types_and_functions(rows):
         (lambda: mahalanobis([1, 2], [2, 3]), "either S, a covariance, or M"),
         (lambda: mahalanobis([1, 2], [2, 3], S=np.ones((2, 2))), "S must be positive definite"),
         (lambda: mahalanobis([1, 2], [2, 3], M=[[1, 2], [0, 1]]), "M must be a symmetric matrix"),
-        (lambda: pairwise([[1, 2]], [[1]]), "X has 2 features and Z 1"),
-        (lambda: pairwise([[1.0]], metric="euclidian"), "near it: euclidean"),
-        (lambda: pairwise([[np.nan]]), "X contains NaN"),
+        (lambda: pairwise_distances([[1, 2]], [[1]]), "X has 2 features and Z 1"),
+        (lambda: pairwise_distances([[1.0]], metric="euclidian"), "near it: euclidean"),
+        (lambda: pairwise_distances([[np.nan]]), "X contains NaN"),
         (lambda: vdm(["a", "b"], [0, 1], "a", "c"), "no row has the value 'c'"),
         (lambda: vdm(["a", "b"], [0], "a", "b"), "equally long"),
         (lambda: MinkovDM(np.inf).fit([["a"], ["b"]], [0, 1]), "p must be finite"),
@@ -171,19 +176,19 @@ def test_minkovdm_takes_weights_and_unseen_values():
 def test_constant_vectors_have_no_correlation():
     rows = np.repeat([[0.1], [0.7], [3.3]], 7, axis=1)
     np.testing.assert_array_equal(correlation(rows[:1], rows), 1.0)
-    np.testing.assert_array_equal(pairwise(rows, metric="correlation"), 1.0)
+    np.testing.assert_array_equal(pairwise_distances(rows, metric="correlation"), 1.0)
 
 
 @pytest.mark.parametrize("metric", ["cosine", "correlation", "mahalanobis", lambda x, z: 0.0])
 def test_weights_that_would_have_no_meaning_are_refused(metric):
     with pytest.raises(ValueError, match="w is for the L_p distances"):
-        pairwise([[1.0, 2], [3, 5], [4, 0]], metric=metric, w=[1, 2])
+        pairwise_distances([[1.0, 2], [3, 5], [4, 0]], metric=metric, w=[1, 2])
 
 
 def test_covariance_of_too_few_rows_is_named():
     for rows in ([[1.0, 2.0]], [[1.0, 2.0], [2.0, 4.0]]):
         with pytest.raises(ValueError, match=f"covariance of {len(rows)} rows of 2 features is singular"):
-            pairwise(rows, metric="mahalanobis")
+            pairwise_distances(rows, metric="mahalanobis")
 
 
 def test_infinity_is_infinitely_far():

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import make_scorer
 
 from tercet.metrics.sequence import (
-    allowed,
-    convert,
+    allowed_transitions,
+    convert_scheme,
     guess_scheme,
     sequence_accuracy,
     span_f1,
@@ -18,10 +18,10 @@ from tercet.metrics.sequence import (
     span_recall,
     span_report,
     span_scores,
-    spans,
+    spans_to_tags,
     tag_accuracy,
     tag_scores,
-    tags_of,
+    tags_to_spans,
 )
 from tercet.metrics.sequence.schemes import SCHEMES
 
@@ -76,7 +76,7 @@ TAGS = [
 
 
 def test_base_noun_phrases_of_the_text():
-    found = spans(TAGS, "be")
+    found = tags_to_spans(TAGS, "be")
     assert [(a, b) for _, a, b in found] == [(1, 2), (6, 7), (10, 10), (13, 14), (20, 21)]
     phrases = [" ".join(WORDS[a : b + 1]) for _, a, b in found]
     assert phrases == [
@@ -86,14 +86,14 @@ def test_base_noun_phrases_of_the_text():
         "new technology",
         "computing experience",
     ]
-    assert spans(TAGS) == found
-    assert tags_of(found, len(TAGS), "be") == TAGS
+    assert tags_to_spans(TAGS) == found
+    assert spans_to_tags(found, len(TAGS), "be") == TAGS
 
 
 def test_words_inside_a_phrase_of_the_text_are_other():
-    assert spans(["B", "O", "O", "E", "O"], "be") == [("", 0, 3)]
-    assert spans(["B", "O", "B", "E", "E"], "be") == [("", 0, 0), ("", 2, 3), ("", 4, 4)]
-    assert spans(["B", "O", "B", "E", "E"], "be", strict=True) == [("", 2, 3)]
+    assert tags_to_spans(["B", "O", "O", "E", "O"], "be") == [("", 0, 3)]
+    assert tags_to_spans(["B", "O", "B", "E", "E"], "be") == [("", 0, 0), ("", 2, 3), ("", 4, 4)]
+    assert tags_to_spans(["B", "O", "B", "E", "E"], "be", strict=True) == [("", 2, 3)]
 
 
 @st.composite
@@ -108,10 +108,10 @@ def phrases(draw):
 @given(phrases(), st.sampled_from([*SCHEMES, "bilou", "bmes", "bio"]))
 def test_tags_and_phrases_are_inverse(case, scheme):
     found, n = case
-    tags = tags_of(found, n, scheme)
-    assert spans(tags, scheme) == found
-    assert spans(tags, scheme, strict=True) == found
-    start, follow, end = allowed(sorted({*tags}), scheme)
+    tags = spans_to_tags(found, n, scheme)
+    assert tags_to_spans(tags, scheme) == found
+    assert tags_to_spans(tags, scheme, strict=True) == found
+    start, follow, end = allowed_transitions(sorted({*tags}), scheme)
     at = [sorted({*tags}).index(tag) for tag in tags]
     assert start[at[0]]
     assert end[at[-1]]
@@ -121,7 +121,7 @@ def test_tags_and_phrases_are_inverse(case, scheme):
 @given(phrases(), st.sampled_from(SCHEMES), st.sampled_from(SCHEMES))
 def test_conversion(case, one, other):
     found, n = case
-    assert convert(tags_of(found, n, one), other, one) == tags_of(found, n, other)
+    assert convert_scheme(spans_to_tags(found, n, one), other, one) == spans_to_tags(found, n, other)
 
 
 @pytest.mark.parametrize("scheme", ["iob1", "iob2", "ioe1", "ioe2", "iobes"])
@@ -129,16 +129,16 @@ def test_a_sequence_is_allowed_just_when_all_its_phrases_are_well_formed(scheme)
     labels = [f"{letter}-{kind}" for letter in "BIES" for kind in "XY"] + ["O"]
     letters = {"iob1": "BI", "iob2": "BI", "ioe1": "IE", "ioe2": "IE", "iobes": "BIES"}[scheme]
     labels = [label for label in labels if label[0] in letters or label == "O"]
-    start, follow, end = allowed(labels, scheme)
+    start, follow, end = allowed_transitions(labels, scheme)
     for path in itertools.product(range(len(labels)), repeat=3):
         tags = [labels[k] for k in path]
         fine = start[path[0]] and end[path[-1]] and follow[path[0], path[1]] and follow[path[1], path[2]]
-        assert fine == (spans(tags, scheme, strict=True) == spans(tags)), tags
+        assert fine == (tags_to_spans(tags, scheme, strict=True) == tags_to_spans(tags)), tags
 
 
 def test_rules_of_the_evaluation_script():
     # conlleval: an I of another type begins a new phrase, an I after O too.
-    assert spans(["I-A", "I-B", "B-B", "O", "I-A", "E-A", "I-A"]) == [
+    assert tags_to_spans(["I-A", "I-B", "B-B", "O", "I-A", "E-A", "I-A"]) == [
         ("A", 0, 0),
         ("B", 1, 1),
         ("B", 2, 2),
@@ -178,15 +178,15 @@ def test_nothing_to_judge():
 
 def test_bad_tags_and_schemes_are_named():
     with pytest.raises(ValueError, match="'Q-X' is of no scheme"):
-        spans(["Q-X"])
+        tags_to_spans(["Q-X"])
     with pytest.raises(ValueError, match="scheme must be one of iob1"):
-        spans(["O"], "iob3")
+        tags_to_spans(["O"], "iob3")
     with pytest.raises(ValueError, match="do not tell a scheme"):
         guess_scheme([["O"]])
     with pytest.raises(ValueError, match="overlaps"):
-        tags_of([("", 0, 2), ("", 2, 3)], 5)
+        spans_to_tags([("", 0, 2), ("", 2, 3)], 5)
     with pytest.raises(ValueError, match="not inside"):
-        tags_of([("", 0, 5)], 5)
+        spans_to_tags([("", 0, 5)], 5)
 
 
 TRUE = [["O", "O", "O", "B-MISC", "I-MISC", "I-MISC", "O"], ["B-PER", "I-PER", "O"], ["B-PER", "O", "O"]]

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 from sklearn.naive_bayes import CategoricalNB as Peer
 
-from tercet.naive_bayes.categorical import CategoricalNB
-from tercet.naive_bayes.counting import parameter_counts
-from tercet.naive_bayes.one_dependence import OneDependenceClassifier
+from tercet.naive_bayes.categorical_nb import CategoricalNB
+from tercet.naive_bayes.one_dependence_classifier import OneDependenceClassifier
+from tercet.naive_bayes.parameter_counts import parameter_counts
 
 
 @pytest.fixture

@@ -6,7 +6,8 @@ import sklearn.naive_bayes as peers
 from scipy import sparse
 
 from tercet.core import parallel
-from tercet.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB, discrete
+from tercet.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
+from tercet.naive_bayes._engine import class_sums
 
 KINDS = [MultinomialNB, BernoulliNB, ComplementNB]
 every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
@@ -230,7 +231,7 @@ def test_single_precision_counts_as_double(kind, form):
 @every_form
 def test_same_bits_for_any_number_of_threads(kind, form, monkeypatch):
     monkeypatch.setattr(parallel, "CHUNK_BYTES", 1 << 10)
-    monkeypatch.setattr(discrete, "ENTRIES", 50)  # classes in runs
+    monkeypatch.setattr(class_sums, "ENTRIES", 50)  # classes in runs
     X, y = words(900)
     X = form(with_gaps(X, 0.02) * 0.1)
     one = kind(n_jobs=1).fit(X, y)
@@ -248,7 +249,7 @@ def test_same_bits_for_any_number_of_threads(kind, form, monkeypatch):
 def test_pieces_hold_every_row_once_and_share_no_class_but_a_large_one(classes, run):
     counts = np.random.default_rng(classes).geometric(0.05, classes) - 1
     counts[0] += 100
-    pieces = discrete._pieces(counts, run)
+    pieces = class_sums._pieces(counts, run)
     assert [a for a, *_ in pieces[1:]] == [b for _, b, *_ in pieces[:-1]]
     assert pieces[0][0] == 0
     assert pieces[-1][1] == counts.sum()

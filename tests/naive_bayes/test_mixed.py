@@ -6,12 +6,12 @@ import pytest
 from scipy.special import logsumexp
 from sklearn.datasets import load_iris
 
-from tercet.naive_bayes.bernoulli import BernoulliNB
-from tercet.naive_bayes.categorical import CategoricalNB
-from tercet.naive_bayes.gaussian import GaussianNB
-from tercet.naive_bayes.kernel_density import MANY, KernelDensityNB
-from tercet.naive_bayes.mixed import MixedNB
-from tercet.naive_bayes.multinomial import MultinomialNB
+from tercet.naive_bayes.bernoulli_nb import BernoulliNB
+from tercet.naive_bayes.categorical_nb import CategoricalNB
+from tercet.naive_bayes.gaussian_nb import GaussianNB
+from tercet.naive_bayes.kernel_density_nb import MAX_POINTS, KernelDensityNB
+from tercet.naive_bayes.mixed_nb import MixedNB
+from tercet.naive_bayes.multinomial_nb import MultinomialNB
 
 
 def log_density(q, points, h, weight=None):
@@ -21,7 +21,7 @@ def log_density(q, points, h, weight=None):
     return logsumexp(terms, axis=1) - np.log(weight.sum() * h * np.sqrt(2 * np.pi))
 
 
-@pytest.mark.parametrize(("n", "error"), [(300, 1e-9), (4 * MANY, 1e-3)])
+@pytest.mark.parametrize(("n", "error"), [(300, 1e-9), (4 * MAX_POINTS, 1e-3)])
 def test_gaussian_kernel_density(n, error):
     rng = np.random.default_rng(0)
     x = np.concatenate([rng.normal(size=n), rng.normal(5, 0.3, n), [900.0]])

@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 from sklearn.datasets import make_classification
 
-from tercet.naive_bayes.k_dependence import KDB
-from tercet.naive_bayes.one_dependence import OneDependenceClassifier
-from tercet.naive_bayes.super_parent import AODE, SPODE
+from tercet.naive_bayes.aode import AODE
+from tercet.naive_bayes.kdb import KDB
+from tercet.naive_bayes.one_dependence_classifier import OneDependenceClassifier
+from tercet.naive_bayes.spode import SPODE
 from tercet.naive_bayes.tan import TAN, maximum_spanning_tree
 
 ALL = [
@@ -319,7 +320,7 @@ def test_priors(table):
     model = AODE(class_prior=[0.98, 0.01, 0.01]).fit(X, y)
     np.testing.assert_allclose(np.exp(model.class_log_prior_), [0.98, 0.01, 0.01])
     assert (model.predict(X) == "x").mean() > (AODE().fit(X, y).predict(X) == "x").mean()
-    with pytest.raises(ValueError, match="class_prior must be 3 probabilities that add up to 1"):
+    with pytest.raises(ValueError, match="class_prior must be 3 probabilities that sum to 1"):
         TAN(class_prior=[0.5, 0.1, 0.1]).fit(X, y)
 
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from tercet.neighbors import brute
-from tercet.neighbors.brute import EuclideanScan, Scan
-from tercet.neighbors.search import Index
+from tercet.neighbors._engine import brute
+from tercet.neighbors._engine.brute import EuclideanScan, Scan
+from tercet.neighbors._engine.search import NeighborIndex
 
 
 @pytest.fixture
@@ -132,7 +132,7 @@ def test_other_distances(metric, small_blocks):
     name = {"manhattan": "cityblock", "precomputed": "euclidean"}.get(metric, metric)
     more = {"p": 3} if metric == "minkowski" else {}
     D = cdist(Q, X, name, **more)
-    index = Index(cdist(X, X) if metric == "precomputed" else X, metric, algorithm="brute", **more)
+    index = NeighborIndex(cdist(X, X) if metric == "precomputed" else X, metric, algorithm="brute", **more)
     asked = D if metric == "precomputed" else Q
     far, found = index.query(asked, 5)
     expected = by_sorting(Q, X, 5, name, **more)

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
 from tercet.core.kernel import JIT
-from tercet.neighbors import BalancedKDTree, KDTree, kd_kernels, kd_tree
+from tercet.neighbors import BalancedKDTree, KDTree
+from tercet.neighbors._engine import flat_kd_tree, kd_kernels
 
 T = [(2, 3), (5, 4), (9, 6), (4, 7), (8, 1), (7, 2)]
 EXACT = [1, 2, np.inf]  # sums of integers under these have no rounding
@@ -30,9 +31,9 @@ def scan(X, Q, k, p):
 @pytest.fixture
 def small_parts(monkeypatch):
     """Trees of a few hundred rows are grown as those of millions are."""
-    monkeypatch.setattr(kd_tree, "PART", 32)
-    monkeypatch.setattr(kd_tree, "TASK", 100)
-    monkeypatch.setattr(kd_tree, "QUERIES", 7)
+    monkeypatch.setattr(flat_kd_tree, "PART", 32)
+    monkeypatch.setattr(flat_kd_tree, "TASK", 100)
+    monkeypatch.setattr(flat_kd_tree, "QUERIES", 7)
 
 
 @st.composite
@@ -172,7 +173,10 @@ def test_threads_change_nothing(small_parts, n_jobs):
     rng = np.random.default_rng(0)
     X, Q = rng.normal(size=(400, 3)), rng.normal(size=(90, 3))
     one, many = KDTree(X, n_jobs=1), KDTree(X, n_jobs=n_jobs)
-    for a, b in zip((*one._nodes, one._order, one._box), (*many._nodes, many._order, many._box)):
+    for a, b in zip(
+        (*one._tree.nodes, one._tree.order, one._tree.box),
+        (*many._tree.nodes, many._tree.order, many._tree.box),
+    ):
         np.testing.assert_array_equal(a, b)
     for a, b in zip((*one.query(Q, 4), *one.radius(Q, 0.5)), (*many.query(Q, 4), *many.radius(Q, 0.5))):
         np.testing.assert_array_equal(a, b)
@@ -205,7 +209,7 @@ def test_equal_rows_by_the_thousand():
     n = 20_000 if JIT else 300
     X = np.repeat([[1.0, 2.0], [3.0, 4.0], [1.0, 5.0]], n, axis=0)
     tree = KDTree(X)
-    assert tree._depth <= 4
+    assert tree._tree.depth <= 4
     far, near = tree.query([[1.0, 2.0], [3.1, 4.0]], 5)
     np.testing.assert_array_equal(near, [np.arange(5), n + np.arange(5)])
     np.testing.assert_allclose(far, [[0] * 5, [0.1] * 5])
@@ -231,13 +235,13 @@ def test_deep_trees_need_no_recursion():
     near = KDTree(X, 1, p=1).query(X, 2, return_distance=False)
     np.testing.assert_array_equal(near[:, 0], np.arange(500))
     np.testing.assert_array_equal(near[:-1, 1], np.arange(1, 500))
-    assert KDTree(X, 1)._depth <= 11
+    assert KDTree(X, 1)._tree.depth <= 11
 
 
 def test_periodic_rows_are_sampled_fairly(small_parts):
     X = np.array([[i % 8, i // 8 % 8, i // 64] for i in range(512)], dtype=float)
     tree = KDTree(X, 4)
-    sizes = np.diff(tree._top.sort(X, None)[1])
+    sizes = np.diff(tree._tree.top.sort(X, None)[1])
     assert sizes.max() <= 4 * 32
     np.testing.assert_array_equal(tree.query(X, 7)[1], scan(X, X, 7, 2)[1])
 
@@ -305,7 +309,7 @@ def test_a_single_row():
 
 def test_every_row_is_in_one_leaf(small_parts):
     tree = KDTree(np.random.default_rng(0).normal(size=(777, 4)), 5)
-    axis, link, low, high = tree._nodes
+    axis, link, low, high = tree._tree.nodes
     reached, waiting = [], [0]
     while waiting:
         t = waiting.pop()
@@ -314,7 +318,7 @@ def test_every_row_is_in_one_leaf(small_parts):
             waiting += link[t].tolist()
         else:
             assert link[t, 1] - link[t, 0] <= 5
-            reached += tree._order[link[t, 0] : link[t, 1]].tolist()
+            reached += tree._tree.order[link[t, 0] : link[t, 1]].tolist()
     assert sorted(reached) == list(range(777))
 
 

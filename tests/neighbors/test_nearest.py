@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 from sklearn.metrics import DistanceMetric
 
 from tercet.neighbors import KDTree, KNeighborsClassifier, NearestNeighbors
-from tercet.neighbors.search import Index
+from tercet.neighbors._engine.search import NeighborIndex
 
 ALGORITHMS = ["auto", "ball_tree", "kd_tree", "brute"]
 RNG = np.random.default_rng(0)
@@ -151,7 +151,7 @@ def test_fit_on_a_tree_and_on_another_estimator():
         assert np.array_equal(again.kneighbors(Q)[1], plain.kneighbors(Q)[1])
         assert again.n_features_in_ == 3
     tree = KDTree(X)
-    assert NearestNeighbors().fit(tree)._index.engine is tree
+    assert NearestNeighbors().fit(tree)._index.engine is tree._tree
     other = NearestNeighbors(p=1).fit(tree)  # a tree with another distance lends its rows only
     assert np.array_equal(other.kneighbors(Q)[0], NearestNeighbors(p=1).fit(X).kneighbors(Q)[0])
     model = KNeighborsClassifier().fit(tree, X[:, 0] > 0)
@@ -160,12 +160,12 @@ def test_fit_on_a_tree_and_on_another_estimator():
 
 def test_automatic_choice():
     tall, wide = RNG.normal(size=(1500, 2)), RNG.normal(size=(1500, 40))
-    assert Index(tall).way == "kd_tree"
-    assert Index(tall, "mahalanobis").way == "kd_tree"
-    assert Index(tall, k=1000).way == "brute"
-    assert Index(tall[:100]).way == "brute"
-    assert Index(wide).way == "brute"
-    assert Index(tall, "cosine").way == "brute"
+    assert NeighborIndex(tall).method == "kd_tree"
+    assert NeighborIndex(tall, "mahalanobis").method == "kd_tree"
+    assert NeighborIndex(tall, k=1000).method == "brute"
+    assert NeighborIndex(tall[:100]).method == "brute"
+    assert NeighborIndex(wide).method == "brute"
+    assert NeighborIndex(tall, "cosine").method == "brute"
     assert NearestNeighbors().fit(tall)._fit_method == "kd_tree"
 
 

@@ -22,7 +22,7 @@ def kinds_of(entries: Iterable[str]) -> dict[str, str]:
         kind = kind.strip().lower()
         if not equals:
             raise Refusal(tr("--as takes COL=KIND; got {text!r}", text=entry), USAGE)
-        from tercet.feature.asked import KINDS
+        from tercet.feature.declared_kinds import KINDS
 
         if kind not in KINDS:
             allowed = ", ".join(KINDS)

@@ -58,10 +58,10 @@ def fit(
     estimator = build(card, list(settings), seed)
     with refusing():
         from tercet.cli import pipelines
-        from tercet.feature import look
+        from tercet.feature import infer_schema
 
         table = open_table(data, rows=rows, seed=seed)
-        schema = look(table, target, card.task, kinds, drop)
+        schema = infer_schema(table, target, card.task, kinds, drop)
         records, y = pipelines.training(schema, table)
         _tell(table, schema)
         model, remarks, seconds = pipelines.learn(
@@ -124,7 +124,7 @@ def predict(model: Path, data: str, output: Path | None = None, *, proba: bool =
         done = 0
         with results.sheet(output) as add:
             for table, records in _pieces(
-                saved, data, lambda table, speak: saved.schema.cook(table, say=speak)
+                saved, data, lambda table, speak: saved.schema.to_records(table, say=speak)
             ):
                 with saved.using():
                     columns: dict[str, Any] = {_heading(saved): saved.pipeline.predict(records)}

@@ -26,10 +26,10 @@ def assemble(schema: Schema, estimator: Any) -> Pipeline:
     Examples
     --------
     >>> import polars
-    >>> from tercet.feature import look
+    >>> from tercet.feature import infer_schema
     >>> from tercet.linear_model import Perceptron
     >>> frame = polars.DataFrame({"x": [0.5, 1.5, 2.5, 3.5], "kind": ["a", "a", "b", "b"]})
-    >>> model = assemble(look(frame, "kind"), Perceptron())
+    >>> model = assemble(infer_schema(frame, "kind"), Perceptron())
     >>> model.fit(frame, frame["kind"]).predict(polars.DataFrame({"x": [0.0, 9.0]})).tolist()
     ['a', 'b']
     """
@@ -68,10 +68,10 @@ def _lean(schema: Schema) -> dict[str, Any]:
 
 def training(schema: Schema, table: Table) -> tuple[Records, np.ndarray | None]:
     """The rows to learn from, and their labels or numbers."""
-    records = schema.cook(table, say=say.remark)
+    records = schema.to_records(table, say=say.remark)
     if schema.task == "clustering":
         return records, None
-    y, known = schema.cook_target(table)
+    y, known = schema.to_target(table)
     if not known.all():  # the schema's notes say how many
         records, y = records.take(np.flatnonzero(known)), y[known]
     return records, _labels(schema, y)
@@ -90,13 +90,13 @@ def truth(
         raise Refusal(tr("there is no column {target}; the columns are {names}", target=name, names=names))
     if schema.task == "clustering":
         column = table.frame[name].cast(str)
-        return schema.cook(table, say=speak), column.to_numpy(), column.is_not_null().to_numpy()
+        return schema.to_records(table, say=speak), column.to_numpy(), column.is_not_null().to_numpy()
     assert schema.target is not None
     if name != schema.target.name:  # the same thing under another name
         frame = table.frame.drop(schema.target.name, strict=False).rename({name: schema.target.name})
         table = dataclasses.replace(table, frame=frame)
-    records = schema.cook(table, say=speak)
-    y, known = schema.cook_target(table)
+    records = schema.to_records(table, say=speak)
+    y, known = schema.to_target(table)
     return records, _labels(schema, y), known
 
 

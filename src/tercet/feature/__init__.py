@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 from tercet.core.lazy import lazily
 
 if TYPE_CHECKING:
-    from tercet.feature.columns import Column
-    from tercet.feature.encoder import TableEncoder
+    from tercet.feature.column_inference import Column
     from tercet.feature.records import Records
-    from tercet.feature.schema import Schema, look
+    from tercet.feature.schema import Schema, infer_schema
+    from tercet.feature.table_encoder import TableEncoder
 
-__all__ = ["Column", "Records", "Schema", "TableEncoder", "look"]
+__all__ = ["Column", "Records", "Schema", "TableEncoder", "infer_schema"]
 # Looking at a table does without scikit-learn.
 __getattr__, __dir__ = lazily(
     __name__,
     {
-        "Column": f"{__name__}.columns",
+        "Column": f"{__name__}.column_inference",
         "Records": f"{__name__}.records",
         "Schema": f"{__name__}.schema",
-        "TableEncoder": f"{__name__}.encoder",
-        "look": f"{__name__}.schema",
+        "TableEncoder": f"{__name__}.table_encoder",
+        "infer_schema": f"{__name__}.schema",
     },
 )

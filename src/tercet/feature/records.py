@@ -1,4 +1,4 @@
-"""The features of a table as NumPy arrays, for work that is done many times over."""
+"""Rows of a table as NumPy arrays, which are cheap to take rows from and to pickle."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy import sparse
 class Records:
     """Rows of a table, by kind: numbers, categories, words of texts, sparse numbers.
 
-    What `Schema.cook` makes of a table. There is no frame inside: taking rows is cheap, and so is pickling.
+    What `Schema.to_records` makes of a table. There is no frame inside: taking rows is cheap, and so is pickling.
 
     Attributes
     ----------
@@ -136,6 +136,6 @@ class Records:
 BLOCK = {"number": "numbers", "date": "numbers", "category": "codes", "text": "counts"}
 
 
-def places(records: Records, *kinds: str) -> np.ndarray:
-    """Where the columns of these kinds are among all."""
+def column_positions(records: Records, *kinds: str) -> np.ndarray:
+    """The positions of the columns of these kinds among all."""
     return np.array([k for k, kind in enumerate(records.kinds) if kind in kinds], dtype=np.intp)

@@ -12,20 +12,20 @@ from scipy import sparse
 
 from tercet.core.messages import Message, pack, unpack
 from tercet.datasets.readers.table import listed
-from tercet.feature.asked import KINDS, examine_as
-from tercet.feature.columns import Column, examine
-from tercet.feature.cooking import (
-    cook_block,
-    cook_codes,
-    cook_labels,
-    cook_target_numbers,
-    cook_texts,
+from tercet.feature.column_conversion import (
     known_categories,
+    numeric_block,
+    target_codes,
+    target_numbers,
+    to_codes,
+    to_texts,
 )
-from tercet.feature.frames import Source, no_column, refuse, source
+from tercet.feature.column_inference import Column, infer_column
+from tercet.feature.declared_kinds import KINDS, column_as
 from tercet.feature.records import Records
-from tercet.feature.target import TASKS, Verdict, judge
-from tercet.feature.words import count_words
+from tercet.feature.table_input import TableInput, as_table_input, raise_table_error, raise_unknown_column
+from tercet.feature.target_inference import TASKS, InferredTarget, infer_target
+from tercet.feature.tokenization import count_words
 
 SORT = {"numeric": "number", "boolean": "category", "categorical": "category", "date": "date", "text": "text"}
 
@@ -56,12 +56,12 @@ class Schema:
     Examples
     --------
     >>> import polars as pl
-    >>> from tercet.feature import look
+    >>> from tercet.feature import infer_schema
     >>> frame = pl.DataFrame({"size": [1.5, 2.5, 4.0, 8.0], "kind": ["a", "b", "a", "b"]})
-    >>> schema = look(frame, target="kind")
+    >>> schema = infer_schema(frame, target="kind")
     >>> schema.task, schema.classes
     ('classification', ('a', 'b'))
-    >>> schema.cook(frame).numbers.ravel()
+    >>> schema.to_records(frame).numbers.ravel()
     array([1.5, 2.5, 4. , 8. ])
     """
 
@@ -83,7 +83,7 @@ class Schema:
         """The columns that become features."""
         return tuple(column for column in self.columns if column.used)
 
-    def cook(self, table: Any, *, say: Callable[[Message], Any] | None = None) -> Records:
+    def to_records(self, table: Any, *, say: Callable[[Message], Any] | None = None) -> Records:
         """The features of a table with these columns, in any order, as arrays.
 
         Parameters
@@ -94,18 +94,18 @@ class Schema:
             Gets a `Message` about everything else that is not as it was: further columns, unknown categories.
         """
         say = say or (lambda note: None)
-        given = self._renamed(source(table))
+        given = self._renamed(as_table_input(table))
         self._compare(given, say)
         sorts: dict[str, list[Column]] = {sort: [] for sort in SORT.values()}
         for column in self.used:
             sorts[SORT[column.kind]].append(column)
-        codes = [cook_codes(given.frame[column.name], column, say) for column in sorts["category"]]
-        counted = [count_words(cook_texts(given.frame[column.name])) for column in sorts["text"]]
+        codes = [to_codes(given.frame[column.name], column, say) for column in sorts["category"]]
+        counted = [count_words(to_texts(given.frame[column.name])) for column in sorts["text"]]
         n = given.height
         return Records(
             names=tuple(column.name for column in self.used),
             kinds=tuple(SORT[column.kind] for column in self.used),
-            numbers=cook_block(
+            numbers=numeric_block(
                 given.frame, [c for c in self.used if SORT[c.kind] in ("number", "date")], n, say
             ),
             codes=np.stack(codes, axis=1) if codes else None,
@@ -116,17 +116,17 @@ class Schema:
             block_names=self.sparse_names,
         )
 
-    def cook_target(self, table: Any) -> tuple[np.ndarray, np.ndarray]:
+    def to_target(self, table: Any) -> tuple[np.ndarray, np.ndarray]:
         """The target as numbers, or as indices into `classes`, and which rows have one."""
         if self.target is None:
-            refuse("the schema has no target")
-        frame = source(table).frame
+            raise_table_error("the schema has no target")
+        frame = as_table_input(table).frame
         name = self.target.name
         if name not in frame.columns:
-            no_column(name, frame.columns)
+            raise_unknown_column(name, frame.columns)
         if self.classes is None:
-            return cook_target_numbers(frame[name])
-        return cook_labels(frame[name], self.classes)
+            return target_numbers(frame[name])
+        return target_codes(frame[name], self.classes)
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain JSON values."""
@@ -156,20 +156,22 @@ class Schema:
             }
         )
 
-    def _renamed(self, given: Source) -> Source:
+    def _renamed(self, given: TableInput) -> TableInput:
         """An array's columns get the names of the schema's: they can only be told by their places."""
         names = [column.name for column in self.columns]
         if given.named or given.frame.columns == names:
             return given
         if given.frame.width != len(names):
-            refuse("the array has {n} columns; expected are {m}", n=given.frame.width, m=len(names))
+            raise_table_error(
+                "the array has {n} columns; expected are {m}", n=given.frame.width, m=len(names)
+            )
         return replace(given, frame=given.frame.rename(dict(zip(given.frame.columns, names))))
 
-    def _compare(self, given: Source, say: Callable[[Message], Any]) -> None:
+    def _compare(self, given: TableInput, say: Callable[[Message], Any]) -> None:
         there = set(given.frame.columns)
         lost = [column.name for column in self.used if column.name not in there]
         if lost:
-            refuse(
+            raise_table_error(
                 "missing columns: {names}; the table has {there}",
                 names=listed(lost),
                 there=listed(given.frame.columns),
@@ -179,11 +181,11 @@ class Schema:
         if extra:
             say(Message("columns that were not there before are ignored: {names}", names=listed(extra)))
 
-    def _block(self, given: Source, say: Callable[[Message], Any]) -> sparse.csr_array | None:
+    def _block(self, given: TableInput, say: Callable[[Message], Any]) -> sparse.csr_array | None:
         if not self.n_sparse:
             return None
         if given.sparse is None:
-            refuse("the table has no sparse features; expected are {n}", n=self.n_sparse)
+            raise_table_error("the table has no sparse features; expected are {n}", n=self.n_sparse)
         block = sparse.csr_array(given.sparse, dtype=np.float64)
         width = block.shape[1]
         if width > self.n_sparse:
@@ -203,7 +205,7 @@ class Schema:
         return block
 
 
-def look(
+def infer_schema(
     table: Any,
     target: str | None = None,
     task: str = "auto",
@@ -233,16 +235,16 @@ def look(
     --------
     >>> import polars as pl
     >>> frame = pl.DataFrame({"id": [7, 3, 9], "x": [0.5, 1.5, 0.1], "y": [1.5, 2.5, 3.5]})
-    >>> [(column.name, column.kind, column.used) for column in look(frame, "y").columns]
+    >>> [(column.name, column.kind, column.used) for column in infer_schema(frame, "y").columns]
     [('id', 'identifier', False), ('x', 'numeric', True)]
     """
     if task not in TASKS:
         raise ValueError(f"task must be one of {', '.join(TASKS)}; got {task!r}.")
-    given = source(table)
+    given = as_table_input(table)
     width = given.frame.width
     if width == 1 and given.named and given.sparse is None:
         text = "the table has a single column, {name!r}: there is nothing to learn from"
-        refuse(text, name=given.frame.columns[0])
+        raise_table_error(text, name=given.frame.columns[0])
     _check_rows(given)
     kinds = dict(kinds or {})
     for name, kind in kinds.items():
@@ -250,17 +252,19 @@ def look(
             raise ValueError(f"the kind of column {name!r} must be one of {', '.join(KINDS)}; got {kind!r}.")
     for name in (*kinds, *drop):
         if name not in given.frame.columns:
-            no_column(name, given.frame.columns)
+            raise_unknown_column(name, given.frame.columns)
     kinds |= dict.fromkeys(drop, "identifier")
-    return survey(given, judge(given, target, task, kinds), kinds)
+    return feature_schema(given, infer_target(given, target, task, kinds), kinds)
 
 
-def survey(table: Any, verdict: Verdict | None = None, kinds: Mapping[str, str] | None = None) -> Schema:
+def feature_schema(
+    table: Any, verdict: InferredTarget | None = None, kinds: Mapping[str, str] | None = None
+) -> Schema:
     """A schema in which every column is a feature, but for the target that the verdict names."""
     kinds = kinds or {}
-    given = source(table)
+    given = as_table_input(table)
     _check_rows(given)
-    verdict = verdict or Verdict(
+    verdict = verdict or InferredTarget(
         "clustering", Message("no target is named: groups of similar rows are looked for")
     )
     columns, notes = [], list(verdict.notes)
@@ -271,14 +275,14 @@ def survey(table: Any, verdict: Verdict | None = None, kinds: Mapping[str, str] 
             columns.append(verdict.left_out)
             continue
         if series.name in kinds:
-            column, odd = examine_as(series, kinds[series.name])
+            column, odd = column_as(series, kinds[series.name])
         else:
-            column, odd = examine(series, given.kinds.get(series.name), given.total)
+            column, odd = infer_column(series, given.kinds.get(series.name), given.total)
         columns.append(column)
         notes += odd
     n_sparse = 0 if given.sparse is None else given.sparse.shape[1]
     return Schema(
-        columns=tuple(_something(columns, n_sparse, kinds)),
+        columns=tuple(_usable_columns(columns, n_sparse, kinds)),
         target=verdict.target,
         task=verdict.task,
         task_why=verdict.why,
@@ -290,20 +294,20 @@ def survey(table: Any, verdict: Verdict | None = None, kinds: Mapping[str, str] 
     )
 
 
-def _check_rows(given: Source) -> None:
+def _check_rows(given: TableInput) -> None:
     if given.height == 0:
-        refuse("the table has no rows")
+        raise_table_error("the table has no rows")
     if given.height == 1:
-        refuse("the table has one sample: nothing can be learned from a single row")
+        raise_table_error("the table has one sample: nothing can be learned from a single row")
 
 
-def _something(columns: list[Column], n_sparse: int, kinds: Mapping[str, str]) -> list[Column]:
+def _usable_columns(columns: list[Column], n_sparse: int, kinds: Mapping[str, str]) -> list[Column]:
     """The columns, if any can be learned from; numbers that only count the rows are better than nothing."""
     if n_sparse or any(column.used for column in columns):
         return columns
     counting = [c for c in columns if c.kind == "identifier" and "mean" in c.summary and c.name not in kinds]
     if not counting:
-        refuse(
+        raise_table_error(
             "no column can be learned from: all are constant, empty, dropped or name the rows ({names})",
             names=listed([column.name for column in columns]),
         )

@@ -48,9 +48,9 @@ def summarise_dates(days: np.ndarray) -> tuple[dict[str, Any], int]:
     summary, distinct = summarise_numbers(days)
     whole = bool(np.all(days == np.floor(days)))
     for key in ("min", "max", "mean"):
-        summary[key] = _iso(summary[key], whole)
-    summary["quartiles"] = [_iso(q, whole) for q in summary["quartiles"]]
-    summary["histogram"]["edges"] = [_iso(edge, whole) for edge in summary["histogram"]["edges"]]
+        summary[key] = _iso_date(summary[key], whole)
+    summary["quartiles"] = [_iso_date(q, whole) for q in summary["quartiles"]]
+    summary["histogram"]["edges"] = [_iso_date(edge, whole) for edge in summary["histogram"]["edges"]]
     return summary, distinct
 
 
@@ -80,6 +80,6 @@ def _quantile(ordered: np.ndarray, q: float) -> float:
     return low + (at - k) * (high - low)
 
 
-def _iso(day: float, whole: bool) -> str:
+def _iso_date(day: float, whole: bool) -> str:
     moment = np.datetime64(round(day * 86400), "s")
     return str(moment.astype("datetime64[D]") if whole else moment).replace("T", " ")

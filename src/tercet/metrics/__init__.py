@@ -13,7 +13,7 @@ _modules = {
         "mahalanobis",
         "manhattan",
         "minkowski",
-        "pairwise",
+        "pairwise_distances",
         "squared_euclidean",
         "vdm",
     ),
@@ -41,8 +41,8 @@ _modules = {
         "mutual_information",
     ),
     "sequence": (
-        "allowed",
-        "convert",
+        "allowed_transitions",
+        "convert_scheme",
         "guess_scheme",
         "sequence_accuracy",
         "span_f1",
@@ -50,10 +50,10 @@ _modules = {
         "span_recall",
         "span_report",
         "span_scores",
-        "spans",
+        "spans_to_tags",
         "tag_accuracy",
         "tag_scores",
-        "tags_of",
+        "tags_to_spans",
     ),
 }
 __all__ = sorted(name for names in _modules.values() for name in names)

@@ -1,7 +1,8 @@
-"""What all Bayes classifiers share: from the joint probability P(c) P(x | c) to the answer."""
+"""Bayes classifiers: from the joint probability P(c) P(x | c) to posterior probabilities and classes."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -12,17 +13,21 @@ from tercet.core.parameters import check_parameters
 
 
 class BayesClassifier(Classifier):
-    """A classifier that knows log P(c, x) for every class c: the answer is the class of the greatest posterior.
+    """A classifier that knows log P(c, x) for every class c, and predicts the class of the greatest posterior.
 
-    A subclass writes `_fit`, which sets `class_prior_`'s logarithm as `class_log_prior_`, and
-    `_joint_log_likelihood(X)`, of shape (n, n_classes). Where all classes are impossible (all joint probabilities
-    are zero) the posterior is the prior.
+    A subclass writes `_fit`, which sets `class_log_prior_`; `_tables(X)`, the arrays that scoring needs, made once
+    for all rows; and `_score(X, *tables)`, log P(c, x) of a chunk of rows, of shape (n, n_classes). Where all
+    classes are impossible (all joint probabilities are zero) the posterior is the prior.
     """
 
+    n_jobs: Any
     class_log_prior_: np.ndarray
 
-    def _joint_log_likelihood(self, X: Any) -> np.ndarray:
-        raise NotImplementedError(f"{type(self).__name__} has no _joint_log_likelihood(X).")
+    def _tables(self, X: Any) -> tuple[Any, ...]:
+        raise NotImplementedError(f"{type(self).__name__} has no _tables(X).")
+
+    def _score(self, X: Any, *tables: Any) -> np.ndarray:
+        raise NotImplementedError(f"{type(self).__name__} has no _score(X, *tables).")
 
     def predict_joint_log_proba(self, X: Any) -> np.ndarray:
         """log P(c) + log P(x | c) for each row and class.
@@ -36,14 +41,11 @@ class BayesClassifier(Classifier):
         -------
         array of shape (n_samples, n_classes)
         """
-        check_is_fitted(self)
-        X = self._check(X, reset=False)
-        self._check_prior()
-        return self._joint_log_likelihood(X)
+        return self._joint_log_likelihood(self._check_query(X))
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """The logarithm of `predict_proba`, exact where the probability itself is 0 in floating point."""
-        joint = self._possible(self.predict_joint_log_proba(X))
+        joint = self._prior_where_impossible(self.predict_joint_log_proba(X))
         below = joint - joint.max(axis=1, keepdims=True)
         return below - np.log(np.exp(below).sum(axis=1, keepdims=True))
 
@@ -63,29 +65,57 @@ class BayesClassifier(Classifier):
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of the greatest posterior probability; of equals, the first."""
-        best = self._possible(self.predict_joint_log_proba(X)).argmax(axis=1)
-        return self.classes_[best]
+        return self.classes_[self._most_probable(self._check_query(X))]
 
-    def _check_prior(self) -> None:
-        """Kernels check no bounds: a prior of other classes (in a forged file, say) must not get to them."""
+    def _joint_log_likelihood(self, X: Any) -> np.ndarray:
+        return np.concatenate(self._each_chunk(self._score_chunk, X))
+
+    def _most_probable(self, X: Any) -> np.ndarray:
+        """The index of the most probable class of each row.
+
+        Chunk by chunk: the joint probabilities of all rows and classes may take more memory than X.
+        """
+        return np.concatenate(self._each_chunk(self._most_probable_chunk, X))
+
+    def _each_chunk(self, function: Callable[..., Any], X: Any) -> list[np.ndarray]:
+        return each(function, self._chunks(X), *self._tables(X), n_jobs=self.n_jobs)
+
+    def _chunks(self, X: Any) -> Chunks:
+        return Chunks(X)
+
+    def _score_chunk(self, chunk: tuple[Any], *tables: Any) -> np.ndarray:
+        return self._score(chunk[0], *tables)
+
+    def _most_probable_chunk(self, chunk: tuple[Any], *tables: Any) -> np.ndarray:
+        joint = self._score(chunk[0], *tables)
+        best = joint.argmax(axis=1)
+        impossible = np.isneginf(joint[np.arange(best.size), best])
+        return np.where(impossible, self.class_log_prior_.argmax(), best)
+
+    def _prior_where_impossible(self, joint: np.ndarray) -> np.ndarray:
+        """Joint log-probabilities, replaced by the prior where no class is possible."""
+        impossible = np.isneginf(joint.max(axis=1))
+        return np.where(impossible[:, None], self.class_log_prior_, joint) if impossible.any() else joint
+
+    def _check_query(self, X: Any) -> Any:
+        """Checked rows to predict. Kernels check no bounds: a prior of other classes (in a forged file, say) must
+        not get to them."""
+        check_is_fitted(self)
+        X = self._check(X, reset=False)
         if np.shape(self.class_log_prior_) != self.classes_.shape:
             raise ValueError(
                 f"{type(self).__name__}: class_log_prior_ must have {self.classes_.size} entries; "
                 f"it has the shape {np.shape(self.class_log_prior_)}."
             )
-
-    def _possible(self, joint: np.ndarray) -> np.ndarray:
-        """Joint log-probabilities, the prior's where no class is possible."""
-        lost = np.isneginf(joint.max(axis=1))
-        return np.where(lost[:, None], self.class_log_prior_, joint) if lost.any() else joint
+        return X
 
     def _encode(self, y: Any) -> np.ndarray:
-        self.classes_, index = distinct(y)  # a single class may be all there is: then it is the answer
+        self.classes_, index = distinct(y)  # a single class is allowed: it is always predicted
         return index
 
 
-class Batches(BayesClassifier):
-    """One that can go on learning: a subclass writes `_add(X, y, weight)`, and `_begin` if that is not `_fit`."""
+class PartialFitMixin(Classifier):
+    """Learning batch by batch: `_fit` learns from the first batch, `_partial_fit` adds a later one."""
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add a batch of rows to what was learned; one that is refused leaves no trace.
@@ -110,65 +140,51 @@ class Batches(BayesClassifier):
         try:
             first = self._first_call(classes)
             if not first:
-                self._widen(X, sample_weight)
+                self._extend_categories(X, sample_weight)
             X, y = self._check_batch(X, y, first=first)
-            (self._begin if first else self._add)(X, y, check_weight(sample_weight, X))
+            (self._fit_first_batch if first else self._partial_fit)(X, y, check_weight(sample_weight, X))
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
         return self
 
-    def _begin(self, X: Any, y: np.ndarray, weight: np.ndarray | None) -> None:
+    def _fit_first_batch(self, X: Any, y: np.ndarray, weight: np.ndarray | None) -> None:
         """Learn from the first batch, which need not have all classes."""
         self._fit(X, y, weight)
 
-    def _widen(self, X: Any, sample_weight: Any) -> None:
-        """Make room for what a later batch may have that is new."""
+    def _extend_categories(self, X: Any, sample_weight: Any) -> None:
+        """Extend the tables by categories that no batch before had."""
 
-    def _add(self, X: Any, y: np.ndarray, weight: np.ndarray | None) -> None:
-        raise NotImplementedError
-
-
-class ChunkedBayes(BayesClassifier):
-    """One whose rows are scored a chunk at a time, on several threads.
-
-    A subclass writes `_tables(X)`, what scoring needs, made once, and `_score((X,), *tables)`, the joint
-    log-probabilities of a chunk.
-    """
-
-    n_jobs: Any
-
-    def _tables(self, X: Any) -> tuple[Any, ...]:
-        raise NotImplementedError
-
-    def _score(self, chunk: tuple[Any], *tables: Any) -> np.ndarray:
-        raise NotImplementedError
-
-    def _joint_log_likelihood(self, X: Any) -> np.ndarray:
-        return np.concatenate(each(self._score, Chunks(X), *self._tables(X), n_jobs=self.n_jobs))
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The class of the greatest posterior probability; of equals, the first."""
-        check_is_fitted(self)
-        X = self._check(X, reset=False)
-        self._check_prior()
-        # the table of all rows and classes is never there: it may be larger than X
-        best = each(self._best, Chunks(X), *self._tables(X), n_jobs=self.n_jobs)
-        return self.classes_[np.concatenate(best)]
-
-    def _best(self, chunk: tuple[Any], *tables: Any) -> np.ndarray:
-        joint = self._score(chunk, *tables)
-        best = joint.argmax(axis=1)
-        lost = np.isneginf(joint[np.arange(best.size), best])
-        return np.where(lost, self.class_log_prior_.argmax(), best)
+    def _partial_fit(self, X: Any, y: np.ndarray, weight: np.ndarray | None) -> None:
+        raise NotImplementedError(f"{type(self).__name__} has no _partial_fit(X, y, weight).")
 
 
-def broad_chunks(n_classes: int, *arrays: Any) -> Chunks:
-    """Chunks of enough rows that a table of all classes costs little beside them."""
-    chunks = Chunks(*arrays)
-    rows = 8 * n_classes
-    return chunks if chunks.borders[1] >= min(rows, arrays[0].shape[0]) else Chunks(*arrays, rows=rows)
+def check_priors(model: Any, name: str = "priors") -> np.ndarray | None:
+    """The parameter `name` as probabilities of the classes that sum to 1; None where it is not given."""
+    value = getattr(model, name)
+    if value is None:
+        return None
+    owner, K = type(model).__name__, model.classes_.size
+    priors = as_numbers(value, f"{owner}: {name}")
+    if priors.shape != (K,) or not (priors >= 0).all() or not np.isclose(priors.sum(), 1.0):
+        raise ValueError(
+            f"{owner}: {name} must be {K} probabilities that sum to 1, one for each class; got {value!r}."
+        )
+    return priors
+
+
+def check_class_prior(model: Any) -> np.ndarray | None:
+    """The parameter `class_prior` as scikit-learn takes it: numbers of at least 0, which need not sum to 1."""
+    if model.class_prior is None:
+        return None
+    K, name = model.classes_.size, type(model).__name__
+    prior = as_numbers(model.class_prior, f"{name}: class_prior")
+    if prior.shape != (K,) or not (prior >= 0).all() or not 0 < prior.sum() < np.inf:
+        raise ValueError(
+            f"{name}: class_prior must be a probability for each of {K} classes; got {model.class_prior!r}."
+        )
+    return prior
 
 
 def log(p: np.ndarray) -> np.ndarray:
@@ -177,7 +193,7 @@ def log(p: np.ndarray) -> np.ndarray:
         return np.log(p)
 
 
-def numbers(value: Any, what: str) -> np.ndarray:
+def as_numbers(value: Any, what: str) -> np.ndarray:
     """An array of numbers, or an error that begins with what they are."""
     try:
         return np.asarray(value, dtype=np.float64)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tercet.core.catalog import method
 from tercet.core.columns import Features
 from tercet.core.parameters import ArrayLike, Count, Jobs, NonNegative
-from tercet.naive_bayes.one_dependence import ParentsClassifier
-from tercet.naive_bayes.tables import column_place, conditional_mutual_information
+from tercet.naive_bayes._engine.family_tables import FamilyTables
+from tercet.naive_bayes._engine.pair_counts import conditional_mutual_information
+from tercet.naive_bayes.one_dependence_classifier import parent_lists
+from tercet.naive_bayes.semi_naive_bayes import SemiNaiveBayes
 
 
 @method(
@@ -21,7 +25,7 @@ from tercet.naive_bayes.tables import column_place, conditional_mutual_informati
     texts=["002 ch. 5, eq. 5.8"],
     peers=["weka.classifiers.bayes.net.search.local.TAN", "pgmpy.estimators.TreeSearch"],
 )
-class TAN(ParentsClassifier):
+class TAN(SemiNaiveBayes):
     """Tree-augmented naive Bayes: every column leans on the class and on its parent in a tree.
 
     I(x_i; x_j | c) = Σ P(x_i, x_j, c) log P(x_i, x_j | c) / (P(x_i | c) P(x_j | c)) is the weight of an edge; the
@@ -96,24 +100,25 @@ class TAN(ParentsClassifier):
         self.n_jobs = n_jobs
 
     parents_: np.ndarray
+    tables_: list[np.ndarray]
 
     def _fit(self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
-        self.__dict__.pop("tables_", None)
-        super()._fit(X, y, sample_weight)
-
-    def _structure(self, values: np.ndarray, y: np.ndarray, weight: np.ndarray) -> list[list[int]]:
-        d, names = values.shape[1], getattr(self, "feature_names_in_", None)
-        root = column_place(type(self).__name__, "root", self.root, names, d)
-        pairs = self._pairs(values, y, weight)
-        information = conditional_mutual_information(pairs, self._starts)
-        self.conditional_mutual_information_ = information
-        self.edges_ = maximum_spanning_tree(information, root)
+        d, root = X.shape[1], self._column_index("root", self.root)
+        values, weight = self._learn_values(X, y, sample_weight)
+        pairs = self._pair_counts(values, y, weight)
+        self.conditional_mutual_information_ = conditional_mutual_information(pairs, self._offsets)
+        self.edges_ = maximum_spanning_tree(self.conditional_mutual_information_, root)
         self.parents_ = np.full(d, -1, dtype=np.int64)
         self.parents_[self.edges_[:, 1]] = self.edges_[:, 0]
-        return self._families()
+        self.tables_ = self._family_counts(values, y, weight, parent_lists(self.parents_))
 
-    def _families(self) -> list[list[int]]:
-        return [[] if parent < 0 else [int(parent)] for parent in self.parents_]
+    def _tables(self, X: Any) -> tuple[FamilyTables]:
+        K, name = len(self.classes_), type(self).__name__
+        return (FamilyTables(name, self.tables_, parent_lists(self.parents_), self._offsets, self.alpha, K),)
+
+    def _score(self, X: np.ndarray, tables: FamilyTables) -> np.ndarray:
+        """log P(c) + Σ_i log P(x_i | c, pa_i)."""
+        return tables.log_joint(self._values(X), self.class_log_prior_)
 
 
 def maximum_spanning_tree(weights: np.ndarray, root: int = 0) -> np.ndarray:
@@ -130,9 +135,9 @@ def maximum_spanning_tree(weights: np.ndarray, root: int = 0) -> np.ndarray:
     best, via = weights[root].astype(float).copy(), np.full(d, root)
     edges = []
     for _ in range(d - 1):
-        offer = np.where(inside, -np.inf, best)
+        outside = np.where(inside, -np.inf, best)
         # Sums in another order differ in the last digits, which must not choose the edge.
-        new = int(np.flatnonzero(offer >= offer.max() - 1e-12 * max(abs(offer.max()), 1e-300))[0])
+        new = int(np.flatnonzero(outside >= outside.max() - 1e-12 * max(abs(outside.max()), 1e-300))[0])
         edges.append((int(via[new]), new))
         inside[new] = True
         better = weights[new] > best * (1 + 1e-12)

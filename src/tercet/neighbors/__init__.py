@@ -1,13 +1,16 @@
 """Neighbours: search, classification and regression by what is near."""
 
-from tercet.neighbors.balanced import BalancedKDTree
-from tercet.neighbors.cells import cell_labels, cells
-from tercet.neighbors.choice import KNeighborsClassifierCV, KNeighborsRegressorCV
-from tercet.neighbors.classification import KNeighborsClassifier, RadiusNeighborsClassifier
+from tercet.neighbors.balanced_kd_tree import BalancedKDTree
+from tercet.neighbors.k_neighbors_classifier import KNeighborsClassifier
+from tercet.neighbors.k_neighbors_classifier_cv import KNeighborsClassifierCV
+from tercet.neighbors.k_neighbors_regressor import KNeighborsRegressor
+from tercet.neighbors.k_neighbors_regressor_cv import KNeighborsRegressorCV
 from tercet.neighbors.kd_tree import KDTree
-from tercet.neighbors.nearest import NearestNeighbors
-from tercet.neighbors.regression import KNeighborsRegressor, RadiusNeighborsRegressor
-from tercet.neighbors.voting import vote
+from tercet.neighbors.majority_vote import vote
+from tercet.neighbors.nearest_neighbors import NearestNeighbors
+from tercet.neighbors.radius_neighbors_classifier import RadiusNeighborsClassifier
+from tercet.neighbors.radius_neighbors_regressor import RadiusNeighborsRegressor
+from tercet.neighbors.voronoi import voronoi_cells, voronoi_labels
 
 __all__ = [
     "BalancedKDTree",
@@ -19,7 +22,7 @@ __all__ = [
     "NearestNeighbors",
     "RadiusNeighborsClassifier",
     "RadiusNeighborsRegressor",
-    "cell_labels",
-    "cells",
+    "voronoi_cells",
+    "voronoi_labels",
     "vote",
 ]

@@ -1,4 +1,4 @@
-"""What all estimators of neighbours share: the rows that were learned, and the search among them."""
+"""Base classes of the neighbour methods: the training rows are the model, and prediction searches them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_non_negative
 
 from tercet.core.estimator import NO_TARGET, Estimator, check_is_fitted
 from tercet.core.parameters import Range
+from tercet.neighbors._engine.neighbourhood import Neighbourhood, ragged
+from tercet.neighbors._engine.search import Metric, NeighborIndex, check_metric_params
 from tercet.neighbors.kd_tree import KDTree
-from tercet.neighbors.neighbourhood import Neighbourhood, ragged
-from tercet.neighbors.search import Index, Metric, check_taken
 
 Algorithm = Literal["auto", "ball_tree", "kd_tree", "brute"]
 Power = Annotated[float, Range(1, np.inf, "[]")] | None
@@ -24,7 +24,7 @@ Radius = Annotated[float, Range(0, np.inf, "[]")] | None
 
 
 class Neighbors(Estimator):
-    """An estimator that keeps its rows and looks among them when it is asked."""
+    """An estimator that keeps its training rows and searches them when it predicts (lazy learning)."""
 
     multi_output = True
     width_checked_attributes = ("_fit_X",)
@@ -80,21 +80,22 @@ class Neighbors(Estimator):
                 )
         return checked
 
-    def _fit(self, X: Any, y: Any, sample_weight: np.ndarray | None) -> None:
+    def _keep_rows(self, X: Any, y: Any, sample_weight: np.ndarray | None) -> None:
+        """Keep the training rows and index them for the search."""
         self._fit_X, self._y, self.n_samples_fit_ = X, y, X.shape[0]
         self._mass = None if sample_weight is None else sample_weight.astype(np.float64)
         self.effective_metric_, self.effective_metric_params_ = self._effective_metric()
         if sparse.issparse(X) and self.algorithm in ("kd_tree", "ball_tree"):
             warnings.warn("cannot use tree with sparse input: using brute force", stacklevel=4)
         tree = self.__dict__.pop("_tree", None)
-        self._index = self._build(tree)
-        self._fit_method = self._index.way
+        self._index = self._build_index(tree)
+        self._fit_method = self._index.method
 
     def _effective_metric(self) -> tuple[Any, dict[str, Any]]:
-        """The metric by its plainest name, and what it takes."""
+        """The metric by its plainest name, and its parameters."""
         params = dict(self.metric_params or {})
         if isinstance(self.metric, str):
-            check_taken(self.metric, params)
+            check_metric_params(self.metric, params)
         if callable(self.metric) and self.algorithm == "kd_tree":
             raise ValueError(
                 f"{type(self).__name__}: algorithm='kd_tree' cannot use a callable metric; 'brute' can."
@@ -113,43 +114,43 @@ class Neighbors(Estimator):
             return plain[p], params
         return "minkowski", {**params, "p": p, "w": w}
 
-    def _build(self, tree: KDTree | None = None) -> Index:
-        """The tree or the scan: made by the fit, and again after a model was loaded, which keeps its rows only."""
+    def _build_index(self, tree: KDTree | None = None) -> NeighborIndex:
+        """The tree or the scan; built again after a model was loaded, whose file holds the rows only."""
         if sparse.issparse(self._fit_X):
             self._fit_X.check_format(full_check=True)  # no file may send a kernel out of bounds
-        index = Index(
+        index = NeighborIndex(
             self._fit_X,
             self.effective_metric_,
             p=2 if self.p is None else self.p,
             params=self.effective_metric_params_,
             algorithm=self.algorithm,
             leaf_size=self.leaf_size,
-            k=self._k() if tree is None else None,
+            k=self._n_neighbors() if tree is None else None,
             n_jobs=self.n_jobs,
-            tree=tree,
+            tree=tree._tree if tree is not None and tree.w is None else None,
         )
-        if self.algorithm == "kd_tree" and index.way != "kd_tree" and not sparse.issparse(self._fit_X):
+        if self.algorithm == "kd_tree" and index.method != "kd_tree" and not sparse.issparse(self._fit_X):
             raise ValueError(
                 f"{type(self).__name__}: algorithm='kd_tree' cannot use metric={self.metric!r}, which is not an "
                 f"L_p distance; 'brute' can."
             )
         return index
 
-    def _k(self) -> int | None:
-        """How many neighbours decide."""
+    def _n_neighbors(self) -> int | None:
+        """The number k of neighbours that decide; None where a radius does."""
         return self.n_neighbors
 
-    def _found(self) -> Index:
+    def _neighbor_index(self) -> NeighborIndex:
         if "_index" not in self.__dict__:
-            self._index = self._build()
+            self._index = self._build_index()
         return self._index
 
     def __getstate__(self) -> Any:
         state = super().__getstate__()
         return {name: value for name, value in state.items() if name != "_index"}
 
-    def _asked(self, X: Any) -> Any:
-        """Queries, checked; None stands for the rows themselves."""
+    def _check_queries(self, X: Any) -> Any:
+        """Checked queries; None stands for the training rows."""
         check_is_fitted(self)
         return self._fit_X if X is None else self._check(X, reset=False)
 
@@ -160,7 +161,7 @@ class Neighbors(Estimator):
 
 
 class KNeighborsMixin(Neighbors):
-    """The k nearest rows."""
+    """Methods of the k nearest rows."""
 
     def kneighbors(self, X: Any = None, n_neighbors: Any = None, return_distance: bool = True) -> Any:
         """The nearest rows of each query, the nearest first; of equals, the first row.
@@ -181,8 +182,8 @@ class KNeighborsMixin(Neighbors):
         indices : array of shape (n_queries, n_neighbors)
             The numbers of the rows.
         """
-        alone, Q = X is None, self._asked(X)
-        k = self._k() if n_neighbors is None else n_neighbors
+        alone, Q = X is None, self._check_queries(X)
+        k = self._n_neighbors() if n_neighbors is None else n_neighbors
         if not isinstance(k, int | np.integer):
             raise TypeError(f"n_neighbors does not take {type(k)} value, enter integer value")
         if k <= 0:
@@ -193,7 +194,7 @@ class KNeighborsMixin(Neighbors):
                 f"Expected n_neighbors {'<' if alone else '<='} n_samples_fit, but n_neighbors = {k}, "
                 f"n_samples_fit = {n}, n_samples = {Q.shape[0]}"
             )
-        far, found = self._found().query(Q, int(k) + alone, self.n_jobs)
+        far, found = self._neighbor_index().query(Q, int(k) + alone, self.n_jobs)
         if alone:
             far, found = without_self(far, found)
         return (far, found) if return_distance else found
@@ -220,12 +221,12 @@ class KNeighborsMixin(Neighbors):
         far, found = self.kneighbors(X, n_neighbors)
         data = far.ravel() if mode == "distance" else np.ones(found.size)
         indptr = np.arange(0, found.size + 1, found.shape[1])
-        return graph(data, found.ravel(), indptr, self.n_samples_fit_)
+        return neighbors_graph(data, found.ravel(), indptr, self.n_samples_fit_)
 
     def _neighbourhood(self, X: Any) -> Neighbourhood:
-        """The rows that decide about each query: as many as make up a weight of k."""
+        """N_k(x) of each query: the nearest rows whose sample weights sum to k."""
         check_is_fitted(self)
-        k, mass = self._k(), self._mass
+        k, mass = self._n_neighbors(), self._mass
         assert k is not None
         if mass is None:
             far, found = self.kneighbors(X, k)
@@ -248,7 +249,7 @@ class KNeighborsMixin(Neighbors):
 
 
 class RadiusNeighborsMixin(Neighbors):
-    """All rows within a radius."""
+    """Methods of the rows within a radius."""
 
     def radius_neighbors(
         self, X: Any = None, radius: Any = None, return_distance: bool = True, sort_results: bool = False
@@ -300,16 +301,18 @@ class RadiusNeighborsMixin(Neighbors):
         """
         check_mode(mode)
         indptr, found, far = self._within(X, radius, sort_results)
-        return graph(far if mode == "distance" else np.ones(found.size), found, indptr, self.n_samples_fit_)
+        return neighbors_graph(
+            far if mode == "distance" else np.ones(found.size), found, indptr, self.n_samples_fit_
+        )
 
     def _within(self, X: Any, radius: Any, ordered: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        Q = self._asked(X)
+        Q = self._check_queries(X)
         radius = self.radius if radius is None else radius
         if radius is None:
             raise ValueError(
                 f"{type(self).__name__}: radius is None; give the estimator or the call a number."
             )
-        indptr, found, far = self._found().radius(Q, radius, self.n_jobs)
+        indptr, found, far = self._neighbor_index().radius(Q, radius, self.n_jobs)
         who = np.repeat(np.arange(Q.shape[0]), np.diff(indptr))
         order = np.lexsort((found, far, who)) if ordered else np.lexsort((found, who))
         if X is None:
@@ -318,7 +321,7 @@ class RadiusNeighborsMixin(Neighbors):
         return np.concatenate([[0], np.cumsum(counts)]), found[order], far[order]
 
     def _neighbourhood(self, X: Any) -> Neighbourhood:
-        """The rows that decide about each query."""
+        """The rows within the radius of each query."""
         indptr, found, far = self._within(X, None, ordered=True)
         return Neighbourhood(indptr, found, far, None if self._mass is None else self._mass[found])
 
@@ -336,7 +339,7 @@ def check_mode(mode: Any) -> None:
         raise ValueError(f"mode must be 'connectivity' or 'distance'; got {mode!r}. Unsupported mode.")
 
 
-def graph(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, n: int) -> Any:
-    """A CSR matrix, of the kind that scikit-learn is set to give."""
+def neighbors_graph(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, n: int) -> Any:
+    """A CSR matrix or array, as scikit-learn is configured."""
     kind = sparse.csr_array if get_config()["sparse_interface"] == "sparray" else sparse.csr_matrix
     return kind((data, indices, indptr), shape=(len(indptr) - 1, n))

@@ -139,7 +139,7 @@ def plot_cells(
     >>> len(ax.collections[0].get_paths())
     3
     """
-    from tercet.neighbors import cell_labels, cells
+    from tercet.neighbors import voronoi_cells, voronoi_labels
 
     X, y = numbers(X, "X"), np.asarray(y)
     if X.ndim != 2 or X.shape[1] != 2:
@@ -151,7 +151,7 @@ def plot_cells(
     if metric in ("euclidean", "l2") or (metric == "minkowski" and p == 2):
         from matplotlib.collections import PolyCollection
 
-        found = cells(X, labels, bounds)
+        found = voronoi_cells(X, labels, bounds)
         assert found.labels is not None
         here = [(shape, colours[j]) for shape, j in zip(found.polygons, found.labels) if len(shape)]
         shapes, paint = zip(*here)
@@ -162,7 +162,7 @@ def plot_cells(
     else:
         from matplotlib.colors import ListedColormap
 
-        grid = cell_labels(X, np.arange(len(X)), bounds, resolution=resolution, metric=metric, p=p)
+        grid = voronoi_labels(X, np.arange(len(X)), bounds, resolution=resolution, metric=metric, p=p)
         frame = {
             "extent": (grid.x[0], grid.x[-1], grid.y[0], grid.y[-1]),
             "origin": "lower",

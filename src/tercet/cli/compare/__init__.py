@@ -151,12 +151,12 @@ def _check(request: Request) -> list[Card]:
 
 def _look(request: Request, table: Any) -> tuple[Any, Any, Any]:
     """What the columns are, the features and the target, without the rows that lack one."""
-    from tercet.feature import look
+    from tercet.feature import infer_schema
 
-    schema = look(table, request.target, request.task, request.kinds, request.drop)
-    records, y = schema.cook(table), None
+    schema = infer_schema(table, request.target, request.task, request.kinds, request.drop)
+    records, y = schema.to_records(table), None
     if schema.target is not None:
-        y, known = schema.cook_target(table)
+        y, known = schema.to_target(table)
         if not known.all():
             records, y = records.take(known.nonzero()[0]), y[known]
     if len(records) < 2 * request.cv:

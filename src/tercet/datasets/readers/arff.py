@@ -12,11 +12,11 @@ import numpy as np
 
 from tercet.core.messages import Message
 from tercet.datasets.readers.encoding import encoding_note, to_utf8
-from tercet.datasets.readers.reading import read_as
-from tercet.datasets.readers.records import Grammar, pick, scan
-from tercet.datasets.readers.source import Order, Source, blocks
+from tercet.datasets.readers.record_scan import Grammar, read_records, scan_records
+from tercet.datasets.readers.source_file import ReadRequest, SourceFile, read_blocks
 from tercet.datasets.readers.table import Table, listed
-from tercet.datasets.readers.text import Body
+from tercet.datasets.readers.table_format import typed_format
+from tercet.datasets.readers.text import RecordBody
 
 if TYPE_CHECKING:
     import polars as pl
@@ -51,14 +51,14 @@ class Attribute:
 class Rows:
     """Where the rows are: from offset `begin` in `line` on, beginning with the row `first`."""
 
-    source: Source
+    source: SourceFile
     path: Path
     begin: int
     line: int
     first: str
 
 
-def read_arff(source: Source, order: Order) -> Iterator[Table]:
+def read_arff(source: SourceFile, request: ReadRequest) -> Iterator[Table]:
     """Read ARFF."""
     path, begin, encoding = to_utf8(source)
     attributes, rows = _header(source, path, begin)
@@ -67,7 +67,7 @@ def read_arff(source: Source, order: Order) -> Iterator[Table]:
     if not rows.first:
         raise source.error("there is a header but no row")
     read = _sparse if rows.first.startswith("{") else _dense
-    for frame, block, total in read(rows, attributes, order, notes):
+    for frame, block, total in read(rows, attributes, request, notes):
         yield Table(
             frame=frame,
             sparse=None if block is None else block[0],
@@ -78,11 +78,11 @@ def read_arff(source: Source, order: Order) -> Iterator[Table]:
             format="ARFF",
             total_rows=total,
             notes=tuple(notes),
-            reading=read_as(frame).to_dict(),
+            reading=typed_format(frame).to_dict(),
         )
 
 
-def _header(source: Source, path: Path, begin: int) -> tuple[list[Attribute], Rows]:
+def _header(source: SourceFile, path: Path, begin: int) -> tuple[list[Attribute], Rows]:
     """The attributes, and where the data begin."""
     attributes: list[Attribute] = []
     with path.open("rb") as file:
@@ -110,7 +110,7 @@ def _header(source: Source, path: Path, begin: int) -> tuple[list[Attribute], Ro
     raise source.error("no @data: not an ARFF file, or cut off")
 
 
-def _attribute(source: Source, line: str, number: int) -> Attribute:
+def _attribute(source: SourceFile, line: str, number: int) -> Attribute:
     found = ATTRIBUTE.fullmatch(line)
     if not found:
         raise source.error("line {line}: {text!r} is not ARFF", line=number, text=line[:60])
@@ -136,11 +136,11 @@ def _attribute(source: Source, line: str, number: int) -> Attribute:
 Read = Iterator[tuple["pl.DataFrame", "tuple[csr_array, tuple[str, ...]] | None", int]]
 
 
-def _dense(rows: Rows, attributes: list[Attribute], order: Order, notes: list[Message]) -> Read:
+def _dense(rows: Rows, attributes: list[Attribute], request: ReadRequest, notes: list[Message]) -> Read:
     source, path, begin = rows.source, rows.path, rows.begin
     with path.open("rb") as file:
         file.seek(begin)
-        seen = {mark for block in blocks(file) for mark in (b"'", b'"', b"{", b"\\") if mark in block}
+        seen = {mark for block in read_blocks(file) for mark in (b"'", b'"', b"{", b"\\") if mark in block}
     if b"{" in seen:
         path, begin = _without_weights(source, path, begin), 0
         notes.append(Message("weights of rows (in braces) are not used"))
@@ -154,15 +154,15 @@ def _dense(rows: Rows, attributes: list[Attribute], order: Order, notes: list[Me
     )
     if b'"' in seen and b"'" in seen:
         path, begin, grammar = _requoted(source, path, begin), 0, Grammar(comment="%")
-    body = Body(source, path, begin, grammar, len(attributes), rows.line)
+    body = RecordBody(source, path, begin, grammar, len(attributes), rows.line)
     body.types = [k if a.kind == "numeric" else str for k, a in zip(body.types, attributes)]
-    for wanted in order.parts(body.scan.records, body.row_bytes(), notes):
+    for wanted in request.parts(body.scan.records, body.row_bytes(), notes):
         frame = body.frame(wanted)
         columns = [_typed(source, a, column) for a, column in zip(attributes, frame.get_columns())]
         yield type(frame)(columns), None, body.scan.records
 
 
-def _without_weights(source: Source, path: Path, begin: int) -> Path:
+def _without_weights(source: SourceFile, path: Path, begin: int) -> Path:
     target = source.folder / "unweighted"
     with path.open("rb") as file, target.open("wb") as out:
         file.seek(begin)
@@ -171,7 +171,7 @@ def _without_weights(source: Source, path: Path, begin: int) -> Path:
     return target
 
 
-def _requoted(source: Source, path: Path, begin: int) -> Path:
+def _requoted(source: SourceFile, path: Path, begin: int) -> Path:
     """The rows with double quotes only."""
     target = source.folder / "requoted"
     with path.open("rb") as file, target.open("w", encoding="utf-8", newline="") as out:
@@ -188,17 +188,17 @@ def _requoted(source: Source, path: Path, begin: int) -> Path:
     return target
 
 
-def _sparse(rows: Rows, attributes: list[Attribute], order: Order, notes: list[Message]) -> Read:
-    total = scan(rows.path, rows.begin, LINE, 1).records
+def _sparse(rows: Rows, attributes: list[Attribute], request: ReadRequest, notes: list[Message]) -> Read:
+    total = scan_records(rows.path, rows.begin, LINE, 1).records
     at = (0, rows.begin)
-    for part in order.parts(total, 2.0 * rows.path.stat().st_size / total, notes):
+    for part in request.parts(total, 2.0 * rows.path.stat().st_size / total, notes):
         wanted = np.arange(total) if part is None else part
-        text, at = pick(rows.path, at, LINE, 1, wanted)
+        text, at = read_records(rows.path, at, LINE, 1, wanted)
         yield *_from_cells(rows.source, text.decode("utf-8"), attributes, wanted), total
 
 
 def _from_cells(
-    source: Source, text: str, attributes: list[Attribute], wanted: np.ndarray
+    source: SourceFile, text: str, attributes: list[Attribute], wanted: np.ndarray
 ) -> tuple[pl.DataFrame, tuple[csr_array, tuple[str, ...]] | None]:
     """The rows with these numbers, of which this is the text; the numbers of a wide table stay sparse."""
     import polars as pl
@@ -228,7 +228,7 @@ def _from_cells(
     return frame, (matrix, tuple(attributes[k].name for k in others))
 
 
-def _cells(source: Source, text: str, n: int, numbers: np.ndarray) -> Iterator[tuple[int, int, str]]:
+def _cells(source: SourceFile, text: str, n: int, numbers: np.ndarray) -> Iterator[tuple[int, int, str]]:
     """Row, attribute and word of everything that the sparse rows hold; `numbers` are those of the rows."""
     rows = (line.strip() for line in text.split("\n"))
     for r, row in enumerate(row for row in rows if row):
@@ -253,7 +253,7 @@ def _cells(source: Source, text: str, n: int, numbers: np.ndarray) -> Iterator[t
             )
 
 
-def _typed(source: Source, attribute: Attribute, column: pl.Series) -> pl.Series:
+def _typed(source: SourceFile, attribute: Attribute, column: pl.Series) -> pl.Series:
     """A column as it was declared."""
     import polars as pl
 
@@ -296,7 +296,7 @@ def _directive(java: re.Match[str]) -> str:
     return java[1] or JAVA.get(java[0], java[0])
 
 
-def _float(source: Source, attribute: Attribute, row: int, word: str) -> float:
+def _float(source: SourceFile, attribute: Attribute, row: int, word: str) -> float:
     if not _numeric(word):
         raise source.error(
             "attribute {name!r}: {value!r} in row {row} is not what is declared ({kind})",

@@ -11,26 +11,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tercet.core.messages import Message
-from tercet.datasets.readers.reading import read_as
-from tercet.datasets.readers.source import Order, Source, start
+from tercet.datasets.readers.source_file import ReadRequest, SourceFile, first_bytes
 from tercet.datasets.readers.table import Table, listed
+from tercet.datasets.readers.table_format import typed_format
 
 if TYPE_CHECKING:
     import polars as pl
 
 
-def read_parquet(source: Source, order: Order) -> Iterator[Table]:
+def read_parquet(source: SourceFile, request: ReadRequest) -> Iterator[Table]:
     """Read Parquet; when rows are drawn, one row group after the other."""
     import polars as pl
 
-    return _read(source, "Parquet", pl.scan_parquet, order)
+    return _read(source, "Parquet", pl.scan_parquet, request)
 
 
-def read_feather(source: Source, order: Order) -> Iterator[Table]:
+def read_feather(source: SourceFile, request: ReadRequest) -> Iterator[Table]:
     """Read Feather (Arrow IPC), of the first version too."""
     import polars as pl
 
-    if start(source.path, 4) == b"FEA1":
+    if first_bytes(source.path, 4) == b"FEA1":
 
         def scan(path: Path, **_: Any) -> pl.LazyFrame:
             from pyarrow import feather
@@ -41,11 +41,11 @@ def read_feather(source: Source, order: Order) -> Iterator[Table]:
             assert isinstance(frame, pl.DataFrame)
             return frame.lazy()
 
-        return _read(source, "Feather", scan, order)
-    return _read(source, "Feather", pl.scan_ipc, order)
+        return _read(source, "Feather", scan, request)
+    return _read(source, "Feather", pl.scan_ipc, request)
 
 
-def _read(source: Source, format: str, scan: Any, order: Order) -> Iterator[Table]:
+def _read(source: SourceFile, format: str, scan: Any, request: ReadRequest) -> Iterator[Table]:
     import polars as pl
 
     notes: list[Message] = []
@@ -59,7 +59,7 @@ def _read(source: Source, format: str, scan: Any, order: Order) -> Iterator[Tabl
         if total == 0:
             raise source.error("there is a header but no row")
         row_bytes = _row_bytes(lazy, total)
-    for wanted in order.parts(total, row_bytes, notes):
+    for wanted in request.parts(total, row_bytes, notes):
         with _damage(source, format):
             frame = lazy.collect() if wanted is None else _picked(lazy, wanted, total)
         frame = frame.with_columns(pl.col(pl.Float64, pl.Float32).fill_nan(None))
@@ -70,12 +70,12 @@ def _read(source: Source, format: str, scan: Any, order: Order) -> Iterator[Tabl
             format=format,
             total_rows=total,
             notes=tuple(notes),
-            reading=read_as(frame).to_dict(),
+            reading=typed_format(frame).to_dict(),
         )
 
 
 @contextlib.contextmanager
-def _damage(source: Source, format: str) -> Iterator[None]:
+def _damage(source: SourceFile, format: str) -> Iterator[None]:
     """Whatever polars says of a damaged file, in one line."""
     import polars as pl
 

@@ -1,4 +1,4 @@
-"""How a text file writes its table: delimiter, quotes, header; guessed from its first lines."""
+"""The dialect of delimited text (delimiter, quotes, header), detected from its first lines."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from tercet.core.messages import Message
-from tercet.datasets.readers.marks import MISSING
-from tercet.datasets.readers.reading import Reading
-from tercet.datasets.readers.records import Grammar
+from tercet.datasets.readers.missing_markers import MISSING
+from tercet.datasets.readers.record_scan import Grammar
 from tercet.datasets.readers.table import listed
+from tercet.datasets.readers.table_format import TableFormat
 
 NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar", " ": "space"}
 NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?")
@@ -21,7 +21,7 @@ WHOLE = re.compile(r"[+-]?\d+")
 DATE = re.compile(r"\d{1,4}[-/.年]\d{1,2}[-/.月]\d{1,4}日?([ T]\d{1,2}:\d{2}.*)?")
 YEAR = re.compile(r"(1[89]|2[01])\d\d")
 LINES = 1000
-ALONE = Grammar("\x01")  # no delimiter that anyone uses: one column
+SINGLE_COLUMN = Grammar("\x01")  # a delimiter that no file has
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def reader(lines: Iterable[str], grammar: Grammar) -> Iterator[list[str]]:
     )
 
 
-def guess(text: str, complete: bool, like: Reading | None = None) -> Dialect:
+def detect_dialect(text: str, complete: bool, like: TableFormat | None = None) -> Dialect:
     """The dialect of a text of which this is the beginning (or all: `complete`).
 
     The columns of a file that it is `like` tell whether the first row has their names.
@@ -108,12 +108,7 @@ def guess(text: str, complete: bool, like: Reading | None = None) -> Dialect:
     if not complete and len(lines) > 1:
         lines.pop()  # may be cut
     lines = [line + "\n" for line in lines]
-    skip, comments, asked = 0, 0, ""
-    while skip < len(lines) and (lines[skip].startswith("#") or not lines[skip].strip()):
-        comments += lines[skip].startswith("#")
-        skip += 1
-    if skip < len(lines) and (told := re.fullmatch(r'"?sep=(.)"?\s*', lines[skip])):
-        asked, skip = told[1], skip + 1  # a line that Excel understands
+    skip, comments, asked = _preamble(lines)
     lines = lines[skip : skip + LINES]
     grammar = _grammar(lines, asked)
     runs = grammar.delimiter == " "
@@ -122,37 +117,58 @@ def guess(text: str, complete: bool, like: Reading | None = None) -> Dialect:
     rows = rows_of("".join(lines), grammar)
     title = _title(rows)
     if title:
-        gone = next(k for k, line in enumerate(lines) if line.strip()) + 1
-        gone += next(k for k, line in enumerate(lines[gone:]) if line.strip())
-        skip, rows = skip + gone, rows[1:]
+        skip, rows = skip + _lines_of_title(lines), rows[1:]
     if not complete and len(rows) > 2 and grammar.quote:
         rows.pop()  # a quoted field may go on beyond the sample
     if not rows:
         return Dialect(grammar, 0, None, skip, comments)
-    body = rows[1:]
+    first, body = rows[0], rows[1:]
     fields = Counter(len(row) for row in body or rows).most_common(1)[0][0]
     regular = [row for row in body if len(row) == fields]
-    first = rows[0]
-    trailing = bool(regular) and fields > 2 and all(row[-1].strip() == "" for row in regular)
-    # A last column without a name or a value is no column; the header may or may not have the delimiter.
-    trailing = trailing and (len(first) == fields - 1 or (len(first) == fields and not first[-1].strip()))
-    names = None
-    named = _is_header(first[: fields - trailing], regular)
-    if like is not None and like.header is not None:
-        known = any(name.strip() in like.columns for name in first)
-        named = known or (named and like.header)
-    if named:
-        names = tuple(name.strip() for name in first[: fields - trailing])
-        if len(first) not in (fields, fields - trailing):
-            fields, trailing = len(first), False  # ragged: the header says how it ought to be
-            names = tuple(name.strip() for name in first)
-    units = _units(rows, fields) if named else ()
-    return Dialect(grammar, fields, names, skip, comments, trailing, runs, title, units)
+    trailing = _ends_with_delimiter(first, regular, fields)
+    if not _has_header(first, fields - trailing, regular, like):
+        return Dialect(grammar, fields, None, skip, comments, trailing, runs, title)
+    if len(first) not in (fields, fields - trailing):
+        fields, trailing = len(first), False  # ragged: the header says how it ought to be
+    names = tuple(name.strip() for name in first[: fields - trailing])
+    return Dialect(grammar, fields, names, skip, comments, trailing, runs, title, _units(rows, fields))
+
+
+def _preamble(lines: list[str]) -> tuple[int, int, str]:
+    """Lines before the table, how many of them are comments, and the delimiter that a line `sep=` asks for."""
+    skip, comments = 0, 0
+    while skip < len(lines) and (lines[skip].startswith("#") or not lines[skip].strip()):
+        comments += lines[skip].startswith("#")
+        skip += 1
+    if skip < len(lines) and (found := re.fullmatch(r'"?sep=(.)"?\s*', lines[skip])):  # Excel writes it
+        return skip + 1, comments, found[1]
+    return skip, comments, ""
+
+
+def _lines_of_title(lines: list[str]) -> int:
+    """How many lines there are up to the header below a title."""
+    gone = next(k for k, line in enumerate(lines) if line.strip()) + 1
+    return gone + next(k for k, line in enumerate(lines[gone:]) if line.strip())
+
+
+def _ends_with_delimiter(first: list[str], regular: list[list[str]], fields: int) -> bool:
+    """Whether all rows end with a delimiter: a last column without a name or a value is no column."""
+    if not regular or fields <= 2 or not all(row[-1].strip() == "" for row in regular):
+        return False
+    return len(first) == fields - 1 or (len(first) == fields and not first[-1].strip())
+
+
+def _has_header(first: list[str], width: int, regular: list[list[str]], like: TableFormat | None) -> bool:
+    """Whether the first row is a header; one with columns of a file that this one is `like` is."""
+    named = _is_header(first[:width], regular)
+    if like is None or like.header is None:
+        return named
+    return any(name.strip() in like.columns for name in first) or (named and like.header)
 
 
 def _grammar(lines: list[str], asked: str) -> Grammar:
     text = "".join(lines)
-    best, best_score = ALONE, _score(lines, ALONE)
+    best, best_score = SINGLE_COLUMN, _score(lines, SINGLE_COLUMN)
     for delimiter in [asked] if asked in NAMES else NAMES:
         if delimiter not in text:
             continue
@@ -168,14 +184,14 @@ def _grammar(lines: list[str], asked: str) -> Grammar:
                 grammar = Grammar(delimiter, quote, escape, spaces=spaced or delimiter == " ")
                 score = _score(lines, grammar)
                 # The likely comes first: another must be better; a delimiter wins over none.
-                if score > best_score or (score == best_score and best == ALONE):
+                if score > best_score or (score == best_score and best == SINGLE_COLUMN):
                     best, best_score = grammar, score
     return best
 
 
 def _score(lines: list[str], grammar: Grammar) -> float:
     """How regular the rows are under this grammar, times how clean their cells."""
-    alone = grammar == ALONE
+    alone = grammar == SINGLE_COLUMN
     if grammar.delimiter == " ":
         lines = [line.strip(" \t\r\n") + "\n" for line in lines]
     try:
@@ -211,7 +227,7 @@ def _title(rows: list[list[str]]) -> str:
     body = [row for row in rows[2:] if len(row) == fields]
     filled = [cell for cell in first if cell.strip()]
     short = len(first) < fields or (len(filled) == 1 and fields > 2)
-    words = all(cell.strip() and not _valued(cell.strip()) for cell in header)
+    words = all(cell.strip() and not _is_value(cell.strip()) for cell in header)
     if not (short and words and filled and len(body) > 0.9 * len(rows[2:])):
         return ""
     return " ".join(filled) if _is_header(header, body) else ""
@@ -225,12 +241,12 @@ def _units(rows: list[list[str]], fields: int) -> tuple[str, ...]:
     numeric = []
     for k in range(fields):
         cells = [cell for row in body if (cell := row[k].strip()) and cell.lower() not in MISSING]
-        if cells and all(map(_valued, cells)):
+        if cells and all(map(_is_value, cells)):
             numeric.append(k)
     found: list[str] = []
     for row in top:
         cells = [cell.strip() for cell in row]
-        words = sum(map(_word, cells))
+        words = sum(map(_is_word, cells))
         over = [cells[k] for k in numeric if k < len(cells) and cells[k]]
         if len(row) != fields or len(over) < 2 or words < sum(map(bool, cells)):
             break
@@ -238,7 +254,7 @@ def _units(rows: list[list[str]], fields: int) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _word(cell: str) -> bool:
+def _is_word(cell: str) -> bool:
     """Neither empty, nor a mark for missing values, nor anything like a number."""
     return bool(cell) and cell.lower() not in MISSING and (cell[0].isalpha() or not re.search(r"\d", cell))
 
@@ -254,34 +270,34 @@ def _is_header(first: list[str], body: list[list[str]]) -> bool:
         values = [row[k].strip() for row in body if row[k].strip()]
         if not values or cell.lower() in MISSING:
             continue
-        typed = sum(map(_valued, values)) / len(values)
-        if not _valued(cell) and typed > (0.999 if numbers else 0.8):
+        typed = sum(map(_is_value, values)) / len(values)
+        if not _is_value(cell) and typed > (0.999 if numbers else 0.8):
             return True  # a word over numbers
-        if not _valued(cell) and typed < 0.5:
+        if not _is_value(cell) and typed < 0.5:
             words += 1
             repeated += cell in values
-    if numbers and _years(numbers) and not repeated and words:
+    if numbers and _distinct_years(numbers) and not repeated and words:
         places = [k for k, cell in enumerate(cells) if cell in numbers]
         under = [row[k].strip() for row in body for k in places]
-        return sum(map(_year, under)) < 0.5 * len(under)
+        return sum(map(_is_year, under)) < 0.5 * len(under)
     if numbers:
-        return _counts(numbers) and not _counts([v for v in body[0] if NUMBER.fullmatch(v.strip())])
+        return _consecutive(numbers) and not _consecutive([v for v in body[0] if NUMBER.fullmatch(v.strip())])
     return not (words and repeated >= 0.5 * words)
 
 
-def _valued(cell: str) -> bool:
+def _is_value(cell: str) -> bool:
     return bool(NUMBER.fullmatch(cell) or DATE.fullmatch(cell))
 
 
-def _year(cell: str) -> bool:
+def _is_year(cell: str) -> bool:
     return bool(YEAR.fullmatch(cell))
 
 
-def _years(numbers: list[str]) -> bool:
-    return len(set(numbers)) == len(numbers) and all(map(_year, numbers))
+def _distinct_years(numbers: list[str]) -> bool:
+    return len(set(numbers)) == len(numbers) and all(map(_is_year, numbers))
 
 
-def _counts(numbers: list[str]) -> bool:
+def _consecutive(numbers: list[str]) -> bool:
     """Names such as 0, 1, 2 ... or 1990, 1991 ..."""
     if len(numbers) < 3 or not all(WHOLE.fullmatch(n.strip()) for n in numbers):
         return False

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from tercet.core.messages import Message
-from tercet.datasets.readers.source import Source, blocks, start
+from tercet.datasets.readers.source_file import SourceFile, first_bytes, read_blocks
 
 MARKS = [
     (codecs.BOM_UTF32_LE, "utf-32-le", "UTF-32"),
@@ -17,15 +17,15 @@ MARKS = [
 BEYOND = re.compile(rb"([A-Za-z]?)([\x80-\xff]+)(?=([A-Za-z]?))")
 RARE = 0xD8  # the first byte of all characters but the 3755 most common
 ENOUGH = 1000  # so many places tell
-SURE = 8  # so many characters beyond ASCII decode as UTF-8 by chance in no other encoding
+ALWAYS_MISSING = 8  # so many characters beyond ASCII decode as UTF-8 by chance in no other encoding
 
 
-def to_utf8(source: Source) -> tuple[Path, int, str]:
+def to_utf8(source: SourceFile) -> tuple[Path, int, str]:
     """A file with the same text in UTF-8 and with line feeds, where it begins, and the encoding it was in.
 
     The file itself, when it is like that already.
     """
-    head = start(source.path, 1 << 16)
+    head = first_bytes(source.path, 1 << 16)
     for mark, codec, name in MARKS:
         if head.startswith(mark):
             return _rewritten(source, codec, len(mark)), 0, name
@@ -43,7 +43,7 @@ def to_utf8(source: Source) -> tuple[Path, int, str]:
         if b"\r" in head and b"\n" not in head:  # the line ends of old Macs
             return _rewritten(source, "utf-8", begin), 0, name
         return source.path, begin, name
-    if beyond < SURE and not begin:
+    if beyond < ALWAYS_MISSING and not begin:
         codec, name = ("cp1252", "Windows-1252") if _western(source) else ("gb18030", "GB18030")
         other, _ = _first_broken(source, codec)
         if other is None:
@@ -52,7 +52,7 @@ def to_utf8(source: Source) -> tuple[Path, int, str]:
     raise _undecodable(source, broken)
 
 
-def _western(source: Source) -> bool:
+def _western(source: SourceFile) -> bool:
     """Whether bytes beyond ASCII are letters of Western words rather than pairs that make Chinese characters.
 
     Those stand alone, these come in pairs: taken for Chinese, an accent would swallow the letter, or the
@@ -60,7 +60,7 @@ def _western(source: Source) -> bool:
     """
     western, runs = 0, 0
     with source.path.open("rb") as file:
-        for block in blocks(file):
+        for block in read_blocks(file):
             for before, run, after in BEYOND.findall(block):
                 western += len(run) == 1 or bool(before and after and len(run) < 4 and run[0] >= RARE)
                 runs += 1
@@ -85,12 +85,12 @@ def _wide(head: bytes) -> str | None:
     return best
 
 
-def _first_broken(source: Source, codec: str) -> tuple[int | None, int]:
+def _first_broken(source: SourceFile, codec: str) -> tuple[int | None, int]:
     """Offset of the first byte that does not decode, and the characters beyond ASCII up to there (or enough)."""
     decoder = codecs.getincrementaldecoder(codec)()
     offset, beyond = 0, 0
     with source.path.open("rb") as file:
-        for block in blocks(file):
+        for block in read_blocks(file):
             if b"\0" in block:
                 raise source.error(
                     "binary data, not a table (NUL byte at offset {offset})",
@@ -105,22 +105,22 @@ def _first_broken(source: Source, codec: str) -> tuple[int | None, int]:
             except UnicodeDecodeError as error:
                 good = error.object[: error.start].decode(codec)
                 return offset - pending + error.start, beyond + sum(c > "\x7f" for c in good)
-            if beyond < SURE:
+            if beyond < ALWAYS_MISSING:
                 beyond += sum(c > "\x7f" for c in text)
             offset += len(block)
     pending = len(decoder.getstate()[0])
     return (offset - pending if pending else None), beyond
 
 
-def _rewritten(source: Source, codec: str, skip: int) -> Path:
+def _rewritten(source: SourceFile, codec: str, skip: int) -> Path:
     target = source.folder / "utf8"
     decoder = codecs.getincrementaldecoder(codec)()
     offset = skip
-    head = start(source.path, 1 << 16)[skip:].decode(codec, errors="ignore")
+    head = first_bytes(source.path, 1 << 16)[skip:].decode(codec, errors="ignore")
     old_mac = "\r" in head and "\n" not in head
     with source.path.open("rb") as file, target.open("w", encoding="utf-8", newline="") as out:
         file.seek(skip)
-        for block in blocks(file):
+        for block in read_blocks(file):
             pending = len(decoder.getstate()[0])
             try:
                 text = decoder.decode(block)
@@ -135,7 +135,7 @@ def _rewritten(source: Source, codec: str, skip: int) -> Path:
     return target
 
 
-def _undecodable(source: Source, offset: int) -> Exception:
+def _undecodable(source: SourceFile, offset: int) -> Exception:
     with source.path.open("rb") as file:
         line, left = 1, offset
         while left and (block := file.read(min(left, 1 << 22))):

@@ -10,10 +10,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from tercet.datasets.readers.reading import Reading
-from tercet.datasets.readers.source import Order, Source, opened, recognised, start
+from tercet.datasets.readers.source_file import (
+    ReadRequest,
+    SourceFile,
+    detect_format,
+    first_bytes,
+    open_source,
+)
 from tercet.datasets.readers.table import Table
-from tercet.datasets.readers.values import Settler
+from tercet.datasets.readers.table_format import TableFormat
+from tercet.datasets.readers.type_inference import TypeInference
 
 READERS = {
     "CSV": ("text", "read_text"),
@@ -67,8 +73,8 @@ def read_table(
     if rows is not None and rows < 1:
         raise ValueError(f"rows must be at least 1; got {rows}.")
     _need_polars()
-    with opened(source) as file:
-        return next(_tables(file, Order(rows, seed, like=Reading.from_dict(like))))
+    with open_source(source) as file:
+        return next(_tables(file, ReadRequest(rows, seed, like=TableFormat.from_dict(like))))
 
 
 def read_batches(source: str | os.PathLike[str], *, like: dict[str, Any] | None = None) -> Iterator[Table]:
@@ -91,14 +97,14 @@ def read_batches(source: str | os.PathLike[str], *, like: dict[str, Any] | None 
     """
     _need_polars()
     said: set[str] = set()
-    with opened(source) as file:
-        table = next(_tables(file, Order(like=Reading.from_dict(like))))
+    with open_source(source) as file:
+        table = next(_tables(file, ReadRequest(like=TableFormat.from_dict(like))))
         if table.height == table.total_rows:
             yield table
             return
-        order = Order(whole=True, like=Reading.from_dict(table.reading))
+        request = ReadRequest(whole=True, like=TableFormat.from_dict(table.reading))
         del table
-        for table in _tables(file, order):
+        for table in _tables(file, request):
             yield replace(table, notes=tuple(note for note in table.notes if note not in said))
             said.update(table.notes)
 
@@ -110,27 +116,27 @@ def _need_polars() -> None:
         raise ImportError("Tables are read with polars: pip install 'tercet[cli]'") from None
 
 
-def _tables(file: Source, order: Order) -> Iterator[Table]:
+def _tables(file: SourceFile, request: ReadRequest) -> Iterator[Table]:
     """The parts of a file that are asked for."""
-    module, name = READERS[recognised(file) or _looked(file)]
+    module, name = READERS[detect_format(file) or _detect_text_format(file)]
     reader = getattr(importlib.import_module(f"tercet.datasets.readers.{module}"), name)
     try:
-        for table in reader(file, order):
-            if module == "text" or not order.like.columns:
+        for table in reader(file, request):
+            if module == "text" or not request.like.columns:
                 yield table
                 continue
-            settler = Settler(like=order.like)
-            frame = settler.settle(table.frame)
-            yield replace(table, frame=frame, notes=(*table.notes, *settler.remarks.notes()))
+            types = TypeInference(like=request.like)
+            frame = types.infer(table.frame)
+            yield replace(table, frame=frame, notes=(*table.notes, *types.notes.messages()))
     except csv.Error as error:  # a carriage return inside a field, say
         raise file.error("not a regular table: {reason}", reason=str(error).partition(" - ")[0]) from None
 
 
-def _looked(source: Source) -> str:
+def _detect_text_format(source: SourceFile) -> str:
     """The format of a text whose name does not give it away."""
     if source.ending in (".csv", ".tsv", ".tab"):
         return "CSV"
-    head = start(source.path, 1 << 16).removeprefix(b"\xef\xbb\xbf").decode("latin-1")
+    head = first_bytes(source.path, 1 << 16).removeprefix(b"\xef\xbb\xbf").decode("latin-1")
     lines = [line for line in head.split("\n")[:-1] or [head] if line.strip()]
     told = [line for line in lines if not line.lstrip().startswith("%")]
     if told and told[0].lstrip().lower().startswith("@relation"):

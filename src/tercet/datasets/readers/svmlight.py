@@ -13,30 +13,30 @@ from sklearn.datasets import load_svmlight_file
 
 from tercet.core.messages import Message
 from tercet.datasets.readers.encoding import to_utf8
-from tercet.datasets.readers.reading import Reading
-from tercet.datasets.readers.records import Grammar, pick, scan
-from tercet.datasets.readers.source import Order, Source, blocks
+from tercet.datasets.readers.record_scan import Grammar, read_records, scan_records
+from tercet.datasets.readers.source_file import ReadRequest, SourceFile, read_blocks
 from tercet.datasets.readers.table import Table
+from tercet.datasets.readers.table_format import TableFormat
 
 LINE = Grammar(delimiter="\x01", quote="", comment="#")  # a record is a line, whatever is in it
 WORD = re.compile(r"\S+")
 
 
-def read_svmlight(source: Source, order: Order) -> Iterator[Table]:
+def read_svmlight(source: SourceFile, request: ReadRequest) -> Iterator[Table]:
     """Read SVMlight; the features are sparse, the label is the column "target"."""
     import polars as pl
     from scipy.sparse import csr_array
 
     path, begin, _ = to_utf8(source)
-    total = scan(path, begin, LINE, 1).records
+    total = scan_records(path, begin, LINE, 1).records
     if total == 0:
         raise source.error("the file is empty")
     notes: list[Message] = []
-    base, at = order.like.base, (0, begin)
-    for wanted in order.parts(total, 2.0 * path.stat().st_size / total, notes):
+    base, at = request.like.base, (0, begin)
+    for wanted in request.parts(total, 2.0 * path.stat().st_size / total, notes):
         rows = np.arange(total) if wanted is None else wanted
-        text, at = pick(path, at, LINE, 1, rows)
-        X, y, query = _parsed(source, path, begin, text, rows)
+        text, at = read_records(path, at, LINE, 1, rows)
+        X, y, query = _parse_with_polars(source, path, begin, text, rows)
         zero = bool((X.indices == 0).any())
         if base is None:
             base = 0 if zero or (wanted is not None and _zero_based(path)) else 1
@@ -45,8 +45,8 @@ def read_svmlight(source: Source, order: Order) -> Iterator[Table]:
         X = csr_array(X[:, base:])
         if X.shape[1] == 0:
             raise source.error("no row has a feature")
-        if X.shape[1] < order.like.width:
-            X = csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], order.like.width))
+        if X.shape[1] < request.like.width:
+            X = csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], request.like.width))
         said = [*notes, Message("indices count from {start}", start=base)]
         if strange := int(np.count_nonzero(~np.isfinite(X.data))):
             said.append(Message("values that are NaN or infinite: {n}", n=strange))
@@ -61,12 +61,12 @@ def read_svmlight(source: Source, order: Order) -> Iterator[Table]:
             format="SVMlight",
             total_rows=total,
             notes=tuple(said),
-            reading=Reading(base=base, width=X.shape[1]).to_dict(),
+            reading=TableFormat(base=base, width=X.shape[1]).to_dict(),
         )
 
 
-def _parsed(
-    source: Source, path: Path, begin: int, text: bytes, rows: np.ndarray
+def _parse_with_polars(
+    source: SourceFile, path: Path, begin: int, text: bytes, rows: np.ndarray
 ) -> tuple[Any, np.ndarray, np.ndarray]:
     """Features, labels and query numbers of these rows, of which this is the text."""
     try:
@@ -75,7 +75,7 @@ def _parsed(
             raise ValueError("some rows have no qid")
     except (ValueError, OverflowError, TypeError):
         # It says no line; and it refuses what is merely out of order. Slowly, then.
-        X, y, query = _slowly(source, path, begin)
+        X, y, query = _parse_with_csv(source, path, begin)
         X, y, query = X[rows], y[rows], query[rows]
     return X, y, query
 
@@ -84,14 +84,14 @@ def _zero_based(path: Path) -> bool:
     """Whether index 0 is anywhere in the file, in a row that was drawn or not."""
     tail = b""
     with path.open("rb") as file:
-        for block in blocks(file):
+        for block in read_blocks(file):
             if re.search(rb"[ \t]0+:", tail + block):
                 return True
             tail = block[-8:]
     return False
 
 
-def _slowly(source: Source, path: Path, begin: int) -> tuple[Any, np.ndarray, np.ndarray]:
+def _parse_with_csv(source: SourceFile, path: Path, begin: int) -> tuple[Any, np.ndarray, np.ndarray]:
     """Line by line, to name the one that is wrong."""
     from scipy.sparse import csr_array
 
@@ -134,7 +134,7 @@ def _slowly(source: Source, path: Path, begin: int) -> tuple[Any, np.ndarray, np
     return matrix, np.array(labels), np.array(queries)
 
 
-def _number(source: Source, line: int, word: str) -> float:
+def _number(source: SourceFile, line: int, word: str) -> float:
     try:
         return float(word)
     except ValueError:

@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tercet.core.messages import Message
-from tercet.datasets.readers.dialect import ALONE, Dialect, guess, reader, rows_of
+from tercet.datasets.readers.dialect import SINGLE_COLUMN, Dialect, detect_dialect, reader, rows_of
 from tercet.datasets.readers.encoding import encoding_note, to_utf8
-from tercet.datasets.readers.numerals import GROUPED, form
-from tercet.datasets.readers.reading import Reading
-from tercet.datasets.readers.records import Grammar, Scan, pick, scan
-from tercet.datasets.readers.source import Order, Source
+from tercet.datasets.readers.number_parsing import GROUPED, number_pattern
+from tercet.datasets.readers.record_scan import Grammar, RecordScan, read_records, scan_records
+from tercet.datasets.readers.source_file import ReadRequest, SourceFile
 from tercet.datasets.readers.table import Table, listed
-from tercet.datasets.readers.values import Settler
+from tercet.datasets.readers.table_format import TableFormat
+from tercet.datasets.readers.type_inference import TypeInference
 
 if TYPE_CHECKING:
     import polars as pl
@@ -33,53 +33,55 @@ if TYPE_CHECKING:
 SAMPLE = 1 << 18
 WHOLE = re.compile(r"[+-]?\d{1,18}")
 LONG = re.compile(r"[+-]?\d{19,}")  # a name, not a number
-COMMA, POINTS = re.compile(form(",")), re.compile(GROUPED)
+COMMA, POINTS = re.compile(number_pattern(",")), re.compile(GROUPED)
 REAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
-def read_text(source: Source, order: Order) -> Iterator[Table]:
+def read_text(source: SourceFile, request: ReadRequest) -> Iterator[Table]:
     """Read delimited text."""
     path, begin, encoding = to_utf8(source)
     with path.open("rb") as file:
         file.seek(begin)
         head = file.read(SAMPLE)
         complete = len(head) < SAMPLE
-    dialect = guess(head.decode("utf-8", errors="ignore"), complete, order.like)
+    dialect = detect_dialect(head.decode("utf-8", errors="ignore"), complete, request.like)
     if dialect.fields == 0:
         raise source.error("there is nothing in the file but white space")
     notes = [encoding_note(encoding), *dialect.notes()]
     if dialect.runs:
-        path, begin, dialect = _tabbed(source, path, begin, dialect)
+        path, begin, dialect = _spaces_to_tabs(source, path, begin, dialect)
     begin, line, plain = _after_header(path, begin, dialect)
-    body = Body(source, path, begin, dialect.grammar, dialect.fields, line, plain)
+    body = RecordBody(source, path, begin, dialect.grammar, dialect.fields, line, plain)
     if dialect.fields == 1 and body.scan.blank:
-        body = Body(source, _filled(source, body), 0, Grammar(ALONE.delimiter), 1)
+        body = RecordBody(
+            source, _blank_lines_as_missing(source, body), 0, Grammar(SINGLE_COLUMN.delimiter), 1
+        )
     names = dialect.names
     if names is None:
         names = tuple(f"column_{k + 1}" for k in range(dialect.fields - dialect.trailing))
     if body.scan.records == 0:
         raise source.error("there is a header but no row")
-    names = _named(source, names, notes)
+    names = _column_names(source, names, notes)
     if body.scan.blank:
         notes.append(Message("blank lines skipped: {n}", n=body.scan.blank))
-    body.types = _types(body.types, names, body.sample, order.like)
+    body.types = _types(body.types, names, body.sample, request.like)
 
-    for wanted in order.parts(body.scan.records, body.row_bytes(), notes):
+    for wanted in request.parts(body.scan.records, body.row_bytes(), notes):
         frame = body.frame(wanted)
         frame = frame.select(frame.columns[: len(names)]).rename(dict(zip(frame.columns, names)))
-        settler = Settler(dialect.grammar.delimiter, dialect.grammar.spaces, order.like)
-        frame = settler.settle(frame)
+        types = TypeInference(dialect.grammar.delimiter, dialect.grammar.spaces, request.like)
+        frame = types.infer(frame)
         yield Table(
             frame=frame,
             source=source.name,
             format="TSV" if dialect.grammar.delimiter == "\t" and not dialect.runs else "CSV",
             total_rows=body.scan.records,
-            notes=tuple(notes + settler.remarks.notes()),
-            reading=settler.reading(frame, dialect.names is not None).to_dict(),
+            notes=tuple(notes + types.notes.messages()),
+            reading=types.format(frame, dialect.names is not None).to_dict(),
         )
 
 
-def _named(source: Source, names: tuple[str, ...], notes: list[Message]) -> tuple[str, ...]:
+def _column_names(source: SourceFile, names: tuple[str, ...], notes: list[Message]) -> tuple[str, ...]:
     """The names, if they are different; those that are empty get one."""
     empty = [k for k, name in enumerate(names) if not name]
     if empty:
@@ -88,7 +90,9 @@ def _named(source: Source, names: tuple[str, ...], notes: list[Message]) -> tupl
     return tuple(source.distinct(name or f"column_{k + 1}" for k, name in enumerate(names)))
 
 
-def _types(types: list[type], names: tuple[str, ...], sample: list[list[str]], like: Reading) -> list[type]:
+def _types(
+    types: list[type], names: tuple[str, ...], sample: list[list[str]], like: TableFormat
+) -> list[type]:
     """The types to parse by: text wherever a point may not be what polars takes it for."""
     columns = [[cell for row in sample if (cell := row[k].strip())] for k in range(len(types))]
     commas = any(
@@ -96,17 +100,17 @@ def _types(types: list[type], names: tuple[str, ...], sample: list[list[str]], l
         for kind, cells in zip(types, columns)
     )
     for k, name in enumerate(names):
-        way = like.columns.get(name)
-        if way is not None and way.kind == "string":
+        fmt = like.columns.get(name)
+        if fmt is not None and fmt.kind == "string":
             types[k] = str
         elif types[k] is float:
-            decimal = like.decimal_of(name) if way is not None else ""
+            decimal = like.decimal_of(name) if fmt is not None else ""
             if decimal == "," or (not decimal and commas and all(map(POINTS.fullmatch, columns[k]))):
                 types[k] = str
     return types
 
 
-def _filled(source: Source, body: Body) -> Path:
+def _blank_lines_as_missing(source: SourceFile, body: RecordBody) -> Path:
     """One column: a blank line among the others is a value that is missing."""
     target = source.folder / "filled"
     with (
@@ -124,7 +128,9 @@ def _filled(source: Source, body: Body) -> Path:
     return target
 
 
-def _tabbed(source: Source, path: Path, begin: int, dialect: Dialect) -> tuple[Path, int, Dialect]:
+def _spaces_to_tabs(
+    source: SourceFile, path: Path, begin: int, dialect: Dialect
+) -> tuple[Path, int, Dialect]:
     """The file with one tab for every run of blanks (outside quotes)."""
     target = source.folder / "tabbed"
     quote = dialect.grammar.quote
@@ -143,7 +149,7 @@ def _tabbed(source: Source, path: Path, begin: int, dialect: Dialect) -> tuple[P
     return target, 0, replace(dialect, grammar=Grammar("\t"))
 
 
-class Body:
+class RecordBody:
     """The records of a file from offset `begin` (in `line`) on, checked.
 
     `plain`: just one line is before them.
@@ -151,7 +157,7 @@ class Body:
 
     def __init__(
         self,
-        source: Source,
+        source: SourceFile,
         path: Path,
         begin: int,
         grammar: Grammar,
@@ -161,7 +167,7 @@ class Body:
     ) -> None:
         self.path, self.begin, self.grammar, self.fields, self.plain = path, begin, grammar, fields, plain
         self.at = (0, begin)
-        self.scan: Scan = scan(path, begin, grammar, fields, line)
+        self.scan: RecordScan = scan_records(path, begin, grammar, fields, line)
         if self.scan.bad_line:
             raise source.error(
                 "line {line} has {found} fields where {expected} are expected (delimiter {delimiter!r})",
@@ -178,7 +184,7 @@ class Body:
     def _sample(self) -> list[list[str]]:
         """Some records from the beginning, and a few from everywhere else."""
         first = np.arange(min(self.scan.records, 500))
-        pieces = [pick(self.path, (0, self.begin), self.grammar, self.fields, first)[0]]
+        pieces = [read_records(self.path, (0, self.begin), self.grammar, self.fields, first)[0]]
         with self.path.open("rb") as file:
             for a, b in self.scan.spread:
                 file.seek(a)
@@ -217,16 +223,16 @@ class Body:
         else:
             number = np.arange(self.scan.records) if wanted is None else wanted
             at = self.at if self.at[0] <= number[0] else (0, self.begin)
-            text, self.at = pick(self.path, at, self.grammar, self.fields, number)
+            text, self.at = read_records(self.path, at, self.grammar, self.fields, number)
         expected = self.scan.records if wanted is None else len(wanted)
         if not odd:
             dtypes: dict[type, Any] = {int: pl.Int64, float: pl.Float64, str: pl.String}
             schema = {str(k): dtypes[kind] for k, kind in enumerate(self.types)}
             quote = self.grammar.quote if self.scan.quoted else None
-            frame = _parsed(text, self.grammar.delimiter, quote, schema, int(regular))
+            frame = _parse_with_polars(text, self.grammar.delimiter, quote, schema, int(regular))
             if frame is not None and frame.height == expected:
                 return frame
-        return _slowly(text, self.grammar, self.fields, self.begin)
+        return _parse_with_csv(text, self.grammar, self.fields, self.begin)
 
 
 def _after_header(path: Path, begin: int, dialect: Dialect) -> tuple[int, int, bool]:
@@ -252,7 +258,7 @@ def _after_header(path: Path, begin: int, dialect: Dialect) -> tuple[int, int, b
         return file.tell(), line, above == 0 and record.count(b"\n") == 1
 
 
-def _parsed(
+def _parse_with_polars(
     text: Any, delimiter: str, quote: str | None, schema: dict[str, Any], skip: int
 ) -> pl.DataFrame | None:
     """By polars; a column that is no number after all is read as text. None: polars cannot."""
@@ -270,15 +276,15 @@ def _parsed(
                 glob=False,
             )
         except pl.exceptions.PolarsError as error:
-            told = re.search(r"could not parse .* at column '.*' \(column number (\d+)\)", str(error), re.S)
-            column = str(int(told[1]) - 1) if told else ""
+            found = re.search(r"could not parse .* at column '.*' \(column number (\d+)\)", str(error), re.S)
+            column = str(int(found[1]) - 1) if found else ""
             if schema.get(column, pl.String) == pl.String:
                 return None
             schema = {**schema, column: pl.String}
     return None
 
 
-def _slowly(text: Any, grammar: Grammar, fields: int, begin: int) -> pl.DataFrame:
+def _parse_with_csv(text: Any, grammar: Grammar, fields: int, begin: int) -> pl.DataFrame:
     """By Python's csv module: every column as text."""
     import polars as pl
 

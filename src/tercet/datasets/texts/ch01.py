@@ -59,14 +59,14 @@ TAGS = "O B E O O O B E O O BE O O B E O O O O O B E"
 
 
 def phrases(words: str, tags: str) -> dict[str, Any]:
-    from tercet.metrics.sequence import spans, tags_of
+    from tercet.metrics import spans_to_tags, tags_to_spans
 
     tokens, marks = words.split(), tags.split()
-    found = spans(marks, "be")
+    found = tags_to_spans(marks, "be")
     return {
         "phrases": [" ".join(tokens[first : last + 1]) for _, first, last in found],
         "first and last word": [[first, last] for _, first, last in found],
-        "tags of these phrases": " ".join(tags_of(found, len(tokens), "be")),
+        "tags of these phrases": " ".join(spans_to_tags(found, len(tokens), "be")),
     }
 
 

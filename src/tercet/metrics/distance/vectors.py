@@ -33,7 +33,7 @@ def minkowski(x: ArrayLike, z: ArrayLike, p: float = 2, w: ArrayLike | None = No
     weight = None if w is None else check_weights(w, gap.shape[-1])
     if np.isinf(p):  # the limit of the formula: a weight that is not 0 goes to 1
         return (gap if weight is None else np.where(weight > 0, gap, 0.0)).max(axis=-1, initial=0.0)
-    # The largest gap is taken out where its power is beyond floating point: 1e200 squared, say.
+    # Divide by the largest difference where its power would overflow or underflow: 1e200 squared, say.
     top = gap.max(axis=-1, keepdims=True, initial=0.0)
     extreme = (
         (top > 0) & np.isfinite(top) & (np.abs(p * np.log2(np.where(top > 0, top, 1.0))) > 500) & (p > 1)
@@ -135,7 +135,7 @@ def mahalanobis(
     8.0
     """
     x, z = vectors(x, z)
-    return np.sqrt((((x - z) @ factor(x.shape[-1], S, M)) ** 2).sum(axis=-1))
+    return np.sqrt((((x - z) @ mahalanobis_factor(x.shape[-1], S, M)) ** 2).sum(axis=-1))
 
 
 @method(
@@ -185,6 +185,7 @@ def vectors(x: ArrayLike, z: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
 
 
 def check_p(p: float) -> float:
+    """The power of an L_p distance, from 1 to infinity."""
     if not isinstance(p, numbers.Real) or isinstance(p, bool) or not p >= 1:
         raise ValueError(
             f"p must be a number in [1, inf]: below 1 there is no triangle inequality; got {p!r}."
@@ -193,6 +194,7 @@ def check_p(p: float) -> float:
 
 
 def check_weights(w: ArrayLike, width: int) -> np.ndarray:
+    """Weights of the features."""
     weight = np.asarray(w, dtype=float)
     if weight.shape != (width,) or not np.isfinite(weight).all() or (weight < 0).any() or not weight.any():
         raise ValueError(
@@ -201,7 +203,7 @@ def check_weights(w: ArrayLike, width: int) -> np.ndarray:
     return weight
 
 
-def factor(width: int, S: ArrayLike | None, M: ArrayLike | None) -> np.ndarray:
+def mahalanobis_factor(width: int, S: ArrayLike | None, M: ArrayLike | None) -> np.ndarray:
     """A matrix L with L Lᵀ = M = S⁻¹, by which vectors are multiplied to make the distance Euclidean."""
     if (S is None) == (M is None):
         raise ValueError("mahalanobis needs either S, a covariance, or M, a metric matrix.")

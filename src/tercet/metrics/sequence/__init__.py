@@ -1,8 +1,14 @@
-"""Tags of sequences: what they say (phrases), which may follow which, and how right they are (000 ch. 1.9)."""
+"""Tagged sequences: phrases and tagging schemes, allowed transitions, scores (000 ch. 1.9)."""
 
 from __future__ import annotations
 
-from tercet.metrics.sequence.schemes import allowed, convert, guess_scheme, spans, tags_of
+from tercet.metrics.sequence.schemes import (
+    allowed_transitions,
+    convert_scheme,
+    guess_scheme,
+    spans_to_tags,
+    tags_to_spans,
+)
 from tercet.metrics.sequence.scores import (
     sequence_accuracy,
     span_f1,
@@ -15,8 +21,8 @@ from tercet.metrics.sequence.scores import (
 )
 
 __all__ = [
-    "allowed",
-    "convert",
+    "allowed_transitions",
+    "convert_scheme",
     "guess_scheme",
     "sequence_accuracy",
     "span_f1",
@@ -24,8 +30,8 @@ __all__ = [
     "span_recall",
     "span_report",
     "span_scores",
-    "spans",
+    "spans_to_tags",
     "tag_accuracy",
     "tag_scores",
-    "tags_of",
+    "tags_to_spans",
 ]

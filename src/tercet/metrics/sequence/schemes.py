@@ -1,4 +1,4 @@
-"""Schemes of tags: how the tags of single words say which words make a phrase.
+"""Tagging schemes: how the tags of single words mark phrases (spans, chunks).
 
     iob2  (bio)    B begins a phrase, I goes on, O is outside
     iob1  (iob)    I begins and goes on; B only where a phrase follows another of its type at once
@@ -48,7 +48,7 @@ class Span(NamedTuple):
     texts=["000 ch. 1, 1.9.2"],
     peers=["seqeval.scheme"],
 )
-def spans(tags: Sequence[Any], scheme: str | None = None, *, strict: bool = False) -> list[Span]:
+def tags_to_spans(tags: Sequence[Any], scheme: str | None = None, *, strict: bool = False) -> list[Span]:
     """The phrases that the tags of one sequence mark.
 
     Parameters
@@ -68,19 +68,19 @@ def spans(tags: Sequence[Any], scheme: str | None = None, *, strict: bool = Fals
 
     Examples
     --------
-    >>> spans("O B E O BE".split(), "be")
+    >>> tags_to_spans("O B E O BE".split(), "be")
     [Span(type='', first=1, last=2), Span(type='', first=4, last=4)]
-    >>> spans(["B-PER", "I-PER", "O", "I-LOC"])
+    >>> tags_to_spans(["B-PER", "I-PER", "O", "I-LOC"])
     [Span(type='PER', first=0, last=1), Span(type='LOC', first=3, last=3)]
-    >>> spans(["B-PER", "I-PER", "O", "I-LOC"], "iob2", strict=True)
+    >>> tags_to_spans(["B-PER", "I-PER", "O", "I-LOC"], "iob2", strict=True)
     [Span(type='PER', first=0, last=1)]
     """
     parts = [_split(tag) for tag in tags]
     if scheme is None and strict:
         scheme = guess_scheme([tags])
-    chosen = _named(scheme)[0] if scheme is not None else None
+    chosen = _resolve_scheme(scheme)[0] if scheme is not None else None
     if chosen == "be" or (chosen is None and any(letter == "BE" for letter, _ in parts)):
-        return _bracketed(parts, strict)
+        return _spans_between_brackets(parts, strict)
     found = []
     first = -1
     for k in range(len(parts) + 1):
@@ -93,7 +93,7 @@ def spans(tags: Sequence[Any], scheme: str | None = None, *, strict: bool = Fals
             first = k
     if not strict or chosen is None:
         return found
-    return [span for span in found if _proper(span, parts, chosen)]
+    return [span for span in found if _well_formed(span, parts, chosen)]
 
 
 def _begins(before: tuple[str, str], here: tuple[str, str]) -> bool:
@@ -107,30 +107,30 @@ def _ends(before: tuple[str, str], here: tuple[str, str]) -> bool:
     return before[0] in "ES" or here[0] in "OBS" or before[1] != here[1]
 
 
-def _proper(span: Span, parts: list[tuple[str, str]], scheme: str) -> bool:
-    """Whether a phrase is marked with the very letters that its scheme asks for."""
+def _well_formed(span: Span, parts: list[tuple[str, str]], scheme: str) -> bool:
+    """Whether a phrase has exactly the letters of its scheme."""
     kind, first, last = span
     letters = [letter for letter, _ in parts[first : last + 1]]
-    touching = first > 0 and parts[first - 1][0] != "O" and parts[first - 1][1] == kind
-    touched = last + 1 < len(parts) and parts[last + 1][0] != "O" and parts[last + 1][1] == kind
-    return letters == _letters(last - first + 1, scheme, touching, touched)
+    follows_same_type = first > 0 and parts[first - 1][0] != "O" and parts[first - 1][1] == kind
+    precedes_same_type = last + 1 < len(parts) and parts[last + 1][0] != "O" and parts[last + 1][1] == kind
+    return letters == _span_letters(last - first + 1, scheme, follows_same_type, precedes_same_type)
 
 
-def _letters(length: int, scheme: str, touching: bool, touched: bool) -> list[str]:
-    """The letters of a phrase; `touching` and `touched`: one of its type comes right before, or right after."""
+def _span_letters(length: int, scheme: str, follows_same_type: bool, precedes_same_type: bool) -> list[str]:
+    """The letters of a phrase that follows, or precedes, a phrase of its own type without a gap."""
     inside = ["I"] * length
     if scheme == "iobes":
         return ["S"] if length == 1 else ["B", *inside[2:], "E"]
     if scheme == "be":
         return ["BE"] if length == 1 else ["B", *["O"] * (length - 2), "E"]
-    if scheme == "iob2" or (scheme == "iob1" and touching):
+    if scheme == "iob2" or (scheme == "iob1" and follows_same_type):
         return ["B", *inside[1:]]
-    if scheme == "ioe2" or (scheme == "ioe1" and touched):
+    if scheme == "ioe2" or (scheme == "ioe1" and precedes_same_type):
         return [*inside[1:], "E"]
     return inside
 
 
-def _bracketed(parts: list[tuple[str, str]], strict: bool) -> list[Span]:
+def _spans_between_brackets(parts: list[tuple[str, str]], strict: bool) -> list[Span]:
     """Phrases between B and E. One end without the other is a phrase of one word, or with `strict` none."""
     found: list[Span] = []
     opened = -1
@@ -158,17 +158,17 @@ def _bracketed(parts: list[tuple[str, str]], strict: bool) -> list[Span]:
     model="phrases (type, first, last) → tags B, I, E, S, O of single words",
     texts=["000 ch. 1, 1.9.2"],
 )
-def tags_of(phrases: Iterable[tuple[str, int, int]], n: int, scheme: str = "iob2") -> list[str]:
-    """The tags of a sequence of n words that mark given phrases: the inverse of `spans`.
+def spans_to_tags(phrases: Iterable[tuple[str, int, int]], n: int, scheme: str = "iob2") -> list[str]:
+    """The tags of a sequence of n words that mark given phrases: the inverse of `tags_to_spans`.
 
     Examples
     --------
-    >>> tags_of([("PER", 0, 1), ("PER", 2, 2)], 4, "iob1")
+    >>> spans_to_tags([("PER", 0, 1), ("PER", 2, 2)], 4, "iob1")
     ['I-PER', 'I-PER', 'B-PER', 'O']
-    >>> tags_of([("", 0, 2)], 4, "bilou")
+    >>> spans_to_tags([("", 0, 2)], 4, "bilou")
     ['B', 'I', 'L', 'O']
     """
-    chosen, letters = _named(scheme)
+    chosen, letters = _resolve_scheme(scheme)
     ordered = sorted((Span(*phrase) for phrase in phrases), key=lambda span: span.first)
     tags = ["O"] * n
     end = -1
@@ -177,27 +177,29 @@ def tags_of(phrases: Iterable[tuple[str, int, int]], n: int, scheme: str = "iob2
             raise ValueError(f"The phrase {tuple(span)} is not inside a sequence of {n} words.")
         if span.first <= end:
             raise ValueError(f"The phrase {tuple(span)} overlaps the one before it, which ends at {end}.")
-        touching = k > 0 and end == span.first - 1 and ordered[k - 1].type == span.type
+        follows_same_type = k > 0 and end == span.first - 1 and ordered[k - 1].type == span.type
         end = span.last
-        touched = (
+        precedes_same_type = (
             k + 1 < len(ordered) and ordered[k + 1].first == end + 1 and ordered[k + 1].type == span.type
         )
-        for at, letter in enumerate(_letters(end - span.first + 1, chosen, touching, touched), span.first):
+        for at, letter in enumerate(
+            _span_letters(end - span.first + 1, chosen, follows_same_type, precedes_same_type), span.first
+        ):
             if letter != "O":
                 written = letters["IES".index(letter)] if letter in "IES" and chosen == "iobes" else letter
                 tags[at] = f"{written}-{span.type}" if span.type else written
     return tags
 
 
-def convert(tags: Sequence[Any], to: str, scheme: str | None = None) -> list[str]:
+def convert_scheme(tags: Sequence[Any], to: str, scheme: str | None = None) -> list[str]:
     """Tags of one sequence in another scheme.
 
     Examples
     --------
-    >>> convert(["B-PER", "I-PER", "O"], "iobes")
+    >>> convert_scheme(["B-PER", "I-PER", "O"], "iobes")
     ['B-PER', 'E-PER', 'O']
     """
-    return tags_of(spans(tags, scheme), len(tags), to)
+    return spans_to_tags(tags_to_spans(tags, scheme), len(tags), to)
 
 
 @method(
@@ -206,7 +208,7 @@ def convert(tags: Sequence[Any], to: str, scheme: str | None = None) -> list[str
     model="which tags a sequence may begin and end with, and which may follow which",
     texts=["000 ch. 1, 1.9.2"],
 )
-def allowed(labels: Sequence[Any], scheme: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def allowed_transitions(labels: Sequence[Any], scheme: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """What a scheme lets tags do, for decoding that gives only well-formed phrases.
 
     Parameters
@@ -214,7 +216,7 @@ def allowed(labels: Sequence[Any], scheme: str) -> tuple[np.ndarray, np.ndarray,
     labels : sequence of str
         The tags there are.
     scheme : str
-        The scheme, as for `spans`.
+        The scheme, as for `tags_to_spans`.
 
     Returns
     -------
@@ -223,11 +225,11 @@ def allowed(labels: Sequence[Any], scheme: str) -> tuple[np.ndarray, np.ndarray,
 
     Examples
     --------
-    >>> start, follow, end = allowed(["B-X", "I-X", "O"], "iob2")
+    >>> start, follow, end = allowed_transitions(["B-X", "I-X", "O"], "iob2")
     >>> start.tolist(), follow[2].tolist()
     ([True, False, True], [True, False, True])
     """
-    chosen = _named(scheme)[0]
+    chosen = _resolve_scheme(scheme)[0]
     parts = [_split(label) for label in labels]
     outside = ("O", "")
     start = np.array([_may_follow(outside, part, chosen) for part in parts], dtype=bool)
@@ -273,9 +275,9 @@ def guess_scheme(sequences: Iterable[Sequence[Any]]) -> str:
     if "S" in letters or {"B", "E"} <= letters:
         return "iobes"
     if "E" in letters:
-        return "ioe2" if _all_proper(parts, "ioe2") else "ioe1"
+        return "ioe2" if _all_allowed(parts, "ioe2") else "ioe1"
     if "B" in letters:
-        return "iob2" if _all_proper(parts, "iob2") else "iob1"
+        return "iob2" if _all_allowed(parts, "iob2") else "iob1"
     if "I" in letters:
         return "iob1"
     raise ValueError(
@@ -283,7 +285,7 @@ def guess_scheme(sequences: Iterable[Sequence[Any]]) -> str:
     )
 
 
-def _all_proper(parts: list[list[tuple[str, str]]], scheme: str) -> bool:
+def _all_allowed(parts: list[list[tuple[str, str]]], scheme: str) -> bool:
     outside = ("O", "")
     return all(
         _may_follow(a, b, scheme)
@@ -304,7 +306,7 @@ def _split(tag: Any) -> tuple[str, str]:
     return letter, kind if letter != "O" else ""
 
 
-def _named(scheme: str) -> tuple[str, str]:
+def _resolve_scheme(scheme: str) -> tuple[str, str]:
     name = scheme.lower()
     if name in SCHEMES:
         return name, "IES"

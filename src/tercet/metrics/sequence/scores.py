@@ -1,4 +1,4 @@
-"""How right predicted tags are: by tags, by whole sequences, by phrases."""
+"""Accuracy, precision, recall and F1 of predicted tags: by tag, by sequence, by phrase."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.metrics import precision_recall_fscore_support
 
 from tercet.core.catalog import method
-from tercet.metrics.sequence.schemes import guess_scheme, spans
+from tercet.metrics.sequence.schemes import guess_scheme, tags_to_spans
 
 Average = Literal["micro", "macro", "weighted"] | None
 Tagged = Sequence[Sequence[Any]]
@@ -32,7 +32,7 @@ def tag_accuracy(y_true: Tagged, y_pred: Tagged) -> float:
     0.75
     """
     pairs = _pairs(y_true, y_pred)
-    right = sum(a == b for true, told in pairs for a, b in zip(true, told))
+    right = sum(a == b for true, predicted in pairs for a, b in zip(true, predicted))
     return right / max(sum(len(true) for true, _ in pairs), 1)
 
 
@@ -52,7 +52,7 @@ def sequence_accuracy(y_true: Tagged, y_pred: Tagged) -> float:
     0.5
     """
     pairs = _pairs(y_true, y_pred)
-    return sum(list(true) == list(told) for true, told in pairs) / max(len(pairs), 1)
+    return sum(list(true) == list(predicted) for true, predicted in pairs) / max(len(pairs), 1)
 
 
 @method(
@@ -90,10 +90,10 @@ def tag_scores(
     (array([0.5]), array([1.]), array([1]))
     """
     pairs = _pairs(y_true, y_pred)
-    true, told = ([str(tag) for pair in pairs for tag in pair[side]] for side in (0, 1))
-    names = sorted({*true, *told}) if labels is None else [str(label) for label in labels]
+    true, predicted = ([str(tag) for pair in pairs for tag in pair[side]] for side in (0, 1))
+    names = sorted({*true, *predicted}) if labels is None else [str(label) for label in labels]
     return precision_recall_fscore_support(
-        true, told, labels=names, average=average, zero_division=zero_division
+        true, predicted, labels=names, average=average, zero_division=zero_division
     )
 
 
@@ -120,7 +120,7 @@ def span_scores(
     y_true, y_pred : lists of tag sequences
         The right tags and the predicted ones.
     scheme : str, optional
-        The scheme of the tags (see `spans`); by default the right tags tell.
+        The scheme of the tags (see `tags_to_spans`); by default the right tags tell.
     strict : bool, default=False
         Count only phrases that are well formed; otherwise as the CoNLL evaluation script does.
     average : {"micro", "macro", "weighted"} or None, default="micro"
@@ -136,20 +136,22 @@ def span_scores(
     Examples
     --------
     >>> true = [["B-PER", "I-PER", "O", "B-LOC"]]
-    >>> told = [["B-PER", "I-PER", "O", "B-PER"]]
-    >>> span_scores(true, told)
+    >>> predicted = [["B-PER", "I-PER", "O", "B-PER"]]
+    >>> span_scores(true, predicted)
     (0.5, 0.5, 0.5, 2)
     """
     if average not in ("micro", "macro", "weighted", None):
         raise ValueError(f"average must be one of 'micro', 'macro', 'weighted' or None; got {average!r}.")
-    right, told, true = _counts(y_true, y_pred, scheme, strict)
-    kinds = sorted({*told, *true})
-    n_right, n_told, n_true = (np.array([c[k] for k in kinds], dtype=float) for c in (right, told, true))
+    right, predicted, true = _counts(y_true, y_pred, scheme, strict)
+    kinds = sorted({*predicted, *true})
+    n_right, n_predicted, n_true = (
+        np.array([c[k] for k in kinds], dtype=float) for c in (right, predicted, true)
+    )
     if average == "micro":
-        n_right, n_told, n_true = (np.array([c.sum()]) for c in (n_right, n_told, n_true))
-    precision = _ratio(n_right, n_told, zero_division)
+        n_right, n_predicted, n_true = (np.array([c.sum()]) for c in (n_right, n_predicted, n_true))
+    precision = _ratio(n_right, n_predicted, zero_division)
     recall = _ratio(n_right, n_true, zero_division)
-    f1 = _ratio(2 * n_right, n_told + n_true, zero_division)
+    f1 = _ratio(2 * n_right, n_predicted + n_true, zero_division)
     support = n_true.astype(int)
     if average is None:
         return precision, recall, f1, support
@@ -210,9 +212,9 @@ def span_report(
         weighted       0.50      0.50      0.50         2
     """
     options: dict[str, Any] = {"scheme": scheme, "strict": strict, "zero_division": zero_division}
-    _, told, true = _counts(y_true, y_pred, scheme, strict)
+    _, predicted, true = _counts(y_true, y_pred, scheme, strict)
     each = zip(*span_scores(y_true, y_pred, average=None, **options))
-    lines: dict[str, Sequence[Any]] = dict(zip(sorted({*told, *true}), each))
+    lines: dict[str, Sequence[Any]] = dict(zip(sorted({*predicted, *true}), each))
     averages: tuple[Average, ...] = ("micro", "macro", "weighted")
     ends = {str(name): span_scores(y_true, y_pred, average=name, **options) for name in averages}
     columns = ("precision", "recall", "f1", "support")
@@ -236,11 +238,11 @@ def span_report(
 def _pairs(y_true: Tagged, y_pred: Tagged) -> list[tuple[Sequence[Any], Sequence[Any]]]:
     if len(y_true) != len(y_pred):
         raise ValueError(f"y_true has {len(y_true)} sequences and y_pred {len(y_pred)}.")
-    for k, (true, told) in enumerate(zip(y_true, y_pred)):
+    for k, (true, predicted) in enumerate(zip(y_true, y_pred)):
         if isinstance(true, str) or not hasattr(true, "__len__"):
             raise ValueError(f"y_true must be a list of tag sequences; its entry {k} is {true!r}.")
-        if len(true) != len(told):
-            raise ValueError(f"Sequence {k} has {len(true)} tags in y_true and {len(told)} in y_pred.")
+        if len(true) != len(predicted):
+            raise ValueError(f"Sequence {k} has {len(true)} tags in y_true and {len(predicted)} in y_pred.")
     return list(zip(y_true, y_pred))
 
 
@@ -249,7 +251,7 @@ def _counts(
 ) -> tuple[Counter[str], Counter[str], Counter[str]]:
     """How many phrases of each type are right, predicted and there."""
     right: Counter[str] = Counter()
-    told: Counter[str] = Counter()
+    predicted: Counter[str] = Counter()
     true: Counter[str] = Counter()
     if scheme is None:
         marked = [tags for tags in y_true if any(str(tag) != "O" for tag in tags)]
@@ -258,11 +260,11 @@ def _counts(
             scheme = guess_scheme([*marked, *y_pred])
         strict = strict and scheme is not None
     for wanted, got in _pairs(y_true, y_pred):
-        a, b = spans(wanted, scheme, strict=strict), spans(got, scheme, strict=strict)
+        a, b = tags_to_spans(wanted, scheme, strict=strict), tags_to_spans(got, scheme, strict=strict)
         true.update(span.type for span in a)
-        told.update(span.type for span in b)
+        predicted.update(span.type for span in b)
         right.update(span.type for span in {*a} & {*b})
-    return right, told, true
+    return right, predicted, true
 
 
 def _ratio(a: np.ndarray, b: np.ndarray, otherwise: float) -> np.ndarray:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tercet.metrics.sequence import allowed
+from tercet.metrics import allowed_transitions
 
 
 def masks_of(constraints: Any, labels: list[Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -17,7 +17,7 @@ def masks_of(constraints: Any, labels: list[Any]) -> tuple[np.ndarray, np.ndarra
         return begin, go, end
     if isinstance(constraints, str):
         try:
-            return allowed(labels, constraints)
+            return allowed_transitions(labels, constraints)
         except ValueError as error:
             raise ValueError(f"constraints={constraints!r}: {error}") from None
     if isinstance(constraints, dict):

@@ -1,0 +1,164 @@
+"""Distance matrices: all rows of one table against all rows of another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_array
+
+from tercet.core.catalog import method
+from tercet.core.kernel import kernel
+from tercet.core.parallel import Chunks, each
+from tercet.core.spelling_suggestions import spelling_suggestions
+from tercet.metrics.distance.vectors import centred, check_p, check_weights, mahalanobis_factor, unit
+
+# By name, what p is; None for what is not an L_p distance.
+METRICS: dict[str, float | None] = {
+    "minkowski": None,
+    "euclidean": 2.0,
+    "l2": 2.0,
+    "sqeuclidean": 2.0,
+    "manhattan": 1.0,
+    "cityblock": 1.0,
+    "l1": 1.0,
+    "chebyshev": np.inf,
+    "infinity": np.inf,
+    "cosine": None,
+    "correlation": None,
+    "mahalanobis": None,
+}
+UNWEIGHTED = ("cosine", "correlation", "mahalanobis")
+BLOCK = 256  # rows of one task
+
+
+@method(
+    zh="距离矩阵",
+    task="distance",
+    model="D_ij = d(x_i, z_j)",
+    texts=["000 ch. 3, 3.2.2", "000 ch. 14, 14.1.1"],
+    peers=["scipy.spatial.distance.cdist", "sklearn.metrics.pairwise_distances"],
+)
+def pairwise_distances(
+    X: Any,
+    Z: Any = None,
+    metric: str | Callable[[np.ndarray, np.ndarray], float] = "euclidean",
+    *,
+    p: float = 2,
+    w: Any = None,
+    S: Any = None,
+    M: Any = None,
+    n_jobs: int | None = None,
+) -> np.ndarray:
+    """Distance of every row of X from every row of Z (of X itself, if there is no Z).
+
+    Parameters
+    ----------
+    X, Z : arrays of shape (n, d) and (m, d)
+        The rows; sparse ones are made dense.
+    metric : str or callable
+        A name of `METRICS`, or a function of two rows.
+    p, w : float, array of length d
+        The power and the features' weights of the L_p distances.
+    S, M : arrays of shape (d, d)
+        Covariance or metric matrix of "mahalanobis"; without them, the covariance of all rows.
+    n_jobs : int, optional
+        Threads to use; the result does not depend on it.
+
+    Examples
+    --------
+    >>> pairwise_distances([[0, 0], [3, 4]], [[0, 0], [0, 1], [3, 0]], "manhattan")
+    array([[0., 1., 3.],
+           [7., 6., 4.]])
+    """
+    X, alone = _check_rows(X, "X"), Z is None
+    Z = X if alone else _check_rows(Z, "Z")
+    if X.shape[1] != Z.shape[1]:
+        raise ValueError(f"X has {X.shape[1]} features and Z {Z.shape[1]}; they must be the same.")
+    if w is not None and (callable(metric) or metric in UNWEIGHTED):
+        raise ValueError(f"w is for the L_p distances; {metric!r} takes no weights.")
+    if callable(metric):
+        return _by_function(X, Z, metric, alone)
+    if metric not in METRICS:
+        meant = spelling_suggestions(str(metric), list(METRICS), 3)
+        hint = f" (near it: {', '.join(meant)})" if meant else ""
+        raise ValueError(
+            f"metric must be a function of two rows or one of {', '.join(METRICS)}; got {metric!r}{hint}."
+        )
+    if metric in ("cosine", "correlation"):
+        if metric == "correlation":
+            X, Z = centred(X), centred(Z)
+        D = 1 - np.clip(np.dot(unit(X), unit(Z).T), -1, 1)
+        if alone:
+            np.fill_diagonal(D, np.where(X.any(axis=1), 0.0, D.diagonal()))
+        return D
+    if metric == "mahalanobis":
+        if S is None and M is None:
+            rows = X if alone else np.vstack([X, Z])
+            S = np.atleast_2d(np.cov(rows, rowvar=False)) if len(rows) > 1 else np.zeros((X.shape[1],) * 2)
+            if np.linalg.matrix_rank(S) < len(S):
+                raise ValueError(
+                    f"the covariance of {len(rows)} rows of {len(S)} features is singular: "
+                    "give mahalanobis an S or M of its own."
+                )
+        L = mahalanobis_factor(X.shape[1], S, M)
+        X, Z, metric = np.dot(X, L), np.dot(Z, L), "euclidean"
+    power = METRICS[metric] or check_p(p)
+    weight = np.ones(X.shape[1]) if w is None else check_weights(w, X.shape[1])
+    dtype = np.result_type(X, Z)
+    X, Z = (np.ascontiguousarray(A, dtype=dtype) for A in (X, Z))
+    D = np.empty((len(X), len(Z)), dtype=dtype)
+    weight = weight.astype(dtype)
+    each(_block, Chunks(X, D, rows=BLOCK), Z, power, weight, metric != "sqeuclidean", n_jobs=n_jobs)
+    return D
+
+
+def _block(chunk: tuple, Z: np.ndarray, p: float, weight: np.ndarray, root: bool) -> None:
+    """The distances of a block of rows, written in place."""
+    X, D = chunk
+    sums_of_powers(X, Z, p, weight, D)
+    if root and p == 2:
+        np.sqrt(D, out=D)
+    elif root and p != 1 and not np.isinf(p):
+        np.power(D, 1 / p, out=D)
+
+
+def _by_function(X: np.ndarray, Z: np.ndarray, metric: Callable, alone: bool) -> np.ndarray:
+    D = np.zeros((len(X), len(Z)))
+    for i, x in enumerate(X):
+        for j in range(i if alone else 0, len(Z)):
+            D[i, j] = metric(x, Z[j])
+    return np.maximum(D, D.T) if alone else D
+
+
+def _check_rows(X: Any, name: str) -> np.ndarray:
+    X = X.toarray() if sparse.issparse(X) else X
+    return check_array(X, dtype=(np.float64, np.float32), input_name=name)
+
+
+@kernel
+def sums_of_powers(X, Z, p, weight, out):
+    """out[i, j] = Σ_l w_l |x_il - z_jl|^p; the largest gap when p is infinite."""
+    d = X.shape[1]
+    for i in range(X.shape[0]):
+        x = X[i]
+        for j in range(Z.shape[0]):
+            z = Z[j]
+            total = x[0] * 0
+            if p == 2.0:
+                for k in range(d):
+                    total += weight[k] * (x[k] - z[k]) * (x[k] - z[k])
+            elif p == 1.0:
+                for k in range(d):
+                    total += weight[k] * abs(x[k] - z[k])
+            elif np.isinf(p):
+                for k in range(d):
+                    gap = abs(x[k] - z[k])
+                    if weight[k] > 0 and gap > total:
+                        total = gap
+            else:
+                for k in range(d):
+                    total += weight[k] * abs(x[k] - z[k]) ** p
+            out[i, j] = total

@@ -1,0 +1,1 @@
+"""Kernels and tables that several classifiers share."""

@@ -1,0 +1,1 @@
+"""Exact neighbour search: linear scan, kd-tree, and the choice between them."""

@@ -1,0 +1,136 @@
+"""Kernels of the linear scan: approximate distances filter the rows, exact ones fill heaps of the k nearest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tercet.core.kernel import implement, kernel, verb
+from tercet.core.rows import Dense, Sparse
+from tercet.neighbors._engine.heap import replace_farthest, sort_heap
+
+RUN = 64  # distances that are compared before a branch: this vectorises
+
+
+@verb
+def squared_distance(queries: Any, i: int, rows: Any, j: int) -> float:
+    """Squared distance of row i of one table from row j of another, in double precision."""
+    if isinstance(queries, Sparse):
+        x, z = np.zeros(queries.n_columns), np.zeros(rows.n_columns)
+        for w, source, r in ((x, queries, i), (z, rows, j)):
+            s = slice(source.indptr[r], source.indptr[r + 1])
+            w[source.indices[s]] = source.data[s]
+        return float(((x - z) ** 2).sum())
+    return float(((queries.values[i].astype(np.float64) - rows.values[j]) ** 2).sum())
+
+
+@implement(squared_distance)
+def _squared_distance(queries, i, rows, j):
+    if getattr(queries, "instance_class", None) is Dense:
+
+        def dense(queries, i, rows, j):
+            x, z = queries.values[i], rows.values[j]
+            total = 0.0
+            for c in range(x.size):
+                step = np.float64(x[c]) - np.float64(z[c])
+                total += step * step
+            return total
+
+        return dense
+
+    def compressed(queries, i, rows, j):
+        a, a_end = queries.indptr[i], queries.indptr[i + 1]
+        b, b_end = rows.indptr[j], rows.indptr[j + 1]
+        total = 0.0
+        while a < a_end or b < b_end:
+            step = 0.0
+            left = b == b_end or (a < a_end and queries.indices[a] <= rows.indices[b])
+            right = a == a_end or (b < b_end and rows.indices[b] <= queries.indices[a])
+            if left:
+                step += queries.data[a]
+                a += 1
+            if right:
+                step -= rows.data[b]
+                b += 1
+            total += step * step
+        return total
+
+    return compressed
+
+
+@kernel
+def add_by_products(tile, half, slack, fine, reach, queries, rows, start, base, best, at):
+    """Add the rows of a tile of products q·x to the heaps of the k nearest; returns how many were measured in vain.
+
+    tile (queries, rows) holds q·x, half |x|²/2, base |q|². |q - x|²/2 - |q|²/2 is |x|²/2 - q·x; `slack` bounds its
+    rounding error, `fine` that of |q|² in double precision. A row above the heap's farthest by more than these is
+    not among the k nearest; the exact distance of any other is computed.
+    """
+    alarms = 0
+    for r in range(tile.shape[0]):
+        heap, ids, square = best[r], at[r], base[r]
+        error = slack * reach * (np.sqrt(square) + reach) + fine * square
+        limit = half.dtype.type((heap[0] - square) / 2 + error)
+        for s in range(0, tile.shape[1], RUN):
+            products, halves = tile[r, s : s + RUN], half[s : s + RUN]
+            near = np.int32(0)
+            for c in range(products.size):
+                near += np.int32(not halves[c] - products[c] > limit)  # NaN, too, is measured
+            if near == 0:
+                continue
+            for c in range(products.size):
+                if not halves[c] - products[c] > limit:
+                    distance = squared_distance(queries, r, rows, start + s + c)
+                    if distance < heap[0] or (distance == heap[0] and start + s + c < ids[0]):
+                        replace_farthest(heap, ids, distance, start + s + c, heap.size)
+                        limit = half.dtype.type((heap[0] - square) / 2 + error)
+                    else:
+                        alarms += 1
+    return alarms
+
+
+@kernel
+def add_by_distances(tile, start, best, at):
+    """Add the rows of a tile of distances (queries, rows) to the heaps of the k nearest."""
+    for r in range(tile.shape[0]):
+        heap, ids = best[r], at[r]
+        for s in range(0, tile.shape[1], RUN):
+            distances = tile[r, s : s + RUN]
+            limit, near = heap[0], np.int32(0)
+            for c in range(distances.size):
+                near += np.int32(distances[c] <= limit)
+            if near == 0:
+                continue
+            for c in range(distances.size):
+                distance, i = distances[c], start + s + c
+                if distance < heap[0] or (distance == heap[0] and i < ids[0]):
+                    replace_farthest(heap, ids, distance, i, heap.size)
+
+
+@kernel
+def sort_heaps(best, at):
+    """Every heap in order: the nearest first, of equals the smaller index."""
+    for r in range(best.shape[0]):
+        sort_heap(best[r], at[r])
+
+
+@kernel
+def within_radius(tile, half, slack, fine, reach, queries, rows, start, base, radius, who, found, far):
+    """The pairs of a query and a row of a tile of products (see `add_by_products`) within the radius.
+
+    They are written to `who`, `found` and `far` as long as these have space; returns how many there are.
+    """
+    n = 0
+    for r in range(tile.shape[0]):
+        square = base[r]
+        error = slack * reach * (np.sqrt(square) + reach) + fine * (square + radius[r] * radius[r])
+        limit = half.dtype.type((radius[r] * radius[r] - square) / 2 + error)
+        for c in range(tile.shape[1]):
+            if not half[c] - tile[r, c] > limit:
+                distance = np.sqrt(squared_distance(queries, r, rows, start + c))
+                if distance <= radius[r]:
+                    if n < who.size:
+                        who[n], found[n], far[n] = r, start + c, distance
+                    n += 1
+    return n

@@ -1,0 +1,99 @@
+"""Regression by the mean of the rows within a radius (半径近邻回归)."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from tercet.core.catalog import method
+from tercet.core.parameters import Count, Jobs
+from tercet.neighbors._engine.search import Metric
+from tercet.neighbors.base import Algorithm, Power, Radius, RadiusNeighborsMixin, Weighting
+from tercet.neighbors.neighbors_regressor import NeighborsRegressor
+
+
+@method(
+    zh="半径近邻回归",
+    task="regression",
+    model="y = the mean of y_i over the rows within a radius of x",
+    strategy="least squares in the neighbourhood",
+    algorithms={
+        "kd_tree": "neighbours by a kd-tree",
+        "brute": "neighbours by a linear scan",
+    },
+    texts=["000 ch. 3, 3.1"],
+    peers=["sklearn.neighbors.RadiusNeighborsRegressor"],
+)
+class RadiusNeighborsRegressor(RadiusNeighborsMixin, NeighborsRegressor):
+    """The mean target of the rows within a radius; NaN, with a warning, where there are none.
+
+    Parameters
+    ----------
+    radius : float, default=1.0
+        How far neighbours may be; those at just this distance belong to them.
+    weights : {"uniform", "distance"} or callable, default="uniform"
+        What a neighbour counts: one; the inverse of its distance (a row at the very place of the query decides
+        alone); or what a function makes of the distances.
+    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
+        How neighbours are found; see `NearestNeighbors`. The answers are the same.
+    leaf_size : int, default=30
+        Rows in a leaf of the tree; changes nothing but the time.
+    p : float, default=2
+        The power of "minkowski", at least 1.
+    metric : str or callable, default="minkowski"
+        How far apart rows are; see `NearestNeighbors`.
+    metric_params : dict, optional
+        What else the metric takes.
+    n_jobs : int, optional
+        Threads to use; the result does not depend on it.
+
+    Attributes
+    ----------
+    effective_metric_ : str or callable
+        The metric by its plainest name.
+    effective_metric_params_ : dict
+        What it takes.
+    n_samples_fit_ : int
+        How many rows were learned.
+
+    Examples
+    --------
+    >>> model = RadiusNeighborsRegressor().fit([[0], [1], [2], [3]], [0, 0, 1, 1])
+    >>> model.predict([[1.5]])
+    array([0.5])
+    """
+
+    def __init__(
+        self,
+        radius: Radius = 1.0,
+        *,
+        weights: Weighting = "uniform",
+        algorithm: Algorithm = "auto",
+        leaf_size: Count = 30,
+        p: Power = 2,
+        metric: Metric = "minkowski",
+        metric_params: dict | None = None,
+        n_jobs: Jobs = None,
+    ) -> None:
+        self.radius = radius
+        self.weights = weights
+        self.algorithm = algorithm
+        self.leaf_size = leaf_size
+        self.p = p
+        self.metric = metric
+        self.metric_params = metric_params
+        self.n_jobs = n_jobs
+
+    def _fit(self, X: Any, y: Any, sample_weight: np.ndarray | None) -> None:
+        self._keep_rows(X, y, sample_weight)
+
+    def _n_neighbors(self) -> None:
+        return None
+
+    def _check_weights(self, total: np.ndarray) -> None:
+        if (total == 0).any():
+            warnings.warn(
+                "One or more samples have no neighbors within specified radius; predicting NaN.", stacklevel=3
+            )

@@ -13,7 +13,7 @@ import numpy as np
 
 from tercet.core.kernel import inner, kernel
 from tercet.distributions._gaussian.covariances import CovarianceType
-from tercet.distributions._gaussian.missing import missing_log_densities, missing_moments
+from tercet.distributions._gaussian.missing import missing_in, missing_log_densities, missing_moments
 
 BLOCK = 256
 LOG_2PI = float(np.log(2 * np.pi))
@@ -27,38 +27,35 @@ def log_densities(X: np.ndarray, means: np.ndarray, covariances: np.ndarray) -> 
     if covariances.ndim == 2:
         norms = 0.5 * np.log(2 * np.pi * covariances)
         means = np.require(means, np.float64, ["C", "W"])
-        diagonal_log_densities(X, means, 0.5 / covariances, norms, norms.sum(axis=1), out)
+        with np.errstate(over="ignore"):  # as plain Python it would warn of squares that overflow
+            diagonal_log_densities(X, means, 0.5 / covariances, norms, norms.sum(axis=1), out)
         return out
-    missing = np.isnan(X)
-    complete = ~missing.any(axis=1)
-    if complete.all():
-        _matrix_log_densities(X, means, covariances, out.T)
-        return out
-    if complete.any():
-        found = np.empty((len(means), int(complete.sum())))
-        _matrix_log_densities(X[complete], means, covariances, found)
-        out[complete] = found.T
-    rest = ~complete
-    out[rest] = missing_log_densities(X[rest], missing[rest], np.zeros(len(means)), means, covariances).T
-    return out
-
-
-def _matrix_log_densities(X: np.ndarray, means: np.ndarray, covariances: np.ndarray, out: np.ndarray) -> None:
     roots = np.linalg.cholesky(covariances)
     heights = -np.log(np.diagonal(roots, axis1=1, axis2=2)).sum(axis=1) - 0.5 * means.shape[1] * LOG_2PI
-    whitened_log_densities(X, means, np.linalg.inv(roots).transpose(0, 2, 1), heights, out)
+    whitening = np.linalg.inv(roots).transpose(0, 2, 1)
+    missing = missing_in(X)
+    if missing is None:
+        whitened_log_densities(X, means, whitening, heights, out.T)
+        return out
+    complete = ~missing.any(axis=1)
+    found = np.empty((len(means), int(complete.sum())))
+    whitened_log_densities(X[complete], means, whitening, heights, found)
+    out[complete], rest = found.T, ~complete
+    out[rest] = missing_log_densities(X[rest], missing[rest], np.zeros(len(means)), means, covariances).T
+    return out
 
 
 def whitened_log_densities(
     X: np.ndarray, means: np.ndarray, cholesky: np.ndarray, heights: np.ndarray, out: np.ndarray
 ) -> None:
-    """heights_k - ½ |(x_t - μ_k)ᵀ P_k|² of complete rows, into out (K, T); P (K, d, d) are the Cholesky factors of
-    the precisions, heights (K,) the log-densities at the means."""
+    """heights_k - ½ |(x_t - μ_k)ᵀ P_k|² of complete rows, into out (K, T).
+
+    P (K, d, d) are the Cholesky factors of the precisions, heights (K,) the log-densities at the means.
+    """
+    columns = np.ascontiguousarray(X.T, dtype=np.float64)  # (d, T): sums over features run along memory
     for k, mean in enumerate(means):
-        z = (X - mean) @ cholesky[k]
-        out[k] = np.einsum("ij,ij->i", z, z)
-        out[k] *= -0.5
-        out[k] += heights[k]
+        z = cholesky[k].T @ (columns - mean[:, None])
+        out[k] = heights[k] - 0.5 * np.einsum("ij,ij->j", z, z)
 
 
 def moments(X: np.ndarray, weight: np.ndarray, means: np.ndarray, covariances: np.ndarray) -> Moments:
@@ -66,17 +63,15 @@ def moments(X: np.ndarray, weight: np.ndarray, means: np.ndarray, covariances: n
 
     `weight` is (T, K). With variances a missing value is left out, and the weights are counted for each feature,
     (K, d). With matrices it is replaced by its expectation given the rest of the row, and its conditional
-    covariance is added to the second moments; the weights are (K, 1). Rows without a value do not count."""
-    X, weight, means = (np.require(part, np.float64, ["C", "W"]) for part in (X, weight, means))
+    covariance is added to the second moments; the weights are (K, 1). Rows without a value do not count.
+    """
     if covariances.ndim == 2:
-        count, first, second = np.zeros(means.shape), np.zeros(means.shape), np.zeros(means.shape)
-        diagonal_moments(X, weight, means, count, first, second)
-        return count, first, second
-    missing = np.isnan(X)
+        return variance_moments(X, weight, means)
+    missing = missing_in(X)
+    if missing is None:
+        return matrix_moments(X, weight, means)
     complete = ~missing.any(axis=1)
-    if complete.all():
-        return _matrix_moments(X, weight, means)
-    found = _matrix_moments(X[complete], weight[complete], means)
+    found = matrix_moments(X[complete], weight[complete], means)
     rest = ~complete & ~missing.all(axis=1)
     if not rest.any():
         return found
@@ -84,15 +79,25 @@ def moments(X: np.ndarray, weight: np.ndarray, means: np.ndarray, covariances: n
     return found[0] + more[0][:, None], found[1] + more[1], found[2] + more[2]
 
 
-def _matrix_moments(X: np.ndarray, weight: np.ndarray, means: np.ndarray) -> Moments:
-    """Of complete rows."""
+def variance_moments(X: np.ndarray, weight: np.ndarray, means: np.ndarray) -> Moments:
+    """The moments, (K, d) each, of the values that are not missing; `weight` is (T, K)."""
+    X, weight, means = (np.require(part, np.float64, ["C", "W"]) for part in (X, weight, means))
+    count, first, second = np.zeros(means.shape), np.zeros(means.shape), np.zeros(means.shape)
+    with np.errstate(over="ignore"):
+        diagonal_moments(X, weight, means, count, first, second)
+    return count, first, second
+
+
+def matrix_moments(X: np.ndarray, weight: np.ndarray, means: np.ndarray) -> Moments:
+    """The moments, (K, 1), (K, d) and (K, d, d), of complete rows; `weight` is (T, K)."""
+    columns = np.ascontiguousarray(X.T, dtype=np.float64)
     k, d = means.shape
     first, second = np.empty((k, d)), np.empty((k, d, d))
     for c, mean in enumerate(means):
-        z = X - mean
-        weighted = z * weight[:, c][:, None]
-        first[c] = weighted.sum(axis=0)
-        second[c] = weighted.T @ z
+        apart = columns - mean[:, None]
+        scaled = apart * weight[:, c]
+        first[c] = scaled.sum(axis=1)
+        second[c] = scaled @ apart.T
     return weight.sum(axis=0)[:, None], first, second
 
 
@@ -121,7 +126,10 @@ def draw(
     z = rng.standard_normal((which.size, means.shape[1]))
     if covariances.ndim == 2:
         return means[which] + z * np.sqrt(covariances[which])
-    return means[which] + np.einsum("ijk,ik->ij", np.linalg.cholesky(covariances)[which], z)
+    for k in np.unique(which):
+        here = which == k
+        z[here] = means[k] + z[here] @ np.linalg.cholesky(covariances[k]).T
+    return z
 
 
 @kernel

@@ -12,7 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from tercet.datasets import load_watermelon
 from tercet.mixture import GaussianMixture
-from tercet.mixture.gaussians import Gauss, Gaussians
+from tercet.mixture._engine.gaussian_components import GaussianComponents
+from tercet.mixture._engine.gaussian_parameters import GaussianParameters
 
 KINDS = ["full", "tied", "diag", "spherical"]
 LEARNED = ["weights_", "means_", "covariances_", "precisions_", "precisions_cholesky_"]
@@ -160,7 +161,7 @@ def test_starts(init):
     assert len(one.lower_bounds_) == one.n_iter_
 
 
-def test_warm_start_goes_on():
+def test_warm_start_continues_last_fit():
     X = blobs()
     whole = GaussianMixture(**start(X, 3, "full"), tol=0, max_iter=12).fit(X)
     model = GaussianMixture(**start(X, 3, "full"), tol=0, max_iter=4, warm_start=True)
@@ -216,12 +217,14 @@ def test_density():
 @each_kind
 def test_both_ways_to_the_statistics_agree(kind):
     X = blobs(n=500, d=4)
-    model = Gaussians(kind, 3, 4)
+    model = GaussianComponents(kind, 3, 4)
     theta = GaussianMixture(**start(X, 3, kind), max_iter=3).fit(X)._theta()
     shares = np.random.default_rng(0).random((3, 500))
     table = model._table(X, theta)
     assert table is not None
-    np.testing.assert_allclose(model._by_table(table, theta), model._near(X, theta), rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(
+        model._by_table(table, theta), model._by_differences(X, theta), rtol=1e-10, atol=1e-10
+    )
     for one, other in zip(model._sums(table, shares, theta), model.statistics(X, shares, theta)):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
     back = model.recall(model.maximise(model.statistics(X, shares, theta), theta), shares.sum())
@@ -512,7 +515,7 @@ def test_convergence_is_reported():
         model = GaussianMixture(3, max_iter=1, random_state=0).fit(blobs())
     assert not model.converged_
     assert any("did not converge" in str(w.message) for w in seen)
-    assert Gauss is type(model._theta())
+    assert GaussianParameters is type(model._theta())
 
 
 def test_warm_starts_of_one_pass_see_that_they_have_converged():

@@ -11,7 +11,7 @@ from scipy.stats import multivariate_normal
 from sklearn.exceptions import ConvergenceWarning
 
 from tercet.datasets import load_watermelon
-from tercet.mixture import GaussianMixture
+from tercet.mixture import GaussianMixture, gaussian_mixture_step
 from tercet.mixture._engine.gaussian_components import GaussianComponents
 from tercet.mixture._engine.gaussian_parameters import GaussianParameters
 
@@ -212,6 +212,30 @@ def test_density():
         for a, m, S in zip(model.weights_, model.means_, model.covariances_)
     )
     np.testing.assert_allclose(np.exp(model.score_samples(X)), by_scipy, rtol=1e-9)
+
+
+@given(seed=st.integers(0, 2**20), k=st.integers(1, 4), d=st.integers(1, 4))
+@settings(max_examples=20, deadline=None)
+def test_a_pass_is_a_step_of_the_book(seed, k, d):
+    """The matrix products of the engine against EM in plain form."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, d)) + 3 * rng.integers(0, 3, size=(60, 1))
+    roots = rng.normal(size=(k, d, d))
+    covariances = roots @ roots.transpose(0, 2, 1) + 0.5 * np.eye(d)
+    weights, means = rng.dirichlet(np.full(k, 5.0)), X[rng.choice(60, k, replace=False)]
+    step = gaussian_mixture_step(X, weights, means, covariances)
+    options = {"weights_init": weights, "means_init": means, "precisions_init": np.linalg.inv(covariances)}
+    model = GaussianMixture(k, **options, reg_covar=0, tol=0, max_iter=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X)
+    np.testing.assert_allclose(model.lower_bound_ * 60, step.log_likelihood, rtol=1e-9)
+    np.testing.assert_allclose(model.weights_, step.weights, rtol=1e-8)
+    np.testing.assert_allclose(model.means_, step.means, rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(model.covariances_, step.covariances, rtol=1e-7, atol=1e-8)
+    after = gaussian_mixture_step(X, *step[:3])
+    assert after.log_likelihood >= step.log_likelihood - 1e-9
+    np.testing.assert_allclose(model.predict_proba(X), after.responsibilities, atol=1e-8)
 
 
 @each_kind

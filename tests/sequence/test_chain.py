@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tercet.sequence import CategoricalHMM, backward, baum_welch_step, forward, posteriors, viterbi
 from tercet.sequence._chain import log_space, long_chains
 
 
@@ -209,3 +210,64 @@ def test_posteriors_stay_exact_over_a_long_chain():
     like, logs = rng.random((50_000, 3)), np.empty(1)
     _, gamma = long_chains.smooth(np.array([0, len(like)]), start, trans, like, logs)
     np.testing.assert_allclose(gamma.sum(axis=1), 1.0, rtol=1e-9)
+
+
+models = st.tuples(st.integers(0, 10**6), st.integers(1, 5), st.integers(1, 4), st.integers(1, 30))
+
+
+def random_model(seed, n, m, length):
+    rng = np.random.default_rng(seed)
+    A, B = rng.dirichlet(np.ones(n), n), rng.dirichlet(np.ones(m), n)
+    return rng.dirichlet(np.ones(n)), A, B, rng.integers(0, m, length)
+
+
+@given(models)
+def test_kernels_agree_with_the_plain_recursions(case):
+    """Forward, backward, posteriors and Viterbi of the book are the oracle of the scaled and logarithmic
+    kernels."""
+    pi, A, B, symbols = random_model(*case)
+    like, logs, borders = np.ascontiguousarray(B[:, symbols].T), np.empty(1), np.array([0, symbols.size])
+    ahead, back = forward(pi, A, B, symbols, arithmetic="log"), backward(pi, A, B, symbols, arithmetic="log")
+    plain = posteriors(pi, A, B, symbols, arithmetic="log")
+    onward = like.copy()
+    alpha, gamma = long_chains.smooth(borders, pi, A, onward, logs)
+    np.testing.assert_allclose(logs[0], ahead.log_probability, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(back.log_probability, ahead.log_probability, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(gamma, plain.gamma, atol=1e-10)
+    np.testing.assert_allclose(alpha[:-1].T @ onward[1:] * A, plain.transitions, atol=1e-9)
+    table, posterior, counts = np.empty_like(like), np.empty_like(like), np.zeros_like(A)
+    log_space.log_smooth(log(pi), log(A), log(like), table, posterior, counts)
+    np.testing.assert_allclose(table, ahead.alpha, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(posterior, plain.gamma, atol=1e-10)
+    np.testing.assert_allclose(counts, plain.transitions, atol=1e-9)
+    path, best = (
+        long_chains.decode(borders, log(pi), log(A), log(like), logs),
+        viterbi(pi, A, B, symbols, arithmetic="log"),
+    )
+    np.testing.assert_allclose(logs[0], best.log_probability, rtol=1e-12, atol=1e-12)
+    assert np.array_equal(path, best.path)
+
+
+@given(models)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_pass_of_the_model_is_a_step_of_the_book(case):
+    pi, A, B, symbols = random_model(*case)
+    model = CategoricalHMM(len(pi), n_features=B.shape[1], n_iter=1, init_params="")
+    model.startprob_, model.transmat_, model.emissionprob_ = pi, A, B
+    model.fit(symbols)
+    step = baum_welch_step(pi, A, B, symbols)
+    np.testing.assert_allclose(model.startprob_, step.startprob, atol=1e-10)
+    np.testing.assert_allclose(model.transmat_, step.transmat, atol=1e-9)
+    np.testing.assert_allclose(model.emissionprob_, step.emissionprob, atol=1e-10)
+    before = forward(pi, A, B, symbols, arithmetic="log").log_probability
+    assert forward(*step, symbols, arithmetic="log").log_probability >= before - 1e-9
+
+
+def test_a_step_leaves_states_alone_that_are_never_visited():
+    A, B = [[1.0, 0.0], [0.3, 0.7]], [[0.5, 0.5], [0.1, 0.9]]
+    step = baum_welch_step([1.0, 0.0], A, B, [0, 1, 1])
+    assert step.transmat[1].tolist() == [0.3, 0.7]
+    assert step.emissionprob[1].tolist() == [0.1, 0.9]
+    np.testing.assert_allclose(step.emissionprob[0], [1 / 3, 2 / 3])
+    one = baum_welch_step([0.5, 0.5], A, B, [1])  # no transition at all
+    assert np.array_equal(one.transmat, A)

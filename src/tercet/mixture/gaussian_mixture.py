@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
+from scipy.stats import multivariate_normal
 from sklearn.utils.validation import check_array
 
 from tercet.core.catalog import method
 from tercet.core.estimator import check_weight
+from tercet.core.functions import log_sum_exp
 from tercet.core.parameters import Count, CountOrZero, Jobs, NonNegative, Positive, Seed, check_parameters
 from tercet.distributions._gaussian.covariances import (
     CovarianceType,
@@ -319,3 +321,58 @@ class GaussianMixture(Mixture):
     def _n_parameters(self) -> int:
         k, d = np.shape(self.means_)
         return n_free(self.covariance_type, (k,), d) + k * d + k - 1
+
+
+class GaussianMixtureStep(NamedTuple):
+    """The parameters after an EM step; the responsibilities (n, k) and the log-likelihood before it."""
+
+    weights: np.ndarray
+    means: np.ndarray
+    covariances: np.ndarray
+    responsibilities: np.ndarray
+    log_likelihood: float
+
+
+@method(
+    zh="高斯混合模型EM算法的一步",
+    task="clustering",
+    approach="generative",
+    model="p(x) = Σ_k α_k N(x | μ_k, Σ_k)",
+    strategy="the maximum of the Q function: expected log-likelihood of rows and components",
+    algorithms="E: responsibilities of the components; M: weighted means, covariances and shares of the rows",
+    texts=["000 ch. 9, Alg 9.2, eq. 9.24-9.32", "002 ch. 7, eq. 7.17-7.27"],
+    peers=["sklearn.mixture.GaussianMixture"],
+)
+def gaussian_mixture_step(X: Any, weights: Any, means: Any, covariances: Any) -> GaussianMixtureStep:
+    """One EM step of a Gaussian mixture in plain form, which makes the rows more likely.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        The rows.
+    weights, means, covariances : arrays of shape (k,), (k, d), (k, d, d)
+        α, μ and Σ.
+
+    Returns
+    -------
+    GaussianMixtureStep
+        The new weights, means and covariances; responsibilities of shape (n, k) and the log-likelihood of the rows
+        under the old ones.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0], [1.0], [6.0], [7.0]])
+    >>> step = gaussian_mixture_step(X, [0.5, 0.5], [[0.0], [7.0]], [[[1.0]], [[1.0]]])
+    >>> step.weights, step.means.ravel().round(4), step.covariances.ravel().round(4)
+    (array([0.5, 0.5]), array([0.5, 6.5]), array([0.25, 0.25]))
+    """
+    X, means = np.asarray(X, dtype=np.float64), np.asarray(means, dtype=np.float64)
+    density = np.stack([multivariate_normal(m, S).logpdf(X) for m, S in zip(means, covariances)], axis=-1)
+    log_joint = np.log(weights) + density.reshape(len(X), -1)
+    log_total = log_sum_exp(log_joint, keepdims=True)
+    gamma = np.exp(log_joint - log_total)  # E: the responsibilities γ_jk (9.29)
+    counts = gamma.sum(axis=0)
+    means = gamma.T @ X / counts[:, None]  # M: (9.30)
+    apart = X[:, None, :] - means
+    covariances = np.einsum("jk,jka,jkb->kab", gamma, apart, apart) / counts[:, None, None]  # (9.31)
+    return GaussianMixtureStep(counts / len(X), means, covariances, gamma, float(log_total.sum()))  # (9.32)

@@ -118,9 +118,7 @@ class GaussianComponents(Components):
     def expect(self, chunk: Any, theta: GaussianParameters) -> tuple[Any, ...]:
         X, weight = chunk
         missing, crossed = missing_in(X), self.kind in ("full", "tied")
-        if (
-            missing is not None and crossed
-        ):  # one pass over the rows for both, as conditional means are shared
+        if missing is not None and crossed:
             likelihood, counts, sums, products = missing_e_step(
                 X, missing, weight, theta.offsets, theta.means, theta.matrices, hard=self.hard
             )
@@ -131,8 +129,8 @@ class GaussianComponents(Components):
         if weight is not None:
             shares *= weight
             log_likelihood *= weight
-        sums = self.statistics(X, shares, theta) if table is None else self._sums(table, shares, theta)
-        return (log_likelihood.sum(), *sums)
+        found = self.statistics(X, shares, theta) if table is None else self._sums(table, shares, theta)
+        return (log_likelihood.sum(), *found)
 
     def maximise(self, statistics: tuple[Any, ...], theta: GaussianParameters) -> GaussianParameters:
         """Weights, means and covariances (9.30)-(9.32), with pseudo-rows of the priors."""

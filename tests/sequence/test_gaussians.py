@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from tercet.sequence.hmm.gaussians import log_densities, moments, patterns, raised, regressions, shifted
+from tercet.distributions._gaussian.covariances import floored
+from tercet.distributions._gaussian.missing import ordered_by_missing
+from tercet.distributions._gaussian.moments import log_densities, moments, moved
 
 
 @pytest.fixture
@@ -120,29 +122,26 @@ def test_moments_about_moved_means(rng):
     X, weight, shift = rng.normal(size=(50, 4)), rng.random((50, 3)), rng.normal(size=(3, 4))
     for covar in (covars, np.ones((3, 4))):
         there = moments(X, weight, means + shift, covar)[2]
-        assert np.allclose(shifted(moments(X, weight, means, covar), shift), there)
+        kind = "full" if covar.ndim == 3 else "diag"
+        assert np.allclose(moved(moments(X, weight, means, covar), shift, kind)[2], there)
 
 
-def test_patterns_are_all_rows_once(rng):
-    X = with_holes(rng, n=100)
-    rows = np.concatenate([at for _, at in patterns(X)])
-    assert np.array_equal(np.sort(rows), np.arange(100))
-    for seen, at in patterns(X):
-        assert (np.isnan(X[at]) == ~seen).all()
+def test_rows_are_ordered_by_their_missing_features(rng):
+    missing = np.isnan(with_holes(rng, n=100))
+    order, borders = ordered_by_missing(missing)
+    assert np.array_equal(np.sort(order), np.arange(100))
+    groups = [missing[order[a:b]] for a, b in itertools.pairwise(borders)]
+    assert all((group == group[0]).all() for group in groups)
+    assert len(np.unique(missing, axis=0)) == len(groups)
+    assert not groups[0].any()
 
 
-def test_regressions_of_a_known_case():
-    slopes, left = regressions(np.array([[[4.0, 1.0], [1.0, 2.0]]]), np.array([True, False]))
-    assert np.allclose(slopes, 0.25)
-    assert np.allclose(left, 1.75)
-
-
-def test_raised_covariances_are_above_the_floor_and_else_untouched(rng):
+def test_floored_covariances_are_above_the_floor_and_else_untouched(rng):
     _, covars = gaussians(rng)
     floor = np.array([0.1, 0.2, 0.1, 0.3])
     covars[1] = np.outer(floor, floor)
-    after = raised(covars, floor)
+    after = floored(covars, "full", floor)
     assert np.array_equal(after[0], covars[0]) or np.linalg.eigvalsh(covars[0] - np.diag(floor))[0] < 0
     for matrix in after:
         assert np.linalg.eigvalsh(matrix - np.diag(floor))[0] > -1e-12
-    assert np.array_equal(raised(np.array([[1.0, 0.0]]), np.array([0.5, 0.5])), [[1.0, 0.5]])
+    assert np.array_equal(floored(np.array([[1.0, 0.0]]), "diag", np.array([0.5, 0.5])), [[1.0, 0.5]])

@@ -13,7 +13,9 @@ from sklearn.model_selection import GridSearchCV
 from tercet import EarlyStopping
 from tercet.core.steps import fitted_attributes
 from tercet.sequence import CategoricalHMM
-from tercet.sequence.hmm.states import state_codes, walk
+from tercet.sequence.hmm.categorical_hmm import CategoricalEmissions
+from tercet.sequence.hmm.markov_chain import sample_path
+from tercet.sequence.hmm.state_labels import state_codes
 
 TRUE = CategoricalHMM(3, random_state=0)
 TRUE.startprob_ = [0.6, 0.3, 0.1]
@@ -176,7 +178,7 @@ def test_what_is_not_allowed_stays_zero(topology, allowed):
         assert model.startprob_.tolist() == [1, 0, 0, 0]
     ergodic = CategoricalHMM(4, random_state=0).fit(X)
     fewer = 16 - allowed.sum()
-    assert ergodic._free() - model._free() == fewer
+    assert ergodic._n_parameters() - model._n_parameters() == fewer
 
 
 def test_topologies_are_checked():
@@ -227,7 +229,7 @@ def test_weights_must_make_sense():
 
 @pytest.mark.parametrize("implementation", ["scaling", "log"])
 def test_same_bits_for_any_n_jobs(implementation, monkeypatch):
-    monkeypatch.setattr(CategoricalHMM, "_rows_per_chunk", lambda self, theta: 40)
+    monkeypatch.setattr(CategoricalEmissions, "rows_per_chunk", lambda self, theta: 40)
     X, y = corpus(60)
     some = [np.where(np.arange(len(states)) % 3, -1, states) for states in y]
     for labels in (None, y, some):
@@ -248,7 +250,7 @@ def test_chunks_change_nothing_but_rounding(monkeypatch):
     X, _ = corpus(60)
     whole = CategoricalHMM(3, n_iter=3, random_state=0).fit(X)
     states = whole.predict(X)
-    monkeypatch.setattr(CategoricalHMM, "_rows_per_chunk", lambda self, theta: 25)
+    monkeypatch.setattr(CategoricalEmissions, "rows_per_chunk", lambda self, theta: 25)
     cut = CategoricalHMM(3, n_iter=3, random_state=0).fit(X)
     np.testing.assert_allclose(cut.transmat_, whole.transmat_, rtol=1e-10)
     assert all(np.array_equal(a, b) for a, b in zip(whole.predict(X), states))
@@ -350,14 +352,14 @@ def test_interrupted_fits_keep_the_last_pass(monkeypatch):
     X, _ = corpus(10)
     passes = []
 
-    def statistics(self, rows, posterior, theta, real=CategoricalHMM._emission_statistics):
+    def statistics(self, rows, posterior, theta, real=CategoricalEmissions.statistics):
         passes.append(1)
         if len(passes) > 3:
             raise KeyboardInterrupt
         return real(self, rows, posterior, theta)
 
     expected = CategoricalHMM(3, n_iter=3, random_state=0).fit(X)
-    monkeypatch.setattr(CategoricalHMM, "_emission_statistics", statistics)
+    monkeypatch.setattr(CategoricalEmissions, "statistics", statistics)
     model = CategoricalHMM(3, n_iter=50, random_state=0)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X)
@@ -369,7 +371,7 @@ def test_interrupted_fits_keep_the_last_pass(monkeypatch):
 def test_walks_never_take_a_step_that_cannot_be():
     nearly = np.nextafter(1.0, 0.0)
     start, trans = np.array([0.0, 0.3, 0.7, 0.0]), np.array([[0, 0.1, 0.9, 0]] * 4)
-    assert walk(start, trans, np.full(5, nearly)).tolist() == [2] * 5
-    assert walk(start, trans, np.zeros(5)).tolist() == [1] * 5
+    assert sample_path(start, trans, np.full(5, nearly)).tolist() == [2] * 5
+    assert sample_path(start, trans, np.zeros(5)).tolist() == [1] * 5
     thirds = np.full(3, 1 / 3)
-    assert walk(thirds, np.tile(thirds, (3, 1)), np.full(3, nearly)).tolist() == [2] * 3
+    assert sample_path(thirds, np.tile(thirds, (3, 1)), np.full(3, nearly)).tolist() == [2] * 3

@@ -1,5 +1,6 @@
 """The k best paths: those of the list of all paths, in the same order, and Viterbi's first."""
 
+import importlib
 import itertools
 
 import numpy as np
@@ -7,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tercet.sequence._chain import k_best as kbest
-from tercet.sequence._chain.k_best import k_best
 from tercet.sequence.hmm.direct_enumeration import DirectEnumeration
+from tercet.sequence.k_best import k_best
 
 
 def scores(seed, n, steps, zeros=0.2, whole=True):
@@ -41,7 +41,7 @@ def test_the_same_as_the_list_of_all_paths(seed, n, steps, k, whole):
 def test_pieces_make_no_difference(monkeypatch, work):
     chain = scores(1, 5, 40, whole=False)
     found, paths = k_best(*chain, 30)
-    monkeypatch.setattr(kbest, "WORK", work)
+    monkeypatch.setattr(importlib.import_module("tercet.sequence.k_best"), "WORK", work)
     again, same = k_best(*chain, 30)
     assert np.array_equal(found, again)
     assert np.array_equal(paths, same)

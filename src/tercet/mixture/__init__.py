@@ -1,11 +1,11 @@
 """Mixtures of distributions."""
 
-from tercet.mixture.bayesian import BayesianGaussianMixture
-from tercet.mixture.bernoulli import BernoulliMixture
-from tercet.mixture.categorical import CategoricalMixture
-from tercet.mixture.choice import GaussianMixtureIC
-from tercet.mixture.gaussian import GaussianMixture
-from tercet.mixture.multinomial import MultinomialMixture
+from tercet.mixture.bayesian_gaussian_mixture import BayesianGaussianMixture
+from tercet.mixture.bernoulli_mixture import BernoulliMixture
+from tercet.mixture.categorical_mixture import CategoricalMixture
+from tercet.mixture.gaussian_mixture import GaussianMixture, gaussian_mixture_step
+from tercet.mixture.gaussian_mixture_ic import GaussianMixtureIC
+from tercet.mixture.multinomial_mixture import MultinomialMixture
 from tercet.mixture.three_coins import ThreeCoins
 
 __all__ = [
@@ -16,4 +16,5 @@ __all__ = [
     "GaussianMixtureIC",
     "MultinomialMixture",
     "ThreeCoins",
+    "gaussian_mixture_step",
 ]

@@ -1,8 +1,8 @@
-"""What all mixtures share: p(x) = Σ_k π_k p(x | θ_k), learned by EM from one or several starts.
+"""The base of mixtures (混合模型): p(x) = Σ_k π_k p(x | θ_k), learned by EM from one or several starts.
 
-A family gives two things: a `Components` object, which knows the densities p(x | θ_k), their expected statistics
-and the parameters that fit those best; and an estimator derived from `Mixture`, which has the parameters in its
-signature and says which `Components` they mean.
+A mixture has components: a `Components` object, which knows the densities p(x | θ_k), their expected statistics
+and the M step. An estimator derived from `Mixture` has the parameters in its signature and says which `Components`
+they mean.
 """
 
 from __future__ import annotations
@@ -16,23 +16,27 @@ from sklearn.base import DensityMixin
 
 from tercet.cluster import KMeans, kmeans_plusplus
 from tercet.core.estimator import Estimator, check_is_fitted, check_weight, generator
-from tercet.core.parallel import Chunks, each
+from tercet.core.parallel import Chunks, each, total
 from tercet.core.steps import ConvergenceWarning, Steps
-from tercet.mixture.components import Components, SharedOut, known, one_hot, posterior, silent
-from tercet.optimize.em import Climb, em
-
-__all__ = ["Components", "Mixture", "SharedOut", "known", "one_hot", "posterior"]
+from tercet.mixture.components import (
+    AssignedChunks,
+    Components,
+    mean_imputed,
+    posterior,
+    rows_without_values,
+)
+from tercet.optimize.em import fell
 
 HINT = "Raise max_iter or tol, or try more starts (n_init)."
 
 
 class Mixture(DensityMixin, Estimator):
-    """The base of all mixtures: starts and restarts, warm starts, and everything a fitted mixture can be asked.
+    """The base of all mixtures: EM from several starts or a warm start, prediction, criteria and sampling.
 
     A subclass has the parameters n_components, tol, max_iter, n_init, init_params, random_state, warm_start,
     verbose, verbose_interval and n_jobs, and writes `_components`, `_shapes` and `_n_parameters` (and, where they
-    differ, `_start`, `_attributes` and `_theta`). Its theta is by default a dict of the attributes in `learned`.
-    """
+    differ, `_initial_parameters`, `_attributes` and `_theta`). Its theta is by default a dict of the attributes in
+    `learned`."""
 
     sparse_input = False
     learned: ClassVar[tuple[str, ...]] = ()
@@ -65,15 +69,15 @@ class Mixture(DensityMixin, Estimator):
         raise NotImplementedError
 
     def _n_parameters(self) -> int:
-        """How many numbers the model could choose freely, for AIC and BIC."""
+        """The number of free parameters, for AIC and BIC."""
         raise NotImplementedError
 
     def _attributes(self, theta: Any) -> dict[str, Any]:
-        """Fitted attributes, from the form in which EM handles them."""
+        """The fitted attributes, from the parameters as EM handles them."""
         return dict(theta)
 
     def _theta(self) -> Any:
-        """The fitted attributes in the form in which EM handles them."""
+        """The parameters as EM handles them, from the fitted attributes."""
         return {name: np.asarray(getattr(self, name), dtype=np.float64) for name in self.learned}
 
     # --- learning -----------------------------------------------------------------------------------------------
@@ -82,72 +86,76 @@ class Mixture(DensityMixin, Estimator):
         given = X
         if sample_weight is not None and not sample_weight.all():  # a row of no weight is not there
             X, sample_weight = X[sample_weight > 0], sample_weight[sample_weight > 0]
-        self._enough(X.shape[0])
-        model, rng = self._components(X.shape[1]), generator(self.random_state)
-        chunks = model.chunks(X, sample_weight)
-        per = float(X.shape[0] if sample_weight is None else sample_weight.sum(dtype=np.float64))
-        warm = self._goes_on(X.shape[1])
+        self._check_n_samples(X.shape[0])
+        components, rng = self._components(X.shape[1]), generator(self.random_state)
+        chunks = components.chunks(X, sample_weight)
+        mass = float(X.shape[0] if sample_weight is None else sample_weight.sum(dtype=np.float64))
+        warm = self._continues_last_fit(X.shape[1])
         before = self.lower_bound_ if warm else -np.inf
-        best: tuple[Climb, Steps] | None = None
+        best: tuple[float, Any, Steps] | None = None
 
         def fitted(theta: Any) -> dict[str, Any]:
-            return self._fitted(theta, given, model)
+            return self._fitted(theta, given, components)
 
-        for loop in self._starts(1 if warm else self.n_init, fitted):
-            theta = self._theta() if warm else self._start(X, sample_weight, model, rng)
-            climb = self._climb(model, chunks, theta, loop, per, before)
-            if best is None or climb.value > best[0].value:
-                best = climb, loop
+        for loop in self._restarts(1 if warm else self.n_init, fitted):
+            theta = self._theta() if warm else self._initial_parameters(X, sample_weight, components, rng)
+            theta, value = self._em(components, chunks, theta, loop, mass, before)
+            if best is None or value > best[0]:
+                best = value, theta, loop
         assert best is not None
-        climb, loop = best
+        value, theta, loop = best
         self.__dict__.update(
-            fitted(climb.theta),
-            converged_=climb.converged,
-            n_iter_=climb.passes,
-            lower_bound_=climb.value,
+            fitted(theta),
+            converged_=bool(loop.is_converged),
+            n_iter_=loop.count,
+            lower_bound_=value,
             lower_bounds_=[float(measures["lower_bound"]) for measures in loop.history],
-            seen_weight_=per,
+            seen_weight_=mass,
             n_batches_=1,
         )
-        self._report_degenerate(per)
+        self._warn_degenerate(mass)
 
-    def _goes_on(self, n_features: int) -> bool:
-        """Whether this fit goes on from an earlier one, which had as many components and features."""
+    def _em(
+        self, components: Components, chunks: Any, theta: Any, loop: Steps, mass: float, before: float
+    ) -> tuple[Any, float]:
+        """EM from one start (Alg 9.1): the parameters after the last M step, and the last objective.
+
+        `mass` is the weight of all rows, `before` the objective at the end of an earlier fit.
+        """
+        value = -np.inf
+        for step in loop:
+            likelihood, *statistics = total(components.expect, chunks, theta, n_jobs=self.n_jobs)  # E
+            following = components.maximise(tuple(statistics), theta)  # M
+            measures = components.measures(likelihood, tuple(statistics), theta, following, mass)
+            theta, value = following, measures["lower_bound"]
+            rises = components.monotone and step.count > 1
+            _check_ascent(before if rises else -np.inf, value)
+            step.report(theta, **measures)
+            if step.converged((value - before if rises else abs(value - before)) < self.tol):
+                break
+            before = value
+        return theta, value
+
+    def _continues_last_fit(self, n_features: int) -> bool:
+        """Whether this is a warm start from a fit with as many components and features."""
         if not self.warm_start or not hasattr(self, "converged_"):
             return False
         return all(np.shape(getattr(self, name)) == shape for name, shape in self._shapes(n_features).items())
 
-    def _climb(
-        self, model: Components, chunks: Any, theta: Any, loop: Steps, per: float, before: float
-    ) -> Climb:
-        """The passes of one start; `per` is the mass of the rows, `before` where an earlier fit had got to."""
-        return em(
-            model,
-            chunks,
-            theta,
-            loop,
-            tol=self.tol,
-            per=per,
-            check=model.monotone,
-            measure="lower_bound",
-            before=before,
-            n_jobs=self.n_jobs,
-        )
-
-    def _fitted(self, theta: Any, X: Any, model: Components) -> dict[str, Any]:
+    def _fitted(self, theta: Any, X: Any, components: Components) -> dict[str, Any]:
         """The attributes of a fitted model, in the precision of the data, with the components of the rows."""
-        found = {name: _as(value, X.dtype) for name, value in self._attributes(theta).items()}
-        return {**found, "labels_": self._best_component(X, model, theta)}
+        found = {name: _in_dtype(value, X.dtype) for name, value in self._attributes(theta).items()}
+        return {**found, "labels_": self._most_probable(X, components, theta)}
 
-    def _enough(self, rows: int, which: str = "") -> None:
+    def _check_n_samples(self, rows: int, which: str = "") -> None:
         if rows < self.n_components:
             raise ValueError(
                 f"{type(self).__name__}: expected n_samples >= n_components, but got "
                 f"n_components={self.n_components}, n_samples={rows}{which}."
             )
 
-    def _starts(self, starts: int, fitted: Any) -> Iterable[Steps]:
-        """The loops of passes: one, or one inside each of several starts."""
+    def _restarts(self, starts: int, fitted: Any) -> Iterable[Steps]:
+        """The loops of EM: one, or one inside each of several starts."""
         options = {"unpack": fitted, "watch": self._watch, "hint": HINT}
         if starts == 1:
             yield self.steps(self.max_iter, **options)
@@ -162,16 +170,20 @@ class Mixture(DensityMixin, Estimator):
         if self.verbose and step.count % self.verbose_interval == 0:
             print(f"pass {step.count}: lower bound {step.measures['lower_bound']:.6g}")
 
-    def _start(self, X: Any, weight: np.ndarray | None, model: Components, rng: np.random.Generator) -> Any:
-        """The first theta: rows are shared out among the components as `init_params` says."""
-        gone, X = silent(X), known(X, weight)
-        if gone is not None:  # a row that says nothing has no part in the start
-            self._enough(int((~gone).sum()), " with a value")
-            weight = np.where(gone, 0.0, 1.0 if weight is None else weight).astype(X.dtype)
-        shares = self._first_shares(X, weight, rng)
-        return model.first(SharedOut(X, shares, weight, self.n_components), self.n_jobs)
+    def _initial_parameters(
+        self, X: Any, weight: np.ndarray | None, components: Components, rng: np.random.Generator
+    ) -> Any:
+        """The first theta: an M step with the responsibilities that `init_params` says."""
+        empty, X = rows_without_values(X), mean_imputed(X, weight)
+        if empty is not None:  # they tell nothing of the start
+            self._check_n_samples(int((~empty).sum()), " with a value")
+            weight = np.where(empty, 0.0, 1.0 if weight is None else weight).astype(X.dtype)
+        shares = self._initial_responsibilities(X, weight, rng)
+        return components.first(AssignedChunks(X, shares, weight, self.n_components), self.n_jobs)
 
-    def _first_shares(self, X: Any, weight: np.ndarray | None, rng: np.random.Generator) -> np.ndarray:
+    def _initial_responsibilities(
+        self, X: Any, weight: np.ndarray | None, rng: np.random.Generator
+    ) -> np.ndarray:
         """The component of each row (-1: of none), or responsibilities of shape (n_samples, n_components)."""
         n, k = X.shape[0], self.n_components
         if k == 1 and self.init_params == "kmeans":  # all rows are its cluster
@@ -181,7 +193,8 @@ class Mixture(DensityMixin, Estimator):
             return drawn / drawn.sum(axis=1, keepdims=True)
         if self.init_params == "kmeans":
             seed = int(rng.integers(2**31 - 1))
-            return Groups(k, n_init=1, random_state=seed, n_jobs=self.n_jobs).fit(X, None, weight).labels_
+            kmeans = InitialKMeans(k, n_init=1, random_state=seed, n_jobs=self.n_jobs)
+            return kmeans.fit(X, None, weight).labels_
         if self.init_params == "k-means++":
             _, chosen = kmeans_plusplus(X, k, sample_weight=weight, random_state=rng, n_jobs=self.n_jobs)
         else:
@@ -190,8 +203,8 @@ class Mixture(DensityMixin, Estimator):
         labels[chosen] = np.arange(k)
         return labels
 
-    def _report_degenerate(self, per: float) -> None:
-        """Warn of components that hold next to nothing: their parameters mean little."""
+    def _warn_degenerate(self, per: float) -> None:
+        """Warn of components with hardly any rows, whose parameters mean little."""
         poor = np.flatnonzero(np.asarray(self.weights_, dtype=np.float64) * max(per, 1.0) < 1e-8)
         if poor.size:
             warnings.warn(
@@ -223,38 +236,38 @@ class Mixture(DensityMixin, Estimator):
         """Learn the mixture from the rows X, and return the most probable component of each."""
         return self.fit(X, sample_weight=sample_weight).labels_
 
-    # --- asking -------------------------------------------------------------------------------------------------
+    # --- inference ----------------------------------------------------------------------------------------------
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable component of each row."""
         X = self._rows(X)
-        return self._best_component(X, self._components(X.shape[1]), self._theta())
+        return self._most_probable(X, self._components(X.shape[1]), self._theta())
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The posterior probabilities of the components for each row."""
         X = self._rows(X)
-        parts = self._each(X, lambda joint: posterior(joint)[0].T)
+        parts = self._map_log_joint(X, lambda joint: posterior(joint)[0].T)
         return np.concatenate(parts).astype(self._dtype(X), copy=False)
 
     def score_samples(self, X: Any) -> np.ndarray:
         """The log-likelihood of each row."""
         X = self._rows(X)
-        return np.concatenate(self._each(X, lambda joint: posterior(joint)[1])).astype(
+        return np.concatenate(self._map_log_joint(X, lambda joint: posterior(joint)[1])).astype(
             self._dtype(X), copy=False
         )
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The mean log-likelihood of the rows, weighted where there are weights."""
-        return self._judge(X, sample_weight)[0]
+        return self._mean_log_likelihood(X, sample_weight)[0]
 
     def bic(self, X: Any, sample_weight: Any = None) -> float:
         """Bayesian information criterion of the rows: the lower the better."""
-        mean, n = self._judge(X, sample_weight)
+        mean, n = self._mean_log_likelihood(X, sample_weight)
         return float(-2 * n * mean + self._n_parameters() * np.log(n))
 
     def aic(self, X: Any, sample_weight: Any = None) -> float:
         """Akaike's information criterion of the rows: the lower the better."""
-        mean, n = self._judge(X, sample_weight)
+        mean, n = self._mean_log_likelihood(X, sample_weight)
         return float(-2 * n * mean + 2 * self._n_parameters())
 
     def sample(self, n_samples: int = 1) -> tuple[np.ndarray, np.ndarray]:
@@ -282,18 +295,19 @@ class Mixture(DensityMixin, Estimator):
         check_is_fitted(self)
         return self._check(X, reset=False)
 
-    def _each(self, X: Any, ask: Any) -> list[Any]:
-        model, theta = self._components(X.shape[1]), self._theta()
-        return _ask(model, X, theta, ask, self.n_jobs)
+    def _map_log_joint(self, X: Any, function: Any) -> list[Any]:
+        components, theta = self._components(X.shape[1]), self._theta()
+        return _map_log_joint(components, X, theta, function, self.n_jobs)
 
-    def _best_component(self, X: Any, model: Components, theta: Any) -> np.ndarray:
-        return np.concatenate(_ask(model, X, theta, lambda joint: joint.argmax(axis=0), self.n_jobs))
+    def _most_probable(self, X: Any, components: Components, theta: Any) -> np.ndarray:
+        parts = _map_log_joint(components, X, theta, lambda joint: joint.argmax(axis=0), self.n_jobs)
+        return np.concatenate(parts)
 
-    def _judge(self, X: Any, sample_weight: Any) -> tuple[float, float]:
+    def _mean_log_likelihood(self, X: Any, sample_weight: Any) -> tuple[float, float]:
         """The mean log-likelihood of the rows, and their weight."""
         X = self._rows(X)
         weight = check_weight(sample_weight, X)
-        likelihood = np.concatenate(self._each(X, lambda joint: posterior(joint)[1]))
+        likelihood = np.concatenate(self._map_log_joint(X, lambda joint: posterior(joint)[1]))
         if weight is None:
             return float(likelihood.mean()), float(likelihood.size)
         here, weight = weight > 0, weight.astype(np.float64)
@@ -311,8 +325,8 @@ class Mixture(DensityMixin, Estimator):
         return X, None if y is None or y.shape[:1] != X.shape[:1] else y
 
 
-class Groups(KMeans):
-    """K-means as a start: the mixture may still do where it has not settled, or found fewer clusters."""
+class InitialKMeans(KMeans):
+    """K-means as a start: that it has not converged, or found fewer clusters, is not warned of."""
 
     def steps(self, limit: int, **options: Any) -> Steps:
         return super().steps(limit, **options, watch=lambda step: step.count == limit)
@@ -321,13 +335,23 @@ class Groups(KMeans):
         pass
 
 
-def _ask(model: Components, X: Any, theta: Any, ask: Any, n_jobs: Any) -> list[Any]:
-    """`ask` of the log-joint densities of each chunk of rows."""
-    chunks = Chunks(X, rows=model.rows_at_once())
-    return each(lambda chunk: ask(model.log_joint(chunk[0], theta)), chunks, n_jobs=n_jobs)
+def _check_ascent(before: float, value: float) -> None:
+    """Theorem 9.1: EM's objective is a number, and does not fall."""
+    if np.isnan(value):
+        raise ValueError(f"EM: the log-likelihood is not a number: {value}.")
+    if fell(before, value):
+        warnings.warn(
+            f"EM: the objective fell from {before:.10g} to {value:.10g}.", ConvergenceWarning, stacklevel=3
+        )
 
 
-def _as(value: Any, dtype: Any) -> Any:
-    """Arrays of numbers in the precision of the data."""
+def _map_log_joint(components: Components, X: Any, theta: Any, function: Any, n_jobs: Any) -> list[Any]:
+    """`function` of the log-joint densities of each chunk of rows."""
+    chunks = Chunks(X, rows=components.rows_at_once())
+    return each(lambda chunk: function(components.log_joint(chunk[0], theta)), chunks, n_jobs=n_jobs)
+
+
+def _in_dtype(value: Any, dtype: Any) -> Any:
+    """Arrays of floats in the precision of the data."""
     both = isinstance(value, np.ndarray) and value.dtype.kind == "f" and np.dtype(dtype).kind == "f"
     return value.astype(dtype) if both else value

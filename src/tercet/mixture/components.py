@@ -1,4 +1,4 @@
-"""The components of a mixture, as EM sees them: densities, statistics, and how rows are shared out among them.
+"""The components of a mixture, as EM sees them: densities, responsibilities and statistics.
 
 Responsibilities and log-densities have the components first, shape (k, rows): what is done for all rows of a
 component then runs along memory.
@@ -22,15 +22,15 @@ class Components:
     attributes and back). A chunk is (X, weight or None).
     """
 
-    hard: bool = False  # each row goes wholly to its best component (classification EM)
-    monotone: bool = True  # the M step maximises what the E step measures, so the objective cannot fall
+    hard: bool = False  # responsibilities of 0 and 1 only (classification EM)
+    monotone: bool = True  # the M step maximises what the E step measures, so the objective never falls
 
     def chunks(self, X: Any, weight: np.ndarray | None) -> Sequence[Any]:
         """The rows in pieces, each to be worked on by one thread."""
         return Chunks(X, weight)
 
     def rows_at_once(self) -> int | None:
-        """How many rows are asked about at once; None leaves it to the size of X."""
+        """Rows of a chunk at prediction; None leaves it to the size of X."""
         return None
 
     def log_joint(self, X: Any, theta: Any) -> np.ndarray:
@@ -38,7 +38,8 @@ class Components:
         raise NotImplementedError
 
     def statistics(self, X: Any, shares: np.ndarray, theta: Any) -> tuple[Any, ...]:
-        """Sums over the rows; `shares` (k, rows) are the responsibilities times the weights of the rows.
+        """Expected sufficient statistics; `shares` (k, rows) are the responsibilities times the weights of the
+        rows.
 
         At the very start there is no theta (None): statistics and `maximise` have to do without, or `first` is
         overridden.
@@ -50,7 +51,7 @@ class Components:
         raise NotImplementedError
 
     def log_prior(self, theta: Any) -> float:
-        """What a prior adds to the log-likelihood."""
+        """The log-density of the prior, up to a constant."""
         return 0.0
 
     def draw(self, theta: Any, counts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -66,11 +67,17 @@ class Components:
             likelihood *= weight
         return (likelihood.sum(), *self.statistics(X, shares, theta))
 
-    def first(self, chunks: Sequence[Any], n_jobs: Any = None) -> Any:
-        """Theta from chunks (X, shares) of rows that are already shared out."""
-        return self.maximise(total(self._shared, chunks, n_jobs=n_jobs), None)
+    def measures(
+        self, log_likelihood: float, statistics: tuple[Any, ...], theta: Any, following: Any, mass: float
+    ) -> dict[str, float]:
+        """The objective of a pass from theta to `following`, and whatever else the history is to have."""
+        return {"lower_bound": float(log_likelihood + self.log_prior(theta)) / mass}
 
-    def _shared(self, chunk: Any) -> tuple[Any, ...]:
+    def first(self, chunks: Sequence[Any], n_jobs: Any = None) -> Any:
+        """Theta from chunks (X, shares) of rows with given responsibilities."""
+        return self.maximise(total(self._assigned, chunks, n_jobs=n_jobs), None)
+
+    def _assigned(self, chunk: Any) -> tuple[Any, ...]:
         return self.statistics(chunk[0], chunk[1], None)
 
 
@@ -110,8 +117,8 @@ def one_hot(labels: np.ndarray, k: int) -> np.ndarray:
     return (labels == np.arange(k)[:, None]).astype(np.float64)
 
 
-class SharedOut(Sequence):
-    """Chunks (rows, shares) of rows that are shared out; the shares of a chunk are made when it is asked for."""
+class AssignedChunks(Sequence):
+    """Chunks (rows, shares) of rows with given responsibilities or labels; the shares are made when asked for."""
 
     def __init__(self, X: Any, shares: np.ndarray, weight: np.ndarray | None, k: int) -> None:
         self.parts, self.k = Chunks(X, shares, weight), k
@@ -125,16 +132,16 @@ class SharedOut(Sequence):
         return rows, shares if weight is None else shares * weight
 
 
-def silent(X: Any) -> np.ndarray | None:
-    """The rows of which nothing is known; None where there are none."""
+def rows_without_values(X: Any) -> np.ndarray | None:
+    """The rows whose values are all missing; None where there are none."""
     if sparse.issparse(X):
         return None
-    gone = np.isnan(X).all(axis=1)
-    return gone if gone.any() else None
+    empty = np.isnan(X).all(axis=1)
+    return empty if empty.any() else None
 
 
-def refuse_huge(X: np.ndarray) -> None:
-    """Refuse values whose squares, divided by small variances, are too large for numbers."""
+def check_magnitude(X: np.ndarray) -> None:
+    """Refuse values whose squares, divided by small variances, overflow."""
     most = 1e18 if X.dtype == np.float32 else 1e100
     low, high = np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0)
     for j in np.flatnonzero(np.maximum(-low, high) > most):
@@ -145,16 +152,16 @@ def refuse_huge(X: np.ndarray) -> None:
         )
 
 
-def known(X: Any, weight: np.ndarray | None = None) -> Any:
-    """X with the means of the columns where nothing is known: good enough to begin with."""
+def mean_imputed(X: Any, weight: np.ndarray | None = None) -> Any:
+    """X with missing values replaced by the means of their columns, for first values."""
     if sparse.issparse(X):
         return X
-    gaps = np.isnan(X)
-    if not gaps.any():
+    missing = np.isnan(X)
+    if not missing.any():
         return X
-    empty = np.flatnonzero(gaps.all(axis=0))
+    empty = np.flatnonzero(missing.all(axis=0))
     if empty.size:
         raise ValueError(f"X has no known value in the columns {empty.tolist()}.")
     counts = np.ones(len(X)) if weight is None else weight
-    means = counts @ np.where(gaps, 0.0, X) / (counts @ ~gaps)
-    return np.where(gaps, means.astype(X.dtype), X)
+    means = counts @ np.where(missing, 0.0, X) / (counts @ ~missing)
+    return np.where(missing, means.astype(X.dtype), X)

@@ -9,9 +9,9 @@ import numpy as np
 from tercet.core.catalog import method
 from tercet.core.parameters import Count, Jobs, NonNegative, Seed
 from tercet.mixture.base import Mixture
-from tercet.mixture.bernoulli import binary, shares_of_ones, split
+from tercet.mixture.bernoulli_mixture import bernoulli_probabilities, binary, split_missing
 from tercet.mixture.components import Components
-from tercet.mixture.discrete import chunks_of, finite_log, logarithm
+from tercet.mixture.discrete_mixture import chunks_of, finite_log, logarithm
 
 
 @method(
@@ -110,25 +110,27 @@ class ThreeCoins(Mixture):
     def _rows(self, X: Any) -> Any:
         return binary(super()._rows(X), self.binarize, "ThreeCoins")
 
-    def _enough(self, rows: int, which: str = "") -> None:
+    def _check_n_samples(self, rows: int, which: str = "") -> None:
         """One trial is enough."""
 
-    def _report_degenerate(self, per: float) -> None:
+    def _warn_degenerate(self, per: float) -> None:
         """A coin may well never be chosen."""
 
-    def _start(self, X: Any, weight: Any, model: Components, rng: np.random.Generator) -> dict[str, Any]:
+    def _initial_parameters(
+        self, X: Any, weight: Any, components: Components, rng: np.random.Generator
+    ) -> dict[str, Any]:
         if self.init is None:
-            return theta_of(*rng.uniform(0.1, 0.9, 3))
+            return coin_parameters(*rng.uniform(0.1, 0.9, 3))
         try:
             given = np.array(self.init, dtype=np.float64)
         except (TypeError, ValueError):
             given = np.empty(0)
         if given.shape != (3,) or not ((given >= 0) & (given <= 1)).all():
             raise ValueError(f"ThreeCoins: init must be 3 probabilities from 0 to 1; got {self.init!r}.")
-        return theta_of(*given)
+        return coin_parameters(*given)
 
-    def _components(self, n_features: int) -> Coins:
-        return Coins(n_features)
+    def _components(self, n_features: int) -> CoinComponents:
+        return CoinComponents(n_features)
 
     def _attributes(self, theta: Any) -> dict[str, Any]:
         return {
@@ -138,17 +140,17 @@ class ThreeCoins(Mixture):
         }
 
     def _theta(self) -> dict[str, Any]:
-        return theta_of(self.pi_, self.p_, self.q_)
+        return coin_parameters(self.pi_, self.p_, self.q_)
 
     def _n_parameters(self) -> int:
         return min(3, self.n_features_in_)  # as many as the tosses of one row can tell
 
 
-def theta_of(pi: float, p: float, q: float) -> dict[str, np.ndarray]:
+def coin_parameters(pi: float, p: float, q: float) -> dict[str, np.ndarray]:
     return {"weights": np.array([pi, 1 - pi]), "heads": np.array([p, q])}
 
 
-class Coins(Components):
+class CoinComponents(Components):
     """The coins B and C, one of which gives a whole row."""
 
     def __init__(self, tosses: int) -> None:
@@ -158,7 +160,7 @@ class Coins(Components):
         return chunks_of(X, weight)
 
     def log_joint(self, X: np.ndarray, theta: Any) -> np.ndarray:
-        heads, known = tally(X)
+        heads, known = heads_and_tosses(X)
         p, tails = theta["heads"], known - heads
         joint = np.outer(finite_log(p), heads) + np.outer(finite_log(1 - p), tails)
         joint += logarithm(theta["weights"])[:, None]
@@ -166,24 +168,24 @@ class Coins(Components):
         return joint
 
     def statistics(self, X: np.ndarray, shares: np.ndarray, theta: Any) -> tuple[Any, ...]:
-        heads, known = tally(X)
+        heads, known = heads_and_tosses(X)
         return shares.sum(axis=1), shares @ heads, shares @ known
 
     def maximise(self, statistics: tuple[Any, ...], theta: Any) -> dict[str, Any]:
         mass, heads, known = statistics
-        return {"weights": mass / mass.sum(), "heads": shares_of_ones(heads, known, 0.0)}
+        return {"weights": mass / mass.sum(), "heads": bernoulli_probabilities(heads, known, 0.0)}
 
     def draw(self, theta: Any, counts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         p = np.repeat(theta["heads"], counts)[:, None]
         return (rng.random((p.size, self.tosses)) < p).astype(np.float64)
 
 
-def tally(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def heads_and_tosses(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The heads of each row, and the tosses that are known."""
-    full, gone = split(X)
+    filled, missing = split_missing(X)
     known = (
         np.full(len(X), float(X.shape[1]))
-        if gone is None
-        else X.shape[1] - gone.sum(axis=1, dtype=np.float64)
+        if missing is None
+        else X.shape[1] - missing.sum(axis=1, dtype=np.float64)
     )
-    return full.sum(axis=1, dtype=np.float64), known
+    return filled.sum(axis=1, dtype=np.float64), known

@@ -1,13 +1,12 @@
 """Sequences: hidden Markov models, random fields, taggers."""
 
-from tercet.sequence._chain.k_best import k_best
 from tercet.sequence.crf._engine.iterative_scaling import chain_scaling
 from tercet.sequence.crf.crf import CRF
 from tercet.sequence.crf.matrix_crf import MatrixCRF
 from tercet.sequence.crf.memm import MEMM
 from tercet.sequence.crf.parametric_crf import ParametricCRF, indicator_features
 from tercet.sequence.crf.structured_perceptron import StructuredPerceptron
-from tercet.sequence.hmm.baum_welch import backward, forward, posteriors, viterbi
+from tercet.sequence.hmm.baum_welch import backward, baum_welch_step, forward, posteriors, viterbi
 from tercet.sequence.hmm.categorical_hmm import CategoricalHMM
 from tercet.sequence.hmm.direct_enumeration import DirectEnumeration, hmm_q
 from tercet.sequence.hmm.gaussian_hmm import GaussianHMM
@@ -29,6 +28,7 @@ from tercet.sequence.hmm.markov_chain import (
     topology,
 )
 from tercet.sequence.hmm.poisson_hmm import PoissonHMM
+from tercet.sequence.k_best import k_best
 from tercet.sequence.text.conll import read_conll, write_conll
 from tercet.sequence.text.crfsuite import read_crfsuite, write_crfsuite
 from tercet.sequence.text.feature_templates import FeatureTemplates, apply_templates
@@ -51,6 +51,7 @@ __all__ = [
     "after_steps",
     "apply_templates",
     "backward",
+    "baum_welch_step",
     "chain_scaling",
     "closed_classes",
     "communicating_classes",

@@ -1,9 +1,8 @@
-"""Recursions on logarithms along chains of T steps and N states, shared by hidden Markov models and random fields.
+"""Forward, backward and Viterbi recursions in log space, for hidden Markov models and random fields.
 
-A chain is given by the logs of what each state weighs at the first step (`log_start`), what each step from state i
-to state j weighs (`log_trans`), and what each state weighs in the light of each observation (`log_like`, a row for
-each step). Nothing underflows here; sums over paths are faster in `chain_scaled`. All tables belong to the caller;
-all arrays are contiguous.
+A chain of T steps and N states is given by logarithms of weights: `log_start` (N,) of the first state, `log_trans`
+(N, N) of the transition from state i to state j, `log_like` (T, N) of the state at each step. Nothing underflows
+here; sums over paths are faster in `scaled`. All tables belong to the caller; all arrays are C-contiguous.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from tercet.core.kernel import inner, kernel, shared
 
 @inner
 def log_forward(log_start, log_trans, log_like, alpha):
-    """Forward table in logarithms; the log of the total weight."""
+    """Forward table log α (T, N); returns the log of the total weight of all paths."""
     T, N = log_like.shape
     for j in range(N):
         alpha[0, j] = log_start[j] + log_like[0, j]
@@ -38,7 +37,7 @@ def log_forward(log_start, log_trans, log_like, alpha):
 
 @inner
 def log_backward(log_trans, log_like, beta):
-    """Backward table in logarithms; its last row is given (zeros, where the chain ends)."""
+    """Backward table log β (T, N), from its last row, which is given (zeros, where the chain ends)."""
     T, N = log_like.shape
     for t in range(T - 2, -1, -1):
         for i in range(N):
@@ -70,14 +69,15 @@ def log_sum(values):
 
 @inner
 def viterbi(log_start, log_trans, log_like, delta, path):
-    """The heaviest path (of equals, smallest states from the end), and its log weight; -inf when there is none."""
-    fill(log_start, log_trans, log_like, delta)
+    """Viterbi: the best path (T,) (of equals, smallest states from the end); returns its log weight, -inf when
+    there is none."""
+    viterbi_table(log_start, log_trans, log_like, delta)
     return trace_back(log_trans, delta, path)
 
 
 @inner
-def fill(log_start, log_trans, log_like, delta):
-    """delta_t(j) = max_i (delta_{t-1}(i) + log_trans[i, j]) + log_like_t(j), the weight of the best way there."""
+def viterbi_table(log_start, log_trans, log_like, delta):
+    """Viterbi table δ (T, N): δ_t(j) = max_i (δ_{t-1}(i) + log_trans[i, j]) + log_like_t(j)."""
     T, N = log_like.shape
     for j in range(N):
         delta[0, j] = log_start[j] + log_like[0, j]
@@ -90,7 +90,8 @@ def fill(log_start, log_trans, log_like, delta):
 
 @inner
 def best_ways(log_trans, before, row):
-    """row[j] = max_i (before[i] + log_trans[i, j]), four i at a time: maxima side by side are what vectorises."""
+    """row[j] = max_i (before[i] + log_trans[i, j]), four i at a time, so that the loop over j
+    vectorises."""
     N = row.size
     for j in range(N):
         row[j] = -np.inf
@@ -113,8 +114,8 @@ def best_ways(log_trans, before, row):
 
 @inner
 def trace_back(log_trans, delta, path):
-    """The way back from the best last state. Where a maximum came from is asked again here, for the states of the
-    path alone, instead of being kept for all."""
+    """Viterbi path from δ, back from the best last state. Back pointers are recomputed for the states of the path
+    instead of being stored for all."""
     T, N = delta.shape
     state = first_largest(delta[T - 1])
     best = delta[T - 1, state]
@@ -141,14 +142,14 @@ def first_largest(values):
 
 @kernel
 def log_likelihood(log_start, log_trans, log_like, alpha):
-    """Log weight of one chain by logarithms."""
+    """Log weight of one chain; alpha (T, N) gets the forward table."""
     return log_forward(log_start, log_trans, log_like, alpha)
 
 
 @shared
 def log_smooth(log_start, log_trans, log_like, alpha, beta, counts):
-    """One chain by logarithms: its log weight; posteriors in place of `beta`, expected transitions onto
-    `counts`."""
+    """Forward-backward of one chain: returns its log weight; `beta` (T, N) gets the posteriors of the states, and
+    the expected transitions are added to `counts` (N, N)."""
     T, N = log_like.shape
     total = log_forward(log_start, log_trans, log_like, alpha)
     if total == -np.inf:
@@ -169,28 +170,28 @@ def log_smooth(log_start, log_trans, log_like, alpha, beta, counts):
 
 @kernel
 def decode(borders, log_start, log_trans, log_like, delta, path, logs):
-    """The heaviest path of each of many chains, and its log weight."""
+    """Viterbi paths of many chains, whose rows lie one after another in log_like, and their log weights."""
     for s in range(borders.size - 1):
         a, b = borders[s], borders[s + 1]
         logs[s] = viterbi(log_start, log_trans, log_like[a:b], delta[: b - a], path[a:b])
 
 
-# The same recursions one by one, for chains so long that they are taken in pieces (`hmm_sweeps`).
+# The same recursions as entrances, for chains so long that they are cut into pieces (`long_chains`).
 
 
 @kernel
-def log_behind(log_trans, log_like, beta):
+def log_backward_piece(log_trans, log_like, beta):
     """`log_backward`."""
     log_backward(log_trans, log_like, beta)
 
 
 @kernel
-def trellis(log_start, log_trans, log_like, delta):
-    """`fill`."""
-    fill(log_start, log_trans, log_like, delta)
+def viterbi_table_piece(log_start, log_trans, log_like, delta):
+    """`viterbi_table`."""
+    viterbi_table(log_start, log_trans, log_like, delta)
 
 
 @kernel
-def trace(log_trans, delta, path):
+def trace_back_path(log_trans, delta, path):
     """`trace_back`."""
     return trace_back(log_trans, delta, path)

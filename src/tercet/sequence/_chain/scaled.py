@@ -1,19 +1,21 @@
-"""Scaled recursions along chains of T steps and N states, shared by hidden Markov models and random fields.
+"""Scaled forward and backward recursions, for hidden Markov models and random fields.
 
-A chain is given by what each state weighs at the first step (`start`), what each step from state i to state j
-weighs (`trans`), and what each state weighs in the light of each observation (`like`, a row for each step). For a
-hidden Markov model these are probabilities; any weights that are not negative will do.
+A chain of T steps and N states is given by weights that are not negative: `start` (N,) of the first state, `trans`
+(N, N) of the transition from state i to state j, `like` (T, N) of the state at each step. For a hidden Markov model
+these are probabilities.
 
-Each row of the forward table is taken in units of the sum of the row before:
+Each row of the forward table is scaled by the sum of the row before:
 
     alpha_1 = start like_1,    alpha_t = (alpha_{t-1} trans) like_t unit_t,    unit_t = 1 / Σ alpha_{t-1}
     beta_T = 1 / Σ alpha_T,    beta_{t-1} = trans onward_t,                    onward_t = like_t beta_t unit_t
 
-so that alpha * beta are the posteriors, and alpha_{t-1}ᵀ onward_t * trans those of the steps. This is fast, but it
-loses a path that falls behind the others by more than a double can tell, and says so (minus infinity): then the
-recursions on logarithms, which lose nothing (`chain`), have to do the work. All tables belong to the caller; all
-arrays are contiguous.
-"""
+so that alpha * beta are the posteriors of the states, and alpha_{t-1}ᵀ onward_t * trans those of the transitions.
+This is fast, but it loses a path that falls behind the others by more than a double can tell. It notices (and
+returns -inf): then `log_space`, which loses nothing, has to do the work.
+
+Chains are processed in four lanes: four chains side by side, the next one entering where one ends. All tables
+belong to the caller; all arrays are C-contiguous; `turned` is `trans` transposed, so that inner loops run along
+memory."""
 
 from __future__ import annotations
 
@@ -24,27 +26,28 @@ import numpy as np
 from tercet.core.kernel import inner, kernel, shared
 from tercet.core.sums import sum_of
 
-# What underflows is off by 1e-323, in units of the sums of this row and of the one before 1e-323 / LEAST², and a
-# future that favours the state makes it up to MOST times as much: no more than 1e-35.
+# An underflow is an error of 1e-323; after scaling by the sums of this row and the one before at most 1e-323 /
+# LEAST², and the rest of the chain multiplies it by at most MOST: no more than 1e-35.
 LEAST = 1e-96
 MOST = 1e96
 
 
 @kernel
 def likelihoods(borders, start, turned, like, alpha, unit, logs):
-    """Log weight of each of many chains whose rows lie one after another in `like`; -inf where scaling fails."""
-    forwards(borders, start, turned, like, alpha, unit, logs, plan(borders))
+    """Forward: log weights (S,) of many chains, whose rows lie one after another in `like`; -inf where scaling
+    fails."""
+    forwards(borders, start, turned, like, alpha, unit, logs, schedule(borders))
 
 
 @kernel
 def smooth(borders, start, trans, turned, like, alpha, posterior, unit, logs):
-    """Posteriors of the states of many chains; log weights of the chains, or -inf where scaling fails (there all
-    tables are zero).
+    """Forward-backward of many chains: posteriors (T, N) of the states; log weights (S,) of the chains, or -inf
+    where scaling fails (there all tables are zero).
 
     `like` becomes `onward`, zero in the first row of each chain: alpha[:-1].T @ like[1:] * trans are the expected
     transitions of all chains.
     """
-    runs = plan(borders)
+    runs = schedule(borders)
     forwards(borders, start, turned, like, alpha, unit, logs, runs)
     for k in range(borders.size - 1):
         last(like, alpha, unit, posterior, borders[k + 1])
@@ -65,8 +68,7 @@ def smooth(borders, start, trans, turned, like, alpha, posterior, unit, logs):
 
 @inner
 def forward(turned, like, alpha, unit, begin, end):
-    """The rows from `begin` to `end` of one chain's forward table, from the row before them. `turned` is `trans`
-    transposed, so that inner loops run along memory."""
+    """Forward table of one chain from row `begin` to row `end`, given the row before."""
     before = sum_of(alpha[begin - 1])
     for t in range(begin, end):
         row, here, c = alpha[t], like[t], inverse(before)
@@ -79,8 +81,9 @@ def forward(turned, like, alpha, unit, begin, end):
 
 @inner
 def backward(trans, like, alpha, unit, posterior, begin, end):
-    """Posteriors of the rows from `begin` - 1 to `end` - 1, from what is known of the row after them: `like` holds
-    `onward` there, and comes to hold it here. `unit` comes to hold the sums of beta in the units of alpha."""
+    """Backward recursion of one chain from row `end` - 1 to row `begin`: posteriors of the rows before each.
+    `like` holds `onward` in row `end` - 1, and gets it in the others; `unit` gets the sums of beta in the units of
+    alpha."""
     for t in range(end - 1, begin - 1, -1):
         row, ahead, here, c, s = posterior[t - 1], like[t - 1], alpha[t - 1], unit[t - 1], 0.0
         times(trans, like[t], row)
@@ -89,13 +92,13 @@ def backward(trans, like, alpha, unit, posterior, begin, end):
             s += b
             ahead[i] *= b * c
             row[i] = b * here[i]
-        weigh(s, unit, like, t)
+        keep_beta_sum(s, unit, like, t)
 
 
 @inner
 def forward_four(turned, like, alpha, unit, p, q, r, s, steps):
-    """`forward` on four chains side by side, so many steps from their rows p, q, r and s on: while one waits for
-    its last sum, there is work for the others, and each row of `turned` is fetched once for all."""
+    """`forward` in four lanes, from the rows p, q, r and s on: while one lane waits for its last sum, the others
+    have work, and each row of `turned` is fetched once for all."""
     w, x, y, z = sum_of(alpha[p - 1]), sum_of(alpha[q - 1]), sum_of(alpha[r - 1]), sum_of(alpha[s - 1])
     for _ in range(steps):
         one, two, three, four = alpha[p - 1], alpha[q - 1], alpha[r - 1], alpha[s - 1]
@@ -119,7 +122,7 @@ def forward_four(turned, like, alpha, unit, p, q, r, s, steps):
 
 @inner
 def backward_four(trans, like, alpha, unit, posterior, p, q, r, s, steps):
-    """`backward` on four chains side by side, so many steps down to their rows p, q, r and s."""
+    """`backward` in four lanes, down to the rows p, q, r and s."""
     p, q, r, s = p + steps, q + steps, r + steps, s + steps
     for _ in range(steps):
         p, q, r, s = p - 1, q - 1, r - 1, s - 1
@@ -139,16 +142,16 @@ def backward_four(trans, like, alpha, unit, posterior, p, q, r, s, steps):
             posterior[q - 1, i], like[q - 1, i] = b * alpha[q - 1, i], like[q - 1, i] * (b * x)
             posterior[r - 1, i], like[r - 1, i] = c * alpha[r - 1, i], like[r - 1, i] * (c * y)
             posterior[s - 1, i], like[s - 1, i] = d * alpha[s - 1, i], like[s - 1, i] * (d * z)
-        weigh(e, unit, like, p)
-        weigh(f, unit, like, q)
-        weigh(g, unit, like, r)
-        weigh(h, unit, like, s)
+        keep_beta_sum(e, unit, like, p)
+        keep_beta_sum(f, unit, like, q)
+        keep_beta_sum(g, unit, like, r)
+        keep_beta_sum(h, unit, like, s)
 
 
 @inner
-def weigh(s, unit, like, t):
-    """Keep the sum of beta, in the units of alpha. Where a state has grown so heavy that the way forward may have
-    lost it, the way back ends too, before numbers overflow."""
+def keep_beta_sum(s, unit, like, t):
+    """Keep the sum of beta, in the units of alpha. Where it is so large that the forward table may have lost a
+    state by underflow, the backward recursion ends too, before it overflows."""
     unit[t] = s * inverse(unit[t])
     if not unit[t] < MOST:
         for i in range(like.shape[1]):
@@ -156,9 +159,10 @@ def weigh(s, unit, like, t):
 
 
 @inner
-def plan(borders):
-    """The order of all steps: rows (p, q, r, s, steps), where the next chain comes in as soon as one ends. When
-    fewer than four are left each goes on alone, and q is -1. Backward, the same from the end."""
+def schedule(borders):
+    """Schedule of the lanes: runs (p, q, r, s, steps), where the next chain enters a lane as soon as one ends. When
+    fewer than four chains are left each runs alone, and q is -1. The backward recursion takes the runs in
+    reverse."""
     n, following, count = borders.size - 1, 0, 0
     runs = np.empty((n + 4, 5), np.int64)
     at, left = np.zeros(4, np.int64), np.zeros(4, np.int64)
@@ -200,7 +204,7 @@ def forwards(borders, start, turned, like, alpha, unit, logs, runs):
 
 @inner
 def first(start, like, alpha, unit, a):
-    """The first row of a chain. There is no step to it, which a unit of zero says."""
+    """First row of the forward table. No transition leads to it, which a unit of zero says."""
     unit[a] = 0.0
     for j in range(start.size):
         alpha[a, j] = start[j] * like[a, j]
@@ -208,7 +212,7 @@ def first(start, like, alpha, unit, a):
 
 @inner
 def last(like, alpha, unit, posterior, b):
-    """The last row of a chain: where `backward` begins."""
+    """Last row of the posteriors, where `backward` begins."""
     c = inverse(sum_of(alpha[b - 1]))
     for j in range(like.shape[1]):
         posterior[b - 1, j] = alpha[b - 1, j] * c
@@ -217,7 +221,7 @@ def last(like, alpha, unit, posterior, b):
 
 @inner
 def log_weight(alpha, unit, a, b):
-    """The log of the weight of the chain with the rows from a to b; -inf where scaling fails."""
+    """Log weight of the chain with the rows from a to b; -inf where scaling fails."""
     product = sum_of(alpha[b - 1])
     good, value = LEAST < product < MOST, 0.0
     for t in range(a + 1, b):
@@ -231,13 +235,13 @@ def log_weight(alpha, unit, a, b):
 
 @inner
 def inverse(s):
-    """1 / s; 0 where a sum is too small (or not a number), and all that follows is nothing."""
+    """1 / s; 0 where a sum underflows (or is not a number), so that all that follows is zero."""
     return 1.0 / s if s > LEAST else 0.0
 
 
 @inner
 def times(table, vector, out):
-    """out = table @ vector, four rows at a time: each number of the vector is fetched once for all of them."""
+    """out = table @ vector, four rows at a time, so that each number of the vector is fetched once for four."""
     N = out.size
     whole = N - N % 4
     for i in range(0, whole, 4):
@@ -259,30 +263,46 @@ def times(table, vector, out):
 
 @inner
 def kept(unit, begin, end):
-    """Whether no state has grown too heavy on the way back."""
+    """Whether no sum of beta was too large: the forward table has lost no path."""
     good = True
     for t in range(begin, end):
         good = good and unit[t] < MOST
     return good
 
 
-# The same for one chain in pieces, where it is so long that Ctrl-C should be heard in between (`hmm_sweeps`).
+# Entrances for one chain that is so long that it is cut into pieces (`long_chains`).
 
 
 @shared
-def ahead(turned, like, alpha, unit, begin, end):
+def forward_piece(turned, like, alpha, unit, begin, end):
     """`forward`."""
     forward(turned, like, alpha, unit, begin, end)
 
 
 @kernel
-def behind(trans, like, alpha, unit, posterior, begin, end):
+def backward_piece(trans, like, alpha, unit, posterior, begin, end):
     """`backward`; whether nothing was lost."""
     backward(trans, like, alpha, unit, posterior, begin, end)
     return kept(unit, begin, end)
 
 
 @kernel
-def weight(alpha, unit):
-    """`log_weight`."""
+def chain_log_weight(alpha, unit):
+    """`log_weight` of a whole chain."""
     return log_weight(alpha, unit, 0, len(alpha))
+
+
+@kernel
+def subtract_row_max(log_like, offsets):
+    """Subtract its largest value from each row (T, N), and keep these in offsets (T,); 0 where all are -inf."""
+    n, k = log_like.shape
+    for i in range(n):
+        row = log_like[i]
+        top = row[0]
+        for j in range(1, k):
+            top = row[j] if row[j] > top else top
+        if top == -np.inf:
+            top = 0.0
+        offsets[i] = top
+        for j in range(k):
+            row[j] -= top

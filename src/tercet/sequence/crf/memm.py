@@ -9,11 +9,11 @@ import numpy as np
 
 from tercet.core.catalog import method
 from tercet.core.parameters import Count, CountOrZero, Jobs, NonNegative
-from tercet.sequence._chain.k_best import k_best
 from tercet.sequence.crf._engine.memm import LocalObjective, labels_before, local_decode, local_marginals
 from tercet.sequence.crf._engine.products import token_scores
 from tercet.sequence.crf.learning import search
 from tercet.sequence.crf.model import ChainProbabilities, Weights
+from tercet.sequence.k_best import k_best
 from tercet.sequence.text.sequences import Sequences
 
 

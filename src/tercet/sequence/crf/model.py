@@ -10,12 +10,12 @@ import numpy as np
 
 from tercet.core.estimator import check_weight
 from tercet.core.parallel import each
-from tercet.sequence._chain.k_best import k_best
 from tercet.sequence.crf._engine.products import token_scores
 from tercet.sequence.crf._engine.transitions import Bigrams, by_column
 from tercet.sequence.crf.chains import Steps, best_paths, between, chain_marginals
 from tercet.sequence.crf.constraints import masks_of
 from tercet.sequence.crf.weights import ChainWeights
+from tercet.sequence.k_best import k_best
 from tercet.sequence.text.sequences import Sequences
 
 CHUNK = 4096  # tokens of one piece of work

@@ -1,7 +1,7 @@
-"""The recursions of a hidden Markov model as the book has them: whole tables, for one sequence of symbols.
+"""The recursions of a hidden Markov model in plain form: whole tables, for one sequence of symbols.
 
-Each takes λ = (π, A, B) and the symbols O, and works with plain products, with rows scaled to the sum one, or with
-logarithms. (`CategoricalHMM` does the same in one sweep over many sequences, and keeps no table.)
+Each takes λ = (π, A, B) and the symbols O, and works with plain products, with rows scaled to sum to one, or with
+logarithms. (`CategoricalHMM` does the same for many sequences at once with the kernels of `_chain`.)
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from tercet.core.catalog import method
 from tercet.core.functions import log_sum_exp
 from tercet.sequence.hmm.direct_enumeration import check_symbols, check_tables
-from tercet.sequence.hmm.e_step import log
+from tercet.sequence.hmm.emissions import log
 
 Arithmetic = Literal["plain", "scaled", "log"]
 
@@ -46,7 +46,7 @@ class Posteriors(NamedTuple):
 
 
 class BestPath(NamedTuple):
-    """The best path, its probability and the logarithm of it, and the tables it was found in."""
+    """The best path, its probability and the logarithm of it, and the tables δ and Ψ."""
 
     path: np.ndarray
     probability: float
@@ -106,14 +106,14 @@ def forward(
         total = float(log_sum_exp(alpha[-1]))
         return Forward(alpha, scale, float(np.exp(total)), total)
     for t in range(len(like)):
-        alpha[t] = (pi if t == 0 else alpha[t - 1] @ A) * like[t]
+        alpha[t] = (pi if t == 0 else alpha[t - 1] @ A) * like[t]  # (10.15), (10.16)
         if arithmetic == "scaled":
             scale[t] = alpha[t].sum()
             alpha[t] /= scale[t] if scale[t] > 0 else 1.0
     if arithmetic == "scaled":
         total = float(log(scale).sum())
         return Forward(alpha, scale, float(np.exp(total)), total)
-    return Forward(alpha, scale, float(alpha[-1].sum()), float(log(alpha[-1].sum())))
+    return Forward(alpha, scale, float(alpha[-1].sum()), float(log(alpha[-1].sum())))  # (10.17)
 
 
 @method(
@@ -166,10 +166,10 @@ def backward(
     scale = np.ones(len(like))
     if arithmetic == "scaled":
         scale = forward(pi, A, emissionprob, observations, arithmetic="scaled").scale
-    beta[-1] = 1.0
+    beta[-1] = 1.0  # (10.19)
     for t in range(len(like) - 2, -1, -1):
-        beta[t] = A @ (like[t + 1] * beta[t + 1]) / (scale[t + 1] if scale[t + 1] > 0 else 1.0)
-    first = float((pi * like[0] * beta[0]).sum())
+        beta[t] = A @ (like[t + 1] * beta[t + 1]) / (scale[t + 1] if scale[t + 1] > 0 else 1.0)  # (10.20)
+    first = float((pi * like[0] * beta[0]).sum())  # (10.21)
     total = float(log(np.array(first)) + log(scale[1:]).sum())
     return Backward(beta, first if arithmetic == "plain" else float(np.exp(total)), total)
 
@@ -226,10 +226,69 @@ def posteriors(
         xi = np.exp(alpha[:-1, :, None] + log(A) + onward[:, None, :])
     else:
         total = ahead.probability if arithmetic == "plain" else 1.0
-        gamma = alpha * beta / total
+        gamma = alpha * beta / total  # (10.24)
         onward = like[1:] * beta[1:] / (total * ahead.scale[1:, None])
-        xi = alpha[:-1, :, None] * A * onward[:, None, :]
+        xi = alpha[:-1, :, None] * A * onward[:, None, :]  # (10.26)
     return Posteriors(gamma, xi, gamma.sum(axis=0), gamma[:-1].sum(axis=0), xi.sum(axis=0))
+
+
+class HMMParameters(NamedTuple):
+    """λ = (π, A, B): start, transition and emission probabilities."""
+
+    startprob: np.ndarray
+    transmat: np.ndarray
+    emissionprob: np.ndarray
+
+
+@method(
+    zh="鲍姆-韦尔奇算法的一步",
+    task="sequence labelling",
+    approach="generative",
+    model="P(O, I | λ) with hidden states I",
+    strategy="the maximum of the Q function: expected log-likelihood of observations and states",
+    algorithms="E: γ and ξ by the forward and backward algorithms; M: expected counts divided by their sums",
+    texts=["000 ch. 10, Alg 10.4, eq. 10.36-10.41"],
+    peers=["hmmlearn"],
+)
+def baum_welch_step(
+    startprob: Any, transmat: Any, emissionprob: Any, observations: Any, *, arithmetic: Arithmetic = "scaled"
+) -> HMMParameters:
+    """One step of the Baum-Welch algorithm: the parameters that make an observed sequence more likely.
+
+    Parameters
+    ----------
+    startprob, transmat, emissionprob : arrays of shape (N,), (N, N), (N, M)
+        π, A and B.
+    observations : array of shape (T,)
+        Symbols: columns of B.
+    arithmetic : {"plain", "scaled", "log"}, default="scaled"
+        How the forward and backward tables are computed.
+
+    Returns
+    -------
+    HMMParameters
+        The new π, A and B. A state that is never left, or never visited, keeps its row.
+
+    Examples
+    --------
+    >>> A, B = [[0.5, 0.2, 0.3], [0.3, 0.5, 0.2], [0.2, 0.3, 0.5]], [[0.5, 0.5], [0.4, 0.6], [0.7, 0.3]]
+    >>> new = baum_welch_step([0.2, 0.4, 0.4], A, B, [0, 1, 0])
+    >>> new.emissionprob.round(3)
+    array([[0.615, 0.385],
+           [0.589, 0.411],
+           [0.771, 0.229]])
+    >>> bool(forward(*new, [0, 1, 0]).probability > forward([0.2, 0.4, 0.4], A, B, [0, 1, 0]).probability)
+    True
+    """
+    _, A, B = check_tables(startprob, transmat, emissionprob)
+    symbols = check_symbols(observations, B.shape[1])
+    gamma, _, visits, departures, transitions = posteriors(startprob, A, B, symbols, arithmetic=arithmetic)
+    A, B = A.copy(), B.copy()
+    left, seen = departures > 0, visits > 0
+    A[left] = transitions[left] / departures[left, None]  # (10.39)
+    for k in range(B.shape[1]):
+        B[seen, k] = gamma[symbols == k].sum(axis=0)[seen] / visits[seen]  # (10.40)
+    return HMMParameters(gamma[0], A, B)  # (10.41)
 
 
 @method(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -9,11 +10,12 @@ import numpy as np
 from tercet.core.catalog import method
 from tercet.core.kernel import kernel
 from tercet.core.parameters import Count, Jobs, NonNegative, Seed
-from tercet.sequence.hmm.base import HMM, check_prior, distributions
-from tercet.sequence.hmm.e_step import Theta, log, log_dirichlet, only_known
+from tercet.sequence.hmm.base import HMM
+from tercet.sequence.hmm.emissions import Emissions, Theta, log, log_dirichlet, mask_known_states
+from tercet.sequence.hmm.parameter_checks import check_prior, probability_table
 from tercet.sequence.text.sequences import Sequences
 
-MOST = 10_000_000  # symbols that a model may have without being told
+MOST_SYMBOLS = 10_000_000  # without n_features, a larger one is refused
 
 
 @method(
@@ -109,7 +111,6 @@ class CategoricalHMM(HMM):
     """
 
     symbols = True
-    emitted: ClassVar[dict[str, tuple[str, ...]]] = {"e": ("emissionprob_",)}
     emissionprob_: np.ndarray
 
     def __init__(
@@ -151,6 +152,15 @@ class CategoricalHMM(HMM):
         self.verbose = verbose
         self.n_jobs = n_jobs
 
+    def _emissions(self) -> CategoricalEmissions:
+        return CategoricalEmissions(
+            type(self).__name__,
+            self.params,
+            prior=self.emissionprob_prior,
+            n_symbols=self.n_features,
+            ignore_unseen=self.unseen == "ignore",
+        )
+
     def _rows(self, X: Sequences, *, reset: bool = False) -> Sequences:
         codes = symbol_codes(X, type(self).__name__)
         if reset:
@@ -168,72 +178,89 @@ class CategoricalHMM(HMM):
                     f"one of the {known} symbols 0 to {known - 1} that the model knows."
                 )
             codes[codes >= known] = -1
-        elif known is None and largest > max(MOST, codes.size):  # a table of them would not fit in memory
+        elif known is None and largest > max(
+            MOST_SYMBOLS, codes.size
+        ):  # a table of them would not fit in memory
             raise ValueError(
                 f"{type(self).__name__}: symbols must be numbered from 0 on; one of them is {largest}. "
                 "(HMMTagger takes symbols of any kind; n_features says how many there are if this is meant.)"
             )
         return X.with_rows(codes)
 
-    def _initial_emissions(
-        self, X: Sequences, n: int, rng: np.random.Generator | None, wanted: set[str]
-    ) -> Theta:
-        m = self.n_features or max(int(X.rows.max()) + 1, 1)
+
+@dataclass
+class CategoricalEmissions(Emissions):
+    """Emission probabilities of symbols: b_j(k), with expected counts of symbols and Dirichlet priors."""
+
+    letters: ClassVar[dict[str, tuple[str, ...]]] = {"e": ("emissionprob_",)}
+
+    prior: Any  # Dirichlet, a number or (N, M)
+    n_symbols: int | None
+    ignore_unseen: bool
+    largest: int = field(default=-1, init=False)  # of the symbols that are learned from
+
+    def prepare(self, rows: Any, states: Any, weight: Any, rng: np.random.Generator) -> None:
+        self.largest = int(rows.max())
+
+    def initial(self, n: int, rng: np.random.Generator | None) -> Theta:
+        m = self.n_symbols or max(self.largest + 1, 1)
         weights = np.ones((n, m)) if rng is None else rng.random((n, m)) + 1e-3
         return {"emissionprob_": weights / weights.sum(axis=1, keepdims=True)}
 
-    def _checked_emissions(self, n: int) -> Theta:
-        symbols = "n_symbols" if self.n_features is None else self.n_features
-        B = distributions(self, "emissionprob_", (n, symbols))
-        check_prior(self, "emissionprob_prior", B.shape)
+    def checked(self, given: dict[str, Any], n: int) -> Theta:
+        symbols = "n_symbols" if self.n_symbols is None else self.n_symbols
+        B = probability_table(given["emissionprob_"], "emissionprob_", (n, symbols), self.owner)
+        check_prior(self.prior, "emissionprob_prior", B.shape, self.owner)
         return {"emissionprob_": B}
 
-    def _scaled_likelihood(
+    def scaled_likelihood(
         self, rows: Any, theta: Theta, states: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray | None]:
-        return only_known(self._looked_up(rows, theta["emissionprob_"], 1.0), states, 0.0), None
+        return mask_known_states(self._columns(rows, theta["emissionprob_"], 1.0), states, 0.0), None
 
-    def _log_likelihood(self, rows: Any, theta: Theta) -> np.ndarray:
+    def log_likelihood(self, rows: Any, theta: Theta) -> np.ndarray:
         B = theta["emissionprob_"]
         if B.shape[1] < rows.size:
-            return self._looked_up(rows, log(B), 0.0)
-        return log(self._looked_up(rows, B, 1.0))
+            return self._columns(rows, log(B), 0.0)
+        return log(self._columns(rows, B, 1.0))
 
-    def _looked_up(self, rows: np.ndarray, B: np.ndarray, nothing: float) -> np.ndarray:
-        """The column of B for each symbol, as a row; `nothing` where there is no symbol."""
+    def _columns(self, rows: np.ndarray, B: np.ndarray, missing: float) -> np.ndarray:
+        """The column of B (N, M) for each symbol, as rows (T, N); `missing` where there is no symbol."""
         n, m = B.shape
         if m > rows.size:  # few of many symbols
             like = np.ascontiguousarray(B[:, rows].T)
-            like[rows < 0] = nothing
+            like[rows < 0] = missing
         else:
             table = np.empty((m + 1, n))
             table[:m] = B.T
-            table[m] = nothing
+            table[m] = missing
             like = np.take(table, rows, axis=0, mode="wrap")  # -1 is the last row
-        if self.unseen == "ignore":
-            like[(like == (0.0 if nothing else -np.inf)).all(axis=1)] = nothing
+        if self.ignore_unseen:
+            like[(like == (0.0 if missing else -np.inf)).all(axis=1)] = missing
         return like
 
-    def _emission_statistics(self, rows: Any, posterior: np.ndarray, theta: Theta) -> tuple[Any, ...]:
+    def statistics(self, rows: Any, posterior: np.ndarray, theta: Theta) -> tuple[Any, ...]:
+        """Expected counts of the symbols, (M, N)."""
         n, m = theta["emissionprob_"].shape
         counts = np.zeros((m + 1, n))
-        tally(rows.astype(np.int64), posterior, counts)
+        add_symbol_counts(rows.astype(np.int64), posterior, counts)
         return (counts[:m],)
 
-    def _maximise_emissions(self, statistics: tuple[Any, ...], theta: Theta) -> Theta:
-        counts = np.maximum(statistics[0].T + (np.asarray(self.emissionprob_prior) - 1.0), 0.0)
+    def update(self, statistics: tuple[Any, ...], theta: Theta) -> Theta:
+        """b_j(k) = Σ_{t: o_t = k} γ_t(j) / Σ_t γ_t(j) (10.40), with pseudo-counts."""
+        counts = np.maximum(statistics[0].T + (np.asarray(self.prior) - 1.0), 0.0)
         sums = counts.sum(axis=1, keepdims=True)
         with np.errstate(invalid="ignore", divide="ignore"):
             return {"emissionprob_": np.where(sums > 0, counts / sums, theta["emissionprob_"])}
 
-    def _log_emission_prior(self, theta: Theta) -> float:
-        return log_dirichlet(theta["emissionprob_"], self.emissionprob_prior) if "e" in self.params else 0.0
+    def log_prior(self, theta: Theta) -> float:
+        return log_dirichlet(theta["emissionprob_"], self.prior) if "e" in self.params else 0.0
 
-    def _free_emissions(self, theta: Theta) -> int:
+    def n_parameters(self, theta: Theta) -> int:
         n, m = theta["emissionprob_"].shape
         return n * (m - 1)
 
-    def _draw(self, states: np.ndarray, theta: Theta, rng: np.random.Generator) -> np.ndarray:
+    def draw(self, states: np.ndarray, theta: Theta, rng: np.random.Generator) -> np.ndarray:
         cumulated = np.cumsum(theta["emissionprob_"], axis=1)
         symbols = np.empty(states.size, dtype=np.int64)
         u = rng.random(states.size)
@@ -244,11 +271,11 @@ class CategoricalHMM(HMM):
             symbols[here] = np.minimum(drawn, np.searchsorted(line, line[-1]))
         return symbols[:, None]
 
-    def _rows_per_chunk(self, theta: Theta) -> int:
-        return max(super()._rows_per_chunk(theta), theta["emissionprob_"].shape[1])
+    def rows_per_chunk(self, theta: Theta) -> int:
+        return max(super().rows_per_chunk(theta), theta["emissionprob_"].shape[1])
 
 
-def symbol_codes(X: Sequences, who: str) -> np.ndarray:
+def symbol_codes(X: Sequences, owner: str) -> np.ndarray:
     """Symbols as int32; -1 where none was observed."""
     rows = np.asarray(X.rows)
     if rows.dtype == object:
@@ -258,20 +285,21 @@ def symbol_codes(X: Sequences, who: str) -> np.ndarray:
     good = rows.dtype.kind in "iub" or (rows.dtype.kind == "f" and np.isfinite(rows).all())
     if not good or (rows.dtype.kind == "f" and (rows != np.round(rows)).any()):
         raise ValueError(
-            f"{who}: symbols must be whole numbers from 0 on (-1, None or NaN for none); got {X.rows[:5]!r} ... "
+            f"{owner}: symbols must be whole numbers from 0 on (-1, None or NaN for none); got {X.rows[:5]!r} ... "
             "(HMMTagger takes symbols of any kind.)"
         )
     if rows.size and (rows.min() < -1 or rows.max() >= 2**31 - 1):
         raise ValueError(
-            f"{who}: symbols must be whole numbers from 0 to 2**31 - 2 (-1 for none); got {rows.min()} "
+            f"{owner}: symbols must be whole numbers from 0 to 2**31 - 2 (-1 for none); got {rows.min()} "
             f"to {rows.max()}."
         )
     return rows.astype(np.int32)
 
 
 @kernel
-def tally(symbols, posterior, counts):
-    """Add each row of the posterior to the row of its symbol (the last, where there is none)."""
+def add_symbol_counts(symbols, posterior, counts):
+    """Add each row of the posterior (T, N) to the row of its symbol in counts (M + 1, N): the last, if it has
+    none."""
     last = counts.shape[0] - 1
     for t in range(symbols.size):
         k = symbols[t] if symbols[t] >= 0 else last

@@ -10,6 +10,7 @@ from scipy.special import logsumexp
 
 from tercet.core.catalog import method
 from tercet.sequence._chain.log_space import log_smooth
+from tercet.sequence.hmm.emissions import log
 from tercet.sequence.hmm.markov_chain import check_distributions, check_transitions
 
 MOST = 5_000_000  # states in all paths together
@@ -95,16 +96,16 @@ class DirectEnumeration:
     def of_hmm(cls, startprob: Any, transmat: Any, emissionprob: Any, observations: Any) -> Self:
         """Of a hidden Markov model with the parameters pi, A, B and symbols that are column numbers of B."""
         pi, A, B = check_tables(startprob, transmat, emissionprob)
-        return cls(_log(pi), _log(A), _log(B[:, check_symbols(observations, B.shape[1])].T))
+        return cls(log(pi), log(A), log(B[:, check_symbols(observations, B.shape[1])].T))
 
     @classmethod
     def of_matrices(cls, matrices: Any, start: int = 0, stop: int = 0) -> Self:
         """Of a random field in matrix form: M_1 ... M_{n+1}, non-negative, between the labels start and stop."""
         M = [np.asarray(m, dtype=np.float64) for m in matrices]
         like = np.zeros((len(M) - 1, M[0].shape[1]))
-        like[-1] = _log(M[-1][:, stop])
+        like[-1] = log(M[-1][:, stop])
         inner = np.array(M[1:-1]).reshape(len(M) - 2, *M[0].shape)
-        return cls(_log(M[0][start]), _log(inner), like)
+        return cls(log(M[0][start]), log(inner), like)
 
     @property
     def total(self) -> float:
@@ -198,9 +199,9 @@ def hmm_q(new: Any, old: Any, observations: Any, normalised: bool = True) -> Q:
     symbols = check_symbols(observations, min(B.shape[1], old_B.shape[1]))
     if old_A.shape != A.shape:
         raise ValueError(f"new has {len(A)} states and old has {len(old_A)}; they must have as many.")
-    like = np.ascontiguousarray(_log(old_B[:, symbols].T))
+    like = np.ascontiguousarray(log(old_B[:, symbols].T))
     alpha, gamma, xi = np.empty_like(like), np.empty_like(like), np.zeros_like(old_A)
-    log_total = log_smooth(_log(old_pi), _log(old_A), like, alpha, gamma, xi)
+    log_total = log_smooth(log(old_pi), log(old_A), like, alpha, gamma, xi)
     if log_total == -np.inf:
         raise ValueError("The observations have probability 0 under the old parameters: there is no Q.")
     scale = 1.0 if normalised else float(np.exp(log_total))
@@ -244,12 +245,7 @@ def _parameters(model: Any, name: str) -> tuple[Any, Any, Any]:
 
 def _expected_log(weight: np.ndarray, chance: np.ndarray) -> float:
     """Sum of weight log chance, where what has no weight says nothing."""
-    return float((weight * _log(np.where(weight > 0, chance, 1.0))).sum())
-
-
-def _log(values: np.ndarray) -> np.ndarray:
-    with np.errstate(divide="ignore"):
-        return np.log(values)
+    return float((weight * log(np.where(weight > 0, chance, 1.0))).sum())
 
 
 __all__ = ["DirectEnumeration", "Q", "hmm_q"]

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from tercet.core.catalog import method
 from tercet.core.parameters import Count, Jobs, NonNegative, Real, Seed
-from tercet.sequence.hmm.covariances import (
-    Kind,
-    alike,
-    checked,
-    count,
-    long,
-    shortened,
-    spread,
-    spread_matrices,
+from tercet.distributions._gaussian.covariances import (
+    CovarianceType,
+    check_covariances,
+    compacted,
+    expanded,
+    matrices_of,
+    n_free,
+    repeated,
 )
-from tercet.sequence.hmm.e_step import Theta
-from tercet.sequence.hmm.gaussian_fit import Prior, Start, maximised
-from tercet.sequence.hmm.gaussians import draw, log_densities, moments
-from tercet.sequence.hmm.number_hmm import NumberHMM
+from tercet.distributions._gaussian.estimation import GaussianPrior, maximise
+from tercet.distributions._gaussian.moments import draw, log_densities, moments
+from tercet.sequence.hmm.base import HMM
+from tercet.sequence.hmm.emissions import RealEmissions, Theta
+from tercet.sequence.hmm.parameter_checks import broadcast_prior, broadcast_prior_matrices
 
 
 @method(
@@ -37,7 +38,7 @@ from tercet.sequence.hmm.number_hmm import NumberHMM
     texts=["000 ch. 10, Alg 10.4"],
     peers=["hmmlearn.hmm.GaussianHMM"],
 )
-class GaussianHMM(NumberHMM):
+class GaussianHMM(HMM):
     """Hidden Markov model whose states give rows from a Gaussian each.
 
     The states follow one another as in `CategoricalHMM`; in state i a row is drawn from N(m_i, S_i). A value
@@ -120,14 +121,13 @@ class GaussianHMM(NumberHMM):
     (array([5., 0.]), array([1, 1, 1, 0, 0, 0, 0, 1, 1]))
     """
 
-    emitted: ClassVar[dict[str, tuple[str, ...]]] = {"m": ("means_",), "c": ("_covars_",)}
     means_: np.ndarray
     _covars_: np.ndarray
 
     def __init__(
         self,
         n_components: Count | None = None,
-        covariance_type: Kind = "diag",
+        covariance_type: CovarianceType = "diag",
         min_covar: NonNegative = 1e-3,
         startprob_prior: NonNegative | list | np.ndarray = 1.0,
         transmat_prior: NonNegative | list | np.ndarray = 1.0,
@@ -175,87 +175,120 @@ class GaussianHMM(NumberHMM):
         if "_covars_" not in vars(self):
             raise AttributeError(f"{type(self).__name__} has no covars_ yet: fit it, or set them.")
         n, d = np.shape(self.means_)
-        covars = long(np.asarray(self._covars_), self.covariance_type, (n,), d)
-        return covars if covars.ndim == 3 else covars[:, :, None] * np.eye(d)
+        return matrices_of(np.asarray(self._covars_), self.covariance_type, (n,), d)
 
     @covars_.setter
     def covars_(self, covars: Any) -> None:
-        self._covars_ = shortened(np.array(covars, dtype=np.float64), self.covariance_type)
+        self._covars_ = compacted(np.array(covars, dtype=np.float64), self.covariance_type)
 
     @property
-    def closed_form(self) -> bool:  # type: ignore[override]
-        """With matrices, what a missing value would have been is hidden even where the states are known."""
-        return self.covariance_type in ("spherical", "diag") or not self._gaps
-
-    def _width(self) -> int:
+    def n_features(self) -> int:
+        """The number of features, from the attributes."""
         return int(np.shape(self.means_)[1])
 
-    def _start(self, begin: Start, n: int) -> Theta:
-        means = begin.means(n, type(self).__name__)
-        told = (begin.states >= 0).any()
-        covariance = begin.covariance(self.min_covar, means[begin.nearest(means)] if told else None)
-        return {"means_": means, "_covars_": alike(covariance, self.covariance_type, (n,))}
+    def _emissions(self) -> GaussianEmissions:
+        return GaussianEmissions(
+            type(self).__name__,
+            self.params,
+            covariance_type=self.covariance_type,
+            min_covar=self.min_covar,
+            means_prior=self.means_prior,
+            means_weight=self.means_weight,
+            covars_prior=self.covars_prior,
+            covars_weight=self.covars_weight,
+        )
 
-    def _checked_emissions(self, n: int) -> Theta:
-        means = np.array(self.means_, dtype=np.float64, order="C")
+
+@dataclass
+class GaussianEmissions(RealEmissions):
+    """A Gaussian for each state: b_i(o) = N(o; m_i, S_i). Covariances are kept in the compact form of their
+    type."""
+
+    letters: ClassVar[dict[str, tuple[str, ...]]] = {"m": ("means_",), "c": ("_covars_",)}
+
+    covariance_type: CovarianceType
+    min_covar: float
+    means_prior: Any
+    means_weight: Any
+    covars_prior: Any
+    covars_weight: Any
+
+    def closed_form(self, rows: Any) -> bool:
+        """With matrices, missing values are hidden variables even where the states are known."""
+        return self.covariance_type in ("spherical", "diag") or not np.isnan(rows.min())
+
+    def initial(self, n: int, rng: np.random.Generator | None) -> Theta:
+        """Means by k-means or of the labelled rows; all states have the covariance of the rows about them."""
+        sample = self.sample
+        means = sample.means(n, self.owner)
+        labelled = (sample.states >= 0).any()
+        covariance = sample.covariance(self.min_covar, means[sample.nearest(means)] if labelled else None)
+        return {"means_": means, "_covars_": repeated(covariance, self.covariance_type, (n,))}
+
+    def checked(self, given: dict[str, Any], n: int) -> Theta:
+        means = np.array(given["means_"], dtype=np.float64, order="C")
         if means.ndim != 2 or len(means) != n or not means.shape[1] or not np.isfinite(means).all():
             raise ValueError(
-                f"{type(self).__name__}: means_ must be finite numbers of shape ({n}, n_features); "
+                f"{self.owner}: means_ must be finite numbers of shape ({n}, n_features); "
                 f"got shape {means.shape}."
             )
-        covars = checked(self._covars_, self.covariance_type, (n,), means.shape[1], type(self).__name__)
-        self._prior(n, means.shape[1])
+        d = means.shape[1]
+        covars = check_covariances(given["_covars_"], self.covariance_type, (n,), d, self.owner)
+        self._prior(n, d)
         return {"means_": means, "_covars_": covars}
 
-    def _log_likelihood(self, rows: Any, theta: Theta) -> np.ndarray:
-        return log_densities(rows, theta["means_"], self._long(theta))
+    def log_likelihood(self, rows: Any, theta: Theta) -> np.ndarray:
+        return log_densities(rows, theta["means_"], self._expanded(theta))
 
-    def _emission_statistics(self, rows: Any, posterior: np.ndarray, theta: Theta) -> tuple[Any, ...]:
-        return moments(rows, posterior, theta["means_"], self._long(theta))
+    def statistics(self, rows: Any, posterior: np.ndarray, theta: Theta) -> tuple[Any, ...]:
+        """Moments about the present means: weights, first moments (N, d), second moments."""
+        return moments(rows, posterior, theta["means_"], self._expanded(theta))
 
-    def _maximise_emissions(self, statistics: tuple[Any, ...], theta: Theta) -> Theta:
+    def update(self, statistics: tuple[Any, ...], theta: Theta) -> Theta:
+        """Weighted means and covariances of the rows, with those of the prior."""
         n, d = theta["means_"].shape
-        means, covars = maximised(
-            statistics,
+        means, covars = maximise(
+            (statistics[0], statistics[1], statistics[2]),
             theta["means_"],
             theta["_covars_"],
             self.covariance_type,
             (n,),
             self._prior(n, d),
-            self._begin.floor(self.min_covar),
-            move="m" in self.params,
-            scale="c" in self.params,
+            self.sample.floor(self.min_covar),
+            learn_means="m" in self.params,
+            learn_covariances="c" in self.params,
         )
         return {"means_": means, "_covars_": covars}
 
-    def _log_emission_prior(self, theta: Theta) -> float:
+    def log_prior(self, theta: Theta) -> float:
         means, covars = theta["means_"], theta["_covars_"]
         n, d = means.shape
         return self._prior(n, d).log_density(means, covars, self.covariance_type, (n,))
 
-    def _prior(self, n: int, d: int) -> Prior:
-        who, kind = type(self).__name__, self.covariance_type
+    def _prior(self, n: int, d: int) -> GaussianPrior:
+        """hmmlearn's priors as rows that were seen before; `covars_weight` is one row more, or d with matrices."""
+        owner, kind = self.owner, self.covariance_type
         shape = (n, d) if kind in ("spherical", "diag") else (n, 1)
-        weight = spread(self.means_weight, shape, who, "means_weight", low=0.0)
-        mean = spread(self.means_prior, (n, d), who, "means_prior")
+        weight = broadcast_prior(self.means_weight, shape, owner, "means_weight", low=0.0)
+        mean = broadcast_prior(self.means_prior, (n, d), owner, "means_prior")
         if kind in ("spherical", "diag"):
-            scatter = spread(self.covars_prior, shape, who, "covars_prior", low=0.0)
-            mass = np.maximum(spread(self.covars_weight, shape, who, "covars_weight") - 1, 0.0)
+            scatter = broadcast_prior(self.covars_prior, shape, owner, "covars_prior", low=0.0)
+            mass = np.maximum(broadcast_prior(self.covars_weight, shape, owner, "covars_weight") - 1, 0.0)
             if kind == "spherical":
                 scatter, mass = scatter.sum(axis=1), mass.sum(axis=1)
-            return Prior(mean, weight, scatter, mass)
+            return GaussianPrior(mean, weight, scatter, mass)
         lead = (n,) if kind == "full" else ()
-        scatter = spread_matrices(self.covars_prior, lead, d, who, "covars_prior")
-        mass = np.maximum(spread(self.covars_weight, lead, who, "covars_weight") - d, 0.0)
-        return Prior(mean, weight, scatter, mass[..., None, None])
+        scatter = broadcast_prior_matrices(self.covars_prior, lead, d, owner, "covars_prior")
+        mass = np.maximum(broadcast_prior(self.covars_weight, lead, owner, "covars_weight") - d, 0.0)
+        return GaussianPrior(mean, weight, scatter, mass[..., None, None])
 
-    def _long(self, theta: Theta) -> np.ndarray:
+    def _expanded(self, theta: Theta) -> np.ndarray:
         n, d = theta["means_"].shape
-        return long(theta["_covars_"], self.covariance_type, (n,), d)
+        return expanded(theta["_covars_"], self.covariance_type, (n,), d)
 
-    def _free_emissions(self, theta: Theta) -> int:
+    def n_parameters(self, theta: Theta) -> int:
         n, d = theta["means_"].shape
-        return n * d + count(self.covariance_type, (n,), d)
+        return n * d + n_free(self.covariance_type, (n,), d)
 
-    def _draw(self, states: np.ndarray, theta: Theta, rng: np.random.Generator) -> np.ndarray:
-        return draw(states, theta["means_"], self._long(theta), rng)
+    def draw(self, states: np.ndarray, theta: Theta, rng: np.random.Generator) -> np.ndarray:
+        return draw(states, theta["means_"], self._expanded(theta), rng)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -9,12 +10,24 @@ from scipy.spatial.distance import cdist
 
 from tercet.core.catalog import method
 from tercet.core.parameters import Count, Jobs, NonNegative, Real, Seed
-from tercet.sequence.hmm.base import distributions
-from tercet.sequence.hmm.covariances import Kind, alike, checked, count, long, spread, spread_matrices
-from tercet.sequence.hmm.e_step import Theta, log, log_dirichlet, shares
-from tercet.sequence.hmm.gaussian_fit import Prior, Start, maximised
-from tercet.sequence.hmm.gaussians import draw, log_densities, moments
-from tercet.sequence.hmm.number_hmm import NumberHMM, lower
+from tercet.distributions._gaussian.covariances import (
+    CovarianceType,
+    check_covariances,
+    expanded,
+    n_free,
+    repeated,
+)
+from tercet.distributions._gaussian.estimation import GaussianPrior, maximise
+from tercet.distributions._gaussian.moments import draw, log_densities, moments
+from tercet.sequence._chain.scaled import subtract_row_max
+from tercet.sequence.hmm.base import HMM
+from tercet.sequence.hmm.emissions import RealEmissions, Theta, log, log_dirichlet, normalised_counts
+from tercet.sequence.hmm.parameter_checks import (
+    broadcast_prior,
+    broadcast_prior_matrices,
+    probability_table,
+)
+from tercet.sequence.hmm.row_sample import RowSample
 
 
 @method(
@@ -29,7 +42,7 @@ from tercet.sequence.hmm.number_hmm import NumberHMM, lower
     texts=["000 ch. 10, Alg 10.4", "000 ch. 9, Alg 9.2"],
     peers=["hmmlearn.hmm.GMMHMM"],
 )
-class GMMHMM(NumberHMM):
+class GMMHMM(HMM):
     """Hidden Markov model whose states give rows from a mixture of Gaussians each.
 
     In state i a row is drawn from the l-th of `n_mix` Gaussians with probability w_il. Which one it was is hidden
@@ -117,8 +130,6 @@ class GMMHMM(NumberHMM):
     array([0.2, 4. ])
     """
 
-    emitted: ClassVar[dict[str, tuple[str, ...]]] = {"m": ("means_",), "c": ("covars_",), "w": ("weights_",)}
-    closed_form = False
     weights_: np.ndarray
     means_: np.ndarray
     covars_: np.ndarray
@@ -136,7 +147,7 @@ class GMMHMM(NumberHMM):
         covars_prior: Real | list | np.ndarray | None = None,
         covars_weight: Real | list | np.ndarray | None = None,
         algorithm: Literal["viterbi", "map"] = "viterbi",
-        covariance_type: Kind = "diag",
+        covariance_type: CovarianceType = "diag",
         random_state: Seed = None,
         n_iter: Count = 10,
         tol: float = 1e-2,
@@ -172,117 +183,160 @@ class GMMHMM(NumberHMM):
         self.n_init = n_init
         self.n_jobs = n_jobs
 
-    def _width(self) -> int:
+    @property
+    def n_features(self) -> int:
+        """The number of features, from the attributes."""
         return int(np.shape(self.means_)[2])
 
-    def _start(self, begin: Start, n: int) -> Theta:
-        of_states = begin.means(n, type(self).__name__)
-        states = begin.nearest(of_states)
-        means, centre = np.empty((n, self.n_mix, of_states.shape[1])), np.empty(begin.rows.shape)
-        for i, middle in enumerate(of_states):
+    def _emissions(self) -> GMMEmissions:
+        return GMMEmissions(
+            type(self).__name__,
+            self.params,
+            n_mix=self.n_mix,
+            covariance_type=self.covariance_type,
+            min_covar=self.min_covar,
+            weights_prior=self.weights_prior,
+            means_prior=self.means_prior,
+            means_weight=self.means_weight,
+            covars_prior=self.covars_prior,
+            covars_weight=self.covars_weight,
+        )
+
+
+@dataclass
+class GMMEmissions(RealEmissions):
+    """A mixture of M Gaussians for each state: b_i(o) = Σ_l w_il N(o; m_il, S_il)."""
+
+    letters: ClassVar[dict[str, tuple[str, ...]]] = {"m": ("means_",), "c": ("covars_",), "w": ("weights_",)}
+
+    n_mix: int
+    covariance_type: CovarianceType
+    min_covar: float
+    weights_prior: Any
+    means_prior: Any
+    means_weight: Any
+    covars_prior: Any
+    covars_weight: Any
+
+    def closed_form(self, rows: Any) -> bool:
+        """The component of a row is hidden even where its state is known."""
+        return False
+
+    def initial(self, n: int, rng: np.random.Generator | None) -> Theta:
+        """K-means for the states, and again for the components of each."""
+        sample = self.sample
+        of_states = sample.means(n, self.owner)
+        states = sample.nearest(of_states)
+        means, centre = np.empty((n, self.n_mix, of_states.shape[1])), np.empty(sample.rows.shape)
+        for i, mean in enumerate(of_states):
             here = states == i
-            means[i] = self._parts(begin, here, middle)
-            centre[here] = means[i][cdist(begin.rows[here], means[i]).argmin(axis=1)]
+            means[i] = self._component_means(sample, here, mean)
+            centre[here] = means[i][cdist(sample.rows[here], means[i]).argmin(axis=1)]
+        covariance = sample.covariance(self.min_covar, centre)
         return {
             "weights_": np.full((n, self.n_mix), 1 / self.n_mix),
             "means_": means,
-            "covars_": alike(begin.covariance(self.min_covar, centre), self.covariance_type, (n, self.n_mix)),
+            "covars_": repeated(covariance, self.covariance_type, (n, self.n_mix)),
         }
 
-    def _parts(self, begin: Start, here: np.ndarray, middle: np.ndarray) -> np.ndarray:
-        """The first means of a state: centres of its rows, or random places about it where these are too few."""
-        if len(np.unique(begin.rows[here], axis=0)) >= self.n_mix:
-            return begin.centres(here, self.n_mix)
-        wide = np.sqrt(begin.variance + self.min_covar)
-        return middle + begin.rng.standard_normal((self.n_mix, middle.size)) * wide
+    def _component_means(self, sample: RowSample, here: np.ndarray, mean: np.ndarray) -> np.ndarray:
+        """First means (M, d) of a state: centres of its rows, or random ones about its mean where these are too
+        few."""
+        if len(np.unique(sample.rows[here], axis=0)) >= self.n_mix:
+            return sample.centres(here, self.n_mix)
+        deviation = np.sqrt(sample.variance + self.min_covar)
+        return mean + sample.rng.standard_normal((self.n_mix, mean.size)) * deviation
 
-    def _checked_emissions(self, n: int) -> Theta:
-        weights = distributions(self, "weights_", (n, self.n_mix))
-        means = np.array(self.means_, dtype=np.float64, order="C")
+    def checked(self, given: dict[str, Any], n: int) -> Theta:
+        weights = probability_table(given["weights_"], "weights_", (n, self.n_mix), self.owner)
+        means = np.array(given["means_"], dtype=np.float64, order="C")
         good = means.ndim == 3 and means.shape[:2] == (n, self.n_mix) and means.shape[2] > 0
         if not good or not np.isfinite(means).all():
             raise ValueError(
-                f"{type(self).__name__}: means_ must be finite numbers of shape ({n}, {self.n_mix}, n_features); "
+                f"{self.owner}: means_ must be finite numbers of shape ({n}, {self.n_mix}, n_features); "
                 f"got shape {means.shape}."
             )
         lead, d = means.shape[:2], means.shape[2]
-        covars = checked(self.covars_, self.covariance_type, lead, d, type(self).__name__)
+        covars = check_covariances(given["covars_"], self.covariance_type, lead, d, self.owner)
         self._prior(lead, d)
         return {"weights_": weights, "means_": means, "covars_": covars}
 
-    def _log_likelihood(self, rows: Any, theta: Theta) -> np.ndarray:
-        parts, unit = self._densities(rows, theta)
-        return (log(parts.sum(axis=1)) + unit).reshape(len(rows), -1)
+    def log_likelihood(self, rows: Any, theta: Theta) -> np.ndarray:
+        densities, offsets = self._weighted_densities(rows, theta)
+        return (log(densities.sum(axis=1)) + offsets).reshape(len(rows), -1)
 
-    def _densities(self, rows: Any, theta: Theta) -> tuple[np.ndarray, np.ndarray]:
-        """w_il N(o; m_il, S_il) of each row and state (one after another) and each part l, in units whose
-        logarithms come with it."""
-        parts = log_densities(rows, *self._flat(theta))
-        parts += log(theta["weights_"]).ravel()
-        parts = parts.reshape(-1, self.n_mix)
-        unit = np.empty(len(parts))
-        lower(parts, unit)
-        return np.exp(parts, out=parts), unit
+    def _weighted_densities(self, rows: Any, theta: Theta) -> tuple[np.ndarray, np.ndarray]:
+        """w_il N(o_t; m_il, S_il), of shape (T N, M), divided by the largest of each row, and the logs of these."""
+        found = log_densities(rows, *self._flat(theta))
+        found += log(theta["weights_"]).ravel()
+        found = found.reshape(-1, self.n_mix)
+        offsets = np.empty(len(found))
+        subtract_row_max(found, offsets)
+        return np.exp(found, out=found), offsets
 
-    def _emission_statistics(self, rows: Any, posterior: np.ndarray, theta: Theta) -> tuple[Any, ...]:
-        parts, _ = self._densities(rows, theta)
-        whole = parts.sum(axis=1)
+    def statistics(self, rows: Any, posterior: np.ndarray, theta: Theta) -> tuple[Any, ...]:
+        """Expected counts of the components, (N, M), and moments of the rows about their means."""
+        shares, _ = self._weighted_densities(rows, theta)
+        whole = shares.sum(axis=1)
         whole[whole == 0] = 1.0  # a state that cannot have given this row; its posterior is zero
-        parts *= (posterior.ravel() / whole)[:, None]
-        parts = parts.reshape(len(rows), -1)
-        return parts.sum(axis=0).reshape(theta["weights_"].shape), *moments(rows, parts, *self._flat(theta))
+        shares *= (posterior.ravel() / whole)[:, None]
+        shares = shares.reshape(len(rows), -1)
+        counts = shares.sum(axis=0).reshape(theta["weights_"].shape)
+        return counts, *moments(rows, shares, *self._flat(theta))
 
-    def _maximise_emissions(self, statistics: tuple[Any, ...], theta: Theta) -> Theta:
+    def update(self, statistics: tuple[Any, ...], theta: Theta) -> Theta:
+        """Weights, means and covariances of the components, as in a Gaussian mixture (9.30)-(9.32)."""
         counts, *seen = statistics
         lead, d = theta["means_"].shape[:2], theta["means_"].shape[2]
-        means, covars = maximised(
+        means, covars = maximise(
             (seen[0], seen[1], seen[2]),
             theta["means_"].reshape(-1, d),
             theta["covars_"],
             self.covariance_type,
             lead,
             self._prior(lead, d),
-            self._begin.floor(self.min_covar),
-            move="m" in self.params,
-            scale="c" in self.params,
+            self.sample.floor(self.min_covar),
+            learn_means="m" in self.params,
+            learn_covariances="c" in self.params,
         )
-        weights = shares(counts, self.weights_prior, theta["weights_"])
+        weights = normalised_counts(counts, self.weights_prior, theta["weights_"])
         return {"weights_": weights, "means_": means.reshape(*lead, d), "covars_": covars}
 
-    def _log_emission_prior(self, theta: Theta) -> float:
+    def log_prior(self, theta: Theta) -> float:
         lead, d = theta["means_"].shape[:2], theta["means_"].shape[2]
         flat = theta["means_"].reshape(-1, d)
         value = self._prior(lead, d).log_density(flat, theta["covars_"], self.covariance_type, lead)
         return value + log_dirichlet(theta["weights_"], self.weights_prior)
 
-    def _prior(self, lead: tuple[int, ...], d: int) -> Prior:
-        who, kind = type(self).__name__, self.covariance_type
-        spread(self.weights_prior, lead, who, "weights_prior", low=0.0)
-        mean = spread(self.means_prior, (*lead, d), who, "means_prior").reshape(-1, d)
-        weight = spread(self.means_weight, lead, who, "means_weight", low=0.0).reshape(-1, 1)
+    def _prior(self, lead: tuple[int, ...], d: int) -> GaussianPrior:
+        """hmmlearn's priors of a mixture (inverse gamma, inverse Wishart) as rows that were seen before."""
+        owner, kind = self.owner, self.covariance_type
+        broadcast_prior(self.weights_prior, lead, owner, "weights_prior", low=0.0)
+        mean = broadcast_prior(self.means_prior, (*lead, d), owner, "means_prior").reshape(-1, d)
+        weight = broadcast_prior(self.means_weight, lead, owner, "means_weight", low=0.0).reshape(-1, 1)
         first, second = self.covars_prior, self.covars_weight
         if kind in ("spherical", "diag"):
             shape, per = (lead, d) if kind == "spherical" else ((*lead, d), 1)
-            alpha = spread(-1.0 - per / 2 if first is None else first, shape, who, "covars_prior")
-            beta = spread(0.0 if second is None else second, shape, who, "covars_weight", low=0.0)
-            return Prior(mean, weight, 2 * beta, per + 2 * (alpha + 1))
+            alpha = broadcast_prior(-1.0 - per / 2 if first is None else first, shape, owner, "covars_prior")
+            beta = broadcast_prior(0.0 if second is None else second, shape, owner, "covars_weight", low=0.0)
+            return GaussianPrior(mean, weight, 2 * beta, per + 2 * (alpha + 1))
         shape, sharing = (lead, 1) if kind == "full" else (lead[:1], lead[1])
         none = -(sharing + d + 1.0)
-        scatter = spread_matrices(0.0 if first is None else first, shape, d, who, "covars_prior")
-        freedom = spread(none if second is None else second, shape, who, "covars_weight")
-        return Prior(mean, weight, scatter, (freedom - none)[..., None, None])
+        scatter = broadcast_prior_matrices(0.0 if first is None else first, shape, d, owner, "covars_prior")
+        freedom = broadcast_prior(none if second is None else second, shape, owner, "covars_weight")
+        return GaussianPrior(mean, weight, scatter, (freedom - none)[..., None, None])
 
     def _flat(self, theta: Theta) -> tuple[np.ndarray, np.ndarray]:
-        """Means and covariances of all Gaussians, one after another."""
+        """Means (N M, d) and expanded covariances of all Gaussians."""
         means = theta["means_"]
         lead, d = means.shape[:2], means.shape[2]
-        return means.reshape(-1, d), long(theta["covars_"], self.covariance_type, lead, d)
+        return means.reshape(-1, d), expanded(theta["covars_"], self.covariance_type, lead, d)
 
-    def _free_emissions(self, theta: Theta) -> int:
+    def n_parameters(self, theta: Theta) -> int:
         n, m, d = theta["means_"].shape
-        return n * (m - 1) + n * m * d + count(self.covariance_type, (n, m), d)
+        return n * (m - 1) + n * m * d + n_free(self.covariance_type, (n, m), d)
 
-    def _draw(self, states: np.ndarray, theta: Theta, rng: np.random.Generator) -> np.ndarray:
+    def draw(self, states: np.ndarray, theta: Theta, rng: np.random.Generator) -> np.ndarray:
         cumulated = np.cumsum(theta["weights_"], axis=1)[states]
-        part = (rng.random((states.size, 1)) * cumulated[:, -1:] >= cumulated).sum(axis=1)
-        return draw(states * self.n_mix + part, *self._flat(theta), rng)
+        component = (rng.random((states.size, 1)) * cumulated[:, -1:] >= cumulated).sum(axis=1)
+        return draw(states * self.n_mix + component, *self._flat(theta), rng)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -9,19 +10,23 @@ from sklearn.utils.validation import check_is_fitted
 
 from tercet.core.catalog import method
 from tercet.core.estimator import check_weight
-from tercet.core.parallel import each
+from tercet.core.parallel import each, total
 from tercet.core.parameters import Count, Jobs, NonNegative
-from tercet.optimize.em import em
-from tercet.sequence._chain.k_best import k_best
 from tercet.sequence.base import SequenceEstimator
 from tercet.sequence.crf.constraints import masks_of
-from tercet.sequence.hmm.e_step import Passes, log, only_known
-from tercet.sequence.hmm.tagger_em import Completion, Counts, shares
+from tercet.sequence.hmm.categorical_hmm import add_symbol_counts
+from tercet.sequence.hmm.e_step import EStep, check_ascent
+from tercet.sequence.hmm.emissions import Emissions, Theta, log, mask_known_states
+from tercet.sequence.k_best import k_best
 from tercet.sequence.text.sequences import Sequences
 from tercet.sequence.text.tokens import encode, label_codes, labels_of, tokens, vocabulary
 
 ROWS = 1 << 16  # symbols in a chunk
-GUESS = 0.01  # added to what is counted before EM begins, so that nothing is impossible at first
+GUESS = 0.01  # added to the counts before EM begins, so that nothing is impossible at first
+
+Counts = tuple[
+    np.ndarray, ...
+]  # of first labels (N,), of pairs of labels (N, N), of symbols with labels (M, N)
 
 
 @method(
@@ -94,7 +99,6 @@ class HMMTagger(SequenceEstimator):
 
     symbols: ClassVar[bool] = True
     sparse_input = False
-    implementation: ClassVar[str] = "scaling"
 
     def __init__(
         self,
@@ -155,7 +159,7 @@ class HMMTagger(SequenceEstimator):
         known = np.logical_and.reduceat(states >= 0, X.borders[:-1])
         counts = self._count(codes, states, weight, known)
         if not known.all():
-            counts = self._fill(codes, states, weight, ~known, counts)
+            counts = self._baum_welch(codes, states, weight, ~known, counts)
         self.__dict__.update(self._estimate(*counts))
 
     def _count(
@@ -174,40 +178,67 @@ class HMMTagger(SequenceEstimator):
         words = np.bincount(X.rows * n + states, by_row, (m + 1) * n).reshape(m + 1, n)[:m]
         return start, trans, words
 
-    def _fill(
+    def _baum_welch(
         self,
         X: Sequences,
         states: np.ndarray,
         weight: np.ndarray | None,
-        chosen: np.ndarray,
+        hidden: np.ndarray,
         counts: Counts,
     ) -> Counts:
-        """Expected counts where labels are missing, by EM; labelled sequences are counted once for all."""
-        which = np.flatnonzero(chosen)
-        data = Passes(
-            self, X[which], X.with_rows(states)[which].rows, None if weight is None else weight[which]
-        )
-        model = Completion(data, counts, self.alpha)
-        first = model.chances([count + GUESS for count in counts])
+        """Expected counts of the sequences in which labels are hidden, by EM, on top of the counts of the
+        others."""
+        which = np.flatnonzero(hidden)
+        labels = X.with_rows(states)[which].rows
+        e_step = EStep(SymbolTable("HMMTagger"), X[which], labels, None if weight is None else weight[which])
+        chunks, mass = e_step.X.chunks(ROWS), float(X.lengths.sum() if weight is None else X.lengths @ weight)
         loop = self.steps(
-            self.n_iter, unpack=lambda _: self._estimate(*model.latest), hint="Raise n_iter or tol."
+            self.n_iter, unpack=lambda counts: self._estimate(*counts), hint="Raise n_iter or tol."
         )
-        per = float(X.lengths.sum() if weight is None else X.lengths @ weight)
-        em(model, data.X.chunks(ROWS), first, loop, tol=self.tol, per=per, n_jobs=self.n_jobs)
-        return model.latest
+        theta, before, latest = self._probabilities([count + GUESS for count in counts]), -np.inf, counts
+        for step in loop:
+            likelihood, *expected = total(e_step.expected_counts, chunks, theta, n_jobs=self.n_jobs)  # E
+            value = float(likelihood + self._log_prior(counts, theta)) / mass
+            check_ascent(before, value)
+            latest = tuple(a + b for a, b in zip(counts, expected))
+            theta = self._probabilities(latest)  # M
+            step.report(latest, log_likelihood=value)
+            if step.converged(value - before < self.tol):
+                break
+            before = value
+        return latest
+
+    def _probabilities(self, counts: Any) -> Theta:
+        """Smoothed counts as π, A and B, whose transpose gets a last row for a symbol that is not known."""
+        start, trans, words = counts
+        return {
+            "startprob_": smoothed(start, self.alpha),
+            "transmat_": smoothed(trans, self.alpha),
+            "table": np.concatenate([smoothed(words.T, self.alpha).T, np.ones((1, len(start)))]),
+        }
+
+    def _log_prior(self, counts: Counts, theta: Theta) -> float:
+        """Σ (count + alpha) log p: the labelled sequences are pseudo-counts to the others."""
+        value = 0.0
+        for count, p in zip(counts, (theta["startprob_"], theta["transmat_"], theta["table"][:-1])):
+            weight = count + self.alpha
+            value += float((weight * np.log(np.where(weight > 0, p, 1.0))).sum())
+        return value
 
     def _estimate(self, start: np.ndarray, trans: np.ndarray, words: np.ndarray) -> dict[str, Any]:
         """Counts to chances, with a share for what was never seen: as much as rare symbols have."""
         rarely = np.flatnonzero(words.sum(axis=1) <= self.rare)
         some = self.unseen != "error"
         unseen = words[rarely].sum(axis=0) * some
-        table = shares(np.column_stack([words.T + self.alpha, unseen + self.alpha * some]))
-        endings = self._endings(words, rarely, shares(unseen, self.alpha)) if self.unseen == "suffix" else {}
+        table = smoothed(np.column_stack([words.T + self.alpha, unseen + self.alpha * some]))
+        endings = (
+            self._endings(words, rarely, smoothed(unseen, self.alpha)) if self.unseen == "suffix" else {}
+        )
         return {
             "classes_": self.classes_,
             "symbols_": self.symbols_,
-            "startprob_": shares(start, self.alpha),
-            "transmat_": shares(trans, self.alpha),
+            "startprob_": smoothed(start, self.alpha),
+            "transmat_": smoothed(trans, self.alpha),
             "emissionprob_": np.ascontiguousarray(table[:, :-1]),
             "unseenprob_": table[:, -1].copy(),
             "suffixes_": list(endings),
@@ -243,12 +274,12 @@ class HMMTagger(SequenceEstimator):
         list of lists
             Labels; one flat list with `lengths`.
         """
-        passes, theta = self._passes(X, lengths)
+        e_step, theta = self._given_model(X, lengths)
         if self.algorithm == "viterbi":
-            path = np.concatenate([p for _, p in self._each(passes.decode, passes, theta)])
+            path = np.concatenate([p for _, p in self._each(e_step.decode, e_step, theta)])
         else:
-            path = self._posteriors(passes, theta).argmax(axis=1)
-        return passes.X.like_given(self._named(path))
+            path = self._posteriors(e_step, theta).argmax(axis=1)
+        return e_step.X.like_given(self._named(path))
 
     def predict_proba(self, X: Any, lengths: Any = None) -> Any:
         """The chance of each label for each symbol.
@@ -265,14 +296,14 @@ class HMMTagger(SequenceEstimator):
         list of arrays of shape (length, n_classes)
             In the order of `classes_`; one array of all rows with `lengths`.
         """
-        passes, theta = self._passes(X, lengths)
-        return passes.X.like_given(self._posteriors(passes, theta))
+        e_step, theta = self._given_model(X, lengths)
+        return e_step.X.like_given(self._posteriors(e_step, theta))
 
     def predict_marginals(self, X: Any, lengths: Any = None) -> Any:
         """The same as dicts: for each sequence a list with {label: chance} for each symbol."""
-        passes, theta = self._passes(X, lengths)
-        rows = [dict(zip(self.classes_, row)) for row in self._posteriors(passes, theta).tolist()]
-        return passes.X.like_given(rows)
+        e_step, theta = self._given_model(X, lengths)
+        rows = [dict(zip(self.classes_, row)) for row in self._posteriors(e_step, theta).tolist()]
+        return e_step.X.like_given(rows)
 
     def k_best(self, X: Any, k: int = 5, lengths: Any = None) -> list[list[tuple[list[Any], float]]]:
         """The k best label sequences of each sequence, best first.
@@ -291,13 +322,15 @@ class HMMTagger(SequenceEstimator):
         list, for each sequence, of lists of (labels, log-probability)
             The probability is that of the labels, given the symbols.
         """
-        passes, theta = self._passes(X, lengths)
+        e_step, theta = self._given_model(X, lengths)
         start, trans, table = (log(theta[name]) for name in ("startprob_", "transmat_", "table"))
-        totals = np.concatenate(self._each(passes.score, passes, theta))
+        totals = np.concatenate(self._each(e_step.score, e_step, theta))
         found = []
-        for codes, total in zip(passes.X, totals.tolist()):
+        for codes, log_total in zip(e_step.X, totals.tolist()):
             scores, paths = k_best(start, trans, table[codes], k)
-            found.append([(self._named(path), score - total) for path, score in zip(paths, scores.tolist())])
+            found.append(
+                [(self._named(path), score - log_total) for path, score in zip(paths, scores.tolist())]
+            )
         return found
 
     def score(self, X: Any, y: Any, lengths: Any = None, sample_weight: Any = None) -> float:
@@ -314,7 +347,7 @@ class HMMTagger(SequenceEstimator):
         right = np.array([a == b for a, b in zip(flat, wanted)], dtype=bool)
         return float((by_row * right)[known].sum() / by_row[known].sum())
 
-    def _passes(self, X: Any, lengths: Any) -> tuple[Passes, dict[str, np.ndarray]]:
+    def _given_model(self, X: Any, lengths: Any) -> tuple[EStep, Theta]:
         """Coded sequences, and the chances with a row of `table` for every code."""
         check_is_fitted(self)
         theta = self._tables()
@@ -334,7 +367,7 @@ class HMMTagger(SequenceEstimator):
             theta["startprob_"], theta["transmat_"] = theta["startprob_"] * begin, theta["transmat_"] * go
             codes[X.borders[1:] - 1] += len(theta["table"])  # last symbols are codes of their own
             theta["table"] = np.concatenate([theta["table"], theta["table"] * end])
-        return Passes(self, X.with_rows(codes)), theta
+        return EStep(SymbolTable("HMMTagger"), X.with_rows(codes)), theta
 
     def _unseen(self, strange: list[Any]) -> np.ndarray:
         """The chance of each label to come with each unseen symbol; where rare symbols tell nothing, all alike."""
@@ -370,17 +403,11 @@ class HMMTagger(SequenceEstimator):
             name: np.ascontiguousarray(getattr(self, name), dtype=np.float64) for name in list(shapes)[:2]
         }
 
-    def _scaled_likelihood(self, rows: np.ndarray, theta: Any, states: Any) -> tuple[np.ndarray, None]:
-        return only_known(theta["table"][rows], states, 0.0), None
+    def _posteriors(self, e_step: EStep, theta: Theta) -> np.ndarray:
+        return np.concatenate([gamma for _, gamma, _ in self._each(e_step.smooth, e_step, theta)])
 
-    def _log_likelihood(self, rows: np.ndarray, theta: Any) -> np.ndarray:
-        return log(theta["table"][rows])
-
-    def _posteriors(self, passes: Passes, theta: dict[str, np.ndarray]) -> np.ndarray:
-        return np.concatenate([gamma for _, gamma, _ in self._each(passes.smooth, passes, theta)])
-
-    def _each(self, function: Any, passes: Passes, theta: dict[str, np.ndarray]) -> list[Any]:
-        return each(function, passes.X.chunks(ROWS), theta, n_jobs=self.n_jobs)
+    def _each(self, function: Any, e_step: EStep, theta: Theta) -> list[Any]:
+        return each(function, e_step.X.chunks(ROWS), theta, n_jobs=self.n_jobs)
 
     def _named(self, path: np.ndarray) -> list[Any]:
         return np.fromiter(self.classes_, dtype=object, count=len(self.classes_))[path].tolist()
@@ -393,4 +420,28 @@ class HMMTagger(SequenceEstimator):
         return tags
 
 
-__all__ = ["HMMTagger"]
+@dataclass
+class SymbolTable(Emissions):
+    """Emission probabilities of coded symbols: `table` (M, N) in theta has a row for each code."""
+
+    params: str = ""
+
+    def scaled_likelihood(self, rows: Any, theta: Theta, states: Any) -> tuple[np.ndarray, None]:
+        return mask_known_states(theta["table"][rows], states, 0.0), None
+
+    def log_likelihood(self, rows: Any, theta: Theta) -> np.ndarray:
+        return log(theta["table"][rows])
+
+    def statistics(self, rows: Any, posterior: np.ndarray, theta: Theta) -> tuple[Any, ...]:
+        """Expected counts of the symbols, without the last code, of symbols that are not known."""
+        counts = np.zeros(theta["table"].shape)
+        add_symbol_counts(rows.astype(np.int64), posterior, counts)
+        return (counts[:-1],)
+
+
+def smoothed(counts: np.ndarray, alpha: float = 0.0) -> np.ndarray:
+    """(count + alpha) / their sum along the last axis (Lidstone); uniform where there is nothing to count."""
+    counts = counts + alpha
+    total = counts.sum(axis=-1, keepdims=True)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(total > 0, counts / total, 1.0 / counts.shape[-1])

@@ -7,6 +7,7 @@ however rarely the chain leaves a state.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from typing import Any
 
 import numpy as np
@@ -296,6 +297,17 @@ def entropy_rate(transmat: Any, start: Any = None, base: float | None = None) ->
     logs = np.log(A, out=np.zeros_like(A), where=A > 0)
     rate = -float(stationary_distribution(A, start) @ (A * logs).sum(axis=1))
     return rate if base is None else rate / float(np.log(base))
+
+
+def sample_path(start: np.ndarray, trans: np.ndarray, u: np.ndarray) -> np.ndarray:
+    """States (T,) of a chain, drawn by the numbers u (T,) in [0, 1) from the cumulative probabilities."""
+    first, lines = np.cumsum(start).tolist(), np.cumsum(trans, axis=1).tolist()
+    states, line = np.empty(u.size, dtype=np.int64), first
+    for t, chance in enumerate(u.tolist()):
+        # Sums that round to less than one must not lead beyond the last state that can be.
+        state = min(bisect_right(line, chance * line[-1]), bisect_left(line, line[-1]))
+        states[t], line = state, lines[state]
+    return states
 
 
 def _clean(transmat: Any) -> np.ndarray:

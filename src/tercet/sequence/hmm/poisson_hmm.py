@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -9,11 +10,12 @@ from scipy.special import gammaln
 
 from tercet.core.catalog import method
 from tercet.core.parameters import Count, Jobs, NonNegative, Seed
-from tercet.sequence.hmm.covariances import spread
-from tercet.sequence.hmm.e_step import Theta, log
-from tercet.sequence.hmm.gaussian_fit import NOTHING, Start
-from tercet.sequence.hmm.number_hmm import NumberHMM
+from tercet.sequence.hmm.base import HMM
+from tercet.sequence.hmm.emissions import RealEmissions, Theta, log
+from tercet.sequence.hmm.parameter_checks import broadcast_prior
 from tercet.sequence.text.sequences import Sequences
+
+NO_ROWS = 1e-100  # a state of less weight has seen no rows
 
 
 @method(
@@ -29,7 +31,7 @@ from tercet.sequence.text.sequences import Sequences
     texts=["000 ch. 10, Alg 10.4"],
     peers=["hmmlearn.hmm.PoissonHMM"],
 )
-class PoissonHMM(NumberHMM):
+class PoissonHMM(HMM):
     """Hidden Markov model whose states give rows of counts.
 
     In state i the j-th number of a row is drawn from a Poisson distribution with mean λ_ij. A number that is NaN
@@ -97,7 +99,6 @@ class PoissonHMM(NumberHMM):
     (array([9.33, 0.4 ]), array(['calm', 'busy'], dtype='<U4'))
     """
 
-    emitted: ClassVar[dict[str, tuple[str, ...]]] = {"l": ("lambdas_",)}
     positive_only = True
     lambdas_: np.ndarray
 
@@ -138,8 +139,13 @@ class PoissonHMM(NumberHMM):
         self.n_init = n_init
         self.n_jobs = n_jobs
 
-    def _width(self) -> int:
+    @property
+    def n_features(self) -> int:
+        """The number of features, from the attributes."""
         return int(np.shape(self.lambdas_)[1])
+
+    def _emissions(self) -> PoissonEmissions:
+        return PoissonEmissions(type(self).__name__, self.params, self.lambdas_prior, self.lambdas_weight)
 
     def _rows(self, X: Sequences, *, reset: bool = False) -> Sequences:
         X = super()._rows(X, reset=reset)
@@ -151,72 +157,84 @@ class PoissonHMM(NumberHMM):
             )
         return X
 
-    def _start(self, begin: Start, n: int) -> Theta:
-        """Means that scatter as the rows do (a gamma distribution with their mean and variance); means of the rows
-        where labels tell of a state."""
-        mean = np.maximum(begin.mean, 1e-3)
-        scale = np.maximum(begin.variance, 1e-3 * mean) / mean
-        lambdas = np.maximum(begin.rng.gamma(mean / scale, scale, size=(n, mean.size)), 1e-3 * mean)
-        for i in np.unique(begin.states[begin.states >= 0]):
-            here = begin.states == i
+
+@dataclass
+class PoissonEmissions(RealEmissions):
+    """Independent Poisson distributions of the features: b_i(o) = Π_j Poisson(o_j; λ_ij), with gamma priors."""
+
+    letters: ClassVar[dict[str, tuple[str, ...]]] = {"l": ("lambdas_",)}
+
+    prior: Any  # counts seen before
+    prior_weight: Any  # in so many rows
+
+    def initial(self, n: int, rng: np.random.Generator | None) -> Theta:
+        """Random means with the mean and variance of the rows (from a gamma distribution); means of the labelled
+        rows of a state, where there are any."""
+        sample = self.sample
+        mean = np.maximum(sample.mean, 1e-3)
+        scale = np.maximum(sample.variance, 1e-3 * mean) / mean
+        lambdas = np.maximum(sample.rng.gamma(mean / scale, scale, size=(n, mean.size)), 1e-3 * mean)
+        for i in np.unique(sample.states[sample.states >= 0]):
+            here = sample.states == i
             lambdas[i] = np.maximum(
-                np.average(begin.rows[here], axis=0, weights=begin.weight[here]), 1e-3 * mean
+                np.average(sample.rows[here], axis=0, weights=sample.weight[here]), 1e-3 * mean
             )
         return {"lambdas_": lambdas}
 
-    def _checked_emissions(self, n: int) -> Theta:
-        lambdas = np.array(self.lambdas_, dtype=np.float64, order="C")
+    def checked(self, given: dict[str, Any], n: int) -> Theta:
+        lambdas = np.array(given["lambdas_"], dtype=np.float64, order="C")
         good = lambdas.ndim == 2 and len(lambdas) == n and lambdas.shape[1] > 0
         if not good or not (lambdas >= 0).all() or not np.isfinite(lambdas).all():
             raise ValueError(
-                f"{type(self).__name__}: lambdas_ must be finite, not negative and of shape ({n}, n_features); "
+                f"{self.owner}: lambdas_ must be finite, not negative and of shape ({n}, n_features); "
                 f"got {lambdas!r}."
             )
-        for name in ("lambdas_prior", "lambdas_weight"):
-            spread(getattr(self, name), lambdas.shape, type(self).__name__, name, low=0.0)
+        self._pseudo_counts(lambdas.shape)
         return {"lambdas_": lambdas}
 
-    def _log_likelihood(self, rows: Any, theta: Theta) -> np.ndarray:
-        counts, seen = _known(rows)
+    def log_likelihood(self, rows: Any, theta: Theta) -> np.ndarray:
+        """Σ_j o_j log λ_ij - λ_ij - log o_j!, over the observed counts."""
+        counts, seen = _observed(rows)
         lambdas = theta["lambdas_"]
-        never = lambdas == 0
-        like = counts @ np.log(np.where(never, 1.0, lambdas)).T - seen @ lambdas.T
+        zero = lambdas == 0
+        like = counts @ np.log(np.where(zero, 1.0, lambdas)).T - seen @ lambdas.T
         like -= gammaln(counts + 1.0).sum(axis=1, keepdims=True)
-        if never.any():  # a state that gives only zeros
-            like[(counts > 0).astype(np.float64) @ never.T > 0] = -np.inf
+        if zero.any():  # a state that gives only zeros
+            like[(counts > 0).astype(np.float64) @ zero.T > 0] = -np.inf
         return like
 
-    def _emission_statistics(self, rows: Any, posterior: np.ndarray, theta: Theta) -> tuple[Any, ...]:
-        counts, seen = _known(rows)
+    def statistics(self, rows: Any, posterior: np.ndarray, theta: Theta) -> tuple[Any, ...]:
+        """Expected sums of the counts, and weights of the rows in which they were observed: (N, d) both."""
+        counts, seen = _observed(rows)
         return posterior.T @ counts, posterior.T @ seen
 
-    def _maximise_emissions(self, statistics: tuple[Any, ...], theta: Theta) -> Theta:
+    def update(self, statistics: tuple[Any, ...], theta: Theta) -> Theta:
+        """λ_ij = (Σ_t γ_t(i) o_tj + prior counts) / (Σ_t γ_t(i) + prior rows)."""
         counts, mass = statistics
-        before, more = self._prior(theta)
-        total = np.broadcast_to(mass + more, counts.shape)
-        lambdas = np.divide(counts + before, total, out=theta["lambdas_"].copy(), where=total > NOTHING)
+        prior, prior_rows = self._pseudo_counts(counts.shape)
+        total = np.broadcast_to(mass + prior_rows, counts.shape)
+        lambdas = np.divide(counts + prior, total, out=theta["lambdas_"].copy(), where=total > NO_ROWS)
         return {"lambdas_": lambdas}
 
-    def _log_emission_prior(self, theta: Theta) -> float:
-        before, more = self._prior(theta)
-        here = before > 0
+    def log_prior(self, theta: Theta) -> float:
+        prior, prior_rows = self._pseudo_counts(theta["lambdas_"].shape)
+        here = prior > 0
         logs = log(theta["lambdas_"])[here]
-        return float(before[here] @ logs - (more * theta["lambdas_"]).sum())
+        return float(prior[here] @ logs - (prior_rows * theta["lambdas_"]).sum())
 
-    def _prior(self, theta: Theta) -> tuple[np.ndarray, np.ndarray]:
-        shape, who = theta["lambdas_"].shape, type(self).__name__
-        before = spread(self.lambdas_prior, shape, who, "lambdas_prior", low=0.0)
-        return before, spread(self.lambdas_weight, shape, who, "lambdas_weight", low=0.0)
+    def _pseudo_counts(self, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+        prior = broadcast_prior(self.prior, shape, self.owner, "lambdas_prior", low=0.0)
+        return prior, broadcast_prior(self.prior_weight, shape, self.owner, "lambdas_weight", low=0.0)
 
-    def _free_emissions(self, theta: Theta) -> int:
+    def n_parameters(self, theta: Theta) -> int:
         return theta["lambdas_"].size
 
-    def _draw(self, states: np.ndarray, theta: Theta, rng: np.random.Generator) -> np.ndarray:
+    def draw(self, states: np.ndarray, theta: Theta, rng: np.random.Generator) -> np.ndarray:
         return rng.poisson(theta["lambdas_"][states])
 
 
-def _known(rows: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Counts, with nothing where they are missing, and where they are not."""
+def _observed(rows: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Counts with 0 where they are missing, and 1 where they are not."""
     rows = np.asarray(rows, dtype=np.float64)
-    gone = np.isnan(rows)
-    return np.where(gone, 0.0, rows), (~gone).astype(np.float64)
+    missing = np.isnan(rows)
+    return np.where(missing, 0.0, rows), (~missing).astype(np.float64)

@@ -10,12 +10,12 @@ from scipy import sparse
 from tercet.core.catalog import method
 from tercet.core.functions import sigmoid, softmax
 from tercet.core.parameters import ArrayLike, Count, Jobs, NonNegative, Seed
-from tercet.mixture.discrete import (
+from tercet.mixture.discrete_mixture import (
     TINY,
     Decay,
     DiscreteMixture,
-    Start,
-    Tables,
+    InitParams,
+    ProbabilityTables,
     finite_log,
     logarithm,
     scores,
@@ -121,7 +121,7 @@ class BernoulliMixture(DiscreteMixture):
         tol: NonNegative = 1e-3,
         max_iter: Count = 100,
         n_init: Count = 1,
-        init_params: Start = "kmeans",
+        init_params: InitParams = "kmeans",
         weights_init: ArrayLike | None = None,
         probs_init: ArrayLike | None = None,
         algorithm: Literal["em", "hard", "squarem"] = "em",
@@ -150,14 +150,16 @@ class BernoulliMixture(DiscreteMixture):
         self.verbose_interval = verbose_interval
         self.n_jobs = n_jobs
 
-    def _components(self, n_features: int) -> Bernoullis:
-        return Bernoullis(self.n_components, self.alpha, self.weight_prior, self.algorithm == "hard")
+    def _components(self, n_features: int) -> BernoulliComponents:
+        return BernoulliComponents(self.n_components, self.alpha, self.weight_prior, self.algorithm == "hard")
 
-    def _prepared(self, X: Any, weight: np.ndarray | None, *, learning: bool = False) -> Any:
+    def _encoded(self, X: Any, weight: np.ndarray | None, *, learning: bool = False) -> Any:
         return binary(X, self.binarize, type(self).__name__)
 
-    def _first_shares(self, X: Any, weight: np.ndarray | None, rng: np.random.Generator) -> np.ndarray:
-        return super()._first_shares(split(X)[0], weight, rng)
+    def _initial_responsibilities(
+        self, X: Any, weight: np.ndarray | None, rng: np.random.Generator
+    ) -> np.ndarray:
+        return super()._initial_responsibilities(split_missing(X)[0], weight, rng)
 
     def _given_probs(self, shape: tuple[int, ...]) -> np.ndarray:
         return self._given("probs_init", self.probs_init, shape, axis=None)
@@ -166,36 +168,36 @@ class BernoulliMixture(DiscreteMixture):
         return len(self.weights_) * (self.n_features_in_ + 1) - 1
 
 
-class Bernoullis(Tables):
+class BernoulliComponents(ProbabilityTables):
     """Components with a probability of 1 for each column."""
 
-    gaps = False  # whether there are any, as far as we know: they show as NaN in the products
+    has_missing = False  # as far as known: missing values show as NaN in the products
 
     def chunks(self, X: Any, weight: np.ndarray | None) -> Any:
-        self.gaps = bool(np.isnan((X.data if sparse.issparse(X) else X).sum()))
+        self.has_missing = bool(np.isnan((X.data if sparse.issparse(X) else X).sum()))
         return super().chunks(X, weight)
 
     def log_joint(self, X: Any, theta: Any) -> np.ndarray:
-        X, gone = split(X) if self.gaps else (X, None)
+        X, missing = split_missing(X) if self.has_missing else (X, None)
         p = theta["probs_"]
-        joint = of_tosses(finite_log(p), finite_log(1 - p), X, gone)
+        joint = bernoulli_scores(finite_log(p), finite_log(1 - p), X, missing)
         if np.isnan(joint[0]).any():
-            X, gone = split(X)
-            joint = of_tosses(finite_log(p), finite_log(1 - p), X, gone)
+            X, missing = split_missing(X)
+            joint = bernoulli_scores(finite_log(p), finite_log(1 - p), X, missing)
         joint += logarithm(theta["weights_"])[:, None]
         if ((p == 0) | (p == 1)).any():
-            joint[of_tosses(p == 0, p == 1, X, gone) > 1e-9] = -np.inf
+            joint[bernoulli_scores(p == 0, p == 1, X, missing) > 1e-9] = -np.inf
         return joint
 
     def statistics(self, X: Any, shares: np.ndarray, theta: Any) -> tuple[Any, ...]:
-        X, gone = split(X) if self.gaps else (X, None)
+        X, missing = split_missing(X) if self.has_missing else (X, None)
         rows = shares.sum(axis=1)
         known = np.repeat(rows[:, None], X.shape[1], axis=1)
-        return rows, sums(shares, X), known if gone is None else known - sums(shares, gone)
+        return rows, sums(shares, X), known if missing is None else known - sums(shares, missing)
 
     def probabilities(self, counts: tuple[Any, ...], alpha: float) -> np.ndarray:
         ones, known = counts
-        return shares_of_ones(ones, known, alpha)
+        return bernoulli_probabilities(ones, known, alpha)
 
     def log_density(self, probs: np.ndarray) -> float:
         return float((logarithm(probs) + logarithm(1 - probs)).sum())
@@ -213,15 +215,15 @@ class Bernoullis(Tables):
         return {"weights_": softmax(vector[:k]), "probs_": sigmoid(vector[k:]).reshape(k, -1)}
 
 
-def of_tosses(ones: np.ndarray, zeros: np.ndarray, X: Any, gone: Any) -> np.ndarray:
-    """Σ_j (ones_kj where x_ij = 1, zeros_kj where it is 0, nothing where it is gone), of shape (k, rows)."""
+def bernoulli_scores(ones: np.ndarray, zeros: np.ndarray, X: Any, missing: Any) -> np.ndarray:
+    """Σ_j (ones_kj where x_ij = 1, zeros_kj where it is 0, nothing where it is missing), of shape (k, rows)."""
     ones, zeros = np.asarray(ones, dtype=np.float64), np.asarray(zeros, dtype=np.float64)
     found = scores(ones - zeros, X)
     found += zeros.sum(axis=1)[:, None]
-    return found if gone is None else found - scores(zeros, gone)
+    return found if missing is None else found - scores(zeros, missing)
 
 
-def shares_of_ones(ones: np.ndarray, known: np.ndarray, alpha: float) -> np.ndarray:
+def bernoulli_probabilities(ones: np.ndarray, known: np.ndarray, alpha: float) -> np.ndarray:
     """(n_kj + α) / (n_k + 2α); 1 is as probable as 0 where nothing is known."""
     known = np.maximum(known, 0.0) + 2 * alpha
     return np.clip(np.divide(ones + alpha, known, out=np.full(ones.shape, 0.5), where=known > 0), 0.0, 1.0)
@@ -243,14 +245,14 @@ def binary(X: Any, threshold: float | None, who: str) -> Any:
     return sparse.csr_array((ones, X.indices, X.indptr), shape=X.shape) if sparse.issparse(X) else ones
 
 
-def split(X: Any) -> tuple[Any, Any]:
-    """X with 0 in place of gaps, and a matrix that is 1 in the gaps; None when there are none."""
+def split_missing(X: Any) -> tuple[Any, Any]:
+    """X with 0 in place of missing values, and a matrix that is 1 where they are missing, or None."""
     values = X.data if sparse.issparse(X) else X
     if not np.isnan(values.sum()):
         return X, None
-    gaps = np.isnan(values)
-    full, gone = np.where(gaps, 0, values), gaps.astype(X.dtype)
+    where = np.isnan(values)
+    filled, missing = np.where(where, 0, values), where.astype(X.dtype)
     if not sparse.issparse(X):
-        return full, gone
+        return filled, missing
     here = (X.indices, X.indptr)
-    return sparse.csr_array((full, *here), shape=X.shape), sparse.csr_array((gone, *here), shape=X.shape)
+    return sparse.csr_array((filled, *here), shape=X.shape), sparse.csr_array((missing, *here), shape=X.shape)

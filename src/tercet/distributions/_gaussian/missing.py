@@ -1,12 +1,12 @@
-"""Gaussians where values are missing: what is known is marginalised to, what is not is expected.
+"""Gaussians with covariance matrices where values are missing: marginal densities and conditional moments.
 
-Put the known features of a row before the missing ones, and let L be the triangle with L Lᵀ = Σ:
+Put the known features of a row before the missing ones, and let L be the Cholesky factor with L Lᵀ = Σ:
 
     L = [ L_oo   0   ]     z = L_oo⁻¹ (x_o - μ_o)
         [ L_mo  L_mm ]
 
 The known part has the density of z over |L_oo|; given it, the missing part has the mean μ_m + L_mo z and the
-covariance L_mm L_mmᵀ, which the E step fills in. Rows with the same gaps share the triangle.
+covariance L_mm L_mmᵀ, which the E step fills in. Rows with the same missing features share the factor.
 """
 
 from __future__ import annotations
@@ -17,20 +17,21 @@ import numpy as np
 
 from tercet.core.kernel import inner, kernel
 
-JOINT, SOFT, HARD = 0, 1, 2  # what is wanted: densities only, or statistics by EM or by classification EM
+# What the kernel computes: densities only; the E step of EM or of classification EM; moments for given weights.
+JOINT, SOFT, HARD, GIVEN = 0, 1, 2, 3
 HALF_LOG_2PI = 0.5 * float(np.log(2 * np.pi))
 
 
-def gaps_in(X: np.ndarray) -> np.ndarray | None:
+def missing_in(X: np.ndarray) -> np.ndarray | None:
     """Where values are missing; None where none are."""
-    gaps = np.isnan(X)
-    return gaps if gaps.any() else None
+    missing = np.isnan(X)
+    return missing if missing.any() else None
 
 
-def ordered_by_gaps(gaps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """An order of the rows in which complete ones come first and equal gaps stand together; and where in it each
-    group begins, with the end."""
-    bits = np.packbits(gaps, axis=1)
+def ordered_by_missing(missing: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """An order of the rows in which complete ones come first and equal patterns of missing features stand together;
+    and the borders of the groups in it."""
+    bits = np.packbits(missing, axis=1)
     words = np.zeros((len(bits), -(-bits.shape[1] // 8) * 8), dtype=np.uint8)
     words[:, : bits.shape[1]] = bits
     keys = words.view(np.uint64)
@@ -40,53 +41,80 @@ def ordered_by_gaps(gaps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return order, np.concatenate([[0], ends, [len(order)]]).astype(np.int64)
 
 
-def gapped_joint(X: np.ndarray, gaps: np.ndarray, theta: Any) -> np.ndarray:
-    """Log-joint densities (k, rows) of what is known of the rows."""
-    order, *_, joint = _sweep(X, gaps, None, theta, JOINT)
+def missing_log_densities(
+    X: np.ndarray, missing: np.ndarray, offsets: np.ndarray, means: np.ndarray, matrices: np.ndarray
+) -> np.ndarray:
+    """offsets_k + log-density of the known part of each row, of shape (K, T)."""
+    order, _, _, _, _, joint = _by_pattern(X, missing, None, offsets, means, matrices, JOINT)
     found = np.empty_like(joint)
     found[:, order] = joint
     return found
 
 
-def gapped_statistics(
-    X: np.ndarray, gaps: np.ndarray, weight: np.ndarray | None, theta: Any, kind: str, *, hard: bool
-) -> tuple[Any, ...]:
-    """(log-likelihood, *expected sums about the means), in the shape of a kind of covariances."""
-    _, likelihood, counts, sums, products, _ = _sweep(X, gaps, weight, theta, HARD if hard else SOFT)
-    if kind == "tied":
-        products = products.sum(axis=0)
-    elif kind in ("diag", "spherical"):
-        products = np.diagonal(products, axis1=1, axis2=2)
-        products = products.mean(axis=1) if kind == "spherical" else products.copy()
-    return likelihood, counts, sums, products
+def missing_moments(
+    X: np.ndarray, missing: np.ndarray, weight: np.ndarray, means: np.ndarray, matrices: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Expected moments about the means, (K,), (K, d) and (K, d, d), of rows with the given weights (K, T)."""
+    offsets = np.zeros(len(means))
+    return _by_pattern(X, missing, weight, offsets, means, matrices, GIVEN)[2:5]
 
 
-def _sweep(
-    X: np.ndarray, gaps: np.ndarray, weight: np.ndarray | None, theta: Any, mode: int
+def missing_e_step(
+    X: np.ndarray,
+    missing: np.ndarray,
+    weight: np.ndarray | None,
+    offsets: np.ndarray,
+    means: np.ndarray,
+    matrices: np.ndarray,
+    *,
+    hard: bool,
+) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
+    """The E step of a mixture with log-weights `offsets`: the log-likelihood of the rows, and the expected moments
+    about the means, (K,), (K, d) and (K, d, d). `weight` is (T,)."""
+    return _by_pattern(X, missing, weight, offsets, means, matrices, HARD if hard else SOFT)[1:5]
+
+
+def _by_pattern(
+    X: np.ndarray,
+    missing: np.ndarray,
+    weight: np.ndarray | None,
+    offsets: np.ndarray,
+    means: np.ndarray,
+    matrices: np.ndarray,
+    mode: int,
 ) -> tuple[Any, ...]:
-    (n, d), k = X.shape, len(theta.offsets)
-    matrices = np.array(theta.matrices, dtype=np.float64, order="C")
-    means = np.array(theta.means, dtype=np.float64, order="C")
+    (n, d), k = X.shape, len(offsets)
+    matrices = np.array(matrices, dtype=np.float64, order="C")
+    means = np.array(means, dtype=np.float64, order="C")
     if means.shape != (k, d) or matrices.shape != (k, d, d):  # the kernel checks no bounds
         raise ValueError(
             f"The means have the shape {means.shape} and the covariances {matrices.shape}; "
             f"expected are {(k, d)} and {(k, d, d)}."
         )
-    order, borders = ordered_by_gaps(gaps)
+    order, borders = ordered_by_missing(missing)
     rows = np.array(X[order], dtype=np.float64, order="C")
-    weights = np.ones(n) if weight is None else weight[order].astype(np.float64)
-    joint, counts, sums, products = np.empty((k, n)), np.zeros(k), np.zeros((k, d)), np.zeros((k, d, d))
-    offsets = np.array(theta.offsets, dtype=np.float64)
-    with np.errstate(over="ignore"):  # as plain Python it would warn of rows that are out of all reach
-        likelihood = sweep_gaps(
+    joint, weights = np.empty((k, n)), np.ones(n)
+    if mode == GIVEN:
+        assert weight is not None
+        joint[:] = weight[:, order]
+    elif weight is not None:
+        weights = weight[order].astype(np.float64)
+    counts, sums, products = np.zeros(k), np.zeros((k, d)), np.zeros((k, d, d))
+    offsets = np.array(offsets, dtype=np.float64)
+    with np.errstate(over="ignore"):  # as plain Python it would warn of squares that overflow
+        likelihood = e_step_by_pattern(
             rows, weights, borders, offsets, means, matrices, mode, joint, counts, sums, products
         )
     return order, likelihood, counts, sums, products, joint
 
 
 @kernel
-def sweep_gaps(rows, weights, borders, offsets, means, matrices, mode, joint, counts, sums, products):
-    """The log-joint densities of rows that stand together by their gaps, and, if wanted, the E step."""
+def e_step_by_pattern(rows, weights, borders, offsets, means, matrices, mode, joint, counts, sums, products):
+    """Rows (T, d) in groups with the same missing features: their log-joint densities into joint (K, T), and unless
+    mode is JOINT their moments onto counts (K,), sums (K, d) and products (K, d, d). Returns the log-likelihood.
+
+    With mode GIVEN, joint holds the weights of the rows.
+    """
     k, d = offsets.size, rows.shape[1]
     place = np.empty(d, np.int64)
     lower, about = np.empty(matrices.shape), np.zeros(matrices.shape)
@@ -97,19 +125,22 @@ def sweep_gaps(rows, weights, borders, offsets, means, matrices, mode, joint, co
         first, end = borders[group], borders[group + 1]
         here = known_first(rows, first, place)
         for c in range(k):
-            triangle(matrices, c, place, lower)
-            heights[c] = offsets[c] + log_height(lower, c, here)
+            cholesky_in_order(matrices, c, place, lower)
+            heights[c] = offsets[c] + log_density_at_mean(lower, c, here)
             mass[c] = 0.0
         for i in range(first, end):
             for c in range(k):
-                joint[c, i] = heights[c] - 0.5 * whiten(rows, i, means, c, place, here, lower, apart, white)
+                square = whiten(rows, i, means, c, place, here, lower, apart, white)
+                if mode != GIVEN:
+                    joint[c, i] = heights[c] - 0.5 * square
             if mode == JOINT:
                 continue
-            likelihood += weights[i] * share_out(joint, i, mode)
+            if mode != GIVEN:
+                likelihood += weights[i] * responsibilities(joint, i, mode)
             for c in range(k):
                 share = weights[i] * joint[c, i]
                 mass[c] += share
-                fill_in(lower, c, white, here, apart)
+                impute(lower, c, white, here, apart)
                 for a in range(d):
                     scaled = share * apart[c, a]
                     sums[c, place[a]] += scaled
@@ -118,13 +149,13 @@ def sweep_gaps(rows, weights, borders, offsets, means, matrices, mode, joint, co
         if mode != JOINT:
             for c in range(k):
                 counts[c] += mass[c]
-                put_back(about, lower, c, place, here, mass[c], products)
+                scatter_products(about, lower, c, place, here, mass[c], products)
     return likelihood
 
 
 @inner
 def known_first(rows, i, place):
-    """The known features, then the missing ones, which are put from the end; how many are known."""
+    """Order of the features: known ones, then missing ones (from the end); the number of known ones."""
     here, at = 0, place.size
     for a in range(place.size):
         if np.isnan(rows[i, a]):
@@ -137,22 +168,22 @@ def known_first(rows, i, place):
 
 
 @inner
-def triangle(matrices, k, place, lower):
-    """Cholesky's triangle of the k-th covariance, whose features stand in the given order."""
+def cholesky_in_order(matrices, k, place, lower):
+    """Cholesky factor of the k-th covariance with its features in the order `place`."""
     for a in range(place.size):
         for b in range(a + 1):
             rest = matrices[k, place[a], place[b]]
             for c in range(b):
                 rest -= lower[k, a, c] * lower[k, b, c]
             if a == b:
-                # Rounding must not make a variance vanish that is only small.
+                # rounding must not make a small variance vanish
                 lower[k, a, a] = np.sqrt(max(rest, 1e-16 * matrices[k, place[a], place[a]]))
             else:
                 lower[k, a, b] = rest / lower[k, b, b]
 
 
 @inner
-def log_height(lower, k, here):
+def log_density_at_mean(lower, k, here):
     """The log-density of the known part at the mean."""
     found = -HALF_LOG_2PI * here
     for a in range(here):
@@ -162,7 +193,7 @@ def log_height(lower, k, here):
 
 @inner
 def whiten(rows, i, means, k, place, here, lower, apart, white):
-    """|z|² of the known part; leaves the differences to the mean and z."""
+    """|z|² of the known part; leaves x - μ in `apart` and z in `white`."""
     found = 0.0
     for a in range(here):
         apart[k, a] = rows[i, place[a]] - means[k, place[a]]
@@ -175,7 +206,7 @@ def whiten(rows, i, means, k, place, here, lower, apart, white):
 
 
 @inner
-def share_out(joint, i, mode):
+def responsibilities(joint, i, mode):
     """Log-joint densities of a row become its responsibilities; returns its log-likelihood."""
     best = 0
     for c in range(1, joint.shape[0]):
@@ -196,8 +227,8 @@ def share_out(joint, i, mode):
 
 
 @inner
-def fill_in(lower, k, white, here, apart):
-    """The expected differences of the missing part."""
+def impute(lower, k, white, here, apart):
+    """Expected x - μ of the missing part: L_mo z."""
     for a in range(here, apart.shape[1]):
         apart[k, a] = 0.0
         for c in range(here):
@@ -205,8 +236,8 @@ def fill_in(lower, k, white, here, apart):
 
 
 @inner
-def put_back(about, lower, k, place, here, mass, products):
-    """Move products, with the covariance of the missing part, into the order of the features."""
+def scatter_products(about, lower, k, place, here, mass, products):
+    """Add products, with the conditional covariance of the missing part, in the original order of the features."""
     for a in range(place.size):
         for b in range(a + 1):
             found = about[k, a, b]

@@ -11,8 +11,9 @@ from scipy.stats import multivariate_normal
 from sklearn.exceptions import ConvergenceWarning
 
 from tercet.datasets import load_watermelon
-from tercet.mixture import GaussianMixture
-from tercet.mixture.gaussians import Gauss, Gaussians
+from tercet.mixture import GaussianMixture, gaussian_mixture_step
+from tercet.mixture._engine.gaussian_components import GaussianComponents
+from tercet.mixture._engine.gaussian_parameters import GaussianParameters
 
 KINDS = ["full", "tied", "diag", "spherical"]
 LEARNED = ["weights_", "means_", "covariances_", "precisions_", "precisions_cholesky_"]
@@ -160,7 +161,7 @@ def test_starts(init):
     assert len(one.lower_bounds_) == one.n_iter_
 
 
-def test_warm_start_goes_on():
+def test_warm_start_continues_last_fit():
     X = blobs()
     whole = GaussianMixture(**start(X, 3, "full"), tol=0, max_iter=12).fit(X)
     model = GaussianMixture(**start(X, 3, "full"), tol=0, max_iter=4, warm_start=True)
@@ -213,15 +214,41 @@ def test_density():
     np.testing.assert_allclose(np.exp(model.score_samples(X)), by_scipy, rtol=1e-9)
 
 
+@given(seed=st.integers(0, 2**20), k=st.integers(1, 4), d=st.integers(1, 4))
+@settings(max_examples=20, deadline=None)
+def test_a_pass_is_a_step_of_the_book(seed, k, d):
+    """The matrix products of the engine against EM in plain form."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, d)) + 3 * rng.integers(0, 3, size=(60, 1))
+    roots = rng.normal(size=(k, d, d))
+    covariances = roots @ roots.transpose(0, 2, 1) + 0.5 * np.eye(d)
+    weights, means = rng.dirichlet(np.full(k, 5.0)), X[rng.choice(60, k, replace=False)]
+    step = gaussian_mixture_step(X, weights, means, covariances)
+    options = {"weights_init": weights, "means_init": means, "precisions_init": np.linalg.inv(covariances)}
+    model = GaussianMixture(k, **options, reg_covar=0, tol=0, max_iter=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X)
+    np.testing.assert_allclose(model.lower_bound_ * 60, step.log_likelihood, rtol=1e-9)
+    np.testing.assert_allclose(model.weights_, step.weights, rtol=1e-8)
+    np.testing.assert_allclose(model.means_, step.means, rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(model.covariances_, step.covariances, rtol=1e-7, atol=1e-8)
+    after = gaussian_mixture_step(X, *step[:3])
+    assert after.log_likelihood >= step.log_likelihood - 1e-9
+    np.testing.assert_allclose(model.predict_proba(X), after.responsibilities, atol=1e-8)
+
+
 @each_kind
 def test_both_ways_to_the_statistics_agree(kind):
     X = blobs(n=500, d=4)
-    model = Gaussians(kind, 3, 4)
+    model = GaussianComponents(kind, 3, 4)
     theta = GaussianMixture(**start(X, 3, kind), max_iter=3).fit(X)._theta()
     shares = np.random.default_rng(0).random((3, 500))
     table = model._table(X, theta)
     assert table is not None
-    np.testing.assert_allclose(model._by_table(table, theta), model._near(X, theta), rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(
+        model._by_table(table, theta), model._by_differences(X, theta), rtol=1e-10, atol=1e-10
+    )
     for one, other in zip(model._sums(table, shares, theta), model.statistics(X, shares, theta)):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
     back = model.recall(model.maximise(model.statistics(X, shares, theta), theta), shares.sum())
@@ -512,7 +539,7 @@ def test_convergence_is_reported():
         model = GaussianMixture(3, max_iter=1, random_state=0).fit(blobs())
     assert not model.converged_
     assert any("did not converge" in str(w.message) for w in seen)
-    assert Gauss is type(model._theta())
+    assert GaussianParameters is type(model._theta())
 
 
 def test_warm_starts_of_one_pass_see_that_they_have_converged():

@@ -12,7 +12,7 @@ from tercet.core.columns import Columns, MixedColumns
 from tercet.core.functions import softmax
 from tercet.core.kernel import kernel
 from tercet.core.parameters import ArrayLike, Count, Jobs, NonNegative, Seed
-from tercet.mixture.discrete import Decay, DiscreteMixture, Start, Tables, logarithm
+from tercet.mixture.discrete_mixture import Decay, DiscreteMixture, InitParams, ProbabilityTables, logarithm
 
 BLOCK = 4096  # rows that are coded together
 
@@ -123,7 +123,7 @@ class CategoricalMixture(DiscreteMixture, MixedColumns):
         tol: NonNegative = 1e-3,
         max_iter: Count = 100,
         n_init: Count = 1,
-        init_params: Start = "kmeans",
+        init_params: InitParams = "kmeans",
         weights_init: ArrayLike | None = None,
         probs_init: list | tuple | None = None,
         algorithm: Literal["em", "hard", "squarem"] = "em",
@@ -160,21 +160,23 @@ class CategoricalMixture(DiscreteMixture, MixedColumns):
     def _sizes(self) -> np.ndarray:
         return np.array([0 if values is None else len(values) for values in self.categories_], dtype=np.int64)
 
-    def _components(self, n_features: int) -> Categoricals:
+    def _components(self, n_features: int) -> CategoricalComponents:
         hard = self.algorithm == "hard"
-        return Categoricals(self.n_components, self.alpha, self.weight_prior, hard, self._sizes())
+        return CategoricalComponents(self.n_components, self.alpha, self.weight_prior, hard, self._sizes())
 
-    def _prepared(self, X: Any, weight: np.ndarray | None, *, learning: bool = False) -> Any:
+    def _encoded(self, X: Any, weight: np.ndarray | None, *, learning: bool = False) -> Any:
         if learning:
             X = self._forget_weightless(X, weight)
         return codes(X, self._sizes())
 
-    def _first_shares(self, X: Any, weight: np.ndarray | None, rng: np.random.Generator) -> np.ndarray:
+    def _initial_responsibilities(
+        self, X: Any, weight: np.ndarray | None, rng: np.random.Generator
+    ) -> np.ndarray:
         if self.init_params.startswith("k"):  # by distances, which codes have not
             X = indicators(X, int(self._sizes().sum()))
-        return super()._first_shares(X, weight, rng)
+        return super()._initial_responsibilities(X, weight, rng)
 
-    def _goes_on(self, n_features: int) -> bool:
+    def _continues_last_fit(self, n_features: int) -> bool:
         if not self.warm_start or not hasattr(self, "converged_"):
             return False
         return [np.shape(part) for part in self.probs_] == [(self.n_components, s) for s in self._sizes()]
@@ -231,7 +233,7 @@ class CategoricalMixture(DiscreteMixture, MixedColumns):
         return tags
 
 
-class Categoricals(Tables):
+class CategoricalComponents(ProbabilityTables):
     """Classes with a table for each column, all in one: a row for each value, a column for each class."""
 
     def __init__(self, k: int, alpha: float, weight_prior: float, hard: bool, sizes: np.ndarray) -> None:

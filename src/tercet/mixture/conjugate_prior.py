@@ -1,4 +1,4 @@
-"""The posterior of a Gaussian mixture's parameters, given how much of each row each component owns.
+"""Conjugate prior of a Gaussian mixture's parameters, and their posterior given responsibilities.
 
 The conjugate prior of a mixture's parameters is a Dirichlet distribution (or a Dirichlet process, as sticks broken
 off one after the other) of the weights, and for each component a Gaussian-Wishart distribution:
@@ -6,9 +6,8 @@ off one after the other) of the weights, and for each component a Gaussian-Wisha
     π ~ Dir(α₀)  or  π_k = v_k Π_{j<k} (1 - v_j), v_k ~ Beta(1, α₀)
     Λ_k ~ W(ν₀, B₀⁻¹),   μ_k | Λ_k ~ N(m₀, (β₀ Λ_k)⁻¹)
 
-With the mass n_k, the mean x_k and the covariance S_k of what each component owns, the posterior has the same
-form. `covariances` are B_k / ν_k, so that the inverse is the expected precision.
-"""
+With the expected counts n_k, means x_k and covariances S_k of the components, the posterior has the same form.
+`covariances` are B_k / ν_k, so that the inverse is the expected precision."""
 
 from __future__ import annotations
 
@@ -19,14 +18,14 @@ from typing import Any
 import numpy as np
 from scipy.special import betaln, digamma, gammaln
 
-from tercet.mixture.covariances import Kind
+from tercet.distributions._gaussian.covariances import CovarianceType
 
 
 @dataclass(frozen=True)
 class ConjugatePrior:
     """The distribution of the parameters before any row was seen."""
 
-    covariance_type: Kind
+    covariance_type: CovarianceType
     n_components: int
     process: bool  # sticks, not a Dirichlet distribution
     concentration: float
@@ -57,9 +56,7 @@ class ConjugatePrior:
                 mass[:, None, None] * covariance + pull[:, None, None] * away[:, :, None] * away[:, None, :]
             )
             covariances = (self.covariance + scatter) / degrees[:, None, None]
-        elif (
-            self.covariance_type == "tied"
-        ):  # the prior is that of k components, whose observations are pooled
+        elif self.covariance_type == "tied":  # the prior is that of k components, whose rows are pooled
             degrees = self.degrees + mass.sum() / k
             scatter = covariance * mass.sum() + (pull * away.T) @ away
             covariances = (self.covariance + scatter / k) / degrees

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
+from scipy.stats import multivariate_normal
 from sklearn.utils.validation import check_array
 
 from tercet.core.catalog import method
 from tercet.core.estimator import check_weight
+from tercet.core.functions import log_sum_exp
 from tercet.core.parameters import Count, CountOrZero, Jobs, NonNegative, Positive, Seed, check_parameters
-from tercet.mixture.base import Components, Mixture
-from tercet.mixture.covariances import (
-    Kind,
-    checked_precisions,
-    cholesky_of_precisions,
-    covariances_of,
+from tercet.distributions._gaussian.covariances import (
+    CovarianceType,
+    covariance_shape,
     n_free,
     positive_definite,
-    precisions_of,
-    shape_of,
 )
-from tercet.mixture.gaussians import Gauss, Gaussians, Prior
-from tercet.optimize.online_em import Memory, stepwise
+from tercet.distributions._gaussian.precisions import (
+    check_precisions,
+    cholesky_of_precisions,
+    covariances_of,
+    precisions_of,
+)
+from tercet.mixture._engine.gaussian_components import GaussianComponents
+from tercet.mixture._engine.gaussian_parameters import GaussianParameters
+from tercet.mixture.base import Mixture
+from tercet.mixture.components import Components
+from tercet.optimize import Memory, stepwise
 
 
 @method(
@@ -133,7 +139,7 @@ class GaussianMixture(Mixture):
         self,
         n_components: Count = 1,
         *,
-        covariance_type: Kind = "full",
+        covariance_type: CovarianceType = "full",
         tol: NonNegative = 1e-3,
         reg_covar: NonNegative = 1e-6,
         max_iter: CountOrZero = 100,
@@ -177,19 +183,21 @@ class GaussianMixture(Mixture):
     precisions_: np.ndarray
     precisions_cholesky_: np.ndarray
 
-    def _components(self, n_features: int) -> Gaussians:
-        return Gaussians(
+    def _components(self, n_features: int) -> GaussianComponents:
+        return GaussianComponents(
             self.covariance_type,
             self.n_components,
             n_features,
             reg_covar=self.reg_covar,
             hard=self.algorithm == "hard",
-            prior=self._prior(n_features),
+            weight_prior=self.weight_prior,
+            covariance_prior=self._covariance_prior(n_features),
+            covariance_prior_count=self.covariance_prior_count,
         )
 
     def _shapes(self, n_features: int) -> dict[str, tuple[int, ...]]:
         k, d = self.n_components, n_features
-        return {"means_": (k, d), "covariances_": shape_of(self.covariance_type, k, d)}
+        return {"means_": (k, d), "covariances_": covariance_shape(self.covariance_type, (k,), d)}
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from one more batch of rows: a step of online EM (the first batch is learned as by `fit`).
@@ -217,28 +225,29 @@ class GaussianMixture(Mixture):
         if weight is not None:
             X, weight = X[weight > 0], weight[weight > 0]
         mass = float(len(X) if weight is None else weight.sum(dtype=np.float64))
-        model, theta = self._components(X.shape[1]), self._theta()
-        past = [part / self.seen_weight_ for part in model.recall(theta, self.seen_weight_)]
+        components, theta = self._components(X.shape[1]), self._theta()
+        past = [part / self.seen_weight_ for part in components.recall(theta, self.seen_weight_)]
         theta, memory, likelihood = stepwise(
-            model,
-            model.chunks(X, weight),
+            components,
+            components.chunks(X, weight),
             theta,
             Memory(tuple(past), self.n_batches_, self.seen_weight_),
             mass=mass,
             n_jobs=self.n_jobs,
         )
         self.__dict__.update(
-            self._fitted(theta, X, model),
-            lower_bound_=(likelihood + model.log_prior(theta)) / mass,
+            self._fitted(theta, X, components),
+            lower_bound_=(likelihood + components.log_prior(theta)) / mass,
             n_iter_=self.n_iter_ + 1,
             n_batches_=memory.batches,
             seen_weight_=memory.mass,
         )
         return self
 
-    def _prior(self, d: int) -> Prior:
+    def _covariance_prior(self, d: int) -> np.ndarray | None:
+        """`covariance_prior` as a matrix."""
         if self.covariance_prior is None:
-            return Prior(self.weight_prior)
+            return None
         given = np.asarray(self.covariance_prior, dtype=np.float64)
         matrix = given if given.ndim == 2 or given.size not in (1, d) else np.eye(d) * given
         if matrix.shape != (d, d) or not np.allclose(matrix, matrix.T) or not positive_definite(matrix):
@@ -246,21 +255,25 @@ class GaussianMixture(Mixture):
                 f"GaussianMixture: covariance_prior must be a positive number, {d} of them, or a symmetric "
                 f"positive-definite matrix of shape ({d}, {d}); got {self.covariance_prior!r}."
             )
-        return Prior(self.weight_prior, self.covariance_prior_count, matrix)
+        return matrix
 
-    def _start(self, X: Any, weight: np.ndarray | None, model: Components, rng: np.random.Generator) -> Gauss:
+    def _initial_parameters(
+        self, X: Any, weight: np.ndarray | None, components: Components, rng: np.random.Generator
+    ) -> GaussianParameters:
         """What is given, and for the rest what `init_params` says."""
         weights, means, cholesky = self._given(X.shape[1])
         if weights is None or means is None or cholesky is None:
-            found = super()._start(X, weight, model, rng)
+            found = super()._initial_parameters(X, weight, components, rng)
             weights = found.weights if weights is None else weights
             means = found.means if means is None else means
             if cholesky is None:
-                return Gauss.of(self.covariance_type, weights, means, found.covariances)
-        return Gauss.known(self.covariance_type, weights, means, cholesky)
+                return GaussianParameters.of_covariances(
+                    self.covariance_type, weights, means, found.covariances
+                )
+        return GaussianParameters.of_precisions(self.covariance_type, weights, means, cholesky)
 
     def _given(self, d: int) -> tuple[np.ndarray | None, np.ndarray | None, np.ndarray | None]:
-        """The parts of the start that the caller gave, checked; precisions as triangles."""
+        """The parts of the start that the caller gave, checked; precisions as Cholesky factors."""
         k, name = self.n_components, type(self).__name__
         weights, means, cholesky = self.weights_init, self.means_init, None
         if weights is not None:
@@ -278,11 +291,11 @@ class GaussianMixture(Mixture):
                     f"got {means.shape}."
                 )
         if self.precisions_init is not None:
-            precisions = checked_precisions(self.precisions_init, self.covariance_type, k, d, name)
+            precisions = check_precisions(self.precisions_init, self.covariance_type, k, d, name)
             cholesky = cholesky_of_precisions(precisions, self.covariance_type)
         return weights, means, cholesky
 
-    def _attributes(self, theta: Gauss) -> dict[str, Any]:
+    def _attributes(self, theta: GaussianParameters) -> dict[str, Any]:
         return {
             "weights_": theta.weights,
             "means_": theta.means,
@@ -291,7 +304,7 @@ class GaussianMixture(Mixture):
             "precisions_": precisions_of(theta.cholesky, self.covariance_type),
         }
 
-    def _theta(self) -> Gauss:
+    def _theta(self) -> GaussianParameters:
         names = ("weights_", "means_", "precisions_cholesky_")
         weights, means, cholesky = (np.asarray(getattr(self, name), dtype=np.float64) for name in names)
         covariances = getattr(self, "covariances_", None)  # some set the others by hand
@@ -300,11 +313,66 @@ class GaussianMixture(Mixture):
         with np.errstate(divide="ignore"):
             offsets = np.log(weights)
         covariances = np.asarray(covariances, dtype=np.float64)
-        return Gauss(self.covariance_type, offsets, means, cholesky, covariances, weights)
+        return GaussianParameters(self.covariance_type, offsets, means, cholesky, covariances, weights)
 
     def _n_features(self) -> int:
         return np.shape(self.means_)[1]
 
     def _n_parameters(self) -> int:
         k, d = np.shape(self.means_)
-        return n_free(self.covariance_type, k, d) + k * d + k - 1
+        return n_free(self.covariance_type, (k,), d) + k * d + k - 1
+
+
+class GaussianMixtureStep(NamedTuple):
+    """The parameters after an EM step; the responsibilities (n, k) and the log-likelihood before it."""
+
+    weights: np.ndarray
+    means: np.ndarray
+    covariances: np.ndarray
+    responsibilities: np.ndarray
+    log_likelihood: float
+
+
+@method(
+    zh="高斯混合模型EM算法的一步",
+    task="clustering",
+    approach="generative",
+    model="p(x) = Σ_k α_k N(x | μ_k, Σ_k)",
+    strategy="the maximum of the Q function: expected log-likelihood of rows and components",
+    algorithms="E: responsibilities of the components; M: weighted means, covariances and shares of the rows",
+    texts=["000 ch. 9, Alg 9.2, eq. 9.24-9.32", "002 ch. 7, eq. 7.17-7.27"],
+    peers=["sklearn.mixture.GaussianMixture"],
+)
+def gaussian_mixture_step(X: Any, weights: Any, means: Any, covariances: Any) -> GaussianMixtureStep:
+    """One EM step of a Gaussian mixture in plain form, which makes the rows more likely.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        The rows.
+    weights, means, covariances : arrays of shape (k,), (k, d), (k, d, d)
+        α, μ and Σ.
+
+    Returns
+    -------
+    GaussianMixtureStep
+        The new weights, means and covariances; responsibilities of shape (n, k) and the log-likelihood of the rows
+        under the old ones.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0], [1.0], [6.0], [7.0]])
+    >>> step = gaussian_mixture_step(X, [0.5, 0.5], [[0.0], [7.0]], [[[1.0]], [[1.0]]])
+    >>> step.weights, step.means.ravel().round(4), step.covariances.ravel().round(4)
+    (array([0.5, 0.5]), array([0.5, 6.5]), array([0.25, 0.25]))
+    """
+    X, means = np.asarray(X, dtype=np.float64), np.asarray(means, dtype=np.float64)
+    density = np.stack([multivariate_normal(m, S).logpdf(X) for m, S in zip(means, covariances)], axis=-1)
+    log_joint = np.log(weights) + density.reshape(len(X), -1)
+    log_total = log_sum_exp(log_joint, keepdims=True)
+    gamma = np.exp(log_joint - log_total)  # E: the responsibilities γ_jk (9.29)
+    counts = gamma.sum(axis=0)
+    means = gamma.T @ X / counts[:, None]  # M: (9.30)
+    apart = X[:, None, :] - means
+    covariances = np.einsum("jk,jka,jkb->kab", gamma, apart, apart) / counts[:, None, None]  # (9.31)
+    return GaussianMixtureStep(counts / len(X), means, covariances, gamma, float(log_total.sum()))  # (9.32)

@@ -1,4 +1,4 @@
-"""The contest of candidates for a Gaussian mixture: each is learned, judged, and marked if it has collapsed."""
+"""Comparison of candidate Gaussian mixtures: each is fitted, scored, and marked if a component has collapsed."""
 
 from __future__ import annotations
 
@@ -10,74 +10,76 @@ from sklearn.model_selection import KFold, check_cv
 from tercet.cluster import AgglomerativeClustering
 from tercet.core.estimator import generator
 from tercet.core.steps import Steps
-from tercet.mixture.components import known, refuse_huge
-from tercet.mixture.covariances import Kind
-from tercet.mixture.gaussian import GaussianMixture
+from tercet.distributions._gaussian.covariances import CovarianceType
+from tercet.mixture.components import check_magnitude, mean_imputed
+from tercet.mixture.gaussian_mixture import GaussianMixture
 
 
 class Candidate(NamedTuple):
-    """What a mixture may be like."""
+    """Number of components and covariance type of a mixture."""
 
     n_components: int
-    covariance_type: Kind
+    covariance_type: CovarianceType
 
 
-class Trial(NamedTuple):
-    """What came of one candidate."""
+class CandidateResult(NamedTuple):
+    """The fit of one candidate and its criteria."""
 
     candidate: Candidate
     model: GaussianMixture | None
     value: float  # of the criterion
-    great_is_good: bool
+    greater_is_better: bool
     collapsed: bool
-    numbers: dict[str, float]
+    criteria: dict[str, float]
     failure: str = ""
 
-    def beats(self, other: Trial) -> bool:
+    def beats(self, other: CandidateResult) -> bool:
         return self.rank() > other.rank()
 
     def rank(self) -> tuple[bool, bool, float]:
-        value = self.value if self.great_is_good else -self.value
+        value = self.value if self.greater_is_better else -self.value
         return self.model is not None, not self.collapsed, value if value == value else -np.inf
 
 
-class Contest:
-    """The rows on which candidates are tried, and what all trials share."""
+class CandidateSearch:
+    """Fits and scores candidates on the same rows, folds and initial clusters."""
 
     def __init__(self, settings: Any, X: np.ndarray, weight: np.ndarray | None) -> None:
-        self.settings, self.X, self.weight, self.over = settings, X, weight, False
+        self.settings, self.X, self.weight, self.interrupted = settings, X, weight, False
         rng = generator(settings.random_state)
         self.seed = int(rng.integers(2**31 - 1))
-        self.folds = splits(settings.cv, X, weight, self.seed) if settings.criterion == "cv" else []
+        self.folds = weighted_folds(settings.cv, X, weight, self.seed) if settings.criterion == "cv" else []
         if weight is not None and not weight.all():  # a row of no weight is not there
             self.X, self.weight = X[weight > 0], weight[weight > 0]
-        refuse_huge(self.X)
-        filled = known(self.X, self.weight).astype(np.float64)
-        self.whole = np.atleast_2d(np.cov(filled.T, aweights=self.weight, ddof=0))
+        check_magnitude(self.X)
+        filled = mean_imputed(self.X, self.weight).astype(np.float64)
+        self.covariance = np.atleast_2d(np.cov(filled.T, aweights=self.weight, ddof=0))
         self.tree = None
         if settings.init_params == "hierarchical":
             self.tree = AgglomerativeClustering(settings.min_components, linkage="ward").fit(filled)
 
-    def hold(self, candidate: Candidate) -> Trial:
-        """Learn a candidate and judge it."""
+    def evaluate(self, candidate: Candidate) -> CandidateResult:
+        """Fit a candidate and score it."""
         settings, X, weight = self.settings, self.X, self.weight
-        good = settings.criterion == "cv"
+        greater = settings.criterion == "cv"
         try:
-            model = self.learn(candidate)
-            numbers = model.criteria(X, weight)
-            if good:
-                numbers["cv"] = self.held_out(candidate)
+            model = self.fit(candidate)
+            criteria = model.criteria(X, weight)
+            if greater:
+                criteria["cv"] = self.held_out(candidate)
         except ValueError as error:  # a covariance without an inverse, say: one candidate less
-            failure = str(error).removeprefix(f"{Seeded.__name__}: ")
-            return Trial(candidate, None, np.nan, good, True, {}, failure)
+            failure = str(error).removeprefix(f"{CandidateMixture.__name__}: ")
+            return CandidateResult(candidate, None, np.nan, greater, True, {}, failure)
         except KeyboardInterrupt:
-            self.over = True  # trials in other threads end with their present pass
+            self.interrupted = True  # fits in other threads end with their present pass
             raise
-        return Trial(candidate, model, numbers[settings.criterion], good, self.collapsed(model), numbers)
+        return CandidateResult(
+            candidate, model, criteria[settings.criterion], greater, self.collapsed(model), criteria
+        )
 
-    def learn(self, candidate: Candidate, here: Any = slice(None)) -> Seeded:
+    def fit(self, candidate: Candidate, here: Any = slice(None)) -> CandidateMixture:
         settings = self.settings
-        model = Seeded(
+        model = CandidateMixture(
             candidate.n_components,
             covariance_type=candidate.covariance_type,
             tol=settings.tol,
@@ -87,14 +89,14 @@ class Contest:
             init_params="kmeans" if settings.init_params == "hierarchical" else settings.init_params,
             random_state=self.seed,
         )
-        model.contest = self
+        model.search = self
         if self.tree is not None:
-            model.groups = self.tree.cut(candidate.n_components)[here]
+            model.clusters = self.tree.cut(candidate.n_components)[here]
         return model.fit(self.X[here], sample_weight=None if self.weight is None else self.weight[here])
 
     def held_out(self, candidate: Candidate) -> float:
         """The mean log-likelihood of rows under mixtures of the other folds."""
-        found = [self.learn(candidate, here).score_samples(self.X[out]) for here, out in self.folds]
+        found = [self.fit(candidate, here).score_samples(self.X[out]) for here, out in self.folds]
         weight = None if self.weight is None else np.concatenate([self.weight[out] for _, out in self.folds])
         return float(np.average(np.concatenate(found), weights=weight))
 
@@ -102,24 +104,28 @@ class Contest:
         """Whether a component is flat where the rows as a whole are not (or where nothing makes up for it)."""
         kind, reg = model.covariance_type, self.settings.reg_covar
         if kind in ("full", "tied"):
-            whole = np.linalg.eigvalsh(self.whole)
-            spreads = np.linalg.eigvalsh(model.covariances_.astype(np.float64).reshape(-1, *self.whole.shape))
+            whole = np.linalg.eigvalsh(self.covariance)
+            spreads = np.linalg.eigvalsh(
+                model.covariances_.astype(np.float64).reshape(-1, *self.covariance.shape)
+            )
         else:
-            whole = np.diag(self.whole) if kind == "diag" else np.diag(self.whole).mean(keepdims=True)
+            whole = (
+                np.diag(self.covariance) if kind == "diag" else np.diag(self.covariance).mean(keepdims=True)
+            )
             spreads = model.covariances_.reshape(model.n_components, -1)
         flat = 1.1 * reg + 1e-12 * whole.max()
         allowed = (whole + reg < flat).sum() if reg else 0
         return bool(((spreads < flat).sum(axis=1) > allowed).any())
 
 
-class Seeded(GaussianMixture):
-    """A mixture that may begin with given groups of rows, and says nothing: the contest tells what came of it."""
+class CandidateMixture(GaussianMixture):
+    """A mixture that may start from given clusters, and warns of nothing: the search reports what failed."""
 
-    contest: Contest
-    groups: np.ndarray | None = None
+    search: CandidateSearch
+    clusters: np.ndarray | None = None
 
     def criteria(self, X: np.ndarray, weight: np.ndarray | None) -> dict[str, float]:
-        mean, mass = self._judge(X, weight)
+        mean, mass = self._mean_log_likelihood(X, weight)
         free, deviance = self._n_parameters(), -2 * mass * mean
         return {
             "log_likelihood": mass * mean,
@@ -129,31 +135,33 @@ class Seeded(GaussianMixture):
 
     def _watch(self, step: Steps) -> bool:
         """An end that is asked for is not warned of."""
-        if self.contest.over:
+        if self.search.interrupted:
             raise KeyboardInterrupt
         return step.count == self.max_iter
 
-    def _first_shares(self, X: Any, weight: np.ndarray | None, rng: np.random.Generator) -> np.ndarray:
-        return super()._first_shares(X, weight, rng) if self.groups is None else self.groups
+    def _initial_responsibilities(
+        self, X: Any, weight: np.ndarray | None, rng: np.random.Generator
+    ) -> np.ndarray:
+        return super()._initial_responsibilities(X, weight, rng) if self.clusters is None else self.clusters
 
-    def _report_degenerate(self, per: float) -> None:
+    def _warn_degenerate(self, per: float) -> None:
         pass
 
 
-def table(trials: list[Trial], criterion: str) -> dict[str, list[Any]]:
-    """The trials as columns."""
+def results_table(results: list[CandidateResult], criterion: str) -> dict[str, list[Any]]:
+    """The results as columns."""
     names = ["log_likelihood", "bic", "aic"] + ["cv"] * (criterion == "cv")
     return {
-        "n_components": [trial.candidate.n_components for trial in trials],
-        "covariance_type": [trial.candidate.covariance_type for trial in trials],
-        **{name: [float(trial.numbers.get(name, np.nan)) for trial in trials] for name in names},
-        "converged": [trial.model is not None and bool(trial.model.converged_) for trial in trials],
-        "collapsed": [trial.collapsed for trial in trials],
-        "failure": [trial.failure for trial in trials],
+        "n_components": [result.candidate.n_components for result in results],
+        "covariance_type": [result.candidate.covariance_type for result in results],
+        **{name: [float(result.criteria.get(name, np.nan)) for result in results] for name in names},
+        "converged": [result.model is not None and bool(result.model.converged_) for result in results],
+        "collapsed": [result.collapsed for result in results],
+        "failure": [result.failure for result in results],
     }
 
 
-def count_different(X: np.ndarray, enough: int) -> int:
+def count_distinct(X: np.ndarray, enough: int) -> int:
     """How many different rows there are; counting ends at `enough`."""
     seen: set[bytes] = set()
     for row in X:
@@ -163,7 +171,7 @@ def count_different(X: np.ndarray, enough: int) -> int:
     return len(seen)
 
 
-def splits(
+def weighted_folds(
     cv: Any, X: np.ndarray, weight: np.ndarray | None, seed: int
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Pairs (rows to learn from, rows held out), as positions among the rows that have a weight."""

@@ -1,34 +1,32 @@
-"""The parameters of k Gaussians, with what the passes of EM derive from them, and prior beliefs about them."""
+"""The parameters of the Gaussian components of a mixture, with what the E step derives from them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from tercet.mixture.covariances import (
-    Kind,
+from tercet.distributions._gaussian.covariances import CovarianceType, expanded, matrices_of
+from tercet.distributions._gaussian.precisions import (
     covariances_of,
-    dense,
     log_determinants,
     precisions_cholesky,
     precisions_of,
 )
 
 LOG_2PI = float(np.log(2 * np.pi))
-DIGITS = 1e-9  # what a log-density may lose to rounding before the differences to each mean are taken
+MOST_ROUNDING = 1e-9  # error of a log-density up to which the table of features is used
 
 
 @dataclass
-class Gauss:
-    """The parameters of k Gaussians, and what a pass needs of them.
+class GaussianParameters:
+    """Weights (k,), means (k, d) and compact covariances of k Gaussians, and Cholesky factors of their precisions.
 
     `offsets` are added to the log-densities: the logarithms of the weights.
     """
 
-    kind: Kind
+    kind: CovarianceType
     offsets: np.ndarray
     means: np.ndarray
     cholesky: np.ndarray
@@ -36,14 +34,18 @@ class Gauss:
     weights: np.ndarray
 
     @classmethod
-    def of(cls, kind: Kind, weights: np.ndarray, means: np.ndarray, covariances: np.ndarray) -> Gauss:
+    def of_covariances(
+        cls, kind: CovarianceType, weights: np.ndarray, means: np.ndarray, covariances: np.ndarray
+    ) -> GaussianParameters:
         with np.errstate(divide="ignore"):
             offsets = np.log(weights)
         return cls(kind, offsets, means, precisions_cholesky(covariances, kind), covariances, weights)
 
     @classmethod
-    def known(cls, kind: Kind, weights: np.ndarray, means: np.ndarray, cholesky: np.ndarray) -> Gauss:
-        """From triangles of the precisions."""
+    def of_precisions(
+        cls, kind: CovarianceType, weights: np.ndarray, means: np.ndarray, cholesky: np.ndarray
+    ) -> GaussianParameters:
+        """From Cholesky factors of the precisions."""
         with np.errstate(divide="ignore"):
             offsets = np.log(weights)
         return cls(kind, offsets, means, cholesky, covariances_of(cholesky, kind), weights)
@@ -56,17 +58,24 @@ class Gauss:
 
     @cached_property
     def centre(self) -> np.ndarray:
-        """Where the table of features has its origin: the mean of the mixture."""
+        """The mean of the mixture, about which the table of features is centred to avoid cancellation."""
         return self.weights @ self.means / self.weights.sum()
 
     @cached_property
     def matrices(self) -> np.ndarray:
         """The covariances as matrices, (k, d, d)."""
-        return dense(self.covariances, self.kind, *self.means.shape)
+        k, d = self.means.shape
+        return matrices_of(self.covariances, self.kind, (k,), d)
+
+    @cached_property
+    def variances(self) -> np.ndarray:
+        """Variances (k, d) of "diag" and "spherical" covariances."""
+        k, d = self.means.shape
+        return expanded(self.covariances, self.kind, (k,), d)
 
     @cached_property
     def natural(self) -> np.ndarray:
-        """The coefficients (k, features) that turn a table of features into log-joint densities."""
+        """Natural parameters (k, features): their product with a table of features is the log-joint densities."""
         k, d = self.means.shape
         precisions, m = precisions_of(self.cholesky, self.kind), self.means - self.centre
         if self.kind in ("full", "tied"):
@@ -82,7 +91,7 @@ class Gauss:
         return np.concatenate(parts, axis=1)
 
     @cached_property
-    def sharpness(self) -> np.ndarray:
+    def precision_diagonals(self) -> np.ndarray:
         """The diagonals of the precisions, (k, d) or what broadcasts to it."""
         precisions = precisions_of(self.cholesky, self.kind)
         if self.kind in ("full", "tied"):
@@ -90,30 +99,10 @@ class Gauss:
         return precisions.reshape(len(precisions), -1)
 
     def loses_digits(self, reach: np.ndarray) -> bool:
-        """Whether the table of features is too coarse for rows that are so far from the centre, in each feature."""
+        """Whether a table of features cancels too many digits for rows at distances up to `reach` (d,) from the
+        centre."""
         with np.errstate(over="ignore"):
             far = np.maximum(reach, np.abs(self.means - self.centre)) ** 2
-        return bool(((far * self.sharpness).sum(axis=1) * np.finfo(np.float64).eps).max() > DIGITS)
-
-
-@dataclass
-class Prior:
-    """What is believed of the components before any row is seen, in the form of rows that were seen already.
-
-    `rows` for each component's weight (a Dirichlet distribution), and `count` rows with the given `covariance`
-    for each covariance (an inverse Wishart distribution whose mode it is).
-    """
-
-    rows: float = 0.0
-    count: float = 0.0
-    covariance: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
-
-    def shaped(self, kind: Kind) -> Any:
-        """The believed covariance in the shape of one component's."""
-        if kind in ("full", "tied"):
-            return self.covariance
-        return (
-            np.diagonal(self.covariance)
-            if kind == "diag"
-            else np.trace(self.covariance) / len(self.covariance)
+        return bool(
+            ((far * self.precision_diagonals).sum(axis=1) * np.finfo(np.float64).eps).max() > MOST_ROUNDING
         )

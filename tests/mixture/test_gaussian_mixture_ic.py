@@ -10,7 +10,7 @@ from sklearn.mixture import GaussianMixture as Theirs
 from sklearn.model_selection import KFold
 
 from tercet.mixture import GaussianMixture, GaussianMixtureIC
-from tercet.mixture.choice_contest import Candidate, Contest, count_different
+from tercet.mixture.candidate_search import Candidate, CandidateSearch, count_distinct
 
 
 @pytest.fixture(autouse=True)
@@ -199,9 +199,9 @@ def test_warns_when_all_have_collapsed():
 
 def test_no_more_components_than_different_rows():
     X = np.repeat([[0.0, 0.0], [1.0, 1.0], [5.0, 4.0]], 10, axis=0)
-    assert count_different(X, 10) == 3
-    assert count_different(X, 2) == 2
-    assert count_different(np.array([[0.0], [-0.0]]), 5) == 1
+    assert count_distinct(X, 10) == 3
+    assert count_distinct(X, 2) == 2
+    assert count_distinct(np.array([[0.0], [-0.0]]), 5) == 1
     model = GaussianMixtureIC(random_state=0).fit(X)
     assert max(model.results_["n_components"]) == 3
 
@@ -254,13 +254,13 @@ def test_the_chosen_mixture_can_be_learned_again():
 def test_an_interrupted_trial_ends_the_others():
     X, _ = clusters()
     model = GaussianMixtureIC(random_state=0)
-    contest = Contest(model, X, None)
-    contest.learn = interrupted
+    search = CandidateSearch(model, X, None)
+    search.fit = interrupted
     with pytest.raises(KeyboardInterrupt):
-        contest.hold(Candidate(2, "full"))
-    del contest.learn
+        search.evaluate(Candidate(2, "full"))
+    del search.fit
     with pytest.raises(KeyboardInterrupt):  # as in another thread
-        contest.hold(Candidate(3, "full"))
+        search.evaluate(Candidate(3, "full"))
 
 
 def interrupted(candidate):

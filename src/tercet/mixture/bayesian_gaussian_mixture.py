@@ -8,15 +8,18 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from tercet.core.catalog import method
-from tercet.core.parallel import total
 from tercet.core.parameters import Count, CountOrZero, Jobs, NonNegative, Positive, Seed
-from tercet.core.steps import Steps
+from tercet.distributions._gaussian.covariances import (
+    CovarianceType,
+    covariance_shape,
+    n_free,
+    positive_definite,
+)
+from tercet.distributions._gaussian.precisions import precisions_of
+from tercet.mixture._engine.variational import VariationalComponents, VariationalPosterior
 from tercet.mixture.base import Mixture
-from tercet.mixture.bayesian_components import Belief, Variational
-from tercet.mixture.bayesian_posterior import ConjugatePrior
-from tercet.mixture.components import known, refuse_huge
-from tercet.mixture.covariances import Kind, n_free, positive_definite, precisions_of, shape_of
-from tercet.optimize.em import Climb
+from tercet.mixture.components import check_magnitude, mean_imputed
+from tercet.mixture.conjugate_prior import ConjugatePrior
 
 
 @method(
@@ -140,7 +143,7 @@ class BayesianGaussianMixture(Mixture):
         self,
         *,
         n_components: Count = 1,
-        covariance_type: Kind = "full",
+        covariance_type: CovarianceType = "full",
         tol: NonNegative = 1e-3,
         reg_covar: NonNegative = 1e-6,
         max_iter: CountOrZero = 100,
@@ -191,21 +194,9 @@ class BayesianGaussianMixture(Mixture):
     n_active_: int
 
     def _fit(self, X: np.ndarray, y: None, sample_weight: np.ndarray | None) -> None:
+        """Mean-field inference: q(z) from q(π, μ, Λ) (E) and q(π, μ, Λ) from q(z) (M) by turns, as in EM."""
         self._set_prior(X, sample_weight)
         super()._fit(X, y, sample_weight)
-
-    def _climb(self, model: Any, chunks: Any, theta: Belief, loop: Steps, per: float, before: float) -> Climb:
-        """Rows are shared out under the belief, the shares make the next belief, by turns."""
-        for step in loop:
-            likelihood, *statistics = total(model.expect, chunks, theta, n_jobs=self.n_jobs)
-            following = model.maximise(tuple(statistics), theta)
-            model.measure(likelihood, tuple(statistics), theta, following)
-            theta = following
-            step.report(theta, lower_bound=theta.bound, elbo=theta.elbo, active=theta.n_active)
-            if step.converged(abs(theta.bound - before) < self.tol):
-                break
-            before = theta.bound
-        return Climb(theta, theta.bound, loop.count, bool(loop.is_converged))
 
     # --- the prior ----------------------------------------------------------------------------------------------
 
@@ -220,7 +211,7 @@ class BayesianGaussianMixture(Mixture):
         self.weight_concentration_prior_ = 1.0 / self.n_components if alpha is None else alpha
         self.mean_precision_prior_ = 1.0 if beta is None else beta
         self.degrees_of_freedom_prior_ = d if given is None else given
-        rows = Moments(X, weight)
+        rows = SampleMoments(X, weight)
         self.mean_prior_ = self._given("mean_prior", (d,))
         if self.mean_prior_ is None:
             self.mean_prior_ = rows.mean
@@ -228,7 +219,7 @@ class BayesianGaussianMixture(Mixture):
         self.covariance_prior_ = self._given("covariance_prior", shape)
         if self.covariance_prior_ is None:
             self.covariance_prior_ = rows.covariance(self.covariance_type, self.reg_covar)
-        elif not positive(self.covariance_prior_):
+        elif not _is_positive(self.covariance_prior_):
             words = "symmetric and positive definite" if len(shape) == 2 else "positive"
             raise ValueError(
                 f"BayesianGaussianMixture: covariance_prior must be {words} for covariance_type="
@@ -252,9 +243,9 @@ class BayesianGaussianMixture(Mixture):
             )
         return value if shape else float(value)
 
-    # --- between attributes and what passes handle --------------------------------------------------------------
+    # --- attributes and parameters -------------------------------------------------------------------------------
 
-    def _components(self, n_features: int) -> Variational:
+    def _components(self, n_features: int) -> VariationalComponents:
         prior = ConjugatePrior(
             covariance_type=self.covariance_type,
             n_components=self.n_components,
@@ -266,18 +257,18 @@ class BayesianGaussianMixture(Mixture):
             covariance=np.asarray(self.covariance_prior_, dtype=np.float64),
             exact=bool(self.exact),
         )
-        return Variational(prior, self.reg_covar)
+        return VariationalComponents(prior, self.reg_covar)
 
     def _shapes(self, n_features: int) -> dict[str, tuple[int, ...]]:
         k, d = self.n_components, n_features
         process = self.weight_concentration_prior_type == "dirichlet_process"
         return {
             "means_": (k, d),
-            "covariances_": shape_of(self.covariance_type, k, d),
+            "covariances_": covariance_shape(self.covariance_type, (k,), d),
             "weight_concentration_": (2, k) if process else (k,),
         }
 
-    def _attributes(self, theta: Belief) -> dict[str, Any]:
+    def _attributes(self, theta: VariationalPosterior) -> dict[str, Any]:
         return {
             "weights_": theta.weights,
             **theta.terms,
@@ -288,41 +279,39 @@ class BayesianGaussianMixture(Mixture):
             "elbo_": theta.elbo,
         }
 
-    def _theta(self) -> Belief:
+    def _theta(self) -> VariationalPosterior:
         names = ("weight_concentration_", "mean_precision_", "means_", "degrees_of_freedom_", "covariances_")
-        model = self._components(self.n_features_in_)
+        components = self._components(self.n_features_in_)
         terms = {name: np.asarray(getattr(self, name), dtype=np.float64) for name in names}
         cholesky = np.asarray(self.precisions_cholesky_, dtype=np.float64)
-        return model.belief(terms, np.asarray(self.counts_, dtype=np.float64), cholesky)
+        return components.posterior_parameters(terms, np.asarray(self.counts_, dtype=np.float64), cholesky)
 
     def _n_parameters(self) -> int:
         """Of the components that own rows."""
         active, d = max(self.n_active_, 1), self.n_features_in_
-        return n_free(self.covariance_type, active, d) + active * d + active - 1
+        return n_free(self.covariance_type, (active,), d) + active * d + active - 1
 
-    def _report_degenerate(self, per: float) -> None:
-        """Components without rows are what the prior is for: `n_active_` tells."""
+    def _warn_degenerate(self, per: float) -> None:
+        """Components without rows are expected: see `n_active_`."""
 
 
-class Moments:
-    """The mean and the covariance of rows with weights and gaps, from which a prior is taken."""
+class SampleMoments:
+    """The mean and the covariance of rows with weights and missing values, from which a prior is taken."""
 
     def __init__(self, X: np.ndarray, weight: np.ndarray | None) -> None:
         if weight is not None:  # a row of no weight is not there
             X, weight = X[weight > 0], weight[weight > 0]
-        refuse_huge(X)
-        filled = known(X, weight).astype(np.float64)
+        check_magnitude(X)
+        filled = mean_imputed(X, weight).astype(np.float64)
         w = np.ones(len(X)) if weight is None else weight.astype(np.float64)
         mass = w.sum()
         self.mean = w @ filled / mass
         filled -= self.mean
-        self.free = max(
-            mass - 1.0, 0.5 * mass
-        )  # the first, unless weights are small: then no negative variance
+        self.free = max(mass - 1.0, 0.5 * mass)  # the first, unless weights are small: no negative variance
         self.matrix = (filled.T * w) @ filled / self.free
-        gaps = np.isnan(X)
-        if gaps.any():  # mean values in gaps make the variances too small: as if there were none
-            here = w @ ~gaps
+        missing = np.isnan(X)
+        if missing.any():  # imputed means make the variances too small
+            here = w @ ~missing
             grow = np.sqrt(self.free / np.maximum(here - 1.0, 0.5 * here))
             self.matrix *= grow[:, None] * grow
 
@@ -337,7 +326,7 @@ class Moments:
         return matrix + reg_covar * np.eye(len(matrix)) if least <= 1e-12 * most else matrix
 
 
-def positive(matrix: Any) -> bool:
+def _is_positive(matrix: Any) -> bool:
     """Whether a variance, variances or a covariance matrix are positive."""
     if np.ndim(matrix) < 2:
         return bool(np.all(np.asarray(matrix) > 0))

@@ -1,4 +1,4 @@
-"""What mixtures of discrete distributions share: tables of probabilities, pseudo-counts, and batches."""
+"""The base of mixtures of discrete distributions: probability tables with pseudo-counts, SQUAREM, online EM."""
 
 from __future__ import annotations
 
@@ -15,16 +15,15 @@ from tercet.core.sparse_products import times
 from tercet.core.steps import Steps
 from tercet.mixture.base import Mixture
 from tercet.mixture.components import Components
-from tercet.optimize.em import Climb, em
-from tercet.optimize.online_em import Memory, stepwise
+from tercet.optimize import Memory, em, stepwise
 
 Decay = Annotated[float, Range(0.5, 1, "(]")]
-Start = Literal["kmeans", "k-means++", "random", "random_from_data"]
+InitParams = Literal["kmeans", "k-means++", "random", "random_from_data"]
 ROWS = 1 << 14  # the most in a chunk: their log-probabilities stay in the cache too
 TINY = 1e-300  # what a probability of 0 is taken for where its logarithm is needed as a number
 
 
-class Tables(Components):
+class ProbabilityTables(Components):
     """Components whose parameters are tables of probabilities, estimated from counts plus a pseudo-count.
 
     A subclass says how counts become probabilities (`probabilities`). The first of the statistics are the
@@ -44,8 +43,8 @@ class Tables(Components):
         return self._estimate(statistics, self.alpha)
 
     def first(self, chunks: Sequence[Any], n_jobs: Any = None) -> dict[str, Any]:
-        """As always, but no value is impossible to begin with: it would be so for ever."""
-        return self._estimate(total(self._shared, chunks, n_jobs=n_jobs), max(self.alpha, 1.0))
+        """With a pseudo-count of at least 1: a value that is impossible at first would stay so."""
+        return self._estimate(total(self._assigned, chunks, n_jobs=n_jobs), max(self.alpha, 1.0))
 
     def _estimate(self, statistics: tuple[Any, ...], alpha: float) -> dict[str, Any]:
         mass = statistics[0] + self.weight_prior
@@ -83,42 +82,49 @@ class DiscreteMixture(Mixture):
     probs_: Any
     _sums: list[np.ndarray]  # the expected counts that the probabilities come from
 
-    def _prepared(self, X: Any, weight: np.ndarray | None, *, learning: bool = False) -> Any:
-        """Rows as the components want to see them."""
+    def _encoded(self, X: Any, weight: np.ndarray | None, *, learning: bool = False) -> Any:
+        """Rows as the components read them: zeros and ones, or codes."""
         return X
 
     def _fit(self, X: Any, y: None, sample_weight: np.ndarray | None) -> None:
-        super()._fit(self._prepared(X, sample_weight, learning=True), y, sample_weight)
+        super()._fit(self._encoded(X, sample_weight, learning=True), y, sample_weight)
 
     def _rows(self, X: Any) -> Any:
-        return self._prepared(super()._rows(X), None)
+        return self._encoded(super()._rows(X), None)
 
     def _shapes(self, n_features: int) -> dict[str, tuple[int, ...]]:
         return {"probs_": (self.n_components, n_features)}
 
-    def _climb(
-        self, model: Components, chunks: Any, theta: Any, loop: Steps, per: float, before: float
-    ) -> Climb:
-        return em(
-            model,
+    def _em(
+        self, components: Components, chunks: Any, theta: Any, loop: Steps, mass: float, before: float
+    ) -> tuple[Any, float]:
+        if self.algorithm != "squarem":
+            return super()._em(components, chunks, theta, loop, mass, before)
+        run = em(
+            components,
             chunks,
             theta,
             loop,
             tol=self.tol,
-            per=per,
-            accelerate=self.algorithm == "squarem",
+            per=mass,
+            accelerate=True,
             measure="lower_bound",
             before=before,
             n_jobs=self.n_jobs,
         )
+        return run.theta, run.value
 
-    def _start(self, X: Any, weight: np.ndarray | None, model: Components, rng: np.random.Generator) -> Any:
+    def _initial_parameters(
+        self, X: Any, weight: np.ndarray | None, components: Components, rng: np.random.Generator
+    ) -> Any:
         k, given = self.n_components, {}
         if self.weights_init is not None:
             given["weights_"] = self._given("weights_init", self.weights_init, (k,), axis=0)
         if self.probs_init is not None:
             given["probs_"] = self._given_probs((k, X.shape[1]))
-        return given if len(given) == 2 else {**super()._start(X, weight, model, rng), **given}
+        return (
+            given if len(given) == 2 else {**super()._initial_parameters(X, weight, components, rng), **given}
+        )
 
     def _given_probs(self, shape: tuple[int, ...]) -> np.ndarray:
         return self._given("probs_init", self.probs_init, shape, axis=1)
@@ -163,18 +169,18 @@ class DiscreteMixture(Mixture):
         check_parameters(self)
         X = self._check(X, reset=False)
         weight = check_weight(sample_weight, X)
-        X = self._prepared(X, weight)
+        X = self._encoded(X, weight)
         if weight is not None and not weight.all():
             X, weight = X[weight > 0], weight[weight > 0]
         mass = float(X.shape[0] if weight is None else weight.sum(dtype=np.float64))
-        model, theta = self._components(X.shape[1]), self._theta()
+        components, theta = self._components(X.shape[1]), self._theta()
         seen = float(np.sum(self._sums[0]))  # the components' shares of all rows so far
         past = tuple(np.asarray(s, dtype=np.float64) / seen for s in self._sums)
         # an interrupted fit has only what its last pass reported
         known = Memory(past, getattr(self, "n_batches_", 1), getattr(self, "seen_weight_", seen))
         theta, memory, likelihood = stepwise(
-            model,
-            model.chunks(X, weight),
+            components,
+            components.chunks(X, weight),
             theta,
             known,
             mass=mass,
@@ -182,8 +188,8 @@ class DiscreteMixture(Mixture):
             n_jobs=self.n_jobs,
         )
         self.__dict__.update(
-            self._fitted(theta, X, model),
-            lower_bound_=likelihood / mass + model.log_prior(theta) / memory.mass,
+            self._fitted(theta, X, components),
+            lower_bound_=likelihood / mass + components.log_prior(theta) / memory.mass,
             n_iter_=self.n_iter_ + 1,
             n_batches_=memory.batches,
             seen_weight_=memory.mass,
@@ -204,7 +210,7 @@ def logarithm(p: np.ndarray) -> np.ndarray:
 
 
 def finite_log(p: np.ndarray) -> np.ndarray:
-    """log p, and 0 where p is 0: what is impossible is counted apart (`rule_out`)."""
+    """log p, and 0 where p is 0: what is impossible is ruled out apart."""
     return np.log(p, out=np.zeros_like(p), where=p > 0)
 
 

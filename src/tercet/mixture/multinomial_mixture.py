@@ -12,11 +12,11 @@ from tercet.core.catalog import method
 from tercet.core.functions import softmax
 from tercet.core.parameters import ArrayLike, Count, Jobs, NonNegative, Seed
 from tercet.mixture.components import posterior
-from tercet.mixture.discrete import (
+from tercet.mixture.discrete_mixture import (
     Decay,
     DiscreteMixture,
-    Start,
-    Tables,
+    InitParams,
+    ProbabilityTables,
     chunks_of,
     finite_log,
     logarithm,
@@ -122,7 +122,7 @@ class MultinomialMixture(DiscreteMixture):
         tol: NonNegative = 1e-3,
         max_iter: Count = 100,
         n_init: Count = 1,
-        init_params: Start = "kmeans",
+        init_params: InitParams = "kmeans",
         weights_init: ArrayLike | None = None,
         probs_init: ArrayLike | None = None,
         algorithm: Literal["em", "hard", "squarem"] = "em",
@@ -150,8 +150,10 @@ class MultinomialMixture(DiscreteMixture):
         self.verbose_interval = verbose_interval
         self.n_jobs = n_jobs
 
-    def _components(self, n_features: int) -> Multinomials:
-        model = Multinomials(self.n_components, self.alpha, self.weight_prior, self.algorithm == "hard")
+    def _components(self, n_features: int) -> MultinomialComponents:
+        model = MultinomialComponents(
+            self.n_components, self.alpha, self.weight_prior, self.algorithm == "hard"
+        )
         if hasattr(self, "_sums"):
             model.length = round(float(np.sum(self._sums[1]) / np.sum(self._sums[0])))
         return model
@@ -160,7 +162,7 @@ class MultinomialMixture(DiscreteMixture):
         return len(self.weights_) * self.n_features_in_ - 1
 
 
-class Multinomials(Tables):
+class MultinomialComponents(ProbabilityTables):
     """Components with a share of the counts for each column."""
 
     length: int = 1  # of the rows that are drawn: that of those learned from, on average

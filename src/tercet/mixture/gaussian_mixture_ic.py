@@ -13,13 +13,19 @@ from tercet.core.estimator import Estimator, check_is_fitted
 from tercet.core.parallel import engine
 from tercet.core.parameters import Count, CountOrZero, Jobs, NonNegative, Seed
 from tercet.core.steps import ConvergenceWarning
-from tercet.mixture.choice_contest import Candidate, Contest, Trial, count_different, table
-from tercet.mixture.covariances import Kind
-from tercet.mixture.gaussian import GaussianMixture
+from tercet.distributions._gaussian.covariances import CovarianceType
+from tercet.mixture.candidate_search import (
+    Candidate,
+    CandidateResult,
+    CandidateSearch,
+    count_distinct,
+    results_table,
+)
+from tercet.mixture.gaussian_mixture import GaussianMixture
 
 LEARNED = ["weights_", "means_", "covariances_", "precisions_", "precisions_cholesky_"]
 LEARNED += ["converged_", "n_iter_", "lower_bound_", "seen_weight_", "n_batches_"]
-TYPES: tuple[Kind, ...] = ("spherical", "diag", "tied", "full")  # the fewest parameters first
+TYPES: tuple[CovarianceType, ...] = ("spherical", "diag", "tied", "full")  # the fewest parameters first
 
 
 @method(
@@ -138,21 +144,23 @@ class GaussianMixtureIC(DensityMixin, Estimator):
         self.n_jobs = n_jobs
 
     n_components_: int
-    covariance_type_: Kind
+    covariance_type_: CovarianceType
     criterion_: float
     results_: dict[str, list[Any]]
     labels_: np.ndarray
 
     def _fit(self, X: np.ndarray, y: None, sample_weight: np.ndarray | None) -> None:
-        contest = Contest(self, X, sample_weight)
-        candidates = self._candidates(contest.X)
-        best: Trial | None = None
-        trials: list[Trial] = []
-        loop = self.steps(len(candidates), name="candidate", unpack=lambda trial: self._attributes(trial, X))
-        for step, trial in zip(loop, engine(self.n_jobs).map(contest.hold, candidates, ())):
-            trials.append(trial)
-            best = trial if best is None or trial.beats(best) else best
-            step.report(best, n_components=trial.candidate.n_components, **{self.criterion: trial.value})
+        search = CandidateSearch(self, X, sample_weight)
+        candidates = self._candidates(search.X)
+        best: CandidateResult | None = None
+        results: list[CandidateResult] = []
+        loop = self.steps(
+            len(candidates), name="candidate", unpack=lambda result: self._attributes(result, X)
+        )
+        for step, result in zip(loop, engine(self.n_jobs).map(search.evaluate, candidates, ())):
+            results.append(result)
+            best = result if best is None or result.beats(best) else best
+            step.report(best, n_components=result.candidate.n_components, **{self.criterion: result.value})
         assert best is not None
         if best.model is None:
             raise ValueError(f"GaussianMixtureIC: no candidate could be learned: {best.failure}")
@@ -170,7 +178,7 @@ class GaussianMixtureIC(DensityMixin, Estimator):
                 ConvergenceWarning,
                 stacklevel=5,
             )
-        self.__dict__.update(self._attributes(best, X), results_=table(trials, self.criterion))
+        self.__dict__.update(self._attributes(best, X), results_=results_table(results, self.criterion))
 
     def _candidates(self, X: np.ndarray) -> list[Candidate]:
         """What is to be compared, simple ones first."""
@@ -185,28 +193,28 @@ class GaussianMixtureIC(DensityMixin, Estimator):
             raise ValueError(
                 f"GaussianMixtureIC: min_components={low} must not be greater than max_components={high}."
             )
-        different = count_different(X, high)
-        if different < low:
+        distinct = count_distinct(X, high)
+        if distinct < low:
             raise ValueError(
                 f"GaussianMixtureIC: min_components={low} needs as many different rows; "
-                f"there are {different} (n_samples={len(X)})."
+                f"there are {distinct} (n_samples={len(X)})."
             )
         return [
             Candidate(k, kind)
-            for k in range(low, min(high, different) + 1)
+            for k in range(low, min(high, distinct) + 1)
             for kind in dict.fromkeys(kinds)
             if not (k == 1 and kind == "tied" and "full" in kinds)  # one component: nothing to tie
         ]
 
-    def _attributes(self, trial: Trial, X: np.ndarray) -> dict[str, Any]:
-        if trial.model is None:
+    def _attributes(self, result: CandidateResult, X: np.ndarray) -> dict[str, Any]:
+        if result.model is None:
             return {}
         return {
-            **{name: getattr(trial.model, name) for name in LEARNED},
-            "n_components_": trial.candidate.n_components,
-            "covariance_type_": trial.candidate.covariance_type,
-            "criterion_": trial.value,
-            "labels_": trial.model.predict(X),
+            **{name: getattr(result.model, name) for name in LEARNED},
+            "n_components_": result.candidate.n_components,
+            "covariance_type_": result.candidate.covariance_type,
+            "criterion_": result.value,
+            "labels_": result.model.predict(X),
         }
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

@@ -34,7 +34,7 @@ def clusters(seed=0, n=40, d=2, centres=(0, 6, 12), spread=1.0):
 class Started(BayesianGaussianMixture):
     """Begins with given responsibilities."""
 
-    def _first_shares(self, X, weight, rng):
+    def _initial_responsibilities(self, X, weight, rng):
         return self.shares[: len(X)]
 
 
@@ -320,7 +320,7 @@ def test_best_of_several_starts():
     assert model.lower_bound_ == max(bounds[starts == k][-1] for k in range(4))
 
 
-def test_warm_start_goes_on():
+def test_warm_start_continues_last_fit():
     X = clusters(spread=2.0)
     whole = started(X, 4, max_iter=10, tol=0).fit(X)
     parts = started(X, 4, max_iter=5, tol=0, warm_start=True).fit(X)

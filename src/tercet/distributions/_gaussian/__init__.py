@@ -1,0 +1,1 @@
+"""Several Gaussians side by side, shared by Gaussian mixtures and hidden Markov models."""

@@ -1,0 +1,1 @@
+"""Gaussian components: densities and statistics by matrix products over tables of features."""

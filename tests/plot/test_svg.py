@@ -26,7 +26,7 @@ from tercet.plot import (
     style,
     to_svg,
 )
-from tercet.plot.house import CHINESE_FILES, INK, name
+from tercet.plot.styling import CHINESE_FILES, INK, name
 
 
 def parsed(svg):

@@ -7,11 +7,11 @@ from sklearn.tree import DecisionTreeClassifier as TheirClassifier
 from sklearn.tree import DecisionTreeRegressor as TheirRegressor
 
 from tercet.plot import plot_model, plot_tree, style, to_svg
-from tercet.plot.house import COLOURS, WIDTH
+from tercet.plot.styling import COLOURS, WIDTH
 from tercet.plot.trees import ENDS, _boxes, _lay_out, _opened, _wide
-from tercet.tree.conditions import Names
-from tests.tree.grove import chain, from_counts, from_sklearn, grow_mixed, mixed_rows
-from tests.tree.test_rules import Model
+from tercet.tree.conditions import TreeLabels
+from tests.tree.sample_trees import chain, from_counts, from_sklearn, grow_mixed, mixed_rows
+from tests.tree.test_rule_set import Model
 
 IRIS = load_iris()
 
@@ -61,7 +61,7 @@ def test_boxes_do_not_overlap(seed, down):
     rng = np.random.default_rng(seed)
     X, y = mixed_rows(rng, 150, 3)
     tree = grow_mixed(X, y, rng, depth=5, n_classes=3)
-    boxes = _boxes(Names(tree, ["short", "a rather long name", "c"]), _opened(tree, 5))
+    boxes = _boxes(TreeLabels(tree, ["short", "a rather long name", "c"]), _opened(tree, 5))
     assert len(boxes) == tree.node_count
     width, height = _lay_out(boxes, down=down)
     frames = []
@@ -88,7 +88,7 @@ def test_large_trees_are_cut_where_few_rows_go():
     X, y = load_digits(return_X_y=True)
     tree = from_sklearn(TheirClassifier(random_state=0).fit(X, y))
     opened = _opened(tree, None)
-    boxes = _boxes(Names(tree), opened)
+    boxes = _boxes(TreeLabels(tree), opened)
     ends = [t for t, box in boxes.items() if not box.below]
     assert len(ends) <= ENDS
     ax = plot_tree(tree)

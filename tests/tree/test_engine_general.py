@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tercet.tree import DecisionTreeRegressor
-from tercet.tree.engine import Limits
-from tercet.tree.engine.category_orders import orders_of_categories
-from tercet.tree.engine.general import grow_general
-from tercet.tree.structure import CATEGORY, LEAF, Tree
+from tercet.tree._engine import Limits
+from tercet.tree._engine.category_orders import category_orders
+from tercet.tree.tree import CATEGORY, LEAF, Tree
+from tests.tree.engines import grow_general
 
 
 def grow(
@@ -209,7 +209,7 @@ def test_categories_are_divided_as_well_as_can_be(criterion):
 def test_many_classes_get_the_principal_order_and_one_against_the_rest():
     codes = np.repeat([0.0, 1, 2, 3], 5)
     y = np.array([[0.0] * 5 + [1] * 5 + [0] * 4 + [1] + [2] * 5])
-    orders = orders_of_categories(codes, 5, y, np.ones(20), [3], False)
+    orders = category_orders(codes, 5, y, np.ones(20), [3], False)
     assert len(orders) == 5
     assert all(np.isnan(order[4]) for order in orders)
     ranks = orders[0][:4]
@@ -286,7 +286,7 @@ def test_threads_give_the_same_bits(monkeypatch):
     X = np.column_stack([X, np.arange(len(X)) % 5])
     options = {"criterion": "absolute_error", "n_classes": (1,), "categories": [0] * 5 + [5]}
     want = grow(X, number, weight, **options)
-    monkeypatch.setattr("tercet.tree.engine.general.LARGE", 20)
+    monkeypatch.setattr("tercet.tree._engine.general.PARALLEL_ROWS", 20)
     for jobs in (1, 2, 3):
         tree = grow(X, number, weight, n_jobs=jobs, **options)
         for name in ("feature", "threshold", "child", "value", "impurity", "slots"):
@@ -302,7 +302,7 @@ def test_a_subtree_in_one_sweep_is_the_same_node_by_node(name, splitter, monkeyp
     for limits in (Limits(), Limits(max_features=2, min_samples_leaf=2, max_depth=6, min_weight_leaf=3.0)):
         trees = []
         for small, jobs in ((0, 1), (40, 1), (40, 3), (1000, 2)):
-            monkeypatch.setattr("tercet.tree.engine.general.SMALL", small)
+            monkeypatch.setattr("tercet.tree._engine.general.SUBTREE_ROWS", small)
             trees.append(grow(X, target, weight, limits=limits, n_jobs=jobs, **options))
         for tree in trees[1:]:
             assert (np.sort(tree.threshold) == np.sort(trees[0].threshold)).all()

@@ -7,10 +7,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from tercet.tree.engine import Limits, bins, budding, grow
-from tercet.tree.engine.bins import Bins
-from tercet.tree.engine.histogram import HistogramTree, grow_binned
-from tercet.tree.structure import CATEGORY, LEAF
+from tercet.tree._engine import Limits, binning, histogram_growth
+from tercet.tree._engine.binning import BinnedColumns
+from tercet.tree.tree import CATEGORY, LEAF
+from tests.tree.engines import HistogramTree, grow, grow_binned
 
 CRITERIA = [("gini", 2), ("entropy", 2), ("gini", 4), ("entropy", 3), ("squared_error", 1)]
 
@@ -63,14 +63,14 @@ def same_bits(one, other):
 class TestBins:
     def test_few_distinct_values_have_a_bin_each(self):
         X = np.array([[3.0], [-1.5], [np.nan], [3.0], [0.25]])
-        cut = Bins.of(X)
+        cut = BinnedColumns.of(X)
         assert cut.column(0).tolist() == [2, 0, 3, 2, 1]
         assert cut.thresholds(np.zeros(2, int), np.array([0, 0]), np.array([1, 2])).tolist() == [-0.625, 0.75]
 
     def test_many_values_are_cut_into_bins_of_equal_weight(self):
         X = np.random.default_rng(0).normal(size=(5000, 1))
         for weight in (None, np.random.default_rng(1).random(5000)):
-            cut = Bins.of(X, max_bins=20, weight=weight)
+            cut = BinnedColumns.of(X, max_bins=20, weight=weight)
             mass = np.bincount(cut.column(0), weight)
             assert len(mass) == 20
             np.testing.assert_allclose(mass, mass.mean(), rtol=0.02)
@@ -78,27 +78,27 @@ class TestBins:
     def test_a_heavy_value_takes_one_bin_and_the_others_share_the_rest(self):
         rng = np.random.default_rng(0)
         X = np.append(np.zeros(9000), rng.permutation(1000) + 1.0)[:, None]
-        assert Bins.of(X, max_bins=11).n_bins[0] == 11
-        np.testing.assert_allclose(np.bincount(Bins.of(X, max_bins=11).column(0))[1:], 100, atol=1)
+        assert BinnedColumns.of(X, max_bins=11).n_bins[0] == 11
+        np.testing.assert_allclose(np.bincount(BinnedColumns.of(X, max_bins=11).column(0))[1:], 100, atol=1)
 
     def test_a_weight_is_so_many_rows(self):
         rng = np.random.default_rng(0)
         X, times = rng.normal(size=(400, 3)), rng.integers(1, 4, size=400)
         weighted, repeated = (
-            Bins.of(X, 16, weight=times.astype(float)),
-            Bins.of(np.repeat(X, times, axis=0), 16),
+            BinnedColumns.of(X, 16, weight=times.astype(float)),
+            BinnedColumns.of(np.repeat(X, times, axis=0), 16),
         )
         assert np.array_equal(weighted.high, repeated.high)
         assert np.array_equal(np.repeat(weighted.words, times, axis=1), repeated.words)
 
     @pytest.mark.parametrize("dtype", [np.float64, np.float32])
     def test_thresholds_part_the_rows_as_the_codes_do(self, dtype, monkeypatch):
-        monkeypatch.setattr(bins, "SAMPLE", 300)  # most rows were not there when the cuts were made
-        monkeypatch.setattr(bins, "STRIP", 256)
+        monkeypatch.setattr(binning, "SAMPLE_ROWS", 300)  # most rows were not there when the cuts were made
+        monkeypatch.setattr(binning, "STRIP_ROWS", 256)
         X = np.random.default_rng(0).standard_t(2, size=(1000, 11)).astype(dtype)
         X[::7, 3] = np.nan
-        cut = Bins.of(X, max_bins=9)
-        assert np.array_equal(cut.words, Bins.of(X, max_bins=9, n_jobs=3).words)
+        cut = BinnedColumns.of(X, max_bins=9)
+        assert np.array_equal(cut.words, BinnedColumns.of(X, max_bins=9, n_jobs=3).words)
         for j in range(11):
             code, here = cut.column(j), ~np.isnan(X[:, j])
             assert (code[~here] == cut.n_bins[j]).all()
@@ -110,25 +110,25 @@ class TestBins:
 
     def test_neighbouring_floats_are_parted(self):
         X = np.array([1.0, np.nextafter(1.0, 2.0), 1.7e308, -1.7e308])[:, None]
-        cut = Bins.of(X)
+        cut = BinnedColumns.of(X)
         for left in range(3):
             t = cut.thresholds(np.zeros(1, int), np.array([left]), np.array([left + 1]))[0]
             assert ((X[:, 0] <= t) == (cut.column(0) <= left)).all()
 
     def test_rare_categories_share_a_bin(self):
         X = np.repeat([0.0, 1.0, 2.0, 3.0, 4.0, np.nan], [5, 1, 6, 2, 9, 3])[:, None]
-        cut = Bins.of(X, max_bins=4, n_categories=[6])
+        cut = BinnedColumns.of(X, max_bins=4, n_categories=[6])
         assert cut.places[0].tolist() == [0, 3, 1, 3, 2, 3]
         assert np.bincount(cut.column(0)).tolist() == [5, 6, 9, 3, 3]
 
     @pytest.mark.parametrize("max_bins", [1, 256])
     def test_the_number_of_bins_is_checked(self, max_bins):
         with pytest.raises(ValueError, match=f"max_bins must be from 2 to 255; got {max_bins}"):
-            Bins.of(np.ones((3, 1)), max_bins)
+            BinnedColumns.of(np.ones((3, 1)), max_bins)
 
     def test_codes_of_categories_are_checked(self):
         with pytest.raises(ValueError, match="column 1 must hold codes of categories from 0 to 2"):
-            Bins.of(np.array([[0.0, 3.0]]), n_categories=[0, 3])
+            BinnedColumns.of(np.array([[0.0, 3.0]]), n_categories=[0, 3])
 
 
 class TestGrowth:
@@ -156,11 +156,13 @@ class TestGrowth:
         for limits in (Limits(), Limits(max_leaf_nodes=25), Limits(max_features=3)):
             monkeypatch.undo()
             trees = [grow_binned(X, y, limits=limits, n_jobs=1, **asked)]
-            monkeypatch.setattr(budding, "ALONE", 50)
-            monkeypatch.setattr(budding, "HELD", 0)
+            monkeypatch.setattr(histogram_growth, "SINGLE_THREAD_ROWS", 50)
+            monkeypatch.setattr(histogram_growth, "HISTOGRAM_BYTES", 0)
             trees += [grow_binned(X, y, limits=limits, n_jobs=3, **asked)]
             assert same_bits(*trees)
-            monkeypatch.setattr(budding, "SUBTREE", 100)  # other numbers for the nodes, but the same tree
+            monkeypatch.setattr(
+                histogram_growth, "SUBTREE_ROWS", 100
+            )  # other numbers for the nodes, but the same tree
             trees += [grow_binned(X, y, limits=limits, n_jobs=k, **asked) for k in (1, 2)]
             assert same_bits(trees[2], trees[3])
             assert shape(trees[2]) == shape(trees[0])
@@ -182,7 +184,7 @@ class TestGrowth:
         rng = np.random.default_rng(0)
         X = np.column_stack([rng.normal(size=(900, 2)), rng.integers(0, 30, size=(900, 1))])
         X[rng.random(X.shape) < 0.1] = np.nan
-        cut = Bins.of(X, max_bins=20, n_categories=[0, 0, 30])
+        cut = BinnedColumns.of(X, max_bins=20, n_categories=[0, 0, 30])
         g = np.nan_to_num(X[:, 0]) + np.nan_to_num(X[:, 2]) % 3 + rng.normal(size=900)
         tree, leaf = HistogramTree(limits, penalty=0.5).grow_with_leaves(cut, g, rows=np.arange(0, 900, 2))
         assert (tree.apply(X[::2]) == leaf[::2]).all()
@@ -359,21 +361,23 @@ class TestNewton:
         for k, gain in enumerate(gains, 1):
             side = (self.x > self.x[k - 1]).astype(float)  # one column that can be cut only there
             tree = HistogramTree(Limits(max_depth=1), min_gain=-1e9, packed=packed).grow(
-                Bins.of(side), 0.5 - self.y
+                BinnedColumns.of(side), 0.5 - self.y
             )
             assert self.gain(tree) == pytest.approx(gain, abs=1e-6)
-            kept = HistogramTree(Limits(max_depth=1), packed=packed).grow(Bins.of(side), 0.5 - self.y)
+            kept = HistogramTree(Limits(max_depth=1), packed=packed).grow(
+                BinnedColumns.of(side), 0.5 - self.y
+            )
             assert kept.node_count == (3 if gain > 0 else 1)
-        tree = HistogramTree(Limits(max_depth=1), packed=packed).grow(Bins.of(self.x), 0.5 - self.y)
+        tree = HistogramTree(Limits(max_depth=1), packed=packed).grow(BinnedColumns.of(self.x), 0.5 - self.y)
         assert tree.threshold[0] == 3.5
         np.testing.assert_allclose(tree.value.ravel()[1:], [0.45, 2.425])
-        stays = HistogramTree(min_gain=5.44, packed=packed).grow(Bins.of(self.x), 0.5 - self.y)
+        stays = HistogramTree(min_gain=5.44, packed=packed).grow(BinnedColumns.of(self.x), 0.5 - self.y)
         assert stays.node_count == 1
 
     def test_logistic_with_missing_values(self):
         x = np.array([1, 2, 3, np.nan, 5, 6, np.nan])[:, None]
         y = np.array([0, 0, 1, 1, 1, 0, 1])
-        tree = HistogramTree(Limits(max_depth=1)).grow(Bins.of(x), 0.5 - y, np.full(7, 0.25))
+        tree = HistogramTree(Limits(max_depth=1)).grow(BinnedColumns.of(x), 0.5 - y, np.full(7, 0.25))
         assert (tree.threshold[0], tree.missing[0]) == (2.5, 1)
         assert self.gain(tree) == pytest.approx(1.5757576, abs=1e-7)
         np.testing.assert_allclose(tree.value.ravel()[1:], [-2 / 3, 2 / 3])
@@ -382,7 +386,10 @@ class TestNewton:
         rng = np.random.default_rng(0)
         X = rng.normal(size=(2000, 5))
         g, h = X[:, 0] * X[:, 1] + X[:, 2] + 0.1 * rng.normal(size=2000), rng.uniform(0.1, 1, size=2000)
-        cut, limits = Bins.of(X, 60), Limits(max_leaf_nodes=12, min_samples_leaf=20, min_weight_leaf=3.0)
+        cut, limits = (
+            BinnedColumns.of(X, 60),
+            Limits(max_leaf_nodes=12, min_samples_leaf=20, min_weight_leaf=3.0),
+        )
         full, packed = (HistogramTree(limits, packed=p).grow(cut, g, h) for p in (False, True))
         assert shape(full) == shape(packed)
         assert np.array_equal(full.value, packed.value)
@@ -390,11 +397,11 @@ class TestNewton:
         assert full.weighted_n_node_samples.min() >= 3.0
 
     def test_importances_are_gains(self):
-        tree = HistogramTree(Limits(max_depth=1)).grow(Bins.of(self.x), 0.5 - self.y)
+        tree = HistogramTree(Limits(max_depth=1)).grow(BinnedColumns.of(self.x), 0.5 - self.y)
         assert 6 * tree.compute_feature_importances(normalize=False)[0] == pytest.approx(5.4396429, abs=1e-6)
 
     def test_infinite_gradients_and_no_rows_are_refused(self):
         with pytest.raises(ValueError, match="finite numbers"):
-            HistogramTree().grow(Bins.of(self.x), np.full(6, np.inf))
+            HistogramTree().grow(BinnedColumns.of(self.x), np.full(6, np.inf))
         with pytest.raises(ValueError, match="rows from 0 to 5; got 0"):
-            HistogramTree().grow(Bins.of(self.x), np.ones(6), rows=[])
+            HistogramTree().grow(BinnedColumns.of(self.x), np.ones(6), rows=[])

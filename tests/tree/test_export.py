@@ -13,8 +13,8 @@ from sklearn.tree import export_graphviz as their_graphviz
 from sklearn.tree import export_text as their_text
 
 from tercet.tree.export import export_graphviz, export_text
-from tests.tree.grove import chain, from_counts, from_sklearn, grow_mixed, mixed_rows
-from tests.tree.test_rules import Model
+from tests.tree.sample_trees import chain, from_counts, from_sklearn, grow_mixed, mixed_rows
+from tests.tree.test_rule_set import Model
 
 IRIS, DIABETES = load_iris(), load_diabetes()
 

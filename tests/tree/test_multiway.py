@@ -10,11 +10,18 @@ from hypothesis import strategies as st
 from tercet.datasets import load_loans, load_watermelon
 from tercet.metrics.impurity import gini_index, label_gini
 from tercet.metrics.information import information_gain, information_gain_ratio, label_entropy
-from tercet.tree import gains as table_of
-from tercet.tree.engine import Limits
-from tercet.tree.gains import GAIN, GINI, IV, MIDDLE, VALUE, Data, gains
-from tercet.tree.multiway import grow
-from tercet.tree.structure import CATEGORY, LEAF, NOWHERE, SHARED, THRESHOLD
+from tercet.tree._engine import Limits
+from tercet.tree._engine.gain_table import (
+    GAIN,
+    GINI,
+    INTRINSIC_VALUE,
+    LOWER_VALUE,
+    MIDPOINT,
+    LabelledColumns,
+    gain_table,
+)
+from tercet.tree.multiway import grow_multiway
+from tercet.tree.tree import CATEGORY, LEAF, NOWHERE, SHARED, THRESHOLD
 
 
 def encoded(table):
@@ -32,10 +39,10 @@ def encoded(table):
 
 
 def measured(X, y, sizes, weight=None, **options):
-    data = Data.of(X, y, int(y.max()) + 1, sizes)
+    data = LabelledColumns.of(X, y, int(y.max()) + 1, sizes)
     rows = np.arange(len(y), dtype=np.int32)
     weight = np.ones(len(y)) if weight is None else weight
-    return gains(data, rows, weight, data.sorted_rows(), np.arange(X.shape[1]), **options)
+    return gain_table(data, rows, weight, data.sorted_rows(), np.arange(X.shape[1]), **options)
 
 
 def mixed(n=400, missing=0.0, seed=0, classes=3):
@@ -49,7 +56,7 @@ def mixed(n=400, missing=0.0, seed=0, classes=3):
 
 def plant(X, y, sizes, weight=None, limits=None, **options):
     options.setdefault("n_classes", int(np.max(y)) + 1)
-    return grow(X, np.asarray(y), weight, n_categories=sizes, limits=limits or Limits(), **options)
+    return grow_multiway(X, np.asarray(y), weight, n_categories=sizes, limits=limits or Limits(), **options)
 
 
 def same(one, other):
@@ -85,7 +92,9 @@ def test_watermelon_measures():
     assert np.allclose(
         table[:, GAIN], [0.108125, 0.142675, 0.140781, 0.380592, 0.289159, 0.006046], atol=6e-7
     )
-    assert np.allclose(table[:, IV], [1.579863, 1.402081, 1.332820, 1.446648, 1.548565, 0.873981], atol=6e-7)
+    assert np.allclose(
+        table[:, INTRINSIC_VALUE], [1.579863, 1.402081, 1.332820, 1.446648, 1.548565, 0.873981], atol=6e-7
+    )
     after = label_gini(y) - measured(X, y, sizes, code=GINI)[:, GAIN]
     assert np.allclose(after, [0.427451, 0.422269, 0.423529, 0.277124, 0.344538, 0.494118], atol=6e-7)
     assert {plant(X, y, sizes, algorithm=a).feature[0] for a in ("id3", "c45")} == {3}
@@ -94,8 +103,8 @@ def test_watermelon_measures():
 def test_watermelon_numbers():
     X, y = load_watermelon("3.0alpha", return_X_y=True)
     table = measured(X, y, np.zeros(2))
-    assert np.allclose(table[:, MIDDLE], [0.3815, 0.126])
-    assert np.allclose(table[:, VALUE], [0.36, 0.103])
+    assert np.allclose(table[:, MIDPOINT], [0.3815, 0.126])
+    assert np.allclose(table[:, LOWER_VALUE], [0.36, 0.103])
     assert np.allclose(table[:, GAIN], [0.2624392604, 0.3492937223])
     cut = plant(X, y, np.zeros(2), algorithm="id3", cut="value")
     middle = plant(X, y, np.zeros(2), algorithm="id3")
@@ -161,7 +170,7 @@ def test_gains_agree_with_the_metrics(seed):
             information_gain(y, X[:, 1], sample_weight=weight, base=2), abs=1e-9
         )
         ratio = information_gain_ratio(y, X[:, 1], sample_weight=weight)
-        assert table[1, GAIN] / table[1, IV] == pytest.approx(ratio, abs=1e-9)
+        assert table[1, GAIN] / table[1, INTRINSIC_VALUE] == pytest.approx(ratio, abs=1e-9)
     cuts = [(a + b) / 2 for a, b in zip(np.unique(X[:, 0]), np.unique(X[:, 0])[1:])]
     found = [information_gain(y, X[:, 0] <= t, sample_weight=weight, base=2) for t in cuts]
     assert table[0, GAIN] == pytest.approx(max(found, default=-1.0), abs=1e-9)
@@ -176,18 +185,18 @@ def test_gains_agree_with_the_metrics(seed):
 def test_pieces_and_threads_do_not_matter(monkeypatch):
     X, y, sizes = mixed(missing=0.1)
     whole = plant(X, y, sizes)
-    monkeypatch.setattr(table_of, "BATCH", 100)
+    monkeypatch.setattr("tercet.tree._engine.gain_table.BATCH", 100)
     same(whole, plant(X, y, sizes, n_jobs=2))
 
 
 def test_ratio_without_the_guard():
-    """A feature of tiny IV has the best ratio, but gains less than the mean."""
+    """A feature of tiny INTRINSIC_VALUE has the best ratio, but gains less than the mean."""
     y = np.array([0] * 10 + [1] * 10)
     rare = np.array([1] + [0] * 19)
     good = np.where(np.arange(20) % 3 == 0, 1 - y, y)
     X, sizes = np.column_stack([rare, good]).astype(float), np.array([2, 2])
     table = measured(X, y, sizes)
-    ratio = table[:, GAIN] / table[:, IV]
+    ratio = table[:, GAIN] / table[:, INTRINSIC_VALUE]
     assert ratio[0] > ratio[1]
     assert table[0, GAIN] < table[1, GAIN]
     assert plant(X, y, sizes, algorithm="c45", limits=Limits(max_depth=1)).feature[0] == 1
@@ -326,7 +335,7 @@ def test_majority_ties_go_to_the_smallest():
 
 def test_strange_codes():
     with pytest.raises(
-        ValueError, match="feature 0 must hold places of its 2 categories; it has values from 0 to 2"
+        ValueError, match="feature 0 must hold codes of its 2 categories; it has values from 0 to 2"
     ):
         plant(np.array([[0.0], [2.0]]), np.array([0, 1]), np.array([2]))
 

@@ -9,6 +9,7 @@ from sklearn.tree import DecisionTreeClassifier as TheirClassifier
 from sklearn.tree import DecisionTreeRegressor as TheirRegressor
 
 from tercet.datasets import load_watermelon
+from tercet.tree.node_losses import node_losses
 from tercet.tree.pruning import (
     choose_subtree,
     cost_complexity_path,
@@ -19,9 +20,17 @@ from tercet.tree.pruning import (
     pre_pruning,
     reduced_error_pruning,
 )
-from tercet.tree.structure import LEAF, THRESHOLD, Sprout
-from tercet.tree.validation import node_losses
-from tests.tree.grove import chain, entropy, from_counts, from_sklearn, gini, grow_mixed, mixed_rows, prunings
+from tercet.tree.tree import LEAF, TreeBuilder
+from tests.tree.sample_trees import (
+    chain,
+    entropy,
+    from_counts,
+    from_sklearn,
+    gini,
+    grow_mixed,
+    mixed_rows,
+    prunings,
+)
 
 HOUSE, JOB = 2, 1
 
@@ -70,15 +79,15 @@ def test_the_path_of_the_loans(impurity, alpha):
 
 def test_the_path_of_the_regression_tree():
     x, y = np.arange(1.0, 7), np.array([1, 1.2, 1.1, 3.0, 3.2, 5.0])
-    grow = Sprout(1)
+    grow = TreeBuilder(1)
     parts = {0: slice(0, 6), 1: slice(0, 3), 2: slice(3, 6), 3: slice(3, 5), 4: slice(5, 6)}
     said = {
         t: {"value": [[y[s].mean()]], "impurity": y[s].var(), "samples": y[s].size, "weight": y[s].size}
         for t, s in parts.items()
     }
-    grow.add(**said[0])
+    grow.add_root(**said[0])
     for t, cut in ((0, 3.5), (2, 5.5)):
-        for child in grow.split(t, THRESHOLD, feature=0, threshold=cut, n_children=2):
+        for child in grow.split(t, feature=0, threshold=cut, n_children=2):
             grow.set(child, **said[child])
     tree = grow.tree()
     np.testing.assert_allclose(tree.predict(x[:, None])[:, 0, 0], [1.1] * 3 + [3.1] * 2 + [5.0])
@@ -250,7 +259,7 @@ def melon_tree():
     y = 1 - data.target  # good comes first, and wins where both are as many
     learn = np.array([1, 2, 3, 6, 7, 10, 14, 15, 16, 17]) - 1
     held = np.setdiff1d(np.arange(17), learn)
-    grow = Sprout(6)
+    grow = TreeBuilder(6)
 
     def said(rows):
         counts = np.bincount(y[rows], minlength=2)
@@ -263,7 +272,7 @@ def melon_tree():
         left = sum(len(part) * entropy(np.bincount(y[part])) for part in parts)
         return round(entropy(np.bincount(y[rows])) - left / len(rows), 9)
 
-    waiting = [(grow.add(**said(learn)), learn, range(6))]
+    waiting = [(grow.add_root(**said(learn)), learn, range(6))]
     while waiting:
         t, rows, free = waiting.pop()
         if len(set(y[rows])) == 1 or not free:
@@ -272,7 +281,7 @@ def melon_tree():
         known = np.unique(X[rows, j]).astype(int)
         slots = np.full(len(words[j][0]), -1)
         slots[known] = range(len(known))
-        children = grow.split(t, 2, feature=j, n_children=len(known), slots=slots)
+        children = grow.split(t, feature=j, n_children=len(known), slots=slots)
         for child, v in zip(children, known):
             mine = rows[X[rows, j] == v]
             grow.set(child, **said(mine))

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from tercet.plot.comparison import bars
-from tercet.plot.house import COLOURS, axes, label_axes, name, number, say, styled
 from tercet.plot.models import _heat, _labels, _names, _path, picture, plot_model
+from tercet.plot.styling import COLOURS, axes, label_axes, name, number, say, styled
 
 MOST = 20  # rows of a picture
 POINTS = 4000  # of a density; of more, a like share is drawn

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tercet.plot.house import (
+from tercet.plot.styling import (
     ACCENT,
     COLOURS,
     INK,

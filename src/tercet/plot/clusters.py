@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tercet.plot.house import (
+from tercet.plot.styling import (
     ACCENT,
     COLOURS,
     INK,

@@ -7,7 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from tercet.plot.house import ACCENT, INK, SECOND, alike, axes, label_axes, name, number, numbers, say, styled
+from tercet.plot.styling import (
+    ACCENT,
+    INK,
+    SECOND,
+    alike,
+    axes,
+    label_axes,
+    name,
+    number,
+    numbers,
+    say,
+    styled,
+)
 
 
 @styled

@@ -9,7 +9,8 @@ import numpy as np
 
 from tercet.plot.bayes import _value
 from tercet.plot.comparison import bars
-from tercet.plot.house import (
+from tercet.plot.models import _heat, _names, picture
+from tercet.plot.styling import (
     COLOURS,
     INK,
     MARKERS,
@@ -23,7 +24,6 @@ from tercet.plot.house import (
     say,
     styled,
 )
-from tercet.plot.models import _heat, _names, picture
 
 RINGS = (1.0, 2.0)  # deviations
 MOST = 20  # rows of a picture

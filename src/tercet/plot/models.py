@@ -9,8 +9,20 @@ import numpy as np
 
 from tercet.plot.clusters import plot_dendrogram
 from tercet.plot.comparison import bars
-from tercet.plot.house import ACCENT, INK, SECOND, axes, label_axes, name, number, numbers, ramp, say, styled
 from tercet.plot.learning import plot_history
+from tercet.plot.styling import (
+    ACCENT,
+    INK,
+    SECOND,
+    axes,
+    label_axes,
+    name,
+    number,
+    numbers,
+    ramp,
+    say,
+    styled,
+)
 
 Test = Callable[[Any], bool]
 Draw = Callable[..., Any]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tercet.plot.house import (
+from tercet.plot.styling import (
     ACCENT,
     INK,
     SECOND,

@@ -8,8 +8,20 @@ from typing import Any
 import numpy as np
 
 from tercet.plot.comparison import bars
-from tercet.plot.house import ACCENT, COLOURS, INK, axes, label_axes, name, number, numbers, ramp, say, styled
 from tercet.plot.models import _labels, picture
+from tercet.plot.styling import (
+    ACCENT,
+    COLOURS,
+    INK,
+    axes,
+    label_axes,
+    name,
+    number,
+    numbers,
+    ramp,
+    say,
+    styled,
+)
 
 STEPS = 2000  # of a path; of a longer one the beginning is drawn
 

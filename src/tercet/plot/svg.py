@@ -10,7 +10,7 @@ import zlib
 from typing import Any
 from xml.etree import ElementTree
 
-from tercet.plot.house import INK, style
+from tercet.plot.styling import INK, style
 
 _count = itertools.count(1)
 _NUMBER = re.compile(r"-?\d*\.\d+(?:e[-+]?\d+)?")

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from tercet.plot.house import (
+from tercet.plot.learning import plot_regions
+from tercet.plot.models import _labels, _names, picture, plot_coefficients
+from tercet.plot.styling import (
     ACCENT,
     COLOURS,
     INK,
@@ -22,8 +24,6 @@ from tercet.plot.house import (
     say,
     styled,
 )
-from tercet.plot.learning import plot_regions
-from tercet.plot.models import _labels, _names, picture, plot_coefficients
 
 LINES = 8  # as many machines can be told apart
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from tercet.plot.house import (
+from tercet.plot.models import picture
+from tercet.plot.styling import (
     ACCENT,
     COLOURS,
     HEIGHT,
@@ -24,11 +25,10 @@ from tercet.plot.house import (
     say,
     styled,
 )
-from tercet.plot.models import picture
 
 if TYPE_CHECKING:  # pictures of other things need no trees, nor what trees need
-    from tercet.tree.conditions import Names
-    from tercet.tree.structure import Tree
+    from tercet.tree.conditions import TreeLabels
+    from tercet.tree.tree import Tree
 
 ENDS, LEVELS = 16, 5  # of a larger tree the branches with the most rows are drawn
 TEXT, SMALL = 8.0, 6.8  # sizes of letters; everything here is measured in points
@@ -95,13 +95,13 @@ def plot_tree(
     >>> [text.get_text() for text in plot_tree(model, ["age"]).texts]
     ['age', '≤ 1.5', 'no', '1 · 100%', '> 1.5', 'yes', '2 · 100%']
     """
-    from tercet.tree.conditions import Names
+    from tercet.tree.conditions import TreeLabels
 
     if max_depth is not None and max_depth < 0:
         raise ValueError(f"max_depth must be at least 0, got {max_depth}.")
     if direction not in ("auto", "down", "right"):
         raise ValueError(f"direction must be 'auto', 'down' or 'right'; got {direction!r}.")
-    names = Names(model, feature_names, labels)
+    names = TreeLabels(model, feature_names, labels)
     tree = names.tree
     boxes = _boxes(names, _opened(tree, max_depth))
     page = np.array([WIDTH, HEIGHT]) * 72 if ax is None else np.array(_room(ax))
@@ -129,7 +129,7 @@ def plot_tree(
     return label_axes(ax, title=say("{leaves} leaves, depth {depth}", leaves=leaves, depth=depth))
 
 
-@picture(test=lambda model: type(getattr(model, "tree_", None)).__module__ == "tercet.tree.structure")
+@picture(test=lambda model: type(getattr(model, "tree_", None)).__module__ == "tercet.tree.tree")
 def _tree(model: Any, feature_names: Any, labels: Any, ax: Any) -> Any:
     return plot_tree(model, feature_names, labels=labels, ax=ax)
 
@@ -158,7 +158,7 @@ def _opened(tree: Tree, max_depth: int | None) -> set[int]:
     return opened
 
 
-def _boxes(names: Names, opened: set[int]) -> dict[int, Box]:
+def _boxes(names: TreeLabels, opened: set[int]) -> dict[int, Box]:
     """The nodes that are drawn, parents first, with their words."""
     tree, boxes = names.tree, {}
     hidden = _leaves_below(tree)
@@ -176,16 +176,16 @@ def _boxes(names: Names, opened: set[int]) -> dict[int, Box]:
     return boxes
 
 
-def _lines(names: Names, t: int, opened: bool, hidden: int) -> list[str]:
-    from tercet.tree.conditions import Weighted, branch
+def _lines(names: TreeLabels, t: int, opened: bool, hidden: int) -> list[str]:
+    from tercet.tree.conditions import LinearCondition, branch_condition
 
     tree = names.tree
     if opened:
-        asked = branch(tree, t, 0)
-        if isinstance(asked, Weighted):
-            return [name(asked.said(names, number).removesuffix(f" <= {number(asked.threshold)}"), 30)]
+        asked = branch_condition(tree, t, 0)
+        if isinstance(asked, LinearCondition):
+            return [name(asked.text(names, number).removesuffix(f" <= {number(asked.threshold)}"), 30)]
         return [name(names.features[asked.feature])]
-    said = names.answer(tree.value[t])
+    said = names.prediction(tree.value[t])
     words = [
         number(s) if isinstance(s, float) else name(s) for s in (said if isinstance(said, list) else [said])
     ]
@@ -196,13 +196,13 @@ def _lines(names: Names, t: int, opened: bool, hidden: int) -> list[str]:
     return lines if tree.n_children[t] == 0 else [*lines, say("… {n} leaves", n=hidden)]
 
 
-def _entry(names: Names, t: int, k: int) -> str:
-    """What stands at the branch to a child."""
-    from tercet.tree.conditions import Among, branch
+def _entry(names: TreeLabels, t: int, k: int) -> str:
+    """The label of the edge to a child."""
+    from tercet.tree.conditions import CategoryCondition, branch_condition
 
-    asked = branch(names.tree, t, k)
-    if isinstance(asked, Among):
-        return name(", ".join(asked.words(names)), 22)
+    asked = branch_condition(names.tree, t, k)
+    if isinstance(asked, CategoryCondition):
+        return name(", ".join(asked.category_names(names)), 22)
     return f"{'≤' if k == 0 else '>'} {number(float(names.tree.threshold[t]))}"
 
 

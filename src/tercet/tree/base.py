@@ -1,11 +1,11 @@
-"""What trees of classes and trees of numbers share: limits, growth, pruning, and walks to the answers."""
+"""Base class of decision trees: stopping criteria, pruning, prediction."""
 
 from __future__ import annotations
 
 import functools
 import math
 import numbers
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -19,9 +19,8 @@ from tercet.core.columns import MixedColumns
 from tercet.core.estimator import NO_TARGET, check_is_fitted, generator
 from tercet.core.memory import available
 from tercet.core.parameters import INF, Count, OpenFraction, Range
-from tercet.tree import engine
-from tercet.tree.engine import Limits
-from tercet.tree.held_out import Rows, Splitter, folds, hold_out
+from tercet.tree import _engine
+from tercet.tree._engine import Limits
 from tercet.tree.pruning import (
     choose_subtree,
     cost_complexity_path,
@@ -31,21 +30,23 @@ from tercet.tree.pruning import (
     pre_pruning,
     reduced_error_pruning,
 )
-from tercet.tree.structure import Tree
+from tercet.tree.tree import Tree
+from tercet.tree.validation_split import Splitter, WeightedSample, cross_validation_folds, holdout_split
 
-HELD_OUT = ("reduced_error", "pre", "validation")  # prunings that need rows which the tree was not grown from
+HOLDOUT_PRUNINGS = ("reduced_error", "pre", "validation")  # they need rows that the tree was not grown from
 Pruning = Literal["cost", "reduced_error", "pre", "validation", "cv"] | None
 AtLeastTwo = Annotated[int, Range(2, INF, "[)")]
 Folds = AtLeastTwo | list | tuple | Splitter
-Few = Count | OpenFraction  # rows, or a part of them
-FewToSplit = AtLeastTwo | Annotated[float, Range(0, 1, "(]")]
-Columns = Count | Annotated[float, Range(0, 1, "(]")] | Literal["sqrt", "log2"] | None
+MinSamplesLeaf = Count | OpenFraction  # rows, or a fraction of them
+MinSamplesSplit = AtLeastTwo | Annotated[float, Range(0, 1, "(]")]
+MaxFeatures = Count | Annotated[float, Range(0, 1, "(]")] | Literal["sqrt", "log2"] | None
 
 
 class DecisionTree(MixedColumns):
-    """A tree of tests of the features; a leaf answers for all rows that get there.
+    """Base class of decision trees: parameters, stopping criteria, pruning and prediction.
 
-    A subclass has the parameters of `DecisionTreeRegressor` at least.
+    A subclass has the parameters of `DecisionTreeRegressor` at least. Its `_fit` grows the tree from what
+    `_prepare` returns, and `_prune`s it.
     """
 
     sparse_input = True
@@ -99,7 +100,7 @@ class DecisionTree(MixedColumns):
         check_input : bool, default=True
             There for scikit-learn's sake; the data are always checked.
         X_val, y_val : arrays, optional
-            Rows for the prunings that need some held out, in place of a `validation_fraction` of X.
+            WeightedSample for the prunings that need some held out, in place of a `validation_fraction` of X.
 
         Returns
         -------
@@ -107,43 +108,47 @@ class DecisionTree(MixedColumns):
         """
         return self._learn(X, y, sample_weight, held_out=(X_val, y_val))
 
-    def _fit(
-        self, X: Any, y: Any, sample_weight: np.ndarray | None, held_out: tuple[Any, Any] = (None, None)
-    ) -> None:
-        rows = Rows(self._dense(X), y, sample_weight)
-        given = self.pruning == "cv" and not isinstance(self.cv, numbers.Integral)
-        if sample_weight is not None and not given:  # folds that are given count all rows
-            rows = rows.part(sample_weight > 0)
+    def _prepare(
+        self, X: Any, y: Any, sample_weight: np.ndarray | None, held_out: tuple[Any, Any]
+    ) -> tuple[WeightedSample, WeightedSample | None, int]:
+        """The sample to grow from, the one to prune by (None where no pruning asks for it), and the seed."""
+        sample = WeightedSample(self._dense(X), y, sample_weight)
+        given_folds = self.pruning == "cv" and not isinstance(self.cv, numbers.Integral)
+        if sample_weight is not None and not given_folds:  # folds that are given count all rows
+            sample = sample.take(sample_weight > 0)
         self.n_outputs_ = 1 if y.ndim == 1 else y.shape[1]
-        self.max_features_ = self._n_columns(rows.X.shape[1])
-        self._check_options(rows.X.shape[1])
+        self.max_features_ = self._n_tried_features(sample.X.shape[1])
+        self._check_options(sample.X.shape[1])
         seed = int(generator(self.random_state).integers(2**31 - 1))
-        held = None
-        if self.pruning in HELD_OUT:
-            rows, held = self._hold_out(rows, *held_out, seed)
-        tree = self._pruned(self._grown(*rows, seed), rows, held, seed)
-        self.tree_ = tree if self.ccp_alpha == 0 else cost_complexity_pruning(tree, self.ccp_alpha)
+        if self.pruning not in HOLDOUT_PRUNINGS:
+            return sample, None, seed
+        return *self._hold_out(sample, *held_out, seed), seed
 
-    def _grown(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None, seed: int) -> Tree:
-        """The tree before it is pruned. No test above depends on it, so nodes that are pure enough end it now."""
-        tree = self._grow(X, y, weight, seed)
-        return tree.collapsed(tree.impurity < self.min_impurity) if self.min_impurity > 0 else tree
+    def _grow_cart(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None, seed: int) -> Tree:
+        """Alg 5.5 and 5.6: binary tests, the best of all features and thresholds at every node.
 
-    def _grow(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None, seed: int) -> Tree:
-        return engine.grow(
-            X,
-            y,
-            weight,
-            n_classes=self._classes_of_outputs(),
-            criterion=self.criterion,
-            limits=self._limits(X, weight),
-            n_categories=self._n_categories(),
-            splitter=self.splitter,
-            seed=seed,
-            monotonic=None if self.monotonic_cst is None else np.asarray(self.monotonic_cst),
-            max_bins=self.max_bins,
-            n_jobs=self.n_jobs,
+        `tercet.tree.grow_tree` is the same in plain form; the engines find the same tests faster.
+        """
+        return Tree.from_arrays(
+            _engine.grow(
+                X,
+                y,
+                weight,
+                n_classes=self._classes_of_outputs(),
+                criterion=self.criterion,
+                limits=self._limits(X, weight),
+                n_categories=self._n_categories(),
+                splitter=self.splitter,
+                seed=seed,
+                monotonic=None if self.monotonic_cst is None else np.asarray(self.monotonic_cst),
+                max_bins=self.max_bins,
+                n_jobs=self.n_jobs,
+            )
         )
+
+    def _without_pure_splits(self, tree: Tree) -> Tree:
+        """Make leaves of nodes whose impurity is below `min_impurity`; no test above depends on what is below."""
+        return tree.collapsed(tree.impurity < self.min_impurity) if self.min_impurity > 0 else tree
 
     def _classes_of_outputs(self) -> tuple[int, ...]:
         return (1,) * self.n_outputs_
@@ -152,9 +157,9 @@ class DecisionTree(MixedColumns):
         return np.array([0 if known is None else max(len(known), 1) for known in self.categories_])
 
     def _limits(self, X: np.ndarray, weight: np.ndarray | None) -> Limits:
-        """The limits on growth in rows and columns, where the parameters may speak of fractions."""
+        """The stopping criteria in numbers of rows and columns, where the parameters may be fractions."""
         n, d = X.shape
-        leaf, split = _rows_of(self.min_samples_leaf, n), _rows_of(self.min_samples_split, n)
+        leaf, split = _n_rows(self.min_samples_leaf, n), _n_rows(self.min_samples_split, n)
         return Limits(
             max_depth=Limits.max_depth if self.max_depth is None else int(self.max_depth),
             min_samples_split=max(2, split, 2 * leaf),
@@ -165,7 +170,7 @@ class DecisionTree(MixedColumns):
             max_features=None if self.max_features_ >= d else self.max_features_,
         )
 
-    def _n_columns(self, d: int) -> int:
+    def _n_tried_features(self, d: int) -> int:
         asked = self.max_features
         if asked is None:
             return d
@@ -196,57 +201,67 @@ class DecisionTree(MixedColumns):
                 f"{name}: monotonic_cst must be 0 for a feature of categories: they have no order."
             )
 
-    def _hold_out(self, rows: Rows, X_val: Any, y_val: Any, seed: int) -> tuple[Rows, Rows]:
-        """The rows to grow from, and those to prune by: given ones, or a part of the others."""
+    def _hold_out(
+        self, sample: WeightedSample, X_val: Any, y_val: Any, seed: int
+    ) -> tuple[WeightedSample, WeightedSample]:
+        """The sample to grow from, and the one to prune by: given to `fit`, or a part of the first."""
         if (X_val is None) != (y_val is None):
             raise ValueError(f"{type(self).__name__}: X_val and y_val must be given together.")
         if X_val is not None:
             X_val, y_val = self._check(X_val, y_val, reset=False)
-            return rows, Rows(self._dense(X_val), self._places(y_val), None)
-        if len(rows.y) < 2:
+            return sample, WeightedSample(self._dense(X_val), self._encode_validation(y_val), None)
+        if len(sample.y) < 2:
             raise ValueError(
                 f"{type(self).__name__}: pruning={self.pruning!r} holds rows out; n_samples=1 is too few for that."
             )
-        return hold_out(rows, self.validation_fraction, seed, isinstance(self, ClassifierMixin))
+        return holdout_split(sample, self.validation_fraction, seed, isinstance(self, ClassifierMixin))
 
-    def _pruned(self, tree: Tree, rows: Rows, held: Rows | None, seed: int) -> Tree:
+    def _prune(
+        self,
+        tree: Tree,
+        sample: WeightedSample,
+        held: WeightedSample | None,
+        seed: int,
+        grow: Callable[..., Tree],
+    ) -> Tree:
+        """Prune a grown tree as `pruning` and `ccp_alpha` ask; `grow` grows those of cross-validation."""
         if self.pruning == "cost":
-            return cost_pruning(tree, self.alpha)
-        if self.pruning == "pessimistic":
-            return pessimistic_pruning(tree, self.confidence)
-        if self.pruning == "reduced_error" and held is not None:
-            return reduced_error_pruning(tree, *held, ties=self.pruning_ties)
-        if self.pruning == "pre" and held is not None:
-            return pre_pruning(tree, *held)
-        if self.pruning == "validation" and held is not None:
-            choice = choose_subtree(tree, *held)
-        elif self.pruning == "cv":
-            grow = functools.partial(self._grown, seed=seed)
-            choice = choose_subtree(tree, *rows, folds=self._folds(rows, seed), grow=grow)
-        else:
-            return tree
-        self.alpha_, self.alphas_, self.losses_ = choice.alpha, choice.alphas, choice.losses
-        return choice.tree
+            tree = cost_pruning(tree, self.alpha)
+        elif self.pruning == "pessimistic":
+            tree = pessimistic_pruning(tree, self.confidence)
+        elif self.pruning == "reduced_error" and held is not None:
+            tree = reduced_error_pruning(tree, *held, ties=self.pruning_ties)
+        elif self.pruning == "pre" and held is not None:
+            tree = pre_pruning(tree, *held)
+        elif self.pruning in ("validation", "cv"):
+            if held is not None:
+                choice = choose_subtree(tree, *held)
+            else:
+                folds, regrow = self._folds(sample, seed), functools.partial(grow, seed=seed)
+                choice = choose_subtree(tree, *sample, folds=folds, grow=regrow)
+            self.alpha_, self.alphas_, self.losses_ = choice.alpha, choice.alphas, choice.losses
+            tree = choice.tree
+        return tree if self.ccp_alpha == 0 else cost_complexity_pruning(tree, self.ccp_alpha)
 
-    def _folds(self, rows: Rows, seed: int) -> Iterable[tuple[np.ndarray, np.ndarray]]:
-        n, classes = len(rows.y), isinstance(self, ClassifierMixin)
+    def _folds(self, sample: WeightedSample, seed: int) -> Iterable[tuple[np.ndarray, np.ndarray]]:
+        n, classes = len(sample.y), isinstance(self, ClassifierMixin)
         if not isinstance(self.cv, numbers.Integral):
-            return check_cv(self.cv, rows.y, classifier=classes).split(rows.X, rows.y)
+            return check_cv(self.cv, sample.y, classifier=classes).split(sample.X, sample.y)
         if n < int(self.cv):
             raise ValueError(
                 f"{type(self).__name__}: cv={self.cv} folds need as many rows; got n_samples={n}."
             )
-        return folds(rows.y, int(self.cv), seed, classes)
+        return cross_validation_folds(sample.y, int(self.cv), seed, classes)
 
-    def _places(self, y: np.ndarray) -> np.ndarray:
-        """Targets as they are learned from."""
+    def _encode_validation(self, y: np.ndarray) -> np.ndarray:
+        """Targets of held-out rows as `_fit` has them."""
         return np.asarray(y, dtype=np.float64)
 
     def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
-        if not self._is_plain(X, reset):
-            found = super()._check(X, y, reset=reset)
-            return found if y is NO_TARGET else (found[0], _slim(found[1]))
-        # No columns of categories: the array is good as it is, without a look at each column.
+        if not self._is_numeric(X, reset):
+            checked = super()._check(X, y, reset=reset)
+            return checked if y is NO_TARGET else (checked[0], _single_column(checked[1]))
+        # No columns of categories: no column has to be looked at by itself.
         X = validate_data(
             self,
             X,
@@ -266,11 +281,12 @@ class DecisionTree(MixedColumns):
         numeric = not isinstance(self, ClassifierMixin)
         if sparse.issparse(y):
             raise TypeError(f"{type(self).__name__}: y must not be sparse.")
-        stand_in = np.broadcast_to(np.zeros(1), (X.shape[0], 1))
-        _, y = check_X_y(stand_in, y, multi_output=self.multi_output, y_numeric=numeric, estimator=self)
-        return X, _slim(y)
+        placeholder = np.broadcast_to(np.zeros(1), (X.shape[0], 1))
+        _, y = check_X_y(placeholder, y, multi_output=self.multi_output, y_numeric=numeric, estimator=self)
+        return X, _single_column(y)
 
-    def _is_plain(self, X: Any, reset: bool) -> bool:
+    def _is_numeric(self, X: Any, reset: bool) -> bool:
+        """Whether X is an array or a sparse matrix of numbers without columns of categories."""
         if not sparse.issparse(X) and not (isinstance(X, np.ndarray) and X.dtype.kind in "biuf"):
             return False
         if not reset:
@@ -289,7 +305,7 @@ class DecisionTree(MixedColumns):
             )
         return X.toarray()
 
-    def _rows(self, X: Any, check_input: bool) -> Any:
+    def _checked_rows(self, X: Any, check_input: bool) -> Any:
         check_is_fitted(self)
         if check_input:
             return self._check(X, reset=False)
@@ -299,12 +315,13 @@ class DecisionTree(MixedColumns):
             else np.asarray(X, dtype=None if np.asarray(X).dtype.kind == "f" else float)
         )
 
-    def _values(self, X: Any, check_input: bool) -> np.ndarray:
-        X = self._rows(X, check_input)
+    def _leaf_values(self, X: Any, check_input: bool) -> np.ndarray:
+        """The values of the leaves, of shape (n_samples, n_outputs, n_values)."""
+        X = self._checked_rows(X, check_input)
         return self.tree_.predict(X, self.n_jobs)
 
     def apply(self, X: Any, check_input: bool = True) -> np.ndarray:
-        """The number of the leaf that each row comes to.
+        """The index of the leaf of each row.
 
         Parameters
         ----------
@@ -317,11 +334,11 @@ class DecisionTree(MixedColumns):
         -------
         array of shape (n_samples,)
         """
-        X = self._rows(X, check_input)
+        X = self._checked_rows(X, check_input)
         return self.tree_.apply(X, self.n_jobs)
 
     def decision_path(self, X: Any, check_input: bool = True) -> Any:
-        """The nodes on the way of each row.
+        """The nodes on the path of each row from the root to its leaf.
 
         Parameters
         ----------
@@ -335,11 +352,11 @@ class DecisionTree(MixedColumns):
         CSR matrix of shape (n_samples, n_nodes)
             Ones where the row passes the node.
         """
-        X = self._rows(X, check_input)
+        X = self._checked_rows(X, check_input)
         return self.tree_.decision_path(X)
 
     def get_depth(self) -> int:
-        """The most tests on a way from the root to a leaf."""
+        """The largest number of tests on a path from the root to a leaf."""
         check_is_fitted(self)
         return self.tree_.max_depth
 
@@ -350,12 +367,12 @@ class DecisionTree(MixedColumns):
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """How much the tests of each feature lower the impurity, as parts of 1."""
+        """The total decrease of the impurity by the tests of each feature, normalised to sum 1."""
         check_is_fitted(self)
         return self.tree_.compute_feature_importances()
 
     def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
-        """The prices of a leaf at which the tree of these data gets smaller, and the impurities of its leaves.
+        """The effective alphas of cost-complexity pruning, and the total leaf impurity of each pruned tree.
 
         Parameters
         ----------
@@ -372,15 +389,15 @@ class DecisionTree(MixedColumns):
             `ccp_alphas` and `impurities`, of which the first are those of the whole tree.
         """
         whole = clone(self).set_params(ccp_alpha=0.0, pruning=None).fit(X, y, sample_weight)
-        alphas, ends = cost_complexity_path(whole.tree_, merge=False)
-        return Bunch(ccp_alphas=alphas, impurities=ends.impurities)
+        alphas, subtrees = cost_complexity_path(whole.tree_, merge=False)
+        return Bunch(ccp_alphas=alphas, impurities=subtrees.impurities)
 
 
-def _rows_of(asked: Any, n: int) -> int:
-    """A number of rows, or a fraction of them."""
+def _n_rows(asked: Any, n: int) -> int:
+    """A number of rows that is given as such or as a fraction of all n."""
     return int(asked) if isinstance(asked, numbers.Integral) else math.ceil(asked * n)
 
 
-def _slim(y: np.ndarray) -> np.ndarray:
-    """One column of targets is one output."""
+def _single_column(y: np.ndarray) -> np.ndarray:
+    """Targets of one column as a vector."""
     return y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y

@@ -1,4 +1,4 @@
-"""What a branch of a tree asks of a row, and how to say it."""
+"""Conditions of a tree's branches, and the names to write them with."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from tercet.tree.structure import Tree
-from tercet.tree.walks import CATEGORY, LINEAR, SHARED
+from tercet.tree._engine.traversal import CATEGORY, LINEAR, SHARED
+from tercet.tree.tree import Tree
 
 Digits = Callable[[float], str]
 
 
-def plain(x: float) -> str:
-    """A number in six digits at most."""
+def short_number(x: float) -> str:
+    """A number with six significant digits at most."""
     return f"{x:.6g}"
 
 
 @dataclass(frozen=True)
-class Between:
-    """low < x[feature] <= high. Of a row without the value, the part `missing` meets it."""
+class IntervalCondition:
+    """low < x[feature] <= high; a row without the value satisfies it to the degree `missing`."""
 
     feature: int
     low: float
@@ -30,22 +30,24 @@ class Between:
     missing: float
 
     def degrees(self, X: np.ndarray) -> np.ndarray:
-        """How far each row meets the condition: 0 or 1, or between where a missing value is shared."""
+        """The degree to which each row satisfies the condition: 0 or 1, or less where a missing value is shared."""
         x = X[:, self.feature]
         return np.where(np.isnan(x), self.missing, (x > self.low) & (x <= self.high))
 
-    def both(self, other: Between) -> Between:
-        """The one condition that says what two say."""
+    def conjunction(self, other: IntervalCondition) -> IntervalCondition:
+        """The conjunction of two conditions on one feature."""
         low, high = max(self.low, other.low), min(self.high, other.high)
-        return Between(self.feature, low, high, self.missing * other.missing)
+        return IntervalCondition(self.feature, low, high, self.missing * other.missing)
 
-    def parts(self) -> list[Between]:
-        """The two ends, as conditions of their own."""
+    def parts(self) -> list[IntervalCondition]:
+        """The two one-sided conditions of an interval."""
         ends = [(self.low, np.inf), (-np.inf, self.high)]
-        found = [Between(self.feature, a, b, self.missing) for a, b in ends if a > -np.inf or b < np.inf]
+        found = [
+            IntervalCondition(self.feature, a, b, self.missing) for a, b in ends if a > -np.inf or b < np.inf
+        ]
         return found or [self]
 
-    def said(self, names: Names, digits: Digits = plain) -> str:
+    def text(self, names: TreeLabels, digits: Digits = short_number) -> str:
         name = names.features[self.feature]
         if self.low == -np.inf:
             return f"{name} <= {digits(self.high)}"
@@ -55,46 +57,46 @@ class Between:
 
 
 @dataclass(frozen=True)
-class Among:
-    """x[feature] is one of the categories `codes`; with `strange`, also one that the node has never seen."""
+class CategoryCondition:
+    """x[feature] is one of the categories `codes`; with `unseen`, also one that the node has never seen."""
 
     feature: int
     codes: frozenset[int]
     missing: float
-    strange: bool = False
-    count: int = 0  # codes from here on are strange
+    unseen: bool = False
+    count: int = 0  # codes from here on are unseen
 
     def degrees(self, X: np.ndarray) -> np.ndarray:
         x = X[:, self.feature]
         known = (x >= 0) & (x < self.count)
         table = np.zeros(self.count + 1)
         table[list(self.codes)] = 1.0
-        table[-1] = float(self.strange)
+        table[-1] = float(self.unseen)
         place = np.where(known, np.nan_to_num(x), self.count).astype(np.int64)
         return np.where(np.isnan(x), self.missing, table[place])
 
-    def both(self, other: Among) -> Among:
-        missing, strange = self.missing * other.missing, self.strange and other.strange
+    def conjunction(self, other: CategoryCondition) -> CategoryCondition:
+        missing, unseen = self.missing * other.missing, self.unseen and other.unseen
         count = max(self.count, other.count)
-        return Among(self.feature, self.codes & other.codes, missing, strange, count)
+        return CategoryCondition(self.feature, self.codes & other.codes, missing, unseen, count)
 
-    def parts(self) -> list[Among]:
+    def parts(self) -> list[CategoryCondition]:
         return [self]
 
-    def words(self, names: Names) -> list[str]:
+    def category_names(self, names: TreeLabels) -> list[str]:
         """The categories' names."""
         return [names.category(self.feature, code) for code in sorted(self.codes)]
 
-    def said(self, names: Names, digits: Digits = plain) -> str:
-        words = self.words(names)
+    def text(self, names: TreeLabels, digits: Digits = short_number) -> str:
+        words = self.category_names(names)
         name = names.features[self.feature]
-        if self.strange and not words:
+        if self.unseen and not words:
             return f"{name} = another value"
         return f"{name} = {words[0]}" if len(words) == 1 else f"{name} in {{{', '.join(words)}}}"
 
 
 @dataclass(frozen=True)
-class Weighted:
+class LinearCondition:
     """coef · x <= threshold, or above it."""
 
     coef: tuple[float, ...]
@@ -107,10 +109,10 @@ class Weighted:
         total = X[:, used] @ np.asarray(self.coef)[used]
         return np.where(np.isnan(total), self.missing, (total > self.threshold) == self.above)
 
-    def parts(self) -> list[Weighted]:
+    def parts(self) -> list[LinearCondition]:
         return [self]
 
-    def said(self, names: Names, digits: Digits = plain) -> str:
+    def text(self, names: TreeLabels, digits: Digits = short_number) -> str:
         terms = ""
         for j in np.flatnonzero(self.coef):
             sign = ("-" if not terms else " - ") if self.coef[j] < 0 else " + " if terms else ""
@@ -119,40 +121,40 @@ class Weighted:
         return f"{terms or 0} {'>' if self.above else '<='} {digits(self.threshold)}"
 
 
-Condition = Between | Among | Weighted
+Condition = IntervalCondition | CategoryCondition | LinearCondition
 
 
-def branch(tree: Tree, t: int, k: int) -> Condition:
-    """What node t asks of the rows that go to its child k."""
+def branch_condition(tree: Tree, t: int, k: int) -> Condition:
+    """The condition that rows satisfy which go from node t to its child k."""
     child, feature, threshold = int(tree.child[t]) + k, int(tree.feature[t]), float(tree.threshold[t])
     missing = float(tree.share[child]) if tree.missing[t] == SHARED else float(tree.missing[t] == k)
     if tree.kind[t] == CATEGORY:
-        slots = slots_of(tree, t)
+        slots = category_slots(tree, t)
         codes = frozenset(int(code) for code in np.flatnonzero(slots == k))
-        return Among(feature, codes, missing, count=len(slots))
+        return CategoryCondition(feature, codes, missing, count=len(slots))
     if tree.kind[t] == LINEAR:
-        return Weighted(tuple(tree.coef[tree.slot_start[t]].tolist()), threshold, bool(k), missing)
-    return Between(feature, *((-np.inf, threshold) if k == 0 else (threshold, np.inf)), missing)
+        return LinearCondition(tuple(tree.coef[tree.slot_start[t]].tolist()), threshold, bool(k), missing)
+    return IntervalCondition(feature, *((-np.inf, threshold) if k == 0 else (threshold, np.inf)), missing)
 
 
-def slots_of(tree: Tree, t: int) -> np.ndarray:
+def category_slots(tree: Tree, t: int) -> np.ndarray:
     """The child of each category at a node that tests categories."""
     return tree.slots[tree.slot_start[t] : tree.slot_start[t] + tree.slot_count[t]]
 
 
-def has_many_branches(tree: Tree, t: int) -> bool:
-    """Whether a test has more answers than yes and no."""
+def is_multiway(tree: Tree, t: int) -> bool:
+    """Whether a test of categories has other than two branches."""
     return bool(tree.kind[t] == CATEGORY and tree.n_children[t] != 2)
 
 
-def edge_words(names: Names, t: int, k: int) -> str:
-    """The categories that lead from node t to its child k."""
-    asked = branch(names.tree, t, k)
-    return ", ".join(asked.words(names)) if isinstance(asked, Among) else ""
+def branch_text(names: TreeLabels, t: int, k: int) -> str:
+    """The names of the categories that lead from node t to its child k."""
+    condition = branch_condition(names.tree, t, k)
+    return ", ".join(condition.category_names(names)) if isinstance(condition, CategoryCondition) else ""
 
 
-class Names:
-    """What the numbers in a tree stand for.
+class TreeLabels:
+    """The names of the features, categories and classes of a tree, for text and pictures.
 
     Attributes
     ----------
@@ -196,18 +198,18 @@ class Names:
         return [[str(word) for word in found] for found in known]
 
     def category(self, j: int, code: int) -> str:
-        """What a category is called."""
+        """The name of a category."""
         known: Sequence[Any] | None = self.categories[j]
         if known is None or code >= len(known):
             return str(code)
         word = known[code]
-        return plain(float(word)) if isinstance(word, float | np.floating) else str(word)
+        return short_number(float(word)) if isinstance(word, float | np.floating) else str(word)
 
-    def answer(self, value: np.ndarray) -> Any:
-        """What a node with this value says: a class's name or a number; a list of them for several outputs."""
-        said: list[Any] = (
+    def prediction(self, value: np.ndarray) -> Any:
+        """The prediction of a node with this value: a class name or a number; a list for several outputs."""
+        text: list[Any] = (
             [float(v[0]) for v in value]
             if self.classes is None
             else [words[int(v[: len(words)].argmax())] for words, v in zip(self.classes, value)]
         )
-        return said[0] if len(said) == 1 else said
+        return text[0] if len(text) == 1 else text

@@ -1,16 +1,15 @@
-"""Trees as text, and as drawings for Graphviz."""
+"""Export of trees as text and to Graphviz."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from tercet.tree.conditions import Between, Names, branch, edge_words, has_many_branches
-from tercet.tree.structure import Tree
-from tercet.tree.walks import LEAF
+from tercet.tree.conditions import IntervalCondition, TreeLabels, branch_condition, branch_text, is_multiway
+from tercet.tree.tree import LEAF, Tree
 
 SHADES = ("1b7fc1", "e69f00", "009e73", "cc79a7", "56b4e9", "d55e00", "8c8c8c", "c9b800")
 
@@ -61,7 +60,7 @@ def export_text(
     ):
         if given is not None and given < least:
             raise ValueError(f"{what} must be at least {least}, got {given}.")
-    names = Names(decision_tree, feature_names, class_names, "feature_{}")
+    names = TreeLabels(decision_tree, feature_names, class_names, "feature_{}")
     tree, heights = names.tree, _heights(names.tree)
     deepest = np.inf if max_depth is None else max_depth + 1
 
@@ -72,30 +71,31 @@ def export_text(
         return (f"|{' ' * spacing}" * depth)[:-spacing] + "-" * spacing
 
     lines: list[str] = []
-    waiting: list[tuple[int, int, str]] = [(0, 1, "")]
-    while waiting:
-        t, depth, said = waiting.pop()
-        if said:
-            lines.append(f"{indent(depth - 1)} {said}")
+    stack: list[tuple[int, int, str]] = [(0, 1, "")]
+    while stack:
+        t, depth, condition_text = stack.pop()
+        if condition_text:
+            lines.append(f"{indent(depth - 1)} {condition_text}")
         if tree.kind[t] == LEAF:
             lines.append(f"{indent(depth)} {_leaf(names, t, digits, show_weights)}")
         elif depth > deepest:
             lines.append(f"{indent(depth)} truncated branch of depth {heights[t] + 1}")
         else:
             for k in reversed(range(int(tree.n_children[t]))):
-                condition = branch(tree, t, k)
-                text = condition.said(names, digits)
-                if isinstance(condition, Between):  # numbers stand below each other
+                condition = branch_condition(tree, t, k)
+                text = condition.text(names, digits)
+                if isinstance(condition, IntervalCondition):  # numbers stand below each other
                     text = text.replace(" > ", " >  ")
-                waiting.append((int(tree.child[t]) + k, depth + 1, text))
+                stack.append((int(tree.child[t]) + k, depth + 1, text))
     return "\n".join(lines) + "\n"
 
 
-def _leaf(names: Names, t: int, digits: Any, show_weights: bool) -> str:
+def _leaf(names: TreeLabels, t: int, digits: Any, show_weights: bool) -> str:
+    """The text of a leaf."""
     value = names.tree.value[t]
     if names.classes is None:
         return f"value: [{', '.join(digits(v) for v in value[:, 0])}]"
-    said = names.answer(value)
+    said = names.prediction(value)
     text = f"class: {', '.join(said) if isinstance(said, list) else said}"
     if not show_weights:
         return text
@@ -105,7 +105,7 @@ def _leaf(names: Names, t: int, digits: Any, show_weights: bool) -> str:
 
 
 def _heights(tree: Tree) -> np.ndarray:
-    """How many levels lie below each node."""
+    """The number of levels below each node."""
     height, parent = [0] * tree.node_count, tree.parent.tolist()
     for t in range(tree.node_count - 1, 0, -1):
         height[parent[t]] = max(height[parent[t]], height[t] + 1)
@@ -179,39 +179,14 @@ def export_graphviz(
         raise ValueError(f"label must be one of 'all', 'root', 'none'; got {label!r}.")
     own = class_names is True
     given = None if class_names is None or isinstance(class_names, bool) else class_names
-    names = Names(decision_tree, feature_names, given, "x[{}]")
-    criterion = str(getattr(decision_tree, "criterion", "impurity"))
-    if getattr(decision_tree, "algorithm", "") in (
-        "id3",
-        "c45",
-    ):  # they measure entropy, whatever else is asked
-        criterion = "entropy"
-    paper = _Paper(names, label, impurity and criterion, node_ids, proportion, special_characters, precision)
-    paper.says_class = own or given is not None
-    tree, depths = names.tree, names.tree.depth
-    deepest = np.inf if max_depth is None else max_depth
-    shown = np.flatnonzero(depths <= deepest + 1)
-    looks = [word for word, on in (("filled", filled), ("rounded", rounded)) if on]
-    style = f'style="{", ".join(looks)}", color="black", ' if looks else ""
-    lines = ["digraph Tree {", f'node [shape=box, {style}fontname="{fontname}"] ;']
-    lines += ["graph [ranksep=equally, splines=polyline] ;"] if leaves_parallel else []
-    lines += [f'edge [fontname="{fontname}"] ;'] + (["rankdir=LR ;"] if rotate else [])
-    parent = tree.parent
-    colours = _colours(tree) if filled else None
-    for t in _in_reading_order(tree, shown):
-        cut = depths[t] > deepest
-        text = paper.quoted("(...)") if cut else paper.node(t)
-        fill = "" if colours is None else f', fillcolor="{"#C0C0C0" if cut else colours[t]}"'
-        lines.append(f"{t} [label={text}{fill}] ;")
-        if t:
-            lines.append(f"{parent[t]} -> {t}{_edge(names, int(parent[t]), t, rotate)} ;")
-    if leaves_parallel:
-        ends = [t for t in shown if tree.kind[t] == LEAF or depths[t] > deepest]
-        inner = sorted(set(shown.tolist()) - set(ends))
-        for level in sorted({int(depths[t]) for t in inner}):
-            same = [str(t) for t in inner if depths[t] == level]
-            lines.append(f"{{rank=same ; {'; '.join(same)}}} ;")
-        lines.append(f"{{rank=same ; {'; '.join(map(str, ends))}}} ;")
+    names = TreeLabels(decision_tree, feature_names, given, "x[{}]")
+    criterion = _criterion(decision_tree) if impurity else None
+    labels = _DotLabels(names, label, criterion, node_ids, proportion, special_characters, precision)
+    labels.shows_class = own or given is not None
+    shown = np.flatnonzero(names.tree.depth <= (np.inf if max_depth is None else max_depth + 1))
+    lines = ["digraph Tree {", *_dot_settings(filled, rounded, rotate, leaves_parallel, fontname)]
+    lines += _dot_nodes(labels, shown, max_depth, filled, rotate)
+    lines += _dot_ranks(names.tree, shown, max_depth) if leaves_parallel else []
     dot = "\n".join([*lines, "}"])
     if out_file is None:
         return dot
@@ -222,21 +197,68 @@ def export_graphviz(
     return None
 
 
-def _in_reading_order(tree: Tree, shown: np.ndarray) -> list[int]:
-    """The nodes, each followed by all that is below it."""
-    there, order, waiting = set(shown.tolist()), [], [0]
-    while waiting:
-        t = waiting.pop()
+def _criterion(decision_tree: Any) -> str:
+    """The name of the impurity; ID3 and C4.5 measure entropy, whatever `criterion` is."""
+    if getattr(decision_tree, "algorithm", "") in ("id3", "c45"):
+        return "entropy"
+    return str(getattr(decision_tree, "criterion", "impurity"))
+
+
+def _dot_settings(
+    filled: bool, rounded: bool, rotate: bool, leaves_parallel: bool, fontname: str
+) -> Iterator[str]:
+    """The lines on the look of all nodes and edges."""
+    styles = [word for word, on in (("filled", filled), ("rounded", rounded)) if on]
+    style = f'style="{", ".join(styles)}", color="black", ' if styles else ""
+    yield f'node [shape=box, {style}fontname="{fontname}"] ;'
+    if leaves_parallel:
+        yield "graph [ranksep=equally, splines=polyline] ;"
+    yield f'edge [fontname="{fontname}"] ;'
+    if rotate:
+        yield "rankdir=LR ;"
+
+
+def _dot_nodes(
+    labels: _DotLabels, shown: np.ndarray, max_depth: int | None, filled: bool, rotate: bool
+) -> Iterator[str]:
+    """The lines of the nodes, each followed by that of the edge to it."""
+    tree = labels.names.tree
+    parent, truncated = tree.parent, tree.depth > (np.inf if max_depth is None else max_depth)
+    colours = _colours(tree) if filled else None
+    for t in _preorder(tree, shown):
+        text = labels.quoted("(...)") if truncated[t] else labels.node(t)
+        fill = "" if colours is None else f', fillcolor="{"#C0C0C0" if truncated[t] else colours[t]}"'
+        yield f"{t} [label={text}{fill}] ;"
+        if t:
+            yield f"{parent[t]} -> {t}{_edge(labels.names, int(parent[t]), t, rotate)} ;"
+
+
+def _dot_ranks(tree: Tree, shown: np.ndarray, max_depth: int | None) -> Iterator[str]:
+    """The lines that put all leaves at the bottom."""
+    depths, deepest = tree.depth, np.inf if max_depth is None else max_depth
+    ends = [t for t in shown if tree.kind[t] == LEAF or depths[t] > deepest]
+    inner = sorted(set(shown.tolist()) - set(ends))
+    for level in sorted({int(depths[t]) for t in inner}):
+        same = [str(t) for t in inner if depths[t] == level]
+        yield f"{{rank=same ; {'; '.join(same)}}} ;"
+    yield f"{{rank=same ; {'; '.join(map(str, ends))}}} ;"
+
+
+def _preorder(tree: Tree, shown: np.ndarray) -> list[int]:
+    """The nodes that are shown, each followed by all that is below it."""
+    there, order, stack = set(shown.tolist()), [], [0]
+    while stack:
+        t = stack.pop()
         order.append(t)
-        waiting += [c for c in reversed(tree.children(t)) if c in there]
+        stack += [c for c in reversed(tree.children(t)) if c in there]
     return order
 
 
-def _edge(names: Names, above: int, t: int, rotate: bool) -> str:
-    """What stands at an edge: True and False at the root's, the categories where there is a child for each."""
+def _edge(names: TreeLabels, above: int, t: int, rotate: bool) -> str:
+    """The label of an edge: True and False at the root's, the categories where there is a child for each."""
     tree = names.tree
-    if has_many_branches(tree, above):
-        return f' [label="{_escaped(edge_words(names, above, t - int(tree.child[above])))}"]'
+    if is_multiway(tree, above):
+        return f' [label="{_escaped(branch_text(names, above, t - int(tree.child[above])))}"]'
     if above:
         return ""
     first = t == tree.child[0]
@@ -248,22 +270,22 @@ def _escaped(text: str) -> str:
     return text.replace("\\", r"\\").replace('"', r"\"")
 
 
-class _Paper:
-    """How the nodes of one drawing are labelled."""
+class _DotLabels:
+    """Labels of the nodes of a Graphviz drawing."""
 
     def __init__(
         self,
-        names: Names,
+        names: TreeLabels,
         label: str,
-        impurity: Any,
+        criterion: str | None,
         node_ids: bool,
         proportion: bool,
         special: bool,
         precision: int,
     ) -> None:
-        self.names, self.label, self.impurity, self.node_ids = names, label, impurity, node_ids
+        self.names, self.label, self.criterion, self.node_ids = names, label, criterion, node_ids
         self.proportion, self.special, self.precision = proportion, special, precision
-        self.says_class = False
+        self.shows_class = False
 
     def node(self, t: int) -> str:
         tree, names = self.names.tree, self.names
@@ -274,18 +296,20 @@ class _Paper:
 
         lines = [f"node #{t}" if words else f"#{t}"] if self.node_ids else []
         if tree.kind[t] != LEAF:
-            many = has_many_branches(tree, t)
+            many = is_multiway(tree, t)
             lines.append(
-                names.features[tree.feature[t]] if many else branch(tree, t, 0).said(names, self.digits)
+                names.features[tree.feature[t]]
+                if many
+                else branch_condition(tree, t, 0).text(names, self.digits)
             )
-        if self.impurity:
-            lines.append(entry(self.impurity, self.digits(tree.impurity[t])))
+        if self.criterion:
+            lines.append(entry(self.criterion, self.digits(tree.impurity[t])))
         rows = tree.n_node_samples[t]
         part = f"{round(100 * rows / tree.n_node_samples[0], 1)}%"
         lines.append(entry("samples", part if self.proportion else str(rows)))
         lines.append(entry("value", self.value(t)))
-        if self.says_class and names.classes is not None:
-            said = names.answer(tree.value[t])
+        if self.shows_class and names.classes is not None:
+            said = names.prediction(tree.value[t])
             lines.append(entry("class", ", ".join(said) if isinstance(said, list) else said))
         return self.quoted(*lines)
 
@@ -315,7 +339,7 @@ class _Paper:
 
 
 def _colours(tree: Tree) -> list[str]:
-    """The colour of the class that a node says, the paler the less sure; for numbers the paler the lower."""
+    """The colour of the class that a node predicts, the paler the less certain; for numbers the paler the lower."""
     if tree.n_classes.max() > 1:
         first = tree.value[:, 0, : tree.n_classes[0]]
         top = np.sort(first, axis=1)

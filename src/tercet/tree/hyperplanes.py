@@ -1,7 +1,7 @@
-"""Linear tests for a node: w·x <= t, by OC1's search or from a linear classifier.
+"""Linear splits of a node, w·x <= t: by OC1's search, or in the direction of a linear classifier.
 
-All work on the rows of one node, brought to [-1, 1] column by column: the ends of a column do not depend on how
-rows are weighted, so neither does the search.
+All work on the rows of one node, scaled to [-1, 1] column by column: the ends of a column do not depend on how rows
+are weighted, so neither does the search.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from scipy.special import expit
 
 from tercet.core.kernel import kernel
 from tercet.core.sums import sum_of
-from tercet.tree.gains import TIE, mass
+from tercet.tree._engine.gain_table import TIE, weighted_impurity
 
-RIDGE = 1e-8  # keeps columns that depend on each other from blowing up the weights
+RIDGE = 1e-8  # added to the diagonal: collinear columns make the matrices singular
 
 
 @dataclass
-class Cloud:
-    """The rows of a node that are known in full: Z = (x - centre) / scale, and a column of -1 for the threshold."""
+class NodeSample:
+    """The complete rows of a node, scaled: Z = (x - centre) / scale, and a column of -1 for the threshold."""
 
     Z: np.ndarray
     y: np.ndarray
@@ -35,19 +35,19 @@ class Cloud:
     @classmethod
     def of(
         cls, X: np.ndarray, y: np.ndarray, weight: np.ndarray, n_classes: int, code: int, least: tuple
-    ) -> Cloud:
+    ) -> NodeSample:
         low, high = X.min(axis=0), X.max(axis=0)
         centre, scale = low / 2 + high / 2, high / 2 - low / 2
-        scale[scale <= 0] = np.inf  # a column that does not vary has no say
+        scale[scale <= 0] = np.inf  # constant columns become 0
         Z = np.column_stack([(X - centre) / scale, np.full(len(X), -1.0)])
         return cls(Z, y, weight, n_classes, code, least, centre, scale)
 
-    def raw(self, plane: np.ndarray) -> np.ndarray:
-        """The weights of a plane for the columns as they were."""
+    def unscaled(self, plane: np.ndarray) -> np.ndarray:
+        """The weights of a plane for the columns before scaling."""
         return plane[:-1] / self.scale
 
-    def search(self, g: np.ndarray, r: np.ndarray) -> tuple[float, float]:
-        """How mixed the sides g + step r <= 0 and > 0 are at the best step, and that step.
+    def line_search(self, g: np.ndarray, r: np.ndarray) -> tuple[float, float]:
+        """The least weighted impurity of the sides g + step r <= 0 and > 0 over all steps, and the step.
 
         Each row changes sides at one step only, so that all are tried by passing those in order.
         """
@@ -56,10 +56,10 @@ class Cloud:
         moving = np.flatnonzero(np.isfinite(u))
         order = moving[np.argsort(u[moving], kind="stable")]
         left = np.where(np.isfinite(u), r > 0, g <= 0)
-        return steps(u, order, left, self.y, self.weight, self.n_classes, self.code, *self.least, 0.0)
+        return best_crossing(u, order, left, self.y, self.weight, self.n_classes, self.code, *self.least, 0.0)
 
 
-def threshold(
+def best_threshold(
     z: np.ndarray,
     y: np.ndarray,
     weight: np.ndarray,
@@ -68,26 +68,26 @@ def threshold(
     least: tuple[int, float],
     gap: float,
 ) -> tuple[float, float]:
-    """How mixed the sides of z <= t are at the best t, and that t; values nearer than `gap` are not parted."""
+    """The least weighted impurity of the sides of z <= t, and that t; values nearer than `gap` stay together."""
     order, left = np.argsort(z, kind="stable"), np.zeros(len(z), dtype=bool)
-    return steps(z, order, left, y, weight, n_classes, code, *least, gap)
+    return best_crossing(z, order, left, y, weight, n_classes, code, *least, gap)
 
 
-def climb(
-    cloud: Cloud, start: np.ndarray, n_jumps: int, rng: np.random.Generator
+def hill_climb(
+    sample: NodeSample, start: np.ndarray, n_jumps: int, rng: np.random.Generator
 ) -> tuple[float, np.ndarray]:
     """OC1 from one plane: the best value of each coefficient in turn; where none helps, along random directions.
 
-    Returns how mixed the sides are at the end, and the plane.
+    Returns the weighted impurity of the two sides at the end, and the plane.
     """
     plane, best = start, np.inf
-    varying = np.append(np.isfinite(cloud.scale), True)
-    margin = TIE * cloud.weight.sum()
+    varying = np.append(np.isfinite(sample.scale), True)
+    margin = TIE * sample.weight.sum()
 
-    def go(along: np.ndarray) -> bool:
-        """Move along a direction if that is better."""
+    def improve(along: np.ndarray) -> bool:
+        """Move along a direction if that lowers the impurity."""
         nonlocal plane, best
-        found, step = cloud.search(cloud.Z @ plane, cloud.Z @ along)
+        found, step = sample.line_search(sample.Z @ plane, sample.Z @ along)
         if not found < best - margin:
             return False
         best, plane = found, plane + step * along
@@ -95,25 +95,25 @@ def climb(
         return True
 
     axes = np.eye(len(plane))
-    go(axes[-1])
+    improve(axes[-1])
     better, jumps = True, 0
     while better and best > 0:
-        better = sum(go(axes[m]) for m in np.flatnonzero(varying)) > 0
+        better = sum(improve(axes[m]) for m in np.flatnonzero(varying)) > 0
         while not better and jumps < n_jumps:
             jumps += 1
-            better = go(np.where(varying, rng.normal(size=len(plane)), 0.0))
+            better = improve(np.where(varying, rng.normal(size=len(plane)), 0.0))
     return best, plane
 
 
-def groupings(cloud: Cloud) -> list[np.ndarray]:
-    """Classes in two groups, +1 and -1 for each row: the heaviest against the rest, and two-means of the means."""
-    weight = np.bincount(cloud.y, weights=cloud.weight, minlength=cloud.n_classes)
-    heaviest = np.where(cloud.y == weight.argmax(), 1.0, -1.0)
+def two_group_targets(sample: NodeSample) -> list[np.ndarray]:
+    """Targets +1 and -1: the heaviest class against the rest, and two groups by 2-means of the class means."""
+    weight = np.bincount(sample.y, weights=sample.weight, minlength=sample.n_classes)
+    heaviest = np.where(sample.y == weight.argmax(), 1.0, -1.0)
     here = np.flatnonzero(weight)
     if len(here) < 3:
         return [heaviest]
     means = np.array(
-        [np.average(cloud.Z[cloud.y == k], axis=0, weights=cloud.weight[cloud.y == k]) for k in here]
+        [np.average(sample.Z[sample.y == k], axis=0, weights=sample.weight[sample.y == k]) for k in here]
     )
     distance = ((means[:, None] - means[None]) ** 2).sum(axis=2)
     first, second = np.unravel_index(distance.argmax(), distance.shape)
@@ -125,46 +125,50 @@ def groupings(cloud: Cloud) -> list[np.ndarray]:
             break
         side = nearer
         centres = np.array([np.average(means[s], axis=0, weights=weight[here][s]) for s in (side, ~side)])
-    grouped = np.where(np.isin(cloud.y, here[side]), 1.0, -1.0)
+    grouped = np.where(np.isin(sample.y, here[side]), 1.0, -1.0)
     return [heaviest] if not side.any() else [heaviest, grouped]
 
 
-def directions(cloud: Cloud, algorithm: str) -> list[np.ndarray]:
-    """Planes from a linear classifier; only their directions count."""
+def discriminant_directions(sample: NodeSample, algorithm: str) -> list[np.ndarray]:
+    """Hyperplanes of a linear classifier, of which only the directions are used."""
     if algorithm == "lda":
-        return [fisher(cloud)]
-    fit = {"least_squares": least_squares, "perceptron": perceptron, "logistic": logistic}[algorithm]
-    return [fit(cloud, target) for target in groupings(cloud)]
+        return [fisher_direction(sample)]
+    direction = {
+        "least_squares": least_squares_direction,
+        "perceptron": perceptron_direction,
+        "logistic": logistic_direction,
+    }[algorithm]
+    return [direction(sample, target) for target in two_group_targets(sample)]
 
 
-def fisher(cloud: Cloud) -> np.ndarray:
-    """The direction in which the classes' means lie farthest apart, against the spread within classes."""
-    Z, weight = cloud.Z[:, :-1], cloud.weight / cloud.weight.sum()
-    table = np.zeros((cloud.n_classes, len(Z)))
-    table[cloud.y, np.arange(len(Z))] = weight
+def fisher_direction(sample: NodeSample) -> np.ndarray:
+    """The first direction of linear discriminant analysis: between-class against within-class scatter."""
+    Z, weight = sample.Z[:, :-1], sample.weight / sample.weight.sum()
+    table = np.zeros((sample.n_classes, len(Z)))
+    table[sample.y, np.arange(len(Z))] = weight
     prior = table.sum(axis=1)
     means = table @ Z / np.where(prior > 0, prior, 1.0)[:, None]
     apart = means - prior @ means
-    rest = Z - means[cloud.y]
+    rest = Z - means[sample.y]
     between, within = (apart.T * prior) @ apart, (rest.T * weight) @ rest
     within[np.diag_indices_from(within)] += RIDGE
     return np.append(linalg.eigh(between, within)[1][:, -1], 0.0)
 
 
-def least_squares(cloud: Cloud, target: np.ndarray) -> np.ndarray:
-    """Weights of the regression on +1 and -1; of two classes it is Fisher's direction."""
-    Z, weight = cloud.Z, cloud.weight / cloud.weight.sum()
+def least_squares_direction(sample: NodeSample, target: np.ndarray) -> np.ndarray:
+    """Weights of the least-squares regression on +1 and -1; for two classes it is Fisher's direction."""
+    Z, weight = sample.Z, sample.weight / sample.weight.sum()
     return linalg.solve(
         (Z.T * weight) @ Z + RIDGE * np.eye(Z.shape[1]), (Z.T * weight) @ target, assume_a="pos"
     )
 
 
-def perceptron(cloud: Cloud, target: np.ndarray, passes: int = 100) -> np.ndarray:
-    """All mistakes of a pass move the plane at once; the plane with the fewest is kept (pocket)."""
-    Z, weight = cloud.Z, cloud.weight / cloud.weight.sum()
+def perceptron_direction(sample: NodeSample, target: np.ndarray, epochs: int = 100) -> np.ndarray:
+    """Batch perceptron: all mistakes of an epoch move the plane; the one with the fewest is kept (pocket)."""
+    Z, weight = sample.Z, sample.weight / sample.weight.sum()
     plane = best = (Z.T * weight) @ target
     fewest = np.inf
-    for _ in range(passes):
+    for _ in range(epochs):
         wrong = target * (Z @ plane) <= TIE * np.abs(plane).sum()  # on the plane, but for rounding, is wrong
         mistakes = weight[wrong].sum()
         if mistakes < fewest - TIE:
@@ -175,15 +179,15 @@ def perceptron(cloud: Cloud, target: np.ndarray, passes: int = 100) -> np.ndarra
     return best
 
 
-def logistic(cloud: Cloud, target: np.ndarray, passes: int = 25) -> np.ndarray:
-    """Newton's method for logistic regression, with a small penalty for classes that can be parted."""
-    Z, weight = cloud.Z, cloud.weight / cloud.weight.sum()
+def logistic_direction(sample: NodeSample, target: np.ndarray, epochs: int = 25) -> np.ndarray:
+    """Newton's method for logistic regression, with a small penalty for separable classes."""
+    Z, weight = sample.Z, sample.weight / sample.weight.sum()
     plane, penalty = np.zeros(Z.shape[1]), 1e-4
-    for _ in range(passes):
+    for _ in range(epochs):
         p = expit(-target * (Z @ plane))
-        slope = -(Z.T * weight) @ (target * p) + penalty * plane
-        bend = (Z.T * (weight * p * (1 - p))) @ Z + penalty * np.eye(Z.shape[1])
-        move = linalg.solve(bend, slope, assume_a="pos")
+        gradient = -(Z.T * weight) @ (target * p) + penalty * plane
+        hessian = (Z.T * (weight * p * (1 - p))) @ Z + penalty * np.eye(Z.shape[1])
+        move = linalg.solve(hessian, gradient, assume_a="pos")
         plane = plane - move
         if np.abs(move).max() < 1e-8 * max(1.0, np.abs(plane).max()):
             break
@@ -191,8 +195,8 @@ def logistic(cloud: Cloud, target: np.ndarray, passes: int = 25) -> np.ndarray:
 
 
 @kernel
-def steps(u, order, left, y, weight, n_classes, code, least_rows, least_weight, gap):
-    """The least weight times impurity of the two sides while rows change sides at u, in order; and between which u.
+def best_crossing(u, order, left, y, weight, n_classes, code, least_rows, least_weight, gap):
+    """The least weighted impurity of the two sides while rows change sides at u, in order; and where that is.
 
     A row that is on the `left` at first goes to the right, and the other way round.
     """
@@ -220,7 +224,7 @@ def steps(u, order, left, y, weight, n_classes, code, least_rows, least_weight, 
             continue
         if sum_of(counts[0]) < least_weight or sum_of(counts[1]) < least_weight:
             continue
-        found = mass(counts[0], code) + mass(counts[1], code)
+        found = weighted_impurity(counts[0], code) + weighted_impurity(counts[1], code)
         if found < best - TIE * total:
             best = found
             if k < 0:

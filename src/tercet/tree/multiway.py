@@ -1,4 +1,4 @@
-"""ID3 and C4.5: trees whose tests of categories have one branch for each value (000 ch. 5.3, 002 ch. 2)."""
+"""ID3 and C4.5: multiway trees, with one branch for each value of a category (000 ch. 5.3, 002 ch. 2)."""
 
 from __future__ import annotations
 
@@ -10,21 +10,30 @@ import numpy as np
 
 from tercet.core.kernel import kernel
 from tercet.core.sums import sum_of
-from tercet.tree.gains import ENTROPY, GAIN, IV, MIDDLE, TIE, VALUE, Data, gains
-from tercet.tree.growth import Growth, Part
-from tercet.tree.structure import CATEGORY, NOWHERE, SHARED, THRESHOLD, Tree
+from tercet.tree._engine import Limits
+from tercet.tree._engine.gain_table import (
+    ENTROPY,
+    GAIN,
+    INTRINSIC_VALUE,
+    LOWER_VALUE,
+    MIDPOINT,
+    TIE,
+    LabelledColumns,
+    gain_table,
+)
+from tercet.tree._engine.traversal import NOWHERE, SHARED
+from tercet.tree.node_growth import NodeGrowth, NodeRows, counted_rows
+from tercet.tree.tree import Tree
 
-NO_SLOTS = np.empty(0, dtype=np.int32)
 
-
-def grow(
+def grow_multiway(
     X: np.ndarray,
     y: np.ndarray,
     weight: np.ndarray | None = None,
     *,
     n_classes: Any,
     n_categories: Any,
-    limits: Any,
+    limits: Limits,
     algorithm: Literal["id3", "c45"] = "c45",
     epsilon: float = 0.0,
     average_gain: bool = True,
@@ -37,22 +46,22 @@ def grow(
     A node is a leaf when it is pure, no feature is left, the best score is below `epsilon`, or `limits` say so.
     A category is tested once on a path; a number, in two at a threshold, as often as it helps. A row whose value
     is missing goes down all branches, its weight divided as that of the other rows is. It counts as a row only
-    where at least half of it is, and a test must part such rows: slivers alone are not split on. A value that no
-    row of the node has gets no branch: a row with it stops there, which is as good as a leaf with the node's
-    majority.
+    where at least half of its weight is, and a test must separate such rows: small fractions alone are not split. A
+    value that no row of the node has gets no branch: a row with it stops there, which is as good as a leaf with the
+    node's majority.
 
     Parameters
     ----------
     X : array of shape (n_samples, n_features)
-        Numbers, places of categories, and NaN.
+        Numbers, codes of categories, and NaN.
     y : int array of shape (n_samples,)
         Classes, from 0.
     weight : array of shape (n_samples,), optional
-        What each row counts.
+        The weight of each row.
     n_classes, n_categories : int, and int array of shape (n_features,)
         How many classes there are, and categories of each feature: 0 for one of numbers.
     limits : Limits
-        When to stop; see `tercet.tree.engine`.
+        When to stop.
     algorithm : {"id3", "c45"}, default="c45"
         Score by gain, or by gain / IV.
     epsilon : float, default=0.0
@@ -69,66 +78,59 @@ def grow(
 
     Examples
     --------
-    >>> from tercet.tree.engine import Limits
+    >>> from tercet.tree._engine import Limits
     >>> X, y = np.array([[0.0], [1], [1], [2]]), np.array([0, 1, 1, 0])
-    >>> grow(X, y, n_classes=2, n_categories=[3], limits=Limits()).n_leaves
+    >>> grow_multiway(X, y, n_classes=2, n_categories=[3], limits=Limits()).n_leaves
     3
     """
     if weight is None:
         weight = np.ones(len(y))
-    here, weight = weight > 0, weight[weight > 0].astype(np.float64)
-    data = Data.of(X[here], np.reshape(y, len(X))[here], int(np.ravel(n_classes)[0]), n_categories)
-    growth = Multiway(
-        data,
-        weight,
-        limits,
-        algorithm=algorithm,
-        epsilon=epsilon,
-        average_gain=average_gain,
-        cut=cut,
-        seed=seed,
-        n_jobs=n_jobs,
-    )
+    kept, weight = weight > 0, weight[weight > 0].astype(np.float64)
+    data = LabelledColumns.of(X[kept], np.reshape(y, len(X))[kept], int(np.ravel(n_classes)[0]), n_categories)
+    splitter = MultiwaySplitter(data, weight, limits, algorithm, epsilon, average_gain, cut, seed, n_jobs)
+    d = len(data.columns)
+    growth = NodeGrowth(splitter, d, data.n_classes, ENTROPY, data.y, weight, limits)
     rows = np.arange(len(data.y), dtype=np.int32)
-    return growth.tree(Entries(rows, weight, orders=data.sorted_rows(), free=np.arange(len(data.columns))))
+    return growth.grow(FractionalRows(rows, weight, orders=data.sorted_rows(), candidates=np.arange(d)))
 
 
 @dataclass
-class Entries(Part):
+class FractionalRows(NodeRows):
     """The rows of a node, whole or in part, with their order by each feature of numbers."""
 
-    orders: np.ndarray = field(kw_only=True)
-    free: np.ndarray = field(kw_only=True)  # the features that may be tested here and below
+    orders: np.ndarray = field(kw_only=True)  # (numeric features, rows of the node)
+    candidates: np.ndarray = field(kw_only=True)  # the features that may be tested here and below
 
-    def alone(self) -> Entries:
+    def copied(self) -> FractionalRows:
         self.orders = self.orders.copy()
-        return super().alone()
+        return super().copied()
 
 
-class Fork(NamedTuple):
-    """A feature with a threshold, or with the slots of its values, and what it gains."""
+class MultiwaySplit(NamedTuple):
+    """A test of a feature, by a threshold or with a child for each value (`slots`), and its gain."""
 
     feature: int
     gain: float
     threshold: float
-    slots: np.ndarray
-
-    @property
-    def kind(self) -> int:
-        return CATEGORY if self.slots.size else THRESHOLD
+    slots: np.ndarray | None
 
     @property
     def n_children(self) -> int:
-        return int(self.slots.max()) + 1 if self.slots.size else 2
+        return 2 if self.slots is None else int(self.slots.max()) + 1
 
-    def arrays(self) -> dict[str, Any]:
-        what = {"kind": self.kind, "n_children": self.n_children, "missing": SHARED, "slots": self.slots}
+    def test(self) -> dict[str, Any]:
+        """The arguments of `TreeBuilder.split`."""
+        what = {"n_children": self.n_children, "missing": SHARED, "slots": self.slots}
         return {**what, "feature": self.feature, "threshold": self.threshold}
 
 
-class Multiway(Growth):
-    """The growth of ID3 and C4.5; the options are those of `grow`."""
+@dataclass
+class MultiwaySplitter:
+    """The tests of ID3 and C4.5; the options are those of `grow_multiway`."""
 
+    data: LabelledColumns
+    weight: np.ndarray
+    limits: Limits
     algorithm: str
     epsilon: float
     average_gain: bool
@@ -136,74 +138,72 @@ class Multiway(Growth):
     seed: int
     n_jobs: int | None
 
-    def __init__(self, data: Data, weight: np.ndarray, limits: Any, **options: Any) -> None:
-        super().__init__(len(data.columns), data.n_classes, ENTROPY, data.y, weight, limits)
-        self.data = data
-        self.__dict__.update(options)
-
-    def choose(self, part: Entries) -> Fork | None:
-        """The best test; None where there is none, or it scores less than epsilon."""
+    def best_split(self, node: FractionalRows) -> MultiwaySplit | None:
+        """The feature of the highest score; None where no feature splits the node, or none scores epsilon."""
         least = (self.limits.min_samples_leaf, self.limits.min_weight_leaf)
-        main = self.main(part)
-        drawn, size = part.free, max(len(part.free), 1)
+        counted = counted_rows(node, self.weight)
+        drawn, size = node.candidates, max(len(node.candidates), 1)
         if self.limits.max_features is not None:
-            # A node draws for itself: what others draw must not depend on whether it was looked at.
-            rng = np.random.default_rng([self.seed, part.node])
+            # Every node has a generator of its own: the draws of others must not depend on whether it was searched.
+            rng = np.random.default_rng([self.seed, node.node])
             drawn, size = rng.permutation(drawn), self.limits.max_features
-        for first in range(
-            0, len(drawn), size
-        ):  # on to the next ones while those drawn allow no split at all
+        for first in range(0, len(drawn), size):  # the next ones only where those drawn allow no split at all
             features = np.sort(drawn[first : first + size])
-            table = gains(
+            table = gain_table(
                 self.data,
-                part.rows,
-                part.weight,
-                part.orders,
+                node.rows,
+                node.weight,
+                node.orders,
                 features,
                 least=least,
-                main=main,
+                counted=counted,
                 n_jobs=self.n_jobs,
             )
-            best, score = leader(table, self.algorithm, self.average_gain)
+            best, score = best_scored(table, self.algorithm, self.average_gain)
             if best >= 0:
-                return None if score < self.epsilon - TIE else self.test(part, features[best], table[best])
+                below = score < self.epsilon - TIE  # Alg 5.2 and 5.3, step (4): a leaf
+                return None if below else self._split(node, features[best], table[best])
         return None
 
-    def test(self, part: Entries, j: int, row: np.ndarray) -> Fork:
-        """The test that a row of the table of gains stands for."""
+    def _split(self, node: FractionalRows, j: int, row: np.ndarray) -> MultiwaySplit:
+        """The test that a row of the gain table stands for."""
         if not self.data.n_categories[j]:
-            return Fork(int(j), row[GAIN], row[MIDDLE if self.cut == "middle" else VALUE], NO_SLOTS)
-        values = self.data.columns[j][part.rows]
-        here = np.zeros(self.data.n_categories[j], dtype=bool)
-        here[values[~np.isnan(values)].astype(np.int64)] = True
-        return Fork(int(j), row[GAIN], -2.0, np.where(here, np.cumsum(here) - 1, NOWHERE).astype(np.int32))
+            threshold = row[MIDPOINT if self.cut == "middle" else LOWER_VALUE]
+            return MultiwaySplit(int(j), row[GAIN], threshold, None)
+        values = self.data.columns[j][node.rows]
+        present = np.zeros(self.data.n_categories[j], dtype=bool)
+        present[values[~np.isnan(values)].astype(np.int64)] = True
+        slots = np.where(present, np.cumsum(present) - 1, NOWHERE).astype(np.int32)
+        return MultiwaySplit(int(j), row[GAIN], -2.0, slots)
 
-    def divide(self, part: Entries, test: Fork) -> Iterator[Entries]:
-        """One part for each branch; rows without the value are in all of them."""
-        rows, weight, orders, border, share = divide(
-            self.data.columns[test.feature],
-            part.rows,
-            part.weight,
-            part.orders,
-            test.threshold,
-            test.slots,
-            test.n_children,
+    def children(self, node: FractionalRows, split: MultiwaySplit) -> Iterator[FractionalRows]:
+        """The rows of each branch; rows without the value are in all of them."""
+        column, rest = self.data.columns[split.feature], node.candidates
+        slots = np.empty(0, dtype=np.int32) if split.slots is None else split.slots
+        rows, weight, orders, border, share = divide_rows(
+            column, node.rows, node.weight, node.orders, split.threshold, slots, split.n_children
         )
-        free = part.free[part.free != test.feature] if test.kind == CATEGORY else part.free
-        for c in range(test.n_children):
-            here = slice(border[c], border[c + 1])
-            yield Entries(rows[here], weight[here], float(share[c]), orders=orders[:, here], free=free)
+        if split.slots is not None:  # a category is tested once on a path
+            rest = rest[rest != split.feature]
+        for c in range(split.n_children):
+            mine = slice(border[c], border[c + 1])
+            yield FractionalRows(
+                rows[mine], weight[mine], float(share[c]), orders=orders[:, mine], candidates=rest
+            )
 
 
-def leader(table: np.ndarray, algorithm: str, average_gain: bool) -> tuple[int, float]:
-    """The row of a table of gains that scores best (of equal ones the first) and its score; -1 if there is none."""
+def best_scored(table: np.ndarray, algorithm: str, average_gain: bool) -> tuple[int, float]:
+    """The row of a gain table that scores best (of equal ones the first) and its score; -1 if there is none.
+
+    ID3 scores by the gain g(D, A), C4.5 by the gain ratio g(D, A) / H_A(D) among gains of at least the mean.
+    """
     gain = table[:, GAIN]
     able = gain >= 0
     if not able.any():
         return -1, 0.0
     score = gain
     if algorithm == "c45":
-        score = np.where(able, gain / np.where(able, table[:, IV], 1.0), -1.0)
+        score = np.where(able, gain / np.where(able, table[:, INTRINSIC_VALUE], 1.0), -1.0)
         if average_gain:
             able &= gain >= gain[able].mean() - TIE
     best = int(np.flatnonzero(able & (score >= score[able].max() - TIE))[0])
@@ -211,10 +211,10 @@ def leader(table: np.ndarray, algorithm: str, average_gain: bool) -> tuple[int, 
 
 
 @kernel
-def divide(column, rows, weight, orders, threshold, slots, n_children):
+def divide_rows(column, rows, weight, orders, threshold, slots, n_children):
     """The entries of all children, one child after the other, with their orders; borders and shares.
 
-    Entries without the value come last in every child, with their share of the weight.
+    FractionalRows without the value come last in every child, with their share of the weight.
     """
     slot = np.empty(rows.size, dtype=np.int32)
     place = np.empty(rows.size, dtype=np.int32)

@@ -1,8 +1,8 @@
-"""Pruning (剪枝): cutting a grown tree back.
+"""Pruning (剪枝) of grown trees.
 
-All functions take a `Tree` and give a smaller one, whatever its tests are: thresholds, sets of categories, one
-child for each value, or linear. What it costs to make a node a leaf adds up over the leaves, so the cheapest
-pruned subtree is found from the leaves up: best(t) = min(cost of t as a leaf, sum of best(children)).
+All functions take a `Tree` and return a smaller one, whatever its tests are: thresholds, sets of categories, one
+child for each value, or linear. The cost of a tree is a sum over its leaves, so the cheapest pruned subtree is
+found from the leaves up: best(t) = min(cost of t as a leaf, sum of best(children)).
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ import numpy as np
 from scipy.special import betaincinv
 
 from tercet.core.catalog import method
-from tercet.tree.structure import LEAF, Tree
-from tercet.tree.validation import Measure, node_losses
-from tercet.tree.weakest_link import (
-    Choice,
-    Ends,
+from tercet.tree.cost_complexity import (
+    PrunedSubtrees,
+    SubtreeChoice,
     choose_subtree,
+    clearly_less,
     cost_complexity_path,
     cost_complexity_pruning,
-    less,
 )
+from tercet.tree.node_losses import Measure, node_losses
+from tercet.tree.tree import LEAF, Tree
 
 __all__ = [
-    "Choice",
-    "Ends",
+    "PrunedSubtrees",
+    "SubtreeChoice",
     "choose_subtree",
     "cost_complexity_path",
     "cost_complexity_pruning",
@@ -37,7 +37,7 @@ __all__ = [
     "reduced_error_pruning",
 ]
 
-SLACK = 0.1  # C4.5 forgives a leaf a tenth of a row
+SLACK = 0.1  # C4.5 takes the leaf where it costs up to a tenth of a row more
 
 
 @method(
@@ -164,11 +164,12 @@ def pre_pruning(tree: Tree, X: Any, y: Any, weight: Any = None, measure: Measure
     as_leaf, after = node_losses(tree, X, y, weight, measure)
     parent = tree.parent
     np.add.at(after, parent[1:], as_leaf[1:])
-    return tree.collapsed(~less(after, as_leaf))
+    return tree.collapsed(~clearly_less(after, as_leaf))
 
 
 def pessimistic_pruning(tree: Tree, confidence: float = 0.25) -> Tree:
-    """C4.5's pruning without held-out rows: mistakes are taken to be as many as they plausibly could be.
+    """Pessimistic pruning of C4.5, which needs no held-out rows: errors are counted at their upper confidence
+    limit.
 
     A leaf with N rows, E of them mistaken, counts as N U errors, where U is the upper limit of a binomial
     proportion at the given confidence; a subtree is replaced by a leaf that does not count more.
@@ -201,7 +202,7 @@ def pessimistic_pruning(tree: Tree, confidence: float = 0.25) -> Tree:
 
 
 def pessimistic_errors(mistakes: Any, mass: Any, confidence: float) -> np.ndarray:
-    """N U(E, N): the most mistakes that one could still expect where E of N rows were mistaken."""
+    """N U(E, N): N times the upper confidence limit of the error rate where E of N rows are misclassified."""
     N = np.asarray(mass, dtype=float)
     E = np.clip(mistakes, 0.0, N)
     right = N - E
@@ -212,13 +213,13 @@ def pessimistic_errors(mistakes: Any, mass: Any, confidence: float) -> np.ndarra
 def _cheapest(
     tree: Tree, as_leaf: np.ndarray, stays: Any = None, *, ties: bool = True, slack: float = 0.0
 ) -> np.ndarray:
-    """Marks the nodes that the cheapest pruned subtree ends at; `stays` is for rows that stop at an inner node."""
-    best, ends = as_leaf.tolist(), np.zeros(tree.node_count, dtype=bool)
+    """Marks the leaves of the cheapest pruned subtree; `stays` is the cost of rows that stop at an inner node."""
+    best, leaf = as_leaf.tolist(), np.zeros(tree.node_count, dtype=bool)
     extra = [0.0] * tree.node_count if stays is None else stays.tolist()
     for t in np.flatnonzero(tree.kind != LEAF)[::-1].tolist():
         below = extra[t] + sum(best[c] for c in tree.children(t))
         alone = best[t]
-        ends[t] = not less(below, alone - slack) if ties else less(alone - slack, below)
-        if not ends[t]:
+        leaf[t] = not clearly_less(below, alone - slack) if ties else clearly_less(alone - slack, below)
+        if not leaf[t]:
             best[t] = below
-    return ends
+    return leaf

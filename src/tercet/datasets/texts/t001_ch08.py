@@ -64,18 +64,18 @@ def regression_pruning(x: list[float], y: list[float]) -> dict[str, Any]:
 
 def entropy_pruning(counts: list[list[int]]) -> dict[str, Any]:
     from tercet.metrics.information import entropy
-    from tercet.tree import cost_complexity_path
-    from tercet.tree.structure import THRESHOLD, Sprout
+    from tercet.tree import TreeBuilder, cost_complexity_path
 
     def grown(nodes: list[list[int]], inner: list[int]) -> Any:
         """A tree whose nodes have these numbers of two classes; those of `inner` are tests."""
-        sprout = Sprout(n_features=1, nodes=[{}])
+        builder = TreeBuilder(n_features=1)
+        builder.add_root()
         for t in inner:
-            sprout.split(t, THRESHOLD, feature=0, threshold=0.0, n_children=2)
+            builder.split(t, feature=0, threshold=0.0)
         for t, count in enumerate(nodes):
             p, n = np.array(count) / sum(count), sum(count)
-            sprout.set(t, value=[p], impurity=float(entropy(p)), samples=n, weight=n)
-        return sprout.tree(n_classes=[2])
+            builder.set(t, value=[p], impurity=float(entropy(p)), samples=n, weight=n)
+        return builder.tree(n_classes=[2])
 
     whole, right = grown(counts, [0, 2]), grown(counts[2:], [0])
     alphas, ends = cost_complexity_path(whole)

@@ -1,0 +1,111 @@
+"""The choice of an engine for a binary tree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tercet.tree._engine.limits import NO_LIMITS, Limits
+from tercet.tree._engine.tree_arrays import TreeArrays
+
+FAST_CRITERIA = ("gini", "entropy", "log_loss", "squared_error")  # of the presorted and the histogram engine
+
+
+def grow(
+    X: np.ndarray,
+    target: np.ndarray,
+    weight: np.ndarray | None = None,
+    *,
+    n_classes: Sequence[int],
+    criterion: str,
+    limits: Limits = NO_LIMITS,
+    n_categories: Any = None,
+    splitter: str = "best",
+    seed: int = 0,
+    monotonic: Any = None,
+    max_bins: int | None = None,
+    n_jobs: int | None = None,
+) -> TreeArrays:
+    """Grow a binary tree.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Floats; NaN where a value is missing; in a column of categories their codes.
+    target : array of shape (n,) or (n, n_outputs)
+        Indices of classes (integers), or numbers (float64).
+    weight : array of shape (n,), optional
+        A row of weight 2 counts as two rows, one of weight 0 is left out.
+    n_classes : sequence of int
+        The number of classes of every output; 1 for a number.
+    criterion : {"gini", "entropy", "log_loss", "squared_error", "absolute_error", "poisson"}
+    limits : Limits
+        When to stop.
+    n_categories : array of shape (d,), optional
+        0 for a column of numbers, else the number of its categories.
+    splitter : {"best", "random"}
+    seed : int
+        Decides which columns a node tries (`limits.max_features`) and what a random splitter draws.
+    monotonic : array of shape (d,), optional
+        1 or -1 where the prediction must not fall or rise with the column.
+    max_bins : int, optional
+        Use the histogram engine with so many bins (2 to 255).
+    n_jobs : int, optional
+        Threads; the same bits come out for any number of them.
+
+    Examples
+    --------
+    >>> X = np.array([[1.0], [2.0], [3.0], [4.0]])
+    >>> tree = grow(X, np.array([0, 0, 1, 1]), n_classes=[2], criterion="gini")
+    >>> tree.nodes["threshold"][0].item(), len(tree.value)
+    (2.5, 3)
+    """
+    if weight is not None:
+        weight = np.ascontiguousarray(weight, dtype=np.float64)
+        if (weight == 0.0).any():
+            X, target, weight = X[weight != 0.0], target[weight != 0.0], weight[weight != 0.0]
+        if (weight == 1.0).all():
+            weight = None
+    if not len(X):
+        raise ValueError("a tree needs at least one row of positive weight.")
+    d = X.shape[1]
+    kinds = np.zeros(d, dtype=np.int64) if n_categories is None else np.array(n_categories, dtype=np.int64)
+    classes = tuple(int(k) for k in n_classes)
+    _check_codes(X, target, kinds, classes)
+    options: dict[str, Any] = {"n_classes": classes, "criterion": criterion, "limits": limits}
+    options |= {"n_categories": kinds, "seed": seed, "n_jobs": n_jobs}
+    constrained = monotonic is not None and np.any(np.asarray(monotonic) != 0)
+    fast = len(classes) == 1 and splitter == "best" and not constrained and criterion in FAST_CRITERIA
+    if max_bins is not None:
+        if not fast:
+            raise ValueError(
+                f"max_bins={max_bins} goes with one output, splitter='best', no monotonic columns and the criteria "
+                f"gini, entropy, log_loss and squared_error; got {len(classes)} outputs, splitter={splitter!r}, "
+                f"criterion={criterion!r}{', monotonic columns' if constrained else ''}."
+            )
+        from tercet.tree._engine.histogram import grow_binned
+
+        return grow_binned(X, target.ravel(), weight, max_bins=max_bins, **options)
+    if fast and limits.max_leaf_nodes is None:
+        from tercet.tree._engine.presorted import grow_presorted
+
+        return grow_presorted(X, target.ravel(), weight, **options)
+    from tercet.tree._engine.general import grow_general
+
+    return grow_general(X, target, weight, splitter=splitter, monotonic=monotonic, **options)
+
+
+def _check_codes(
+    X: np.ndarray, target: np.ndarray, n_categories: np.ndarray, n_classes: tuple[int, ...]
+) -> None:
+    """Refuse codes out of range: kernels check no bounds."""
+    for j in np.flatnonzero(n_categories):
+        codes = X[:, j][~np.isnan(X[:, j])]
+        if codes.size and not 0 <= codes.min() <= codes.max() < n_categories[j]:
+            raise ValueError(f"the codes of column {j} must be 0 to {n_categories[j] - 1}.")
+    columns = target.reshape(len(target), -1)
+    for k, count in enumerate(n_classes):
+        if columns.dtype.kind in "iu" and not 0 <= columns[:, k].min() <= columns[:, k].max() < count:
+            raise ValueError(f"the classes of output {k} must be 0 to {count - 1}.")

@@ -1,0 +1,192 @@
+"""Presorted split search: every threshold of every numeric column, and subsets of categories.
+
+What is called at every node takes plain arrays out of the tuples once: the compiler counts references to each array
+of a tuple at every call.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tercet.core.kernel import inner
+from tercet.tree._engine.category_subsets import best_category_split
+from tercet.tree._engine.criteria import TIE, better
+from tercet.tree._engine.presorted_gains import BLOCK, gains_along, reset_left_side
+
+
+class SortedSample(NamedTuple):
+    """Rows in the sorted order of every numeric column.
+
+    X are all rows of the table, ids[i] is the index there of row i. Lane k of `orders` (`size` entries) holds the
+    rows in the order of one numeric column; `lane[j]` is the lane of column j, -1 for a column of categories.
+    `holes[j]` says whether column j has missing values.
+    """
+
+    X: np.ndarray
+    ids: np.ndarray
+    orders: np.ndarray
+    size: int
+    shift: int
+    lane: np.ndarray
+    holes: np.ndarray
+    n_categories: np.ndarray
+
+
+class KernelLimits(NamedTuple):
+    """The stopping criteria and the criterion as kernels take them; `weight` is that of all rows."""
+
+    max_depth: int
+    min_split: int
+    min_leaf: int
+    min_weight: float
+    min_decrease: float
+    code: int
+    weight: float
+
+
+class PresortedSplit(NamedTuple):
+    """The best split of a node: its gain, its column (-1: there is none), how many rows are below the threshold,
+    and whether missing values go left. The slots of categories are in CategoryWorkspace.side."""
+
+    gain: float
+    column: int | np.integer
+    below: int | np.integer
+    left: bool
+
+
+class ScanWorkspace(NamedTuple):
+    """Memory of one thread for the scan of a column in blocks of thresholds."""
+
+    gain: np.ndarray  # of the thresholds of a block
+    pattern: np.ndarray  # the same memory as integers, whose order is that of the gains
+    left: np.ndarray  # weight on the left of each threshold
+    total: np.ndarray  # sum on the left of each threshold
+    top: np.ndarray  # the largest gain of a block
+    top_pattern: np.ndarray
+    run: np.ndarray  # statistics of the left side, see `reset_left_side`
+    columns: np.ndarray  # the columns that a node tries
+    widest: int  # slots that a test needs at most
+
+
+class CategoryWorkspace(NamedTuple):
+    """Memory for columns of categories; None without such columns, and then their branches are not compiled."""
+
+    table: np.ndarray  # (categories + 1, 1 + values): weight and sums of each category
+    rows: np.ndarray  # of each category
+    axis: np.ndarray  # (2, values): the direction in which the classes of the categories differ most
+    score: np.ndarray  # by which categories are put in order
+    rank: np.ndarray  # categories in that order
+    side: np.ndarray  # the slot of each category in the best split, that of missing values last
+
+
+def new_workspace(n_values: int, widest: int, d: int) -> tuple[ScanWorkspace, CategoryWorkspace | None]:
+    """Memory for a target of so many values, columns of at most `widest` categories, d columns."""
+    gain, top = np.zeros(BLOCK), np.zeros(1)
+    numbers = gain, gain.view(np.int64), np.zeros(BLOCK), np.zeros(BLOCK), top, top.view(np.int64)
+    own = ScanWorkspace(*numbers, np.zeros(4 + n_values), np.arange(d), widest + 1)
+    if widest == 0:
+        return own, None
+    table, axis, score = np.zeros((widest + 1, 1 + n_values)), np.zeros((2, n_values)), np.zeros(widest + 1)
+    rows, rank, side = (np.zeros(widest + 1, dtype=np.int64) for _ in range(3))
+    return own, CategoryWorkspace(table, rows, axis, score, rank, side)
+
+
+@inner
+def find_split(sample, target, bounds, columns, start, stop, weight, spread, sums, room, sets):
+    """The best split of a node by one of the columns; `spread` is its weight times its impurity."""
+    X, ids, orders, lane, holes = sample.X, sample.ids, sample.orders, sample.lane, sample.holes
+    run, gain, pattern, left, total = room.run, room.gain, room.pattern, room.left, room.total
+    top, top_pattern, y, w, mass = room.top, room.top_pattern, target.y, target.weight, target.mass
+    mode, shift, size = target.mode, sample.shift, stop - start
+    best, column, at, missing_left = -1.0, np.int64(-1), np.int64(0), False
+    for j in columns:
+        if best >= spread * (1.0 - TIE):  # two pure sides: nothing can be better
+            break
+        if sets is not None and lane[j] < 0:
+            found = best_category_split(
+                sample, target, bounds, j, start, stop, weight, sums, spread, best, run, sets
+            )
+            if found >= 0.0:
+                best, column, at, missing_left = found, j, np.int64(1), False
+            continue
+        base = lane[j] * sample.size + start
+        valid = count_present(X, ids, orders, shift, j, base, size) if holes[j] else size
+        for turn in range(2 if 0 < valid < size else 1):  # missing values on the right, then on the left
+            beside = size - valid if turn else 0
+            # The last row may stand on the left if missing values are on the right.
+            last = valid - 1 if turn or valid == size else valid
+            low, high = max(1, bounds.min_leaf - beside), min(last, size - beside - bounds.min_leaf)
+            reset_left_side(weight, sums, run, y, mode, mass)
+            i = -beside
+            while i < high:
+                count = min(BLOCK, high - i if i >= 0 else -i)
+                here = base + i if i >= 0 else base + size + i
+                gains_along(
+                    orders, here, count, weight, sums, run, gain, left, total, y, w, shift, mode, mass
+                )
+                first = max(low - 1 - i, 0)
+                top_pattern[0] = block_maximum(pattern, first, count)
+                if i >= 0 and first < count and better(top[0], best, spread):
+                    segment, level = (here, first, count, valid - i), (top[0], best, spread)
+                    k = first_best_cut(
+                        X, ids, orders, shift, j, segment, gain, left, level, weight, bounds.min_weight
+                    )
+                    if k >= 0:
+                        best, column, at, missing_left = gain[k], j, np.int64(i + k + 1), turn == 1
+                i += count
+    return PresortedSplit(best, column, at, missing_left)
+
+
+@inner
+def entry_value(X, ids, entry, shift, column):
+    """The value of the row of an entry."""
+    return X[ids[np.uint64(entry) >> np.uint64(shift)], column]
+
+
+@inner
+def count_present(X, ids, orders, shift, column, base, size):
+    """How many rows of a segment, whose missing values come last, have a value."""
+    low, high = 0, size
+    while low < high:
+        middle = (low + high) // 2
+        if np.isnan(entry_value(X, ids, orders[base + middle], shift, column)):
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@inner
+def block_maximum(pattern, first, stop):
+    """The largest gain of a block. Non-negative floats have the order of their bit patterns, and the maximum of
+    integers vectorises."""
+    top = np.int64(0)
+    for i in range(first, stop):
+        top = max(top, pattern[i])
+    return top
+
+
+@inner
+def first_best_cut(X, ids, orders, shift, column, segment, gain, left, level, weight, least):
+    """The first threshold of a block that is as good as its maximum, else the best valid one; -1 for none.
+
+    There is no threshold between equal values.
+
+    The block starts at entry `base`; thresholds are behind its entries first .. stop - 1; `valid` have a value.
+    """
+    base, first, stop, valid = segment
+    top, best, spread = level
+    found = -1
+    for turn in range(2):
+        for k in range(first, stop):
+            good = better(gain[k], best, spread) if turn else gain[k] >= top * (1.0 - TIE)
+            if not good or (least > 0.0 and (left[k] < least or weight - left[k] < least)):
+                continue
+            low = entry_value(X, ids, orders[base + k], shift, column)
+            if k + 1 == valid or low < entry_value(X, ids, orders[base + k + 1], shift, column):
+                if turn == 0:
+                    return k
+                best, found = gain[k], k
+    return found

@@ -28,20 +28,20 @@ from tercet.mixture.conjugate_prior import ConjugatePrior
     approach="generative",
     model="p(x) = Σ_k π_k N(x; μ_k, Σ_k), with a Dirichlet (process) prior of π, a Gaussian-Wishart prior of μ, Σ",
     strategy="the greatest lower bound of the evidence ln p(X), over q(z) q(π) Π_k q(μ_k, Σ_k)",
-    algorithms="mean-field variational inference: q(z) from q(π, μ, Σ), then q(π, μ, Σ) from q(z), by turns",
+    algorithms="mean-field variational inference: q(z) from q(π, μ, Σ) and q(π, μ, Σ) from q(z), alternately",
     texts=["000 ch. 9", "002 ch. 12, eq. 12.23"],
     peers=["sklearn.mixture.BayesianGaussianMixture"],
 )
 class BayesianGaussianMixture(Mixture):
-    """Gaussian mixture with a distribution of its parameters, which empties components that are not needed.
+    """Variational Bayesian Gaussian mixture, whose prior empties components that are not needed.
 
     The posterior of the parameters and of the components of the rows is approached by one in which the two are
     independent, q(z) q(π, μ, Λ): the one for which the lower bound of the evidence,
 
         L = E_q[ln p(X, z, π, μ, Λ)] - E_q[ln q] <= ln p(X),
 
-    is greatest. It is climbed by turns, and never falls. Where the prior gives little to small weights, components
-    that explain nothing lose all their rows: `n_components` need only be great enough.
+    is greatest. Both factors are updated alternately, and the bound never falls. Where the prior gives little to
+    small weights, components that explain nothing lose all their rows: `n_components` need only be great enough.
 
     Missing values (NaN) are variables like z: for each component a missing part has the Gaussian distribution that
     the known part of its row implies (at the expected precision), and its uncertainty counts.
@@ -56,14 +56,13 @@ class BayesianGaussianMixture(Mixture):
     tol : float, default=1e-3
         Stop when the lower bound changes by less.
     reg_covar : float, default=1e-6
-        Added to the variances of what a component owns.
+        Added to the variances of the components.
     max_iter : int, default=100
         The most passes of one start.
     n_init : int, default=1
         How many starts to try; the one with the greatest lower bound is kept.
     init_params : {"kmeans", "k-means++", "random", "random_from_data"}, default="kmeans"
-        Who owns the rows at first: clusters of k-means; one row each, drawn far apart; everyone a random part of
-        every row; one row each, drawn at random.
+        The first responsibilities: clusters of k-means; rows chosen by k-means++; random ones; random rows.
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, default="dirichlet_process"
         The prior of the weights: sticks broken off one after the other, or the same for every component.
     weight_concentration_prior : float, optional
@@ -118,9 +117,9 @@ class BayesianGaussianMixture(Mixture):
     elbo_ : float
         The lower bound of the evidence ln p(X) at the end, with all constants, whatever `exact` is.
     counts_ : array of shape (n_components,)
-        How many rows each component is expected to own.
+        The expected number of rows of each component.
     n_active_ : int
-        How many components own more than one row; the others are spare.
+        The number of components with more than one expected row.
     labels_ : array of shape (n_samples,)
         The most probable component of each row.
     converged_ : bool
@@ -287,7 +286,7 @@ class BayesianGaussianMixture(Mixture):
         return components.posterior_parameters(terms, np.asarray(self.counts_, dtype=np.float64), cholesky)
 
     def _n_parameters(self) -> int:
-        """Of the components that own rows."""
+        """Of the components with rows."""
         active, d = max(self.n_active_, 1), self.n_features_in_
         return n_free(self.covariance_type, (active,), d) + active * d + active - 1
 

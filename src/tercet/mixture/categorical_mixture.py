@@ -24,9 +24,9 @@ BLOCK = 4096  # rows that are coded together
     model="P(x) = Σ_c π_c Π_j P(x_j | c), the class c hidden",
     strategy="maximum likelihood (alpha = 0) or maximum posterior probability",
     algorithms={
-        "em": "posterior probabilities of the classes, then tables in proportion to them, by turns",
-        "hard": "each row wholly to its most probable class, then tables, by turns",
-        "squarem": "EM with leaps along the curve of its last steps",
+        "em": "E: posterior probabilities of the classes; M: expected counts divided by their sums",
+        "hard": "classification EM: each row assigned to its most probable class, then counts",
+        "squarem": "EM accelerated by squared extrapolation (SQUAREM)",
     },
     texts=["000 ch. 9, exercise 9.4, 9.1.4", "002 ch. 5, eq. 5.14, 5.15"],
     peers=["stepmix.StepMix", "poLCA"],
@@ -57,13 +57,13 @@ class CategoricalMixture(DiscreteMixture, MixedColumns):
     n_init : int, default=1
         How many starts to try; the best end is kept.
     init_params : {"kmeans", "k-means++", "random", "random_from_data"}, default="kmeans"
-        The start: the clusters of k-means; rows drawn far apart; random shares of all rows; rows drawn at random.
+        The start: clusters of k-means; rows chosen by k-means++; random responsibilities; random rows.
     weights_init : array of shape (n_components,), optional
         The first weights π.
     probs_init : list of arrays of shape (n_components, n_categories), optional
         The first tables.
     algorithm : {"em", "hard", "squarem"}, default="em"
-        EM; EM with the best component in place of all; EM with leaps, for components that are hard to tell apart.
+        EM; classification EM; EM with squared extrapolation (SQUAREM), for overlapping components.
     learning_decay : float, default=0.7
         How fast batches lose weight against those before, in `partial_fit`.
     random_state : int, optional

@@ -38,14 +38,14 @@ from tercet.optimize import Memory, stepwise
     model="a sum of k Gaussian densities: p(x) = Σ_k α_k N(x | μ_k, Σ_k)",
     strategy="maximum likelihood with hidden components (a posteriori where priors are given)",
     algorithms={
-        "em": "responsibilities of the components for the rows, then weighted means and covariances, by turns",
-        "hard": "the same with each row wholly in its best component (classification EM)",
+        "em": "E: responsibilities of the components for the rows; M: weighted means and covariances",
+        "hard": "classification EM: each row assigned to its most probable component",
     },
     texts=["000 ch. 9, Alg 9.2, eq. 9.24-9.32", "002 ch. 7, eq. 7.17-7.27, Fig 9.6"],
     peers=["sklearn.mixture.GaussianMixture", "pomegranate.gmm.GeneralMixtureModel"],
 )
 class GaussianMixture(Mixture):
-    """Clusters as Gaussians of different size, place and form, and a density of the rows.
+    """Mixture of Gaussian distributions: clusters and a density of the rows.
 
     Maximises Σ_i w_i log Σ_k α_k N(x_i | μ_k, Σ_k) by EM. With γ_ik, the probability that row i belongs to
     component k, a pass sets α_k to the mean of γ_ik, and μ_k and Σ_k to the mean and the covariance of the rows,
@@ -85,8 +85,8 @@ class GaussianMixture(Mixture):
     verbose_interval : int, default=10
         How many passes from one line to the next.
     algorithm : {"em", "hard"}, default="em"
-        Rows shared among the components, or each wholly in its best one, which maximises
-        Σ_i max_k log α_k N(x_i | μ_k, Σ_k) and is as k-means is, with covariances.
+        EM; or classification EM, with each row in its most probable component, which maximises
+        Σ_i max_k log α_k N(x_i | μ_k, Σ_k) and is k-means with covariances.
     weight_prior : float, default=0.0
         A Dirichlet prior of the weights: as if each component had that many rows more.
     covariance_prior : float or array, optional
@@ -339,7 +339,7 @@ class GaussianMixtureStep(NamedTuple):
     approach="generative",
     model="p(x) = Σ_k α_k N(x | μ_k, Σ_k)",
     strategy="the maximum of the Q function: expected log-likelihood of rows and components",
-    algorithms="E: responsibilities of the components; M: weighted means, covariances and shares of the rows",
+    algorithms="E: responsibilities of the components; M: weighted means, covariances and weights",
     texts=["000 ch. 9, Alg 9.2, eq. 9.24-9.32", "002 ch. 7, eq. 7.17-7.27"],
     peers=["sklearn.mixture.GaussianMixture"],
 )

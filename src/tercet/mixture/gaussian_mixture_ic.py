@@ -1,4 +1,4 @@
-"""The choice of a Gaussian mixture (高斯混合模型的选择): how many components, with what covariances."""
+"""Model selection of Gaussian mixtures (高斯混合模型的选择): number of components and covariance type."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ TYPES: tuple[CovarianceType, ...] = ("spherical", "diag", "tied", "full")  # the
     peers=["mclust", "graspologic.cluster.AutoGMMCluster"],
 )
 class GaussianMixtureIC(DensityMixin, Estimator):
-    """Gaussian mixture whose number of components and kind of covariance are chosen.
+    """Gaussian mixture with the number of components and the covariance type chosen by BIC, AIC or
+    cross-validation.
 
     A `GaussianMixture` is learned for every number of components and every kind of covariance that are to be
     compared; the one with the least BIC = -2 ln L + p ln n or AIC = -2 ln L + 2 p (p free numbers, n rows) is kept,
@@ -181,7 +182,7 @@ class GaussianMixtureIC(DensityMixin, Estimator):
         self.__dict__.update(self._attributes(best, X), results_=results_table(results, self.criterion))
 
     def _candidates(self, X: np.ndarray) -> list[Candidate]:
-        """What is to be compared, simple ones first."""
+        """The candidates to compare, simple ones first."""
         chosen = self.covariance_type
         kinds = TYPES if chosen == "all" else [chosen] if isinstance(chosen, str) else list(chosen)
         if not kinds or any(kind not in TYPES for kind in kinds):

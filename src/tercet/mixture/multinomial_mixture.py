@@ -34,9 +34,9 @@ MOST = 1 << 16  # counts up to here find the logarithm of their factorial in a t
     model="P(x) = Σ_k π_k n! Π_j p_kj^x_j / x_j!, n = Σ_j x_j",
     strategy="maximum likelihood (alpha = 0) or maximum posterior probability",
     algorithms={
-        "em": "posterior probabilities of the components, then counts in proportion to them, by turns",
-        "hard": "each row wholly to its most probable component, then counts, by turns",
-        "squarem": "EM with leaps along the curve of its last steps",
+        "em": "E: posterior probabilities of the components; M: expected counts divided by their sums",
+        "hard": "classification EM: each row assigned to its most probable component, then counts",
+        "squarem": "EM accelerated by squared extrapolation (SQUAREM)",
     },
     texts=["000 ch. 9, 9.1.4", "002 ch. 5, eq. 5.14, 5.15"],
     peers=["stepmix.StepMix"],
@@ -64,13 +64,13 @@ class MultinomialMixture(DiscreteMixture):
     n_init : int, default=1
         How many starts to try; the best end is kept.
     init_params : {"kmeans", "k-means++", "random", "random_from_data"}, default="kmeans"
-        The start: the clusters of k-means; rows drawn far apart; random shares of all rows; rows drawn at random.
+        The start: clusters of k-means; rows chosen by k-means++; random responsibilities; random rows.
     weights_init : array of shape (n_components,), optional
         The first weights π.
     probs_init : array of shape (n_components, n_features), optional
         The first probabilities p.
     algorithm : {"em", "hard", "squarem"}, default="em"
-        EM; EM with the best component in place of all; EM with leaps, for components that are hard to tell apart.
+        EM; classification EM; EM with squared extrapolation (SQUAREM), for overlapping components.
     learning_decay : float, default=0.7
         How fast batches lose weight against those before, in `partial_fit`.
     random_state : int, optional

@@ -20,7 +20,7 @@ from tercet.mixture.discrete_mixture import chunks_of, finite_log, logarithm
     approach="generative",
     model="P(y) = π p^y (1 - p)^(1 - y) + (1 - π) q^y (1 - q)^(1 - y)",
     strategy="maximum likelihood",
-    algorithms="EM: the probability of coin B for each row, then shares of heads in proportion to it",
+    algorithms="E: the probability of coin B for each row; M: weighted frequencies of heads",
     texts=["000 ch. 9, Ex 9.1, eq. 9.1-9.8"],
 )
 class ThreeCoins(Mixture):
@@ -111,7 +111,7 @@ class ThreeCoins(Mixture):
         return binary(super()._rows(X), self.binarize, "ThreeCoins")
 
     def _check_n_samples(self, rows: int, which: str = "") -> None:
-        """One trial is enough."""
+        """One row is enough."""
 
     def _warn_degenerate(self, per: float) -> None:
         """A coin may well never be chosen."""

@@ -1,4 +1,4 @@
-"""The base of sequence models: sequences in, the course of a fit, answers in the caller's form."""
+"""The base of sequence models: input of sequences, and `fit`."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from tercet.sequence.text.sequences import Sequences, labels_like, mistaken_leng
 
 
 class SequenceEstimator(Estimator):
-    """A method that learns from whole sequences: `_fit(X, y, sample_weight)` gets `Sequences` (checked), the
-    labels of all rows as `_labels` reads them (or None), and a weight for each sequence (or None)."""
+    """A method that learns from whole sequences.
+
+    `_fit(X, y, sample_weight)` gets checked `Sequences`, the labels of all rows as `Sequences` or None, and a
+    weight for each sequence or None."""
 
     symbols: ClassVar[bool] = False  # a row is a single symbol
     encodes_rows = True  # callbacks get the sequences as they came
@@ -47,7 +49,7 @@ class SequenceEstimator(Estimator):
         return X, None if y is None else X.with_rows(labels_like(y, X))
 
     def _rows(self, X: Sequences, *, reset: bool = False) -> Sequences:
-        """The rows as checked numbers; a family whose rows are something else reads them itself."""
+        """The rows as checked numbers; a model of other observations overrides this."""
         rows = validate_data(
             self,
             X.rows,
@@ -59,7 +61,7 @@ class SequenceEstimator(Estimator):
         return X.with_rows(rows)
 
     def _given(self, X: Any, lengths: Any = None) -> Sequences:
-        """What a fitted model is asked about."""
+        """Sequences to predict, for a fitted model."""
         check_is_fitted(self)
         return self._rows(Sequences.of(X, lengths, symbols=self.symbols))
 

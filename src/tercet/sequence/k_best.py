@@ -17,12 +17,12 @@ WORK = 1 << 24  # comparisons in one call of a kernel; Ctrl-C is handled between
     task="sequence labelling",
     model="a chain of steps and states; a path's score is the sum of its start, transitions and states",
     strategy="the k paths of the highest score",
-    algorithms="list Viterbi: every state keeps its k best ways so far, merged from those of the step before",
+    algorithms="list Viterbi: every state keeps its k best paths so far, merged from those of the step before",
     texts=["000 ch. 10, Alg 10.5", "000 ch. 11, Alg 11.3"],
     peers=["CRF++ -n"],
 )
 def k_best(log_start: Any, log_trans: Any, log_like: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """The k best different paths through a chain, best first.
+    """The k best paths through a chain, best first.
 
     The score of a path i_1 ... i_T is log_start[i_1] + sum of log_trans[i_t, i_t+1] + sum of log_like[t, i_t].
     Among equals the one with the smaller last state comes first, then the one with the smaller state before it, and

@@ -23,10 +23,10 @@ MOST_SYMBOLS = 10_000_000  # without n_features, a larger one is refused
     task="sequence labelling",
     approach="generative",
     model="P(I, O) = π_{i_1} b_{i_1}(o_1) Π_t a_{i_{t-1} i_t} b_{i_t}(o_t): hidden states I, symbols O",
-    strategy="largest likelihood P(O | λ), or P(O, I | λ) where states are known; largest posterior with priors",
+    strategy="maximum likelihood P(O | λ), or P(O, I | λ) where states are known; maximum a posteriori with priors",
     algorithms={
-        "Baum-Welch": "EM: expected counts by forward and backward passes, then their shares, by turns",
-        "counting": "shares of the transitions and symbols seen, where all states are known",
+        "Baum-Welch": "EM: expected counts by the forward-backward algorithm, then divided by their sums",
+        "counting": "relative frequencies of transitions and symbols, where all states are known",
         "viterbi": "the most likely path, by dynamic programming",
         "map": "the most likely state at each step",
     },
@@ -34,7 +34,7 @@ MOST_SYMBOLS = 10_000_000  # without n_features, a larger one is refused
     peers=["hmmlearn.hmm.CategoricalHMM"],
 )
 class CategoricalHMM(HMM):
-    """Hidden Markov model whose states give symbols.
+    """Hidden Markov model of symbols, with categorical emissions.
 
     λ = (A, B, π): the first state is i with probability π_i, state j follows state i with probability a_ij, and
     state j gives symbol k with probability b_j(k). Symbols are whole numbers from 0 on; -1, None or NaN stands for
@@ -54,7 +54,7 @@ class CategoricalHMM(HMM):
     n_features : int, optional
         The number of symbols; by default one more than the largest in X.
     topology : {"ergodic", "left-right", "bakis", "cycle"} or boolean matrix, default="ergodic"
-        The transitions that may be: all; none back to an earlier state; to stay, to the next state or to skip one;
+        The allowed transitions: all; none back to an earlier state; to stay, to the next state or to skip one;
         to stay or to the next, and from the last to the first; or those where a matrix is True. "left-right" and
         "bakis" begin in state 0 unless labels say otherwise.
     algorithm : {"viterbi", "map"}, default="viterbi"
@@ -70,8 +70,8 @@ class CategoricalHMM(HMM):
     init_params : str, default="ste"
         What is drawn before EM begins; the rest starts from the attributes as they are.
     implementation : {"scaling", "log"}, default="scaling"
-        Arithmetic of the passes: rows scaled to the sum one (a sequence that underflows is done again with
-        logarithms), or logarithms throughout.
+        Arithmetic of the recursions: scaled (a sequence that underflows is computed again with logarithms), or
+        logarithms throughout.
     unseen : {"error", "ignore"}, default="error"
         What to do with a symbol that the model does not know: refuse it, or take it for one not observed.
     random_state : int, optional

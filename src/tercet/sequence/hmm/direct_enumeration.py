@@ -1,4 +1,4 @@
-"""All paths of a chain, one by one: what faster algorithms must agree with; and the Q function of learning."""
+"""Direct enumeration of all paths of a chain, the oracle of faster algorithms; and the Q function of EM."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tercet.sequence._chain.log_space import log_smooth
 from tercet.sequence.hmm.emissions import log
 from tercet.sequence.hmm.markov_chain import check_distributions, check_transitions
 
-MOST = 5_000_000  # states in all paths together
+MOST = 5_000_000  # states of all paths together
 
 
 @method(
@@ -22,11 +22,11 @@ MOST = 5_000_000  # states in all paths together
     approach="generative",
     model="P(O) = sum over all paths I of P(O, I)",
     strategy="exact values of a short sequence, to hold others against",
-    algorithms="all N^T paths are listed",
+    algorithms="enumeration of all N^T paths",
     texts=["000 ch. 10, sec. 10.2.1, eq. 10.10-10.13"],
 )
 class DirectEnumeration:
-    """Probabilities of a chain by the list of all its paths.
+    """Probabilities of a chain by enumeration of all its paths.
 
     P(I) = pi_{i_1} a_{i_1 i_2} ...,  P(O | I) = b_{i_1}(o_1) b_{i_2}(o_2) ...,  P(O, I) = P(O | I) P(I),
     P(O) = sum over I of P(O, I). For a random field the same sums of any scores are its unnormalised weights, and
@@ -60,8 +60,8 @@ class DirectEnumeration:
     >>> every = DirectEnumeration.of_hmm([0.2, 0.4, 0.4], A, B, [0, 1, 0])
     >>> round(every.total, 6)
     0.130218
-    >>> chance, path = every.best()
-    >>> round(chance, 6), path
+    >>> probability, path = every.best()
+    >>> round(probability, 6), path
     (0.0147, array([2, 2, 2]))
     """
 
@@ -126,12 +126,12 @@ class DirectEnumeration:
         comes first, then the smaller state before it, and so on; paths of probability 0 are left out."""
         order = np.lexsort((*self.paths.T, -self.log_joint))
         order = order[self.log_joint[order] > -np.inf][: 1 if k is None else k]
-        chances, paths = np.exp(self.log_joint[order]), self.paths[order]
+        probabilities, paths = np.exp(self.log_joint[order]), self.paths[order]
         if k is not None:
-            return chances, paths
+            return probabilities, paths
         if not order.size:
             raise ValueError("No path has a probability above 0.")
-        return float(chances[0]), paths[0]
+        return float(probabilities[0]), paths[0]
 
     def posteriors(self) -> np.ndarray:
         """P(i_t = i | O), of shape (n_steps, n_states)."""
@@ -206,7 +206,7 @@ def hmm_q(new: Any, old: Any, observations: Any, normalised: bool = True) -> Q:
         raise ValueError("The observations have probability 0 under the old parameters: there is no Q.")
     scale = 1.0 if normalised else float(np.exp(log_total))
     parts = [(gamma[0], pi), (xi, A), (gamma, B[:, symbols].T)]
-    start, transition, emission = (scale * _expected_log(weight, chance) for weight, chance in parts)
+    start, transition, emission = (scale * _expected_log(weight, p) for weight, p in parts)
     return Q(start + transition + emission, start, transition, emission)
 
 
@@ -243,9 +243,9 @@ def _parameters(model: Any, name: str) -> tuple[Any, Any, Any]:
     return tuple(model)
 
 
-def _expected_log(weight: np.ndarray, chance: np.ndarray) -> float:
-    """Sum of weight log chance, where what has no weight says nothing."""
-    return float((weight * log(np.where(weight > 0, chance, 1.0))).sum())
+def _expected_log(weight: np.ndarray, probability: np.ndarray) -> float:
+    """Σ weight log probability, with 0 log 0 = 0."""
+    return float((weight * log(np.where(weight > 0, probability, 1.0))).sum())
 
 
 __all__ = ["DirectEnumeration", "Q", "hmm_q"]

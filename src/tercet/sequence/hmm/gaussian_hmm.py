@@ -1,4 +1,4 @@
-"""Hidden Markov model whose states give Gaussian rows (高斯隐马尔可夫模型)."""
+"""Hidden Markov model with Gaussian emissions (高斯隐马尔可夫模型)."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ from tercet.sequence.hmm.parameter_checks import broadcast_prior, broadcast_prio
     model="P(I, O) = π_{i_1} b_{i_1}(o_1) Π_t a_{i_{t-1} i_t} b_{i_t}(o_t), with b_i(o) = N(o; m_i, S_i)",
     strategy="maximum likelihood P(O | λ), or P(O, I | λ) where states are known; with priors, a posteriori",
     algorithms={
-        "Baum-Welch": "posteriors by forward and backward passes, then weighted means and covariances, by turns",
+        "Baum-Welch": "EM: posteriors by the forward-backward algorithm, then weighted means and covariances",
         "counting": "means and covariances of the rows of each state, where all states are known",
     },
     texts=["000 ch. 10, Alg 10.4"],
     peers=["hmmlearn.hmm.GaussianHMM"],
 )
 class GaussianHMM(HMM):
-    """Hidden Markov model whose states give rows from a Gaussian each.
+    """Hidden Markov model with Gaussian emissions.
 
     The states follow one another as in `CategoricalHMM`; in state i a row is drawn from N(m_i, S_i). A value
-    that is NaN is integrated out: the likelihood is that of what was observed, and EM climbs it. Where the states
-    are known (`fit(X, y)`) their rows are averaged.
+    that is NaN is marginalised: the likelihood is that of the observed values, and EM never lowers it. Where the
+    states are known (`fit(X, y)`) their rows are averaged.
 
     Parameters
     ----------
@@ -83,10 +83,10 @@ class GaussianHMM(HMM):
     init_params : str, default="stmc"
         What is set before EM begins (means by k-means); the rest starts from the attributes as they are.
     implementation : {"scaling", "log"}, default="scaling"
-        Arithmetic of the passes: rows scaled to the sum one (a sequence that underflows is done again with
-        logarithms), or logarithms throughout.
+        Arithmetic of the recursions: scaled (a sequence that underflows is computed again with logarithms), or
+        logarithms throughout.
     topology : {"ergodic", "left-right", "bakis", "cycle"} or boolean matrix, default="ergodic"
-        The transitions that may be: all; none back to an earlier state; to stay, to the next state or to skip one;
+        The allowed transitions: all; none back to an earlier state; to stay, to the next state or to skip one;
         to stay or to the next, and from the last to the first; or those where a matrix is True. "left-right" and
         "bakis" begin in state 0 unless labels say otherwise.
     n_init : int, default=1

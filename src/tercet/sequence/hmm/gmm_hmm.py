@@ -1,4 +1,4 @@
-"""Hidden Markov model whose states give rows from mixtures of Gaussians (高斯混合隐马尔可夫模型)."""
+"""Hidden Markov model with Gaussian mixture emissions (高斯混合隐马尔可夫模型)."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ from tercet.sequence.hmm.row_sample import RowSample
     model="P(I, O) = π_{i_1} b_{i_1}(o_1) Π_t a_{i_{t-1} i_t} b_{i_t}(o_t); b_i(o) = Σ_l w_il N(o; m_il, S_il)",
     strategy="maximum likelihood P(O | λ), or P(O, I | λ) where states are known; with priors, a posteriori",
     algorithms={
-        "Baum-Welch": "posteriors of states and parts by forward and backward passes, then the mixtures, by turns"
+        "Baum-Welch": "EM: posteriors of states and components by the forward-backward algorithm, then the mixtures"
     },
     texts=["000 ch. 10, Alg 10.4", "000 ch. 9, Alg 9.2"],
     peers=["hmmlearn.hmm.GMMHMM"],
 )
 class GMMHMM(HMM):
-    """Hidden Markov model whose states give rows from a mixture of Gaussians each.
+    """Hidden Markov model with Gaussian mixture emissions.
 
     In state i a row is drawn from the l-th of `n_mix` Gaussians with probability w_il. Which one it was is hidden
-    like the states, even where these are known; EM finds both. A value that is NaN is integrated out.
+    like the states, even where these are known; EM finds both. A value that is NaN is marginalised.
 
     Parameters
     ----------
@@ -91,10 +91,10 @@ class GMMHMM(HMM):
     init_params : str, default="stmcw"
         What is set before EM begins (means by k-means); the rest starts from the attributes as they are.
     implementation : {"scaling", "log"}, default="scaling"
-        Arithmetic of the passes: rows scaled to the sum one (a sequence that underflows is done again with
-        logarithms), or logarithms throughout.
+        Arithmetic of the recursions: scaled (a sequence that underflows is computed again with logarithms), or
+        logarithms throughout.
     topology : {"ergodic", "left-right", "bakis", "cycle"} or boolean matrix, default="ergodic"
-        The transitions that may be: all; none back to an earlier state; to stay, to the next state or to skip one;
+        The allowed transitions: all; none back to an earlier state; to stay, to the next state or to skip one;
         to stay or to the next, and from the last to the first; or those where a matrix is True. "left-right" and
         "bakis" begin in state 0 unless labels say otherwise.
     n_init : int, default=1

@@ -33,7 +33,7 @@ Counts = tuple[
     zh="隐马尔可夫模型标注器",
     task="sequence labelling",
     approach="generative",
-    model="labels are the hidden states of a Markov chain, symbols are what they show",
+    model="labels are the hidden states of a Markov chain, symbols are their emissions",
     strategy="maximum likelihood (MLE or MAP, with pseudo-counts) of symbols and known labels",
     algorithms={
         "viterbi": "the most probable sequence of labels",
@@ -45,7 +45,7 @@ Counts = tuple[
 class HMMTagger(SequenceEstimator):
     """Labels sequences of symbols by a hidden Markov model whose states are the labels.
 
-    Where all labels are known, the chances of labels and symbols are counted; where some are not (None, or -1
+    Where all labels are known, the probabilities are relative frequencies; where some are not (None, or -1
     among whole numbers), whether single ones or those of whole sequences, EM fills them in.
 
     Parameters
@@ -77,17 +77,17 @@ class HMMTagger(SequenceEstimator):
     symbols_ : list
         The symbols, sorted.
     startprob_ : array of shape (n_classes,)
-        The chance of each label at the start.
+        π: the probability of each label at the start.
     transmat_ : array of shape (n_classes, n_classes)
-        The chance of each label after each other.
+        A: the probability of each label after each other.
     emissionprob_ : array of shape (n_classes, n_symbols)
-        The chance of each symbol with each label.
+        B: the probability of each symbol, given the label.
     unseenprob_ : array of shape (n_classes,)
-        The chance that a label comes with an unseen symbol; with `emissionprob_` each row sums to one.
+        The probability of an unseen symbol, given the label; with `emissionprob_` each row sums to one.
     suffixes_ : list
-        The known last letters, where `unseen` is "suffix".
+        The known suffixes, where `unseen` is "suffix".
     suffixprob_ : array of shape (n_suffixes, n_classes)
-        The chance of each label of a rare symbol that ends so.
+        The probability of each label of a rare symbol with this suffix.
 
     Examples
     --------
@@ -153,19 +153,19 @@ class HMMTagger(SequenceEstimator):
             here = np.flatnonzero(weight)
             X, y, weight = X[here], y[here], weight[here]
         self.classes_, states = label_codes(y)
-        masks_of(self.constraints, self.classes_)  # what is wrong with them is said before the work
+        masks_of(self.constraints, self.classes_)  # raises errors before the work
         self.symbols_ = vocabulary(X)
         codes = X.with_rows(encode(X, self.symbols_)[0])
         known = np.logical_and.reduceat(states >= 0, X.borders[:-1])
-        counts = self._count(codes, states, weight, known)
+        counts = self._label_counts(codes, states, weight, known)
         if not known.all():
             counts = self._baum_welch(codes, states, weight, ~known, counts)
         self.__dict__.update(self._estimate(*counts))
 
-    def _count(
+    def _label_counts(
         self, X: Sequences, states: np.ndarray, weight: np.ndarray | None, known: np.ndarray
     ) -> Counts:
-        """How often labels come first, after each other, and with each symbol, in sequences that are labelled."""
+        """Counts of first labels, transitions and symbols in the labelled sequences (10.30), (10.31)."""
         n, m = len(self.classes_), len(self.symbols_)
         by_row = np.repeat(known * (1.0 if weight is None else weight), X.lengths)
         first = X.borders[:-1]
@@ -226,13 +226,15 @@ class HMMTagger(SequenceEstimator):
         return value
 
     def _estimate(self, start: np.ndarray, trans: np.ndarray, words: np.ndarray) -> dict[str, Any]:
-        """Counts to chances, with a share for what was never seen: as much as rare symbols have."""
-        rarely = np.flatnonzero(words.sum(axis=1) <= self.rare)
+        """Probabilities from counts; an unseen symbol is as probable as all rare ones together."""
+        rare_symbols = np.flatnonzero(words.sum(axis=1) <= self.rare)
         some = self.unseen != "error"
-        unseen = words[rarely].sum(axis=0) * some
+        unseen = words[rare_symbols].sum(axis=0) * some
         table = smoothed(np.column_stack([words.T + self.alpha, unseen + self.alpha * some]))
-        endings = (
-            self._endings(words, rarely, smoothed(unseen, self.alpha)) if self.unseen == "suffix" else {}
+        suffixes = (
+            self._suffix_probabilities(words, rare_symbols, smoothed(unseen, self.alpha))
+            if self.unseen == "suffix"
+            else {}
         )
         return {
             "classes_": self.classes_,
@@ -241,15 +243,17 @@ class HMMTagger(SequenceEstimator):
             "transmat_": smoothed(trans, self.alpha),
             "emissionprob_": np.ascontiguousarray(table[:, :-1]),
             "unseenprob_": table[:, -1].copy(),
-            "suffixes_": list(endings),
-            "suffixprob_": np.array(list(endings.values())).reshape(-1, len(start)),
+            "suffixes_": list(suffixes),
+            "suffixprob_": np.array(list(suffixes.values())).reshape(-1, len(start)),
         }
 
-    def _endings(self, words: np.ndarray, rarely: np.ndarray, overall: np.ndarray) -> dict[str, np.ndarray]:
-        """Chances of labels by the last letters of rare strings; a longer ending takes a shorter one for one more
-        symbol."""
+    def _suffix_probabilities(
+        self, words: np.ndarray, rare_symbols: np.ndarray, overall: np.ndarray
+    ) -> dict[str, np.ndarray]:
+        """Probabilities of labels by the suffixes of rare strings; those of a shorter suffix count as one more
+        symbol of a longer one."""
         counts: dict[str, Any] = {}
-        for k in rarely:
+        for k in rare_symbols:
             word = self.symbols_[k]
             if isinstance(word, str):
                 for size in range(1, min(self.suffix_length, len(word)) + 1):
@@ -282,7 +286,7 @@ class HMMTagger(SequenceEstimator):
         return e_step.X.like_given(self._named(path))
 
     def predict_proba(self, X: Any, lengths: Any = None) -> Any:
-        """The chance of each label for each symbol.
+        """The posterior probability of each label for each symbol.
 
         Parameters
         ----------
@@ -300,7 +304,7 @@ class HMMTagger(SequenceEstimator):
         return e_step.X.like_given(self._posteriors(e_step, theta))
 
     def predict_marginals(self, X: Any, lengths: Any = None) -> Any:
-        """The same as dicts: for each sequence a list with {label: chance} for each symbol."""
+        """The same as dicts: for each sequence a list with {label: probability} for each symbol."""
         e_step, theta = self._given_model(X, lengths)
         rows = [dict(zip(self.classes_, row)) for row in self._posteriors(e_step, theta).tolist()]
         return e_step.X.like_given(rows)
@@ -334,7 +338,7 @@ class HMMTagger(SequenceEstimator):
         return found
 
     def score(self, X: Any, y: Any, lengths: Any = None, sample_weight: Any = None) -> float:
-        """The share of symbols that get their own label, among those whose label is known."""
+        """Accuracy: the share of symbols with the right label, among those whose label is known."""
         X = tokens(X, lengths)
         wanted = y.rows if isinstance(y, Sequences) else labels_of(y, X)
         got = self.predict(X)
@@ -348,7 +352,7 @@ class HMMTagger(SequenceEstimator):
         return float((by_row * right)[known].sum() / by_row[known].sum())
 
     def _given_model(self, X: Any, lengths: Any) -> tuple[EStep, Theta]:
-        """Coded sequences, and the chances with a row of `table` for every code."""
+        """Coded sequences, and the parameters with a row of `table` for every code."""
         check_is_fitted(self)
         theta = self._tables()
         X = tokens(X, lengths)
@@ -370,7 +374,7 @@ class HMMTagger(SequenceEstimator):
         return EStep(SymbolTable("HMMTagger"), X.with_rows(codes)), theta
 
     def _unseen(self, strange: list[Any]) -> np.ndarray:
-        """The chance of each label to come with each unseen symbol; where rare symbols tell nothing, all alike."""
+        """The probability of each unseen symbol (rows) given each label; uniform where no rare symbol was seen."""
         n = len(self.classes_)
         usual = self.unseenprob_ if self.unseenprob_.any() else np.ones(n)
         table = np.tile(usual, (len(strange), 1))
@@ -385,7 +389,7 @@ class HMMTagger(SequenceEstimator):
         return table
 
     def _tables(self) -> dict[str, np.ndarray]:
-        """The chances, whose shapes kernels count on."""
+        """π and A, checked with all other tables, whose shapes kernels rely on."""
         n, m = len(self.classes_), len(self.symbols_)
         shapes = {
             "startprob_": (n,),

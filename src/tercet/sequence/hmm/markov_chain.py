@@ -1,4 +1,4 @@
-"""Facts about a finite Markov chain: its classes and periods, where it settles, how long it takes.
+"""Finite Markov chains: communicating classes, periods, stationary distributions, hitting times.
 
 Everything here takes a matrix A with a_ij = P(next is j | now is i): rows sum to one. All of it rests on one
 elimination of states that never subtracts (Grassmann, Taksar and Heyman): each answer is accurate in every entry,
@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 KINDS = ("ergodic", "left-right", "bakis", "cycle")
-NOUGHT = 1e-290  # a chance so small that its inverse may overflow counts as none
+LEAST_PROBABILITY = 1e-290  # a smaller one counts as zero: its inverse may overflow
 
 
 def topology(kind: Any, n: int) -> np.ndarray:
@@ -196,7 +196,7 @@ def stationary_distribution(transmat: Any, start: Any = None) -> np.ndarray:
 
 
 def absorption_probabilities(transmat: Any) -> np.ndarray:
-    """The chance to end in each closed class, from each state.
+    """The probability to end in each closed class, from each state.
 
     Returns
     -------
@@ -258,7 +258,7 @@ def expected_stay(transmat: Any) -> np.ndarray:
     array([ 4., inf])
     """
     A = _clean(transmat)
-    leaving = A.sum(axis=1, where=~np.eye(len(A), dtype=bool))  # 1 - a_ii would lose a small chance to leave
+    leaving = A.sum(axis=1, where=~np.eye(len(A), dtype=bool))  # 1 - a_ii would cancel digits
     with np.errstate(divide="ignore"):
         return 1.0 / leaving
 
@@ -303,17 +303,17 @@ def sample_path(start: np.ndarray, trans: np.ndarray, u: np.ndarray) -> np.ndarr
     """States (T,) of a chain, drawn by the numbers u (T,) in [0, 1) from the cumulative probabilities."""
     first, lines = np.cumsum(start).tolist(), np.cumsum(trans, axis=1).tolist()
     states, line = np.empty(u.size, dtype=np.int64), first
-    for t, chance in enumerate(u.tolist()):
-        # Sums that round to less than one must not lead beyond the last state that can be.
-        state = min(bisect_right(line, chance * line[-1]), bisect_left(line, line[-1]))
+    for t, uniform in enumerate(u.tolist()):
+        # Sums that round to less than one must not lead beyond the last possible state.
+        state = min(bisect_right(line, uniform * line[-1]), bisect_left(line, line[-1]))
         states[t], line = state, lines[state]
     return states
 
 
 def _clean(transmat: Any) -> np.ndarray:
-    """A copy to work in, without chances too small to divide by."""
+    """A copy to work in, without probabilities too small to divide by."""
     A = check_transitions(transmat)
-    return np.where(A < NOUGHT, 0.0, A)
+    return np.where(A < LEAST_PROBABILITY, 0.0, A)
 
 
 def _start(start: Any, n: int) -> np.ndarray:

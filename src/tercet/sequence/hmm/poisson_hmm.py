@@ -1,4 +1,4 @@
-"""Hidden Markov model whose states give counts (泊松隐马尔可夫模型)."""
+"""Hidden Markov model with Poisson emissions (泊松隐马尔可夫模型)."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ NO_ROWS = 1e-100  # a state of less weight has seen no rows
     model="P(I, O) = π_{i_1} b_{i_1}(o_1) Π_t a_{i_{t-1} i_t} b_{i_t}(o_t), with b_i(o) = Π_j Poisson(o_j; λ_ij)",
     strategy="maximum likelihood P(O | λ), or P(O, I | λ) where states are known; with priors, a posteriori",
     algorithms={
-        "Baum-Welch": "posteriors by forward and backward passes, then weighted mean counts, by turns",
+        "Baum-Welch": "EM: posteriors by the forward-backward algorithm, then weighted mean counts",
         "counting": "mean counts of the rows of each state, where all states are known",
     },
     texts=["000 ch. 10, Alg 10.4"],
     peers=["hmmlearn.hmm.PoissonHMM"],
 )
 class PoissonHMM(HMM):
-    """Hidden Markov model whose states give rows of counts.
+    """Hidden Markov model with Poisson emissions.
 
     In state i the j-th number of a row is drawn from a Poisson distribution with mean λ_ij. A number that is NaN
     was not observed, and is left out. (Numbers that are not whole are taken as they are, with the gamma function
@@ -65,10 +65,10 @@ class PoissonHMM(HMM):
     init_params : str, default="stl"
         What is drawn before EM begins; the rest starts from the attributes as they are.
     implementation : {"scaling", "log"}, default="scaling"
-        Arithmetic of the passes: rows scaled to the sum one (a sequence that underflows is done again with
-        logarithms), or logarithms throughout.
+        Arithmetic of the recursions: scaled (a sequence that underflows is computed again with logarithms), or
+        logarithms throughout.
     topology : {"ergodic", "left-right", "bakis", "cycle"} or boolean matrix, default="ergodic"
-        The transitions that may be: all; none back to an earlier state; to stay, to the next state or to skip one;
+        The allowed transitions: all; none back to an earlier state; to stay, to the next state or to skip one;
         to stay or to the next, and from the last to the first; or those where a matrix is True. "left-right" and
         "bakis" begin in state 0 unless labels say otherwise.
     n_init : int, default=1

@@ -1,8 +1,7 @@
-"""Sequences in and out: lists of sequences, or one table of rows with lengths.
+"""Input and output of sequences: lists of sequences, or one table of rows with lengths.
 
-Inside, sequences are always one pile of rows and the borders between them (`Sequences`), so that kernels sweep a
-flat array and memory is touched once. Answers go back in the caller's form: a list for a list, a flat array for a
-table.
+Inside, sequences are always one array of rows and the borders between them (`Sequences`), which kernels read in one
+pass. Results have the caller's form: a list for a list, a flat array for a table.
 """
 
 from __future__ import annotations
@@ -29,14 +28,14 @@ class Sequences:
         Whether the caller gave a list of sequences, and is to get a list back.
     """
 
-    one = "sequence"  # what an index, or a weight, is for
+    one = "sequence"  # what a sample weight belongs to
 
     def __init__(self, rows: Any, borders: np.ndarray, listed: bool) -> None:
         self.rows, self.borders, self.listed = rows, borders, listed
 
     @classmethod
     def of(cls, X: Any, lengths: Any = None, *, symbols: bool = False) -> Sequences:
-        """Read what a caller may give.
+        """Sequences from the forms that a caller may give.
 
         Parameters
         ----------
@@ -51,7 +50,7 @@ class Sequences:
         """
         if isinstance(X, Sequences):
             return X
-        X = _plain(X)
+        X = _as_array(X)
         if is_listed(X, symbols):
             listed = cls._stacked(list(X), symbols)
             if lengths is None or np.array_equal(listed.lengths, lengths):
@@ -62,7 +61,7 @@ class Sequences:
                 )
             X = listed.rows
         rows = _column(X) if symbols else X
-        n = _count(rows)
+        n = _n_rows(rows)
         if not n and symbols:
             raise ValueError("X has no rows: 0 sample(s), while a sequence needs at least one.")
         if lengths is None:
@@ -73,12 +72,12 @@ class Sequences:
 
     @classmethod
     def _stacked(cls, parts: list[Any], symbols: bool) -> Sequences:
-        counts = [_count(part) for part in parts]
+        counts = [_n_rows(part) for part in parts]
         if 0 in counts:
             raise ValueError(
                 f"Sequence {counts.index(0)} of {len(parts)} is empty; every sequence needs a row."
             )
-        rows = _column(_pile(parts)) if symbols else _pile(parts)
+        rows = _column(_concatenated(parts)) if symbols else _concatenated(parts)
         return cls(rows, np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), listed=True)
 
     def __len__(self) -> int:
@@ -86,12 +85,12 @@ class Sequences:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """As an array whose rows are whole sequences would have it."""
+        """The shape of an array whose rows are whole sequences."""
         return (len(self), *np.shape(self.rows)[1:])
 
     @property
     def dtype(self) -> Any:
-        """The kind of numbers to compute with (weights among them)."""
+        """The dtype of computations, and of the weights."""
         return np.float32 if getattr(self.rows, "dtype", None) == np.float32 else np.float64
 
     @property
@@ -103,7 +102,7 @@ class Sequences:
         return int(self.lengths.max())
 
     def with_rows(self, rows: Any) -> Sequences:
-        """The same borders around other rows (checked ones, codes, labels)."""
+        """The same borders with other rows (checked ones, codes, labels)."""
         return Sequences(rows, self.borders, self.listed)
 
     def __iter__(self) -> Iterator[Any]:
@@ -151,8 +150,8 @@ def labels_like(y: Any, X: Sequences) -> Any:
     """Labels as one flat array of objects or numbers in the order of X's rows; an error where they do not match."""
     if isinstance(y, Sequences):
         return y.rows
-    y = _plain(y)
-    if _is_nested(y):
+    y = _as_array(y)
+    if _is_list_of_sequences(y):
         if len(y) != len(X):
             raise ValueError(f"y has {len(y)} sequences of labels, but X has {len(X)} sequences.")
         for k, (labels, length) in enumerate(zip(y, X.lengths)):
@@ -177,14 +176,14 @@ def mistaken_lengths(X: Any, y: Any, lengths: Any) -> bool:
         y = np.asarray(y)
     except ValueError:  # lists of unequal lengths
         return False
-    n = _count(_plain(X))
+    n = _n_rows(_as_array(X))
     return bool(
         y.ndim == 1 and y.dtype.kind in "iu" and y.size != n and y.min(initial=1) > 0 and y.sum() == n
     )
 
 
-def _plain(X: Any) -> Any:
-    """Columns and things that only become arrays, as arrays."""
+def _as_array(X: Any) -> Any:
+    """Series and objects with `__array__` as arrays; tables as they are."""
     shape = getattr(X, "shape", None)
     if shape is None and hasattr(X, "__array__"):
         return np.asarray(X)
@@ -202,7 +201,7 @@ def _check_lengths(lengths: Any, n: int) -> np.ndarray:
     return values.astype(np.int64)
 
 
-def _count(rows: Any) -> int:
+def _n_rows(rows: Any) -> int:
     shape = getattr(rows, "shape", None)
     return int(shape[0]) if shape else len(rows)
 
@@ -220,7 +219,7 @@ def _depth(thing: Any) -> int:
     return 0
 
 
-def _is_nested(y: Any) -> bool:
+def _is_list_of_sequences(y: Any) -> bool:
     """Whether y is a list of sequences of labels (a column is not)."""
     if isinstance(y, np.ndarray) and y.dtype != object:
         return False
@@ -252,7 +251,7 @@ def _column(X: Any) -> Any:
     return flat(X)
 
 
-def _pile(parts: list[Any]) -> Any:
+def _concatenated(parts: list[Any]) -> Any:
     first = parts[0]
     if sparse.issparse(first):
         return sparse.vstack(parts, format="csr")

@@ -1,8 +1,8 @@
 """Sequences: hidden Markov models, random fields, taggers."""
 
 from tercet.sequence._chain.k_best import k_best
-from tercet.sequence.crf._engine.iterative_scaling import chain_scaling
 from tercet.sequence.crf.crf import CRF
+from tercet.sequence.crf.iterative_scaling import crf_iterative_scaling
 from tercet.sequence.crf.matrix_crf import MatrixCRF
 from tercet.sequence.crf.memm import MEMM
 from tercet.sequence.crf.parametric_crf import ParametricCRF, indicator_features
@@ -51,9 +51,9 @@ __all__ = [
     "after_steps",
     "apply_templates",
     "backward",
-    "chain_scaling",
     "closed_classes",
     "communicating_classes",
+    "crf_iterative_scaling",
     "entropy_rate",
     "expected_stay",
     "forward",

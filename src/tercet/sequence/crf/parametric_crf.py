@@ -11,8 +11,8 @@ from scipy import sparse
 
 from tercet.core.catalog import method
 from tercet.optimize.minimize import minimize
-from tercet.sequence.crf._engine.batch import by_length, chain_marginals
-from tercet.sequence.crf._engine.iterative_scaling import SCALINGS, chain_scaling
+from tercet.sequence.crf._engine.grouped_chains import by_length, grouped_marginals
+from tercet.sequence.crf.iterative_scaling import SCALINGS, crf_iterative_scaling
 from tercet.sequence.crf.matrix_crf import MatrixCRF, ViterbiTables, label_index
 
 Algorithm = Literal["lbfgs", "gd", "newton", "newton-cg", "dfp", "bfgs", "iis", "iis-s", "iis-t"]
@@ -143,7 +143,7 @@ class ParametricCRF:
         options: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
         algorithm: Any = self.algorithm
         if algorithm in SCALINGS:
-            found = chain_scaling(objective, algorithm=algorithm, **options)
+            found = crf_iterative_scaling(objective, algorithm=algorithm, **options)
         else:
             found = minimize(objective, np.zeros(objective.size), method=algorithm, **options)
         self.weights_, self.loss_, self.history_ = found.x, float(found.fun), found.history
@@ -265,7 +265,7 @@ def indicator_features(labels: Sequence[Any], symbols: Sequence[Any]) -> tuple[l
 
 
 class ChainLikelihood:
-    """Mean of -log P(y|x) of a `ParametricCRF` plus l2 |w|^2 / 2, for `minimize` and for `chain_scaling`.
+    """Mean of -log P(y|x) of a `ParametricCRF` plus l2 |w|^2 / 2, for `minimize` and for `crf_iterative_scaling`.
 
     Parameters
     ----------
@@ -308,7 +308,7 @@ class ChainLikelihood:
 
     def value_and_gradient(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """f(w) and g(w) = E[f] under P̃(x) P_w(y|x), less the data's E[f], plus l2 w."""
-        log_z, node, edge = chain_marginals(*self.scores(w), self._groups)
+        log_z, node, edge = grouped_marginals(*self.scores(w), self._groups)
         row_share = np.repeat(self.share, self.lengths)
         expected = self.totals(row_share[:, None] * node, row_share[:, None, None] * edge)
         value = float(self.share @ log_z - w @ self.empirical + self.l2 * (w @ w) / 2)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tercet.core.functions import log_sum_exp
+from tercet.sequence.crf._engine.marginals import Marginals
 
 PIECE = 1 << 20  # steps of chains at a time: Ctrl-C does not wait long, nor is memory filled
 LEAST = 1e-145  # a sum that shrinks to this in one step may lose digits that count in the end (see `chain_scaled`)
@@ -40,24 +41,6 @@ class Group(NamedTuple):
     active: list[int]
 
 
-class Marginals(NamedTuple):
-    """What a set of chains comes to.
-
-    Attributes
-    ----------
-    log_z : array of shape (n_chains,)
-        log Z(x).
-    node : array of shape (n_rows, N)
-        P(Y_i = y | x).
-    edge : array of shape (n_rows, N, N), or (n_chains, N, N)
-        P(Y_{i-1} = a, Y_i = b | x), or where all steps have the same scores, the sums over a chain.
-    """
-
-    log_z: np.ndarray
-    node: np.ndarray
-    edge: np.ndarray
-
-
 def by_length(lengths: np.ndarray, labels: int) -> list[Group]:
     """All chains in groups of similar lengths, none too large."""
     starts, order = np.cumsum(lengths) - lengths, np.argsort(-lengths, kind="stable")
@@ -74,13 +57,13 @@ def by_length(lengths: np.ndarray, labels: int) -> list[Group]:
     return groups
 
 
-def chain_marginals(node: np.ndarray, edge: np.ndarray, groups: list[Group]) -> Marginals:
+def grouped_marginals(node: np.ndarray, edge: np.ndarray, groups: list[Group]) -> Marginals:
     """log Z and the probabilities of all chains, which `by_length` has grouped.
 
     Examples
     --------
     >>> groups = by_length(np.array([1, 2]), labels=2)
-    >>> chain_marginals(np.zeros((3, 2)), np.log([[1.0, 2.0], [3.0, 4.0]]), groups).edge[1]
+    >>> grouped_marginals(np.zeros((3, 2)), np.log([[1.0, 2.0], [3.0, 4.0]]), groups).edge[1]
     array([[0.1, 0.2],
            [0.3, 0.4]])
     """
@@ -99,7 +82,7 @@ def chain_marginals(node: np.ndarray, edge: np.ndarray, groups: list[Group]) -> 
     return Marginals(log_z, nodes, edges)
 
 
-def chain_best(node: np.ndarray, edge: np.ndarray, groups: list[Group]) -> np.ndarray:
+def grouped_best_scores(node: np.ndarray, edge: np.ndarray, groups: list[Group]) -> np.ndarray:
     """The score of each chain's best path."""
     best = np.empty(sum(group.chains.size for group in groups))
     for chains, rows, _, active in groups:

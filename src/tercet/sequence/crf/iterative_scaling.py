@@ -11,23 +11,23 @@ from scipy.optimize import OptimizeResult
 from tercet.core.catalog import method
 from tercet.core.steps import Steps, history_table
 from tercet.optimize.iterative_scaling import Terms, scaling_step
-from tercet.sequence.crf._engine.batch import (
+from tercet.sequence.crf._engine.grouped_chains import (
     LEAST,
-    Marginals,
     by_length,
-    chain_best,
-    chain_marginals,
+    grouped_best_scores,
+    grouped_marginals,
     pass_over,
     potentials,
     steps_of,
 )
+from tercet.sequence.crf._engine.marginals import Marginals
 
 SCALINGS = ("iis", "iis-s", "iis-t")
 FARTHEST = 10.0  # of δ T: the coefficients of "iis" are exact to 1e-16 or so, which exp(10) leaves harmless
 
 
 class ScalableChains(Protocol):
-    """What `chain_scaling` asks of a chain model and its data: local features as a linear map, and its transpose.
+    """Data and model of `crf_iterative_scaling`: local features as a linear map, and its transpose.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class ScalableChains(Protocol):
     },
     texts=["000 ch. 11, Alg 11.1", "000 ch. 11, eq. 11.36-11.48"],
 )
-def chain_scaling(
+def crf_iterative_scaling(
     objective: ScalableChains,
     *,
     algorithm: Literal["iis", "iis-s", "iis-t"] = "iis",
@@ -120,7 +120,7 @@ def chain_scaling(
     >>> from tercet.sequence import ParametricCRF
     >>> model = ParametricCRF(states=[lambda y, x, i: y == x[i]], labels=[0, 1])
     >>> data = model.objective([[0, 0], [1, 0]], [[0, 0], [1, 1]])
-    >>> chain_scaling(data).x.round(4), np.log(3).round(4)  # right three times out of four
+    >>> crf_iterative_scaling(data).x.round(4), np.log(3).round(4)  # right three times out of four
     (array([1.0986]), np.float64(1.0986))
     """
     if algorithm not in SCALINGS:
@@ -129,7 +129,7 @@ def chain_scaling(
     l2 = np.broadcast_to(np.asarray(objective.l2, dtype=float), empirical.shape)
     _refuse(objective, empirical, l2)
     w = np.zeros(empirical.size) if start is None else np.array(start, dtype=float)
-    cases = Cases(objective, algorithm, S)
+    cases = FeatureTotals(objective, algorithm, S)
     loop = (steps or Steps)(
         max_iter, hint="Iterative scaling is slow; raise max_iter or tol, or use 'lbfgs'."
     )
@@ -157,7 +157,7 @@ def chain_scaling(
     )  # fmt: skip
 
 
-class Cases:
+class FeatureTotals:
     """The data's cases by their total of all features, and what to expect of each.
 
     Parameters
@@ -176,7 +176,7 @@ class Cases:
         self.objective, self.exact = objective, algorithm == "iis"
         self.node, self.edge = objective.scores(np.ones(len(objective.empirical)))  # the counts of features
         self.groups = by_length(objective.lengths, self.node.shape[1])
-        most = chain_best(self.node, self.edge, self.groups)
+        most = grouped_best_scores(self.node, self.edge, self.groups)
         if self.exact:
             _refuse_fractions(self.node, self.edge)
             self.node, self.edge = (np.rint(count).astype(np.int64) for count in (self.node, self.edge))
@@ -195,7 +195,7 @@ class Cases:
         node, edge = o.scores(w)
         if self.exact:
             return self._expect_exactly(node, edge)
-        found = chain_marginals(node, edge, self.groups)
+        found = grouped_marginals(node, edge, self.groups)
         weights = [o.share * (self.group == t) for t in range(self.totals.size)]
         return found.log_z, np.array([self._sum(found, weight) for weight in weights])
 
@@ -277,4 +277,4 @@ def _refuse_fractions(node: np.ndarray, edge: np.ndarray) -> None:
             )
 
 
-__all__ = ["SCALINGS", "ScalableChains", "chain_scaling"]
+__all__ = ["SCALINGS", "ScalableChains", "crf_iterative_scaling"]

@@ -21,7 +21,7 @@ from tercet.sequence.base import SequenceEstimator
 from tercet.sequence.crf._engine.features import Features, choose_features
 from tercet.sequence.crf._engine.linear_chain import LinearChain
 from tercet.sequence.crf.constraints import masks_of
-from tercet.sequence.text.attributes import Names, encode, is_tokens, tokens_of
+from tercet.sequence.text.attributes import AttributeColumns, encode_tokens, is_tokens, token_sequences
 from tercet.sequence.text.sequences import Sequences, labels_like
 from tercet.sequence.text.tokens import distinct_labels, known_labels
 
@@ -275,12 +275,12 @@ class TokenEstimator(SequenceEstimator):
 
     def _chain(self) -> LinearChain:
         """The fitted chain, for inference."""
-        return LinearChain(*self._chain_tables())
+        return LinearChain(**self._chain_tables())
 
-    def _chain_tables(self) -> tuple[Any, ...]:
+    def _chain_tables(self) -> dict[str, Any]:
         """The fields of `LinearChain`; tables of the weights are made anew when these have changed."""
         masks = masks_of(self.constraints, self.classes_.tolist())
-        walls = tuple(np.where(mask, 0.0, -np.inf) for mask in masks)
+        allowed = tuple(np.where(mask, 0.0, -np.inf) for mask in masks)
         places = (
             self.state_pairs_, self.transition_pairs_, self.bigram_triples_, self.classes_, self.n_features_in_,
         )  # fmt: skip
@@ -288,7 +288,8 @@ class TokenEstimator(SequenceEstimator):
         # Another fit may find the same weights for other pairs; it makes new arrays of them.
         if kept is None or not all(map(operator.is_, kept[0], places)) or not np.array_equal(kept[1], w):
             kept = _tables[self] = places, w, LinearChain.tables(self._features(), w)
-        return *kept[2], walls, self.constraints is not None
+        tables = dict(zip(("states", "transitions", "bigrams"), kept[2]))
+        return {**tables, "constraints": allowed, "constrained": self.constraints is not None}
 
     @property
     def attributes_(self) -> list[str]:
@@ -395,7 +396,7 @@ class TokenEstimator(SequenceEstimator):
     def _sequences(self, X: Any, lengths: Any = None) -> Sequences:
         if lengths is None and isinstance(X, list | tuple) and all(_is_empty(part) for part in X):
             raise ValueError(f"X has no tokens: 0 in {len(X)} sequences; every sequence needs one.")
-        return tokens_of(X, lengths) if is_tokens(X) else Sequences.of(X, lengths)
+        return token_sequences(X, lengths) if is_tokens(X) else Sequences.of(X, lengths)
 
     def _check(self, X: Any, y: Any = None, *, reset: bool = True) -> Any:
         if y is None:
@@ -413,13 +414,13 @@ class TokenEstimator(SequenceEstimator):
 
     def _rows(self, X: Sequences, *, reset: bool = False, growing: bool = False) -> Sequences:
         if is_tokens(X):
-            names = Names() if reset else Names(self.vocabulary_)
+            names = AttributeColumns() if reset else AttributeColumns(self.vocabulary_)
             names.growing = reset or growing
-            X = tokens_of(X)
-            rows = encode(X.rows, names)
-            if names.between is not None and self.transition_attributes is None:
+            X = token_sequences(X)
+            rows = encode_tokens(X.rows, names)
+            if names.bigram is not None and self.transition_attributes is None:
                 raise ValueError(
-                    f"{type(self).__name__}: X has the attribute {names.between!r} of a template's B line, which "
+                    f"{type(self).__name__}: X has the attribute {names.bigram!r} of a template's B line, which "
                     "is about two neighbouring labels. Use CRF(transition_attributes='B*')."
                 )
             if names.growing:
@@ -483,7 +484,8 @@ class TokenEstimator(SequenceEstimator):
             X, y, weight, self.classes_.size, min_freq=self.min_freq, all_states=self.all_possible_states,
             all_transitions=self.all_possible_transitions, transition_columns=self._transition_columns(),
         )  # fmt: skip
-        masks_of(self.constraints, self.classes_.tolist())  # an error comes before the work
+        if self.constraints is not None:  # an error comes before the work
+            masks_of(self.constraints, self.classes_.tolist())
         if not features.size:
             raise ValueError(f"{type(self).__name__}: min_freq={self.min_freq} leaves no feature.")
         return features
@@ -532,36 +534,24 @@ class TokenEstimator(SequenceEstimator):
 
     def _named_weights(self, features: Features, w: np.ndarray) -> dict[str, Any]:
         """The fitted attributes that hold a vector of weights."""
-        states, transitions, bigrams = features.split(w)
-        model = {
-            "state_pairs_": np.column_stack([features.attribute, features.label]).astype(np.int64),
-            "state_weights_": states.copy(),
-            "transition_pairs_": features.transitions.astype(np.int64),
-            "transition_weights_": transitions.copy(),
-        }
-        if "transition_attributes" in vars(self):  # fitted attributes even where there are none
-            model["bigram_triples_"] = _triples(features)
-            model["bigram_weights_"] = bigrams.copy()
+        model = {}
+        for kind, pairs, weights in zip(WEIGHTS, features.pairs(), features.split(w)):
+            if kind != "bigram" or "transition_attributes" in vars(self):
+                model[f"{kind}_{WEIGHTS[kind]}_"], model[f"{kind}_weights_"] = pairs, weights.copy()
         return model
 
     def _features(self) -> Features:
         """The features of the fitted weights."""
         n_attributes, N = self.n_features_in_, self.classes_.size
-        for name, places, high in (
+        for name, pairs, high in (
             ("state_pairs_", self.state_pairs_, (n_attributes, N)),
             ("transition_pairs_", self.transition_pairs_, (N, N)),
             ("bigram_triples_", self.bigram_triples_, (n_attributes, N, N)),
         ):
-            if places.size and (places.min() < 0 or (places.max(axis=0) >= high).any()):
+            if pairs.size and (pairs.min() < 0 or (pairs.max(axis=0) >= high).any()):
                 raise ValueError(f"{type(self).__name__}: {name} must be indices below {high}.")
-        attribute, label = self.state_pairs_.T
-        features = Features.of_states(attribute, label, n_attributes, N)
-        features = features._replace(transitions=self.transition_pairs_)
-        if not len(self.bigram_triples_):
-            return features
-        attribute, before, label = self.bigram_triples_.T
-        return features._replace(
-            bigrams=Features.of_states(attribute, before * N + label, n_attributes, N * N)
+        return Features.of_pairs(
+            self.state_pairs_, self.transition_pairs_, self.bigram_triples_, n_attributes, N
         )
 
     def _all_weights(self) -> np.ndarray:
@@ -583,14 +573,6 @@ def positive_weight(X: Sequences, y: np.ndarray, weight: np.ndarray) -> tuple[An
     """The sequences of positive weight, with their labels."""
     there = np.flatnonzero(weight)
     return X[there], X.with_rows(y)[there].rows, weight[there]
-
-
-def _triples(features: Features) -> np.ndarray:
-    """Attribute, label from and label to of each bigram."""
-    if features.bigrams is None:
-        return np.empty((0, 3), dtype=np.int64)
-    pair = np.divmod(features.bigrams.label.astype(np.int64), features.n_labels)
-    return np.column_stack([features.bigrams.attribute, *pair])
 
 
 def largest_weights(weights: np.ndarray, n: int) -> np.ndarray:

@@ -138,4 +138,4 @@ class MEMM(TokenEstimator):
         self.__dict__.update(self._named_weights(features, w))
 
     def _chain(self) -> LocalChain:
-        return LocalChain(*self._chain_tables(), self.decoding == "greedy")
+        return LocalChain(**self._chain_tables(), greedy=self.decoding == "greedy")

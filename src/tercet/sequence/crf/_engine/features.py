@@ -56,6 +56,33 @@ class Features(NamedTuple):
         none, label = np.empty((0, 2), dtype=np.int64), np.ascontiguousarray(label, dtype=np.int32)
         return cls(attribute.astype(np.int64), label, none, n_attributes, n_labels)
 
+    @classmethod
+    def of_pairs(
+        cls,
+        states: np.ndarray,
+        transitions: np.ndarray,
+        bigrams: np.ndarray,
+        n_attributes: int,
+        n_labels: int,
+    ) -> Features:
+        """Features from rows (attribute, label), (from, to) and (attribute, from, to)."""
+        features = cls.of_states(states[:, 0], states[:, 1], n_attributes, n_labels)
+        features = features._replace(transitions=transitions)
+        if not len(bigrams):
+            return features
+        attribute, before, label = bigrams.T
+        both = cls.of_states(attribute, before * n_labels + label, n_attributes, n_labels**2)
+        return features._replace(bigrams=both)
+
+    def pairs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Rows (attribute, label), (from, to) and (attribute, from, to) of all features."""
+        states = np.column_stack([self.attribute, self.label]).astype(np.int64)
+        bigrams = np.empty((0, 3), dtype=np.int64)
+        if self.bigrams is not None:
+            pair = np.divmod(self.bigrams.label.astype(np.int64), self.n_labels)
+            bigrams = np.column_stack([self.bigrams.attribute, *pair])
+        return states, self.transitions.astype(np.int64), bigrams
+
     @property
     def size(self) -> int:
         """Number of weights: those of states, then of transitions, then of bigrams."""

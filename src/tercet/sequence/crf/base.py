@@ -80,7 +80,7 @@ class TokenEstimator(SequenceEstimator):
             sequence.
         sample_weight : array of shape (n_sequences,), optional
             How much each sequence counts; 2 is as good as having the sequence twice. (Where one sequence is learned
-            from at a time, it makes the step twice as long.)
+            from at a time, it makes the step length twice as large.)
 
         Returns
         -------
@@ -89,7 +89,7 @@ class TokenEstimator(SequenceEstimator):
         return self._learn(self._sequences(X, lengths), y, sample_weight)
 
     def predict(self, X: Any, lengths: Any = None) -> Any:
-        """The best labels: the path of the highest score, by Viterbi's algorithm.
+        """The best labels: the path of the highest score, by the Viterbi algorithm.
 
         Parameters
         ----------
@@ -299,81 +299,77 @@ class TokenEstimator(SequenceEstimator):
     @property
     def state_features_(self) -> dict[tuple[str, Any], float]:
         """The weights of (attribute, label)."""
-        names, labels, pairs = self.attributes_, self.classes_.tolist(), self.state_pairs_.tolist()
-        return {(names[a], labels[k]): w for (a, k), w in zip(pairs, self.state_weights_.tolist())}
+        return dict(self._by_name("state"))
 
     @property
     def transition_features_(self) -> dict[tuple[Any, Any], float]:
         """The weights of (label from, label to)."""
-        labels, pairs = self.classes_.tolist(), self.transition_pairs_.tolist()
-        return {(labels[i], labels[j]): w for (i, j), w in zip(pairs, self.transition_weights_.tolist())}
+        return dict(self._by_name("transition"))
 
     @property
     def bigram_features_(self) -> dict[tuple[str, Any, Any], float]:
         """The weights of (attribute, label from, label to)."""
-        return {(name, i, j): w for w, i, j, name in self._named_bigrams(slice(None))}
+        return dict(self._by_name("bigram"))
+
+    def _by_name(self, kind: str, n: int | None = None) -> list[tuple[Any, float]]:
+        """The names and weights of all features of a kind, or of the n largest (|n| smallest for a negative n)."""
+        weights, pairs = getattr(self, f"{kind}_weights_"), getattr(self, f"{kind}_{WEIGHTS[kind]}_")
+        if n is not None:
+            order = np.argsort(-weights if n >= 0 else weights, kind="stable")[: abs(n)]
+            weights, pairs = weights[order], pairs[order]
+        labels = self.classes_.tolist()
+        names = [labels if kind == "transition" else self.attributes_, *[labels] * (pairs.shape[1] - 1)]
+        keys = zip(*(map(name.__getitem__, index) for name, index in zip(names, pairs.T.tolist())))
+        return list(zip(keys, weights.tolist()))
 
     @property
     def num_attributes_(self) -> int:
-        """How many attributes there are."""
+        """The number of attributes."""
         return len(self.vocabulary_)
 
     @property
     def size_(self) -> int:
-        """The bytes of all weights and their places."""
+        """The size of all weights and their indices in bytes."""
         names = [f"{kind}_{what}_" for kind, places in WEIGHTS.items() for what in (places, "weights")]
         return sum(getattr(self, name).nbytes for name in names)
 
     def top_features(self, n: int = 20) -> list[tuple[float, Any, str]]:
-        """The n heaviest (attribute, label), as (weight, label, attribute); the lightest with a negative n.
+        """The n largest weights of states, as (weight, label, attribute); the smallest for a negative n.
 
         Parameters
         ----------
         n : int, default=20
             How many.
         """
-        order = largest_weights(self.state_weights_, n)
-        names, labels = self.attributes_, self.classes_.tolist()
-        pairs = self.state_pairs_[order].tolist()
-        return [(w, labels[k], names[a]) for w, (a, k) in zip(self.state_weights_[order].tolist(), pairs)]
+        return [(w, label, name) for (name, label), w in self._by_name("state", n)]
 
     def top_transitions(self, n: int = 20) -> list[tuple[float, Any, Any]]:
-        """The n heaviest transitions, as (weight, from, to); the lightest with a negative n.
+        """The n largest weights of transitions, as (weight, from, to); the smallest for a negative n.
 
         Parameters
         ----------
         n : int, default=20
             How many.
         """
-        order = largest_weights(self.transition_weights_, n)
-        labels, pairs = self.classes_.tolist(), self.transition_pairs_[order].tolist()
-        return [
-            (w, labels[i], labels[j]) for w, (i, j) in zip(self.transition_weights_[order].tolist(), pairs)
-        ]
+        return [(w, *pair) for pair, w in self._by_name("transition", n)]
 
     def top_bigrams(self, n: int = 20) -> list[tuple[float, Any, Any, str]]:
-        """The n heaviest transitions with an attribute, as (weight, from, to, attribute); the lightest with a
-        negative n.
+        """The n largest weights of bigrams, as (weight, from, to, attribute); the smallest for a negative n.
 
         Parameters
         ----------
         n : int, default=20
             How many.
         """
-        return self._named_bigrams(largest_weights(self.bigram_weights_, n))
-
-    def _named_bigrams(self, some: Any) -> list[tuple[float, Any, Any, str]]:
-        names, labels = self.attributes_, self.classes_.tolist()
-        weights, triples = self.bigram_weights_[some].tolist(), self.bigram_triples_[some].tolist()
-        return [(w, labels[i], labels[j], names[a]) for w, (a, i, j) in zip(weights, triples)]
+        return [(w, *pair, name) for (name, *pair), w in self._by_name("bigram", n)]
 
     def prune(self, threshold: float = 0.0) -> Self:
-        """Forget the weights whose size is not above a threshold; attributes stay.
+        """Remove the weights whose absolute value is not above a threshold; attributes stay.
 
         Parameters
         ----------
         threshold : float, default=0.0
-            The largest size to forget.
+            The largest absolute value to remove.
 
         Returns
         -------
@@ -573,11 +569,6 @@ def positive_weight(X: Sequences, y: np.ndarray, weight: np.ndarray) -> tuple[An
     """The sequences of positive weight, with their labels."""
     there = np.flatnonzero(weight)
     return X[there], X.with_rows(y)[there].rows, weight[there]
-
-
-def largest_weights(weights: np.ndarray, n: int) -> np.ndarray:
-    """The indices of the n largest weights, largest first; of the |n| smallest for a negative n."""
-    return np.argsort(-weights if n >= 0 else weights, kind="stable")[: abs(n)]
 
 
 __all__ = ["TokenEstimator", "positive_weight"]

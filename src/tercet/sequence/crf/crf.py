@@ -63,12 +63,12 @@ def _learns_online(model: Any) -> bool:
     peers=["sklearn_crfsuite.CRF", "pycrfsuite.Trainer"],
 )
 class CRF(TokenEstimator):
-    """Labels for the tokens of a sequence, from the attributes of each token and the label before it.
+    """Linear-chain conditional random field: labels for the tokens of a sequence.
 
         P(y|x) = exp(sum over t of sum over attributes a of x_t: x_ta w[a, y_t], + u[y_t-1, y_t]) / Z(x)
 
-    With `transition_attributes`, some attributes b have weights x_tb v[b, y_t-1, y_t] instead: they act on the step
-    to their token, if there is one, as the B lines of CRF++ templates do (`FeatureTemplates`).
+    With `transition_attributes`, some attributes b have weights x_tb v[b, y_t-1, y_t] instead: they act on the
+    transition to their token, as the B lines of CRF++ templates do (`FeatureTemplates`).
 
     What is minimised is the sum over sequences of -log P(y|x), plus c1 |w|_1 + c2 |w|^2 over all weights (w, u, v).
     Names and meanings are those of sklearn-crfsuite. There are no special states at the ends of a sequence: give
@@ -100,24 +100,24 @@ default="lbfgs"
     max_iterations : int, optional
         The most passes; by default 100 for "ap", "pa" and "arow", else 1000.
     num_memories : int, default=6
-        How many moves "lbfgs" remembers.
+        The number of corrections that "lbfgs" remembers.
     epsilon : float, default=1e-5
-        Converged when the gradient is at most so large beside the weights. For "ap", "pa" and "arow": when at most
-        this share of labels is wrong in a pass.
+        Converged when the norm of the gradient is at most so large relative to that of the weights. For "ap", "pa"
+        and "arow": when at most this share of labels is wrong in a pass.
     period : int, default=10
         Passes over which `delta` is measured.
     delta : float, default=1e-5
         Converged when the objective has fallen by less than this part of itself in `period` passes.
     calibration_eta : float, default=0.1
-        The first step that "l2sgd" tries on a sample of the data.
+        The first step length that "l2sgd" tries on a sample of the data.
     calibration_rate : float, default=2.0
-        The factor from one such step to the next.
+        The factor from one step length to the next.
     calibration_samples : int, default=1000
         Sequences in the sample.
     calibration_candidates : int, default=10
-        How many steps that help are compared.
+        The number of step lengths that lower the loss to compare.
     calibration_max_trials : int, default=20
-        How many steps are tried at most.
+        The most step lengths to try.
     pa_type : {0, 1, 2}, default=1
         Passive-aggressive learning without slack, with linear or with squared slack.
     c : float, default=1.0
@@ -125,7 +125,7 @@ default="lbfgs"
     error_sensitive : bool, default=True
         Whether its cost counts the wrong labels.
     averaging : bool, default=True
-        Whether "ap" and "pa" give the mean of the weights over all steps.
+        Whether "ap" and "pa" give the mean of the weights over all sequences seen.
     variance : float, default=1.0
         The variance of each weight of "arow" at first.
     gamma : float, default=1.0
@@ -457,17 +457,17 @@ default="lbfgs"
         model.n_features_in_ = len(model.vocabulary_)
         try:
             state = [(model.vocabulary_[a], label[k], w) for (a, k), w in states.items()]
-            step = [(label[i], label[j], w) for (i, j), w in transitions.items()]
+            pair = [(label[i], label[j], w) for (i, j), w in transitions.items()]
             both = [(model.vocabulary_[a], label[i], label[j], w) for (a, i, j), w in (bigrams or {}).items()]
         except KeyError as error:
             raise ValueError(
                 f"CRF: a weight is for {error.args[0]!r}, which is no label or attribute."
             ) from None
-        tables: tuple[list, ...] = state, step, both
-        for (kind, places), found in zip(WEIGHTS.items(), tables):
-            width = 3 if places == "triples" else 2
+        tables: tuple[list, ...] = state, pair, both
+        for (kind, indices), found in zip(WEIGHTS.items(), tables):
+            width = 3 if indices == "triples" else 2
             table = np.array(sorted(found), dtype=np.float64).reshape(-1, width + 1)
-            setattr(model, f"{kind}_{places}_", table[:, :width].astype(np.int64))
+            setattr(model, f"{kind}_{indices}_", table[:, :width].astype(np.int64))
             setattr(model, f"{kind}_weights_", table[:, width].copy())
         return model
 

@@ -81,7 +81,7 @@ def crf_iterative_scaling(
     max_iter: int = 1000,
     steps: Callable[..., Steps] | None = None,
 ) -> OptimizeResult:
-    """Weights of a linear chain whose expected features equal those of the data.
+    """Improved iterative scaling for a linear-chain CRF: its expected features come to equal those of the data.
 
     Each pass solves, for every feature k at the same P_w, a polynomial equation in exp(δ_k),
 

@@ -26,14 +26,14 @@ from tercet.sequence.text.sequences import Sequences
     peers=["nltk.classify.MaxentClassifier"],
 )
 class MEMM(TokenEstimator):
-    """Labels of tokens one after another, each by maximum entropy from the token and the label before it.
+    """Maximum-entropy Markov model: labels of tokens, each given the token and the label before it.
 
         P(y|x) = Π_t P(y_t | y_t-1, x_t),   P(y_t | y_t-1, x_t) ∝ exp(Σ_a x_ta w[a, y_t] + u[y_t-1, y_t])
 
-    A cousin of the conditional random field that is normalised at each step instead of as a whole. Learning needs
-    no forward and backward passes, so it is fast. But what comes later cannot correct what came before, and a label
-    that few others may follow passes its whole weight on whatever the token says (the label bias, which random
-    fields do away with). Tokens are given as to `CRF`.
+    Like a conditional random field, but normalised at each token instead of as a whole. Learning needs no forward
+    and backward passes, so it is fast. But later tokens cannot correct earlier labels, and a label that few others
+    may follow passes its whole probability on, whatever the token is (the label bias problem, which random fields
+    do not have). Tokens are given as to `CRF`.
 
     Parameters
     ----------
@@ -52,9 +52,9 @@ class MEMM(TokenEstimator):
     max_iterations : int, optional
         The most passes; 1000 by default.
     num_memories : int, default=6
-        How many moves L-BFGS remembers.
+        The number of corrections that L-BFGS remembers.
     epsilon : float, default=1e-5
-        Converged when the gradient is at most so large beside the weights.
+        Converged when the norm of the gradient is at most so large relative to that of the weights.
     period : int, default=10
         Passes over which `delta` is measured.
     delta : float, default=1e-5

@@ -1,4 +1,4 @@
-"""The structured perceptron (结构化感知机): a tagger that corrects itself one mistaken sequence at a time."""
+"""The structured perceptron (结构化感知机)."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from tercet.sequence.text.sequences import Sequences
     peers=["seqlearn.perceptron.StructuredPerceptron", "pycrfsuite.Trainer"],
 )
 class StructuredPerceptron(TokenEstimator):
-    """Labels of tokens by the path of the highest score, learned from mistakes alone.
+    """Structured perceptron: labels of tokens by the path of the highest score, learned from mistakes alone.
 
     For each sequence the best path under the present weights is found (Viterbi). Where it differs from the labels,
     the features of the labels get one more and those of the path one less. If some weights tell all sequences apart
     with margin γ, and no path's features lie farther than R from those of the labels, there are at most (R / γ)²
-    mistaken sequences, as for the perceptron. The mean of the weights over all steps makes fewer mistakes on new
-    sequences. Tokens are given as to `CRF`, whose algorithm "ap" takes the same steps; here the passes end when all
-    sequences are right, and there are no probabilities.
+    mistaken sequences, as for the perceptron. The mean of the weights over all updates makes fewer mistakes on new
+    sequences. Tokens are given as to `CRF`, whose algorithm "ap" makes the same updates; here the passes end when
+    all sequences are right, and there are no probabilities.
 
     Parameters
     ----------
     averaged : bool, default=True
-        Whether the weights are the mean over all steps, or the last.
+        Whether the weights are the mean over all sequences seen, or the last.
     max_iter : int, default=50
         The most passes.
     tol : float, default=0.0

@@ -59,40 +59,38 @@ def gradient_pass(order, data, v, scale, eta, decay, t):
     The weights are v times `scale`, so that the penalty's part of a step is one product. Returns the sum of
     -log P(y|x), each before its step, and the new scale.
     """
-    X, y, starts, label, transition = data.X, data.y, data.starts, data.label, data.transition
+    # local names: an access through the tuple inside the loops would count references
+    X, borders, y, weight = data.X, data.borders, data.y, data.weight
+    starts, label, transition = data.starts, data.label, data.transition
     B, bigram_starts, pair = data.B, data.bigram_starts, data.pair
-    unit = np.empty(data.tokens.shape[1])
+    tokens, transitions, expected = data.tokens, data.scores, data.expected
+    unit = np.empty(tokens.shape[1])
     loss = 0.0
     for s in order:
-        begin, end = data.borders[s], data.borders[s + 1]
+        begin, end = borders[s], borders[s + 1]
         T = end - begin
-        scores, like, alpha, node = (
-            data.tokens[0, :T],
-            data.tokens[1, :T],
-            data.tokens[2, :T],
-            data.tokens[3, :T],
-        )
+        scores, like, alpha, node = tokens[0, :T], tokens[1, :T], tokens[2, :T], tokens[3, :T]
         read_scores(X, begin, end, starts, label, v, scale, scores)
-        read_transitions(transition, B, begin, end, bigram_starts, pair, v, scale, data.scores)
-        log_z = forward_backward(data.scores, data.expected, scores, like, alpha, node, unit)
-        loss += data.weight[s] * log_z
+        read_transitions(transition, B, begin, end, bigram_starts, pair, v, scale, transitions)
+        log_z = forward_backward(transitions, expected, scores, like, alpha, node, unit)
+        loss += weight[s] * log_z
         for k in range(T):  # expected less observed counts
             here = y[begin + k]
-            loss -= data.weight[s] * scores[k, here]
+            loss -= weight[s] * scores[k, here]
             node[k, here] -= 1.0
             if k > 0:
                 before = y[begin + k - 1]
-                loss -= data.weight[s] * transition_score(data.scores, k, before, here)
-                subtract_transition(data.expected, k, before, here)
+                loss -= weight[s] * transition_score(transitions, k, before, here)
+                subtract_transition(expected, k, before, here)
         step = eta / (1.0 + decay * eta * t)
         scale *= 1.0 - step * decay
         if scale < 1e-9:
             for p in range(v.size):
                 v[p] *= scale
             scale = 1.0
-        rate = step * data.weight[s] / scale
+        rate = step * weight[s] / scale
         descend_states(X, begin, end, starts, label, rate, node, v)
-        descend_transitions(transition, B, begin, end, bigram_starts, pair, rate, data.expected, v)
+        descend_transitions(transition, B, begin, end, bigram_starts, pair, rate, expected, v)
         t += 1.0
     return loss, scale
 
@@ -105,19 +103,22 @@ def mistake_pass(order, data, w, rule, sums, seen, variance, change, touched):
     The rules differ in how far. `sums` holds each move times the number of sequences seen before it, from which the
     mean of the weights follows. Returns the sum of the shares of wrong labels and the number of mistaken sequences.
     """
-    X, y, starts, label, transition = data.X, data.y, data.starts, data.label, data.transition
+    # local names: an access through the tuple inside the loops would count references
+    X, borders, y, weight = data.X, data.borders, data.y, data.weight
+    starts, label, transition = data.starts, data.label, data.transition
     B, bigram_starts, pair = data.B, data.bigram_starts, data.pair
+    tokens, transitions = data.tokens, data.scores
     N, base = transition.shape[0], w.size - pair.size
-    path, places = np.empty(data.tokens.shape[1], np.int64), np.empty(change.size, np.int64)
+    path, places = np.empty(tokens.shape[1], np.int64), np.empty(change.size, np.int64)
     wrong, mistaken, moved = 0.0, 0, True
     for s in order:
-        begin, end = data.borders[s], data.borders[s + 1]
+        begin, end = borders[s], borders[s + 1]
         T = end - begin
-        scores = data.tokens[0, :T]
+        scores = tokens[0, :T]
         read_scores(X, begin, end, starts, label, w, 1.0, scores)
-        if moved or data.scores.ndim == 3:
-            read_transitions(transition, B, begin, end, bigram_starts, pair, w, 1.0, data.scores)
-        best = best_path(data.scores, scores, data.tokens[1, :T], path[:T])
+        if moved or transitions.ndim == 3:
+            read_transitions(transition, B, begin, end, bigram_starts, pair, w, 1.0, transitions)
+        best = best_path(transitions, scores, tokens[1, :T], path[:T])
         errors, own, n = 0, 0.0, 0
         for k in range(T):
             t, here, said = begin + k, y[begin + k], path[k]
@@ -127,7 +128,7 @@ def mistake_pass(order, data, w, rule, sums, seen, variance, change, touched):
                 n = add_difference(X, t, starts, label, 0, here, said, change, touched, places, n)
             if k > 0:
                 before, guess = y[t - 1], path[k - 1]
-                own += transition_score(data.scores, k, before, here)
+                own += transition_score(transitions, k, before, here)
                 if here != said or before != guess:
                     n = add_change(transition[before, here], 1.0, change, touched, places, n)
                     n = add_change(transition[guess, said], -1.0, change, touched, places, n)
@@ -140,8 +141,7 @@ def mistake_pass(order, data, w, rule, sums, seen, variance, change, touched):
         moved = errors > 0
         if moved:
             mistaken += 1
-            weight = data.weight[s]
-            move(rule, best - own, errors, weight, places[:n], w, sums, seen, variance, change, touched)
+            move(rule, best - own, errors, weight[s], places[:n], w, sums, seen, variance, change, touched)
         seen[0] += 1.0
     return wrong, mistaken
 

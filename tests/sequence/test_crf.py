@@ -21,7 +21,7 @@ from tercet.core.steps import ConvergenceWarning
 from tercet.io import trusted_types
 from tercet.metrics.sequence import span_f1
 from tercet.sequence import CRF
-from tercet.sequence.crf.model import CHUNK
+from tercet.sequence.crf.base import CHUNK
 from tests.sequence.crf_data import corpus, crfsuite, differences
 
 X, Y = corpus()

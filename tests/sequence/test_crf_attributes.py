@@ -6,7 +6,7 @@ import polars as pl
 import pycrfsuite
 import pytest
 
-from tercet.sequence.text.attributes import Names, encode, is_tokens, tokens_of
+from tercet.sequence.text.attributes import AttributeColumns, encode_tokens, is_tokens, token_sequences
 
 TOKENS = [
     {"a": "b", "n": 2.5, "t": True, "f": False, "d": {"x": "y", "z": 3, "q": True}, "l": ["u", "v"], "i": 4},
@@ -26,21 +26,21 @@ def named(X, names):
 
 
 def test_attributes_are_those_of_crfsuite():
-    names = Names()
-    assert named(encode(TOKENS, names), names) == pycrfsuite.ItemSequence(TOKENS).items()
+    names = AttributeColumns()
+    assert named(encode_tokens(TOKENS, names), names) == pycrfsuite.ItemSequence(TOKENS).items()
 
 
 def test_single_strings_and_lists_of_strings_are_the_same():
-    one, other = Names(), Names()
-    a, b = encode(["x", "y", "x"], one), encode([["x"], ["y"], {"x"}], other)
+    one, other = AttributeColumns(), AttributeColumns()
+    a, b = encode_tokens(["x", "y", "x"], one), encode_tokens([["x"], ["y"], {"x"}], other)
     np.testing.assert_array_equal(a.toarray(), b.toarray())
     assert one == other == {"x": 0, "y": 1}
 
 
 def test_unknown_attributes_are_left_out():
-    names = Names({"x": 0, "y": 1})
+    names = AttributeColumns({"x": 0, "y": 1})
     names.growing = False
-    X = encode([["z"], ["y", "z", "x"], {"z": 1.0, "x": 2.0}], names)
+    X = encode_tokens([["z"], ["y", "z", "x"], {"z": 1.0, "x": 2.0}], names)
     np.testing.assert_array_equal(X.toarray(), [[0, 0], [1, 1], [2, 0]])
     assert len(names) == 2
 
@@ -60,7 +60,7 @@ def test_unknown_attributes_are_left_out():
 )
 def test_what_is_no_token(token, message):
     with pytest.raises(ValueError, match=message):
-        encode([{"fine": 1.0}, token], Names())
+        encode_tokens([{"fine": 1.0}, token], AttributeColumns())
 
 
 @pytest.mark.parametrize(
@@ -90,10 +90,10 @@ def test_words_are_told_from_numbers(X, answer):
 
 def test_frames_of_words():
     frame = pd.DataFrame({"word": ["a", "b"], "n": [1.0, 2.0]})
-    found = tokens_of(frame, lengths=[1, 1])
+    found = token_sequences(frame, lengths=[1, 1])
     assert (
         found.rows
-        == tokens_of(pl.from_pandas(frame)).rows
+        == token_sequences(pl.from_pandas(frame)).rows
         == [{"word": "a", "n": 1.0}, {"word": "b", "n": 2.0}]
     )
     np.testing.assert_array_equal(found.borders, [0, 1, 2])
@@ -101,8 +101,8 @@ def test_frames_of_words():
 
 def test_empty_and_shapeless_sequences():
     with pytest.raises(ValueError, match="Sequence 1 of 2 is empty"):
-        tokens_of([["a"], []])
+        token_sequences([["a"], []])
     with pytest.raises(ValueError, match="Sequence 1 must be a list of tokens; got 'ab'"):
-        tokens_of([["a"], "ab"])
+        token_sequences([["a"], "ab"])
     with pytest.raises(ValueError, match="lengths add up to 3, but X has 2 rows"):
-        tokens_of(["a", "b"], lengths=[3])
+        token_sequences(["a", "b"], lengths=[3])

@@ -9,16 +9,13 @@ from scipy import sparse
 from sklearn.base import clone
 
 from tercet.sequence import CRF, ParametricCRF
-from tercet.sequence.crf._engine import bigrams as crf_bigrams
+from tercet.sequence.crf._engine import features as crf_features
 from tercet.sequence.crf._engine import objective as crf_objective
-from tercet.sequence.crf._engine import products as crf_products
-from tercet.sequence.crf._engine.bigrams import BigramObjective
+from tercet.sequence.crf._engine.features import choose_features, merge_features
+from tercet.sequence.crf._engine.marginals import best_paths, chain_marginals
 from tercet.sequence.crf._engine.objective import ChainObjective
-from tercet.sequence.crf._engine.online_steps import corpus_of
-from tercet.sequence.crf._engine.transitions import StepsAt
-from tercet.sequence.crf.chains import best_paths, chain_marginals
-from tercet.sequence.crf.features import choose_features, merged
-from tercet.sequence.crf.online import Gradient
+from tercet.sequence.crf._engine.online import Corpus, StochasticGradient
+from tercet.sequence.crf._engine.transition_tables import TransitionTables
 from tercet.sequence.text.sequences import Sequences
 from tests.sequence.crf_data import steps_corpus
 
@@ -36,9 +33,9 @@ def random_data(rng, n=12, labels=3, attributes=6, most=5, unknown=0.0, everythi
     y[rng.random(y.size) < unknown] = -1
     acting = np.arange(attributes - 3, attributes)
     chosen = choose_features(
-        data, y, None, labels, all_states=everything, all_transitions=everything, acting=acting
+        data, y, None, labels, all_states=everything, all_transitions=everything, transition_columns=acting
     )
-    return BigramObjective(data, y, rng.uniform(0.5, 2.0, size=n), chosen, **{"l2": 0.3, **more})
+    return ChainObjective(data, y, rng.uniform(0.5, 2.0, size=n), chosen, **{"l2": 0.3, **more})
 
 
 def enumerated(objective, w):
@@ -48,7 +45,7 @@ def enumerated(objective, w):
     value, N = objective.l2 * w @ w, features.n_labels
     tables = np.zeros((features.n_attributes, N)), np.zeros((N, N)), np.zeros((features.n_attributes, N * N))
     tables[0][features.attribute, features.label] = states
-    tables[1][tuple(features.edges.T)] = steps
+    tables[1][tuple(features.transitions.T)] = steps
     tables[2][features.bigrams.attribute, features.bigrams.label] = both
     for s in range(len(X)):
         rows = X[s].toarray() if sparse.issparse(X[s]) else X[s]
@@ -102,17 +99,17 @@ def test_pieces_tables_and_threads_change_nothing(monkeypatch, everything):
     assert again.value(w) == f
     np.testing.assert_array_equal(again.gradient(w), g)
     monkeypatch.setattr(crf_objective, "CHUNK", 8)
-    monkeypatch.setattr(crf_bigrams, "ROOM", 0)
-    monkeypatch.setattr(crf_bigrams, "FEWEST", 32)
-    monkeypatch.setattr(crf_products, "WORK", 5)
+    monkeypatch.setattr(crf_objective, "BLOCK_TRANSITIONS", 0)
+    monkeypatch.setattr(crf_objective, "FEWEST_TOKENS", 32)
+    monkeypatch.setattr(crf_features, "WORK", 5)
     one, two = both(n_jobs=1)[0], both(n_jobs=3)[0]
-    assert min(len(one.blocks), len(one.blocks[0].chunks), len(one.kinds[0].gather.parts)) > 2
+    assert min(len(one.blocks), len(one.blocks[0].chunks), len(one.transitions.blocks[0].sums.parts)) > 2
     np.testing.assert_array_equal(one.gradient(w), two.gradient(w))
     np.testing.assert_allclose(one.gradient(w), g, rtol=1e-12, atol=1e-13)
-    monkeypatch.setattr(crf_products, "TABLE", 0)
-    monkeypatch.setattr(crf_products, "SPARSE", 0)
+    monkeypatch.setattr(crf_features, "LARGE_TABLE", 0)
+    monkeypatch.setattr(crf_features, "SPARSITY", 0)
     np.testing.assert_allclose(one.gradient(w), g, rtol=1e-12, atol=1e-13)
-    dense = BigramObjective(one.X.with_rows(one.X.rows.toarray()), one.y, one.weight, one.features, one.l2)
+    dense = ChainObjective(one.X.with_rows(one.X.rows.toarray()), one.y, one.weight, one.features, one.l2)
     np.testing.assert_allclose(dense.gradient(w), g, rtol=1e-12, atol=1e-13)
 
 
@@ -122,7 +119,7 @@ def test_probabilities_of_steps_of_several_kinds(scale):
     rng = np.random.default_rng(0)
     scores, tables = rng.normal(size=(9, 3)) * scale, rng.normal(size=(2, 3, 3)) * scale
     borders, weight, kind = np.array([0, 4, 5, 9]), np.array([1.0, 2.0, 3.0]), rng.integers(2, size=9)
-    steps = StepsAt(tables, kind)
+    steps = TransitionTables(tables, kind)
     found, (best, values) = (
         chain_marginals(scores, borders, steps, weight),
         best_paths(scores, borders, steps),
@@ -180,7 +177,7 @@ def test_an_attribute_that_all_tokens_have_is_a_second_transition_weight():
     codes = plain._encode(y)
     features = choose_features(rows, codes, None, 3, all_transitions=True)
     objective = ChainObjective(rows, codes, None, features)
-    c2 = np.repeat([0.4, 0.2], [features.label.size, len(features.edges)])
+    c2 = np.repeat([0.4, 0.2], [features.label.size, len(features.transitions)])
 
     def penalised(w):
         f, g = objective.value_and_gradient(w)
@@ -208,7 +205,7 @@ def test_exact_zeros_by_an_l1_penalty():
     assert 0 < np.count_nonzero(model.bigram_weights_) < model.bigram_weights_.size
     rows, y = model._check(model._sequences(X), Y)
     w = model._all_weights()
-    g = BigramObjective(rows, model._encode(y), None, model._features(), 0.1).gradient(w)
+    g = ChainObjective(rows, model._encode(y), None, model._features(), 0.1).gradient(w)
     np.testing.assert_allclose(g[w != 0], -0.5 * np.sign(w[w != 0]), atol=1e-4)
     assert np.abs(g[w == 0]).max() < 0.5 + 1e-4
     few = {k: v for k, v in model.bigram_features_.items() if v}
@@ -218,7 +215,7 @@ def test_exact_zeros_by_an_l1_penalty():
 def prepared(model, data=X, labels=Y):
     rows, y = model._check(model._sequences(data), labels)
     codes = model._encode(y)
-    return rows, codes, model._choose(rows, codes, None)
+    return rows, codes, model._choose_features(rows, codes, None)
 
 
 def test_stochastic_steps_follow_the_gradient():
@@ -226,11 +223,11 @@ def test_stochastic_steps_follow_the_gradient():
     rows, codes, features = prepared(CRF(**BOTH))
     rng = np.random.default_rng(0)
     weight, w = rng.uniform(0.5, 2.0, size=len(X)), rng.normal(size=features.size)
-    data = corpus_of(rows, codes, weight, features)
-    f, g = BigramObjective(rows, codes, weight, features).value_and_gradient(w)
+    data = Corpus(rows, codes, weight, features)
+    f, g = ChainObjective(rows, codes, weight, features).value_and_gradient(w)
     loss, moved = 0.0, np.zeros(w.size)
     for s in range(len(X)):
-        step = Gradient(w, 0.0, len(X), 1e-6)
+        step = StochasticGradient(w, 0.0, len(X), 1e-6)
         loss += step.learn(data, np.array([s]))
         moved += (w - step.weights) / 1e-6
     assert loss == pytest.approx(f)
@@ -240,14 +237,12 @@ def test_stochastic_steps_follow_the_gradient():
 def test_stochastic_steps_where_scaled_numbers_fail():
     rows, codes, features = prepared(CRF(**BOTH))
     w = 3000.0 * np.random.default_rng(0).normal(size=features.size)
-    f = BigramObjective(rows, codes, None, features).value(w)
-    step = Gradient(w, 0.0, len(X), 0.0)
-    assert step.learn(corpus_of(rows, codes, None, features), np.arange(len(X))) == pytest.approx(
-        f, rel=1e-12
-    )
-    step = Gradient(w, 0.0, len(X), 1e-3)
-    step.learn(corpus_of(rows, codes, None, features), np.array([4]))
-    alone = BigramObjective(rows[[4]], rows.with_rows(codes)[4], None, features).gradient(w)
+    f = ChainObjective(rows, codes, None, features).value(w)
+    step = StochasticGradient(w, 0.0, len(X), 0.0)
+    assert step.learn(Corpus(rows, codes, None, features), np.arange(len(X))) == pytest.approx(f, rel=1e-12)
+    step = StochasticGradient(w, 0.0, len(X), 1e-3)
+    step.learn(Corpus(rows, codes, None, features), np.array([4]))
+    alone = ChainObjective(rows[[4]], rows.with_rows(codes)[4], None, features).gradient(w)
     np.testing.assert_allclose((w - step.weights) / 1e-3, alone, atol=1e-5)
 
 
@@ -320,10 +315,10 @@ def test_merged_bigrams_keep_their_places():
     rng = np.random.default_rng(0)
     (old, new), w = (random_data(rng, n=3, everything=False).features for _ in range(2)), np.arange(200.0)
     for one, other in ((old, new), (old._replace(bigrams=None), new), (old, new._replace(bigrams=None))):
-        both, places = merged(one, other)
+        both, places = merge_features(one, other)
         wider = np.full(both.size, -1.0)
         wider[places] = w[: one.size]
-        again, places = merged(both, both)
+        again, places = merge_features(both, both)
         np.testing.assert_array_equal(places, np.arange(both.size))
         assert again.size == both.size
         states = wider[: both.label.size]

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import approx_fprime
 
-from tercet.sequence.crf._engine.batch import by_length, chain_best, chain_marginals
+from tercet.sequence.crf._engine.grouped_chains import by_length, grouped_best_scores, grouped_marginals
 from tercet.sequence.crf.matrix_crf import MatrixCRF
 from tercet.sequence.crf.parametric_crf import ParametricCRF, indicator_features
 
@@ -241,7 +241,7 @@ def test_batches_agree_with_single_chains(far, shared):
     node = far * rng.normal(size=(11, 3))
     edge = far * rng.normal(size=(3, 3) if shared else (11, 3, 3))
     groups = by_length(lengths, 3)
-    found, best = chain_marginals(node, edge, groups), chain_best(node, edge, groups)
+    found, best = grouped_marginals(node, edge, groups), grouped_best_scores(node, edge, groups)
     first = 0
     for k, n in enumerate(lengths):
         logs = np.full((n + 1, 3, 3), -np.inf)

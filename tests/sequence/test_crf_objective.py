@@ -7,13 +7,13 @@ import pytest
 from scipy import sparse
 
 from tercet.core.steps import Steps
+from tercet.sequence.crf._engine import features as crf_features
 from tercet.sequence.crf._engine import objective as crf_objective
-from tercet.sequence.crf._engine import products as crf_products
-from tercet.sequence.crf._engine.iterative_scaling import SCALINGS
-from tercet.sequence.crf._engine.objective import ChainObjective, chain_marginals
-from tercet.sequence.crf._engine.products import Features
-from tercet.sequence.crf.features import choose_features, merged
-from tercet.sequence.crf.learning import BATCH, search
+from tercet.sequence.crf._engine.features import Features, choose_features, merge_features
+from tercet.sequence.crf._engine.marginals import chain_marginals
+from tercet.sequence.crf._engine.minimisation import MeanObjective, minimise
+from tercet.sequence.crf._engine.objective import ChainObjective
+from tercet.sequence.crf.iterative_scaling import SCALINGS, crf_iterative_scaling
 from tercet.sequence.text.sequences import Sequences
 
 # 000 ch. 11, the learning example: features #(0->0), #(1->1), #(y=0, x=0), #(y=1, x=1)
@@ -47,7 +47,7 @@ def random_data(rng, n=12, labels=3, attributes=5, most=5, unknown=0.0, features
 def enumerated(objective, w):
     """f(w) by all label sequences of all x."""
     features, X = objective.features, objective.X
-    states, steps = np.zeros((features.n_attributes, features.n_labels)), features.steps(w)
+    states, steps = np.zeros((features.n_attributes, features.n_labels)), features.transition_table(w)
     states[features.attribute, features.label] = w[: features.label.size]
     value = objective.l2 * w @ w
     for s in range(len(X)):
@@ -73,18 +73,20 @@ def test_text_example_at_zero(rows):
     np.testing.assert_allclose(g / 6, expected - [5 / 6, 1.0, 1 / 3, 2 / 3], atol=1e-14)
 
 
-@pytest.mark.parametrize("algorithm", BATCH)
+@pytest.mark.parametrize("algorithm", ["lbfgs", "gd", "newton-cg", "bfgs", *SCALINGS])
 @pytest.mark.parametrize(
     ("l2", "w", "f"), [(0.0, W_MLE, 1.5937975766477979), (0.3, W_L2, 1.6566968747663677)]
 )
 def test_text_example_by_every_algorithm(algorithm, l2, w, f):
     objective = text(l2)
 
-    def steps(limit, **more):
-        return Steps(limit, **more)
-
-    epsilon = 1e-9 if algorithm in SCALINGS else 1e-10
-    found = search(objective, algorithm=algorithm, steps=steps, max_iter=5000, epsilon=epsilon, delta=0.0)
+    if algorithm in SCALINGS:
+        found = crf_iterative_scaling(
+            MeanObjective(objective), algorithm=algorithm, max_iter=5000, tol=1e-9
+        ).x
+    else:
+        options = {"max_iter": 5000, "epsilon": 1e-10, "delta": 0.0}
+        found = minimise(objective, algorithm=algorithm, steps=Steps, **options)
     np.testing.assert_allclose(found, w, atol=1e-6)
     assert objective.value(found) / 6 == pytest.approx(f, abs=1e-12)
 
@@ -116,15 +118,15 @@ def test_pieces_tables_and_threads_change_nothing(monkeypatch, features):
     np.testing.assert_array_equal(again.gradient(w), g)
     monkeypatch.setattr(crf_objective, "CHUNK", 8)
     monkeypatch.setattr(crf_objective, "BLOCK", 32)
-    monkeypatch.setattr(crf_products, "WORK", 10)
+    monkeypatch.setattr(crf_features, "WORK", 10)
     one, two = both(n_jobs=1)[0], both(n_jobs=3)[0]
     block = one.blocks[0]
-    assert min(len(one.blocks), len(block.chunks), len(block.gather.parts)) > 2
+    assert min(len(one.blocks), len(block.chunks), len(block.sums.parts)) > 2
     np.testing.assert_array_equal(one.gradient(w), two.gradient(w))
     np.testing.assert_allclose(one.gradient(w), g, rtol=1e-12, atol=1e-13)
-    monkeypatch.setattr(crf_products, "TABLE", 0)
-    monkeypatch.setattr(crf_products, "SPARSE", 0)
-    assert sparse.issparse(one.features.states(w))
+    monkeypatch.setattr(crf_features, "LARGE_TABLE", 0)
+    monkeypatch.setattr(crf_features, "SPARSITY", 0)
+    assert sparse.issparse(one.features.state_table(w))
     np.testing.assert_allclose(one.gradient(w), g, rtol=1e-12, atol=1e-13)
     dense = ChainObjective(one.X.with_rows(one.X.rows.toarray()), one.y, one.weight, one.features, one.l2)
     np.testing.assert_allclose(dense.gradient(w), g, rtol=1e-12, atol=1e-13)
@@ -155,9 +157,9 @@ def test_scores_that_no_double_can_hold_at_once():
 def test_merged_features_keep_their_places():
     old = Features(np.array([0, 2]), np.array([1, 0], np.int32), np.array([[0, 1]]), 3, 2)
     new = Features(np.array([0, 1, 3]), np.array([0, 1, 1], np.int32), np.array([[0, 0], [0, 1]]), 4, 2)
-    both, places = merged(old, new)
+    both, places = merge_features(old, new)
     assert list(zip(both.attribute, both.label)) == [(0, 0), (0, 1), (1, 1), (2, 0), (3, 1)]
-    np.testing.assert_array_equal(both.edges, [[0, 0], [0, 1]])
+    np.testing.assert_array_equal(both.transitions, [[0, 0], [0, 1]])
     np.testing.assert_array_equal(places, [1, 3, 6])
     assert both.n_attributes == 4
 
@@ -165,4 +167,4 @@ def test_merged_features_keep_their_places():
 def test_iterative_scaling_refuses_unknown_labels():
     objective = random_data(np.random.default_rng(0), unknown=0.3)
     with pytest.raises(ValueError, match="needs the labels of all tokens"):
-        search(objective, algorithm="iis", steps=Steps)
+        MeanObjective(objective)

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from tercet.core.steps import ConvergenceWarning
-from tercet.sequence.crf._engine.iterative_scaling import SCALINGS, Cases, chain_scaling
-from tercet.sequence.crf.crf import CRF
-from tercet.sequence.crf.parametric_crf import ParametricCRF, indicator_features
+from tercet.sequence import CRF, ParametricCRF, crf_iterative_scaling, indicator_features
+from tercet.sequence.crf.iterative_scaling import SCALINGS, FeatureTotals
 from tests.sequence.test_crf_forms import W_MLE, X, Y, learner
 
 F_MLE = 1.5937975766477979
@@ -23,7 +22,7 @@ STEPS = {
 def run(objective, algorithm, max_iter=50, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return chain_scaling(objective, algorithm=algorithm, max_iter=max_iter, **options)
+        return crf_iterative_scaling(objective, algorithm=algorithm, max_iter=max_iter, **options)
 
 
 @pytest.mark.parametrize("algorithm", SCALINGS)
@@ -71,7 +70,7 @@ def test_expectations_by_total_are_those_of_enumeration():
     share = np.array([0.1, 0.2, 0.3, 0.15, 0.25])
     objective = model.objective(xs, ys, share)
     w = np.array([0.3, -0.4, 0.5, 0.2])
-    found = {algorithm: Cases(objective, algorithm) for algorithm in SCALINGS}
+    found = {algorithm: FeatureTotals(objective, algorithm) for algorithm in SCALINGS}
     got = {algorithm: cases.expect(w) for algorithm, cases in found.items()}
     wanted = {algorithm: np.zeros((cases.totals.size, 4)) for algorithm, cases in found.items()}
     scored = ParametricCRF(model.transitions, model.states, [0, 1, 2], w)
@@ -92,7 +91,7 @@ def test_expectations_by_total_are_those_of_enumeration():
 def test_s_bounds_every_labelling_and_not_only_those_of_the_data():
     # T11.4: the observed totals are smaller.
     model, xs, ys = counting()
-    S = Cases(model.objective(xs, ys), "iis-s").totals[-1]
+    S = FeatureTotals(model.objective(xs, ys), "iis-s").totals[-1]
     observed = max(model.features(x, y).sum() for x, y in zip(xs, ys))
     largest = max(model.features(x, y).sum() for x in xs for y in itertools.product(range(3), repeat=len(x)))
     assert S == largest > observed
@@ -104,9 +103,9 @@ def test_a_larger_s_makes_smaller_steps():
     default, wide = run(objective, "iis-s", 1), run(objective, "iis-s", 1, S=10.0)
     np.testing.assert_allclose(wide.x, default.x / 2)
     with pytest.raises(ValueError, match=r"not smaller than the largest total 5; got 4\.0"):
-        chain_scaling(objective, algorithm="iis-s", S=4.0)
+        crf_iterative_scaling(objective, algorithm="iis-s", S=4.0)
     with pytest.raises(ValueError, match="S is for 'iis-s'"):
-        chain_scaling(objective, algorithm="iis-t", S=9.0)
+        crf_iterative_scaling(objective, algorithm="iis-t", S=9.0)
 
 
 def test_shared_transitions_are_summed_over_a_chain():
@@ -153,27 +152,27 @@ def test_start_and_tolerance():
     assert found.nit == 1
     assert np.abs(found.jac).max() <= 1e-8
     with pytest.warns(ConvergenceWarning, match="Iterative scaling is slow"):
-        chain_scaling(objective, max_iter=2)
+        crf_iterative_scaling(objective, max_iter=2)
 
 
 def test_what_cannot_be_scaled_is_refused():
     never = ParametricCRF([], [lambda b, x, i: b == 1, lambda b, x, i: b == 0], labels=[0, 1])
     data = [[0, 0]], [[0, 0]]
     with pytest.raises(ValueError, match=r"minus infinity.*feature 0 first"):
-        chain_scaling(never.objective(*data))
+        crf_iterative_scaling(never.objective(*data))
     never.l2 = 0.1
     assert run(never.objective(*data), "iis", 2000, tol=1e-7).success
     negative = ParametricCRF([], [lambda b, x, i: 0.5 - b], labels=[0, 1])
     with pytest.raises(ValueError, match=r"not negative; one has the value -0\.5"):
-        chain_scaling(negative.objective(*data))
+        crf_iterative_scaling(negative.objective(*data))
     half = ParametricCRF([], [lambda b, x, i: 0.5 + b], labels=[0, 1])
     with pytest.raises(ValueError, match=r"whole numbers; one total is 0\.5"):
-        chain_scaling(half.objective([[0], [0]], [[0], [1]]))
+        crf_iterative_scaling(half.objective([[0], [0]], [[0], [1]]))
     for algorithm in ("iis-s", "iis-t"):
         found = run(half.objective([[0], [0], [0]], [[0], [1], [1]]), algorithm, 500)
         assert found.x == pytest.approx([np.log(2)], rel=1e-4)
     with pytest.raises(ValueError, match="algorithm must be one of 'iis'"):
-        chain_scaling(half.objective([[0]], [[1]]), algorithm="gis")
+        crf_iterative_scaling(half.objective([[0]], [[1]]), algorithm="gis")
 
 
 def test_separable_data_climb_without_end_and_without_nan():

@@ -9,8 +9,8 @@ from scipy.optimize import check_grad
 from sklearn.linear_model import LogisticRegression
 
 from tercet.sequence import CRF, MEMM
-from tercet.sequence.crf._engine.memm import LocalObjective
-from tercet.sequence.crf.features import choose_features
+from tercet.sequence.crf._engine.features import choose_features
+from tercet.sequence.crf._engine.local_chain import LocalObjective
 from tercet.sequence.text.sequences import Sequences
 
 

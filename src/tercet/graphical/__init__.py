@@ -1,7 +1,7 @@
 """Probabilistic graphical models."""
 
 from tercet.graphical.markov_property import factorise, independent, markov_property
-from tercet.graphical.random_field import MarkovRandomField, exponential_potential
+from tercet.graphical.markov_random_field import MarkovRandomField, exponential_potential
 from tercet.graphical.undirected import (
     is_clique,
     markov_blanket,

@@ -11,7 +11,7 @@ import numpy as np
 from tercet.core.catalog import method
 from tercet.graphical.undirected import markov_statements, maximal_cliques, undirected
 
-MOST_EQUATIONS = 1 << 24  # numbers in the system that a factorisation solves
+MAX_SYSTEM = 1 << 24  # entries of the linear system of a factorisation
 
 
 @method(
@@ -141,11 +141,11 @@ def factorise(
     axis = {node: k for k, node in enumerate(order)}
     cliques = [sorted(axis[node] for node in clique) for clique in maximal_cliques(graph, order)]
     cells = np.nonzero(P > 0)
-    # What cliques allow, each by itself, has to be possible: a product has no other zeros than its factors.
+    # An assignment that every clique allows must be possible: a product is 0 only where a factor is.
     allowed = np.ones(P.shape, dtype=bool)
     sizes = [[P.shape[k] for k in clique] for clique in cliques]
     starts = np.cumsum([0] + [math.prod(size) for size in sizes])
-    if cells[0].size * starts[-1] > MOST_EQUATIONS:
+    if cells[0].size * starts[-1] > MAX_SYSTEM:
         raise ValueError(f"A table of {P.size} assignments is too large to be factorised here.")
     design = np.zeros((cells[0].size, starts[-1]))
     for clique, size, first in zip(cliques, sizes, starts):

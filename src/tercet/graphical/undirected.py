@@ -1,4 +1,4 @@
-"""Undirected graphs: cliques, separation, and what they say of a random field (无向图、团与分离)."""
+"""Undirected graphs: cliques, separation and Markov properties (无向图、团与分离)."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ def undirected(graph: Any, nodes: Iterable[Node] | None = None) -> Graph:
     found = [*known, *(node for edge in edges for node in edge)]
     order = list(dict.fromkeys(found if nodes is None else nodes))
     if nodes is None:
-        order = in_order(order)
+        order = sorted_nodes(order)
     elif set(found) - set(order):
         raise ValueError(
             f"The edges join nodes that are not in nodes: {sorted(set(found) - set(order), key=repr)}."
         )
-    around: dict[Any, set] = {node: set() for node in order}
+    neighbours: dict[Any, set] = {node: set() for node in order}
     for u, v in edges:
-        around[u].add(v)
-        around[v].add(u)
-    return {node: frozenset(others) for node, others in around.items()}
+        neighbours[u].add(v)
+        neighbours[v].add(u)
+    return {node: frozenset(others) for node, others in neighbours.items()}
 
 
 @method(
@@ -77,9 +77,9 @@ def is_clique(graph: Any, nodes: Collection[Node]) -> bool:
     >>> is_clique([(1, 2), (2, 3), (1, 3), (3, 4)], {1, 2, 3})
     True
     """
-    around = undirected(graph)
+    neighbours = undirected(graph)
     chosen = set(nodes)
-    return bool(chosen) and all(chosen - {u} <= around.get(u, frozenset()) for u in chosen)
+    return bool(chosen) and all(chosen - {u} <= neighbours.get(u, frozenset()) for u in chosen)
 
 
 @method(
@@ -109,22 +109,22 @@ def maximal_cliques(graph: Any, nodes: Iterable[Node] | None = None) -> list[set
     >>> maximal_cliques([(1, 2), (2, 3), (3, 4), (4, 2), (1, 3)])
     [{1, 2, 3}, {2, 3, 4}]
     """
-    around = undirected(graph, nodes)
-    place = {node: k for k, node in enumerate(around)}
+    neighbours = undirected(graph, nodes)
+    place = {node: k for k, node in enumerate(neighbours)}
 
-    def grow(clique: list, open_: set, closed: set) -> Iterator[set]:
-        """Cliques made of `clique` and some of `open_`, none of which could take in one of `closed`."""
+    def expand(clique: list, open_: set, closed: set) -> Iterator[set]:
+        """Bron-Kerbosch: the maximal cliques that hold `clique`, some of `open_`, and none of `closed`."""
         if not open_ and not closed:
             yield set(clique)
             return
-        # A clique without the pivot's neighbours could take in the pivot: only the others need to be tried.
-        pivot = max(open_ | closed, key=lambda u: (len(around[u] & open_), -place[u]))
-        for u in sorted(open_ - around[pivot], key=place.__getitem__):
-            yield from grow([*clique, u], open_ & around[u], closed & around[u])
+        # A maximal clique holds the pivot or one of its non-neighbours: only these need to be tried.
+        pivot = max(open_ | closed, key=lambda u: (len(neighbours[u] & open_), -place[u]))
+        for u in sorted(open_ - neighbours[pivot], key=place.__getitem__):
+            yield from expand([*clique, u], open_ & neighbours[u], closed & neighbours[u])
             open_ = open_ - {u}
             closed = closed | {u}
 
-    found = grow([], set(around), set()) if around else iter([])
+    found = expand([], set(neighbours), set()) if neighbours else iter([])
     return sorted(found, key=lambda clique: sorted(place[node] for node in clique))
 
 
@@ -151,10 +151,10 @@ def separates(graph: Any, C: Collection[Node], A: Collection[Node], B: Collectio
     >>> separates([(1, 2), (2, 3)], {2}, {1}, {3}), separates([(1, 2), (2, 3)], [], {1}, {3})
     (True, False)
     """
-    around, A, B, C = undirected(graph), set(A), set(B), set(C)
+    neighbours, A, B, C = undirected(graph), set(A), set(B), set(C)
     if A & B or A & C or B & C:
         raise ValueError(f"A, B and C must share no node; got {A}, {B} and {C}.")
-    return not any(component & A and component & B for component in components(around, C))
+    return not any(component & A and component & B for component in connected_components(neighbours, C))
 
 
 @method(
@@ -178,15 +178,15 @@ def markov_blanket(graph: Any, node: Node) -> set:
     >>> markov_blanket([(1, 2), (2, 3), (3, 4)], 2)
     {1, 3}
     """
-    around = undirected(graph)
-    if node not in around:
-        raise ValueError(f"{node!r} is not a node of the graph; its nodes are {list(around)}.")
-    return set(around[node])
+    neighbours = undirected(graph)
+    if node not in neighbours:
+        raise ValueError(f"{node!r} is not a node of the graph; its nodes are {list(neighbours)}.")
+    return set(neighbours[node])
 
 
-def components(around: Graph, without: Collection[Node] = ()) -> list[set]:
-    """The connected parts of a graph, some nodes taken out."""
-    left, parts = {u: None for u in around if u not in without}, []
+def connected_components(neighbours: Graph, without: Collection[Node] = ()) -> list[set]:
+    """The connected components of a graph without some nodes."""
+    left, parts = {u: None for u in neighbours if u not in without}, []
     while left:
         part, front = set(), [next(iter(left))]
         while front:
@@ -194,7 +194,7 @@ def components(around: Graph, without: Collection[Node] = ()) -> list[set]:
             if u in left:
                 del left[u]
                 part.add(u)
-                front += around[u]
+                front += neighbours[u]
         parts.append(part)
     return parts
 
@@ -202,10 +202,10 @@ def components(around: Graph, without: Collection[Node] = ()) -> list[set]:
 def markov_statements(
     graph: Any, kind: Literal["pairwise", "local", "global"], nodes: Iterable[Node] | None = None
 ) -> Iterator[Statement]:
-    """What a Markov property claims: triples (A, B, C), that A and B are independent given C.
+    """The independences of a Markov property: triples (A, B, C), that A and B are independent given C.
 
-    Of the global property only those with nothing left out: for each C a connected part of what is left as A and
-    all other parts as B. The others follow from these.
+    Of the global property only the largest: for each C, a connected component of the rest as A and all other
+    components as B. The others follow from these.
 
     Parameters
     ----------
@@ -222,30 +222,30 @@ def markov_statements(
     >>> [tuple(map(sorted, statement)) for statement in markov_statements([(1, 2), (2, 3)], "pairwise")]
     [([1], [3], [2])]
     """
-    around = undirected(graph, nodes)
-    everyone = frozenset(around)
+    neighbours = undirected(graph, nodes)
+    all_nodes = frozenset(neighbours)
     if kind == "pairwise":
-        pairs = [(u, v) for u, v in itertools.combinations(around, 2) if v not in around[u]]
-        return ((frozenset([u]), frozenset([v]), everyone - {u, v}) for u, v in pairs)
+        pairs = [(u, v) for u, v in itertools.combinations(neighbours, 2) if v not in neighbours[u]]
+        return ((frozenset([u]), frozenset([v]), all_nodes - {u, v}) for u, v in pairs)
     if kind == "local":
-        rest = {u: everyone - around[u] - {u} for u in around}
-        return ((frozenset([u]), others, around[u]) for u, others in rest.items() if others)
+        rest = {u: all_nodes - neighbours[u] - {u} for u in neighbours}
+        return ((frozenset([u]), others, neighbours[u]) for u, others in rest.items() if others)
     if kind != "global":
         raise ValueError(f"kind must be 'pairwise', 'local' or 'global'; got {kind!r}.")
-    return _global_statements(around)
+    return _global_statements(neighbours)
 
 
-def _global_statements(around: Graph) -> Iterator[Statement]:
-    everyone = frozenset(around)
-    for size in range(len(around) - 1):
-        for C in map(frozenset, itertools.combinations(around, size)):
-            parts = components(around, C)
+def _global_statements(neighbours: Graph) -> Iterator[Statement]:
+    all_nodes = frozenset(neighbours)
+    for size in range(len(neighbours) - 1):
+        for C in map(frozenset, itertools.combinations(neighbours, size)):
+            parts = connected_components(neighbours, C)
             for part in parts if len(parts) > 1 else ():
-                yield frozenset(part), everyone - C - part, C
+                yield frozenset(part), all_nodes - C - part, C
 
 
-def in_order(nodes: Iterable) -> list:
-    """Nodes sorted; those of several kinds, which cannot be, as they came."""
+def sorted_nodes(nodes: Iterable) -> list:
+    """Nodes sorted, or in the given order where they cannot be compared."""
     nodes = list(nodes)
     try:
         return sorted(nodes)

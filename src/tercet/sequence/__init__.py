@@ -1,7 +1,15 @@
 """Sequences: hidden Markov models, random fields, taggers."""
 
-from tercet.sequence.crf._engine.iterative_scaling import chain_scaling
 from tercet.sequence.crf.crf import CRF
+from tercet.sequence.crf.forward_backward import (
+    crf_backward,
+    crf_forward,
+    crf_log_likelihood,
+    crf_marginals,
+    crf_matrices,
+    crf_viterbi,
+)
+from tercet.sequence.crf.iterative_scaling import crf_iis_update, crf_iterative_scaling
 from tercet.sequence.crf.matrix_crf import MatrixCRF
 from tercet.sequence.crf.memm import MEMM
 from tercet.sequence.crf.parametric_crf import ParametricCRF, indicator_features
@@ -52,9 +60,16 @@ __all__ = [
     "apply_templates",
     "backward",
     "baum_welch_step",
-    "chain_scaling",
     "closed_classes",
     "communicating_classes",
+    "crf_backward",
+    "crf_forward",
+    "crf_iis_update",
+    "crf_iterative_scaling",
+    "crf_log_likelihood",
+    "crf_marginals",
+    "crf_matrices",
+    "crf_viterbi",
     "entropy_rate",
     "expected_stay",
     "forward",

@@ -108,7 +108,7 @@ def learner(algorithm: Any = "lbfgs", **options: Any) -> Any:
 
 
 def objective(X: Any, Y: Any) -> dict[str, Any]:
-    from tercet.sequence.crf._engine.iterative_scaling import Cases
+    from tercet.sequence.crf.iterative_scaling import FeatureTotals
 
     f = learner().objective(X, Y)
     value, gradient = f.value_and_gradient(np.zeros(4))
@@ -116,18 +116,18 @@ def objective(X: Any, Y: Any) -> dict[str, Any]:
         "E_data": f.empirical,
         "E_0": gradient + f.empirical,
         "f(0)": value,
-        "S": float(Cases(f, "iis-s").totals[-1]),
+        "S": float(FeatureTotals(f, "iis-s").totals[-1]),
     }
 
 
 def one_step(X: Any, Y: Any, algorithm: Any) -> dict[str, Any]:
     import warnings
 
-    from tercet.sequence import chain_scaling
+    from tercet.sequence import crf_iterative_scaling
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # one pass does not converge, and is not meant to
-        found = chain_scaling(learner().objective(X, Y), algorithm=algorithm, max_iter=1)
+        found = crf_iterative_scaling(learner().objective(X, Y), algorithm=algorithm, max_iter=1)
     return {"w": found.x, "f": found.fun}
 
 

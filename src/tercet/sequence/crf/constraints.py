@@ -1,4 +1,4 @@
-"""Which labels may begin a sequence, follow each other, and end it."""
+"""Constraints on the labels that may begin a sequence, follow each other, and end it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tercet.metrics import allowed_transitions
 
 
 def masks_of(constraints: Any, labels: list[Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Where a path may begin, which steps it may take, and where it may end, as arrays of booleans."""
+    """Boolean masks of the labels that may come first, of the transitions (from, to), and of the last labels."""
     n = len(labels)
     begin, go, end = np.ones(n, dtype=bool), np.ones((n, n), dtype=bool), np.ones(n, dtype=bool)
     if constraints is None:

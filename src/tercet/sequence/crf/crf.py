@@ -4,22 +4,40 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
+from sklearn.utils.metaestimators import available_if
 
 from tercet.core.catalog import method
-from tercet.core.estimator import check_weight
-from tercet.core.parameters import Count, CountOrZero, Jobs, NonNegative, Positive, Seed
-from tercet.sequence.crf._engine.bigrams import BigramObjective
-from tercet.sequence.crf._engine.iterative_scaling import SCALINGS
+from tercet.core.estimator import check_weight, generator
+from tercet.core.parallel import one_blas_thread
+from tercet.core.parameters import Count, CountOrZero, Jobs, NonNegative, Positive, Seed, check_parameters
+from tercet.sequence.crf._engine.features import Features, merge_features
+from tercet.sequence.crf._engine.minimisation import MeanObjective, minimise
 from tercet.sequence.crf._engine.objective import ChainObjective
-from tercet.sequence.crf.learning import search
-from tercet.sequence.crf.online import ONLINE
-from tercet.sequence.crf.partial import LearnsSingly
-from tercet.sequence.crf.tagging import ordered
-from tercet.sequence.crf.weights import KINDS
+from tercet.sequence.crf._engine.online import (
+    ONLINE,
+    Corpus,
+    MistakeDriven,
+    StochasticGradient,
+    calibrate,
+    widen,
+)
+from tercet.sequence.crf.base import WEIGHTS, TokenEstimator, positive_weight
+from tercet.sequence.crf.iterative_scaling import SCALINGS, crf_iterative_scaling
 from tercet.sequence.text.sequences import Sequences, flat
+from tercet.sequence.text.tokens import distinct_labels
+
+MAX_PASSES = {"ap": 100, "pa": 100, "arow": 100}  # where max_iterations is None; else 1000
+
+
+def _learns_online(model: Any) -> bool:
+    """Whether there is `partial_fit`."""
+    if model.algorithm in ONLINE:
+        return True
+    names = ", ".join(map(repr, ONLINE))
+    raise AttributeError(f"CRF: partial_fit needs algorithm to be one of {names}; got {model.algorithm!r}.")
 
 
 @method(
@@ -44,13 +62,13 @@ from tercet.sequence.text.sequences import Sequences, flat
     texts=["000 ch. 11, Def 11.4, Alg 11.1, 11.2, 11.3", "002 ch. 12, eq. 12.8, 12.9"],
     peers=["sklearn_crfsuite.CRF", "pycrfsuite.Trainer"],
 )
-class CRF(LearnsSingly):
-    """Labels for the tokens of a sequence, from the attributes of each token and the label before it.
+class CRF(TokenEstimator):
+    """Linear-chain conditional random field: labels for the tokens of a sequence.
 
         P(y|x) = exp(sum over t of sum over attributes a of x_t: x_ta w[a, y_t], + u[y_t-1, y_t]) / Z(x)
 
-    With `transition_attributes`, some attributes b have weights x_tb v[b, y_t-1, y_t] instead: they act on the step
-    to their token, if there is one, as the B lines of CRF++ templates do (`FeatureTemplates`).
+    With `transition_attributes`, some attributes b have weights x_tb v[b, y_t-1, y_t] instead: they act on the
+    transition to their token, as the B lines of CRF++ templates do (`FeatureTemplates`).
 
     What is minimised is the sum over sequences of -log P(y|x), plus c1 |w|_1 + c2 |w|^2 over all weights (w, u, v).
     Names and meanings are those of sklearn-crfsuite. There are no special states at the ends of a sequence: give
@@ -82,24 +100,24 @@ default="lbfgs"
     max_iterations : int, optional
         The most passes; by default 100 for "ap", "pa" and "arow", else 1000.
     num_memories : int, default=6
-        How many moves "lbfgs" remembers.
+        The number of corrections that "lbfgs" remembers.
     epsilon : float, default=1e-5
-        Converged when the gradient is at most so large beside the weights. For "ap", "pa" and "arow": when at most
-        this share of labels is wrong in a pass.
+        Converged when the norm of the gradient is at most so large relative to that of the weights. For "ap", "pa"
+        and "arow": when at most this share of labels is wrong in a pass.
     period : int, default=10
         Passes over which `delta` is measured.
     delta : float, default=1e-5
         Converged when the objective has fallen by less than this part of itself in `period` passes.
     calibration_eta : float, default=0.1
-        The first step that "l2sgd" tries on a sample of the data.
+        The first step length that "l2sgd" tries on a sample of the data.
     calibration_rate : float, default=2.0
-        The factor from one such step to the next.
+        The factor from one step length to the next.
     calibration_samples : int, default=1000
         Sequences in the sample.
     calibration_candidates : int, default=10
-        How many steps that help are compared.
+        The number of step lengths that lower the loss to compare.
     calibration_max_trials : int, default=20
-        How many steps are tried at most.
+        The most step lengths to try.
     pa_type : {0, 1, 2}, default=1
         Passive-aggressive learning without slack, with linear or with squared slack.
     c : float, default=1.0
@@ -107,7 +125,7 @@ default="lbfgs"
     error_sensitive : bool, default=True
         Whether its cost counts the wrong labels.
     averaging : bool, default=True
-        Whether "ap" and "pa" give the mean of the weights over all steps.
+        Whether "ap" and "pa" give the mean of the weights over all sequences seen.
     variance : float, default=1.0
         The variance of each weight of "arow" at first.
     gamma : float, default=1.0
@@ -224,25 +242,152 @@ default="lbfgs"
         self.__dict__.pop("online_", None)
         if self.c1 and self.algorithm != "lbfgs":
             raise ValueError(f"CRF: c1={self.c1} needs algorithm='lbfgs'; got {self.algorithm!r}.")
-        if sample_weight is not None and not sample_weight.all():  # such a sequence has no say in anything
-            X, y, sample_weight = self._without(X, y, sample_weight)
-        features = self._choose(X, y, sample_weight)
-        if self.transition_attributes is not None and not self._acting().size:
+        if sample_weight is not None and not sample_weight.all():
+            X, y, sample_weight = self._drop_weightless(X, y, sample_weight)
+        features = self._choose_features(X, y, sample_weight)
+        if self.transition_attributes is not None and not self._transition_columns().size:
             raise ValueError(
                 f"CRF: transition_attributes={self.transition_attributes!r} fit no attribute of X; these are "
                 f"{self.attributes_[:5]} ... ({len(self.vocabulary_)} in all)."
             )
-        if self.algorithm in ONLINE:
-            w = self._online(X, y, sample_weight, features)
+        if self.algorithm == "l2sgd":
+            w = self._descend(Corpus(X, y, sample_weight, features), features)
+        elif self.algorithm in ONLINE:
+            w = self._correct(Corpus(X, y, sample_weight, features), features)
         else:
-            kind = ChainObjective if features.bigrams is None else BigramObjective
-            objective = kind(X, y, sample_weight, features, self.c2, self.n_jobs)
-            run = functools.partial(self._loop, features)
-            w = search(
-                objective, algorithm=self.algorithm, steps=run, c1=self.c1, max_iter=self._passes,
+            w = self._minimise(ChainObjective(X, y, sample_weight, features, self.c2, self.n_jobs))
+        self.__dict__.update(self._named_weights(features, w))
+
+    def _minimise(self, objective: ChainObjective) -> np.ndarray:
+        """Batch algorithms: minimise f(w) = Σ [log Z(x) - w·F(y, x)] + c2 |w|², whose gradient is the expected less
+        the empirical counts of the features, plus 2 c2 w."""
+        steps = functools.partial(self._weight_steps, objective.features)
+        if self.algorithm not in SCALINGS:
+            return minimise(
+                objective, algorithm=self.algorithm, steps=steps, c1=self.c1, max_iter=self._max_passes,
                 memory=self.num_memories, epsilon=self.epsilon, period=self.period, delta=self.delta,
             )  # fmt: skip
-        self.__dict__.update(self._model(features, w))
+        mean = MeanObjective(objective)
+        algorithm: Any = self.algorithm
+        if algorithm == "iis" and not mean.whole:  # "iis" counts features
+            algorithm = "iis-t"
+        with one_blas_thread():
+            found = crf_iterative_scaling(
+                mean, algorithm=algorithm, max_iter=self._max_passes, steps=steps,
+                tol=self.epsilon * max(1.0, float(np.abs(mean.empirical).max())),
+            )  # fmt: skip
+        return np.asarray(found.x)
+
+    def _descend(self, corpus: Corpus, features: Features) -> np.ndarray:
+        """Stochastic gradient descent, until the lowest loss falls by less than delta of itself in `period`
+        passes."""
+        rng = generator(self.random_state)
+        eta = calibrate(corpus, features.size, self.c2, rng, **self._calibration())
+        learner, lowest = StochasticGradient(np.zeros(features.size), self.c2, corpus.n, eta), [np.inf]
+        best = learner.weights
+        for step in self._weight_steps(features, self._max_passes):
+            loss = learner.learn(corpus, rng.permutation(corpus.n))
+            if loss <= lowest[-1]:
+                best = learner.weights
+            lowest.append(min(loss, lowest[-1]))
+            step.report(best, fun=loss)
+            slow = len(lowest) > self.period and (
+                lowest[-1 - self.period] - lowest[-1] < self.delta * abs(lowest[-1])
+            )
+            if step.converged(slow):
+                break
+        return best
+
+    def _correct(self, corpus: Corpus, features: Features) -> np.ndarray:
+        """Updates at mistakes, until at most a share epsilon of the labels is wrong in a pass."""
+        rng, learner = generator(self.random_state), self._mistake_driven(np.zeros(features.size))
+        for step in self._weight_steps(features, self._max_passes):
+            wrong = learner.learn(corpus, rng.permutation(corpus.n))
+            step.report(learner.weights, wrong=wrong)
+            if step.converged(wrong <= self.epsilon):
+                break
+        return learner.weights
+
+    @property
+    def _max_passes(self) -> int:
+        return self.max_iterations or MAX_PASSES.get(self.algorithm, 1000)
+
+    def _calibration(self) -> dict[str, Any]:
+        names = ("eta", "rate", "samples", "candidates", "max_trials")
+        return {name: getattr(self, f"calibration_{name}") for name in names}
+
+    def _mistake_driven(self, w: np.ndarray) -> MistakeDriven:
+        rule = self.pa_type, self.c, self.error_sensitive, self.variance, self.gamma
+        return MistakeDriven(w, self.algorithm, rule, self.averaging)
+
+    @available_if(_learns_online)
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, lengths: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Learn from some more sequences in one pass ("l2sgd", "ap", "pa" and "arow"), for data that come in parts.
+
+        Parameters
+        ----------
+        X, y : as for `fit`
+            New attributes and new pairs get a weight when they are first seen. (`min_freq` counts within a call.)
+        classes : list of labels, optional
+            All labels that will ever come; by default those of the first call (also the first one after `fit`,
+            which is a new beginning).
+        lengths : array of shape (n_sequences,), optional
+            The lengths of the sequences, where X is one table.
+        sample_weight : array of shape (n_sequences,), optional
+            How much each sequence counts.
+
+        Returns
+        -------
+        self
+        """
+        check_parameters(self)
+        first = not hasattr(self, "online_")
+        rows = self._rows(self._sequences(X, lengths), reset=first, growing=True)
+        if classes is not None:
+            given = distinct_labels(flat(classes))[0]
+            if not first and not np.array_equal(given, self.classes_):
+                raise ValueError(
+                    f"{type(self).__name__}: classes={classes!r} are not those of the first call, {self.classes_}."
+                )
+            self.classes_ = given
+        elif first:
+            self._encode(rows.with_rows(self._labels_in(y, rows)))
+        codes, weight = self._codes(y, rows), check_weight(sample_weight, rows)
+        if weight is not None and not weight.all():
+            rows, codes, weight = positive_weight(rows, codes, weight)
+        features = self._choose_features(rows, codes, weight)
+        state = {"weights": np.zeros(features.size), "seen": 0}
+        if not first:
+            features, places = merge_features(self._features(), features)
+            state = {name: widen(name, value, features.size, places, self.variance)
+                     for name, value in self.online_.items()}  # fmt: skip
+        w = self._one_pass(Corpus(rows, codes, weight, features), features.size, state)
+        self.__dict__.update(self._named_weights(features, w), online_=state)
+        return self
+
+    def _one_pass(self, corpus: Corpus, size: int, state: dict[str, Any]) -> np.ndarray:
+        """Learn from the sequences in their order; `state` is what the next call goes on from."""
+        order = np.arange(corpus.n)
+        if self.algorithm == "l2sgd":
+            if "eta" not in state:
+                rng = generator(self.random_state)
+                state["eta"] = calibrate(corpus, size, self.c2, rng, **self._calibration())
+            descent = StochasticGradient(
+                state["weights"], self.c2, state["seen"] + corpus.n, state["eta"], state["seen"]
+            )
+            descent.learn(corpus, order)
+            state.update(weights=descent.weights, seen=descent.t)
+            return descent.weights
+        learner = self._mistake_driven(state["weights"])
+        if "sums" in state:
+            learner.sums, learner.seen = state["sums"], np.array([1.0 + state["seen"]])
+        if self.algorithm == "arow":
+            learner.variance = state.setdefault("variance", learner.variance)
+        learner.learn(corpus, order)
+        state.update(weights=learner.w, sums=learner.sums, seen=int(learner.seen[0]) - 1)
+        return learner.weights
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -306,23 +451,23 @@ default="lbfgs"
         ['A', 'B']
         """
         model = cls(**parameters)
-        model.classes_ = ordered(flat(labels))[0]
+        model.classes_ = distinct_labels(flat(labels))[0]
         label = {name: k for k, name in enumerate(model.classes_.tolist())}
         model.vocabulary_ = {name: k for k, name in enumerate(dict.fromkeys(attributes))}
         model.n_features_in_ = len(model.vocabulary_)
         try:
             state = [(model.vocabulary_[a], label[k], w) for (a, k), w in states.items()]
-            step = [(label[i], label[j], w) for (i, j), w in transitions.items()]
+            pair = [(label[i], label[j], w) for (i, j), w in transitions.items()]
             both = [(model.vocabulary_[a], label[i], label[j], w) for (a, i, j), w in (bigrams or {}).items()]
         except KeyError as error:
             raise ValueError(
                 f"CRF: a weight is for {error.args[0]!r}, which is no label or attribute."
             ) from None
-        tables: tuple[list, ...] = state, step, both
-        for (kind, places), found in zip(KINDS.items(), tables):
-            width = 3 if places == "triples" else 2
+        tables: tuple[list, ...] = state, pair, both
+        for (kind, indices), found in zip(WEIGHTS.items(), tables):
+            width = 3 if indices == "triples" else 2
             table = np.array(sorted(found), dtype=np.float64).reshape(-1, width + 1)
-            setattr(model, f"{kind}_{places}_", table[:, :width].astype(np.int64))
+            setattr(model, f"{kind}_{indices}_", table[:, :width].astype(np.int64))
             setattr(model, f"{kind}_weights_", table[:, width].copy())
         return model
 

@@ -4,34 +4,21 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from tercet.core.catalog import method
-from tercet.core.functions import log_sum_exp
+from tercet.sequence.crf.forward_backward import (
+    ViterbiTables,
+    crf_backward,
+    crf_forward,
+    crf_marginals,
+    crf_viterbi,
+    positive_log_z,
+)
 
 MOST_PATHS = 1_000_000  # that enumeration will go through
-
-
-class ViterbiTables(NamedTuple):
-    """The best path and the tables that led to it.
-
-    Attributes
-    ----------
-    path : list of labels
-    score : float
-        Its log weight, without log Z.
-    delta : array of shape (n, N)
-        δ_i(l), the score of the best path that ends in label l at position i.
-    psi : array of shape (n, N)
-        Ψ_i(l), the index of the label before it; -1 in the first row.
-    """
-
-    path: list
-    score: float
-    delta: np.ndarray
-    psi: np.ndarray
 
 
 @method(
@@ -57,7 +44,7 @@ class MatrixCRF:
     Parameters
     ----------
     matrices : array of shape (n + 1, N, N)
-        M_1 ... M_{n+1}, not negative; a 0 forbids a step.
+        M_1 ... M_{n+1}, not negative; a 0 forbids a transition.
     start, stop : int, default=0
         The indices of the labels that stand for y_0 and y_{n+1}.
     labels : list, optional
@@ -102,18 +89,12 @@ class MatrixCRF:
     @property
     def log_alpha(self) -> np.ndarray:
         """log α_0 ... log α_{n+1} (11.26-11.28), of shape (n + 2, N)."""
-        rows = [_only(self.start, len(self.labels))]
-        for M in self.log_matrices:
-            rows.append(log_sum_exp(rows[-1][:, None] + M, axis=0))
-        return np.array(rows)
+        return crf_forward(self.log_matrices, self.start)
 
     @property
     def log_beta(self) -> np.ndarray:
         """log β_0 ... log β_{n+1} (11.29-11.31), of shape (n + 2, N)."""
-        rows = [_only(self.stop, len(self.labels))]
-        for M in self.log_matrices[::-1]:
-            rows.append(log_sum_exp(M + rows[-1], axis=1))
-        return np.array(rows[::-1])
+        return crf_backward(self.log_matrices, self.stop)
 
     @property
     def alpha(self) -> np.ndarray:
@@ -127,8 +108,8 @@ class MatrixCRF:
 
     @property
     def log_Z(self) -> float:
-        """log Z(x) = log α_{n+1}(stop) = log β_0(start), which holds always. α_n·1 is Z only when the last step
-        weighs 1 for every label, 1·β_1 only when the first does."""
+        """log Z(x) = log α_{n+1}(stop) = log β_0(start), which holds always. α_n·1 is Z only when M_{n+1} is
+        1 for every label, 1·β_1 only when M_1 is."""
         return float(self.log_alpha[-1, self.stop])
 
     @property
@@ -146,32 +127,21 @@ class MatrixCRF:
 
     def probability(self, y: Sequence[Any]) -> float:
         """P(y|x) (11.24)."""
-        return float(np.exp(self.log_weight(y) - self._normaliser()))
+        return float(np.exp(self.log_weight(y) - positive_log_z(self.log_Z)))
 
     def node_marginals(self) -> np.ndarray:
         """P(Y_i = y|x) for i = 1 ... n (11.32), of shape (n, N)."""
-        return np.exp(self.log_alpha + self.log_beta - self._normaliser())[1:-1]
+        return crf_marginals(self.log_matrices, self.start, self.stop)[0]
 
     def edge_marginals(self, *, ends: bool = False) -> np.ndarray:
         """P(Y_{i-1} = a, Y_i = b|x) for i = 2 ... n (11.33), of shape (n - 1, N, N); with `ends` 1 ... n + 1."""
-        alpha, beta = self.log_alpha[:-1, :, None], self.log_beta[1:, None, :]
-        edges = np.exp(alpha + self.log_matrices + beta - self._normaliser())
+        _, edges = crf_marginals(self.log_matrices, self.start, self.stop)
         return edges if ends else edges[1:-1]
 
     def viterbi(self) -> ViterbiTables:
         """The most probable labels (Alg 11.3); of equals the first."""
-        delta, psi = [self.log_matrices[0, self.start]], [np.full(len(self.labels), -1)]
-        for M in self.log_matrices[1:-1]:
-            through = delta[-1][:, None] + M
-            psi.append(through.argmax(axis=0))
-            delta.append(through.max(axis=0))
-        last = delta[-1] + self.log_matrices[-1, :, self.stop]
-        self._normaliser()
-        path = [int(last.argmax())]
-        for back in psi[:0:-1]:
-            path.append(int(back[path[-1]]))
-        labels = [self.labels[j] for j in path[::-1]]
-        return ViterbiTables(labels, float(last.max()), np.array(delta), np.array(psi))
+        found = crf_viterbi(self.log_matrices, self.start, self.stop)
+        return found._replace(path=[self.labels[j] for j in found.path])
 
     def enumerate(self) -> Iterator[tuple[tuple, float]]:
         """Every label sequence and its log weight, in order: what the recursions must agree with."""
@@ -180,19 +150,6 @@ class MatrixCRF:
                 f"There are {len(self.labels)}^{len(self)} label sequences; enumeration stops at {MOST_PATHS}."
             )
         return ((y, self.log_weight(y)) for y in itertools.product(self.labels, repeat=len(self)))
-
-    def _normaliser(self) -> float:
-        log_z = self.log_Z
-        if log_z == -np.inf:
-            raise ValueError("No sequence of labels has a positive weight: each holds a step of weight 0.")
-        return log_z
-
-
-def _only(index: int, size: int) -> np.ndarray:
-    """log of the indicator of one label."""
-    row = np.full(size, -np.inf)
-    row[index] = 0.0
-    return row
 
 
 def label_index(labels: list, label: Any) -> int:

@@ -9,11 +9,9 @@ import numpy as np
 
 from tercet.core.catalog import method
 from tercet.core.parameters import Count, CountOrZero, Jobs, NonNegative
-from tercet.sequence.crf._engine.memm import LocalObjective, labels_before, local_decode, local_marginals
-from tercet.sequence.crf._engine.products import token_scores
-from tercet.sequence.crf.learning import search
-from tercet.sequence.crf.model import ChainProbabilities, Weights
-from tercet.sequence.k_best import k_best
+from tercet.sequence.crf._engine.local_chain import LocalChain, LocalObjective
+from tercet.sequence.crf._engine.minimisation import minimise
+from tercet.sequence.crf.base import TokenEstimator
 from tercet.sequence.text.sequences import Sequences
 
 
@@ -27,15 +25,15 @@ from tercet.sequence.text.sequences import Sequences
     texts=["000 ch. 11"],
     peers=["nltk.classify.MaxentClassifier"],
 )
-class MEMM(ChainProbabilities):
-    """Labels of tokens one after another, each by maximum entropy from the token and the label before it.
+class MEMM(TokenEstimator):
+    """Maximum-entropy Markov model: labels of tokens, each given the token and the label before it.
 
         P(y|x) = Π_t P(y_t | y_t-1, x_t),   P(y_t | y_t-1, x_t) ∝ exp(Σ_a x_ta w[a, y_t] + u[y_t-1, y_t])
 
-    A cousin of the conditional random field that is normalised at each step instead of as a whole. Learning needs
-    no forward and backward passes, so it is fast. But what comes later cannot correct what came before, and a label
-    that few others may follow passes its whole weight on whatever the token says (the label bias, which random
-    fields do away with). Tokens are given as to `CRF`.
+    Like a conditional random field, but normalised at each token instead of as a whole. Learning needs no forward
+    and backward passes, so it is fast. But later tokens cannot correct earlier labels, and a label that few others
+    may follow passes its whole probability on, whatever the token is (the label bias problem, which random fields
+    do not have). Tokens are given as to `CRF`.
 
     Parameters
     ----------
@@ -54,9 +52,9 @@ class MEMM(ChainProbabilities):
     max_iterations : int, optional
         The most passes; 1000 by default.
     num_memories : int, default=6
-        How many moves L-BFGS remembers.
+        The number of corrections that L-BFGS remembers.
     epsilon : float, default=1e-5
-        Converged when the gradient is at most so large beside the weights.
+        Converged when the norm of the gradient is at most so large relative to that of the weights.
     period : int, default=10
         Passes over which `delta` is measured.
     delta : float, default=1e-5
@@ -128,93 +126,16 @@ class MEMM(ChainProbabilities):
                 "MEMM learns each label given the one before it, so all labels must be known; "
                 f"that of token {int(np.flatnonzero(y < 0)[0])} is not. CRF learns from partly labelled sequences."
             )
-        if sample_weight is not None and not sample_weight.all():  # such a sequence has no say in anything
-            X, y, sample_weight = self._without(X, y, sample_weight)
-        features = self._choose(X, y, sample_weight)
+        if sample_weight is not None and not sample_weight.all():
+            X, y, sample_weight = self._drop_weightless(X, y, sample_weight)
+        features = self._choose_features(X, y, sample_weight)
         objective = LocalObjective(X, y, sample_weight, features, self.c2, self.n_jobs)
-        w = search(
-            objective, steps=functools.partial(self._loop, features), c1=self.c1,
+        w = minimise(
+            objective, steps=functools.partial(self._weight_steps, features), c1=self.c1,
             max_iter=self.max_iterations or 1000, memory=self.num_memories, epsilon=self.epsilon,
             period=self.period, delta=self.delta,
         )  # fmt: skip
-        self.__dict__.update(self._model(features, w))
+        self.__dict__.update(self._named_weights(features, w))
 
-    def log_likelihood(self, X: Any, y: Any, lengths: Any = None) -> np.ndarray:
-        """log P(y|x) of each sequence.
-
-        Parameters
-        ----------
-        X : list of sequences of tokens, or table
-            The tokens.
-        y : list of sequences of labels, or array of shape (n_rows,)
-            The labels, all known.
-        lengths : array of shape (n_sequences,), optional
-            The lengths of the sequences, where X is one table.
-
-        Returns
-        -------
-        log_probabilities : array of shape (n_sequences,)
-        """
-        X = self._given(X, lengths)
-        codes, weights = self._codes(y, X), self._weights()
-        if (codes < 0).any():
-            raise ValueError("MEMM: log_likelihood needs the labels of all tokens.")
-        scores = token_scores(X.rows, 0, X.rows.shape[0], weights.states, self.classes_.size)
-        before = labels_before(codes, X.borders)
-        scores[before >= 0] += weights.steps[before[before >= 0]]
-        top = scores.max(axis=1, keepdims=True)
-        log_z = np.log(np.exp(scores - top).sum(axis=1)) + top[:, 0]
-        return np.add.reduceat(scores[np.arange(codes.size), codes] - log_z, X.borders[:-1])
-
-    def k_best(self, X: Any, k: int = 5, lengths: Any = None) -> list[list[tuple[list, float]]]:
-        """The k best label sequences of each sequence, best first, with log P(y|x).
-
-        Parameters
-        ----------
-        X : list of sequences of tokens, or table
-            The tokens.
-        k : int, default=5
-            How many; fewer are given where there are fewer paths.
-        lengths : array of shape (n_sequences,), optional
-            The lengths of the sequences, where X is one table.
-
-        Returns
-        -------
-        paths : list, for each sequence, of lists of (labels, log-probability)
-        """
-        X, weights, found = self._given(X, lengths), self._weights(), []
-        for s in range(len(X)):
-            scores, _ = self._scores((s, s + 1), X, weights)
-            begin, end = X.borders[s : s + 2]
-            plain = token_scores(X.rows, begin, end, weights.states, self.classes_.size)
-            edges = plain[1:, None, :] + weights.steps
-            edges -= np.logaddexp.reduce(edges, axis=2, keepdims=True)
-            walls = scores - plain
-            start = plain[0] - np.logaddexp.reduce(plain[0])
-            values, paths = k_best(start, edges + weights.go, walls, k)
-            found.append([(self.classes_[p].tolist(), float(v)) for v, p in zip(values, paths)])
-        return found
-
-    def _best(self, span: tuple[int, int], X: Sequences, weights: Weights) -> np.ndarray:
-        scores, borders = self._plain(span, X, weights)
-        path, values = np.empty(len(scores), dtype=np.int64), np.empty(borders.size - 1)
-        walls = weights.begin, weights.go, weights.end
-        back = np.empty((int(np.diff(borders).max()), scores.shape[1]), dtype=np.int32)
-        local_decode(borders, scores, weights.steps, *walls, self.decoding == "greedy", back, path, values)
-        self._refuse_blocked(values, span)
-        return path
-
-    def _node(self, span: tuple[int, int], X: Sequences, weights: Weights) -> np.ndarray:
-        scores, borders = self._plain(span, X, weights)
-        node, values = np.empty(scores.shape), np.empty(borders.size - 1)
-        walls = weights.begin, weights.go, weights.end
-        room = np.empty((int(np.diff(borders).max()), scores.shape[1]))
-        local_marginals(borders, scores, weights.steps, *walls, room, node, values)
-        self._refuse_blocked(values, span)
-        return node
-
-    def _plain(self, span: tuple[int, int], X: Sequences, weights: Weights) -> tuple[np.ndarray, np.ndarray]:
-        """Scores without the walls of constraints, which have no part in what a step is divided by."""
-        borders = X.borders[span[0] : span[1] + 1]
-        scores = token_scores(X.rows, borders[0], borders[-1], weights.states, self.classes_.size)
-        return scores, borders - borders[0]
+    def _chain(self) -> LocalChain:
+        return LocalChain(**self._chain_tables(), greedy=self.decoding == "greedy")

@@ -11,9 +11,10 @@ from scipy import sparse
 
 from tercet.core.catalog import method
 from tercet.optimize.minimize import minimize
-from tercet.sequence.crf._engine.batch import by_length, chain_marginals
-from tercet.sequence.crf._engine.iterative_scaling import SCALINGS, chain_scaling
-from tercet.sequence.crf.matrix_crf import MatrixCRF, ViterbiTables, label_index
+from tercet.sequence.crf._engine.grouped_chains import by_length, grouped_marginals
+from tercet.sequence.crf.forward_backward import ViterbiTables, crf_matrices
+from tercet.sequence.crf.iterative_scaling import SCALINGS, crf_iterative_scaling
+from tercet.sequence.crf.matrix_crf import MatrixCRF, label_index
 
 Algorithm = Literal["lbfgs", "gd", "newton", "newton-cg", "dfp", "bfgs", "iis", "iis-s", "iis-t"]
 
@@ -143,7 +144,7 @@ class ParametricCRF:
         options: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
         algorithm: Any = self.algorithm
         if algorithm in SCALINGS:
-            found = chain_scaling(objective, algorithm=algorithm, **options)
+            found = crf_iterative_scaling(objective, algorithm=algorithm, **options)
         else:
             found = minimize(objective, np.zeros(objective.size), method=algorithm, **options)
         self.weights_, self.loss_, self.history_ = found.x, float(found.fun), found.history
@@ -162,8 +163,8 @@ class ParametricCRF:
         node, edge = self.table(x)
         path, N = [label_index(self.labels_, label) for label in y], len(self.labels_)
         rows = [i * N + b for i, b in enumerate(path)]
-        steps = [(i * N + a) * N + b for i, (a, b) in enumerate(itertools.pairwise(path), 1)]
-        return np.asarray(node[rows].sum(axis=0)).ravel() + np.asarray(edge[steps].sum(axis=0)).ravel()
+        pairs = [(i * N + a) * N + b for i, (a, b) in enumerate(itertools.pairwise(path), 1)]
+        return np.asarray(node[rows].sum(axis=0)).ravel() + np.asarray(edge[pairs].sum(axis=0)).ravel()
 
     def log_weight(self, x: Any, y: Sequence[Any]) -> float:
         """w·F(y, x): log P(y|x) but for log Z(x)."""
@@ -177,18 +178,16 @@ class ParametricCRF:
         """The matrices of x (11.21-11.23), start and stop being the first label."""
         node, edge = self.table(x)
         n, N = len(x), len(self.labels_)
-        logs = np.full((n + 1, N, N), -np.inf)
-        steps = (edge @ self.weights_).reshape(n, N, N)[1:]
-        scores = (node @ self.weights_).reshape(n, N)
-        logs[0, 0], logs[1:n], logs[n, :, 0] = scores[0], steps + scores[1:, None, :], 0.0
-        return MatrixCRF(logs, labels=self.labels_, log=True)
+        transitions = (edge @ self.weights_).reshape(n, N, N)[1:]
+        log_matrices = crf_matrices((node @ self.weights_).reshape(n, N), transitions)
+        return MatrixCRF(log_matrices, labels=self.labels_, log=True)
 
     def expected_features(self, x: Any) -> np.ndarray:
         """E[f_k(Y, x)] under P(Y|x) (11.34)."""
         node, edge = self.table(x)
         chain, N = self.matrix_form(x), len(self.labels_)
-        steps = np.concatenate([np.zeros((1, N, N)), chain.edge_marginals()])
-        return node.T @ chain.node_marginals().ravel() + edge.T @ steps.ravel()
+        pairs = np.concatenate([np.zeros((1, N, N)), chain.edge_marginals()])
+        return node.T @ chain.node_marginals().ravel() + edge.T @ pairs.ravel()
 
     def viterbi(self, x: Any) -> ViterbiTables:
         """The best labels of one sequence, with the tables δ and Ψ."""
@@ -199,8 +198,8 @@ class ParametricCRF:
         return [self.viterbi(x).path for x in X]
 
     def table(self, x: Any) -> tuple[sparse.csr_array, sparse.csr_array]:
-        """All local features: rows (i, y) for one position, of shape (n N, K), and rows (i, y_{i-1}, y_i) for a
-        step, of shape (n N N, K)."""
+        """All local features: rows (i, y) of states, of shape (n N, K), and rows (i, y_{i-1}, y_i) of transitions,
+        of shape (n N N, K)."""
         if not hasattr(self, "labels_"):
             raise ValueError("This ParametricCRF has no labels yet; give them, or call fit.")
         n, N, labels = len(x), len(self.labels_), self.labels_
@@ -254,18 +253,18 @@ def indicator_features(labels: Sequence[Any], symbols: Sequence[Any]) -> tuple[l
     (4, 6, True)
     """
 
-    def step(a: Any, b: Any) -> Callable[..., bool]:
+    def transition(a: Any, b: Any) -> Callable[..., bool]:
         return lambda before, now, x, i: bool(before == a and now == b)
 
     def state(b: Any, v: Any) -> Callable[..., bool]:
         return lambda now, x, i: bool(now == b and x[i] == v)
 
-    steps = itertools.starmap(step, itertools.product(labels, repeat=2))
-    return list(steps), list(itertools.starmap(state, itertools.product(labels, symbols)))
+    transitions = itertools.starmap(transition, itertools.product(labels, repeat=2))
+    return list(transitions), list(itertools.starmap(state, itertools.product(labels, symbols)))
 
 
 class ChainLikelihood:
-    """Mean of -log P(y|x) of a `ParametricCRF` plus l2 |w|^2 / 2, for `minimize` and for `chain_scaling`.
+    """Mean of -log P(y|x) of a `ParametricCRF` plus l2 |w|^2 / 2, for `minimize` and for `crf_iterative_scaling`.
 
     Parameters
     ----------
@@ -293,22 +292,22 @@ class ChainLikelihood:
         self.node, self.edge = (sparse.vstack(part, format="csr") for part in zip(*tables))
         self.size = self.node.shape[1]
         self._groups = by_length(self.lengths, self.labels)
-        self._turned = self.node.T.tocsr(), self.edge.T.tocsr()
+        self._transposed = self.node.T.tocsr(), self.edge.T.tocsr()
         self.least = float(min(self.node.min(), self.edge.min()))
 
     def scores(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """w·f of all labels of all positions, and of all steps."""
+        """w·f of all labels of all positions, and of all transitions."""
         N = self.labels
         return (self.node @ w).reshape(-1, N), (self.edge @ w).reshape(-1, N, N)
 
     def totals(self, node: np.ndarray, edge: np.ndarray) -> np.ndarray:
-        """The sum of each feature over positions and steps, weighted."""
-        by_node, by_edge = self._turned
+        """The weighted sum of each feature over positions and transitions."""
+        by_node, by_edge = self._transposed
         return by_node @ node.ravel() + by_edge @ edge.ravel()
 
     def value_and_gradient(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """f(w) and g(w) = E[f] under P̃(x) P_w(y|x), less the data's E[f], plus l2 w."""
-        log_z, node, edge = chain_marginals(*self.scores(w), self._groups)
+        log_z, node, edge = grouped_marginals(*self.scores(w), self._groups)
         row_share = np.repeat(self.share, self.lengths)
         expected = self.totals(row_share[:, None] * node, row_share[:, None, None] * edge)
         value = float(self.share @ log_z - w @ self.empirical + self.l2 * (w @ w) / 2)

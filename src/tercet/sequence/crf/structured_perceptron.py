@@ -1,4 +1,4 @@
-"""The structured perceptron (结构化感知机): a tagger that corrects itself one mistaken sequence at a time."""
+"""The structured perceptron (结构化感知机)."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ import numpy as np
 from tercet.core.catalog import method
 from tercet.core.estimator import generator
 from tercet.core.parameters import Count, CountOrZero, Fraction, Jobs, NonNegative, Seed
-from tercet.sequence.crf.model import ChainModel
-from tercet.sequence.crf.online import Corpus, Mistaken
-from tercet.sequence.crf.weights import by_rows
+from tercet.sequence.crf._engine.online import Corpus, MistakeDriven
+from tercet.sequence.crf.base import TokenEstimator
 from tercet.sequence.text.sequences import Sequences
 
 
@@ -25,20 +24,20 @@ from tercet.sequence.text.sequences import Sequences
     texts=["000 ch. 2, Alg 2.1", "000 ch. 11"],
     peers=["seqlearn.perceptron.StructuredPerceptron", "pycrfsuite.Trainer"],
 )
-class StructuredPerceptron(ChainModel):
-    """Labels of tokens by the path of the highest score, learned from mistakes alone.
+class StructuredPerceptron(TokenEstimator):
+    """Structured perceptron: labels of tokens by the path of the highest score, learned from mistakes alone.
 
     For each sequence the best path under the present weights is found (Viterbi). Where it differs from the labels,
     the features of the labels get one more and those of the path one less. If some weights tell all sequences apart
     with margin γ, and no path's features lie farther than R from those of the labels, there are at most (R / γ)²
-    mistaken sequences, as for the perceptron. The mean of the weights over all steps makes fewer mistakes on new
-    sequences. Tokens are given as to `CRF`, whose algorithm "ap" takes the same steps; here the passes end when all
-    sequences are right, and there are no probabilities.
+    mistaken sequences, as for the perceptron. The mean of the weights over all updates makes fewer mistakes on new
+    sequences. Tokens are given as to `CRF`, whose algorithm "ap" makes the same updates; here the passes end when
+    all sequences are right, and there are no probabilities.
 
     Parameters
     ----------
     averaged : bool, default=True
-        Whether the weights are the mean over all steps, or the last.
+        Whether the weights are the mean over all sequences seen, or the last.
     max_iter : int, default=50
         The most passes.
     tol : float, default=0.0
@@ -110,20 +109,21 @@ class StructuredPerceptron(ChainModel):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    probabilistic = False
     n_mistakes_: int
 
     def _fit(self, X: Sequences, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
-        if sample_weight is not None and not sample_weight.all():  # such a sequence has no say in anything
-            X, y, sample_weight = self._without(X, y, sample_weight)
-        features = self._choose(X, y, sample_weight)
-        corpus, rng = Corpus(by_rows(X), y, sample_weight, features), generator(self.random_state)
-        learner = Mistaken(np.zeros(features.size), "ap", averaging=self.averaged)
+        if sample_weight is not None and not sample_weight.all():
+            X, y, sample_weight = self._drop_weightless(X, y, sample_weight)
+        features = self._choose_features(X, y, sample_weight)
+        corpus, rng = Corpus(X, y, sample_weight, features), generator(self.random_state)
+        learner = MistakeDriven(np.zeros(features.size), "ap", averaging=self.averaged)
         self.n_mistakes_ = 0
-        for step in self._loop(features, self.max_iter, hint="Raise max_iter or tol."):
+        for step in self._weight_steps(features, self.max_iter, hint="Raise max_iter or tol."):
             order = rng.permutation(corpus.n) if self.shuffle else np.arange(corpus.n)
             wrong = learner.learn(corpus, order)
             self.n_mistakes_ += learner.mistaken
             step.report(learner.weights, mistakes=learner.mistaken, wrong=wrong)
             if step.converged(learner.mistaken <= self.tol * corpus.n):
                 break
-        self.__dict__.update(self._model(features, learner.weights))
+        self.__dict__.update(self._named_weights(features, learner.weights))

@@ -18,61 +18,61 @@ from scipy import sparse
 
 from tercet.sequence.text.sequences import Sequences
 
-BETWEEN = ":"  # joins the parts of an attribute's name
+SEPARATOR = ":"  # joins the parts of an attribute's name
 
 
-class Between(str):
-    """The name of an attribute that is about two neighbouring labels, as B lines of templates make them."""
+class BigramAttribute(str):
+    """The name of a transition attribute, made by a B line of a template."""
 
     __slots__ = ()
 
 
-class Names(dict[str, int]):
+class AttributeColumns(dict[str, int]):
     """The columns of attributes by name; with `growing`, a new name gets the next column, else -1.
 
-    `between` is one of the new names that are about two neighbouring labels (`Between`), or None.
+    `bigram` is one of the new names that are transition attributes (`BigramAttribute`), or None.
     """
 
     growing = True
-    between: str | None = None
+    bigram: str | None = None
 
     def __missing__(self, name: str) -> int:
         if not isinstance(name, str):
             raise TypeError(f"an attribute's name must be a string; got {name!r}.")
         if not self.growing:
             return -1
-        if isinstance(name, Between):
-            self.between = str(name)
+        if isinstance(name, BigramAttribute):
+            self.bigram = str(name)
         column = self[str(name)] = len(self)
         return column
 
 
-class Words(dict[str, int]):
-    """The columns of "key:value" for the values of one key: a name is put together once, not for each token."""
+class ValueColumns(dict[str, int]):
+    """The columns of the attributes "key:value" of one key, by value; each name is joined only once."""
 
-    def __init__(self, names: Names, key: str) -> None:
+    def __init__(self, names: AttributeColumns, key: str) -> None:
         self.names, self.key = names, key
 
     def __missing__(self, value: str) -> int:
-        column = self[value] = self.names[self.key + BETWEEN + value]
+        column = self[value] = self.names[self.key + SEPARATOR + value]
         return column
 
 
-class Keys(dict[str, Words]):
-    """The words of each key."""
+class KeyColumns(dict[str, ValueColumns]):
+    """The `ValueColumns` of each key."""
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: AttributeColumns) -> None:
         self.names = names
 
-    def __missing__(self, key: str) -> Words:
+    def __missing__(self, key: str) -> ValueColumns:
         if not isinstance(key, str):
             raise TypeError(f"an attribute's name must be a string; got {key!r}.")
-        words = self[key] = Words(self.names, key)
+        words = self[key] = ValueColumns(self.names, key)
         return words
 
 
 def is_tokens(X: Any) -> bool:
-    """Whether X holds tokens in words, not rows of numbers."""
+    """Whether X holds tokens described by words, not rows of numbers."""
     depth = 2  # a sentence has tokens, and these attributes
     if isinstance(X, Sequences):
         X, depth = X.rows, 1
@@ -82,11 +82,11 @@ def is_tokens(X: Any) -> bool:
         return False
     if not isinstance(X, list | tuple | np.ndarray) or not len(X):
         return False
-    return any(_speaks(thing, depth) for thing in itertools.islice(X, 3))
+    return any(_has_words(thing, depth) for thing in itertools.islice(X, 3))
 
 
-def _speaks(thing: Any, depth: int) -> bool:
-    """Whether there are words at the bottom of a list."""
+def _has_words(thing: Any, depth: int) -> bool:
+    """Whether a nested list has strings, dicts or sets as leaves."""
     if isinstance(thing, str | Mapping | AbstractSet) or _is_items(thing):
         return True
     if isinstance(thing, np.ndarray):
@@ -95,7 +95,7 @@ def _speaks(thing: Any, depth: int) -> bool:
         return False
     if not len(thing):  # a token without attributes; a row of numbers would have some
         return depth == 1
-    return any(_speaks(part, depth - 1) for part in itertools.islice(thing, 3))
+    return any(_has_words(part, depth - 1) for part in itertools.islice(thing, 3))
 
 
 def _is_items(thing: Any) -> bool:
@@ -108,15 +108,15 @@ def _is_number(kind: Any) -> bool:
     return is_numeric() if is_numeric else getattr(kind, "kind", "O") in "biuf"
 
 
-def tokens_of(X: Any, lengths: Any = None) -> Sequences:
+def token_sequences(X: Any, lengths: Any = None) -> Sequences:
     """Tokens in words as a flat list with borders.
 
     A list of dicts, of sets or of strings is a flat list of tokens: one sequence, or as many as `lengths` says. A
     list of lists is a list of sentences. The rows of a frame are dicts by the names of its columns.
     """
     if isinstance(X, Sequences):
-        return X.with_rows(_dicts(X.rows))
-    X = list(_dicts(X))
+        return X.with_rows(_rows_as_dicts(X.rows))
+    X = list(_rows_as_dicts(X))
     if lengths is not None or isinstance(X[0], str | Mapping | AbstractSet):
         borders = Sequences.of(np.empty((len(X), 1)), lengths).borders
         return Sequences(X, borders, listed=False)
@@ -130,20 +130,20 @@ def tokens_of(X: Any, lengths: Any = None) -> Sequences:
     return Sequences(list(itertools.chain.from_iterable(sentences)), borders.astype(np.int64), listed=True)
 
 
-def _dicts(X: Any) -> Any:
+def _rows_as_dicts(X: Any) -> Any:
     """The rows of a frame as dicts; anything else as it is."""
     if not hasattr(X, "columns"):
         return X
     return X.to_dicts() if hasattr(X, "to_dicts") else X.to_dict("records")
 
 
-def encode(tokens: list[Any], names: Names) -> sparse.csr_array:
+def encode_tokens(tokens: list[Any], names: AttributeColumns) -> sparse.csr_array:
     """Tokens as rows of a CSR matrix with a column for each name; unknown names are left out unless `names` grows.
 
     Examples
     --------
-    >>> names = Names()
-    >>> encode([{"word": "a", "size": 2.0}, ["size", "end"]], names).toarray()
+    >>> names = AttributeColumns()
+    >>> encode_tokens([{"word": "a", "size": 2.0}, ["size", "end"]], names).toarray()
     array([[1., 2., 0.],
            [0., 1., 1.]])
     >>> list(names)
@@ -152,7 +152,7 @@ def encode(tokens: list[Any], names: Names) -> sparse.csr_array:
     try:
         columns, values, counts = _entries(tokens, names)
     except (TypeError, AttributeError) as error:
-        raise _found_in(tokens, error) from None
+        raise _located_error(tokens, error) from None
     index = np.array(columns, dtype=np.int64)
     data = np.ones(index.size) if values is None else np.array(values, dtype=np.float64)
     borders = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
@@ -170,7 +170,7 @@ def encode(tokens: list[Any], names: Names) -> sparse.csr_array:
     return sparse.csr_array((data, index.astype(small), borders.astype(small)), shape=shape)
 
 
-def _entries(tokens: list[Any], names: Names) -> tuple[list[int], list[float] | None, list[int]]:
+def _entries(tokens: list[Any], names: AttributeColumns) -> tuple[list[int], list[float] | None, list[int]]:
     """The columns and values of all tokens one after another, and how many each has. (No values: all are 1.)"""
     kinds = set(map(type, tokens))
     if kinds <= {str, np.str_}:
@@ -180,7 +180,7 @@ def _entries(tokens: list[Any], names: Names) -> tuple[list[int], list[float] | 
     columns: list[int] = []
     values: list[float] = []
     counts: list[int] = []
-    words, column, value = Keys(names), columns.append, values.append
+    words, column, value = KeyColumns(names), columns.append, values.append
     for token in tokens:
         before = len(columns)
         if type(token) is dict:
@@ -200,7 +200,7 @@ def _entries(tokens: list[Any], names: Names) -> tuple[list[int], list[float] | 
     return columns, values, counts
 
 
-def _add(prefix: str, what: Any, names: Names, columns: list[int], values: list[float]) -> None:
+def _add(prefix: str, what: Any, names: AttributeColumns, columns: list[int], values: list[float]) -> None:
     """Add the attributes of anything that may describe a token."""
     if isinstance(what, str):
         columns.append(names[prefix + what])
@@ -211,26 +211,26 @@ def _add(prefix: str, what: Any, names: Names, columns: list[int], values: list[
                 columns.append(names[prefix + key])
                 values.append(float(inside))
             else:
-                _add(prefix + key + BETWEEN, inside, names, columns, values)
+                _add(prefix + key + SEPARATOR, inside, names, columns, values)
     elif isinstance(what, Iterable) and not isinstance(what, bytes):
         for name in what:
             columns.append(names[prefix + name])
             values.append(1.0)
     else:
-        where = f"attribute {prefix.removesuffix(BETWEEN)!r}" if prefix else "a token"
+        where = f"attribute {prefix.removesuffix(SEPARATOR)!r}" if prefix else "a token"
         raise TypeError(
             f"{where} is {what!r}; allowed are numbers, strings, and dicts, lists and sets of them."
         )
 
 
-def _found_in(tokens: list[Any], error: Exception) -> ValueError:
+def _located_error(tokens: list[Any], error: Exception) -> ValueError:
     """The error with the number of the token in which it was met."""
     for row, token in enumerate(tokens):
         try:
-            _entries([token], Names())
+            _entries([token], AttributeColumns())
         except (TypeError, AttributeError) as met:
             return ValueError(f"Token {row}: {met}")
     return ValueError(str(error))
 
 
-__all__ = ["Between", "Names", "encode", "is_tokens", "tokens_of"]
+__all__ = ["AttributeColumns", "BigramAttribute", "encode_tokens", "is_tokens", "token_sequences"]

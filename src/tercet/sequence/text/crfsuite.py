@@ -17,8 +17,8 @@ FEATURE = re.compile(r"^  \([01]\) (.*): (\S+)$")
 ARROW = " --> "
 
 
-class Dump(NamedTuple):
-    """What a dump says: names, and the weights of pairs of names."""
+class CRFsuiteDump(NamedTuple):
+    """The contents of a dump: names, and the weights of pairs of names."""
 
     labels: list[str]
     attributes: list[str]
@@ -26,7 +26,7 @@ class Dump(NamedTuple):
     states: dict[tuple[str, str], float]
 
 
-def parse_dump(source: Any, encoding: str = "utf-8") -> Dump:
+def parse_dump(source: Any, encoding: str = "utf-8") -> CRFsuiteDump:
     """Read a dump from a path, an open text file or lines.
 
     Examples
@@ -66,14 +66,14 @@ def parse_dump(source: Any, encoding: str = "utf-8") -> Dump:
     missing = [section for section in SECTIONS[1:] if section not in sections]
     if missing:
         raise ValueError(f"{name} is not the whole dump of a CRFsuite model: it has no {', '.join(missing)}.")
-    labels = [_matched(ENTRY, line, name, number)[1] for number, line in sections["LABELS"]]
-    attributes = [_matched(ENTRY, line, name, number)[1] for number, line in sections["ATTRIBUTES"]]
+    labels = [_match(ENTRY, line, name, number)[1] for number, line in sections["LABELS"]]
+    attributes = [_match(ENTRY, line, name, number)[1] for number, line in sections["ATTRIBUTES"]]
     transitions = _features(sections["TRANSITIONS"], {*labels}, {*labels}, name)
     states = _features(sections["STATE_FEATURES"], {*attributes}, {*labels}, name)
-    return Dump(labels, attributes, dict(transitions), dict(states))
+    return CRFsuiteDump(labels, attributes, dict(transitions), dict(states))
 
 
-def _matched(pattern: re.Pattern, line: str, name: str, number: int) -> re.Match:
+def _match(pattern: re.Pattern, line: str, name: str, number: int) -> re.Match:
     found = pattern.match(line)
     if found is None:
         raise ValueError(f"{name}, line {number}: cannot be read: {line[:60]!r}.")
@@ -84,7 +84,7 @@ def _features(
     lines: Iterable[tuple[int, str]], left: set[str], right: set[str], name: str
 ) -> Iterator[tuple[tuple[str, str], float]]:
     for number, line in lines:
-        names, weight = _matched(FEATURE, line, name, number).groups()
+        names, weight = _match(FEATURE, line, name, number).groups()
         # Names may hold an arrow themselves: what stands on both sides of the right one is known.
         pieces = names.split(ARROW)
         pairs = [(ARROW.join(pieces[:k]), ARROW.join(pieces[k:])) for k in range(1, len(pieces))]

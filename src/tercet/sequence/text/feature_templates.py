@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from tercet.core.catalog import method
-from tercet.sequence.text.attributes import Between
+from tercet.sequence.text.attributes import BigramAttribute
 
 MACRO = re.compile(r"%x\[\s*(-?\d+)\s*,\s*(\d+)\s*\]")
 
@@ -199,7 +199,7 @@ def _features(unigram: list[Template], bigram: list[Template], sentence: Any, nu
             if (row, column) not in cells:
                 cells[row, column] = _shifted(columns[column], row, n)
             texts = [text + cell + word for text, cell in zip(texts, cells[row, column])]
-        made.append(texts if k < len(unigram) else list(map(Between, texts)))
+        made.append(texts if k < len(unigram) else list(map(BigramAttribute, texts)))
     return [list(token) for token in zip(*made)]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Hashable
 from itertools import chain
 from typing import Any
 
@@ -105,6 +106,37 @@ def label_codes(y: Sequences) -> tuple[list[Any], np.ndarray]:
     return classes, np.array([index.get(label, -1) for label in rows], dtype=np.int64)
 
 
+def distinct_labels(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The different labels in order, and the index of each label among them.
+
+    Examples
+    --------
+    >>> distinct_labels(np.array(["N", "D", "N"], dtype=object))
+    (array(['D', 'N'], dtype='<U1'), array([1, 0, 1]))
+    """
+    if labels.dtype != object:
+        classes, index = np.unique(labels, return_inverse=True)
+        return classes, index
+    values = labels.tolist()
+    strange = [label for label in values if not isinstance(label, Hashable)]
+    if strange:
+        raise ValueError(
+            f"A label must be hashable: a string, a number, a tuple of such; got {strange[0]!r}."
+        )
+    different = in_order(list(set(values)))
+    place = {label: k for k, label in enumerate(different)}
+    alike = len({type(label) for label in different}) == 1 and isinstance(different[0], str | int | float)
+    classes = np.array(different, dtype=None if alike else object)
+    return classes, np.array([place[label] for label in values], dtype=np.int64)
+
+
+def known_labels(labels: np.ndarray) -> np.ndarray:
+    """Which labels are known: not None and not NaN."""
+    if labels.dtype == object:
+        return np.array([not missing(label) for label in labels.tolist()], dtype=bool)
+    return labels == labels if labels.dtype.kind == "f" else np.ones(labels.shape, dtype=bool)
+
+
 def missing(value: Any) -> bool:
     """Whether a symbol or label is not known: None, NaN or pandas' NA."""
     return value is None or type(value).__name__ == "NAType" or bool(value != value)
@@ -141,4 +173,14 @@ def _unhashable(X: Sequences, what: str) -> ValueError:
     return ValueError(f"A {what} is not hashable.")
 
 
-__all__ = ["encode", "in_order", "label_codes", "labels_of", "missing", "tokens", "vocabulary"]
+__all__ = [
+    "distinct_labels",
+    "encode",
+    "in_order",
+    "known_labels",
+    "label_codes",
+    "labels_of",
+    "missing",
+    "tokens",
+    "vocabulary",
+]

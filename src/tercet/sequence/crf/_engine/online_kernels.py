@@ -1,121 +1,87 @@
-"""The kernels of learning one sequence at a time.
+"""Kernels of online learning: stochastic gradient steps, and updates at mistakes, one sequence at a time.
 
-`X` are CSR rows; the state features of attribute a are those from first[a] to first[a + 1], with their labels; the
-place of a transition's weight is in `edge_at`, -1 where it has none. `room` has four tables of (longest, n_labels).
+Transition scores are a table (from, to) that all tokens share, or with transition attributes one for each token of
+a sequence, of shape (longest, from, to): the number of dimensions tells which, when a kernel is compiled.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from tercet.core.kernel import inner, kernel
+from tercet.core.rows import Rows
 from tercet.sequence._chain.log_space import log_smooth, viterbi
-from tercet.sequence._chain.scaled import backward, forward, kept, last, log_weight
-from tercet.sequence._chain.scaled import first as first_row
+from tercet.sequence.crf._engine.recursions import log_smooth_at, scaled_sweep, scaled_sweep_at, viterbi_at
 
-MISTAKEN = ("ap", "pa", "arow")
-
-
-@inner
-def read(X, begin, end, first, label, w, scale, scores):
-    """The scores of all labels for the tokens of a sequence."""
-    for t in range(begin, end):
-        row = scores[t - begin]
-        for j in range(row.size):
-            row[j] = 0.0
-        for s in range(X.indptr[t], X.indptr[t + 1]):
-            x, a = scale * X.data[s], X.indices[s]
-            for p in range(first[a], first[a + 1]):
-                row[label[p]] += x * w[p]
+MISTAKE_DRIVEN = ("ap", "pa", "arow")
 
 
-@inner
-def read_steps(edge_at, w, scale, steps):
-    """The scores of all steps."""
-    for i in range(steps.shape[0]):
-        for j in range(steps.shape[1]):
-            p = edge_at[i, j]
-            steps[i, j] = scale * w[p] if p >= 0 else 0.0
+class LabelledRows(NamedTuple):
+    """Labelled sequences, the features of their tokens, and tables to compute in.
 
+    Attributes
+    ----------
+    X : CSR rows of all tokens
+    borders, y, weight : where each sequence begins, the label of each token, the weight of each sequence
+    starts, label : the state features of attribute a are those from starts[a] to starts[a + 1], with these labels
+    transition : array of shape (n_labels, n_labels)
+        The index of the weight of each transition; -1 where it has none.
+    B, bigram_starts, pair : rows, features and pairs of labels (from * n_labels + to) of transition attributes
+        Their weights are the last ones. Without such attributes, B has no columns.
+    tokens : array of shape (4, longest, n_labels)
+        Tables for the tokens of a sequence.
+    scores, expected : arrays of shape (n_labels, n_labels) or (longest, n_labels, n_labels)
+        Tables for transition scores and expected transitions.
+    """
 
-@inner
-def soften(scores, like):
-    """exp of the scores, each row less its largest; the sum of what was taken off."""
-    taken = 0.0
-    for k in range(scores.shape[0]):
-        row, top = scores[k], scores[k, 0]
-        for j in range(row.size):
-            top = max(top, row[j])
-        for j in range(row.size):
-            like[k, j] = math.exp(row[j] - top)
-        taken += top
-    return taken
-
-
-@inner
-def take_off(X, begin, end, first, label, rate, excess, v):
-    """Move the weights of the tokens' attributes against what is expected in excess of each label."""
-    for t in range(begin, end):
-        row = excess[t - begin]
-        for s in range(X.indptr[t], X.indptr[t + 1]):
-            x, a = rate * X.data[s], X.indices[s]
-            for p in range(first[a], first[a + 1]):
-                v[p] -= x * row[label[p]]
+    X: Rows
+    borders: np.ndarray
+    y: np.ndarray
+    weight: np.ndarray
+    starts: np.ndarray
+    label: np.ndarray
+    transition: np.ndarray
+    B: Rows
+    bigram_starts: np.ndarray
+    pair: np.ndarray
+    tokens: np.ndarray
+    scores: np.ndarray
+    expected: np.ndarray
 
 
 @kernel
-def gradient_pass(
-    order, X, borders, y, weight, first, label, edge_at, v, room, scale, eta, decay, t
-):  # fmt: skip
-    """Sequences in an order: each moves the weights up the gradient of its log-likelihood.
+def gradient_pass(order, data, v, scale, eta, decay, t):
+    """One stochastic gradient step for each sequence, in this order.
 
     The weights are v times `scale`, so that the penalty's part of a step is one product. Returns the sum of
-    -log P(y|x) and the new scale.
+    -log P(y|x), each before its step, and the new scale.
     """
-    N = edge_at.shape[0]
-    steps, trans, turned, counts = np.empty((N, N)), np.empty((N, N)), np.empty((N, N)), np.empty((N, N))
-    ones, zeros, sizes = np.ones(N), np.zeros(N), np.empty(room.shape[1])
+    # local names: an access through the tuple inside the loops would count references
+    X, borders, y, weight = data.X, data.borders, data.y, data.weight
+    starts, label, transition = data.starts, data.label, data.transition
+    B, bigram_starts, pair = data.B, data.bigram_starts, data.pair
+    tokens, transitions, expected = data.tokens, data.scores, data.expected
+    unit = np.empty(tokens.shape[1])
     loss = 0.0
     for s in order:
         begin, end = borders[s], borders[s + 1]
         T = end - begin
-        scores, like, alpha, beta = room[0, :T], room[1, :T], room[2, :T], room[3, :T]
-        read(X, begin, end, first, label, v, scale, scores)
-        read_steps(edge_at, v, scale, steps)
-        ceiling = steps[0, 0]
-        for i in range(N):
-            for j in range(N):
-                ceiling = max(ceiling, steps[i, j])
-        for i in range(N):
-            for j in range(N):
-                trans[i, j] = math.exp(steps[i, j] - ceiling)
-                turned[j, i] = trans[i, j]
-                counts[i, j] = 0.0
-        shift = ceiling * (T - 1) + soften(scores, like)
-        first_row(ones, like, alpha, sizes, 0)
-        forward(turned, like, alpha, sizes, 1, T)
-        log_z = log_weight(alpha, sizes, 0, T)
-        last(like, alpha, sizes, beta, T)
-        backward(trans, like, alpha, sizes, beta, 1, T)
-        if log_z > -np.inf and kept(sizes, 1, T):
-            log_z += shift
-            for k in range(1, T):
-                for i in range(N):
-                    for j in range(N):
-                        counts[i, j] += alpha[k - 1, i] * trans[i, j] * like[k, j]
-        else:
-            log_z = log_smooth(zeros, steps, scores, alpha, beta, counts)
+        scores, like, alpha, node = tokens[0, :T], tokens[1, :T], tokens[2, :T], tokens[3, :T]
+        read_scores(X, begin, end, starts, label, v, scale, scores)
+        read_transitions(transition, B, begin, end, bigram_starts, pair, v, scale, transitions)
+        log_z = forward_backward(transitions, expected, scores, like, alpha, node, unit)
         loss += weight[s] * log_z
-        for k in range(T):
+        for k in range(T):  # expected less observed counts
             here = y[begin + k]
             loss -= weight[s] * scores[k, here]
-            beta[k, here] -= 1.0
+            node[k, here] -= 1.0
             if k > 0:
                 before = y[begin + k - 1]
-                loss -= weight[s] * steps[before, here]
-                counts[before, here] -= 1.0
+                loss -= weight[s] * transition_score(transitions, k, before, here)
+                subtract_transition(expected, k, before, here)
         step = eta / (1.0 + decay * eta * t)
         scale *= 1.0 - step * decay
         if scale < 1e-9:
@@ -123,76 +89,235 @@ def gradient_pass(
                 v[p] *= scale
             scale = 1.0
         rate = step * weight[s] / scale
-        take_off(X, begin, end, first, label, rate, beta, v)
-        for i in range(N):
-            for j in range(N):
-                if edge_at[i, j] >= 0:
-                    v[edge_at[i, j]] -= rate * counts[i, j]
+        descend_states(X, begin, end, starts, label, rate, node, v)
+        descend_transitions(transition, B, begin, end, bigram_starts, pair, rate, expected, v)
         t += 1.0
     return loss, scale
 
 
 @kernel
-def mistaken_pass(
-    order, X, borders, y, weight, first, label, edge_at, w, room, rule, sums, seen, variance, change, touched
-):  # fmt: skip
-    """Sequences in an order: where the best path is wrong, weights move from its features to those of the labels.
+def mistake_pass(order, data, w, rule, sums, seen, variance, change, touched):
+    """One pass over sequences in this order: where the best path is wrong, the weights move from its features to
+    those of the labels.
 
-    How far is what the rules differ in. `sums` holds each move times the number of sequences seen before it, from
-    which the mean of the weights follows. Returns the sum of the shares of wrong labels
-    and the number of sequences that have some.
+    The rules differ in how far. `sums` holds each move times the number of sequences seen before it, from which the
+    mean of the weights follows. Returns the sum of the shares of wrong labels and the number of mistaken sequences.
     """
-    N = edge_at.shape[0]
-    steps, zeros, path = np.empty((N, N)), np.zeros(N), np.empty(room.shape[1], np.int64)
-    places = np.empty(change.size, np.int64)
-    wrong, mistaken = 0.0, 0
-    read_steps(edge_at, w, 1.0, steps)
+    # local names: an access through the tuple inside the loops would count references
+    X, borders, y, weight = data.X, data.borders, data.y, data.weight
+    starts, label, transition = data.starts, data.label, data.transition
+    B, bigram_starts, pair = data.B, data.bigram_starts, data.pair
+    tokens, transitions = data.tokens, data.scores
+    N, base = transition.shape[0], w.size - pair.size
+    path, places = np.empty(tokens.shape[1], np.int64), np.empty(change.size, np.int64)
+    wrong, mistaken, moved = 0.0, 0, True
     for s in order:
         begin, end = borders[s], borders[s + 1]
         T = end - begin
-        scores = room[0, :T]
-        read(X, begin, end, first, label, w, 1.0, scores)
-        best = viterbi(zeros, steps, scores, room[1, :T], path[:T])
+        scores = tokens[0, :T]
+        read_scores(X, begin, end, starts, label, w, 1.0, scores)
+        if moved or transitions.ndim == 3:
+            read_transitions(transition, B, begin, end, bigram_starts, pair, w, 1.0, transitions)
+        best = best_path(transitions, scores, tokens[1, :T], path[:T])
         errors, own, n = 0, 0.0, 0
         for k in range(T):
-            here, said = y[begin + k], path[k]
+            t, here, said = begin + k, y[begin + k], path[k]
             own += scores[k, here]
-            if k > 0:
-                own += steps[y[begin + k - 1], here]
             if here != said:
                 errors += 1
-                n = compare(X, begin + k, first, label, 0, here, said, change, touched, places, n)
-            if k > 0 and (here != said or y[begin + k - 1] != path[k - 1]):
-                n = note(edge_at[y[begin + k - 1], here], 1.0, change, touched, places, n)
-                n = note(edge_at[path[k - 1], said], -1.0, change, touched, places, n)
+                n = add_difference(X, t, starts, label, 0, here, said, change, touched, places, n)
+            if k > 0:
+                before, guess = y[t - 1], path[k - 1]
+                own += transition_score(transitions, k, before, here)
+                if here != said or before != guess:
+                    n = add_change(transition[before, here], 1.0, change, touched, places, n)
+                    n = add_change(transition[guess, said], -1.0, change, touched, places, n)
+                    if pair.size > 0:
+                        right, other = before * N + here, guess * N + said
+                        n = add_difference(
+                            B, t, bigram_starts, pair, base, right, other, change, touched, places, n
+                        )
         wrong += errors / T
-        if errors > 0:
+        moved = errors > 0
+        if moved:
             mistaken += 1
             move(rule, best - own, errors, weight[s], places[:n], w, sums, seen, variance, change, touched)
-            for i in range(N):
-                for j in range(N):
-                    if edge_at[i, j] >= 0:
-                        steps[i, j] = w[edge_at[i, j]]
         seen[0] += 1.0
     return wrong, mistaken
 
 
 @inner
-def compare(X, t, first, label, base, right, said, change, touched, places, n):
-    """Note the attributes of token t: more for the right label, less for what was said."""
+def read_scores(X, begin, end, starts, label, w, scale, scores):
+    """The observation scores of the tokens of a sequence."""
+    for t in range(begin, end):
+        row = scores[t - begin]
+        for j in range(row.size):
+            row[j] = 0.0
+        for s in range(X.indptr[t], X.indptr[t + 1]):
+            x, a = scale * X.data[s], X.indices[s]
+            for p in range(starts[a], starts[a + 1]):
+                row[label[p]] += x * w[p]
+
+
+@inner
+def read_transitions(transition, B, begin, end, starts, pair, w, scale, scores):
+    """The transition scores: of all tokens, or of each after the first."""
+    N = transition.shape[0]
+    if scores.ndim == 2:
+        for i in range(N):
+            for j in range(N):
+                p = transition[i, j]
+                scores[i, j] = scale * w[p] if p >= 0 else 0.0
+    else:
+        T = end - begin
+        by_pair = scores[1:T].reshape(-1, N * N)
+        read_scores(B, begin + 1, end, starts, pair, w[w.size - pair.size :], scale, by_pair)
+        for k in range(1, T):
+            for i in range(N):
+                for j in range(N):
+                    if transition[i, j] >= 0:
+                        scores[k, i, j] += scale * w[transition[i, j]]
+
+
+@inner
+def forward_backward(transitions, expected, scores, like, alpha, node, unit):
+    """log Z; marginals of labels to `node`, of transitions (summed, or of each token) to `expected`. In log space
+    where scaling underflows."""
+    T, N = scores.shape
+    if transitions.ndim == 2:
+        trans, transposed, ceiling = np.empty((N, N)), np.empty((N, N)), transitions[0, 0]
+        for i in range(N):
+            for j in range(N):
+                ceiling = max(ceiling, transitions[i, j])
+        for i in range(N):
+            for j in range(N):
+                trans[i, j] = math.exp(transitions[i, j] - ceiling)
+                transposed[j, i] = trans[i, j]
+                expected[i, j] = 0.0
+        shift = ceiling * (T - 1) + exponentials(scores, like)
+        log_z = scaled_sweep(trans, transposed, like, alpha, node, unit, T)
+        if log_z == -np.inf:
+            return log_smooth(np.zeros(N), transitions, scores, alpha, node, expected)
+        for k in range(1, T):
+            for i in range(N):
+                for j in range(N):
+                    expected[i, j] += alpha[k - 1, i] * trans[i, j] * like[k, j]
+        return log_z + shift
+    else:
+        index, edge = np.arange(T), expected[1:T].reshape(-1, N * N)
+        shift = exponentials(scores, like) + exponentials(transitions[1:T].reshape(-1, N * N), edge)
+        log_z = scaled_sweep_at(index, expected, like, alpha, node, unit, 0, T)
+        if log_z == -np.inf:
+            for k in range(1, T):
+                for i in range(N):
+                    for j in range(N):
+                        expected[k, i, j] = 0.0
+            return log_smooth_at(index, transitions, scores, 1.0, alpha, node, expected)
+        for k in range(1, T):
+            for i in range(N):
+                for j in range(N):
+                    expected[k, i, j] *= alpha[k - 1, i] * like[k, j]
+        return log_z + shift
+
+
+@inner
+def best_path(transitions, scores, delta, path):
+    """The Viterbi path of a sequence, and its score."""
+    if transitions.ndim == 2:
+        return viterbi(np.zeros(scores.shape[1]), transitions, scores, delta, path)
+    else:
+        return viterbi_at(np.arange(len(scores)), transitions, scores, delta, path)
+
+
+@inner
+def transition_score(scores, k, i, j):
+    if scores.ndim == 2:
+        return scores[i, j]
+    else:
+        return scores[k, i, j]
+
+
+@inner
+def subtract_transition(expected, k, i, j):
+    if expected.ndim == 2:
+        expected[i, j] -= 1.0
+    else:
+        expected[k, i, j] -= 1.0
+
+
+@inner
+def exponentials(scores, out):
+    """exp of the scores, each row less its maximum; the sum of the maxima."""
+    total = 0.0
+    for k in range(scores.shape[0]):
+        row, top = scores[k], scores[k, 0]
+        for j in range(row.size):
+            top = max(top, row[j])
+        for j in range(row.size):
+            out[k, j] = math.exp(row[j] - top)
+        total += top
+    return total
+
+
+@inner
+def descend_states(X, begin, end, starts, label, rate, gradient, v):
+    """Move the weights of the tokens' attributes down the gradient with respect to the scores."""
+    for t in range(begin, end):
+        row = gradient[t - begin]
+        for s in range(X.indptr[t], X.indptr[t + 1]):
+            x, a = rate * X.data[s], X.indices[s]
+            for p in range(starts[a], starts[a + 1]):
+                v[p] -= x * row[label[p]]
+
+
+@inner
+def descend_transitions(transition, B, begin, end, starts, pair, rate, gradient, v):
+    """Move the weights of transitions and transition attributes down the gradient."""
+    N = transition.shape[0]
+    if gradient.ndim == 2:
+        for i in range(N):
+            for j in range(N):
+                if transition[i, j] >= 0:
+                    v[transition[i, j]] -= rate * gradient[i, j]
+    else:
+        T = end - begin
+        by_pair = gradient[1:T].reshape(-1, N * N)
+        descend_states(B, begin + 1, end, starts, pair, rate, by_pair, v[v.size - pair.size :])
+        for k in range(1, T):
+            for i in range(N):
+                for j in range(N):
+                    if transition[i, j] >= 0:
+                        v[transition[i, j]] -= rate * gradient[k, i, j]
+
+
+@inner
+def add_difference(X, t, starts, label, base, right, said, change, touched, places, n):
+    """Add the attributes of token t to the change: plus for the right label, minus for the predicted one."""
     for e in range(X.indptr[t], X.indptr[t + 1]):
         a = X.indices[e]
-        for p in range(first[a], first[a + 1]):
+        for p in range(starts[a], starts[a + 1]):
             if label[p] == right:
-                n = note(base + p, X.data[e], change, touched, places, n)
+                n = add_change(base + p, X.data[e], change, touched, places, n)
             elif label[p] == said:
-                n = note(base + p, -X.data[e], change, touched, places, n)
+                n = add_change(base + p, -X.data[e], change, touched, places, n)
+    return n
+
+
+@inner
+def add_change(p, amount, change, touched, places, n):
+    """Add to the change of weight p (if it is one), and list it among those to move."""
+    if p >= 0:
+        if not touched[p]:
+            touched[p] = True
+            places[n] = p
+            n += 1
+        change[p] += amount
     return n
 
 
 @inner
 def move(rule, gap, errors, weight, places, w, sums, seen, variance, change, touched):
-    """Change the weights by as much as the rule says; `gap` is how much the best path's score is ahead."""
+    """Change the weights by the step length of the rule; `gap` is the best path's score less that of the labels."""
     method, kind, c, sensitive, gamma = int(rule[0]), int(rule[1]), rule[2], rule[3], rule[4]
     size = 0.0
     for i in range(places.size):
@@ -212,23 +337,11 @@ def move(rule, gap, errors, weight, places, w, sums, seen, variance, change, tou
     step *= weight
     for i in range(places.size):
         p = places[i]
-        way = step * change[p]
+        difference = step * change[p]
         if method == 2:
-            way *= variance[p]
+            difference *= variance[p]
             variance[p] = 1.0 / (1.0 / variance[p] + weight * change[p] * change[p] / gamma)
-        w[p] += way
-        sums[p] += seen[0] * way
+        w[p] += difference
+        sums[p] += seen[0] * difference
         change[p] = 0.0
         touched[p] = False
-
-
-@inner
-def note(p, amount, change, touched, places, n):
-    """Add to the change of weight p (if it is one), and remember where."""
-    if p >= 0:
-        if not touched[p]:
-            touched[p] = True
-            places[n] = p
-            n += 1
-        change[p] += amount
-    return n

@@ -1,4 +1,4 @@
-"""Markov random fields: joint distributions that fall apart over the cliques of a graph (马尔可夫随机场)."""
+"""Markov random fields: joint distributions that factorise over the cliques of a graph (马尔可夫随机场)."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from tercet.core.catalog import method
-from tercet.graphical.undirected import in_order, is_clique, undirected
+from tercet.graphical.undirected import is_clique, sorted_nodes, undirected
 
-MOST_CELLS = 1 << 22  # of a table of all assignments
+MAX_CELLS = 1 << 22  # of a table of all assignments
 
 
 @method(
@@ -64,13 +64,15 @@ class MarkovRandomField:
         tables = {tuple(clique): np.asarray(table, dtype=float) for clique, table in potentials.items()}
         edges = [(u, v) for clique in tables for u in clique for v in clique if u != v]
         named = dict.fromkeys([u for clique in tables for u in clique] + list(values or ()))
-        self.graph = undirected(edges if graph is None else graph, in_order(named) if graph is None else None)
+        self.graph = undirected(
+            edges if graph is None else graph, sorted_nodes(named) if graph is None else None
+        )
         self.nodes, self.potentials = list(self.graph), tables
         sizes = self._sizes(values or {})
         self.values = {node: list((values or {}).get(node, range(sizes[node]))) for node in self.nodes}
-        if math.prod(sizes.values()) > MOST_CELLS:
+        if math.prod(sizes.values()) > MAX_CELLS:
             raise ValueError(
-                f"This field has {math.prod(sizes.values())} assignments; a table of at most {MOST_CELLS} is made."
+                f"This field has {math.prod(sizes.values())} assignments; a table of at most {MAX_CELLS} is made."
             )
 
     @classmethod
@@ -99,14 +101,14 @@ class MarkovRandomField:
         x = np.asarray(list(values), dtype=float)
         tables: dict[tuple, Any] = {pair: np.exp(-alpha * np.outer(x, x)) for pair, alpha in edges.items()}
         tables |= {(node,): np.exp(-beta * x) for node, beta in nodes.items()}
-        everyone = {node for clique in tables for node in clique}
-        return cls(tables, values={node: list(values) for node in everyone})
+        all_nodes = {node for clique in tables for node in clique}
+        return cls(tables, values={node: list(values) for node in all_nodes})
 
     def weights(self) -> np.ndarray:
         """The product of all potentials for every assignment, an axis for each node."""
         weights = np.ones([len(self.values[node]) for node in self.nodes])
         for clique, table in self.potentials.items():
-            weights = weights * self._spread(clique, table)
+            weights = weights * self._broadcast(clique, table)
         return weights
 
     @property
@@ -119,7 +121,7 @@ class MarkovRandomField:
         logs = np.zeros([len(self.values[node]) for node in self.nodes])
         with np.errstate(divide="ignore"):
             for clique, table in self.potentials.items():  # a product may be too large for a number
-                logs = logs + self._spread(clique, np.log(table))
+                logs = logs + self._broadcast(clique, np.log(table))
         if logs.max() == -np.inf:
             raise ValueError("Every assignment has the weight 0: the potentials allow none.")
         weights = np.exp(logs - logs.max())
@@ -131,7 +133,7 @@ class MarkovRandomField:
 
     def marginal(self, nodes: Collection[Hashable]) -> np.ndarray:
         """P of some nodes, an axis for each in the order given."""
-        return self._project(self.joint(), list(nodes))
+        return self._marginalise(self.joint(), list(nodes))
 
     def conditional(self, nodes: Collection[Hashable], given: Mapping[Hashable, Any]) -> np.ndarray:
         """P(nodes | given values), an axis for each node in the order given."""
@@ -143,7 +145,7 @@ class MarkovRandomField:
         kept[cells] = joint[cells]
         if not kept.sum() > 0:
             raise ValueError(f"The probability of {dict(given)} is 0: there is nothing to condition on.")
-        return self._project(kept, list(nodes)) / kept.sum()
+        return self._marginalise(kept, list(nodes)) / kept.sum()
 
     def mode(self) -> dict:
         """The most probable assignment (MAP); of equals the first."""
@@ -185,7 +187,7 @@ class MarkovRandomField:
             raise ValueError(f"Nothing tells how many values {missing[0]!r} has; name them in values.")
         return sizes
 
-    def _spread(self, clique: tuple, table: np.ndarray) -> np.ndarray:
+    def _broadcast(self, clique: tuple, table: np.ndarray) -> np.ndarray:
         """A table of some nodes with an axis for each node of the field."""
         axes = [self.nodes.index(node) for node in clique]
         shape = [table.shape[axes.index(k)] if k in axes else 1 for k in range(len(self.nodes))]
@@ -204,7 +206,7 @@ class MarkovRandomField:
             for node in self.nodes
         )
 
-    def _project(self, table: np.ndarray, nodes: list) -> np.ndarray:
+    def _marginalise(self, table: np.ndarray, nodes: list) -> np.ndarray:
         for node in nodes:
             if node not in self.graph:
                 raise ValueError(f"{node!r} is not a node; the nodes are {self.nodes}.")

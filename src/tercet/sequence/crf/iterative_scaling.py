@@ -11,23 +11,26 @@ from scipy.optimize import OptimizeResult
 from tercet.core.catalog import method
 from tercet.core.steps import Steps, history_table
 from tercet.optimize.iterative_scaling import Terms, scaling_step
-from tercet.sequence.crf._engine.batch import (
-    LEAST,
-    Marginals,
+from tercet.sequence.crf._engine.grouped_chains import (
+    UNDERFLOW,
     by_length,
-    chain_best,
-    chain_marginals,
-    pass_over,
+    edge_marginals,
+    grouped_best_scores,
+    grouped_marginals,
     potentials,
-    steps_of,
+    scaled_passes,
 )
+from tercet.sequence.crf._engine.marginals import Marginals
 
 SCALINGS = ("iis", "iis-s", "iis-t")
-FARTHEST = 10.0  # of δ T: the coefficients of "iis" are exact to 1e-16 or so, which exp(10) leaves harmless
+NEWTON_ITERATIONS = 100
+MAX_EXPONENT = (
+    10.0  # of δ T: the coefficients of "iis" are exact to 1e-16 or so, which exp(10) leaves harmless
+)
 
 
-class ScalableChains(Protocol):
-    """What `chain_scaling` asks of a chain model and its data: local features as a linear map, and its transpose.
+class ScalingObjective(Protocol):
+    """Data and model of `crf_iterative_scaling`: local features as a linear map, and its transpose.
 
     Attributes
     ----------
@@ -49,11 +52,11 @@ class ScalableChains(Protocol):
     least: float
 
     def scores(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """w·f at each position, of shape (n_rows, N), and of each step: (N, N) where all positions share the
-        transitions, else (n_rows, N, N), the first row of a sequence unused."""
+        """Observation scores w·f of each position, of shape (n_rows, N), and transition scores: (N, N) where all
+        positions share them, else (n_rows, N, N), the first row of a sequence unused."""
 
     def totals(self, node: np.ndarray, edge: np.ndarray) -> np.ndarray:
-        """The sum of each feature over positions and steps with these weights, in the shapes of `scores`."""
+        """The sum of each feature over positions and transitions with these weights, in the shapes of `scores`."""
 
 
 @method(
@@ -68,8 +71,8 @@ class ScalableChains(Protocol):
     },
     texts=["000 ch. 11, Alg 11.1", "000 ch. 11, eq. 11.36-11.48"],
 )
-def chain_scaling(
-    objective: ScalableChains,
+def crf_iterative_scaling(
+    objective: ScalingObjective,
     *,
     algorithm: Literal["iis", "iis-s", "iis-t"] = "iis",
     S: float | None = None,
@@ -78,7 +81,7 @@ def chain_scaling(
     max_iter: int = 1000,
     steps: Callable[..., Steps] | None = None,
 ) -> OptimizeResult:
-    """Weights of a linear chain whose expected features equal those of the data.
+    """Improved iterative scaling for a linear-chain CRF: its expected features come to equal those of the data.
 
     Each pass solves, for every feature k at the same P_w, a polynomial equation in exp(δ_k),
 
@@ -93,7 +96,7 @@ def chain_scaling(
 
     Parameters
     ----------
-    objective : ScalableChains
+    objective : ScalingObjective
         The model and its data, as from `ParametricCRF.objective`.
     algorithm : {"iis", "iis-s", "iis-t"}, default="iis"
         What the total is.
@@ -120,28 +123,28 @@ def chain_scaling(
     >>> from tercet.sequence import ParametricCRF
     >>> model = ParametricCRF(states=[lambda y, x, i: y == x[i]], labels=[0, 1])
     >>> data = model.objective([[0, 0], [1, 0]], [[0, 0], [1, 1]])
-    >>> chain_scaling(data).x.round(4), np.log(3).round(4)  # right three times out of four
+    >>> crf_iterative_scaling(data).x.round(4), np.log(3).round(4)  # right three times out of four
     (array([1.0986]), np.float64(1.0986))
     """
     if algorithm not in SCALINGS:
         raise ValueError(f"algorithm must be one of {', '.join(map(repr, SCALINGS))}; got {algorithm!r}.")
     empirical = np.asarray(objective.empirical, dtype=float)
     l2 = np.broadcast_to(np.asarray(objective.l2, dtype=float), empirical.shape)
-    _refuse(objective, empirical, l2)
+    _check_scalable(objective, empirical, l2)
     w = np.zeros(empirical.size) if start is None else np.array(start, dtype=float)
-    cases = Cases(objective, algorithm, S)
+    coefficients = FeatureTotals(objective, algorithm, S)
     loop = (steps or Steps)(
         max_iter, hint="Iterative scaling is slow; raise max_iter or tol, or use 'lbfgs'."
     )
 
     def evaluate(w: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        log_z, a = cases.expect(w)
+        log_z, a = coefficients.expect(w)
         fun = float(objective.share @ log_z - w @ empirical + l2 @ w**2 / 2)
         return fun, a.sum(axis=0) - empirical + l2 * w, a
 
     fun, gradient, a = evaluate(w)
     for step in loop:
-        w = w + cases.step(a, empirical, w, l2)
+        w = w + coefficients.solve(a, empirical, w, l2)
         fun, gradient, a = evaluate(w)
         gap = float(np.abs(gradient).max(initial=0.0))
         step.report(w, fun=fun, grad_norm=gap)
@@ -157,12 +160,12 @@ def chain_scaling(
     )  # fmt: skip
 
 
-class Cases:
-    """The data's cases by their total of all features, and what to expect of each.
+class FeatureTotals:
+    """Expected features by the total of all features, T(x, y), T(x) or S: the coefficients a_kt of the equations.
 
     Parameters
     ----------
-    objective : ScalableChains
+    objective : ScalingObjective
     algorithm : {"iis", "iis-s", "iis-t"}
     S : float, optional
 
@@ -172,13 +175,13 @@ class Cases:
         The values t that the total takes, in order.
     """
 
-    def __init__(self, objective: ScalableChains, algorithm: str, S: float | None = None) -> None:
+    def __init__(self, objective: ScalingObjective, algorithm: str, S: float | None = None) -> None:
         self.objective, self.exact = objective, algorithm == "iis"
         self.node, self.edge = objective.scores(np.ones(len(objective.empirical)))  # the counts of features
         self.groups = by_length(objective.lengths, self.node.shape[1])
-        most = chain_best(self.node, self.edge, self.groups)
+        most = grouped_best_scores(self.node, self.edge, self.groups)
         if self.exact:
-            _refuse_fractions(self.node, self.edge)
+            _check_whole_counts(self.node, self.edge)
             self.node, self.edge = (np.rint(count).astype(np.int64) for count in (self.node, self.edge))
             self.totals = np.arange(round(most.max()) + 1.0)
             return
@@ -195,7 +198,7 @@ class Cases:
         node, edge = o.scores(w)
         if self.exact:
             return self._expect_exactly(node, edge)
-        found = chain_marginals(node, edge, self.groups)
+        found = grouped_marginals(node, edge, self.groups)
         weights = [o.share * (self.group == t) for t in range(self.totals.size)]
         return found.log_z, np.array([self._sum(found, weight) for weight in weights])
 
@@ -208,7 +211,7 @@ class Cases:
     def _expect_exactly(self, node: np.ndarray, edge: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """E[f_k; T(x, y) = t] for t = 0 ... m - 1, from E[f_k u^T] at the m roots u of 1.
 
-        With u^count beside each potential a path carries u^T(x, y), so that one forward-backward sweep gives the
+        With u^count beside each potential a path carries u^T(x, y), so that one forward-backward pass gives the
         polynomial sum_t a_kt u^t at u; its values at the roots are the discrete Fourier transform of the a_kt.
         """
         o, m = self.objective, self.totals.size
@@ -217,8 +220,8 @@ class Cases:
         for group in self.groups:
             like, trans, offset = potentials(node, edge, group)
             scale = np.ones(group.rows.shape)
-            pass_over(like, trans, scale, group.active)
-            if not scale.min() > LEAST:
+            scaled_passes(like, trans, scale, group.active)
+            if not scale.min() > UNDERFLOW:
                 raise ValueError(
                     "The weights are too large for exact iterative scaling ('iis'); use 'iis-t'."
                 )
@@ -226,34 +229,76 @@ class Cases:
             pieces.append((group, like, trans, scale))
         at_roots = np.empty((m // 2 + 1, len(o.empirical)), dtype=complex)
         for r in range(m // 2 + 1):  # the other half are conjugates of these
-            turn = np.exp(-2j * np.pi * (r * np.arange(m) % m) / m)  # of each count
+            root_power = np.exp(-2j * np.pi * (r * np.arange(m) % m) / m)  # of each count
             nodes, edges = np.zeros(node.shape, dtype=complex), np.zeros(edge.shape, dtype=complex)
             for group, like, trans, scale in pieces:
-                like = like * turn[self.node[group.rows]]
-                trans = trans * turn[self.edge if shared else self.edge[group.rows]]
-                alpha, beta = pass_over(like, trans, scale, group.active, given=True)
+                like = like * root_power[self.node[group.rows]]
+                trans = trans * root_power[self.edge if shared else self.edge[group.rows]]
+                alpha, beta = scaled_passes(like, trans, scale, group.active, given=True)
                 inside = group.inside
                 rows = group.rows[inside]
                 nodes[rows] = share[rows][:, None] * (alpha * beta)[inside]
-                steps = steps_of(alpha, beta, like, trans, scale, group)
+                pairs = edge_marginals(alpha, beta, like, trans, scale, group)
                 if shared:
-                    edges += np.tensordot(o.share[group.chains], steps, 1)
+                    edges += np.tensordot(o.share[group.chains], pairs, 1)
                 else:
-                    edges[rows] = share[rows][:, None, None] * steps[inside]
+                    edges[rows] = share[rows][:, None, None] * pairs[inside]
             at_roots[r] = o.totals(nodes.real, edges.real) + 1j * o.totals(nodes.imag, edges.imag)
         return log_z, np.maximum(np.fft.irfft(at_roots, m, axis=0), 0.0)
 
-    def step(self, a: np.ndarray, target: np.ndarray, w: np.ndarray, l2: np.ndarray) -> np.ndarray:
+    def solve(self, a: np.ndarray, target: np.ndarray, w: np.ndarray, l2: np.ndarray) -> np.ndarray:
         """The δ that solves every feature's equation."""
         n, k = a.shape
         none = np.empty(0)
         terms = Terms(np.repeat(np.arange(k), n), np.tile(self.totals, k), none, none, none)
         delta = scaling_step(terms, a.T.ravel(), target, w, l2)
-        reach = FARTHEST / max(self.totals[-1], 1.0) if self.exact else np.inf
+        reach = MAX_EXPONENT / max(self.totals[-1], 1.0) if self.exact else np.inf
         return np.clip(delta, -reach, reach)
 
 
-def _refuse(objective: ScalableChains, empirical: np.ndarray, l2: np.ndarray) -> None:
+def crf_iis_update(empirical: Any, expected: Any, totals: Any) -> np.ndarray:
+    """The update δ of improved iterative scaling for a CRF, in plain form (Alg 11.1, algorithms S and T).
+
+    For each feature k, δ_k = log β_k solves
+
+        sum over t of a_kt β_k^t = empirical_k    (11.45-11.48)
+
+    where a_kt is the expectation of f_k in the sequences whose total T(x) of all features is t. With one total S
+    for all of them (algorithm S) this is δ_k = log(empirical_k / expected_k) / S (11.41, 11.43).
+
+    Parameters
+    ----------
+    empirical : array of shape (n_features,)
+        The expectations of the features in the data; positive.
+    expected : array of shape (n_totals, n_features)
+        a_kt: the expectations under P̃(x) P_w(y|x), by total.
+    totals : array of shape (n_totals,)
+        The totals t; positive.
+
+    Returns
+    -------
+    delta : array of shape (n_features,)
+
+    Examples
+    --------
+    >>> crf_iis_update([0.5, 0.5], [[0.25, 0.5]], [2.0])
+    array([0.34657359, 0.        ])
+    >>> np.exp(crf_iis_update([2.0], [[1.0], [1.0]], [1.0, 2.0])).round(4)  # β + β² = 2
+    array([1.])
+    """
+    empirical, expected, totals = (np.asarray(value, dtype=float) for value in (empirical, expected, totals))
+    delta = np.zeros(empirical.size)
+    for _ in range(NEWTON_ITERATIONS):  # Newton's iteration on log of the sum = log empirical_k
+        terms = expected * np.exp(np.outer(totals, delta))
+        total = terms.sum(axis=0)
+        change = np.log(empirical / total) * total / (totals @ terms)
+        delta += change
+        if np.abs(change).max() < 1e-12:
+            break
+    return delta
+
+
+def _check_scalable(objective: ScalingObjective, empirical: np.ndarray, l2: np.ndarray) -> None:
     if objective.least < 0:
         raise ValueError(
             f"Iterative scaling needs features that are not negative; one has the value {objective.least}. "
@@ -267,7 +312,7 @@ def _refuse(objective: ScalableChains, empirical: np.ndarray, l2: np.ndarray) ->
         )
 
 
-def _refuse_fractions(node: np.ndarray, edge: np.ndarray) -> None:
+def _check_whole_counts(node: np.ndarray, edge: np.ndarray) -> None:
     for counts in (node, edge):
         off = np.abs(counts - counts.round())
         if off.max(initial=0.0) > 1e-9:
@@ -277,4 +322,4 @@ def _refuse_fractions(node: np.ndarray, edge: np.ndarray) -> None:
             )
 
 
-__all__ = ["SCALINGS", "ScalableChains", "chain_scaling"]
+__all__ = ["SCALINGS", "FeatureTotals", "ScalingObjective", "crf_iis_update", "crf_iterative_scaling"]

@@ -26,7 +26,7 @@ from tercet.plot import (
     style,
     to_svg,
 )
-from tercet.plot.styling import CHINESE_FILES, INK, name
+from tercet.plot.styling import CHINESE_FILES, INK, short_name
 
 
 def parsed(svg):
@@ -132,7 +132,7 @@ def test_every_label_has_its_chinese():
     said = {
         template
         for file in folder.glob("*.py")
-        for template in re.findall(r'\bsay\(\s*"([^"]+)"', file.read_text(encoding="utf-8"))
+        for template in re.findall(r'\btranslated\(\s*"([^"]+)"', file.read_text(encoding="utf-8"))
     }
     chinese = json.loads((Path(words.__file__).parent / "zh" / "plot.json").read_text(encoding="utf-8"))
     assert said - {*chinese} == set()
@@ -142,11 +142,11 @@ def test_every_label_has_its_chinese():
 
 
 def test_names_are_made_fit_to_draw():
-    assert name("short") == "short"
-    assert name("a\nb\x00") == "a b "
-    assert name("$x$ and $y$") == r"\$x\$ and \$y\$"
-    assert name("0123456789" * 5, 11) == "0123456…789"
-    wide = name("机器学习方法" * 5, 12)
+    assert short_name("short") == "short"
+    assert short_name("a\nb\x00") == "a b "
+    assert short_name("$x$ and $y$") == r"\$x\$ and \$y\$"
+    assert short_name("0123456789" * 5, 11) == "0123456…789"
+    wide = short_name("机器学习方法" * 5, 12)
     assert sum(2 if ord(c) > 0x2E80 else 1 for c in wide) <= 12
     assert plot_importance(["$\\frac{1}{2}$"], [1.0]).figure.savefig is not None
 

@@ -8,8 +8,8 @@ from sklearn.tree import DecisionTreeRegressor as TheirRegressor
 
 from tercet.plot import plot_model, plot_tree, style, to_svg
 from tercet.plot.styling import COLOURS, WIDTH
-from tercet.plot.trees import ENDS, _boxes, _lay_out, _opened, _wide
-from tercet.tree.conditions import TreeLabels
+from tercet.plot.trees import ENDS, _boxes, _expanded_nodes, _lay_out, _text_width
+from tercet.tree import TreeLabels
 from tests.tree.sample_trees import chain, from_counts, from_sklearn, grow_mixed, mixed_rows
 from tests.tree.test_rule_set import Model
 
@@ -36,7 +36,7 @@ def test_a_tree_says_its_tests_and_answers(iris):
     bars = [patch for patch in ax.patches if hasattr(patch, "get_x") and patch.get_height() == 4]
     by_colour = [[b.get_width() for b in bars if b.get_y() == y] for y in sorted({b.get_y() for b in bars})]
     np.testing.assert_allclose(np.array(by_colour[0]) / sum(by_colour[0]), 1 / 3)
-    assert plot_tree(iris, labels=["a", "b", "c"]).texts[2].get_text() == "a"
+    assert plot_tree(iris, class_names=["a", "b", "c"]).texts[2].get_text() == "a"
 
 
 def test_chinese_categories_and_words(iris):
@@ -61,12 +61,12 @@ def test_boxes_do_not_overlap(seed, down):
     rng = np.random.default_rng(seed)
     X, y = mixed_rows(rng, 150, 3)
     tree = grow_mixed(X, y, rng, depth=5, n_classes=3)
-    boxes = _boxes(TreeLabels(tree, ["short", "a rather long name", "c"]), _opened(tree, 5))
+    boxes = _boxes(TreeLabels(tree, ["short", "a rather long name", "c"]), _expanded_nodes(tree, 5))
     assert len(boxes) == tree.node_count
     width, height = _lay_out(boxes, down=down)
     frames = []
     for box in boxes.values():
-        lead = _wide(box.entry, 6.8) if box.entry else 0.0
+        lead = _text_width(box.entry, 6.8) if box.entry else 0.0
         half = (max(box.width, lead) if down else box.width) / 2
         left, right = box.x - half - (0 if down else lead), box.x + half
         top, foot = box.y - box.height / 2 - (10 if down and lead else 0), box.y + box.height / 2
@@ -87,7 +87,7 @@ def test_boxes_do_not_overlap(seed, down):
 def test_large_trees_are_cut_where_few_rows_go():
     X, y = load_digits(return_X_y=True)
     tree = from_sklearn(TheirClassifier(random_state=0).fit(X, y))
-    opened = _opened(tree, None)
+    opened = _expanded_nodes(tree, None)
     boxes = _boxes(TreeLabels(tree), opened)
     ends = [t for t, box in boxes.items() if not box.below]
     assert len(ends) <= ENDS

@@ -10,7 +10,7 @@ import numpy as np
 
 from tercet.plot.comparison import bars
 from tercet.plot.models import _heat, _labels, _names, _path, picture, plot_model
-from tercet.plot.styling import COLOURS, axes, label_axes, name, number, say, styled
+from tercet.plot.styling import COLOURS, get_axes, label_axes, short_name, short_number, styled, translated
 
 MOST = 20  # rows of a picture
 POINTS = 4000  # of a density; of more, a like share is drawn
@@ -22,9 +22,14 @@ def _normal(model: Any, feature_names: Any, labels: Any, ax: Any) -> Any:
     theta, prior = np.asarray(model.theta_, dtype=float), np.asarray(model.class_prior_, dtype=float)
     deviation = np.sqrt(prior @ np.asarray(model.var_, dtype=float))
     away = (theta - prior @ theta) / np.where(deviation > 0, deviation, 1.0)
-    title = say("class means, from the mean of all, in deviations")
+    title = translated("class means, from the mean of all, in deviations")
     return _heat(
-        away, _labels(model, labels), _names(model, feature_names, theta.shape[1]), title, say("class"), ax
+        away,
+        _labels(model, labels),
+        _names(model, feature_names, theta.shape[1]),
+        title,
+        translated("class"),
+        ax,
     )
 
 
@@ -34,8 +39,8 @@ def _features(model: Any, feature_names: Any, labels: Any, ax: Any) -> Any:
     found = np.asarray(model.feature_log_prob_, dtype=float)
     found = np.maximum(found, np.log(np.finfo(float).tiny))  # without smoothing a probability may be 0
     names = _names(model, feature_names, found.shape[1])
-    title = say("what speaks for a class: log-probability, from the classes' mean")
-    return _heat(found - found.mean(axis=0), _labels(model, labels), names, title, say("class"), ax)
+    title = translated("what speaks for a class: log-probability, from the classes' mean")
+    return _heat(found - found.mean(axis=0), _labels(model, labels), names, title, translated("class"), ax)
 
 
 @picture(test=lambda model: _tables(model) is not None)
@@ -114,14 +119,14 @@ def plot_densities(
     else:
         best = names.index(column) if isinstance(column, str) else int(column) % d
     x, curves = _curves(model, best)
-    ax, words = axes(ax), _labels(model, labels)
+    ax, words = get_axes(ax), _labels(model, labels)
     for c, colour in zip(range(len(curves)), COLOURS):  # more classes than colours would be a tangle
-        ax.plot(x, curves[c], color=colour, label=name(words[c]))
+        ax.plot(x, curves[c], color=colour, label=short_name(words[c]))
         ax.fill_between(x, curves[c], color=colour, alpha=0.12, linewidth=0)
     ax.set_ylim(bottom=0)
     ax.legend(loc="best")
-    title = say("the column in which the classes overlap least") if column is None and d > 1 else ""
-    return label_axes(ax, name(names[best]), say("density"), title)
+    title = translated("the column in which the classes overlap least") if column is None and d > 1 else ""
+    return label_axes(ax, short_name(names[best]), translated("density"), title)
 
 
 @picture("points_", "masses_", "bandwidth_")
@@ -133,14 +138,19 @@ def _density(model: Any, feature_names: Any, labels: Any, ax: Any) -> Any:
 @styled
 def _scores_over_k(model: Any, feature_names: Any, labels: Any, ax: Any) -> Any:
     ax = _path(
-        np.asarray(model.ks_), np.asarray(model.scores_, dtype=float), model.best_k_, "k", say("score"), ax
+        np.asarray(model.ks_),
+        np.asarray(model.scores_, dtype=float),
+        model.best_k_,
+        "k",
+        translated("score"),
+        ax,
     )
     shown = [
         k for k in (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000) if min(model.ks_) <= k <= max(model.ks_)
     ]
     if len(shown) > 1:
         ax.set_xticks(shown)
-    return label_axes(ax, say("number of neighbours k"))
+    return label_axes(ax, translated("number of neighbours k"))
 
 
 @picture(test=lambda model: np.isfinite(getattr(model, "parent_scores_", np.nan)).any())
@@ -149,9 +159,9 @@ def _parents(model: Any, feature_names: Any, labels: Any, ax: Any) -> Any:
     scores = np.asarray(model.parent_scores_, dtype=float)
     names = _names(model, feature_names, scores.size)
     order = np.argsort(-scores, kind="stable")[:MOST]
-    ax = axes(ax, height=0.9 + 0.24 * max(len(order), 3))
+    ax = get_axes(ax, height=0.9 + 0.24 * max(len(order), 3))
     bars(ax, [names[k] for k in order], scores[order])
-    return label_axes(ax, say("accuracy with this column as the super-parent"))
+    return label_axes(ax, translated("accuracy with this column as the super-parent"))
 
 
 def _tables(model: Any) -> list[np.ndarray] | None:
@@ -176,7 +186,7 @@ def _values_of(model: Any, j: int, size: int) -> Sequence[Any]:
     known = getattr(model, "categories_", [range(size)] * (j + 1))[j]
     if known is not None:
         return list(known)
-    cuts = [number(float(cut)) for cut in model.cuts_[j]]
+    cuts = [short_number(float(cut)) for cut in model.cuts_[j]]
     if not cuts:
         return [""] * size
     return [f"≤ {cuts[0]}", *(f"({low}, {high}]" for low, high in pairwise(cuts)), f"> {cuts[-1]}"]
@@ -195,8 +205,8 @@ def _speaking(tables: list[np.ndarray], words: list[str], classes: list[str], ax
     lift = np.log(within) - np.log((share * within).sum(axis=1, keepdims=True))
     told = (share * within * lift).sum(axis=1)  # the value's part of the mutual information with the class
     best = np.argsort(-told, kind="stable")[:MOST]
-    title = say("what speaks for a class: log P(value | class) / P(value)")
-    return _heat(lift[best].T, classes, [words[k] for k in best], title, say("class"), ax)
+    title = translated("what speaks for a class: log P(value | class) / P(value)")
+    return _heat(lift[best].T, classes, [words[k] for k in best], title, translated("class"), ax)
 
 
 def _curves(model: Any, j: int) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""How well a classifier did: confusion, ROC curves, calibration."""
+"""Evaluation of a classifier: confusion matrix, ROC curves, calibration."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from tercet.plot.styling import (
     INK,
     SECOND,
     WIDTH,
-    alike,
-    axes,
+    check_same_length,
+    fading_colormap,
+    finite_array,
+    get_axes,
     label_axes,
-    name,
-    numbers,
-    ramp,
-    say,
+    short_name,
     styled,
+    translated,
 )
 
-CLASSES = 6  # curves in one picture
+CLASSES = 6  # the most curves in one picture
 ROWS = 5  # of a class for each group of a calibration curve, at the least
 
 
@@ -50,17 +50,17 @@ def plot_confusion(truth: Any, predicted: Any, labels: Sequence[Any] | None = No
     >>> [text.get_text() for text in ax.texts]
     ['1', '1', '0', '1']
     """
-    (rows, columns), labels = _positions(labels, truth=truth, predicted=predicted)
+    (rows, columns), labels = _label_indices(labels, truth=truth, predicted=predicted)
     k = len(labels)
     counts = np.zeros((k, k), dtype=int)
     np.add.at(counts, (rows, columns), 1)
     share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     # The square root keeps the few errors of a good classifier visible.
     shade, diagonal = np.sqrt(share), np.eye(k, dtype=bool)
-    ax = axes(ax, height=min(WIDTH, 3.2 + 0.12 * k))
+    ax = get_axes(ax, height=min(WIDTH, 3.2 + 0.12 * k))
     frame = {"vmin": 0, "vmax": 1, "interpolation": "none", "aspect": "auto" if k < 4 else "equal"}
-    ax.imshow(np.ma.array(shade, mask=diagonal), cmap=ramp(None, SECOND), **frame)
-    ax.imshow(np.ma.array(shade, mask=~diagonal), cmap=ramp(None, ACCENT), **frame)
+    ax.imshow(np.ma.array(shade, mask=diagonal), cmap=fading_colormap(None, SECOND), **frame)
+    ax.imshow(np.ma.array(shade, mask=~diagonal), cmap=fading_colormap(None, ACCENT), **frame)
     size = min(9.0, 80 / k)
     if k <= 16:
         for i, j in np.ndindex(k, k):
@@ -70,15 +70,15 @@ def plot_confusion(truth: Any, predicted: Any, labels: Sequence[Any] | None = No
             ax.text(j, i, f"{counts[i, j]}", ha="center", va="center", fontsize=size, color=colour)
     every = -(-k // 25)
     shown = range(0, k, every)
-    words = [name(labels[i], 16 if k <= 16 else 12) for i in shown]
+    words = [short_name(labels[i], 16 if k <= 16 else 12) for i in shown]
     upright = k > 12 or max(len(word) for word in words) * k > 60
     ax.set_xticks(shown, words, rotation=90 if upright else 0, fontsize=min(8.5, 150 / len(words)))
     ax.set_yticks(shown, words, fontsize=min(8.5, 150 / len(words)))
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
     right = np.trace(counts) / counts.sum()
-    title = say("{share} of {n} right", share=f"{right:.1%}", n=len(rows))
-    return label_axes(ax, say("predicted class"), say("true class"), title)
+    title = translated("{share} of {n} right", share=f"{right:.1%}", n=len(rows))
+    return label_axes(ax, translated("predicted class"), translated("true class"), title)
 
 
 @styled
@@ -111,31 +111,33 @@ def plot_roc(truth: Any, proba: Any, labels: Sequence[Any] | None = None, *, ax:
     """
     from sklearn.metrics import auc, roc_curve
 
-    everyone = _against_the_rest(truth, proba, labels)
+    everyone = _one_vs_rest(truth, proba, labels)
     chosen = _most_frequent(everyone)
     curves = [roc_curve(one.is_it, one.score)[:2] for one in everyone]
-    ax = axes(ax)
+    ax = get_axes(ax)
     ax.plot([0, 1], [0, 1], color=INK, alpha=0.35, linewidth=0.8, linestyle=(0, (4, 3)))
     for j, colour in zip(chosen, COLOURS):
         false, true = curves[j]
         area = f"{auc(false, true):.3f}"
-        label = name(everyone[j].label)
-        text = say("AUC {area}", area=area) if len(everyone) == 1 else f"{label}\u2002{area}"
+        label = short_name(everyone[j].label)
+        text = translated("AUC {area}", area=area) if len(everyone) == 1 else f"{label}\u2002{area}"
         ax.plot(false, true, color=colour, label=text)
     if len(everyone) > 1:
         false, true = _mean_curve(curves)
-        text = say("mean of all {k} classes", k=len(everyone)) + f"\u2002{auc(false, true):.3f}"
+        text = translated("mean of all {k} classes", k=len(everyone)) + f"\u2002{auc(false, true):.3f}"
         ax.plot(false, true, color=INK, linestyle=(0, (1, 1)), label=text)
     ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01))
-    ax.legend(loc="lower right", title=say("AUC, each against the rest") if len(everyone) > 1 else None)
+    ax.legend(
+        loc="lower right", title=translated("AUC, each against the rest") if len(everyone) > 1 else None
+    )
     title = ""
     if len(chosen) < len(everyone):
-        title = say("{shown} of {k} classes, the most frequent", shown=len(chosen), k=len(everyone))
-    return label_axes(ax, say("false positive rate"), say("true positive rate"), title)
+        title = translated("{shown} of {k} classes, the most frequent", shown=len(chosen), k=len(everyone))
+    return label_axes(ax, translated("false positive rate"), translated("true positive rate"), title)
 
 
 def _mean_curve(curves: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
-    """The mean height of some curves, with the foot and the top of each climb straight up."""
+    """The mean of some ROC curves, which may rise vertically: the lower and the upper value at every x."""
     at = np.unique(np.concatenate([false for false, _ in curves]))
     feet, tops = np.mean([_heights(at, *curve) for curve in curves], axis=0)
     return np.repeat(at, 2), np.stack([feet, tops], axis=1).ravel()
@@ -190,13 +192,13 @@ def plot_calibration(
     """
     if strategy not in ("quantile", "uniform"):
         raise ValueError(f"strategy must be 'quantile' or 'uniform'; got {strategy!r}.")
-    chosen = _against_the_rest(truth, proba, labels)
+    chosen = _one_vs_rest(truth, proba, labels)
     if len(chosen) > CLASSES or (len(chosen) > 1 and max(one.is_it.sum() for one in chosen) < ROWS * bins):
         chosen = [_predicted(truth, proba, labels)]
     for _, _, p in chosen:
         if p.min() < -1e-9 or p.max() > 1 + 1e-9:
             raise ValueError(f"proba must lie between 0 and 1; it goes from {p.min():.3g} to {p.max():.3g}.")
-    ax = axes(ax)
+    ax = get_axes(ax)
     ax.plot([0, 1], [0, 1], color=INK, alpha=0.35, linewidth=0.8, linestyle=(0, (4, 3)))
     everyone = np.concatenate([p for _, _, p in chosen])
     counts, edges = np.histogram(everyone, bins=25, range=(0, 1))
@@ -205,13 +207,15 @@ def plot_calibration(
     )
     for (label, is_it, p), colour in zip(chosen, COLOURS):  # at most six
         said, seen = _reliability(is_it, p, bins, strategy)
-        ax.plot(said, seen, color=colour, marker="o", markersize=4, label=name(label))
+        ax.plot(said, seen, color=colour, marker="o", markersize=4, label=short_name(label))
     ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01))
     if len(chosen) > 1:
         ax.legend(loc="upper left")
     if chosen[0].label is None:
-        return label_axes(ax, say("probability of the predicted class"), say("share that is right"))
-    return label_axes(ax, say("predicted probability"), say("observed frequency"))
+        return label_axes(
+            ax, translated("probability of the predicted class"), translated("share that is right")
+        )
+    return label_axes(ax, translated("predicted probability"), translated("observed frequency"))
 
 
 def _reliability(is_it: np.ndarray, p: np.ndarray, bins: int, strategy: str) -> tuple[np.ndarray, np.ndarray]:
@@ -225,7 +229,7 @@ def _reliability(is_it: np.ndarray, p: np.ndarray, bins: int, strategy: str) -> 
     return said, seen
 
 
-class Side(NamedTuple):
+class OneVsRest(NamedTuple):
     """One class against the rest: its label, which rows are of it, and the score that each was given."""
 
     label: Any
@@ -233,33 +237,33 @@ class Side(NamedTuple):
     score: np.ndarray
 
 
-def _against_the_rest(truth: Any, proba: Any, labels: Any) -> list[Side]:
+def _one_vs_rest(truth: Any, proba: Any, labels: Any) -> list[OneVsRest]:
     """The second of two classes, or every class that occurs."""
     position, score, labels = _scored(truth, proba, labels)
     if len(labels) == 2:
-        return [Side(labels[1], position == 1, score[:, 1])]
+        return [OneVsRest(labels[1], position == 1, score[:, 1])]
     size = np.bincount(position, minlength=len(labels))
     here = np.flatnonzero((size > 0) & (size < len(position)))
-    return [Side(labels[j], position == j, score[:, j]) for j in here]
+    return [OneVsRest(labels[j], position == j, score[:, j]) for j in here]
 
 
-def _most_frequent(sides: list[Side]) -> list[int]:
+def _most_frequent(sides: list[OneVsRest]) -> list[int]:
     """Which to show: as many as one picture can, in their order."""
     order = np.argsort([-side.is_it.sum() for side in sides], kind="stable")
     return sorted(order[:CLASSES].tolist())
 
 
-def _predicted(truth: Any, proba: Any, labels: Any) -> Side:
+def _predicted(truth: Any, proba: Any, labels: Any) -> OneVsRest:
     """Whether the class of the highest probability is right, and that probability."""
     position, score, _ = _scored(truth, proba, labels)
-    return Side(None, score.argmax(axis=1) == position, score.max(axis=1))
+    return OneVsRest(None, score.argmax(axis=1) == position, score.max(axis=1))
 
 
 def _scored(truth: Any, proba: Any, labels: Any) -> tuple[np.ndarray, np.ndarray, list[Any]]:
     """The position of each row's class among the labels, and the score of every class."""
-    score = numbers(proba, "proba")
-    alike(truth=truth, proba=score)
-    (position,), labels = _positions(labels, truth=truth)
+    score = finite_array(proba, "proba")
+    check_same_length(truth=truth, proba=score)
+    (position,), labels = _label_indices(labels, truth=truth)
     k = len(labels)
     if k < 2:
         raise ValueError(f"truth has one class only ({labels[0]!r}); a curve needs two.")
@@ -270,25 +274,32 @@ def _scored(truth: Any, proba: Any, labels: Any) -> tuple[np.ndarray, np.ndarray
     return position, score, labels
 
 
-def _positions(labels: Any, **arrays: Any) -> tuple[list[np.ndarray], list[Any]]:
-    """Where each value stands among the labels: given as labels, or as positions already."""
+def _label_indices(labels: Any, **arrays: Any) -> tuple[list[np.ndarray], list[Any]]:
+    """The index of each value among the labels: values are given as labels, or as indices already."""
     values = {what: np.asarray(array) for what, array in arrays.items()}
-    alike(**values)
+    _check_drawable(values)
+    if labels is None:
+        labels = np.unique(np.concatenate(list(values.values()))).tolist()
+    index = {label: k for k, label in enumerate(labels)}
+    unknown = [(what, v) for what, array in values.items() for v in array.tolist() if v not in index]
+    if not unknown:
+        return [np.array([index[v] for v in array.tolist()]) for array in values.values()], list(labels)
+    if all(_are_indices(array, len(labels)) for array in values.values()):
+        return list(values.values()), list(labels)
+    beyond = [(what, v) for what, v in unknown if v not in range(len(labels))]
+    what, value = (beyond or unknown)[0]
+    raise ValueError(f"{what} has {value!r}, which is not among the labels {list(labels)[:10]}.")
+
+
+def _check_drawable(values: dict[str, np.ndarray]) -> None:
+    """Refuse labels of different lengths, none at all, and NaN."""
+    check_same_length(**values)
     for what, array in values.items():
         if array.size == 0:
             raise ValueError(f"{what} is empty: there is nothing to draw.")
         if array.dtype.kind == "f" and np.isnan(array).any():
             raise ValueError(f"{what} has NaN at row {int(np.argmax(np.isnan(array)))}.")
-    if labels is None:
-        labels = np.unique(np.concatenate(list(values.values()))).tolist()
-    place = {label: k for k, label in enumerate(labels)}
-    lists = {what: array.tolist() for what, array in values.items()}
-    if all(value in place for array in lists.values() for value in array):
-        return [np.array([place[v] for v in array]) for array in lists.values()], list(labels)
-    odd = [(what, v) for what, array in lists.items() for v in array if v not in place]
-    beyond = [(what, v) for what, v in odd if v not in range(len(labels))]
-    whole = all(array.dtype.kind in "iu" for array in values.values())
-    if whole and all(array.min() >= 0 and array.max() < len(labels) for array in values.values()):
-        return list(values.values()), list(labels)
-    what, value = (beyond or odd)[0]
-    raise ValueError(f"{what} has {value!r}, which is not among the labels {list(labels)[:10]}.")
+
+
+def _are_indices(array: np.ndarray, count: int) -> bool:
+    return bool(array.dtype.kind in "iu" and array.min() >= 0 and array.max() < count)

@@ -14,16 +14,16 @@ from tercet.plot.styling import (
     INK,
     MARKERS,
     SECOND,
-    alike,
-    axes,
-    cloud,
+    check_same_length,
+    finite_array,
+    get_axes,
     label_axes,
-    name,
-    number,
-    numbers,
-    sample,
-    say,
+    sample_indices,
+    scatter,
+    short_name,
+    short_number,
     styled,
+    translated,
 )
 
 LEAVES = 40
@@ -63,25 +63,25 @@ def plot_clusters(
     >>> [len(dots.get_offsets()) for dots in ax.collections]
     [2, 1]
     """
-    points, labels = numbers(points, "points"), np.asarray(labels)
+    points, labels = finite_array(points, "points"), np.asarray(labels)
     if points.ndim != 2 or points.shape[1] != 2:
         raise ValueError(f"points must have two columns; the shape is {points.shape}.")
-    alike(points=points, labels=labels)
-    ax = axes(ax)
-    shown = sample(len(points))
+    check_same_length(points=points, labels=labels)
+    ax = get_axes(ax)
+    shown = sample_indices(len(points))
     clusters = [label for label in np.unique(labels).tolist() if label != -1]
     if (labels == -1).any():
         noise = points[shown][labels[shown] == -1]
-        cloud(ax, *noise.T, color=INK, alpha=0.3, label=say("noise"))
+        scatter(ax, *noise.T, color=INK, alpha=0.3, label=translated("noise"))
     place = colours or {label: k for k, label in enumerate(clusters)}
     for label in clusters:
         mine, k = points[shown][labels[shown] == label], place[label]
         marker = MARKERS[k // len(COLOURS) % len(MARKERS)]
-        cloud(ax, *mine.T, color=COLOURS[k % len(COLOURS)], marker=marker, label=name(label))
+        scatter(ax, *mine.T, color=COLOURS[k % len(COLOURS)], marker=marker, label=short_name(label))
     if 1 < len(ax.collections) <= 12:
-        ax.legend(loc="upper left", bbox_to_anchor=(1, 1), title=say("cluster number"))
-    first, second = map(name, feature_names or ("", ""))
-    return label_axes(ax, first, second, say("{k} clusters", k=len(clusters)))
+        ax.legend(loc="upper left", bbox_to_anchor=(1, 1), title=translated("cluster number"))
+    first, second = map(short_name, feature_names or ("", ""))
+    return label_axes(ax, first, second, translated("{k} clusters", k=len(clusters)))
 
 
 @styled
@@ -111,12 +111,12 @@ def plot_silhouette(
     >>> [tick.get_text() for tick in ax.get_yticklabels()]
     ['0', '1']
     """
-    values, labels = numbers(values, "values"), np.asarray(labels)
-    alike(values=values, labels=labels)
+    values, labels = finite_array(values, "values"), np.asarray(labels)
+    check_same_length(values=values, labels=labels)
     clusters = [label for label in np.unique(labels).tolist() if label != -1]
     if not clusters:
         raise ValueError("labels are all -1: there is no cluster to draw.")
-    ax = axes(ax)
+    ax = get_axes(ax)
     gap, foot, middles = 0.02 * len(values), 0.0, []
     place = colours or {label: k for k, label in enumerate(clusters)}
     for label in clusters:
@@ -131,10 +131,15 @@ def plot_silhouette(
         foot += len(blade) + gap
     mean = float(values[labels != -1].mean())
     ax.axvline(mean, color=INK, linewidth=1, linestyle=(0, (4, 3)))
-    ax.set_yticks(middles, [name(label) for label in clusters])
+    ax.set_yticks(middles, [short_name(label) for label in clusters])
     ax.set_ylim(foot, -gap)
     ax.tick_params(axis="y", length=0)
-    return label_axes(ax, say("silhouette"), say("cluster number"), say("mean {value}", value=number(mean)))
+    return label_axes(
+        ax,
+        translated("silhouette"),
+        translated("cluster number"),
+        translated("mean {value}", value=short_number(mean)),
+    )
 
 
 def match_colours(labels: Any, reference: Any) -> dict[Any, int]:
@@ -160,7 +165,7 @@ def match_colours(labels: Any, reference: Any) -> dict[Any, int]:
     from scipy.optimize import linear_sum_assignment
 
     labels, reference = np.asarray(labels), np.asarray(reference)
-    alike(labels=labels, reference=reference)
+    check_same_length(labels=labels, reference=reference)
     clusters, cluster = np.unique(labels[labels != -1], return_inverse=True)
     classes, of_class = np.unique(reference[labels != -1], return_inverse=True)
     numbered = np.searchsorted(np.unique(reference), classes)  # noise may have taken all rows of a class
@@ -209,7 +214,7 @@ def plot_dendrogram(model: Any, *, leaves: int = LEAVES, ax: Any = None) -> Any:
     drawn = dendrogram(merges, no_plot=True, labels=words)
     groups = getattr(model, "n_clusters_", None) or 1
     cut = merges[-groups + 1 :, 2].min() if 1 < groups <= len(merges) else np.inf
-    ax = axes(ax)
+    ax = get_axes(ax)
     lines = [np.column_stack(line) for line in zip(drawn["icoord"], drawn["dcoord"])]
     colours = [INK if line[:, 1].max() >= cut else ACCENT for line in lines]
     ax.add_collection(LineCollection(lines, colors=colours, linewidths=1.1))
@@ -223,7 +228,9 @@ def plot_dendrogram(model: Any, *, leaves: int = LEAVES, ax: Any = None) -> Any:
     ax.tick_params(axis="x", length=0)
     ax.spines["bottom"].set_visible(False)
     return label_axes(
-        ax, "", say("distance of the merger") if heights is not None else say("order of the merger")
+        ax,
+        "",
+        translated("distance of the merger") if heights is not None else translated("order of the merger"),
     )
 
 

@@ -11,14 +11,14 @@ from tercet.plot.styling import (
     ACCENT,
     INK,
     SECOND,
-    alike,
-    axes,
+    check_same_length,
+    finite_array,
+    get_axes,
     label_axes,
-    name,
-    number,
-    numbers,
-    say,
+    short_name,
+    short_number,
     styled,
+    translated,
 )
 
 
@@ -61,13 +61,13 @@ def plot_intervals(
     >>> [tick.get_text() for tick in ax.get_yticklabels()]
     ['A', 'B']
     """
-    means = numbers(means, "means")
+    means = finite_array(means, "means")
     lows, highs = (
         np.where(np.isfinite(end), end, means) for end in (np.asarray(lows, float), np.asarray(highs, float))
     )
     best = np.zeros(len(means), bool) if tied is None else np.asarray(tied, bool)
-    alike(names=names, means=means, lows=lows, highs=highs, tied=best)
-    ax = axes(ax, height=0.9 + 0.24 * max(len(means), 3))
+    check_same_length(names=names, means=means, lows=lows, highs=highs, tied=best)
+    ax = get_axes(ax, height=0.9 + 0.24 * max(len(means), 3))
     rows = np.arange(len(means))
     colours = [ACCENT if good or tied is None else "#8c8c8c" for good in best]
     ax.hlines(rows, lows, highs, colors=colours, linewidth=2.2, alpha=0.6)
@@ -76,20 +76,20 @@ def plot_intervals(
     ax.set_xlim(low, high)
     if baseline is not None:
         ax.axvline(baseline, color=SECOND, linewidth=1, linestyle=(0, (4, 3)))
-        text, side = say("baseline"), "center"
+        text, side = translated("baseline"), "center"
         if not low <= baseline <= high:
             arrow, side = ("◂ {}", "left") if baseline < low else ("{} ▸", "right")
-            text = arrow.format(f"{text} {number(baseline)}")
+            text = arrow.format(f"{text} {short_number(baseline)}")
         where = {"xy": (min(max(baseline, low), high), 1), "xycoords": ("data", "axes fraction")}
         look = {"ha": side, "va": "bottom", "color": SECOND, "fontsize": 8}
         ax.annotate(text, xytext=(0, 3), textcoords="offset points", **where, **look)
     _mark_strays(ax, means, rows)
-    ax.set_yticks(rows, [name(method, 32) for method in names])
+    ax.set_yticks(rows, [short_name(method, 32) for method in names])
     ax.set_ylim(len(means) - 0.4, -0.6)
     ax.grid(axis="x")
     ax.spines["left"].set_visible(False)
     ax.tick_params(axis="y", length=0)
-    return label_axes(ax, say(metric))
+    return label_axes(ax, translated(metric))
 
 
 def _view(
@@ -113,9 +113,9 @@ def _mark_strays(ax: Any, means: np.ndarray, rows: np.ndarray) -> None:
     look = {"transform": ax.get_yaxis_transform(), "va": "center", "fontsize": 7.5, "alpha": 0.7}
     for mean, row in zip(means, rows):
         if mean < low:
-            ax.text(0.01, row, f"◂ {number(mean)}", ha="left", **look)
+            ax.text(0.01, row, f"◂ {short_number(mean)}", ha="left", **look)
         elif mean > high:
-            ax.text(0.99, row, f"{number(mean)} ▸", ha="right", **look)
+            ax.text(0.99, row, f"{short_number(mean)} ▸", ha="right", **look)
 
 
 @styled
@@ -145,14 +145,16 @@ def plot_importance(
     >>> [tick.get_text() for tick in ax.get_yticklabels()]
     ['height', 'age']
     """
-    mean = numbers(mean, "mean")
-    alike(names=names, mean=mean, **({} if std is None else {"std": std}))
+    mean = finite_array(mean, "mean")
+    check_same_length(names=names, mean=mean, **({} if std is None else {"std": std}))
     order = np.argsort(-mean, kind="stable")[:top]
     spread = None if std is None else np.nan_to_num(np.asarray(std, float))[order]
-    ax = axes(ax, height=0.9 + 0.24 * max(len(order), 3))
+    ax = get_axes(ax, height=0.9 + 0.24 * max(len(order), 3))
     bars(ax, [names[k] for k in order], mean[order], spread)
-    title = "" if len(order) == len(mean) else say("the {top} largest of {n}", top=len(order), n=len(mean))
-    return label_axes(ax, say("loss of score when shuffled"), title=title)
+    title = (
+        "" if len(order) == len(mean) else translated("the {top} largest of {n}", top=len(order), n=len(mean))
+    )
+    return label_axes(ax, translated("loss of score when shuffled"), title=title)
 
 
 def bars(ax: Any, names: Sequence[str], values: np.ndarray, spread: np.ndarray | None = None) -> None:
@@ -162,7 +164,7 @@ def bars(ax: Any, names: Sequence[str], values: np.ndarray, spread: np.ndarray |
     lines = {"ecolor": INK, "elinewidth": 1, "alpha": 0.9}
     ax.barh(rows, values, xerr=spread, color=colours, height=0.66, linewidth=0, error_kw=lines)
     ax.axvline(0, color=INK, linewidth=0.7)
-    ax.set_yticks(rows, [name(text, 28) for text in names])
+    ax.set_yticks(rows, [short_name(text, 28) for text in names])
     ax.set_ylim(len(values) - 0.4, -0.6)
     ax.grid(axis="x")
     ax.spines["left"].set_visible(False)
@@ -194,11 +196,14 @@ def plot_learning_curve(sizes: Any, train: Any, test: Any, metric: str = "score"
     >>> ax.get_lines()[1].get_ydata().round(2).tolist()
     [0.6, 0.8]
     """
-    sizes = numbers(sizes, "sizes")
-    scores = {"train": numbers(train, "train", missing=True), "test": numbers(test, "test", missing=True)}
+    sizes = finite_array(sizes, "sizes")
+    scores = {
+        "train": finite_array(train, "train", missing=True),
+        "test": finite_array(test, "test", missing=True),
+    }
     scores = {what: values.reshape(len(values), -1) for what, values in scores.items()}
-    alike(sizes=sizes, **scores)
-    ax = axes(ax)
+    check_same_length(sizes=sizes, **scores)
+    ax = get_axes(ax)
     ends = []
     for (what, values), colour in zip(scores.items(), (SECOND, ACCENT)):
         known = np.isfinite(values).any(axis=1)
@@ -209,7 +214,12 @@ def plot_learning_curve(sizes: Any, train: Any, test: Any, metric: str = "score"
         ax.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0)
         ax.plot(x, mean, color=colour, marker="o", markersize=4)
         ends.append(
-            (x[-1], mean[-1], say("on training rows") if what == "train" else say("on fresh rows"), colour)
+            (
+                x[-1],
+                mean[-1],
+                translated("on training rows") if what == "train" else translated("on fresh rows"),
+                colour,
+            )
         )
     low, high = ax.get_ylim()
     close = abs(ends[0][1] - ends[1][1]) < 0.08 * (high - low)
@@ -219,4 +229,4 @@ def plot_learning_curve(sizes: Any, train: Any, test: Any, metric: str = "score"
         ax.annotate(text, ha="left", va="center", color=colour, **where)
     ax.set_xlim(left=0)
     ax.grid(axis="y")
-    return label_axes(ax, say("rows learned from"), say(metric))
+    return label_axes(ax, translated("rows learned from"), translated(metric))

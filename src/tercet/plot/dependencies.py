@@ -1,4 +1,4 @@
-"""Which column leans on which: the arrows of a semi-naive Bayes classifier."""
+"""Dependencies between columns: the graph of a semi-naive Bayes classifier."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tercet.plot.models import picture
-from tercet.plot.styling import ACCENT, INK, axes, name, say, styled
+from tercet.plot.styling import ACCENT, INK, get_axes, short_name, styled, translated
 
 MOST = 40  # columns; a picture of more is a tangle
 
@@ -17,7 +17,7 @@ MOST = 40  # columns; a picture of more is a tangle
 def plot_dependencies(
     model: Any, feature_names: Sequence[str] | None = None, *, ax: Any = None, most: int = MOST
 ) -> Any:
-    """Draw an arrow from every column to those that lean on it; the more it tells about them, the thicker.
+    """Draw an arrow from every column to those that depend on it; the thicker, the larger the mutual information.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def plot_dependencies(
     given = feature_names if feature_names is not None else getattr(model, "feature_names_in_", None)
     names = [f"x{j}" for j in range(d)] if given is None else list(given)
     depth = max(level for _, level in place.values()) + 1
-    ax = axes(ax, height=max(2.2, 0.8 + 0.62 * depth))
+    ax = get_axes(ax, height=max(2.2, 0.8 + 0.62 * depth))
     top = max(strength.max(initial=0.0), 1e-12)
     for (a, b), value in zip(edges.tolist(), strength):
         ax.annotate(
@@ -78,11 +78,11 @@ def plot_dependencies(
     for j in shown:
         x, y = _at(place[j])
         box = {"boxstyle": "round,pad=0.35", "facecolor": "none", "edgecolor": INK, "linewidth": 0.8}
-        ax.text(x, y, name(names[j], 20), ha="center", va="center", fontsize=8, bbox=box, color=INK)
+        ax.text(x, y, short_name(names[j], 20), ha="center", va="center", fontsize=8, bbox=box, color=INK)
     ax.set_xlim(-0.04, 1.04)
     ax.set_ylim(-depth + 0.55, 0.45)
     ax.set_axis_off()
-    ax.set_title(say("which column leans on which, within the classes"))
+    ax.set_title(translated("which column leans on which, within the classes"))
     return ax
 
 

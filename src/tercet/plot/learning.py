@@ -15,15 +15,15 @@ from tercet.plot.styling import (
     MARKERS,
     SECOND,
     WIDTH,
-    alike,
-    axes,
-    cloud,
+    check_same_length,
+    finite_array,
+    get_axes,
     label_axes,
-    name,
-    numbers,
-    sample,
-    say,
+    sample_indices,
+    scatter,
+    short_name,
     styled,
+    translated,
 )
 
 
@@ -56,7 +56,7 @@ def plot_history(model: Any, *measures: str, ax: Any = None) -> Any:
     unknown = [key for key in names if key not in history]
     if unknown:
         raise ValueError(f"history_ has no {unknown}; it has {list(history)}.")
-    ax = axes(ax)
+    ax = get_axes(ax)
     for key in names:
         many = len(history[key]) > 60
         ax.plot(np.arange(1, len(history[key]) + 1), history[key], marker="" if many else ".", label=key)
@@ -64,7 +64,7 @@ def plot_history(model: Any, *measures: str, ax: Any = None) -> Any:
     if len(names) > 1:
         ax.legend()
     one = names[0] if len(names) == 1 else ""
-    return label_axes(ax, say("pass"), one, type(model).__name__)
+    return label_axes(ax, translated("pass"), one, type(model).__name__)
 
 
 @styled
@@ -110,26 +110,26 @@ def plot_regions(
     >>> ax.get_xlabel()
     'east'
     """
-    X = numbers(X, "X")
+    X = finite_array(X, "X")
     if X.ndim == 2 and X.shape[1] == 1 and y is not None:
         return plot_fit(model, X, y, feature_names, ax=ax)
     if X.ndim != 2 or X.shape[1] != 2:
         raise ValueError(f"plot_regions draws two features; X has shape {X.shape}.")
     if y is not None:
-        alike(X=X, y=y)
+        check_same_length(X=X, y=y)
     low, high = X.min(axis=0), X.max(axis=0)
     margin = 0.1 * (high - low) + 1e-9
     first, second = (np.linspace(a, b, resolution) for a, b in zip(low - margin, high + margin))
     grid = np.stack(np.meshgrid(first, second), axis=-1).reshape(-1, 2)
     said = np.asarray(model.predict(grid)).reshape(resolution, resolution)
-    ax = axes(ax)
+    ax = get_axes(ax)
     frame = {"extent": (first[0], first[-1], second[0], second[-1]), "origin": "lower", "aspect": "auto"}
-    shown = sample(len(X))
+    shown = sample_indices(len(X))
     if said.dtype.kind == "f" and not hasattr(model, "classes_"):
         _surface(ax, said, X[shown], None if y is None else np.asarray(y, float)[shown], frame)
     else:
         _areas(ax, said, X[shown], None if y is None else np.asarray(y)[shown], frame, model, labels)
-    first_name, second_name = map(name, feature_names or ("", ""))
+    first_name, second_name = map(short_name, feature_names or ("", ""))
     return label_axes(ax, first_name, second_name, type(model).__name__)
 
 
@@ -151,11 +151,11 @@ def _areas(
     look = {"cmap": ListedColormap(colours), "vmin": -0.5, "vmax": k - 0.5, "interpolation": "none"}
     ax.imshow(np.searchsorted(classes, said), alpha=0.22, **look, **frame)
     if y is None:
-        cloud(ax, *X.T, color=INK)
+        scatter(ax, *X.T, color=INK)
         return
     for j, label in enumerate(classes.tolist() if labels is None else labels):
         marker = MARKERS[j // len(COLOURS) % len(MARKERS)]
-        cloud(ax, *X[y == classes[j]].T, color=colours[j], marker=marker, label=name(label))
+        scatter(ax, *X[y == classes[j]].T, color=colours[j], marker=marker, label=short_name(label))
     if 1 < k <= 12:
         ax.legend(loc="upper left", bbox_to_anchor=(1, 1))
 
@@ -167,7 +167,7 @@ def _surface(ax: Any, said: np.ndarray, X: np.ndarray, y: Any, frame: dict[str, 
     everything = said.ravel() if y is None else np.concatenate([said.ravel(), y])
     look = {"cmap": colormaps["cividis"].resampled(16), "vmin": everything.min(), "vmax": everything.max()}
     image = ax.imshow(said, interpolation="none", **look, **frame)
-    few = sample(len(X), 400)
+    few = sample_indices(len(X), 400)
     values = {} if y is None else {"c": y[few], **look}
     ax.scatter(*X[few].T, s=18, edgecolors="white", linewidths=0.4, **values)
     ax.figure.colorbar(image, ax=ax, shrink=0.8).outline.set_visible(False)
@@ -215,19 +215,19 @@ def plot_fit(
     >>> ax.get_lines()[0].get_ydata()[[0, -1]].round(6).tolist()
     [1.0, 5.0]
     """
-    X, y = numbers(X, "X"), numbers(y, "y")
+    X, y = finite_array(X, "X"), finite_array(y, "y")
     if X.size != len(X):
         raise ValueError(f"plot_fit draws one feature; X has shape {X.shape}.")
-    alike(X=X, y=y)
+    check_same_length(X=X, y=y)
     x = X.ravel()
     line = np.linspace(x.min(), x.max(), resolution)
     said = np.asarray(model.predict(line[:, None]), dtype=float).ravel()
-    ax = axes(ax)
-    shown = sample(len(x))
-    cloud(ax, x[shown], y[shown], color=ACCENT)
+    ax = get_axes(ax)
+    shown = sample_indices(len(x))
+    scatter(ax, x[shown], y[shown], color=ACCENT)
     ax.plot(line, said, color=SECOND)
-    first = name(feature_names[0]) if feature_names else ""
-    return label_axes(ax, first, name(target_name or ""), type(model).__name__)
+    first = short_name(feature_names[0]) if feature_names else ""
+    return label_axes(ax, first, short_name(target_name or ""), type(model).__name__)
 
 
 def replay(recorder: Any, X: Any, y: Any = None, *, interval: int = 200) -> Any:
@@ -268,7 +268,9 @@ def replay(recorder: Any, X: Any, y: Any = None, *, interval: int = 200) -> Any:
         ax.clear()
         frame = recorder.frames[k]
         plot_regions(frame.estimator, X, y, ax=ax, resolution=100)
-        ax.set_title(say("{method}, pass {k}", method=type(frame.estimator).__name__, k=frame.index + 1))
+        ax.set_title(
+            translated("{method}, pass {k}", method=type(frame.estimator).__name__, k=frame.index + 1)
+        )
         return []
 
     draw(0)

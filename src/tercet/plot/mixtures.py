@@ -14,15 +14,15 @@ from tercet.plot.styling import (
     COLOURS,
     INK,
     MARKERS,
-    axes,
-    cloud,
+    finite_array,
+    get_axes,
     label_axes,
-    name,
-    number,
-    numbers,
-    sample,
-    say,
+    sample_indices,
+    scatter,
+    short_name,
+    short_number,
     styled,
+    translated,
 )
 
 RINGS = (1.0, 2.0)  # deviations
@@ -69,19 +69,19 @@ def plot_mixture(
     weights = np.asarray(model.weights_, dtype=float)
     d = means.shape[1]
     names = _names(model, feature_names, d)
-    ax = axes(ax)
+    ax = get_axes(ax)
     if d == 1:
         return _curves(ax, weights, means[:, 0], spread[:, 0, 0], X, names[0])
     chosen = _apart(weights, means, spread) if columns is None else [int(c) % d for c in columns]
     if len(chosen) != 2:
         raise ValueError(f"columns must be two; got {columns!r}.")
     if X is not None:
-        points = numbers(X, "X", missing=True)
-        shown = sample(len(points))
+        points = finite_array(X, "X", missing=True)
+        shown = sample_indices(len(points))
         mine = np.asarray(model.predict(points[shown]))
         for k in np.unique(mine):
             rows = points[shown][mine == k][:, chosen]
-            cloud(ax, *rows.T, color=COLOURS[int(k) % len(COLOURS)], alpha=0.5)
+            scatter(ax, *rows.T, color=COLOURS[int(k) % len(COLOURS)], alpha=0.5)
     for k in np.argsort(-weights, kind="stable"):
         colour = COLOURS[int(k) % len(COLOURS)]
         for ring in RINGS:
@@ -89,11 +89,11 @@ def plot_mixture(
         ax.plot(*means[k, chosen], marker="+", color=INK)
         if len(weights) <= 12:
             ax.annotate(
-                number(float(weights[k])), means[k, chosen], xytext=(4, 4), textcoords="offset points"
+                short_number(float(weights[k])), means[k, chosen], xytext=(4, 4), textcoords="offset points"
             )
     ax.autoscale_view()
-    title = say("components with their weights; rings of one and two deviations")
-    return label_axes(ax, name(names[chosen[0]]), name(names[chosen[1]]), title)
+    title = translated("components with their weights; rings of one and two deviations")
+    return label_axes(ax, short_name(names[chosen[0]]), short_name(names[chosen[1]]), title)
 
 
 def _spread(model: Any) -> np.ndarray:
@@ -140,13 +140,13 @@ def _curves(ax: Any, weights: np.ndarray, means: np.ndarray, variances: np.ndarr
     parts = weights[:, None] * np.exp(-0.5 * ((x - means[:, None]) / deviations[:, None]) ** 2)
     parts /= np.sqrt(2 * np.pi) * deviations[:, None]
     if X is not None:
-        values = numbers(X, "X", missing=True).ravel()
+        values = finite_array(X, "X", missing=True).ravel()
         ax.hist(values[np.isfinite(values)], bins="auto", density=True, color=INK, alpha=0.12)
     for k, part in enumerate(parts):
         ax.fill_between(x, part, color=COLOURS[k % len(COLOURS)], alpha=0.25, linewidth=0)
     ax.plot(x, parts.sum(axis=0), color=INK, linewidth=1)
     ax.set_ylim(bottom=0)
-    return label_axes(ax, name(word), say("density"))
+    return label_axes(ax, short_name(word), translated("density"))
 
 
 @picture("weights_", "means_", "covariances_")
@@ -167,16 +167,18 @@ def _chances(model: Any, feature_names: Any, labels: Any, ax: Any) -> Any:
         found = np.asarray(tables, dtype=float)
         names = _names(model, feature_names, found.shape[1])
     if len(found) == 1:  # nothing to differ from
-        return _shares(found[0], names, say("probability"), ax)
-    title = say("probabilities, from their mean over the components")
+        return _shares(found[0], names, translated("probability"), ax)
+    title = translated("probabilities, from their mean over the components")
     words = [str(k) for k in range(len(found))]
-    return _heat(found - found.mean(axis=0), words, names, title, say("cluster number"), ax)
+    return _heat(found - found.mean(axis=0), words, names, title, translated("cluster number"), ax)
 
 
 @picture("pi_", "p_", "q_")
 def _coins(model: Any, feature_names: Any, labels: Any, ax: Any) -> Any:
     chances = np.array([model.pi_, model.p_, model.q_], dtype=float)
-    return _shares(chances, ["A (π)", "B (p)", "C (q)"], say("probability of heads"), ax, in_order=True)
+    return _shares(
+        chances, ["A (π)", "B (p)", "C (q)"], translated("probability of heads"), ax, in_order=True
+    )
 
 
 @styled
@@ -184,9 +186,11 @@ def _shares(
     values: np.ndarray, names: Sequence[str], below: str, ax: Any = None, in_order: bool = False
 ) -> Any:
     order = np.arange(len(values)) if in_order else np.argsort(-values, kind="stable")[:MOST]
-    ax = axes(ax, height=0.9 + 0.24 * max(len(order), 3))
+    ax = get_axes(ax, height=0.9 + 0.24 * max(len(order), 3))
     bars(ax, [names[k] for k in order], values[order])
-    title = say("the {top} largest of {n}", top=MOST, n=len(values)) if len(values) > len(order) else ""
+    title = (
+        translated("the {top} largest of {n}", top=MOST, n=len(values)) if len(values) > len(order) else ""
+    )
     return label_axes(ax, below, title=title)
 
 
@@ -197,7 +201,7 @@ def _candidates(model: Any, feature_names: Any, labels: Any, ax: Any) -> Any:
     from matplotlib.ticker import MaxNLocator
 
     table, kind = model.results_, model.criterion
-    ax = axes(ax)
+    ax = get_axes(ax)
     sizes, values = np.asarray(table["n_components"]), np.asarray(table[kind], dtype=float)
     # A component that has collapsed makes a criterion absurdly good, and the lines of the others flat.
     values = np.where(np.asarray(table["collapsed"], dtype=bool), np.nan, values)
@@ -209,5 +213,5 @@ def _candidates(model: Any, feature_names: Any, labels: Any, ax: Any) -> Any:
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.grid(axis="y")
     ax.legend(loc="best")
-    height = say("log-likelihood of rows held out") if kind == "cv" else kind.upper()
-    return label_axes(ax, say("number of components"), height)
+    height = translated("log-likelihood of rows held out") if kind == "cv" else kind.upper()
+    return label_axes(ax, translated("number of components"), height)

@@ -14,14 +14,14 @@ from tercet.plot.styling import (
     ACCENT,
     INK,
     SECOND,
-    axes,
+    fading_colormap,
+    finite_array,
+    get_axes,
     label_axes,
-    name,
-    number,
-    numbers,
-    ramp,
-    say,
+    short_name,
+    short_number,
     styled,
+    translated,
 )
 
 Test = Callable[[Any], bool]
@@ -117,7 +117,12 @@ def _parts(model: Any, feature_names: Any, labels: Any, ax: Any) -> Any:
         words = [str(i) for i in range(1, len(rows) + 1)]
     names = _names(model, feature_names, rows[0].size)
     return _heat(
-        np.vstack([row.ravel() for row in rows]), words, names, say("coefficients"), say("class"), ax
+        np.vstack([row.ravel() for row in rows]),
+        words,
+        names,
+        translated("coefficients"),
+        translated("class"),
+        ax,
     )
 
 
@@ -148,8 +153,8 @@ def _centres(model: Any, feature_names: Any, labels: Any, ax: Any) -> Any:
         centres - centres.mean(axis=0),
         words,
         names,
-        say("centres, from their mean"),
-        say("cluster number"),
+        translated("centres, from their mean"),
+        translated("cluster number"),
         ax,
     )
 
@@ -166,7 +171,9 @@ def _means(model: Any, feature_names: Any, labels: Any, ax: Any) -> Any:
     words = _labels(model, labels)
     names = _names(model, feature_names, means.shape[1])
     middle = np.average(means, axis=0, weights=weights)
-    return _heat(means - middle, words, names, say("class means, from the mean of all"), say("class"), ax)
+    return _heat(
+        means - middle, words, names, translated("class means, from the mean of all"), translated("class"), ax
+    )
 
 
 @picture("mse_path_", "alphas_")
@@ -178,7 +185,7 @@ def _errors_over_alpha(model: Any, feature_names: Any, labels: Any, ax: Any) -> 
             errors[chosen],
             np.atleast_2d(alphas)[min(chosen, np.atleast_2d(alphas).shape[0] - 1)],
         )
-    return _path(alphas, errors, model.alpha_, "alpha", say("mean squared error"), ax)
+    return _path(alphas, errors, model.alpha_, "alpha", translated("mean squared error"), ax)
 
 
 @picture("scores_", "Cs_")
@@ -188,7 +195,7 @@ def _scores_over_c(model: Any, feature_names: Any, labels: Any, ax: Any) -> Any:
     if scores.ndim == 3:  # folds, mixtures, strengths
         scores = scores[:, int(np.argmax(scores.mean(axis=0).max(axis=1)))]
     chosen = float(np.ravel(model.C_)[0])
-    return _path(np.asarray(model.Cs_, dtype=float), scores.T, chosen, "C", say("score"), ax)
+    return _path(np.asarray(model.Cs_, dtype=float), scores.T, chosen, "C", translated("score"), ax)
 
 
 @picture(test=lambda model: hasattr(model, "steps") and hasattr(model, "named_steps"))
@@ -232,26 +239,34 @@ def plot_coefficients(
     [2.0, 0.0]
     """
     coef = model.coef_.toarray() if hasattr(model.coef_, "toarray") else model.coef_
-    coef = np.atleast_2d(numbers(coef, "coef_"))
+    coef = np.atleast_2d(finite_array(coef, "coef_"))
     names = _names(model, feature_names, coef.shape[1])
     words = _labels(model, labels)
     if len(coef) == 1:
-        below = say("coefficient (above 0: {label})", label=name(words[1])) if len(words) == 2 else ""
+        below = (
+            translated("coefficient (above 0: {label})", label=short_name(words[1]))
+            if len(words) == 2
+            else ""
+        )
         return _bars(coef[0], names, top, ax, below)
     of_classes = len(words) == len(coef)
     words = words if of_classes else [str(k) for k in range(1, len(coef) + 1)]
-    return _heat(coef, words, names, say("coefficients"), say("class") if of_classes else "", ax, top)
+    return _heat(
+        coef, words, names, translated("coefficients"), translated("class") if of_classes else "", ax, top
+    )
 
 
 @styled
 def _bars(values: np.ndarray, names: Sequence[str], top: int, ax: Any = None, below: str = "") -> Any:
     order = np.argsort(-np.abs(values), kind="stable")[:top]
-    ax = axes(ax, height=0.9 + 0.24 * max(len(order), 3))
+    ax = get_axes(ax, height=0.9 + 0.24 * max(len(order), 3))
     bars(ax, [names[k] for k in order], values[order])
     title = (
-        "" if len(order) == len(values) else say("the {top} largest of {n}", top=len(order), n=len(values))
+        ""
+        if len(order) == len(values)
+        else translated("the {top} largest of {n}", top=len(order), n=len(values))
     )
-    return label_axes(ax, below or say("coefficient"), title=title)
+    return label_axes(ax, below or translated("coefficient"), title=title)
 
 
 @styled
@@ -268,18 +283,27 @@ def _heat(
     order = np.argsort(-np.abs(values).max(axis=0), kind="stable")[:top]
     cells = values[:, order].T
     rows, k = cells.shape
-    ax = axes(ax, height=1.1 + 0.24 * max(rows, 3))
+    ax = get_axes(ax, height=1.1 + 0.24 * max(rows, 3))
     reach = float(np.abs(cells).max()) or 1.0
-    ax.imshow(cells, cmap=ramp(SECOND, ACCENT), vmin=-reach, vmax=reach, aspect="auto", interpolation="none")
+    ax.imshow(
+        cells,
+        cmap=fading_colormap(SECOND, ACCENT),
+        vmin=-reach,
+        vmax=reach,
+        aspect="auto",
+        interpolation="none",
+    )
     if k <= 8:
         for i, j in np.ndindex(rows, k):
             colour = "white" if abs(cells[i, j]) > 0.6 * reach else INK
-            ax.text(j, i, number(float(cells[i, j])), ha="center", va="center", fontsize=7.5, color=colour)
+            ax.text(
+                j, i, short_number(float(cells[i, j])), ha="center", va="center", fontsize=7.5, color=colour
+            )
     every = -(-k // 25)
     ax.set_xticks(
-        range(0, k, every), [name(word, 14) for word in columns[::every]], rotation=90 if k > 8 else 0
+        range(0, k, every), [short_name(word, 14) for word in columns[::every]], rotation=90 if k > 8 else 0
     )
-    ax.set_yticks(range(rows), [name(names[j], 28) for j in order])
+    ax.set_yticks(range(rows), [short_name(names[j], 28) for j in order])
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
     return label_axes(ax, below, title=title)
@@ -288,11 +312,13 @@ def _heat(
 @styled
 def _path(strengths: np.ndarray, folds: np.ndarray, chosen: float, x: str, y: str, ax: Any = None) -> Any:
     """A score of every fold, and their mean, over the strength of the penalty."""
-    ax = axes(ax)
+    ax = get_axes(ax)
     order = np.argsort(strengths)
     ax.plot(strengths[order], folds[order], color=INK, alpha=0.25, linewidth=0.8)
-    ax.plot(strengths[order], folds[order].mean(axis=1), color=ACCENT, label=say("mean of the folds"))
-    ax.axvline(chosen, color=SECOND, linewidth=1, linestyle=(0, (4, 3)), label=f"{x} = {number(chosen)}")
+    ax.plot(strengths[order], folds[order].mean(axis=1), color=ACCENT, label=translated("mean of the folds"))
+    ax.axvline(
+        chosen, color=SECOND, linewidth=1, linestyle=(0, (4, 3)), label=f"{x} = {short_number(chosen)}"
+    )
     if strengths.min() > 0:
         ax.set_xscale("log")
         ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")

@@ -10,15 +10,15 @@ from tercet.plot.styling import (
     ACCENT,
     INK,
     SECOND,
-    alike,
-    axes,
-    cloud,
+    check_same_length,
+    finite_array,
+    get_axes,
     label_axes,
-    number,
-    numbers,
-    sample,
-    say,
+    sample_indices,
+    scatter,
+    short_number,
     styled,
+    translated,
 )
 
 
@@ -45,17 +45,17 @@ def plot_residuals(truth: Any, predicted: Any, *, ax: Any = None) -> Any:
     """
     truth, predicted = _pair(truth, predicted)
     residual = truth - predicted
-    ax = axes(ax)
+    ax = get_axes(ax)
     ax.axhline(0, color=INK, alpha=0.5, linewidth=0.8)
-    shown = sample(len(truth))
-    cloud(ax, predicted[shown], residual[shown], color=ACCENT)
+    shown = sample_indices(len(truth))
+    scatter(ax, predicted[shown], residual[shown], color=ACCENT)
     if len(truth) >= 40:
         groups = np.array_split(np.argsort(predicted, kind="stable"), min(20, len(truth) // 10))
         middle = [(np.median(predicted[group]), np.median(residual[group])) for group in groups]
-        ax.plot(*np.transpose(middle), color=SECOND, label=say("running median"))
+        ax.plot(*np.transpose(middle), color=SECOND, label=translated("running median"))
         ax.legend(loc="best")
-    title = say("root mean square {value}", value=number(float(np.sqrt(np.mean(residual**2)))))
-    return label_axes(ax, say("predicted value"), say("residual"), title)
+    title = translated("root mean square {value}", value=short_number(float(np.sqrt(np.mean(residual**2)))))
+    return label_axes(ax, translated("predicted value"), translated("residual"), title)
 
 
 @styled
@@ -71,16 +71,16 @@ def plot_predictions(truth: Any, predicted: Any, *, ax: Any = None) -> Any:
     'R² = 1.000'
     """
     truth, predicted = _pair(truth, predicted)
-    ax = axes(ax)
+    ax = get_axes(ax)
     ends = [min(truth.min(), predicted.min()), max(truth.max(), predicted.max())]
     ax.plot(ends, ends, color=INK, alpha=0.5, linewidth=0.8)
-    shown = sample(len(truth))
-    cloud(ax, truth[shown], predicted[shown], color=ACCENT)
+    shown = sample_indices(len(truth))
+    scatter(ax, truth[shown], predicted[shown], color=ACCENT)
     spread = np.sum((truth - truth.mean()) ** 2)
     title = f"R² = {1 - np.sum((truth - predicted) ** 2) / spread:.3f}" if spread > 0 else ""
-    return label_axes(ax, say("true value"), say("predicted value"), title)
+    return label_axes(ax, translated("true value"), translated("predicted value"), title)
 
 
 def _pair(truth: Any, predicted: Any) -> tuple[np.ndarray, np.ndarray]:
-    alike(truth=truth, predicted=predicted)
-    return numbers(truth, "truth").ravel(), numbers(predicted, "predicted").ravel()
+    check_same_length(truth=truth, predicted=predicted)
+    return finite_array(truth, "truth").ravel(), finite_array(predicted, "predicted").ravel()

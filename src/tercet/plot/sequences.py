@@ -13,14 +13,14 @@ from tercet.plot.styling import (
     ACCENT,
     COLOURS,
     INK,
-    axes,
+    fading_colormap,
+    finite_array,
+    get_axes,
     label_axes,
-    name,
-    number,
-    numbers,
-    ramp,
-    say,
+    short_name,
+    short_number,
     styled,
+    translated,
 )
 
 STEPS = 2000  # of a path; of a longer one the beginning is drawn
@@ -61,9 +61,9 @@ def plot_transitions(model: Any, *, labels: Sequence[Any] | None = None, ax: Any
     n = len(table)
     words = _labels(model, labels) if len(getattr(model, "classes_", ())) == n else labels
     words = [str(k) for k in range(n)] if words is None else [str(word) for word in words]
-    ax = axes(ax, height=1.3 + 0.28 * max(n, 4))
+    ax = get_axes(ax, height=1.3 + 0.28 * max(n, 4))
     reach = float(np.abs(table).max()) or 1.0
-    colours = ramp(COLOURS[5], ACCENT) if signed else ramp(None, ACCENT)
+    colours = fading_colormap(COLOURS[5], ACCENT) if signed else fading_colormap(None, ACCENT)
     low, high = (-reach, reach) if signed else (0.0, 1.0)
     least = np.finfo(float).tiny if signed else 5e-4  # what all but never happens has no number
     ax.imshow(table, cmap=colours, vmin=low, vmax=high, aspect="auto", interpolation="none")
@@ -72,15 +72,23 @@ def plot_transitions(model: Any, *, labels: Sequence[Any] | None = None, ax: Any
             if abs(table[i, j]) >= least:
                 colour = "white" if abs(table[i, j]) > 0.6 * high else INK
                 ax.text(
-                    j, i, number(float(table[i, j])), ha="center", va="center", fontsize=7.5, color=colour
+                    j,
+                    i,
+                    short_number(float(table[i, j])),
+                    ha="center",
+                    va="center",
+                    fontsize=7.5,
+                    color=colour,
                 )
     every = -(-n // 25)
-    ax.set_xticks(range(0, n, every), [name(w, 14) for w in words[::every]], rotation=90 if n > 8 else 0)
-    ax.set_yticks(range(0, n, every), [name(w, 20) for w in words[::every]])
+    ax.set_xticks(
+        range(0, n, every), [short_name(w, 14) for w in words[::every]], rotation=90 if n > 8 else 0
+    )
+    ax.set_yticks(range(0, n, every), [short_name(w, 20) for w in words[::every]])
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    title = say("weights of transitions") if signed else say("probabilities of transitions")
-    return label_axes(ax, say("to"), say("from"), title)
+    title = translated("weights of transitions") if signed else translated("probabilities of transitions")
+    return label_axes(ax, translated("to"), translated("from"), title)
 
 
 @styled
@@ -120,14 +128,14 @@ def plot_path(
     states = np.asarray(states)[:STEPS]
     if states.ndim != 1 or not states.size:
         raise ValueError(f"states must be those of one sequence; the shape is {states.shape}.")
-    ax = axes(ax)
+    ax = get_axes(ax)
     names, index = np.unique(states, return_inverse=True)
     words = [str(label) for label in (names.tolist() if labels is None else labels)]
     time = np.arange(states.size + 1) - 0.5
     if probabilities is None:
         shares = (index[:, None] == np.arange(len(names))).astype(float)
     else:
-        shares = numbers(probabilities, "probabilities")[:STEPS]
+        shares = finite_array(probabilities, "probabilities")[:STEPS]
         if labels is None and shares.shape[1] != len(names):
             words = [str(k) for k in range(shares.shape[1])]
     tops = np.cumsum(np.vstack([shares, shares[-1:]]), axis=1)
@@ -136,20 +144,27 @@ def plot_path(
         bottom = tops[:, k - 1] if k else np.zeros(len(tops))
         colour = COLOURS[k % len(COLOURS)]
         bands.fill_between(
-            time, bottom, tops[:, k], step="post", color=colour, alpha=0.35, linewidth=0, label=name(words[k])
+            time,
+            bottom,
+            tops[:, k],
+            step="post",
+            color=colour,
+            alpha=0.35,
+            linewidth=0,
+            label=short_name(words[k]),
         )
     bands.set(ylim=(0, 1), yticks=[])
-    bands.legend(loc="upper left", bbox_to_anchor=(1, 1), title=say("state"))
+    bands.legend(loc="upper left", bbox_to_anchor=(1, 1), title=translated("state"))
     if X is not None:
-        values = numbers(X, "X", missing=True)[:STEPS]
+        values = finite_array(X, "X", missing=True)[:STEPS]
         ax.plot(np.arange(len(values)), values, color=INK, linewidth=0.9)
         ax.set_zorder(bands.get_zorder() + 1)
         ax.patch.set_visible(False)
         if ax.get_legend() is None:
             handles, texts = bands.get_legend_handles_labels()
             bands.get_legend().remove()
-            ax.legend(handles, texts, loc="upper left", bbox_to_anchor=(1, 1), title=say("state"))
-    return label_axes(ax, say("step"), "")
+            ax.legend(handles, texts, loc="upper left", bbox_to_anchor=(1, 1), title=translated("state"))
+    return label_axes(ax, translated("step"), "")
 
 
 @picture("transmat_", "startprob_")
@@ -167,11 +182,13 @@ def _field(model: Any, feature_names: Any, labels: Any, ax: Any) -> Any:
     told = dict(zip(model.classes_, _labels(model, labels)))
     columns = {f"x{j}": word for j, word in enumerate(feature_names or ())}  # of a table without names
     top = sorted(table.items(), key=lambda item: -abs(item[1]))[:20]
-    ax = axes(ax, height=0.9 + 0.24 * max(len(top), 3))
+    ax = get_axes(ax, height=0.9 + 0.24 * max(len(top), 3))
     words = [_speaks_for(columns.get(key[0], key[0]), [told[tag] for tag in key[1:]]) for key, _ in top]
     bars(ax, words, np.array([weight for _, weight in top]))
-    title = "" if len(top) == len(table) else say("the {top} largest of {n}", top=len(top), n=len(table))
-    return label_axes(ax, say("weight"), title=title)
+    title = (
+        "" if len(top) == len(table) else translated("the {top} largest of {n}", top=len(top), n=len(table))
+    )
+    return label_axes(ax, translated("weight"), title=title)
 
 
 def _speaks_for(attribute: str, tags: list[str]) -> str:

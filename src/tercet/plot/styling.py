@@ -1,4 +1,4 @@
-"""The house style: colours that everybody can tell apart, little ink, words in the reader's language."""
+"""Style of the pictures: colours, fonts, labels in the reader's language, and helpers that all plots share."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _OPEN = 10  # so many of them
 
 @contextmanager
 def style(translate: Callable[[Any], str] | None = None) -> Iterator[None]:
-    """The house style, for the pictures drawn inside.
+    """Tercet's plot style, for the pictures drawn inside.
 
     Parameters
     ----------
@@ -49,8 +49,8 @@ def style(translate: Callable[[Any], str] | None = None) -> Iterator[None]:
     Examples
     --------
     >>> with style(translate=str.upper):
-    ...     ax = axes()
-    ...     say("true class")
+    ...     ax = get_axes()
+    ...     translated("true class")
     'TRUE CLASS'
     """
     import matplotlib as mpl
@@ -64,13 +64,13 @@ def style(translate: Callable[[Any], str] | None = None) -> Iterator[None]:
             _translate.reset(token)
 
 
-def say(template: str, **values: Any) -> str:
+def translated(template: str, **values: Any) -> str:
     """A label in the reader's language."""
     return _translate.get()(Message(template, **values) if values else template)
 
 
 def styled(function: Drawing) -> Drawing:
-    """Draw in the house style, unless the caller brings Axes of their own."""
+    """Draw in Tercet's style, unless the caller brings Axes of their own."""
 
     @functools.wraps(function)
     def drawn(*arguments: Any, **settings: Any) -> Any:
@@ -80,7 +80,7 @@ def styled(function: Drawing) -> Drawing:
     return drawn  # type: ignore[return-value]
 
 
-def axes(ax: Any = None, height: float = HEIGHT) -> Any:
+def get_axes(ax: Any = None, height: float = HEIGHT) -> Any:
     """The caller's Axes, or those of a new figure."""
     if ax is not None:
         return ax
@@ -89,7 +89,7 @@ def axes(ax: Any = None, height: float = HEIGHT) -> Any:
     except ImportError as error:
         raise ImportError("Pictures need matplotlib: pip install 'tercet[plot]'.") from error
     size: Any = {"figsize": (WIDTH, height), "layout": "constrained"}
-    if not _watched():
+    if not _uses_pyplot():
         return Figure(**size).subplots()
     import matplotlib.pyplot as plt
 
@@ -104,20 +104,20 @@ def axes(ax: Any = None, height: float = HEIGHT) -> Any:
     return figure.subplots()
 
 
-def _watched() -> bool:
-    """Whether somebody may ask pyplot for the figure: a notebook, a prompt, or a script that imported it."""
+def _uses_pyplot() -> bool:
+    """Whether the figure belongs to pyplot: in a notebook, at a prompt, or in a script that imported it."""
     here = threading.current_thread() is threading.main_thread()
     return here and ("matplotlib.pyplot" in sys.modules or hasattr(sys, "ps1"))
 
 
-def name(text: Any, width: int = 24) -> str:
-    """A name from the data, made fit to be drawn: on one line, not too long, a dollar being a dollar.
+def short_name(text: Any, width: int = 24) -> str:
+    """A name from the data, shortened for drawing: on one line, with dollar signs escaped.
 
-    What is cut out is the middle: long names tend to differ at their ends.
+    The middle is left out: long names tend to differ at their ends.
 
     Examples
     --------
-    >>> name("measurement number 17", width=14)
+    >>> short_name("measurement number 17", width=14)
     'measureme…r 17'
     """
     line = "".join(c if c.isprintable() else " " for c in str(text))
@@ -129,19 +129,19 @@ def name(text: Any, width: int = 24) -> str:
     return line.replace("$", r"\$")
 
 
-def number(value: float) -> str:
-    """Three digits and no more.
+def short_number(value: float) -> str:
+    """A number with three significant digits.
 
     Examples
     --------
-    >>> number(0.12345), number(1234.5), number(-2e-7)
+    >>> short_number(0.12345), short_number(1234.5), short_number(-2e-7)
     ('0.123', '1234', '-2e-07')
     """
     return f"{value:.0f}" if 1000 <= abs(value) < 1e6 else f"{value:.3g}"
 
 
-def numbers(values: Any, what: str, *, missing: bool = False) -> np.ndarray:
-    """An array of numbers that can be drawn, or an error that names it."""
+def finite_array(values: Any, what: str, *, missing: bool = False) -> np.ndarray:
+    """Values as an array of finite numbers (some NaN where `missing`), or an error that names them."""
     array = np.asarray(values, dtype=float)
     if array.size == 0:
         raise ValueError(f"{what} is empty: there is nothing to draw.")
@@ -152,22 +152,22 @@ def numbers(values: Any, what: str, *, missing: bool = False) -> np.ndarray:
     return array
 
 
-def alike(**arrays: Any) -> None:
-    """All of one length, or an error that names them."""
+def check_same_length(**arrays: Any) -> None:
+    """Raise an error that names the arrays unless all have one length."""
     lengths = {what: len(array) for what, array in arrays.items()}
     if len({*lengths.values()}) > 1:
         raise ValueError(f"lengths differ: {', '.join(f'{k} has {n}' for k, n in lengths.items())}.")
 
 
-def sample(n: int, limit: int = POINTS) -> np.ndarray:
-    """Which of n points to draw: all, or as many as the eye can use; always the same."""
+def sample_indices(n: int, limit: int = POINTS) -> np.ndarray:
+    """Indices of the points to draw: all n, or a fixed random sample of `limit`."""
     if n <= limit:
         return np.arange(n)
     return np.sort(np.random.default_rng(0).choice(n, limit, replace=False))
 
 
-def cloud(ax: Any, x: Any, y: Any, **settings: Any) -> Any:
-    """A scatter of points, small and see-through when there are many."""
+def scatter(ax: Any, x: Any, y: Any, **settings: Any) -> Any:
+    """Scatter plot, with small and transparent points when there are many."""
     n = len(x)
     look: Any = {"s": 22 if n <= MANY else 12, "alpha": 0.85 if n <= MANY else 0.6, "linewidths": 0}
     return ax.scatter(x, y, **{**look, **settings})
@@ -184,8 +184,8 @@ def label_axes(ax: Any, x: str = "", y: str = "", title: str = "") -> Any:
     return ax
 
 
-def ramp(low: str | None, high: str) -> Any:
-    """A colour map from one colour over nothing to another: it suits light pages and dark ones."""
+def fading_colormap(low: str | None, high: str) -> Any:
+    """Colour map from one colour over transparent to another, for light pages and dark ones."""
     from matplotlib.colors import LinearSegmentedColormap, to_rgba
 
     ends = [to_rgba(high, 0.0), to_rgba(high, 0.95)]
@@ -252,7 +252,7 @@ def _fonts() -> list[str]:
         there = {font.name for font in fontManager.ttflist}
         return [font for font in CHINESE if font in there][:1]
 
-    if not found():  # matplotlib remembers the fonts of its first day
+    if not found():  # matplotlib caches the fonts it found first
         files = sorted(file for file in findSystemFonts() if re.search(CHINESE_FILES, file))
         for file in files[:1]:
             fontManager.addfont(file)

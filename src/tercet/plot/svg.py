@@ -23,7 +23,7 @@ def to_svg(figure: Any, title: str | None = None, description: str | None = None
     """A figure as an `<svg>` element for an HTML page.
 
     It refers to nothing outside, its ids are its own, text is text in the page's font, and what is drawn in
-    the house style's ink takes the page's colour, so that it suits light and dark pages.
+    the style's ink takes the page's colour, so that it suits light and dark pages.
 
     Parameters
     ----------
@@ -45,11 +45,11 @@ def to_svg(figure: Any, title: str | None = None, description: str | None = None
     ('<svg', True, False)
     """
     figure = figure if hasattr(figure, "savefig") else figure.figure
-    written = _written(figure)
+    written = _rendered(figure)
     root = ElementTree.fromstring(written)
-    _tidy(root)
+    _clean(root)
     _join_discs(root)
-    _rename(root, f"t{zlib.crc32(written):x}-{next(_count)}-")
+    _make_ids_unique(root, f"t{zlib.crc32(written):x}-{next(_count)}-")
     width, height = figure.get_size_inches()
     box = root.get("viewBox", "")
     root.attrib.clear()
@@ -71,7 +71,7 @@ def to_svg(figure: Any, title: str | None = None, description: str | None = None
     return ElementTree.tostring(root, encoding="unicode")
 
 
-def _written(figure: Any) -> bytes:
+def _rendered(figure: Any) -> bytes:
     """What matplotlib makes of it, without a background.
 
     `Figure.savefig` walks through the figure twice; its canvas needs to once.
@@ -100,8 +100,8 @@ def _title(figure: Any) -> str:
     return ""
 
 
-def _tidy(element: Any) -> None:
-    """Drop namespaces, metadata, style sheets (they would rule the whole page) and idle groups; round numbers."""
+def _clean(element: Any) -> None:
+    """Drop namespaces, metadata, style sheets (of the whole page) and empty groups; round numbers."""
     element.tag = element.tag.rpartition("}")[2]
     element.text = element.text if element.text and element.text.strip() else None
     element.tail = None
@@ -113,7 +113,7 @@ def _tidy(element: Any) -> None:
         _plain_text(element)
     kept: list[Any] = []
     for child in element:
-        _tidy(child)
+        _clean(child)
         empty = child.tag in ("g", "defs") and not len(child)
         if empty or child.tag in ("metadata", "style") or child.get("style") == "fill:none":
             continue
@@ -179,7 +179,7 @@ def _kind(element: Any) -> tuple[str, str, str]:
     return element.tag, element.get("href", ""), element.get("style", "")
 
 
-def _rename(root: Any, prefix: str) -> None:
+def _make_ids_unique(root: Any, prefix: str) -> None:
     """Keep only the ids that something refers to, and make them the figure's own."""
     used = set()
     for element in root.iter():

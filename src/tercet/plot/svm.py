@@ -14,15 +14,15 @@ from tercet.plot.styling import (
     COLOURS,
     INK,
     SECOND,
-    axes,
-    cloud,
+    fading_colormap,
+    finite_array,
+    get_axes,
     label_axes,
-    name,
-    numbers,
-    ramp,
-    sample,
-    say,
+    sample_indices,
+    scatter,
+    short_name,
     styled,
+    translated,
 )
 
 LINES = 8  # as many machines can be told apart
@@ -76,18 +76,18 @@ def plot_margins(
     points = _points(model)
     if points is None or points.shape[1] != 2:
         raise ValueError("plot_margins draws machines of two features that keep their support vectors.")
-    rows = points if X is None else numbers(X, "X")
+    rows = points if X is None else finite_array(X, "X")
     classes = getattr(model, "classes_", ())
     if len(classes) > 2 or not hasattr(model, "decision_function"):
         ax = plot_regions(model, rows, y, ax=ax, labels=labels, resolution=resolution)
     else:
-        ax = axes(ax)
+        ax = get_axes(ax)
         _values(ax, model, rows, y, labels, resolution)
     if hasattr(model, "support_"):
         ring = {"facecolors": "none", "edgecolors": INK, "linewidths": 0.7, "s": 46, "alpha": 0.8}
-        ax.scatter(*points[sample(len(points))].T, label=say("support vectors"), **ring)
+        ax.scatter(*points[sample_indices(len(points))].T, label=translated("support vectors"), **ring)
         ax.legend(loc="upper left", bbox_to_anchor=(1, 1))
-    first, second = map(name, _names(model, feature_names, 2))
+    first, second = map(short_name, _names(model, feature_names, 2))
     return label_axes(ax, first, second, type(model).__name__)
 
 
@@ -101,21 +101,21 @@ def _values(ax: Any, model: Any, rows: np.ndarray, y: Any, labels: Any, resoluti
     margins = hasattr(model, "n_support_") and hasattr(model, "classes_")
     reach = max(float(np.abs(f).max()), 1e-300)
     reach = min(reach, 2.0) if margins else reach
-    colours = ramp(SECOND, ACCENT).resampled(16)
+    colours = fading_colormap(SECOND, ACCENT).resampled(16)
     extent = (first[0], first[-1], second[0], second[-1])
     look = {"cmap": colours, "vmin": -reach, "vmax": reach, "alpha": 0.6, "interpolation": "none"}
     ax.imshow(np.clip(f, -reach, reach), extent=extent, origin="lower", aspect="auto", **look)
     for level, width, dashes in ((-1.0, 0.9, "dashed"), (0.0, 1.6, "solid"), (1.0, 0.9, "dashed")):
         if (level == 0 or margins) and f.min() < level < f.max():
             ax.contour(first, second, f, [level], colors=INK, linewidths=width, linestyles=dashes)
-    shown, words = sample(len(rows)), _labels(model, labels)
+    shown, words = sample_indices(len(rows)), _labels(model, labels)
     if y is None:
-        cloud(ax, *rows[shown].T, color=INK)
+        scatter(ax, *rows[shown].T, color=INK)
         return
     mine = np.asarray(y)[shown]
     sides = list(model.classes_) if words else np.unique(mine).tolist()
     for side, colour, word in zip(sides, (SECOND, ACCENT), words or sides):
-        cloud(ax, *rows[shown][mine == side].T, color=colour, label=name(word))
+        scatter(ax, *rows[shown][mine == side].T, color=colour, label=short_name(word))
 
 
 @styled
@@ -125,10 +125,10 @@ def _curve(model: Any, points: np.ndarray, word: str, labels: Any, ax: Any = Non
     line = np.linspace(x.min(), x.max(), 300)
     values = getattr(model, "decision_function", None) or model.predict
     f = np.asarray(values(line[:, None]), dtype=float).reshape(line.size, -1)
-    ax = axes(ax)
+    ax = get_axes(ax)
     words = _labels(model, labels)
     for k in range(min(f.shape[1], LINES)):
-        label = name(words[k]) if 2 < len(words) == f.shape[1] else None
+        label = short_name(words[k]) if 2 < len(words) == f.shape[1] else None
         ax.plot(line, f[:, k], color=COLOURS[k], label=label)
     if words:
         ax.axhline(0, color=INK, alpha=0.5, linewidth=0.8)
@@ -136,29 +136,31 @@ def _curve(model: Any, points: np.ndarray, word: str, labels: Any, ax: Any = Non
     if not words and tube:
         for side in (-float(tube), float(tube)):
             ax.plot(line, f[:, 0] + side, color=ACCENT, linewidth=0.8, linestyle="dashed")
-    marks = x[sample(x.size)]
+    marks = x[sample_indices(x.size)]
     low = ax.get_xaxis_transform()
-    ax.plot(marks, np.full(marks.size, 0.02), "|", color=INK, transform=low, label=say("rows in the sum"))
+    ax.plot(
+        marks, np.full(marks.size, 0.02), "|", color=INK, transform=low, label=translated("rows in the sum")
+    )
     ax.legend(loc="best")
-    return label_axes(ax, name(word), "f", type(model).__name__)
+    return label_axes(ax, short_name(word), "f", type(model).__name__)
 
 
 @styled
 def _weights(model: Any, coef: np.ndarray, labels: Any, ax: Any = None) -> Any:
     """What each row weighs in f, the heaviest first: few rows, or all."""
-    ax = axes(ax)
+    ax = get_axes(ax)
     words = _labels(model, labels)
     words = words if len(words) == len(coef) > 1 else [str(k) for k in range(1, len(coef) + 1)]
     for k, row in enumerate(coef[:LINES]):
-        label = name(words[k]) if len(coef) > 1 else None
+        label = short_name(words[k]) if len(coef) > 1 else None
         ax.plot(np.arange(1, row.size + 1), np.sort(np.abs(row))[::-1], color=COLOURS[k], label=label)
     if len(coef) > 1:
         ax.legend(loc="upper right")
     ax.set_ylim(bottom=0)
     rows = getattr(model, "shape_fit_", None)
-    title = say("{n} of {m} rows are in the sum", n=coef.shape[1], m=rows[0]) if rows else ""
-    below = say("rows, the heaviest first")
-    return label_axes(ax, below, say("weight in f, without its sign"), title)
+    title = translated("{n} of {m} rows are in the sum", n=coef.shape[1], m=rows[0]) if rows else ""
+    below = translated("rows, the heaviest first")
+    return label_axes(ax, below, translated("weight in f, without its sign"), title)
 
 
 @picture(test=lambda model: hasattr(model, "dual_coef_") and hasattr(model, "kernel"))
@@ -181,7 +183,7 @@ def _machine(model: Any, feature_names: Any, labels: Any, ax: Any) -> Any:
 def _kernels_over_c(model: Any, feature_names: Any, labels: Any, ax: Any = None) -> Any:
     """The mean score of every kernel that was tried, over C."""
     scores, strengths = np.asarray(model.scores_, dtype=float).mean(axis=2), np.asarray(model.Cs_)
-    ax = axes(ax)
+    ax = get_axes(ax)
     for k in np.sort(np.argsort(-scores.max(axis=1), kind="stable")[:LINES]):
         one = model.candidates_[int(k)]
         word = one["kernel"] if isinstance(one["kernel"], str) else type(one["kernel"]).__name__
@@ -192,7 +194,7 @@ def _kernels_over_c(model: Any, feature_names: Any, labels: Any, ax: Any = None)
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
     ax.minorticks_off()
     ax.legend(loc="upper left", bbox_to_anchor=(1, 1))
-    return label_axes(ax, "C", say("mean of the folds"))
+    return label_axes(ax, "C", translated("mean of the folds"))
 
 
 def _points(model: Any) -> np.ndarray | None:

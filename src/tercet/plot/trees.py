@@ -1,4 +1,4 @@
-"""A decision tree as a picture: tests at the nodes, answers at the branches, classes as colours."""
+"""Pictures of decision trees: tests at the nodes, conditions at the branches, classes as colours."""
 
 from __future__ import annotations
 
@@ -18,17 +18,16 @@ from tercet.plot.styling import (
     INK,
     SECOND,
     WIDTH,
-    axes,
+    get_axes,
     label_axes,
-    name,
-    number,
-    say,
+    short_name,
+    short_number,
     styled,
+    translated,
 )
 
 if TYPE_CHECKING:  # pictures of other things need no trees, nor what trees need
-    from tercet.tree.conditions import TreeLabels
-    from tercet.tree.tree import Tree
+    from tercet.tree import Tree, TreeLabels
 
 ENDS, LEVELS = 16, 5  # of a larger tree the branches with the most rows are drawn
 TEXT, SMALL = 8.0, 6.8  # sizes of letters; everything here is measured in points
@@ -53,10 +52,10 @@ class Box:
 
 @styled
 def plot_tree(
-    model: Any,
+    decision_tree: Any,
     feature_names: Sequence[str] | None = None,
     *,
-    labels: Sequence[Any] | None = None,
+    class_names: Sequence[Any] | None = None,
     max_depth: int | None = None,
     direction: Literal["auto", "down", "right"] = "auto",
     by_mass: bool = True,
@@ -69,11 +68,11 @@ def plot_tree(
 
     Parameters
     ----------
-    model : fitted decision tree, or its Tree
+    decision_tree : fitted decision tree, or its Tree
         With tests of any kind, for any number of classes, or for numbers.
     feature_names : sequence of str, optional
         The columns; by default those it saw at fit, or x0, x1 ...
-    labels : sequence, optional
+    class_names : sequence, optional
         What to call the classes, in the order of `classes_`; by default their own names.
     max_depth : int, optional
         Draw the levels down to this one. By default a large tree is drawn where most rows go; "…" stands for more.
@@ -95,23 +94,23 @@ def plot_tree(
     >>> [text.get_text() for text in plot_tree(model, ["age"]).texts]
     ['age', '≤ 1.5', 'no', '1 · 100%', '> 1.5', 'yes', '2 · 100%']
     """
-    from tercet.tree.conditions import TreeLabels
+    from tercet.tree import TreeLabels
 
     if max_depth is not None and max_depth < 0:
         raise ValueError(f"max_depth must be at least 0, got {max_depth}.")
     if direction not in ("auto", "down", "right"):
         raise ValueError(f"direction must be 'auto', 'down' or 'right'; got {direction!r}.")
-    names = TreeLabels(model, feature_names, labels)
+    names = TreeLabels(decision_tree, feature_names, class_names)
     tree = names.tree
-    boxes = _boxes(names, _opened(tree, max_depth))
-    page = np.array([WIDTH, HEIGHT]) * 72 if ax is None else np.array(_room(ax))
+    boxes = _boxes(names, _expanded_nodes(tree, max_depth))
+    page = np.array([WIDTH, HEIGHT]) * 72 if ax is None else np.array(_size_in_points(ax))
     down = direction != "right"
     width, height = _lay_out(boxes, down=down)
     if direction == "auto" and width > page[0]:
         down = False
         width, height = _lay_out(boxes, down=down)
     scale = min(1.0, page[0] / width, np.inf if ax is None else page[1] / height)
-    ax = axes(ax, height=(height * scale + 30) / 72)
+    ax = get_axes(ax, height=(height * scale + 30) / 72)
     share = tree.weighted_n_node_samples / tree.weighted_n_node_samples[0]
     for t, box in boxes.items():
         broad = [0.8 + (BROAD * share[c] if by_mass else 0.4) for c in box.below]
@@ -126,21 +125,21 @@ def plot_tree(
     ax.set_aspect("equal")
     ax.set_axis_off()
     leaves, depth = tree.n_leaves, tree.max_depth
-    return label_axes(ax, title=say("{leaves} leaves, depth {depth}", leaves=leaves, depth=depth))
+    return label_axes(ax, title=translated("{leaves} leaves, depth {depth}", leaves=leaves, depth=depth))
 
 
 @picture(test=lambda model: type(getattr(model, "tree_", None)).__module__ == "tercet.tree.tree")
 def _tree(model: Any, feature_names: Any, labels: Any, ax: Any) -> Any:
-    return plot_tree(model, feature_names, labels=labels, ax=ax)
+    return plot_tree(model, feature_names, class_names=labels, ax=ax)
 
 
-def _room(ax: Any) -> tuple[float, float]:
-    """The points across and down that the caller's Axes have."""
+def _size_in_points(ax: Any) -> tuple[float, float]:
+    """The width and height of the caller's Axes in points."""
     box = ax.get_window_extent()
     return box.width * 72 / ax.figure.dpi, box.height * 72 / ax.figure.dpi
 
 
-def _opened(tree: Tree, max_depth: int | None) -> set[int]:
+def _expanded_nodes(tree: Tree, max_depth: int | None) -> set[int]:
     """The nodes whose children are drawn: down to a level, or where most rows go until there are enough ends."""
     opened: set[int] = set()
     waiting, ends = [(-float(tree.weighted_n_node_samples[0]), 0, 0)], 1
@@ -165,9 +164,11 @@ def _boxes(names: TreeLabels, opened: set[int]) -> dict[int, Box]:
     waiting = [(0, -1, 0)]
     while waiting:
         t, above, level = waiting.pop()
-        entry = "" if above < 0 else _entry(names, above, t - int(tree.child[above]))
+        entry = "" if above < 0 else _edge_label(names, above, t - int(tree.child[above]))
         box = boxes[t] = Box(_lines(names, t, t in opened, int(hidden[t])), entry, level, above)
-        box.width = 2 * PAD + max(_wide(line, TEXT if k == 0 else SMALL) for k, line in enumerate(box.lines))
+        box.width = 2 * PAD + max(
+            _text_width(line, TEXT if k == 0 else SMALL) for k, line in enumerate(box.lines)
+        )
         box.width = max(box.width, 48.0)
         box.height = 2 * PAD + LINE * len(box.lines) + BAR
         if t in opened:
@@ -177,33 +178,41 @@ def _boxes(names: TreeLabels, opened: set[int]) -> dict[int, Box]:
 
 
 def _lines(names: TreeLabels, t: int, opened: bool, hidden: int) -> list[str]:
-    from tercet.tree.conditions import LinearCondition, branch_condition
+    from tercet.tree import LinearCondition, branch_condition
 
     tree = names.tree
     if opened:
-        asked = branch_condition(tree, t, 0)
-        if isinstance(asked, LinearCondition):
-            return [name(asked.text(names, number).removesuffix(f" <= {number(asked.threshold)}"), 30)]
-        return [name(names.features[asked.feature])]
+        condition = branch_condition(tree, t, 0)
+        if isinstance(condition, LinearCondition):
+            return [
+                short_name(
+                    condition.text(names, short_number).removesuffix(
+                        f" <= {short_number(condition.threshold)}"
+                    ),
+                    30,
+                )
+            ]
+        return [short_name(names.features[condition.feature])]
     said = names.prediction(tree.value[t])
     words = [
-        number(s) if isinstance(s, float) else name(s) for s in (said if isinstance(said, list) else [said])
+        short_number(s) if isinstance(s, float) else short_name(s)
+        for s in (said if isinstance(said, list) else [said])
     ]
     rows = f"{tree.n_node_samples[t]}"
     if names.classes is not None:
         rows += f" · {100 * tree.value[t, 0].max():.0f}%"
-    lines = [name(", ".join(words)), rows]
-    return lines if tree.n_children[t] == 0 else [*lines, say("… {n} leaves", n=hidden)]
+    lines = [short_name(", ".join(words)), rows]
+    return lines if tree.n_children[t] == 0 else [*lines, translated("… {n} leaves", n=hidden)]
 
 
-def _entry(names: TreeLabels, t: int, k: int) -> str:
+def _edge_label(names: TreeLabels, t: int, k: int) -> str:
     """The label of the edge to a child."""
-    from tercet.tree.conditions import CategoryCondition, branch_condition
+    from tercet.tree import CategoryCondition, branch_condition
 
-    asked = branch_condition(names.tree, t, k)
-    if isinstance(asked, CategoryCondition):
-        return name(", ".join(asked.category_names(names)), 22)
-    return f"{'≤' if k == 0 else '>'} {number(float(names.tree.threshold[t]))}"
+    condition = branch_condition(names.tree, t, k)
+    if isinstance(condition, CategoryCondition):
+        return short_name(", ".join(condition.category_names(names)), 22)
+    return f"{'≤' if k == 0 else '>'} {short_number(float(names.tree.threshold[t]))}"
 
 
 def _leaves_below(tree: Tree) -> np.ndarray:
@@ -213,59 +222,63 @@ def _leaves_below(tree: Tree) -> np.ndarray:
     return count
 
 
-def _wide(text: str, size: float) -> float:
-    """About how wide a text is."""
+def _text_width(text: str, size: float) -> float:
+    """The approximate width of a text in points."""
     return sum(size * (1.05 if unicodedata.east_asian_width(c) in "WF" else 0.62) for c in text)
 
 
 def _lay_out(boxes: dict[int, Box], *, down: bool) -> tuple[float, float]:
-    """Give every box its place; returns the width and height of the whole.
-
-    Subtrees are put as close to each other as their outlines allow, level by level (Reingold and Tilford), and a
-    parent stands over the middle of its children.
-    """
-    side = {t: _across(box, down) for t, box in boxes.items()}
-    outline: dict[int, list[tuple[float, float]]] = {}
-    shift = dict.fromkeys(boxes, 0.0)
-    for t in reversed(boxes):
-        reach: list[tuple[float, float]] = []
-        for c in boxes[t].below:
-            other = outline.pop(c)
-            shift[c] = max((a[1] - b[0] + GAP for a, b in zip(reach, other)), default=0.0)
-            moved = [(low + shift[c], high + shift[c]) for low, high in other]
-            reach = [(a[0], b[1]) for a, b in zip(reach, moved)] + reach[len(moved) :] + moved[len(reach) :]
-        ends = [shift[c] for c in boxes[t].below]
-        middle = (ends[0] + ends[-1]) / 2 if ends else 0.0
-        for c in boxes[t].below:
-            shift[c] -= middle
-        outline[t] = [(-side[t] / 2, side[t] / 2), *((a - middle, b - middle) for a, b in reach)]
-    place: dict[int, float] = {}
-    start = -min(low for low, _ in outline[0])
-    for t, box in boxes.items():
-        place[t] = start if box.above < 0 else place[box.above] + shift[t]
+    """Give every box its place; returns the width and height of the whole."""
+    centre, across = _centres(boxes, down)
     depths = max(box.level for box in boxes.values()) + 1
-    lead, deep = np.zeros(depths), np.zeros(depths)  # the words at the edges come first, then the boxes
+    lead, deep = np.zeros(depths), np.zeros(depths)  # the labels of the edges come first, then the boxes
     for box in boxes.values():
-        lead[box.level] = max(lead[box.level], _lead(box, down))
+        lead[box.level] = max(lead[box.level], _label_space(box, down))
         deep[box.level] = max(deep[box.level], box.height if down else box.width)
     level = np.concatenate([[0.0], np.cumsum(lead + deep + REACH)])
     for t, box in boxes.items():
         along = float(level[box.level] + lead[box.level]) + (box.height if down else box.width) / 2
-        box.x, box.y = (place[t], along) if down else (along, place[t])
-    across = start + max(high for _, high in outline[0])
+        box.x, box.y = (centre[t], along) if down else (along, centre[t])
     total = float(level[-1] - REACH)
     return (across, total) if down else (total, across)
 
 
-def _across(box: Box, down: bool) -> float:
-    return max(box.width, _wide(box.entry, SMALL)) if down else max(box.height, LINE)
+def _centres(boxes: dict[int, Box], down: bool) -> tuple[dict[int, float], float]:
+    """The centre of every box across the direction of growth, and the extent of the whole.
+
+    Subtrees are put as close to each other as their outlines allow, level by level (Reingold and Tilford), and a
+    parent stands over the middle of its children.
+    """
+    outline: dict[int, list[tuple[float, float]]] = {}  # of a subtree: the ends of each level, from its root
+    shift = dict.fromkeys(boxes, 0.0)  # of a subtree, from its parent
+    for t in reversed(boxes):
+        below, reach = boxes[t].below, []
+        for c in below:
+            other = outline.pop(c)
+            shift[c] = max((a[1] - b[0] + GAP for a, b in zip(reach, other)), default=0.0)
+            moved = [(low + shift[c], high + shift[c]) for low, high in other]
+            reach = [(a[0], b[1]) for a, b in zip(reach, moved)] + reach[len(moved) :] + moved[len(reach) :]
+        middle = (shift[below[0]] + shift[below[-1]]) / 2 if below else 0.0
+        for c in below:
+            shift[c] -= middle
+        half = _breadth(boxes[t], down) / 2
+        outline[t] = [(-half, half), *((a - middle, b - middle) for a, b in reach)]
+    start = -min(low for low, _ in outline[0])
+    centre: dict[int, float] = {}
+    for t, box in boxes.items():
+        centre[t] = start if box.above < 0 else centre[box.above] + shift[t]
+    return centre, start + max(high for _, high in outline[0])
 
 
-def _lead(box: Box, down: bool) -> float:
+def _breadth(box: Box, down: bool) -> float:
+    return max(box.width, _text_width(box.entry, SMALL)) if down else max(box.height, LINE)
+
+
+def _label_space(box: Box, down: bool) -> float:
     """The room that the words at an edge need before the box."""
     if not box.entry:
         return 0.0
-    return LINE if down else _wide(box.entry, SMALL) + 2 * PAD
+    return LINE if down else _text_width(box.entry, SMALL) + 2 * PAD
 
 
 def _draw_edge(ax: Any, above: Box, box: Box, off: float, broad: float, down: bool) -> None:
@@ -274,12 +287,12 @@ def _draw_edge(ax: Any, above: Box, box: Box, off: float, broad: float, down: bo
 
     if down:
         start = above.x + off, above.y + above.height / 2
-        end = box.x, box.y - box.height / 2 - _lead(box, down)
+        end = box.x, box.y - box.height / 2 - _label_space(box, down)
         middle = (start[1] + end[1]) / 2
         corners = [start, (start[0], middle), (end[0], middle), end]
     else:
         start = above.x + above.width / 2, above.y + off
-        end = box.x - box.width / 2 - _lead(box, down), box.y
+        end = box.x - box.width / 2 - _label_space(box, down), box.y
         middle = (start[0] + end[0]) / 2
         corners = [start, (middle, start[1]), (middle, end[1]), end]
     path = Path(corners, [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4])

@@ -397,3 +397,14 @@ def test_leaves_larger_than_any_memory():
 def test_the_number_of_neighbours_is_an_integer():
     with pytest.raises(ValueError, match=r"k=1.5 neighbours of n=2 rows: k must be an integer"):
         BalancedKDTree([[1, 2], [2, 2]]).query([0, 0], k=1.5)
+
+
+@pytest.mark.parametrize("p", [1, 2, 3, np.inf])
+def test_the_plain_tree_is_the_oracle_of_the_flat_one(p):
+    rng = np.random.default_rng(5)
+    X, Q = rng.integers(0, 6, size=(60, 3)).astype(float), rng.random((12, 3)) * 6
+    plain, (far, near) = BalancedKDTree(X, p=p), KDTree(X, leaf_size=4, p=p).query(Q, 5)
+    for q, distances, rows in zip(Q, far, near):
+        expected = plain.query(q, 5)
+        np.testing.assert_allclose(distances, expected[0])
+        np.testing.assert_array_equal(rows, expected[1])

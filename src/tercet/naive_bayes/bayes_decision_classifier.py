@@ -24,7 +24,7 @@ from tercet.naive_bayes.decision_theory import bayes_decision, check_costs, cond
     peers=["sklearn.model_selection.TunedThresholdClassifierCV"],
 )
 class BayesDecisionClassifier(MetaClassifier):
-    """Any classifier with probabilities, which decides by least expected cost and may refuse to.
+    """Meta-classifier that turns probabilities into decisions of least expected cost, with a reject option.
 
     With costs[i][j] the cost of saying class i where class j is true, it says the i of least
     Σ_j costs[i][j] P(c_j | x), of equals the first.

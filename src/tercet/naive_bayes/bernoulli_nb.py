@@ -1,4 +1,4 @@
-"""Bernoulli naive Bayes (伯努利朴素贝叶斯): which features are there, and which are not."""
+"""Bernoulli naive Bayes (伯努利朴素贝叶斯): binary features."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tercet.naive_bayes.discrete_nb import Alpha, DiscreteNB
     peers=["sklearn.naive_bayes.BernoulliNB"],
 )
 class BernoulliNB(DiscreteNB):
-    """Naive Bayes for features that are there or not.
+    """Naive Bayes for binary features, which are present or absent.
 
     θ_cj = (N_cj + α) / (N_c + 2α), with N_c the rows of class c in which feature j is known and N_cj those that
     have it. With α = 0 some classes may be impossible; where all are, the posterior is the prior. A feature that is

@@ -1,4 +1,4 @@
-"""Complement naive Bayes (补集朴素贝叶斯): how badly a row fits the rows of all other classes."""
+"""Complement naive Bayes (补集朴素贝叶斯): each class by the distribution of all other classes."""
 
 from __future__ import annotations
 

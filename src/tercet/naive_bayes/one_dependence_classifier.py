@@ -33,7 +33,7 @@ class OneDependenceClassifier(PartialFitMixin, SemiNaiveBayes):
     Parameters
     ----------
     parents : dict or array of shape (n_features,), optional
-        For a column, by name or place, the column it leans on; -1 or no entry: only on the class. They may not go
+        For a column, by name or place, the column it depends on; -1 or no entry: only on the class. They may not go
         round in a circle.
     alpha : float, default=1.0
         Laplace's correction, added to every count.

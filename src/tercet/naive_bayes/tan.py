@@ -26,7 +26,7 @@ from tercet.naive_bayes.semi_naive_bayes import SemiNaiveBayes
     peers=["weka.classifiers.bayes.net.search.local.TAN", "pgmpy.estimators.TreeSearch"],
 )
 class TAN(SemiNaiveBayes):
-    """Tree-augmented naive Bayes: every column leans on the class and on its parent in a tree.
+    """Tree-augmented naive Bayes: every column depends on the class and on its parent in a tree.
 
     I(x_i; x_j | c) = Σ P(x_i, x_j, c) log P(x_i, x_j | c) / (P(x_i | c) P(x_j | c)) is the weight of an edge; the
     spanning tree of greatest weight, directed away from the root, gives the parents.

@@ -64,7 +64,7 @@ class Trace:
     zh="平衡 kd 树",
     task="search",
     model="a binary tree with a row in each node, which cuts its hyper-rectangle in two",
-    strategy="look only into hyper-rectangles that meet the ball around the query",
+    strategy="visit only the hyper-rectangles that meet the ball around the query",
     algorithms="depth j cuts coordinate j mod d at the median; descend to a leaf, then back up to the root",
     texts=["000 ch. 3, Alg 3.2, 3.3", "000 ch. 3, Ex 3.2, 3.3"],
 )

@@ -27,7 +27,7 @@ from tercet.neighbors.neighbors_classifier import NeighborsClassifier
     peers=["sklearn.neighbors.KNeighborsClassifier"],
 )
 class KNeighborsClassifier(KNeighborsMixin, NeighborsClassifier):
-    """The class that most of the k nearest rows have.
+    """Classifier by the majority vote of the k nearest rows.
 
     A small k follows the rows closely (a small error of approximation, a large one of estimation); with k as large
     as the data the most frequent class always wins. Distances add up over all features: scale them alike, and mind

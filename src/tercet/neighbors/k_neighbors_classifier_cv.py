@@ -31,7 +31,7 @@ from tercet.neighbors.neighbors_classifier import NeighborsClassifier
     peers=["sklearn.model_selection.GridSearchCV"],
 )
 class KNeighborsClassifierCV(KNeighborsMixin, NeighborsClassifier):
-    """The class that most of the k nearest rows have, with k chosen by cross-validation.
+    """Classifier by the majority vote of the k nearest rows, with k chosen by cross-validation.
 
     Each fold is searched once, for the largest k; all others are scored from the same neighbours. Leave-one-out
     costs no more than one search of the data.

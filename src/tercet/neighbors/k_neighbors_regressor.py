@@ -26,7 +26,7 @@ from tercet.neighbors.neighbors_regressor import NeighborsRegressor
     peers=["sklearn.neighbors.KNeighborsRegressor"],
 )
 class KNeighborsRegressor(KNeighborsMixin, NeighborsRegressor):
-    """The mean target of the k nearest rows.
+    """Regressor by the mean target of the k nearest rows.
 
     Parameters
     ----------

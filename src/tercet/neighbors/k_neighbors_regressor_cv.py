@@ -30,7 +30,7 @@ from tercet.neighbors.neighbors_regressor import NeighborsRegressor
     peers=["sklearn.model_selection.GridSearchCV"],
 )
 class KNeighborsRegressorCV(KNeighborsMixin, NeighborsRegressor):
-    """The mean target of the k nearest rows, with k chosen by cross-validation.
+    """Regressor by the mean target of the k nearest rows, with k chosen by cross-validation.
 
     Each fold is searched once, for the largest k; all others are scored from the same neighbours. Leave-one-out
     costs no more than one search of the data.

@@ -35,8 +35,8 @@ POWERS = {
     zh="kd 树",
     task="search",
     model="a binary tree: each node cuts space at the median of its rows, in the coordinate where they differ most",
-    strategy="look only where the ball around the query reaches",
-    algorithms="descend to the query's leaf, then back up; branches beyond the farthest neighbour are left out",
+    strategy="visit only the branches that the ball around the query meets",
+    algorithms="descend to the query's leaf, then back up; branches beyond the farthest neighbour are pruned",
     texts=["000 ch. 3, Alg 3.2, 3.3"],
     peers=["scipy.spatial.cKDTree", "sklearn.neighbors.KDTree", "pykdtree"],
 )

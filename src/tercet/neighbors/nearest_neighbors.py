@@ -19,7 +19,7 @@ from tercet.neighbors.base import Algorithm, KNeighborsMixin, Power, Radius, Rad
     model="N_k(x): the k rows nearest to x under a distance",
     strategy="none: nothing is fitted, the rows are kept",
     algorithms={
-        "kd_tree": "a kd-tree over the rows; whole branches are passed over",
+        "kd_tree": "a kd-tree over the rows; whole branches are pruned",
         "brute": "a linear scan: distances to all rows, by products of blocks",
     },
     texts=["000 ch. 3, 3.3"],

@@ -52,7 +52,7 @@ class NeighborsClassifier(Classifier, Neighbors):
         near = self._neighbourhood(X)  # Alg 3.1 (1)
         columns = []
         for k, (votes, (classes, labels)) in enumerate(zip(self._votes(near), self._outputs())):
-            chosen = classes[most_voted(votes, near, labels, self.ties)]  # Alg 3.1 (2), eq. (3.4)
+            chosen = classes[most_voted(votes, near, labels, self.ties)]  # Alg 3.1 (2), eq. (3.1)
             columns.append(self._or_outlier(chosen, votes, k))
         return np.stack(columns, axis=1) if self.outputs_2d_ else columns[0]
 

@@ -29,7 +29,7 @@ from tercet.neighbors.neighbors_classifier import NeighborsClassifier
     peers=["sklearn.neighbors.RadiusNeighborsClassifier"],
 )
 class RadiusNeighborsClassifier(RadiusNeighborsMixin, NeighborsClassifier):
-    """The class that most of the rows within a radius have.
+    """Classifier by the majority vote of the rows within a radius.
 
     Parameters
     ----------

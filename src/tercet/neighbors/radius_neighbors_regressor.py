@@ -27,7 +27,7 @@ from tercet.neighbors.neighbors_regressor import NeighborsRegressor
     peers=["sklearn.neighbors.RadiusNeighborsRegressor"],
 )
 class RadiusNeighborsRegressor(RadiusNeighborsMixin, NeighborsRegressor):
-    """The mean target of the rows within a radius; NaN, with a warning, where there are none.
+    """Regressor by the mean target of the rows within a radius; NaN, with a warning, where there are none.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ class VoronoiCells(NamedTuple):
     peers=["scipy.spatial.Voronoi"],
 )
 def voronoi_cells(X: Any, y: Any = None, bounds: Any = None) -> VoronoiCells:
-    """Cells of the nearest neighbour in the plane, as polygons, under the Euclidean distance.
+    """Voronoi cells of rows of the plane, as polygons: where each row is the nearest neighbour.
 
     Parameters
     ----------

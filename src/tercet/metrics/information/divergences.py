@@ -1,4 +1,4 @@
-"""How far one distribution is from another."""
+"""Divergences between distributions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How uncertain a variable is, and how much another one tells about it."""
+"""Entropy, conditional entropy and mutual information."""
 
 from __future__ import annotations
 

@@ -209,7 +209,7 @@ def convert_scheme(tags: Sequence[Any], to: str, scheme: str | None = None) -> l
     texts=["000 ch. 1, 1.9.2"],
 )
 def allowed_transitions(labels: Sequence[Any], scheme: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """What a scheme lets tags do, for decoding that gives only well-formed phrases.
+    """Transitions between tags that a scheme allows, for decoding that gives only well-formed phrases.
 
     Parameters
     ----------

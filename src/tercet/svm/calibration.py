@@ -1,7 +1,7 @@
-"""From scores of machines to probabilities (概率校准): Platt's sigmoid, isotonic regression, coupling of pairs.
+"""Probability calibration (概率校准): Platt's sigmoid, isotonic regression, coupling of pairwise probabilities.
 
-What a score means is learned from rows that the machine has not seen. The folds are fixed, so that nothing is left
-to chance, and each fit without a fold begins at the multipliers of the fit with all rows.
+The calibration is fitted to scores of held-out rows. The folds are fixed, so that nothing is random, and each fit
+without a fold begins at the multipliers of the fit with all rows.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from scipy.special import expit
 from tercet.core.parallel import Chunks
 
 FOLDS = 5
-LEAST = 1e-7  # probabilities of a machine are kept this far from 0 and 1, as libsvm does
-CERTAIN = 1e-10  # a step of Newton's method smaller than this changes no probability
+MIN_PROBABILITY = 1e-7  # probabilities are kept this far from 0 and 1, as in libsvm
+CONVERGED = 1e-10  # a step smaller than this changes no probability
 
 
 def folds(sign: np.ndarray) -> list[np.ndarray]:
@@ -27,12 +27,12 @@ def folds(sign: np.ndarray) -> list[np.ndarray]:
 
 
 def platt(scores: np.ndarray, sign: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
-    """Platt's sigmoid: what scores of a machine say about its sign.
+    """Platt's sigmoid: the probability of the sign +1 given the score.
 
     Parameters
     ----------
     scores : array of shape (n,)
-        Scores of rows that the machine has not seen.
+        Scores of held-out rows.
     sign : array of shape (n,)
         Their signs, -1 or +1.
     weight : array of shape (n,), optional
@@ -53,7 +53,7 @@ def platt(scores: np.ndarray, sign: np.ndarray, weight: np.ndarray | None = None
     weight = np.ones(f.size) if weight is None else np.asarray(weight, dtype=np.float64)
     plus, minus = weight[sign > 0].sum(), weight[sign <= 0].sum()
     target = np.where(sign > 0, (plus + 1) / (plus + 2), 1 / (minus + 2))
-    scale = max(np.abs(f).max(initial=0.0), 1e-300)  # so that the two parameters are of one size
+    scale = max(np.abs(f).max(initial=0.0), 1e-300)  # so that both parameters are of the same scale
     rows = np.stack([f / scale, np.ones(f.size)])
     theta = np.array([0.0, np.log((minus + 1) / (plus + 1))])
 
@@ -70,11 +70,11 @@ def platt(scores: np.ndarray, sign: np.ndarray, weight: np.ndarray | None = None
         slope, size = float(gradient @ step), 1.0
         while size > 1e-10 and not loss(theta + size * step) <= value + 1e-4 * size * slope:
             size /= 2
-        if size <= 1e-10:  # rounding is all that is left
+        if size <= 1e-10:  # no decrease but rounding
             break
         theta = theta + size * step
         value = loss(theta)
-        if np.abs(step).max() <= CERTAIN * (1 + np.abs(theta).max()):
+        if np.abs(step).max() <= CONVERGED * (1 + np.abs(theta).max()):
             break
     return np.array([theta[0] / scale, theta[1]])
 
@@ -111,7 +111,7 @@ def isotonic(scores: np.ndarray, sign: np.ndarray, weight: np.ndarray | None = N
 
 
 def apply(learned: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    """P(+1) at scores, by what `platt` or `isotonic` learned."""
+    """P(+1) at scores, by what `platt` or `isotonic` returned."""
     if learned.ndim == 1:
         return expit(-(learned[0] * scores + learned[1]))
     return np.interp(scores, *learned)
@@ -141,7 +141,7 @@ def couple(pairs: np.ndarray, n_classes: int) -> np.ndarray:
 
 def _coupled(pairs: np.ndarray, k: int) -> np.ndarray:
     r = np.zeros((len(pairs), k, k))
-    for (i, j), p in zip(combinations(range(k), 2), np.clip(pairs, LEAST, 1 - LEAST).T):
+    for (i, j), p in zip(combinations(range(k), 2), np.clip(pairs, MIN_PROBABILITY, 1 - MIN_PROBABILITY).T):
         r[:, i, j], r[:, j, i] = p, 1 - p
     system = np.ones((len(pairs), k + 1, k + 1))
     system[:, :k, :k] = -r * r.transpose(0, 2, 1)
@@ -176,10 +176,10 @@ def from_letters(letters: np.ndarray, code: np.ndarray) -> np.ndarray:
     >>> from_letters(np.array([[0.5, 0.3, 0.2]]), 2 * np.eye(3) - 1).round(4)
     array([[0.5, 0.3, 0.2]])
     """
-    q = np.clip(letters, LEAST, 1 - LEAST)
+    q = np.clip(letters, MIN_PROBABILITY, 1 - MIN_PROBABILITY)
     plus, minus = (code > 0).astype(np.float64), (code < 0).astype(np.float64)
     p = np.full((len(q), len(code)), 1 / len(code))
-    left = np.arange(len(q))  # rows that still move
+    left = np.arange(len(q))  # rows that have not converged
     for _ in range(1000):
         old, said = p[left], q[left]
         yes, no = old @ plus, old @ minus
@@ -190,7 +190,7 @@ def from_letters(letters: np.ndarray, code: np.ndarray) -> np.ndarray:
         )
         new /= new.sum(axis=1, keepdims=True)
         p[left] = new
-        left = left[np.abs(new - old).max(axis=1) >= CERTAIN]
+        left = left[np.abs(new - old).max(axis=1) >= CONVERGED]
         if not left.size:
             break
     return p

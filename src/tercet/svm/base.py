@@ -18,8 +18,7 @@ from tercet.core.steps import Fit
 from tercet.kernels import Kernel
 from tercet.kernels.machine import KernelMachine
 from tercet.multiclass import code_distances
-from tercet.svm import calibration as calibrated
-from tercet.svm._dual.problem import DualProblem, DualSolution
+from tercet.svm._dual.problem import DualSolution
 from tercet.svm.binary_problems import (
     BinaryProblem,
     dag_classes,
@@ -28,6 +27,7 @@ from tercet.svm.binary_problems import (
     pairwise_votes,
     vote_scores,
 )
+from tercet.svm.calibration import calibrated_probabilities, pairwise_coupling, probabilities_from_code
 from tercet.svm.support_vectors import (
     TrainingRows,
     centre_offset,
@@ -82,7 +82,7 @@ class SupportVectorClassifier(KernelMachine, Classifier):
     n_support_: np.ndarray
     class_weight_: np.ndarray
     calibration_: list
-    _warns: bool = True  # of duals that were not solved
+    _warns: bool = True  # where a dual was not solved
 
     # Learning ---------------------------------------------------------------------------------------------------
 
@@ -120,12 +120,12 @@ class SupportVectorClassifier(KernelMachine, Classifier):
             self._print_progress(k, count, found)
             return found
 
-        tasks = Fit.of(self).tasks(count, "machine")
+        tasks = Fit.of(self).tasks(count, "binary problem")
         return each(solve_one, list(enumerate(tasks)), n_jobs=self.n_jobs)
 
     def _print_progress(self, k: int, count: int, found: DualSolution) -> None:
         if self.verbose:
-            print(f"machine {k + 1} of {count}: {found.n_iter} steps, violation {found.violation:.3g}")
+            print(f"binary problem {k + 1} of {count}: {found.n_iter} steps, violation {found.violation:.3g}")
 
     def _attributes(
         self,
@@ -158,43 +158,23 @@ class SupportVectorClassifier(KernelMachine, Classifier):
         """w·centre, by which b of the rows as they are is less than b of centred rows."""
         return centre_offset(binary.sign * solution.alpha, X, binary.rows, binary.centre)
 
-    def _calibrate(
+    def _held_out_scores(
         self,
         solve: SolveBinary,
         K: Kernel,
         X: Any,
-        weight: np.ndarray,
-        binary: list[BinaryProblem],
-        solutions: list[DualSolution],
-    ) -> None:
-        """Set `calibration_` from scores of held-out rows: each problem is solved again without each fold."""
-        self.__dict__.pop("calibration_", None)
-        if self.calibration is None:
-            return
-
-        def held_out_scores(task: tuple[BinaryProblem, DualSolution, np.ndarray]) -> np.ndarray:
-            problem, solution, held = task
-            rest = problem.subset(~held)
-            found = solve(rest, solution.alpha[~held], n_jobs=1)
-            coef = rest.sign * found.alpha
-            support = np.flatnonzero(coef)
-            kernel, rows = dual_rows(self, K, X, problem.rows[held], problem.centre)
-            points = dual_rows(self, K, X, rest.rows[support], problem.centre)[1]
-            return kernel.times(rows, points, coef[support]) + found.b
-
-        tasks = [
-            (problem, solution, held)
-            for problem, solution in zip(binary, solutions)
-            for held in calibrated.folds(problem.sign)
-        ]
-        values = iter(each(held_out_scores, tasks, n_jobs=self.n_jobs))
-        fit = calibrated.platt if self.calibration == "platt" else calibrated.isotonic
-        self.calibration_ = []
-        for problem in binary:
-            scores = np.zeros(problem.rows.size)
-            for held in calibrated.folds(problem.sign):
-                scores[held] = next(values)
-            self.calibration_.append(fit(scores, problem.sign, weight[problem.rows]))
+        binary: BinaryProblem,
+        solution: DualSolution,
+        held: np.ndarray,
+    ) -> np.ndarray:
+        """Scores of held-out rows: the problem is solved without them, beginning at its solution."""
+        rest = binary.subset(~held)
+        found = solve(rest, solution.alpha[~held], n_jobs=1)
+        coef = rest.sign * found.alpha
+        support = np.flatnonzero(coef)
+        kernel, rows = dual_rows(self, K, X, binary.rows[held], binary.centre)
+        points = dual_rows(self, K, X, rest.rows[support], binary.centre)[1]
+        return kernel.times(rows, points, coef[support]) + found.b
 
     @property
     def alpha_(self) -> np.ndarray:
@@ -202,7 +182,7 @@ class SupportVectorClassifier(KernelMachine, Classifier):
         check_is_fitted(self, "support_")
         if len(self.intercept_) != 1:
             raise AttributeError(
-                "alpha_ is there for two classes; dual_coef_ has the multipliers of all machines."
+                "alpha_ is there for two classes; dual_coef_ has the multipliers of all binary problems."
             )
         alpha = np.zeros(self.shape_fit_[0])
         alpha[self.support_] = np.abs(dense_coef(self.dual_coef_)[0])
@@ -292,15 +272,15 @@ class SupportVectorClassifier(KernelMachine, Classifier):
         )
         scores = self._scores(X)
         positive = np.column_stack(
-            [calibrated.apply(of, f) for of, f in zip(self.calibration_, scores.T, strict=True)]
+            [calibrated_probabilities(of, f) for of, f in zip(self.calibration_, scores.T, strict=True)]
         )
         k = self.classes_.size
         if k == 2:
             return np.column_stack([1 - positive[:, 0], positive[:, 0]])
         if is_pairwise(self.multi_class, k):
-            return calibrated.couple(positive, k)
+            return pairwise_coupling(positive, k)
         with one_blas_thread():  # many small products
-            return calibrated.from_letters(positive, self.code_book_)
+            return probabilities_from_code(positive, self.code_book_)
 
     @available_if(_gives_probabilities)
     def predict_log_proba(self, X: Any) -> np.ndarray:
@@ -428,24 +408,3 @@ class SupportVectorRegressor(KernelMachine, Regressor):
         values : array of shape (n_samples,)
         """
         return decision_values(self, X)[:, 0]
-
-
-def tube_problem(rows: TrainingRows, p: np.ndarray, C: np.ndarray, start: Any, *, nu: bool) -> DualProblem:
-    """The dual of a regression: variables α of all rows (sign +1), then α* (sign -1), with 0 <= α, α* <= C."""
-    n = rows.index.size
-    return DualProblem(
-        kernel=rows.kernel,
-        X=rows.points,
-        sign=np.repeat([1.0, -1.0], n),
-        p=p,
-        upper=np.tile(C, 2),
-        start=start,
-        row=np.tile(np.arange(n), 2),
-        nu=nu,
-    )
-
-
-def filled(upper: np.ndarray, total: float) -> np.ndarray:
-    """Multipliers within their bounds that sum to `total`: the first at their bounds, the others 0."""
-    before = np.cumsum(upper) - upper
-    return np.clip(total - before, 0.0, upper)

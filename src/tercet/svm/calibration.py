@@ -6,17 +6,56 @@ without a fold begins at the multipliers of the fit with all rows.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import combinations
+from typing import Literal
 
 import numpy as np
 from scipy.optimize import isotonic_regression
 from scipy.special import expit
 
-from tercet.core.parallel import Chunks
+from tercet.core.parallel import Chunks, each
+from tercet.svm._dual.problem import DualSolution
+from tercet.svm.binary_problems import BinaryProblem
 
 FOLDS = 5
 MIN_PROBABILITY = 1e-7  # probabilities are kept this far from 0 and 1, as in libsvm
 CONVERGED = 1e-10  # a step smaller than this changes no probability
+
+
+def calibrate(
+    how: Literal["platt", "isotonic"],
+    binary: list[BinaryProblem],
+    solutions: list[DualSolution],
+    weight: np.ndarray,
+    held_out_scores: Callable[[BinaryProblem, DualSolution, np.ndarray], np.ndarray],
+    n_jobs: int | None,
+) -> list[np.ndarray]:
+    """The calibration of each binary problem, by `platt` or `isotonic`, from scores of held-out rows.
+
+    Parameters
+    ----------
+    how, binary, solutions, weight
+        The method, the problems with their solutions, and the weights of all rows.
+    held_out_scores : callable
+        Solves a problem without the rows of a mask, and returns their scores.
+    n_jobs : int, optional
+        Threads, over problems and folds.
+    """
+    tasks = [
+        (problem, solution, held)
+        for problem, solution in zip(binary, solutions)
+        for held in folds(problem.sign)
+    ]
+    values = iter(each(lambda task: held_out_scores(*task), tasks, n_jobs=n_jobs))
+    found = []
+    for problem in binary:
+        scores = np.zeros(problem.rows.size)
+        for held in folds(problem.sign):
+            scores[held] = next(values)
+        fit = platt if how == "platt" else isotonic
+        found.append(fit(scores, problem.sign, weight[problem.rows]))
+    return found
 
 
 def folds(sign: np.ndarray) -> list[np.ndarray]:
@@ -110,14 +149,14 @@ def isotonic(scores: np.ndarray, sign: np.ndarray, weight: np.ndarray | None = N
     return np.stack([at[keep], level[keep]])
 
 
-def apply(learned: np.ndarray, scores: np.ndarray) -> np.ndarray:
+def calibrated_probabilities(learned: np.ndarray, scores: np.ndarray) -> np.ndarray:
     """P(+1) at scores, by what `platt` or `isotonic` returned."""
     if learned.ndim == 1:
         return expit(-(learned[0] * scores + learned[1]))
     return np.interp(scores, *learned)
 
 
-def couple(pairs: np.ndarray, n_classes: int) -> np.ndarray:
+def pairwise_coupling(pairs: np.ndarray, n_classes: int) -> np.ndarray:
     """Probabilities of classes from those of pairs of classes (Wu, Lin and Weng).
 
     Parameters
@@ -133,7 +172,7 @@ def couple(pairs: np.ndarray, n_classes: int) -> np.ndarray:
 
     Examples
     --------
-    >>> couple(np.array([[2 / 3, 4 / 5, 2 / 3]]), 3).round(4)  # from (4, 2, 1) / 7
+    >>> pairwise_coupling(np.array([[2 / 3, 4 / 5, 2 / 3]]), 3).round(4)  # from (4, 2, 1) / 7
     array([[0.5714, 0.2857, 0.1429]])
     """
     return np.concatenate([_coupled(part, n_classes) for (part,) in Chunks(np.asarray(pairs), rows=4096)])
@@ -153,7 +192,7 @@ def _coupled(pairs: np.ndarray, k: int) -> np.ndarray:
     return p / p.sum(axis=1, keepdims=True)
 
 
-def from_letters(letters: np.ndarray, code: np.ndarray) -> np.ndarray:
+def probabilities_from_code(letters: np.ndarray, code: np.ndarray) -> np.ndarray:
     """Probabilities of classes from those of the letters of their code words.
 
     The letter l of a class is +1 with probability P_l = Σ p over the classes that have +1 / Σ p over those that use
@@ -173,7 +212,7 @@ def from_letters(letters: np.ndarray, code: np.ndarray) -> np.ndarray:
 
     Examples
     --------
-    >>> from_letters(np.array([[0.5, 0.3, 0.2]]), 2 * np.eye(3) - 1).round(4)
+    >>> probabilities_from_code(np.array([[0.5, 0.3, 0.2]]), 2 * np.eye(3) - 1).round(4)
     array([[0.5, 0.3, 0.2]])
     """
     q = np.clip(letters, MIN_PROBABILITY, 1 - MIN_PROBABILITY)

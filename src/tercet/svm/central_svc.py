@@ -38,14 +38,14 @@ BinaryFit = tuple[np.ndarray, float, np.ndarray, float, float, tuple[float, floa
 class CentralSVC(KernelMachine, Classifier):
     """Support vector machine that widens the margin between the centres of the classes.
 
-    Rows at the border decide an ordinary machine, and an outlier there can turn it. Here the distance of the
-    classes' centres x+ and x- from the hyperplane is maximised, (w·x+ - w·x-) / ||w||, and the rows only have
-    to lie epsilon beyond it. For a small epsilon w is the direction of the centres; a larger one brings w towards
-    the machine of the border. With `blend` that compromise is made directly:
+    Rows at the border determine an ordinary support vector machine, and an outlier there can turn it. Here the
+    distance of the classes' centres x+ and x- from the hyperplane is maximised, (w·x+ - w·x-) / ||w||, and the rows
+    only have to lie epsilon beyond it. For a small epsilon w is the direction of the centres; a larger one brings w
+    towards the ordinary machine. With `blend` that compromise is made directly:
 
         w = (1 - blend) w_SVM + blend (x+ - x-)
 
-    More than two classes: one machine for each against the rest. The Gram matrix is kept in memory.
+    More than two classes: each against the rest. The Gram matrix is kept in memory.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class CentralSVC(KernelMachine, Classifier):
         The part of the centres' direction. When given, epsilon has no meaning, and b is in the middle between the
         innermost rows of both sides (C=inf) or where the slacks of this w cost least.
     normalize : bool, default=False
-        Blend directions of length 1, in place of the machine's w and the difference of the centres as they are.
+        Blend directions of length 1, in place of the SVM's w and the difference of the centres as they are.
     kernel : str, Kernel or callable, default="rbf"
         How alike two rows are; see `tercet.kernels.as_kernel`. Centres are those of the mapped rows.
     degree, gamma, coef0 : int, float or {"scale", "auto"}, and float, default=3, "scale" and 0.0
@@ -78,18 +78,18 @@ class CentralSVC(KernelMachine, Classifier):
         The labels.
     support_, support_vectors_ : arrays of shape (n_support,) and (n_support, n_features)
         The rows that w needs: those at the border and, where the centres' direction has a part in w, all.
-    dual_coef_, intercept_ : arrays of shape (n_machines, n_support) and (n_machines,)
+    dual_coef_, intercept_ : arrays of shape (n_binary, n_support) and (n_binary,)
         f(x) = Σ_i dual_coef_i K(x_i, x) + intercept_.
-    coef_ : array of shape (n_machines, n_features)
+    coef_ : array of shape (n_binary, n_features)
         w, for the linear kernel.
-    alpha_, beta_ : arrays of shape (n_machines, n_samples) and (n_machines,)
-        w = Σ_i alpha_i y_i x_i + beta (x+ - x-); with `blend`, alpha is the machine's and beta is blend.
-    central_margin_ : array of shape (n_machines,)
+    alpha_, beta_ : arrays of shape (n_binary, n_samples) and (n_binary,)
+        w = Σ_i alpha_i y_i x_i + beta (x+ - x-); with `blend`, alpha is the SVM's and beta is blend.
+    central_margin_ : array of shape (n_binary,)
         The distance of the centres across the hyperplane.
-    intercept_interval_ : array of shape (n_machines, 2)
+    intercept_interval_ : array of shape (n_binary, 2)
         The b that are equally good; `intercept_` is the middle where no row fixes it.
-    n_iter_ : array of shape (n_machines,)
-        Steps of the solver.
+    n_iter_ : array of shape (n_binary,)
+        Two-variable steps of the solver.
 
     Examples
     --------
@@ -263,7 +263,7 @@ class CentralSVC(KernelMachine, Classifier):
         return expansion_weights(self.dual_coef_, self.support_vectors_)
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """The values f(x) of the machines.
+        """The values f(x) of the decision functions.
 
         Parameters
         ----------
@@ -283,7 +283,7 @@ class CentralSVC(KernelMachine, Classifier):
         return f[:, 0] if self.classes_.size == 2 else f
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class on whose side x lies; among several, the one whose machine is surest.
+        """The class on whose side x lies; among several, the one with the largest f.
 
         Parameters
         ----------

@@ -39,7 +39,7 @@ Array = np.ndarray
     peers=["sklearn.linear_model.SGDClassifier"],
 )
 class HingeSVC(LinearClassifier):
-    """The least hinge loss with a penalty on w, and none on b.
+    """Linear support vector classifier by the hinge loss, with a penalty on w and none on b.
 
     Minimises sum_i s_i [1 - y_i (w·x_i + b)]_+ + lam |w|^2. With lam = 1 / (2C) it is the soft margin of `SVC`
     with a linear kernel, whose objective is C times this one (Thm 7.4). More than two classes: each against the

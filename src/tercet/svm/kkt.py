@@ -1,4 +1,4 @@
-"""The Karush-Kuhn-Tucker conditions (KKT 条件) of support vector machines, the duality gap, and the b that fit."""
+"""The Karush-Kuhn-Tucker conditions (KKT 条件) of support vector machines, the duality gap, and the bias b."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class KKTReport:
-    """How far a machine is from its optimum; all residuals are 0 there.
+    """Residuals of the KKT conditions, all 0 at the optimum.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class KKTReport:
     primal : array, by how much a row that may have no slack misses its constraint.
     dual : array, how far alpha is outside of 0 and its upper bound.
     misses : array, how far y g(x) - 1 is on the wrong side of 0, or away from it where 0 < alpha < C.
-    violation : by how much the rows are at odds about b: with the best b, they miss by half of it.
+    violation : of the maximal violating pair; with the best b, the conditions are missed by half of it.
     primal_value, dual_value : the two objectives, of which the least and the greatest are the same. primal_value
         is inf where a row that may have no slack misses its constraint by more than `tol`.
     alpha, slack : arrays, the multipliers and the slacks.
@@ -176,7 +176,7 @@ def kkt_conditions(
     square: Any = None,
     tol: float = 1e-3,
 ) -> KKTReport:
-    """KKT conditions and duality gap for multipliers alpha and a threshold b, whoever found them.
+    """KKT conditions and duality gap for given multipliers alpha and a threshold b.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ def kkt_conditions(
 
 
 def kkt_residuals(E: np.ndarray, sign: np.ndarray, alpha: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """By how much each row breaks the KKT conditions (000 eq. 7.111-7.113), with E = g(x) - y.
+    """By how much each row violates the KKT conditions (000 eq. 7.111-7.113), with E = g(x) - y.
 
     y g(x) - 1 must be at least 0 where alpha = 0, 0 where alpha is between its bounds, at most 0 where alpha = C.
 

@@ -40,7 +40,7 @@ FORMS: dict[tuple[str, str], tuple[bool, ...]] = {
     peers=["sklearn.svm.LinearSVC", "snapml.SupportVectorMachine"],
 )
 class LinearSVC(LinearClassifier):
-    """Soft margin without kernels.
+    """Linear support vector classifier with a soft margin, for many rows and features.
 
     Minimises |w|^2 / 2 + C sum_i s_i max(0, 1 - y_i (w·x_i + b))^p with p = 1 or 2, or with |w|_1 as the penalty.
     The intercept is the weight of one more feature with the value `intercept_scaling`, so it is penalised, too

@@ -31,7 +31,7 @@ Array = np.ndarray
     peers=["sklearn.svm.LinearSVR"],
 )
 class LinearSVR(LinearRegressor):
-    """Regression that forgives errors up to epsilon, without kernels.
+    """Linear support vector regression, for many rows and features.
 
     Minimises |w|^2 / 2 + C sum_i s_i max(0, |y_i - w·x_i - b| - epsilon)^p with p = 1 or 2. The intercept is the
     weight of one more feature with the value `intercept_scaling`, so it is penalised, too.

@@ -35,12 +35,12 @@ Slack = Literal["linear", "squared"]
 
 @dataclass(frozen=True)
 class MaximumMargin:
-    """A hyperplane of the largest margin, with all that the primal and the dual say of it.
+    """A hyperplane of the largest margin: solution of the primal and of the dual.
 
     Attributes
     ----------
-    w : array, the normal; None where the rows were seen through a kernel only.
-    b : float, the intercept; the middle of `interval` where no row decides it.
+    w : array, the normal vector; None with a kernel.
+    b : float, the bias; the middle of `interval` where no row determines it.
     interval : (float, float), all b that are optimal.
     xi : array, the slacks.
     alpha, mu : arrays, the multipliers of y(w.x + b) >= 1 - xi and of xi >= 0 (zeros where there is no such bound).
@@ -120,11 +120,11 @@ def svm_primal(
     >>> found.w.round(6), tuple(round(b, 6) for b in found.interval), round(found.primal, 6)
     (array([0.4, 0.4]), (-1.8, -1.4), 0.24)
     """
-    X, side, C = _two_sides(X, y, C)
-    # The solver's tolerances are not relative: rows around 0, of a size near 1 (w in its inverse).
+    X, side, C = _signs(X, y, C)
+    # The tolerances of the program are absolute: centre and scale the rows.
     shift, (n, d) = X.mean(axis=0), X.shape
     X = X - shift
-    unit = _unit(np.abs(X).max())
+    unit = _power_of_two(np.abs(X).max())
     X, C = X / unit, C * unit**2
     hard = np.isinf(C)
     if hard.any() and not linear_separability(X[hard], side[hard]):
@@ -142,12 +142,12 @@ def svm_primal(
         c[d + 1 :] = C[soft]
     fits = np.hstack([side[:, None] * X, side[:, None], np.zeros((n, m))])
     fits[soft, d + 1 + np.arange(m)] = 1.0
-    # A squared slack is never negative at the optimum: its bound would only blur which constraints bind.
+    # A squared slack is never negative at the optimum: it needs no bound.
     bounds = np.zeros((0 if slack == "squared" else m, d + 1 + m))
     bounds[range(len(bounds)), d + 1 + np.arange(len(bounds))] = 1.0
     h = np.concatenate([-np.ones(n), np.zeros(len(bounds))])
     with one_blas_thread():
-        found = _solved(solve_qp(Q, c, -np.vstack([fits, bounds]), h, tol=_tol(C.max()), steps=steps))
+        found = _checked(solve_qp(Q, c, -np.vstack([fits, bounds]), h, tol=_qp_tol(C.max()), steps=steps))
     w, alpha = found.x[:d], found.alpha[:n]
     mu = np.zeros(n)
     if slack == "linear":
@@ -155,16 +155,16 @@ def svm_primal(
     upper = C if slack == "linear" else np.full(n, np.inf)
     gram = X @ X.T + np.diag(_ridge(C, slack))
     rest = evaluated_solution(
-        gram, side, np.full(n, -1.0), upper, _tidy(alpha, upper), tol=1e-6, n_iter=found.nit
+        gram, side, np.full(n, -1.0), upper, _snapped(alpha, upper), tol=1e-6, n_iter=found.nit
     )
-    b, interval = _thresholds(C, slack, float(found.x[d]), rest)
-    xi = np.where(hard, 0.0, margin_slack(X, side, w, b))  # as b asks for, which need not be the program's
+    b, interval = _biases(C, slack, float(found.x[d]), rest)
+    xi = np.where(hard, 0.0, margin_slack(X, side, w, b))  # for this b, which need not be the program's
     w, square = w / unit, unit**2
-    away = float(w @ shift)
+    offset = float(w @ shift)
     return MaximumMargin(
         w=w,
-        b=b - away,
-        interval=(interval[0] - away, interval[1] - away),
+        b=b - offset,
+        interval=(interval[0] - offset, interval[1] - offset),
         xi=xi,
         alpha=rest.alpha / square,
         mu=mu / square,
@@ -196,7 +196,7 @@ def svm_dual(
     slack: Slack = "linear",
     steps: Callable[..., Steps] | None = None,
 ) -> MaximumMargin:
-    """The machine of the largest margin, from the dual problem and inner products only.
+    """The classifier of the largest margin, from the dual problem and inner products only.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ def svm_dual(
     >>> found.alpha.round(6), round(found.b, 6), (found.alpha * y) @ X
     (array([0.25, 0.  , 0.25]), -2.0, array([0.5, 0.5]))
     """
-    K, side, C = _two_sides(K, y, C)
+    K, side, C = _signs(K, y, C)
     if K.shape[0] != K.shape[1]:
         raise ValueError(f"K must be a square Gram matrix; got {K.shape[0]} x {K.shape[1]}.")
     upper = C if slack == "linear" else np.full(side.size, np.inf)
@@ -241,7 +241,7 @@ def svm_dual(
 def solve_dual_qp(
     problem: DualProblem, *, tol: float = 1e-3, steps: Callable[..., Steps] | None = None
 ) -> DualSolution:
-    """The dual of any machine by `solve_qp`, in place of `solver.solve`."""
+    """Solve a dual by `optimize.solve_qp`."""
     K, sign, upper, p, start = (np.asarray(part, dtype=float) for part in dense_dual(problem))
     return _dual(K, sign, p, upper, float(sign @ start), steps, tol)
 
@@ -249,7 +249,7 @@ def solve_dual_qp(
 def solve_primal_qp(
     problem: DualProblem, *, tol: float = 1e-3, steps: Callable[..., Steps] | None = None
 ) -> DualSolution:
-    """The primal of a classifier by `solve_qp`, in the finite space of its kernel, in place of `solver.solve`."""
+    """Solve the primal of a classifier by `optimize.solve_qp`, in the (finite) feature space of its kernel."""
     if problem.nu or problem.row is not None or not np.all(problem.p == -1):
         raise ValueError("The primal program is that of a classifier with slacks (SVC).")
     X = problem.kernel.features(problem.X)
@@ -270,26 +270,26 @@ def _dual(K, sign, p, upper, level: float, steps, tol: float = 1e-6) -> DualSolu
     n = sign.size
     bounded = np.flatnonzero(np.isfinite(upper))
     G = np.vstack([-np.eye(n), np.eye(n)[bounded]])
-    # The solver's tolerances are not relative: p, and alpha or K alpha, in units that make them near 1.
-    steep = _unit(np.abs(p).max())
-    unit = _unit(steep / (np.abs(np.diagonal(K)).max() or 1.0))
+    # The tolerances of the program are absolute: scale p, and alpha or K alpha, to about 1.
+    steep = _power_of_two(np.abs(p).max())
+    unit = _power_of_two(steep / (np.abs(np.diagonal(K)).max() or 1.0))
     if bounded.size == n:
-        unit = min(unit, _unit(upper.max()))
+        unit = min(unit, _power_of_two(upper.max()))
     h = np.concatenate([np.zeros(n), upper[bounded] / unit])
     Q = np.outer(sign, sign) * K * (unit / steep)
     with one_blas_thread():
-        tol_qp = _tol(np.abs(np.diagonal(Q)).max())
+        tol_qp = _qp_tol(np.abs(np.diagonal(Q)).max())
         found = solve_qp(Q, p / steep, G, h, sign[None], [level / unit], tol=tol_qp, steps=steps)
     if found.status == 3 or not np.isfinite(found.fun):
         raise ValueError(
             "The dual is unbounded: the classes cannot be separated in the kernel's space, and without slack "
-            "(C=inf) there is no machine. Give a finite C."
+            "(C=inf) there is no solution. Give a finite C."
         )
-    found = _solved(found)
-    return evaluated_solution(K, sign, p, upper, _tidy(unit * found.x, upper), tol=tol, n_iter=found.nit)
+    found = _checked(found)
+    return evaluated_solution(K, sign, p, upper, _snapped(unit * found.x, upper), tol=tol, n_iter=found.nit)
 
 
-def _solved(found: Any) -> Any:
+def _checked(found: Any) -> Any:
     if found.status > 1:
         raise ValueError(f"The quadratic program has no solution: {found.message}")
     if found.status == 1:
@@ -298,18 +298,18 @@ def _solved(found: Any) -> Any:
     return found
 
 
-def _unit(size: float) -> float:
-    """A power of two of that size, by which to divide without rounding."""
+def _power_of_two(size: float) -> float:
+    """The power of two at or below a size: dividing by it does not round."""
     return float(2.0 ** np.floor(np.log2(size))) if size > 0 else 1.0
 
 
-def _tol(price: float) -> float:
-    """For the solver: where slack is cheap, w is decided by what is small beside the slacks."""
+def _qp_tol(price: float) -> float:
+    """Tolerance of the quadratic program; smaller where slack is cheap, as w is then small beside the slacks."""
     return float(np.clip(1e-9 * price, 1e-13, 1e-9))
 
 
-def _tidy(alpha: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """Multipliers, at their bounds where an interior point method cannot tell them from there."""
+def _snapped(alpha: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """Multipliers, set to their bounds where they are within the precision of an interior point method."""
     size = 1e-8 * alpha.max(initial=0.0)
     alpha = np.where(alpha <= size, 0.0, alpha)
     return np.where(alpha >= upper - np.minimum(size, 1e-6 * upper), upper, alpha)
@@ -320,15 +320,15 @@ def _ridge(C: np.ndarray, slack: Slack) -> np.ndarray:
     return 1.0 / (2.0 * C) if slack == "squared" else np.zeros(C.size)
 
 
-def _thresholds(C, slack: Slack, b: float, rest: DualSolution) -> tuple[float, tuple[float, float]]:
-    """All b that cost the least for a given w, and the one to take."""
+def _biases(C, slack: Slack, b: float, rest: DualSolution) -> tuple[float, tuple[float, float]]:
+    """The bias, and the interval of all optimal ones."""
     if slack == "squared" or np.isinf(C).all():
         return b, (b, b)  # unique
     low, high = rest.interval
     return (b, (b, b)) if high - low <= 1e-7 * (1.0 + abs(low)) else ((low + high) / 2, (low, high))
 
 
-def _two_sides(X: Any, y: Any, C: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _signs(X: Any, y: Any, C: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     X, y = check_X_y(X, y, dtype=np.float64)
     classes = np.unique(y)
     if classes.size != 2:

@@ -28,7 +28,7 @@ WORK = 30_000_000  # entries that the moves of a pass may read: Ctrl-C is notice
     texts=["003 ch. 5, eq. 5-57"],
 )
 class MulticategorySVC(KernelMachine, Classifier):
-    """Support vector machine of several classes without detour over pairs (Lee, Lin and Wahba).
+    """Support vector machine of several classes at once, without binary problems (Lee, Lin and Wahba).
 
     A row of class c is coded by the vector y with 1 at c and -1/(k-1) elsewhere. The k functions sum to zero
     and minimise

@@ -29,6 +29,7 @@ from tercet.svm.binary_problems import (
     class_codes,
     constant_solution,
 )
+from tercet.svm.calibration import calibrate
 from tercet.svm.support_vectors import centring_point, convergence_status, dual_rows, solver_options
 
 NO_MARGIN = 1e-12  # a margin this small, relative to what f could be, is rounding
@@ -44,14 +45,14 @@ NO_MARGIN = 1e-12  # a margin this small, relative to what f could be, is roundi
     peers=["sklearn.svm.NuSVC"],
 )
 class NuSVC(SupportVectorClassifier):
-    """Support vector classifier with a part of the rows, nu, in place of a price C.
+    """Support vector classifier with a fraction of the rows, nu, in place of the cost C.
 
     At most nu of the rows are on the wrong side of their margin, and at least nu are support vectors.
 
     Parameters
     ----------
     nu : float, default=0.5
-        That part, in (0, 1]. It cannot be more than twice the part of the smaller class of a machine.
+        That part, in (0, 1]. It cannot be more than twice the part of the smaller class of a binary problem.
     kernel : str, Kernel or callable, default="rbf"
         As in `SVC`.
     degree : float, default=3
@@ -61,17 +62,18 @@ class NuSVC(SupportVectorClassifier):
     coef0 : float, default=0.0
         Of "poly" and "sigmoid".
     shrinking : bool, default=True
-        Leave variables aside that no pair could move at the time, where the Gram matrix is kept whole (2048 rows).
+        Leave out variables that no violating pair contains at the time, where the full Gram matrix is computed
+        (up to 2048 rows).
     tol : float, default=1e-3
-        How far the KKT conditions may be missed.
+        Tolerance of the KKT conditions.
     cache_size : float, default=200
-        Megabytes for kernel values.
+        Megabytes for rows of the Gram matrix.
     class_weight : dict or "balanced", optional
         Factors of the weights of rows, by class.
     verbose : bool, default=False
-        Print a line for each machine.
+        Print a line for each binary problem.
     max_iter : int, default=-1
-        The most steps of the solver for each machine; -1 is no limit.
+        The most two-variable steps for each binary problem; -1 is no limit.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
         As in `SVC`.
     break_ties : bool, default=False
@@ -91,26 +93,27 @@ class NuSVC(SupportVectorClassifier):
     ----------
     classes_, support_, support_vectors_, n_support_, dual_coef_, intercept_ : arrays
         As in `SVC`.
-    coef_ : array of shape (n_machines, n_features)
+    coef_ : array of shape (n_binary, n_features)
         The weights w, with a linear kernel only.
-    rho_ : array of shape (n_machines,)
-        The margin ρ of each machine; f is divided by it, so that the margin is 1, as in `SVC` with C = 1 / ρ.
+    rho_ : array of shape (n_binary,)
+        The margin ρ of each binary problem; f is divided by it, so that the margin is 1, as in `SVC` with
+        C = 1 / ρ.
     kernel_ : Kernel
-        The kernel, with the numbers that it had.
+        The kernel, with its data-dependent parameters resolved.
     class_weight_ : array of shape (n_classes,)
         The factors of the classes.
-    objective_, violation_ : arrays of shape (n_machines,)
-        The value of the dual, and how far the KKT conditions are missed.
-    n_iter_ : array of shape (n_machines,)
-        Steps of the solver.
+    objective_, violation_ : arrays of shape (n_binary,)
+        Of the minimised dual, and the violation of the KKT conditions.
+    n_iter_ : array of shape (n_binary,)
+        Two-variable steps of the solver.
     fit_status_ : int
         0, or 1 when a solver stopped before it converged.
     shape_fit_ : tuple
         The shape of X.
-    code_book_ : array of shape (n_classes, n_machines)
-        The sign of each class in each machine, 0 where it has no part.
+    code_book_ : array of shape (n_classes, n_binary)
+        The sign of each class in each binary problem, 0 where it has no part.
     calibration_ : list of arrays
-        For each machine, A and B of the sigmoid, or the corners of the isotonic function.
+        For each binary problem, A and B of the sigmoid, or the corners of the isotonic function.
 
     Examples
     --------
@@ -179,7 +182,10 @@ class NuSVC(SupportVectorClassifier):
         self.fit_status_ = convergence_status(self, solutions)
         self.__dict__.update(self._attributes(X, y, codes, binary, solutions), **solver_measures(solutions))
         self.rho_ = np.array([solution.rho for solution in solutions])
-        self._calibrate(solve, K, X, weight, binary, solutions)
+        self.__dict__.pop("calibration_", None)
+        if self.calibration is not None:
+            scores = functools.partial(self._held_out_scores, solve, K, X)
+            self.calibration_ = calibrate(self.calibration, binary, solutions, weight, scores, self.n_jobs)
 
     def _solve_binary(
         self,

@@ -17,10 +17,8 @@ from tercet.svm.base import (
     KernelLike,
     Nu,
     SupportVectorRegressor,
-    filled,
-    tube_problem,
 )
-from tercet.svm.support_vectors import solver_options, training_rows
+from tercet.svm.support_vectors import filled_start, solver_options, training_rows, tube_problem
 
 
 @method(
@@ -42,7 +40,7 @@ class NuSVR(SupportVectorRegressor):
     nu : float, default=0.5
         In (0, 1].
     C : float, default=1.0
-        The price of an error beyond epsilon.
+        The cost of an error beyond epsilon.
     kernel : str, Kernel or callable, default="rbf"
         "linear", "poly", "rbf", "sigmoid", "laplacian", "precomputed" (X is the Gram matrix), a kernel of
         `tercet.kernels`, or a function of two matrices that gives their Gram matrix. A kernel of strings takes a
@@ -54,15 +52,16 @@ class NuSVR(SupportVectorRegressor):
     coef0 : float, default=0.0
         Of "poly" and "sigmoid".
     shrinking : bool, default=True
-        Leave variables aside that no pair could move at the time, where the Gram matrix is kept whole (2048 rows).
+        Leave out variables that no violating pair contains at the time, where the full Gram matrix is computed
+        (up to 2048 rows).
     tol : float, default=1e-3
-        How far the KKT conditions may be missed.
+        Tolerance of the KKT conditions.
     cache_size : float, default=200
-        Megabytes for kernel values.
+        Megabytes for rows of the Gram matrix.
     verbose : bool, default=False
         Print how the solver ended.
     max_iter : int, default=-1
-        The most steps of the solver; -1 is no limit.
+        The most two-variable steps; -1 is no limit.
     n_jobs : int, optional
         Threads; the result does not depend on it.
 
@@ -71,7 +70,7 @@ class NuSVR(SupportVectorRegressor):
     epsilon_ : float
         The half width of the tube.
     support_, support_vectors_ : arrays
-        The rows on the tube or outside it, by number and as they are.
+        The rows on the tube or outside it: their indices, and the rows.
     n_support_ : array of shape (1,)
         How many they are.
     dual_coef_ : array of shape (1, n_support)
@@ -85,9 +84,9 @@ class NuSVR(SupportVectorRegressor):
     fit_status_ : int
         0, or 1 when a solver stopped before it converged.
     n_iter_ : int
-        Steps of the solver.
+        Two-variable steps of the solver.
     objective_, violation_ : float
-        Of the dual at its end, and how far the KKT conditions are missed.
+        Of the minimised dual, and the violation of the KKT conditions.
     shape_fit_ : tuple
         The shape of X.
 
@@ -134,7 +133,7 @@ class NuSVR(SupportVectorRegressor):
         K = self._settle(X, sample_weight)
         rows = training_rows(self, K, X, sample_weight)
         target, C = y[rows.index], self.C * rows.weight
-        start = np.tile(filled(C, self.nu * C.sum() / 2), 2)  # Σ α = Σ α* = nu Σ C / 2
+        start = np.tile(filled_start(C, self.nu * C.sum() / 2), 2)  # Σ α = Σ α* = nu Σ C / 2
         problem = tube_problem(rows, np.concatenate([-target, target]), C, start, nu=True)
 
         def attributes_at(state: tuple[np.ndarray, float, float]) -> dict[str, Any]:

@@ -15,13 +15,14 @@ from tercet.core.parameters import Jobs, Positive, Real
 from tercet.kernels.machine import KernelMachine
 from tercet.svm._dual.problem import DualProblem
 from tercet.svm._dual.solver import solve_dual
-from tercet.svm.base import Degree, Gamma, Iterations, KernelLike, Nu, filled
+from tercet.svm.base import Degree, Gamma, Iterations, KernelLike, Nu
 from tercet.svm.support_vectors import (
     TrainingRows,
     check_support_shapes,
     checked_indices,
     convergence_status,
     decision_values,
+    filled_start,
     float_of,
     kernel_sums,
     linear_coef,
@@ -41,7 +42,7 @@ from tercet.svm.support_vectors import (
     peers=["sklearn.svm.OneClassSVM"],
 )
 class OneClassSVM(OutlierMixin, KernelMachine):
-    """The region where most rows are: nu bounds the part of the rows outside of it.
+    """One-class support vector machine: a region of most rows; nu bounds the part outside of it.
 
     At most nu of the rows are outside, at least nu are support vectors.
 
@@ -58,26 +59,27 @@ class OneClassSVM(OutlierMixin, KernelMachine):
     coef0 : float, default=0.0
         Of "poly" and "sigmoid".
     tol : float, default=1e-3
-        How far the KKT conditions may be missed.
+        Tolerance of the KKT conditions.
     nu : float, default=0.5
         In (0, 1].
     shrinking : bool, default=True
-        Leave variables aside that no pair could move at the time, where the Gram matrix is kept whole (2048 rows).
+        Leave out variables that no violating pair contains at the time, where the full Gram matrix is computed
+        (up to 2048 rows).
     cache_size : float, default=200
-        Megabytes for kernel values.
+        Megabytes for rows of the Gram matrix.
     verbose : bool, default=False
         Print how the solver ended.
     max_iter : int, default=-1
-        The most steps of the solver; -1 is no limit.
+        The most two-variable steps; -1 is no limit.
     n_jobs : int, optional
         Threads; the result does not depend on it.
 
     Attributes
     ----------
     offset_ : array of shape (1,)
-        rho: what the score of a row must reach.
+        rho: the score at the border of the region.
     support_, support_vectors_ : arrays
-        The rows on the border or outside it, by number and as they are.
+        The rows on the border or outside it: their indices, and the rows.
     n_support_ : array of shape (1,)
         How many they are.
     dual_coef_ : array of shape (1, n_support)
@@ -85,15 +87,15 @@ class OneClassSVM(OutlierMixin, KernelMachine):
     intercept_ : array of shape (1,)
         -rho.
     intercept_interval_ : array of shape (2,)
-        The intercepts that fit: all of them are as good where no row is on the border.
+        The interval of optimal intercepts; more than a point where no row is on the border.
     coef_ : array of shape (1, n_features)
         w, when the kernel is linear.
     fit_status_ : int
         0, or 1 when a solver stopped before it converged.
     n_iter_ : int
-        Steps of the solver.
+        Two-variable steps of the solver.
     objective_, violation_ : float
-        Of the dual at its end, and how far the KKT conditions are missed.
+        Of the minimised dual, and the violation of the KKT conditions.
     shape_fit_ : tuple
         The shape of X.
 
@@ -174,7 +176,7 @@ class OneClassSVM(OutlierMixin, KernelMachine):
             # Here Σ α is not 0, and centring leaves a linear term: w = Σ α c + Σ α_i (x_i - c).
             p=np.zeros(upper.size) if centre is None else total * (rows.points @ centre),
             upper=upper,
-            start=filled(upper, total),
+            start=filled_start(upper, total),
         )
         unpack = functools.partial(self._attributes, X, rows, scale)
         steps = functools.partial(self.steps, unpack=unpack)

@@ -1,14 +1,14 @@
 """The dual by a penalty function and conjugate gradients (罚函数法与共轭梯度法).
 
-What the constraints forbid is paid for, and what is left has no constraint and is a quadratic function wherever
-the set of broken bounds stays the same:
+Violations of the constraints are penalised; what is left is unconstrained, and quadratic wherever the set of
+violated bounds stays the same:
 
     alpha'Q alpha / 2 + p.alpha + rho / 2 (y.alpha - c)² + rho / 2 Σ (alpha_i beyond 0 or upper_i)²
 
-A finite rho lets the constraints be broken a little. The prices paid in one round are therefore added to the
-function as linear terms in the next (multipliers), and the breaches go to zero without a huge rho, with which
-conjugate gradients would crawl. Q may be singular: a small price of leaving the last round's alpha bends the
-function where nothing else does.
+With a finite rho the constraints are violated a little. The penalties of one round are therefore added to the
+function as linear terms in the next (method of multipliers), and the violations go to zero without a huge rho, with
+which conjugate gradients would be slow. Q may be singular: a proximal term, a small penalty on the distance from
+the last round's alpha, makes the function strictly convex.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ def solve_penalty(
     rho: float | None = None,
     steps: Callable[..., Steps] | None = None,
 ) -> DualSolution:
-    """Minimise the dual of a machine by penalties for its constraints, in place of `solver.solve`.
+    """Solve the dual of a support vector machine by a penalty function and conjugate gradients.
 
     Parameters
     ----------
     problem : DualProblem
-        The dual; not for machines with nu, nor for many rows: its matrix is kept whole.
+        The dual; without nu, and of few rows: the full matrix is computed.
     tol : float, default=1e-3
         The conditions of the optimum hold within tol at the end.
     max_iter : int, default=500
         The most rounds.
     rho : float, optional
-        The price of a breach; by default the mean of Q's diagonal.
+        The penalty parameter; by default the mean of Q's diagonal.
     steps : callable, optional
         Makes the loop (see `core.steps`).
 
@@ -72,7 +72,7 @@ def solve_penalty(
     """
     K, sign, upper, p, start = (np.asarray(part, dtype=float) for part in dense_dual(problem))
     Q, level, n = K * np.outer(sign, sign), float(sign @ start), sign.size
-    # A price that bends the function as much as Q does, and against which p does not lead far beyond the bounds.
+    # Curvature of the order of Q's, and so large that p does not lead far beyond the bounds.
     rho = float(rho or max(Q.diagonal().mean(), np.median(np.abs(p) / np.maximum(upper, 1e-300)), 1e-300))
     alpha = start.copy()
     bounds, balance = np.zeros(n), 0.0  # the multipliers of the bounds and of y.alpha = c
@@ -85,13 +85,13 @@ def solve_penalty(
             found.message = "the kernel is not positive semidefinite"
             step.warn("stopped: there is no least value, the kernel is not positive semidefinite")
             break
-        # of the multiplier of a bound that is not breached nothing may be left, not even by rounding
-        bounds = rho * _beyond(alpha + bounds / rho, upper)
+        # the multiplier of a bound that is not violated is exactly 0
+        bounds = rho * _bound_violation(alpha + bounds / rho, upper)
         balance += rho * (sign @ alpha - level)
-        breach = max(np.abs(_beyond(alpha, upper)).max(), abs(sign @ alpha - level))
+        breach = max(np.abs(_bound_violation(alpha, upper)).max(), abs(sign @ alpha - level))
         size = np.abs(alpha).max()
-        for near in (1e-8 * size, 0.0):  # at the bounds, unless that breaks the conditions of the optimum
-            inside = _inside(alpha, upper, bounds, near)
+        for near in (1e-8 * size, 0.0):  # snapped to the bounds, unless that violates the KKT conditions
+            inside = _projected(alpha, upper, bounds, near)
             found = evaluated_solution(K, sign, p, upper, inside, tol=tol, n_iter=loop.count)
             if found.converged:
                 break
@@ -104,26 +104,26 @@ def solve_penalty(
     return found
 
 
-def _beyond(alpha: np.ndarray, upper: np.ndarray) -> np.ndarray:
+def _bound_violation(alpha: np.ndarray, upper: np.ndarray) -> np.ndarray:
     """How far alpha is above its upper bound, or (negative) below 0."""
     return alpha - np.clip(alpha, 0, upper)
 
 
-def _inside(alpha: np.ndarray, upper: np.ndarray, bounds: np.ndarray, near: float) -> np.ndarray:
-    """At a bound that costs something, or is as near as this, alpha is to be there, not almost there."""
+def _projected(alpha: np.ndarray, upper: np.ndarray, bounds: np.ndarray, near: float) -> np.ndarray:
+    """alpha, set to a bound that has a multiplier, or is as near as this."""
     low, high = (bounds < 0) | (alpha <= near), (bounds > 0) | (alpha >= upper - near)
     return np.where(low, 0.0, np.where(high, upper, alpha))
 
 
 def _minimise(Q, p, sign, level, upper, rho, alpha, bounds, balance) -> np.ndarray:
-    """The least of the penalised function: conjugate gradients for the bounds that are broken, until these stay."""
+    """Minimise the penalised function: conjugate gradients for the violated bounds, until these stay the same."""
     near, last = 0.01 * rho, alpha
     for _ in range(20):
         low, high = alpha + bounds / rho < 0, alpha + bounds / rho > upper
-        broken = low | high
-        right = rho * level * sign - balance * sign - p - np.where(broken, bounds, 0.0) + near * last
+        violated = low | high
+        right = rho * level * sign - balance * sign - p - np.where(violated, bounds, 0.0) + near * last
         right = right + rho * np.where(high, upper, 0.0)
-        cost = near + rho * broken
+        cost = near + rho * violated
         alpha = conjugate_gradients(lambda v: Q @ v + rho * (sign @ v) * sign + cost * v, right, alpha)  # noqa: B023
         if np.array_equal(low, alpha + bounds / rho < 0) and np.array_equal(
             high, alpha + bounds / rho > upper
@@ -149,11 +149,11 @@ def conjugate_gradients(
         if size <= tol**2 * max(b @ b, 1e-300):
             break
         image = times(d)
-        curve = d @ image
-        if curve <= 0:  # along d nothing bends: A is singular there
+        curvature = d @ image
+        if curvature <= 0:  # A is singular along d
             break
-        x += size / curve * d
-        r -= size / curve * image
+        x += size / curvature * d
+        r -= size / curvature * image
         size, last = r @ r, size
         d = r + size / last * d
     return x

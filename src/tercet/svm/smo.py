@@ -34,7 +34,7 @@ __all__ = [
     "smo_threshold",
 ]
 
-ENOUGH = 0.5  # of the fall of the objective that the best partner gives
+MIN_DECREASE = 0.5  # of the decrease of the objective with the best partner
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def smo(
     start : array of shape (n,), optional
         Where to begin; zero by default.
     tol : float, default=1e-3
-        How far the KKT conditions may be missed.
+        Tolerance of the KKT conditions.
     max_iter : int, default=100000
         The most steps.
     record : list, optional
@@ -218,7 +218,7 @@ def smo_second(K: Any, y: Any, alpha: Any, C: Any, E: Any, i: int) -> int | None
     K, y, alpha, E = (np.asarray(v, dtype=float) for v in (K, y, alpha, E))
     C = np.broadcast_to(np.asarray(C, dtype=float), alpha.shape)
     gain = _decreases(K, y, alpha, C, E, i)
-    enough = (gain > 0) & (gain >= ENOUGH * gain.max())
+    enough = (gain > 0) & (gain >= MIN_DECREASE * gain.max())
     best = int(np.argmax(np.abs(E[i] - E)))
     if enough[best]:
         return best
@@ -357,7 +357,7 @@ def _decreases(K, y, alpha, C, E, i: int) -> np.ndarray:
         goal = np.where(eta > 0, alpha + slope / eta, np.where(slope > 0, H, L))
         move = np.clip(goal, L, H) - alpha
         fall = move * (slope - eta * move / 2)
-    fall = np.where(np.isfinite(move), fall, np.inf)  # no end on the way down: `smo_step` says so
+    fall = np.where(np.isfinite(move), fall, np.inf)  # unbounded: `smo_step` raises
     fall[i] = 0.0
     return fall
 

@@ -18,7 +18,7 @@ from tercet.kernels.origin import origin as centring_point
 from tercet.kernels.origin import seen_from as centred
 from tercet.kernels.origin import weights as expansion_weights
 from tercet.kernels.rows import float_of
-from tercet.svm._dual.problem import DualSolution
+from tercet.svm._dual.problem import DualProblem, DualSolution
 
 __all__ = [
     "TrainingRows",
@@ -32,6 +32,7 @@ __all__ = [
     "dense_coef",
     "dual_rows",
     "expansion_weights",
+    "filled_start",
     "float_of",
     "kernel_sums",
     "linear_coef",
@@ -39,6 +40,7 @@ __all__ = [
     "support_attributes",
     "support_points",
     "training_rows",
+    "tube_problem",
 ]
 
 
@@ -75,6 +77,27 @@ def dual_rows(
         gram = X if isinstance(K, Precomputed) else K(X)  # a multiple of the given one, say
         return Precomputed(gram), np.arange(X.shape[0]) if index is None else index
     return K, centred(centre, X if index is None else X[index])
+
+
+def tube_problem(rows: TrainingRows, p: np.ndarray, C: np.ndarray, start: Any, *, nu: bool) -> DualProblem:
+    """The dual of a regression: variables α of all rows (sign +1), then α* (sign -1), with 0 <= α, α* <= C."""
+    n = rows.index.size
+    return DualProblem(
+        kernel=rows.kernel,
+        X=rows.points,
+        sign=np.repeat([1.0, -1.0], n),
+        p=p,
+        upper=np.tile(C, 2),
+        start=start,
+        row=np.tile(np.arange(n), 2),
+        nu=nu,
+    )
+
+
+def filled_start(upper: np.ndarray, total: float) -> np.ndarray:
+    """Multipliers within their bounds that sum to `total`: the first at their bounds, the others 0."""
+    before = np.cumsum(upper) - upper
+    return np.clip(total - before, 0.0, upper)
 
 
 def solver_options(model: Any) -> dict[str, Any]:

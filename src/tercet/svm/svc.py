@@ -23,6 +23,7 @@ from tercet.svm.binary_problems import (
     constant_solution,
     is_pairwise,
 )
+from tercet.svm.calibration import calibrate
 from tercet.svm.hard_margin import nearest_points
 from tercet.svm.maximum_margin import solve_dual_qp, solve_primal_qp
 from tercet.svm.penalty_method import solve_penalty
@@ -65,7 +66,7 @@ class SVC(SupportVectorClassifier):
     Parameters
     ----------
     C : float, default=1.0
-        The price of a row's slack ξ. inf is the hard margin: no slack, and an error where no hyperplane separates
+        The cost of a row's slack ξ. inf is the hard margin: no slack, and an error where no hyperplane separates
         the classes.
     kernel : str, Kernel or callable, default="rbf"
         "linear", "poly", "rbf", "sigmoid", "laplacian", "precomputed" (X is the Gram matrix), a kernel of
@@ -79,17 +80,18 @@ class SVC(SupportVectorClassifier):
     coef0 : float, default=0.0
         Of "poly" and "sigmoid".
     shrinking : bool, default=True
-        Leave variables aside that no pair could move at the time, where the Gram matrix is kept whole (2048 rows).
+        Leave out variables that no violating pair contains at the time, where the full Gram matrix is computed
+        (up to 2048 rows).
     tol : float, default=1e-3
-        How far the KKT conditions may be missed.
+        Tolerance of the KKT conditions.
     cache_size : float, default=200
-        Megabytes for kernel values.
+        Megabytes for rows of the Gram matrix.
     class_weight : dict or "balanced", optional
         Factors of C for the classes.
     verbose : bool, default=False
-        Print a line for each machine.
+        Print a line for each binary problem.
     max_iter : int, default=-1
-        The most steps of the solver for each machine; -1 is no limit.
+        The most two-variable steps for each binary problem; -1 is no limit.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
         Of more than two classes by pairs: votes for each class, or the score of each pair.
     break_ties : bool, default=False
@@ -99,17 +101,17 @@ class SVC(SupportVectorClassifier):
     loss : {"hinge", "squared_hinge"}, default="hinge"
         What C multiplies: ξ, or ξ².
     algorithm : {"working-set", "smo", "dual-qp", "primal-qp", "penalty"}, default="working-set"
-        How the machine is found; all but the first are for small data.
+        How the dual (or primal) is solved; all but the first are for small data.
     multi_class : {"ovo", "ovr", "dag", "ecoc"}, default="ovo"
-        Machines for more than two classes: one for each pair, which vote; one for each class against the rest, the
-        highest score wins; those of the pairs, asked in turn, where the loser drops out; one for each letter of a
-        code, the nearest code word (by hinge loss) wins.
+        Binary problems for more than two classes: one for each pair, which vote; one for each class against the
+        rest, the highest score wins; those of the pairs as a decision DAG, where the loser drops out; one for each
+        column of an output code, the nearest code word (by hinge loss) wins.
     code : str or array of shape (n_classes, n_letters), default="exhaustive"
         The code of "ecoc", as in `OutputCodeClassifier`: "exhaustive", "random", "sparse", or -1, 0 and +1.
     calibration : {"platt", "isotonic"}, optional
-        How scores become probabilities; without it there is no `predict_proba`. Every machine is fitted again
-        without each of five fixed folds (every fifth row), beginning at its solution, and what scores mean is
-        learned from the rows it has not seen. Pairs are put together by the method of Wu, Lin and Weng.
+        How scores become probabilities; without it there is no `predict_proba`. Every binary problem is solved
+        again without each of five fixed folds (every fifth row), beginning at its solution, and the calibration is
+        fitted to the scores of the held-out rows. Pairs are coupled by the method of Wu, Lin and Weng.
     n_jobs : int, optional
         Threads; the result does not depend on it.
     warm_start : bool, default=False
@@ -122,43 +124,42 @@ class SVC(SupportVectorClassifier):
     classes_ : array of shape (n_classes,)
         The labels.
     support_ : array of shape (n_support,)
-        The numbers of the support vectors among the rows, class by class.
+        Indices of the support vectors, class by class.
     support_vectors_ : array or CSR matrix of shape (n_support, n_features)
         Those rows (none of a Gram matrix).
     n_support_ : array of shape (n_classes,)
         How many each class has.
-    dual_coef_ : array of shape (n_machines, n_support), or (n_classes - 1, n_support) by pairs
-        α y of the support vectors; CSR after a fit of sparse rows. By pairs, column by column, for the machines
+    dual_coef_ : array of shape (n_binary, n_support), or (n_classes - 1, n_support) by pairs
+        α y of the support vectors; CSR after a fit of sparse rows. By pairs, column by column, for the problems
         of its class in the order of the other class.
-    intercept_ : array of shape (n_machines,)
-        b of each machine: the mean over the rows with 0 < α < C, or the middle of `intercept_interval_`.
-    intercept_interval_ : array of shape (n_machines, 2)
-        Between which numbers b may be; they are equal, but for tol, where there is a row with 0 < α < C.
-    coef_ : array of shape (n_machines, n_features)
+    intercept_ : array of shape (n_binary,)
+        b of each binary problem: the mean over the rows with 0 < α < C, or the middle of `intercept_interval_`.
+    intercept_interval_ : array of shape (n_binary, 2)
+        The interval of optimal b; a point, but for tol, where there is a row with 0 < α < C.
+    coef_ : array of shape (n_binary, n_features)
         The weights w, with a linear kernel only.
     kernel_ : Kernel
-        The kernel, with the numbers that it had.
+        The kernel, with its data-dependent parameters resolved.
     class_weight_ : array of shape (n_classes,)
         The factors of C.
-    objective_, violation_, dual_gap_ : arrays of shape (n_machines,)
-        The value of the dual (to be minimised), how far the KKT conditions are missed, and by how much the
-        primal value is above the dual one.
-    n_iter_ : array of shape (n_machines,)
-        Steps of the solver.
+    objective_, violation_, dual_gap_ : arrays of shape (n_binary,)
+        Of the minimised dual, the violation of the KKT conditions, and the duality gap.
+    n_iter_ : array of shape (n_binary,)
+        Two-variable steps of the solver.
     fit_status_ : int
         0, or 1 when a solver stopped before it converged.
     shape_fit_ : tuple
         The shape of X.
-    code_book_ : array of shape (n_classes, n_machines)
-        The sign of each class in each machine, 0 where it has no part.
+    code_book_ : array of shape (n_classes, n_binary)
+        The sign of each class in each binary problem, 0 where it has no part.
     calibration_ : list of arrays
-        For each machine, A and B of the sigmoid, or the corners of the isotonic function.
+        For each binary problem, A and B of the sigmoid, or the corners of the isotonic function.
     alpha_ : array of shape (n_samples,)
         The multipliers, for two classes only.
     history_ : dict
-        Objective and violation at the passes of the solver, for two classes only.
+        Objective and violation at each block of the solver, for two classes only.
     updates_ : list of list of dict
-        With `record`, the steps of each machine: pair, ends, clipped value, thresholds, errors.
+        With `record`, the steps of each binary problem: pair, ends, clipped value, thresholds, errors.
 
     Examples
     --------
@@ -241,7 +242,10 @@ class SVC(SupportVectorClassifier):
         self.fit_status_ = convergence_status(self, solutions)
         self.__dict__.update(self._attributes(X, y, codes, binary, solutions), **solver_measures(solutions))
         self._set_optimality(X, weight, binary, solutions)
-        self._calibrate(solve, K, X, weight, binary, solutions)
+        self.__dict__.pop("calibration_", None)
+        if self.calibration is not None:
+            scores = functools.partial(self._held_out_scores, solve, K, X)
+            self.calibration_ = calibrate(self.calibration, binary, solutions, weight, scores, self.n_jobs)
 
     def _solve_binary(
         self,
@@ -271,6 +275,7 @@ class SVC(SupportVectorClassifier):
             return solve_dual_qp(with_gram_matrix(problem, n_jobs), tol=self.tol)
         if self.algorithm == "primal-qp":
             return solve_primal_qp(problem, tol=self.tol)
+        # until no pair violates the KKT conditions: select a working set, solve for it, update the gradient
         return solve_dual(problem, tol=self.tol, n_jobs=n_jobs, steps=steps, **solver_options(self))
 
     def _dual_problem(
@@ -300,9 +305,8 @@ class SVC(SupportVectorClassifier):
     ) -> np.ndarray:
         """Multipliers to begin with where a hyperplane separates the classes, as C = inf needs; else an error."""
 
-        def solve(
-            hulls: DualProblem, tol: float
-        ) -> DualSolution:  # max_iter does not decide what is separable
+        def solve(hulls: DualProblem, tol: float) -> DualSolution:
+            # without max_iter, which does not decide what is separable
             return solve_by_blocks(hulls, tol=tol, cache_size=self.cache_size, n_jobs=n_jobs)
 
         start = nearest_points(problem, solve)

@@ -64,11 +64,11 @@ class SVCCV(SVC):
     degree, coef0 : float, default=3 and 0.0
         Of "poly" and "sigmoid".
     shrinking, tol, cache_size, class_weight, verbose, max_iter : as in `SVC`
-        How each machine is found.
+        How each binary problem is solved.
     decision_function_shape, break_ties, random_state : as in `SVC`
         How several classes are decided.
     loss, multi_class, code, calibration : as in `SVC`
-        The machines, and their probabilities.
+        The loss, the binary problems, and their probabilities.
     n_jobs : int, optional
         Threads over folds; the result does not depend on it.
 

@@ -11,9 +11,9 @@ from tercet.core.catalog import method
 from tercet.core.parameters import Jobs, NonNegative, Positive, PositiveOrInf, Real
 from tercet.svm._dual.problem import DualProblem, DualSolution
 from tercet.svm._dual.solver import solve_dual
-from tercet.svm.base import Degree, Gamma, Iterations, KernelLike, SupportVectorRegressor, tube_problem
+from tercet.svm.base import Degree, Gamma, Iterations, KernelLike, SupportVectorRegressor
 from tercet.svm.smo import smo
-from tercet.svm.support_vectors import centre_offset, solver_options, training_rows
+from tercet.svm.support_vectors import centre_offset, solver_options, training_rows, tube_problem
 
 
 @method(
@@ -29,7 +29,7 @@ from tercet.svm.support_vectors import centre_offset, solver_options, training_r
     peers=["sklearn.svm.SVR", "sklearnex.svm.SVR"],
 )
 class SVR(SupportVectorRegressor):
-    """Regression that does not mind errors up to epsilon, and sums the rest.
+    """Support vector regression: errors up to epsilon cost nothing.
 
     The rows inside the tube |y - f(x)| < epsilon do not matter; those on it or outside it are the support vectors.
 
@@ -46,20 +46,21 @@ class SVR(SupportVectorRegressor):
     coef0 : float, default=0.0
         Of "poly" and "sigmoid".
     tol : float, default=1e-3
-        How far the KKT conditions may be missed.
+        Tolerance of the KKT conditions.
     C : float, default=1.0
-        The price of an error beyond epsilon. inf allows none, and is refused where no function of the kernel's
+        The cost of an error beyond epsilon. inf allows none, and is refused where no function of the kernel's
         space stays within epsilon of all targets.
     epsilon : float, default=0.1
         The half width of the tube.
     shrinking : bool, default=True
-        Leave variables aside that no pair could move at the time, where the Gram matrix is kept whole (2048 rows).
+        Leave out variables that no violating pair contains at the time, where the full Gram matrix is computed
+        (up to 2048 rows).
     cache_size : float, default=200
-        Megabytes for kernel values.
+        Megabytes for rows of the Gram matrix.
     verbose : bool, default=False
         Print how the solver ended.
     max_iter : int, default=-1
-        The most steps of the solver; -1 is no limit.
+        The most two-variable steps; -1 is no limit.
     n_jobs : int, optional
         Threads; the result does not depend on it.
     algorithm : {"working-set", "smo"}, default="working-set"
@@ -70,7 +71,7 @@ class SVR(SupportVectorRegressor):
     Attributes
     ----------
     support_, support_vectors_ : arrays
-        The rows on the tube or outside it, by number and as they are.
+        The rows on the tube or outside it: their indices, and the rows.
     n_support_ : array of shape (1,)
         How many they are.
     dual_coef_ : array of shape (1, n_support)
@@ -80,15 +81,15 @@ class SVR(SupportVectorRegressor):
     intercept_ : array of shape (1,)
         b.
     intercept_interval_ : array of shape (2,)
-        The b that fit: all of them are as good where no row is on the tube.
+        The interval of optimal b; more than a point where no row is on the tube.
     coef_ : array of shape (1, n_features)
         w, when the kernel is linear.
     fit_status_ : int
         0, or 1 when a solver stopped before it converged.
     n_iter_ : int
-        Steps of the solver.
+        Two-variable steps of the solver.
     objective_, violation_ : float
-        Of the dual at its end, and how far the KKT conditions are missed.
+        Of the minimised dual, and the violation of the KKT conditions.
     shape_fit_ : tuple
         The shape of X.
     updates_ : list of dict

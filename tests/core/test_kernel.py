@@ -207,7 +207,7 @@ def test_the_first_run_has_the_bits_of_the_second(tmp_path):
     script = """
         import hashlib
         import numpy as np
-        from tercet.svm.gaussian_rows import square
+        from tercet.svm._dual.gaussian_rows import square
         tile = np.random.default_rng(0).normal(size=(64, 512)).astype(np.float32) * 3
         half = np.full(512, 6, np.float32)
         out = np.empty(tile.shape)

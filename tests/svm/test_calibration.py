@@ -12,7 +12,14 @@ from sklearn.metrics import brier_score_loss, log_loss
 
 from tercet.multiclass import code_matrix
 from tercet.svm import SVC
-from tercet.svm.calibration import apply, couple, folds, from_letters, isotonic, platt
+from tercet.svm.calibration import (
+    calibrated_probabilities,
+    folds,
+    isotonic,
+    pairwise_coupling,
+    platt,
+    probabilities_from_code,
+)
 
 
 def data(n=300, k=2, seed=0):
@@ -53,7 +60,10 @@ def test_platt_without_smoothing_is_logistic_regression():
 def test_platt_at_any_scale(scale):
     f, sign = scored()
     np.testing.assert_allclose(
-        apply(platt(f * scale, sign), f * scale), apply(platt(f, sign), f), rtol=1e-6, atol=1e-8
+        calibrated_probabilities(platt(f * scale, sign), f * scale),
+        calibrated_probabilities(platt(f, sign), f),
+        rtol=1e-6,
+        atol=1e-8,
     )
     for extreme in (np.zeros(20), np.linspace(-1, 1, 20)):  # no information, and all of it
         assert np.isfinite(platt(extreme * scale, np.repeat([-1, 1], 10))).all()
@@ -64,7 +74,9 @@ def test_weight_2_is_the_row_twice(fit):
     f, sign = scored()
     w = np.random.default_rng(0).integers(1, 4, f.size)
     np.testing.assert_allclose(
-        apply(fit(f, sign, w), f), apply(fit(np.repeat(f, w), np.repeat(sign, w)), f), atol=1e-7
+        calibrated_probabilities(fit(f, sign, w), f),
+        calibrated_probabilities(fit(np.repeat(f, w), np.repeat(sign, w)), f),
+        atol=1e-7,
     )
 
 
@@ -73,19 +85,21 @@ def test_isotonic_is_scikit_learns():
     f = f.round(1)  # with ties
     theirs = IsotonicRegression(out_of_bounds="clip").fit(f, sign > 0)
     grid = np.linspace(-4, 4, 99)
-    np.testing.assert_allclose(apply(isotonic(f, sign), grid), theirs.predict(grid), atol=1e-9)
+    np.testing.assert_allclose(
+        calibrated_probabilities(isotonic(f, sign), grid), theirs.predict(grid), atol=1e-9
+    )
 
 
 @pytest.mark.parametrize("k", [3, 5])
 def test_coupling_recovers_probabilities(k):
     p = np.random.default_rng(0).dirichlet(np.ones(k), size=9)
     pairs = np.column_stack([p[:, i] / (p[:, i] + p[:, j]) for i in range(k) for j in range(i + 1, k)])
-    np.testing.assert_allclose(couple(pairs, k), p, atol=1e-6)
+    np.testing.assert_allclose(pairwise_coupling(pairs, k), p, atol=1e-6)
 
 
 def test_coupling_is_the_least_sum_of_squares():
     r = np.random.default_rng(1).random((4, 3))
-    for row, p in zip(r, couple(r, 3)):
+    for row, p in zip(r, pairwise_coupling(r, 3)):
         pairs = dict(zip([(0, 1), (0, 2), (1, 2)], row))
 
         def miss(q, pairs=pairs):
@@ -93,7 +107,7 @@ def test_coupling_is_the_least_sum_of_squares():
 
         for other in np.random.default_rng(2).dirichlet(np.ones(3), 500):
             assert miss(p) <= miss(other) + 1e-12
-    certain = couple(np.array([[1.0, 1.0, 0.5], [0.0, 0.0, 0.0]]), 3)
+    certain = pairwise_coupling(np.array([[1.0, 1.0, 0.5], [0.0, 0.0, 0.0]]), 3)
     assert np.isfinite(certain).all()
     assert certain[0, 0] > 0.999
 
@@ -103,7 +117,7 @@ def test_letters_recover_probabilities(code):
     book = code_matrix(code, 4)
     p = np.random.default_rng(0).dirichlet(np.ones(4), size=9)
     yes, no = p @ (book > 0), p @ (book < 0)
-    np.testing.assert_allclose(from_letters(yes / (yes + no), book), p, atol=1e-6)
+    np.testing.assert_allclose(probabilities_from_code(yes / (yes + no), book), p, atol=1e-6)
 
 
 def test_letters_that_disagree_have_the_greatest_likelihood():
@@ -114,14 +128,14 @@ def test_letters_that_disagree_have_the_greatest_likelihood():
         yes = p @ (book > 0)
         return np.sum(q * np.log(yes) + (1 - q) * np.log(1 - yes), axis=-1)
 
-    best = gain(from_letters(q, book))[0]
+    best = gain(probabilities_from_code(q, book))[0]
     assert (gain(np.random.default_rng(2).dirichlet(np.ones(3), 2000)) <= best + 1e-9).all()
 
 
 def test_a_row_alone_is_as_in_a_crowd():
     book, q = code_matrix("exhaustive", 5), np.random.default_rng(0).random((50, 15))
-    alone = np.concatenate([from_letters(row[None], book) for row in q])
-    np.testing.assert_allclose(alone, from_letters(q, book), rtol=1e-12)
+    alone = np.concatenate([probabilities_from_code(row[None], book) for row in q])
+    np.testing.assert_allclose(alone, probabilities_from_code(q, book), rtol=1e-12)
 
 
 def test_folds_are_fixed_and_even():

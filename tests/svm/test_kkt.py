@@ -18,7 +18,7 @@ from tercet.svm import (
     kkt_report,
     svm_dual,
 )
-from tercet.svm.kkt import extremes, misses
+from tercet.svm.kkt import kkt_residuals, maximal_violating_pair
 
 X, Y = np.array([[3.0, 3.0], [4.0, 3.0], [1.0, 1.0]]), np.array([1.0, 1.0, -1.0])
 
@@ -111,14 +111,14 @@ def test_parts_of_the_report():
 def test_misses_read_the_three_conditions():
     E, sign = np.array([0.2, -0.2, 0.2, -0.2, 0.2, -0.2]), np.array([1.0, 1, 1, 1, -1, -1])
     alpha = np.array([0, 0, 1, 1, 0.5, 0])
-    np.testing.assert_allclose(misses(E, sign, alpha, np.ones(6)), [0, 0.2, 0.2, 0, 0.2, 0])
+    np.testing.assert_allclose(kkt_residuals(E, sign, alpha, np.ones(6)), [0, 0.2, 0.2, 0, 0.2, 0])
 
 
 def test_extremes_are_a_pair_that_can_move():
     E, sign = np.array([1.0, -2.0, 3.0, -4.0]), np.array([1.0, 1, -1, -1])
     alpha = np.array([0.5, 1.0, 0.0, 1.0])
     # sign alpha may rise for 0 and 3, and fall for 0, 1 and 2
-    assert extremes(E, sign, alpha, np.ones(4)) == (3, 2, 4.0, -3.0)
+    assert maximal_violating_pair(E, sign, alpha, np.ones(4)) == (3, 2, 4.0, -3.0)
 
 
 def test_the_dual_by_coordinate_ascent_for_comparison():

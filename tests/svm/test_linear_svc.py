@@ -11,9 +11,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from tercet.optimize import solve_qp
 from tercet.svm import SVC, HingeSVC, LinearSVC
-from tercet.svm.crammer_singer import CrammerSinger
-from tercet.svm.linear_dual import DualCoordinate, visits
-from tercet.svm.linear_problem import LinearProblem
+from tercet.svm._linear.crammer_singer import CrammerSinger
+from tercet.svm._linear.dual_coordinate import DualCoordinateDescent, visiting_order
+from tercet.svm._linear.problem import LinearProblem
 
 EXACT = {"tol": 1e-9, "max_iter": 100_000, "random_state": 0, "C": 0.5}
 KINDS = [
@@ -65,19 +65,19 @@ def test_the_dual_has_no_gap(loss):
     X, y = data(n=150)
     side = np.where(y == 1, 1.0, -1.0)
     problem = LinearProblem(X, side, side, np.full(y.size, 2.0), 1.0, squared=loss != "hinge")
-    plane = DualCoordinate(problem, 1e-6, np.random.default_rng(0))
-    falls = [plane.objective]
-    while not plane.done and len(falls) < 2000:
-        plane.epoch()
-        falls.append(plane.objective)
-        assert -plane.objective <= problem.objective(plane.v) + 1e-9
-    assert plane.done
+    solver = DualCoordinateDescent(problem, 1e-6, np.random.default_rng(0))
+    falls = [solver.objective]
+    while not solver.done and len(falls) < 2000:
+        solver.epoch()
+        falls.append(solver.objective)
+        assert -solver.objective <= problem.objective(solver.v) + 1e-9
+    assert solver.done
     assert np.all(np.diff(falls) <= 1e-9)
-    assert plane.objective == pytest.approx(-problem.dual(plane.beta, plane.v), rel=1e-10)
-    assert problem.objective(plane.v) + plane.objective <= 1e-6 * problem.objective(plane.v)
-    np.testing.assert_allclose(plane.v, problem.back(plane.beta), atol=1e-10)
+    assert solver.objective == pytest.approx(-problem.dual_objective(solver.beta, solver.v), rel=1e-10)
+    assert problem.objective(solver.v) + solver.objective <= 1e-6 * problem.objective(solver.v)
+    np.testing.assert_allclose(solver.v, problem.transpose_times(solver.beta), atol=1e-10)
     low, high = problem.bounds
-    assert np.all((plane.beta >= low) & (plane.beta <= high))
+    assert np.all((solver.beta >= low) & (solver.beta <= high))
 
 
 def test_many_rows_take_the_way_of_large_data():
@@ -96,10 +96,10 @@ def test_many_rows_take_the_way_of_large_data():
     assert np.all(np.diff(model.history_["objective"]) <= 1e-6)
 
 
-def test_visits_are_an_order_of_all_rows():
+def test_visiting_order_is_a_permutation():
     rows = np.arange(0, 30_001, 3)
     for size in (1.0, 1e4):
-        found = visits(rows, size, np.random.default_rng(0))
+        found = visiting_order(rows, size, np.random.default_rng(0))
         np.testing.assert_array_equal(np.sort(found), rows)
         assert not np.array_equal(found, rows)
 
@@ -198,23 +198,23 @@ def test_crammer_and_singer_keep_their_constraints():
     X, y = data(4, n=150)
     cost = np.random.default_rng(1).uniform(0.1, 2, y.size)
     problem = LinearProblem(X, y, np.ones(y.size), cost, 1.0)
-    plane = CrammerSinger(problem, 4, 1e-3, np.random.default_rng(0))
+    solver = CrammerSinger(problem, 4, 1e-3, np.random.default_rng(0))
     for _ in range(3000):
-        plane.epoch()
-        if plane.done:
+        solver.epoch()
+        if solver.done:
             break
-    assert plane.done
-    own = np.zeros_like(plane.alpha)
+    assert solver.done
+    own = np.zeros_like(solver.alpha)
     own[np.arange(y.size), y] = cost
-    assert np.all(plane.alpha <= own + 1e-12)
-    np.testing.assert_allclose(plane.alpha.sum(axis=1), 0, atol=1e-10)
+    assert np.all(solver.alpha <= own + 1e-12)
+    np.testing.assert_allclose(solver.alpha.sum(axis=1), 0, atol=1e-10)
     X1 = np.column_stack([X, np.ones(len(X))])
-    np.testing.assert_allclose(plane.v, plane.alpha.T @ X1, atol=1e-9)
-    scores = X1 @ plane.v.T
+    np.testing.assert_allclose(solver.v, solver.alpha.T @ X1, atol=1e-9)
+    scores = X1 @ solver.v.T
     margins = scores + 1.0 - scores[np.arange(y.size), y][:, None]
     margins[np.arange(y.size), y] = 0.0
-    primal = (plane.v**2).sum() / 2 + cost @ margins.max(axis=1)
-    assert 0 <= primal + plane.objective <= 1e-3 * primal
+    primal = (solver.v**2).sum() / 2 + cost @ margins.max(axis=1)
+    assert 0 <= primal + solver.objective <= 1e-3 * primal
 
 
 # --- the hinge form ------------------------------------------------------------------------------------------
@@ -369,7 +369,7 @@ def test_a_pass_may_be_cut_anywhere(monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         whole = [model.set_params(max_iter=60).fit(X, y).coef_ for model in kinds]
-        monkeypatch.setattr("tercet.svm.linear_dual.PART", 20)
+        monkeypatch.setattr("tercet.svm._linear.dual_coordinate.PART", 20)
         cut = [model.fit(X, y).coef_ for model in kinds]
     for a, b in zip(whole, cut):
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)

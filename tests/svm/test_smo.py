@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tercet.core.steps import ConvergenceWarning
 from tercet.kernels import Linear
 from tercet.svm import (
+    DualProblem,
     kkt_conditions,
     smo,
     smo_bounds,
@@ -20,7 +21,6 @@ from tercet.svm import (
     smo_threshold,
     svm_dual,
 )
-from tercet.svm.problem import Problem
 
 X = np.array([[3.0, 3.0], [4.0, 3.0], [1.0, 1.0]])
 Y = np.array([1.0, 1.0, -1.0])
@@ -189,7 +189,9 @@ def test_weights_are_bounds_of_their_own():
 
 def test_a_problem_is_as_good_as_its_matrix():
     n = len(Y)
-    problem = Problem(Linear(), X, Y, np.full(n, -1.0), np.full(n, 1.0), np.zeros(n), ridge=np.full(n, 0.5))
+    problem = DualProblem(
+        Linear(), X, Y, np.full(n, -1.0), np.full(n, 1.0), np.zeros(n), ridge=np.full(n, 0.5)
+    )
     found = smo(problem, tol=1e-9)
     np.testing.assert_allclose(found.alpha, [2 / 9, 0, 2 / 9], atol=1e-8)
     assert found.b == pytest.approx(-16 / 9)
@@ -215,7 +217,7 @@ def test_any_data_end_at_an_optimum(seed, C):
         ((np.eye(2), [0, 1], 1.0), "y must be -1 or \\+1"),
         ((np.eye(2), [1, -1], -1.0), "C must not be negative"),
         ((np.eye(3), [1, -1], 1.0), "K must be of shape"),
-        ((np.eye(2),), "needs a Problem"),
+        ((np.eye(2),), "needs a DualProblem"),
         ((np.diag([1.0, np.nan]), [1, -1], 1.0), "must be finite"),
         ((np.eye(2), [1, -1], [1.0, 1.0, 1.0]), "one for each; got 2 rows and \\(3,\\)"),
         ((np.zeros((0, 0)), [], 1.0), "at least one row"),
@@ -233,6 +235,6 @@ def test_a_start_outside_of_its_bounds_is_refused():
 
 def test_nu_is_refused():
     n = len(Y)
-    problem = Problem(Linear(), X, Y, np.zeros(n), np.ones(n), np.zeros(n), nu=True)
+    problem = DualProblem(Linear(), X, Y, np.zeros(n), np.ones(n), np.zeros(n), nu=True)
     with pytest.raises(ValueError, match="one equality constraint"):
         smo(problem)

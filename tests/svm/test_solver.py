@@ -10,10 +10,10 @@ from sklearn import svm as peers
 from tercet.core.steps import Steps
 from tercet.kernels import Gaussian, Laplacian, Linear, Polynomial, Precomputed
 from tercet.optimize import solve_qp
-from tercet.svm import gaussian_rows, gram_rows, solver
-from tercet.svm.problem import Problem
-from tercet.svm.row_cache import RowCache
-from tercet.svm.solver import solve
+from tercet.svm import DualProblem
+from tercet.svm._dual import gaussian_rows, gram_rows, solver
+from tercet.svm._dual.row_cache import RowCache
+from tercet.svm._dual.solver import solve_by_blocks as solve
 
 
 def points(n=60, d=3, seed=0, noise=0.3):
@@ -25,14 +25,14 @@ def points(n=60, d=3, seed=0, noise=0.3):
 def classifier(X, y, C=1.0, kernel=None, **more):
     n = y.size
     options = {"p": -np.ones(n), "upper": np.full(n, C), "start": np.zeros(n), **more}
-    return Problem(kernel or Gaussian(gamma=0.5), X, y, **options)
+    return DualProblem(kernel or Gaussian(gamma=0.5), X, y, **options)
 
 
 def regressor(X, t, C=1.0, epsilon=0.1, kernel=None):
     n = t.size
     sign, row = np.repeat([1.0, -1.0], n), np.tile(np.arange(n), 2)
     p = np.concatenate([epsilon - t, epsilon + t])
-    return Problem(kernel or Gaussian(gamma=0.5), X, sign, p, np.full(2 * n, C), np.zeros(2 * n), row=row)
+    return DualProblem(kernel or Gaussian(gamma=0.5), X, sign, p, np.full(2 * n, C), np.zeros(2 * n), row=row)
 
 
 def hessian(problem):
@@ -68,9 +68,9 @@ def exact(problem):
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Blocks, tiles and chunks so small that a few hundred rows need many of them."""
-    monkeypatch.setattr(gram_rows, "WHOLE", 16)
+    monkeypatch.setattr(gram_rows, "FULL_GRAM_ROWS", 16)
     monkeypatch.setattr(solver, "BLOCK", 32)
-    for name, value in (("TILE", 16), ("CHUNK", 64), ("MOST", 16)):
+    for name, value in (("TILE", 16), ("CHUNK", 64), ("TILE_ROWS", 16)):
         monkeypatch.setattr(gaussian_rows, name, value)
 
 
@@ -323,7 +323,7 @@ def test_limit_of_steps():
 
 
 def test_limit_of_blocks(monkeypatch, small_blocks):
-    monkeypatch.setattr(solver, "BLOCKS", 2)
+    monkeypatch.setattr(solver, "MAX_BLOCKS", 2)
     found = solve(classifier(X, Y, 100.0))
     assert not found.converged
     assert found.message == "2 blocks were not enough"
@@ -360,7 +360,7 @@ def test_reports_of_blocks(small_blocks):
 
 
 def test_sums_of_rounded_rows(small_blocks):
-    """What 16 bits leave out is known, and made good."""
+    """The rounding error of 16-bit rows is known, and corrected."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(150, 6))
     rows = gaussian_rows.GaussianRows(Gaussian(gamma=0.1), X, 2.0 * 150 * 40, None)
@@ -374,20 +374,20 @@ def test_sums_of_rounded_rows(small_blocks):
     rows.add(F, some, coef, keep, some)
     error = F - 2 * coef @ K[some]
     assert np.std(error) > 10 * fresh
-    assert rows.noise() == pytest.approx(np.std(error), rel=0.3)
-    rows.settle(F, np.bincount(some, 2 * coef, 150), 1e-2 * rows.noise())
+    assert rows.rounding_error() == pytest.approx(np.std(error), rel=0.3)
+    rows.correct(F, np.bincount(some, 2 * coef, 150), 1e-2 * rows.rounding_error())
     assert np.std(F - 2 * coef @ K[some]) < 0.1 * np.std(error)
 
 
-def test_cache_keeps_what_is_held():
+def test_cache_keeps_what_is_pinned():
     cache = RowCache(100, 4, np.float32)
     none = np.zeros(0, dtype=np.int64)
-    np.testing.assert_array_equal(cache.place(np.array([7, 8, 9]), none), [0, 1, 2])
+    np.testing.assert_array_equal(cache.allocate(np.array([7, 8, 9]), none), [0, 1, 2])
     cache.find(np.array([7]))
-    # one slot is free; of the others 8 and 9 are older, but 8 is held
-    np.testing.assert_array_equal(cache.place(np.array([20, 21, 22]), np.array([8])), [3, 2, 0])
+    # one slot is free; of the others 8 and 9 are older, but 8 is pinned
+    np.testing.assert_array_equal(cache.allocate(np.array([20, 21, 22]), np.array([8])), [3, 2, 0])
     np.testing.assert_array_equal(cache.find(np.array([7, 8, 9, 20, 21, 22])), [-1, 1, -1, 3, 2, 0])
-    assert RowCache(100, 0, np.float32).place(np.array([1]), none) == [-1]
+    assert RowCache(100, 0, np.float32).allocate(np.array([1]), none) == [-1]
 
 
 @pytest.mark.parametrize("n", [4, 20])

@@ -385,7 +385,7 @@ def test_verbose_says_a_line_for_each_machine(k, capsys):
     SVC(verbose=True).fit(X, y)
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(":")[0] for line in lines] == [
-        f"machine {m + 1} of {len(lines)}" for m in range(len(lines))
+        f"binary problem {m + 1} of {len(lines)}" for m in range(len(lines))
     ]
     assert len(lines) == k * (k - 1) // 2
 

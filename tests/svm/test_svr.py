@@ -11,7 +11,7 @@ from sklearn.base import clone
 from tercet.core.steps import ConvergenceWarning
 from tercet.kernels import Gaussian, Linear, Polynomial, Subsequence
 from tercet.svm import SVR, NuSVR, kkt_report
-from tercet.svm.qp_forms import solve_dual_qp
+from tercet.svm.maximum_margin import solve_dual_qp
 
 x4 = np.array([[0.0], [1.0], [2.0], [3.0]])
 MACHINES = [(SVR, {"epsilon": 0.2}), (NuSVR, {"nu": 0.3})]

@@ -157,10 +157,10 @@ def warm_machines() -> None:
     """What kernel machines need only for many rows, and the kernels that are not by name."""
     from tercet.kernels import Edit, Gaussian, Laplacian, Subsequence
     from tercet.svm import SVC
-    from tercet.svm.gram_rows import WHOLE
+    from tercet.svm._dual.gram_rows import FULL_GRAM_ROWS
 
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(WHOLE + 1, 2))
+    X = rng.normal(size=(FULL_GRAM_ROWS + 1, 2))
     SVC().fit(X, X[:, 0] + rng.normal(size=len(X)) > 0)
     Subsequence()(["ab"])
     Edit()(["ab"])

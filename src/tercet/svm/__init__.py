@@ -1,8 +1,9 @@
 """Support vector machines (支持向量机)."""
 
-from tercet.svm.central import CentralSVC
+from tercet.svm._dual.problem import DualProblem, DualSolution
+from tercet.svm.central_svc import CentralSVC
 from tercet.svm.hinge_svc import HingeSVC
-from tercet.svm.kkt import KKTReport, kkt_conditions, kkt_report
+from tercet.svm.kkt import KKTReport, kkt_conditions, kkt_report, maximal_violating_pair
 from tercet.svm.linear_svc import LinearSVC
 from tercet.svm.linear_svr import LinearSVR
 from tercet.svm.margins import (
@@ -12,14 +13,15 @@ from tercet.svm.margins import (
     slack_distance,
     support_categories,
 )
-from tercet.svm.multicategory import MulticategorySVC, multicategory_loss
+from tercet.svm.maximum_margin import MaximumMargin, svm_dual, svm_primal
+from tercet.svm.multicategory_svc import MulticategorySVC, multicategory_loss
 from tercet.svm.nu_svc import NuSVC
-from tercet.svm.one_class import OneClassSVM
-from tercet.svm.penalty import solve_penalty
-from tercet.svm.qp_forms import MaximumMargin, svm_dual, svm_primal
-from tercet.svm.search import SVCCV
+from tercet.svm.nu_svr import NuSVR
+from tercet.svm.one_class_svm import OneClassSVM
+from tercet.svm.penalty_method import solve_penalty
 from tercet.svm.smo import (
     SMOStep,
+    second_order_pair,
     smo,
     smo_bounds,
     smo_errors,
@@ -29,13 +31,16 @@ from tercet.svm.smo import (
     smo_threshold,
 )
 from tercet.svm.svc import SVC
-from tercet.svm.svr import SVR, NuSVR
+from tercet.svm.svc_cv import SVCCV
+from tercet.svm.svr import SVR
 
 __all__ = [
     "SVC",
     "SVCCV",
     "SVR",
     "CentralSVC",
+    "DualProblem",
+    "DualSolution",
     "HingeSVC",
     "KKTReport",
     "LinearSVC",
@@ -51,7 +56,9 @@ __all__ = [
     "kkt_report",
     "margin_slack",
     "margin_width",
+    "maximal_violating_pair",
     "multicategory_loss",
+    "second_order_pair",
     "slack_distance",
     "smo",
     "smo_bounds",

@@ -1,23 +1,47 @@
-"""What support vector machines share: a dual to solve, and a kernel expansion over the rows that matter."""
+"""Base classes of the kernel machines: decisions of classifiers, predictions of regressors."""
 
 from __future__ import annotations
 
-import warnings
+import functools
 from collections.abc import Callable
+from itertools import combinations, pairwise
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.metaestimators import available_if
 
-from tercet.core.estimator import check_is_fitted
-from tercet.core.parallel import one_blas_thread
+from tercet.core.estimator import Classifier, Regressor, check_is_fitted
+from tercet.core.parallel import each, engine, one_blas_thread
 from tercet.core.parameters import INF, NonNegative, Range
-from tercet.core.steps import ConvergenceWarning
-from tercet.kernels import Kernel, KernelMachine, Precomputed, common_float, primal_weights, subtract_offset
-from tercet.svm.polish import polish, small, with_gram
-from tercet.svm.problem import Problem, Solution
-from tercet.svm.solver import solve
+from tercet.core.steps import Fit
+from tercet.kernels import Kernel, KernelMachine
+from tercet.multiclass import code_distances
+from tercet.svm._dual.problem import DualSolution
+from tercet.svm.binary_problems import (
+    BinaryProblem,
+    dag_classes,
+    is_pairwise,
+    pairwise_coef,
+    pairwise_votes,
+    vote_scores,
+)
+from tercet.svm.calibration import calibrated_probabilities, pairwise_coupling, probabilities_from_code
+from tercet.svm.support_vectors import (
+    TrainingRows,
+    check_support_shapes,
+    checked_indices,
+    convergence_status,
+    decision_values,
+    dense_coef,
+    dual_rows,
+    intercept_shift,
+    kernel_sums,
+    linear_coef,
+    primal_weights,
+    support_attributes,
+    support_points,
+)
 
 KernelLike = (
     Literal["linear", "poly", "rbf", "sigmoid", "laplacian", "precomputed"] | Kernel | Callable[..., Any]
@@ -25,132 +49,362 @@ KernelLike = (
 Gamma = Literal["scale", "auto"] | NonNegative
 Degree = NonNegative
 Iterations = Annotated[int, Range(-1, INF, "[)")]
+Nu = Annotated[float, Range(0, 1, "(]")]
+SolveBinary = Callable[..., DualSolution]  # (binary, start, *, n_jobs, steps)
 
 
-class SupportVectorMachine(KernelMachine):
-    """f(x) = Σ_j dual_coef_j K(x, support vector j) + intercept."""
+def _gives_probabilities(self: Any) -> bool:
+    if self.calibration is None:
+        raise AttributeError(
+            f"{type(self).__name__} has predict_proba with calibration='platt' or 'isotonic' only."
+        )
+    return True
 
-    tol: float
-    max_iter: int
-    cache_size: float
-    shrinking: bool
+
+class SupportVectorClassifier(KernelMachine, Classifier):
+    """Binary decision functions f(x) = Σ_j dual_coef_j K(x, x_j) + b, and the class that follows from them."""
+
+    class_weight: Any
+    multi_class: Any
+    code: Any
+    calibration: Any
+    decision_function_shape: str
+    break_ties: bool
+    random_state: Any
     n_jobs: int | None
+    verbose: int | bool
+    support_: np.ndarray
+    support_vectors_: Any
+    dual_coef_: Any
+    intercept_: np.ndarray
+    code_book_: np.ndarray
+    n_support_: np.ndarray
+    class_weight_: np.ndarray
+    calibration_: list
+    _warns: bool = True  # where a dual was not solved
+
+    # Learning ---------------------------------------------------------------------------------------------------
+
+    def _row_weights(self, y: np.ndarray, sample_weight: np.ndarray | None) -> np.ndarray:
+        """Weights of the rows times those of their classes; an error where fewer than 2 classes have any."""
+        by_class = np.asarray(self._balance(self.class_weight, y, np.ones(y.size)))
+        self.class_weight_ = np.ones(self.classes_.size)
+        self.class_weight_[y] = by_class
+        weight = by_class if sample_weight is None else by_class * sample_weight.astype(np.float64)
+        present = np.unique(y[weight > 0])
+        if present.size < 2:
+            found = f"the same class {self.classes_[present].tolist()[0]!r}" if present.size else "no class"
+            raise ValueError(
+                f"{type(self).__name__}: all rows with positive weights belong to {found} (class_weight="
+                f"{self.class_weight!r}); at least 2 classes are needed."
+            )
+        return weight
+
+    def _solve_each(
+        self, solve: SolveBinary, binary: list[BinaryProblem], starts: list[Any], unpack: Any
+    ) -> list[DualSolution]:
+        """Solve the binary problems side by side; threads that are left over go into each of them."""
+        count = len(binary)
+        if count == 1:  # callbacks see the steps of its solver
+            steps = functools.partial(self.steps, unpack=unpack, hint="Scale the features, or lower C.")
+            found = solve(binary[0], starts[0], n_jobs=self.n_jobs, steps=steps)
+            self._print_progress(0, 1, found)
+            return [found]
+        inside = max(1, getattr(engine(self.n_jobs), "n_jobs", 1) // count)
+
+        def solve_one(task: tuple[int, Any]) -> DualSolution:
+            k, part = task
+            with part.around():
+                found = solve(binary[k], starts[k], n_jobs=inside)
+            self._print_progress(k, count, found)
+            return found
+
+        tasks = Fit.of(self).tasks(count, "binary problem")
+        return each(solve_one, list(enumerate(tasks)), n_jobs=self.n_jobs)
+
+    def _print_progress(self, k: int, count: int, found: DualSolution) -> None:
+        if self.verbose:
+            print(f"binary problem {k + 1} of {count}: {found.n_iter} steps, violation {found.violation:.3g}")
+
+    def _attributes(
+        self,
+        X: Any,
+        y: np.ndarray,
+        codes: np.ndarray,
+        binary: list[BinaryProblem],
+        solutions: list[DualSolution],
+    ) -> dict[str, Any]:
+        """The fitted attributes: support vectors in the order of their classes, as libsvm has them."""
+        coefs = [problem.sign * solution.alpha for problem, solution in zip(binary, solutions)]
+        k = self.classes_.size
+        if is_pairwise(self.multi_class, k):
+            table = pairwise_coef(coefs, y, binary, k)
+        else:
+            table = np.zeros((len(binary), y.size))
+            for row, problem, coef in zip(table, binary, coefs):
+                row[problem.rows] = coef
+        support = np.flatnonzero(table.any(axis=0))
+        support = support[np.argsort(y[support], kind="stable")]
+        offsets = [self._centre_offset(X, problem, found) for problem, found in zip(binary, solutions)]
+        intercept = np.array([solution.b for solution in solutions]) - offsets
+        return {
+            **support_attributes(self, X, support, table[:, support], intercept),
+            "n_support_": np.bincount(y[support], minlength=k).astype(np.int32),
+            "code_book_": codes,
+        }
+
+    def _centre_offset(self, X: Any, binary: BinaryProblem, solution: DualSolution) -> float:
+        """w·centre, by which b of the rows as they are is less than b of centred rows."""
+        return intercept_shift(binary.sign * solution.alpha, X, binary.rows, binary.centre)
+
+    def _held_out_scores(
+        self,
+        solve: SolveBinary,
+        K: Kernel,
+        X: Any,
+        binary: BinaryProblem,
+        solution: DualSolution,
+        held: np.ndarray,
+    ) -> np.ndarray:
+        """Scores of held-out rows: the problem is solved without them, beginning at its solution."""
+        rest = binary.subset(~held)
+        found = solve(rest, solution.alpha[~held], n_jobs=1)
+        coef = rest.sign * found.alpha
+        support = np.flatnonzero(coef)
+        kernel, rows = dual_rows(self, K, X, binary.rows[held], binary.centre)
+        points = dual_rows(self, K, X, rest.rows[support], binary.centre)[1]
+        return kernel.times(rows, points, coef[support]) + found.b
+
+    @property
+    def alpha_(self) -> np.ndarray:
+        """The multipliers of all training rows, for two classes."""
+        check_is_fitted(self, "support_")
+        if len(self.intercept_) != 1:
+            raise AttributeError(
+                "alpha_ is there for two classes; dual_coef_ has the multipliers of all binary problems."
+            )
+        alpha = np.zeros(self.shape_fit_[0])
+        alpha[self.support_] = np.abs(dense_coef(self.dual_coef_)[0])
+        return alpha
+
+    # Deciding ---------------------------------------------------------------------------------------------------
+
+    def _scores(self, X: Any) -> np.ndarray:
+        """f of each binary problem: an array of shape (n_samples, n_problems)."""
+        pairwise_kernel = is_pairwise(self.multi_class, self.classes_.size) and not self._is_linear
+        return decision_values(self, X, _pairwise_sums if pairwise_kernel else kernel_sums)
+
+    @property
+    def _class_spans(self) -> list[slice]:
+        """The support vectors of each class."""
+        return [slice(a, b) for a, b in pairwise(np.concatenate([[0], np.cumsum(self.n_support_)]))]
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Scores of the classes.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, strings or Gram matrix of shape (n_samples, n_training_samples)
+            The data.
+
+        Returns
+        -------
+        scores : array
+            For two classes f(x), of shape (n_samples,): positive means the second class. For more, of shape
+            (n_samples, n_classes): votes of the pairs (sums of their scores decide ties), f of each class against
+            the rest, or minus the distance to the code word; with decision_function_shape="ovo" f of each pair of
+            classes, positive for the first.
+        """
+        check_is_fitted(self, "support_")
+        scores = self._scores(X)
+        k = self.classes_.size
+        if k == 2:
+            return scores[:, 0]
+        if is_pairwise(self.multi_class, k):
+            return scores if self.decision_function_shape == "ovo" else vote_scores(scores, k)
+        if self.multi_class == "ovr":
+            return scores
+        return -code_distances(scores, self.code_book_, "loss", loss="hinge")
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class of each row.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, strings or Gram matrix of shape (n_samples, n_training_samples)
+            The data.
+
+        Returns
+        -------
+        labels : array of shape (n_samples,)
+        """
+        check_is_fitted(self, "support_")
+        if self.break_ties and self.decision_function_shape == "ovo":
+            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
+        k = self.classes_.size
+        if k == 2:
+            return self.classes_[(self.decision_function(X) > 0).astype(np.intp)]
+        if self.multi_class == "dag":
+            return self.classes_[dag_classes(self._scores(X), k)]
+        if self.multi_class == "ovo" and not self.break_ties:
+            return self.classes_[pairwise_votes(self._scores(X), k).argmax(axis=1)]
+        return self.classes_[self.decision_function(X).argmax(axis=1)]
+
+    @available_if(_gives_probabilities)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities of the classes.
+
+        Scores of held-out rows decide what a score means, so that the most probable class need not be the one that
+        `predict` gives.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, strings or Gram matrix of shape (n_samples, n_training_samples)
+            The data.
+
+        Returns
+        -------
+        probabilities : array of shape (n_samples, n_classes)
+        """
+        check_is_fitted(
+            self, "calibration_", msg="This %(name)s was not fitted with calibration: fit it (again)."
+        )
+        scores = self._scores(X)
+        positive = np.column_stack(
+            [calibrated_probabilities(of, f) for of, f in zip(self.calibration_, scores.T, strict=True)]
+        )
+        k = self.classes_.size
+        if k == 2:
+            return np.column_stack([1 - positive[:, 0], positive[:, 0]])
+        if is_pairwise(self.multi_class, k):
+            return pairwise_coupling(positive, k)
+        with one_blas_thread():  # many small products
+            return probabilities_from_code(positive, self.code_book_)
+
+    @available_if(_gives_probabilities)
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithms of the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, strings or Gram matrix of shape (n_samples, n_training_samples)
+            The data.
+
+        Returns
+        -------
+        log_probabilities : array of shape (n_samples, n_classes)
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    @property
+    def coef_(self) -> Any:
+        """The weights w, when the kernel is linear."""
+        return linear_coef(self)
+
+    def _weights(self) -> Any:
+        k = self.classes_.size
+        points = checked_indices(self.support_vectors_)
+        if not is_pairwise(self.multi_class, k):
+            return primal_weights(checked_indices(self.dual_coef_), points)
+        coef, spans, number = dense_coef(self.dual_coef_), self._class_spans, np.arange(points.shape[0])
+        w = []
+        for i, j in combinations(range(k), 2):
+            both = np.concatenate([number[spans[i]], number[spans[j]]])
+            pair = np.concatenate([coef[j - 1, spans[i]], coef[i, spans[j]]])
+            w.append(primal_weights(pair, points[both]))
+        return sparse.csr_matrix(np.stack(w)) if sparse.issparse(points) else np.stack(w)
+
+    def _check_widths(self, width: int) -> None:
+        check_support_shapes(self, width)
+        k = self.classes_.size
+        count = k * (k - 1) // 2 if is_pairwise(self.multi_class, k) else dense_coef(self.dual_coef_).shape[0]
+        whole = self.n_support_.shape == (k,) and self.n_support_.min() >= 0
+        if not whole or self.n_support_.sum() != self.support_.size or self.intercept_.shape != (count,):
+            raise ValueError(f"The internal representation of {type(self).__name__} was altered.")
+
+
+def _pairwise_sums(model: SupportVectorClassifier, X: Any) -> np.ndarray:
+    """`kernel_sums` of pairs of classes: a support vector has a part in the problems of its own class only."""
+    points, coef = support_points(model), dense_coef(model.dual_coef_)
+    blocks = [
+        model._kernel_expansion(X, points[span], np.ascontiguousarray(coef[:, span].T))
+        for span in model._class_spans
+    ]
+    pairs = combinations(range(model.classes_.size), 2)
+    return np.column_stack([blocks[i][:, j - 1] + blocks[j][:, i] for i, j in pairs])
+
+
+def solver_measures(solutions: list[DualSolution]) -> dict[str, Any]:
+    """Fitted attributes that say how good the solutions are, one entry for each binary problem."""
+    return {
+        "n_iter_": np.array([max(1, s.n_iter) for s in solutions], dtype=np.int32),
+        "objective_": np.array([s.objective for s in solutions]),
+        "violation_": np.array([s.violation for s in solutions]),
+    }
+
+
+class SupportVectorRegressor(KernelMachine, Regressor):
+    """f(x) = Σ (α_i - α*_i) K(x_i, x) + b: α holds f(x) up to y - epsilon, α* holds it down to y + epsilon."""
+
+    n_jobs: int | None
+    verbose: bool | int
+    n_support_: np.ndarray
     support_: np.ndarray
     support_vectors_: Any
     dual_coef_: Any
     intercept_: np.ndarray
 
-    def _rows(
-        self, K: Kernel, X: Any, rows: np.ndarray | None = None, point: np.ndarray | None = None
-    ) -> tuple[Kernel, Any]:
-        """Kernel and rows, seen from a point, as a `Problem` wants them; of a Gram matrix, numbers of its rows."""
-        if self._takes == "gram":
-            gram = X if isinstance(K, Precomputed) else K(X)  # a multiple of the given one, say
-            return Precomputed(gram), np.arange(X.shape[0]) if rows is None else rows
-        return K, subtract_offset(point, X if rows is None else X[rows])
-
-    def _solve(
-        self, problem: Problem, *, tol: float | None = None, n_jobs: int | None = None, steps: Any = None
-    ) -> Solution:
-        """Minimise a dual as the parameters say."""
-        tol = self.tol if tol is None else tol
-        options: dict[str, Any] = {
-            "cache_size": self.cache_size, "shrinking": self.shrinking, "n_jobs": n_jobs,
-        }  # fmt: skip
-        if small(problem):
-            problem = with_gram(problem, n_jobs)
-        found = solve(problem, tol=tol, max_iter=self.max_iter, steps=steps, **options)
-        if not small(problem) or self.max_iter >= 0:
-            return found
-        with one_blas_thread():
-            return polish(problem, found, lambda p, tol, limit: solve(p, tol=tol, max_iter=limit, **options))
-
-    def _status(self, solutions: list[Solution]) -> int:
-        """0 when all duals are solved; else 1, and a warning."""
-        bad = [s for s in solutions if not s.converged]
-        if not bad:
-            return 0
-        worst = max(s.violation for s in bad)
-        reason = next((f" ({s.message})" for s in bad if s.message), "")
-        warnings.warn(
-            f"{type(self).__name__}: the solver stopped before it converged{reason}: the KKT conditions are missed "
-            f"by {worst:.3g}, tol={self.tol:g} (max_iter={self.max_iter}). Scale the features (StandardScaler, "
-            "MinMaxScaler), lower C, or raise max_iter or tol; a kernel that is not positive semidefinite may have "
-            "no solution.",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
-        return 1
-
-    def _expansion(
-        self, X: Any, support: np.ndarray, coef: np.ndarray, intercept: np.ndarray
-    ) -> dict[str, Any]:
-        """The fitted attributes of the function: `coef` (machines, n_support) over the rows `support` of X."""
-        points = np.empty((0, 0)) if self._takes == "gram" else X[support]
-        dtype = np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
-        coef = coef.astype(dtype)
+    def _attributes(self, X: Any, rows: TrainingRows, alpha: np.ndarray, b: float) -> dict[str, Any]:
+        """The fitted attributes for multipliers (α, α*) of the training rows, and b of centred rows."""
+        # Both positive they would work against each other: at the optimum their product is 0.
+        beta = np.subtract(*np.split(alpha, 2))
+        support = np.flatnonzero(beta)
+        b -= intercept_shift(beta, X, rows.index, rows.centre)
         return {
-            "support_": support.astype(np.int32),
-            "support_vectors_": points,
-            "dual_coef_": sparse.csr_matrix(coef) if sparse.issparse(X) else coef,
-            "intercept_": intercept.astype(dtype),
-            "shape_fit_": tuple(X.shape),
+            **support_attributes(self, X, rows.index[support], beta[None, support], np.array([b])),
+            "n_support_": np.array([support.size], dtype=np.int32),
         }
 
-    def _basis(self) -> Any:
-        """The support vectors as the kernel takes them."""
-        return self.support_.astype(np.intp) if self._takes == "gram" else self.support_vectors_
+    def _store(self, found: DualSolution, attributes: dict[str, Any]) -> None:
+        """Set the fitted attributes."""
+        if self.verbose:
+            print(f"{type(self).__name__}: {found.n_iter} steps, violation {found.violation:.3g}")
+        self.fit_status_ = convergence_status(self, [found])
+        self.__dict__.update(attributes)
+        self.n_iter_ = max(1, found.n_iter)
+        self.objective_ = found.objective
+        self.violation_ = found.violation
 
-    def _values(self, X: Any) -> np.ndarray:
-        """f of every machine: an array of shape (n_samples, n_machines)."""
+    @property
+    def alpha_(self) -> np.ndarray:
+        """The multipliers of all training rows, of shape (2, n_samples): those that hold f up, and down."""
         check_is_fitted(self, "support_")
-        X = self._check(X, reset=False)
-        return (self._sums(X) + self.intercept_).astype(common_float(X, self.dual_coef_), copy=False)
-
-    def _sums(self, X: Any) -> np.ndarray:
-        """f of every machine without its intercept, of checked rows."""
-        if self._is_linear:
-            return safe_sparse_dot(X, dense(self._weights()).T)
-        return self._kernel_expansion(X, self._basis(), dense(self.dual_coef_).T)
-
-    def _check_widths(self, width: int) -> None:
-        """Whether the attributes fit together; those of a forged file need not."""
-        count, coef = self.support_.size, dense(self.dual_coef_)
-        sound = coef.ndim == 2 and coef.shape[1] == count and np.ndim(self.intercept_) == 1
-        if self._takes == "gram":
-            sound &= count == 0 or 0 <= self.support_.min() <= self.support_.max() < width
-        else:
-            shape = np.shape(self.support_vectors_)
-            sound &= shape == ((count, width) if self._takes == "vectors" else (count,))
-        if not sound:
-            raise ValueError(
-                f"The internal representation of {type(self).__name__} was altered: support_, support_vectors_, "
-                f"dual_coef_ and intercept_ do not fit together, or not with {width} columns."
-            )
+        beta = np.zeros(self.shape_fit_[0])
+        beta[self.support_] = dense_coef(self.dual_coef_)[0]
+        return np.maximum([beta, -beta], 0.0)
 
     @property
     def coef_(self) -> Any:
         """The weights w, when the kernel is linear."""
-        if not self._is_linear:
-            raise AttributeError("coef_ is only available when using a linear kernel")
-        check_is_fitted(self, "support_")
-        coef = self._weights()
-        (
-            coef.data if sparse.issparse(coef) else coef
-        ).flags.writeable = False  # a copy: changes would be lost
-        return coef
+        return linear_coef(self)
 
     def _weights(self) -> Any:
-        return primal_weights(sound(self.dual_coef_), sound(self.support_vectors_))
+        return primal_weights(checked_indices(self.dual_coef_), checked_indices(self.support_vectors_))
 
+    def _check_widths(self, width: int) -> None:
+        check_support_shapes(self, width)
 
-def dense(coef: Any) -> np.ndarray:
-    """Coefficients as an array; after a fit of sparse rows they are CSR, as in scikit-learn."""
-    return sound(coef).toarray() if sparse.issparse(coef) else np.asarray(coef)
+    def predict(self, X: Any) -> np.ndarray:
+        """f(x) of each row.
 
+        Parameters
+        ----------
+        X : array, sparse matrix, strings or Gram matrix of shape (n_samples, n_training_samples)
+            The data.
 
-def sound(matrix: Any) -> Any:
-    """A matrix that SciPy may walk through without a look at the indices: those of a forged file need not be."""
-    if sparse.issparse(matrix):
-        matrix.check_format(full_check=True)
-    return matrix
+        Returns
+        -------
+        values : array of shape (n_samples,)
+        """
+        return decision_values(self, X)[:, 0]

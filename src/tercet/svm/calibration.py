@@ -1,22 +1,61 @@
-"""From scores of machines to probabilities (概率校准): Platt's sigmoid, isotonic regression, coupling of pairs.
+"""Probability calibration (概率校准): Platt's sigmoid, isotonic regression, coupling of pairwise probabilities.
 
-What a score means is learned from rows that the machine has not seen. The folds are fixed, so that nothing is left
-to chance, and each fit without a fold begins at the multipliers of the fit with all rows.
+The calibration is fitted to scores of held-out rows. The folds are fixed, so that nothing is random, and each fit
+without a fold begins at the multipliers of the fit with all rows.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import combinations
+from typing import Literal
 
 import numpy as np
 from scipy.optimize import isotonic_regression
 from scipy.special import expit
 
-from tercet.core.parallel import Chunks
+from tercet.core.parallel import Chunks, each
+from tercet.svm._dual.problem import DualSolution
+from tercet.svm.binary_problems import BinaryProblem
 
 FOLDS = 5
-LEAST = 1e-7  # probabilities of a machine are kept this far from 0 and 1, as libsvm does
-CERTAIN = 1e-10  # a step of Newton's method smaller than this changes no probability
+MIN_PROBABILITY = 1e-7  # probabilities are kept this far from 0 and 1, as in libsvm
+CONVERGED = 1e-10  # a step smaller than this changes no probability
+
+
+def calibrate(
+    how: Literal["platt", "isotonic"],
+    binary: list[BinaryProblem],
+    solutions: list[DualSolution],
+    weight: np.ndarray,
+    held_out_scores: Callable[[BinaryProblem, DualSolution, np.ndarray], np.ndarray],
+    n_jobs: int | None,
+) -> list[np.ndarray]:
+    """The calibration of each binary problem, by `platt` or `isotonic`, from scores of held-out rows.
+
+    Parameters
+    ----------
+    how, binary, solutions, weight
+        The method, the problems with their solutions, and the weights of all rows.
+    held_out_scores : callable
+        Solves a problem without the rows of a mask, and returns their scores.
+    n_jobs : int, optional
+        Threads, over problems and folds.
+    """
+    tasks = [
+        (problem, solution, held)
+        for problem, solution in zip(binary, solutions)
+        for held in folds(problem.sign)
+    ]
+    values = iter(each(lambda task: held_out_scores(*task), tasks, n_jobs=n_jobs))
+    found = []
+    for problem in binary:
+        scores = np.zeros(problem.rows.size)
+        for held in folds(problem.sign):
+            scores[held] = next(values)
+        fit = platt if how == "platt" else isotonic
+        found.append(fit(scores, problem.sign, weight[problem.rows]))
+    return found
 
 
 def folds(sign: np.ndarray) -> list[np.ndarray]:
@@ -27,12 +66,12 @@ def folds(sign: np.ndarray) -> list[np.ndarray]:
 
 
 def platt(scores: np.ndarray, sign: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
-    """Platt's sigmoid: what scores of a machine say about its sign.
+    """Platt's sigmoid: the probability of the sign +1 given the score.
 
     Parameters
     ----------
     scores : array of shape (n,)
-        Scores of rows that the machine has not seen.
+        Scores of held-out rows.
     sign : array of shape (n,)
         Their signs, -1 or +1.
     weight : array of shape (n,), optional
@@ -53,7 +92,7 @@ def platt(scores: np.ndarray, sign: np.ndarray, weight: np.ndarray | None = None
     weight = np.ones(f.size) if weight is None else np.asarray(weight, dtype=np.float64)
     plus, minus = weight[sign > 0].sum(), weight[sign <= 0].sum()
     target = np.where(sign > 0, (plus + 1) / (plus + 2), 1 / (minus + 2))
-    scale = max(np.abs(f).max(initial=0.0), 1e-300)  # so that the two parameters are of one size
+    scale = max(np.abs(f).max(initial=0.0), 1e-300)  # so that both parameters are of the same scale
     rows = np.stack([f / scale, np.ones(f.size)])
     theta = np.array([0.0, np.log((minus + 1) / (plus + 1))])
 
@@ -70,11 +109,11 @@ def platt(scores: np.ndarray, sign: np.ndarray, weight: np.ndarray | None = None
         slope, size = float(gradient @ step), 1.0
         while size > 1e-10 and not loss(theta + size * step) <= value + 1e-4 * size * slope:
             size /= 2
-        if size <= 1e-10:  # rounding is all that is left
+        if size <= 1e-10:  # no decrease but rounding
             break
         theta = theta + size * step
         value = loss(theta)
-        if np.abs(step).max() <= CERTAIN * (1 + np.abs(theta).max()):
+        if np.abs(step).max() <= CONVERGED * (1 + np.abs(theta).max()):
             break
     return np.array([theta[0] / scale, theta[1]])
 
@@ -110,14 +149,14 @@ def isotonic(scores: np.ndarray, sign: np.ndarray, weight: np.ndarray | None = N
     return np.stack([at[keep], level[keep]])
 
 
-def apply(learned: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    """P(+1) at scores, by what `platt` or `isotonic` learned."""
+def calibrated_probabilities(learned: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """P(+1) at scores, by what `platt` or `isotonic` returned."""
     if learned.ndim == 1:
         return expit(-(learned[0] * scores + learned[1]))
     return np.interp(scores, *learned)
 
 
-def couple(pairs: np.ndarray, n_classes: int) -> np.ndarray:
+def pairwise_coupling(pairs: np.ndarray, n_classes: int) -> np.ndarray:
     """Probabilities of classes from those of pairs of classes (Wu, Lin and Weng).
 
     Parameters
@@ -133,7 +172,7 @@ def couple(pairs: np.ndarray, n_classes: int) -> np.ndarray:
 
     Examples
     --------
-    >>> couple(np.array([[2 / 3, 4 / 5, 2 / 3]]), 3).round(4)  # from (4, 2, 1) / 7
+    >>> pairwise_coupling(np.array([[2 / 3, 4 / 5, 2 / 3]]), 3).round(4)  # from (4, 2, 1) / 7
     array([[0.5714, 0.2857, 0.1429]])
     """
     return np.concatenate([_coupled(part, n_classes) for (part,) in Chunks(np.asarray(pairs), rows=4096)])
@@ -141,7 +180,7 @@ def couple(pairs: np.ndarray, n_classes: int) -> np.ndarray:
 
 def _coupled(pairs: np.ndarray, k: int) -> np.ndarray:
     r = np.zeros((len(pairs), k, k))
-    for (i, j), p in zip(combinations(range(k), 2), np.clip(pairs, LEAST, 1 - LEAST).T):
+    for (i, j), p in zip(combinations(range(k), 2), np.clip(pairs, MIN_PROBABILITY, 1 - MIN_PROBABILITY).T):
         r[:, i, j], r[:, j, i] = p, 1 - p
     system = np.ones((len(pairs), k + 1, k + 1))
     system[:, :k, :k] = -r * r.transpose(0, 2, 1)
@@ -153,7 +192,7 @@ def _coupled(pairs: np.ndarray, k: int) -> np.ndarray:
     return p / p.sum(axis=1, keepdims=True)
 
 
-def from_letters(letters: np.ndarray, code: np.ndarray) -> np.ndarray:
+def probabilities_from_code(letters: np.ndarray, code: np.ndarray) -> np.ndarray:
     """Probabilities of classes from those of the letters of their code words.
 
     The letter l of a class is +1 with probability P_l = Σ p over the classes that have +1 / Σ p over those that use
@@ -173,13 +212,13 @@ def from_letters(letters: np.ndarray, code: np.ndarray) -> np.ndarray:
 
     Examples
     --------
-    >>> from_letters(np.array([[0.5, 0.3, 0.2]]), 2 * np.eye(3) - 1).round(4)
+    >>> probabilities_from_code(np.array([[0.5, 0.3, 0.2]]), 2 * np.eye(3) - 1).round(4)
     array([[0.5, 0.3, 0.2]])
     """
-    q = np.clip(letters, LEAST, 1 - LEAST)
+    q = np.clip(letters, MIN_PROBABILITY, 1 - MIN_PROBABILITY)
     plus, minus = (code > 0).astype(np.float64), (code < 0).astype(np.float64)
     p = np.full((len(q), len(code)), 1 / len(code))
-    left = np.arange(len(q))  # rows that still move
+    left = np.arange(len(q))  # rows that have not converged
     for _ in range(1000):
         old, said = p[left], q[left]
         yes, no = old @ plus, old @ minus
@@ -190,7 +229,7 @@ def from_letters(letters: np.ndarray, code: np.ndarray) -> np.ndarray:
         )
         new /= new.sum(axis=1, keepdims=True)
         p[left] = new
-        left = left[np.abs(new - old).max(axis=1) >= CERTAIN]
+        left = left[np.abs(new - old).max(axis=1) >= CONVERGED]
         if not left.size:
             break
     return p

@@ -1,4 +1,4 @@
-"""The hard margin (硬间隔): is there a hyperplane at all?
+"""The hard margin (硬间隔): separability by the nearest points of the convex hulls.
 
 The nearest points of the convex hulls of the two classes, Σ a_i φ(x_i) over the +1 and over the -1 with a >= 0 and
 Σ a = 1 in each, always exist. Where they are apart, the hyperplane halfway between them is the one with the
@@ -12,18 +12,20 @@ from dataclasses import replace
 
 import numpy as np
 
-from tercet.svm.problem import Problem, Solution
+from tercet.svm._dual.problem import DualProblem, DualSolution
 
-MEET = 1e-9  # d² below this part of the data's own spread: the hulls meet
-SAMPLE = 256  # rows to tell the spread from
+MIN_DISTANCE = 1e-9  # d² below this part of the data's variance: the hulls meet
+SAMPLE = 256  # rows from which the variance is estimated
 
 
-def nearest_points(problem: Problem, solve: Callable[[Problem, float], Solution]) -> np.ndarray | None:
+def nearest_points(
+    problem: DualProblem, solve: Callable[[DualProblem, float], DualSolution]
+) -> np.ndarray | None:
     """Multipliers of the widest margin, to begin with; None where no hyperplane separates the classes.
 
     Parameters
     ----------
-    problem : Problem
+    problem : DualProblem
         A dual without upper bounds.
     solve : callable
         Of a problem and a tolerance.
@@ -31,27 +33,27 @@ def nearest_points(problem: Problem, solve: Callable[[Problem, float], Solution]
     sign = problem.sign
     some = np.unique(np.linspace(0, sign.size - 1, min(SAMPLE, sign.size)).astype(np.intp))
     gram = problem.kernel(problem.X[some])
-    spread = float(np.trace(gram) / some.size - gram.mean())
-    if not spread > 0:  # of a feature that few rows have, some rows show nothing
-        spread = _spread(problem)
-    if not spread > 0:  # all rows are the same point
+    variance = float(np.trace(gram) / some.size - gram.mean())
+    if not variance > 0:  # a feature that few rows have may be 0 in the sample
+        variance = _variance(problem)
+    if not variance > 0:  # all rows are the same point
         return None
     share = np.where(sign > 0, 1.0 / np.sum(sign > 0), 1.0 / np.sum(sign < 0))
     hulls = replace(problem, p=np.zeros(sign.size), start=share, nu=True)
-    slack = 0.1 * spread
+    tol = 0.1 * variance
     for _ in range(12):
-        found = solve(hulls, slack)
+        found = solve(hulls, tol)
         square = 2 * found.objective
-        if square <= MEET * spread or not found.converged:
+        if square <= MIN_DISTANCE * variance or not found.converged:
             return None
         # A start good to a tenth will do, but d must be known not to be 0: its square is off by the violations.
         if found.violation <= 0.05 * square:
             return 2 * found.alpha / square
-        hulls, slack = replace(hulls, start=found.alpha), slack / 10
+        hulls, tol = replace(hulls, start=found.alpha), tol / 10
     return None
 
 
-def _spread(problem: Problem) -> float:
+def _variance(problem: DualProblem) -> float:
     """The mean squared distance of all rows from their mean, in the feature space."""
     share = np.full(problem.sign.size, 1.0 / problem.sign.size)
     means = problem.kernel.times(problem.X, problem.X, share)

@@ -1,4 +1,4 @@
-"""The Karush-Kuhn-Tucker conditions (KKT 条件) of support vector machines, the duality gap, and the b that fit."""
+"""The Karush-Kuhn-Tucker conditions (KKT 条件) of support vector machines, the duality gap, and the bias b."""
 
 from __future__ import annotations
 
@@ -11,16 +11,23 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from tercet.core.catalog import method
 from tercet.core.estimator import check_weight
-from tercet.kernels import centring_offset, intercept_shift, subtract_offset
-from tercet.svm.base import dense
-from tercet.svm.problem import Solution
+from tercet.svm._dual.optimality import dual_solution, feasible_directions, violating_pair
+from tercet.svm._dual.problem import DualSolution
+from tercet.svm.support_vectors import centring_offset, dense_coef, intercept_shift, subtract_offset
 
-__all__ = ["KKTReport", "extremes", "kkt_conditions", "kkt_report", "misses", "solution"]
+__all__ = [
+    "KKTReport",
+    "evaluated_solution",
+    "kkt_conditions",
+    "kkt_report",
+    "kkt_residuals",
+    "maximal_violating_pair",
+]
 
 
 @dataclass(frozen=True)
 class KKTReport:
-    """How far a machine is from its optimum; all residuals are 0 there.
+    """Residuals of the KKT conditions, all 0 at the optimum.
 
     Attributes
     ----------
@@ -31,7 +38,7 @@ class KKTReport:
     primal : array, by how much a row that may have no slack misses its constraint.
     dual : array, how far alpha is outside of 0 and its upper bound.
     misses : array, how far y g(x) - 1 is on the wrong side of 0, or away from it where 0 < alpha < C.
-    violation : by how much the rows are at odds about b: with the best b, they miss by half of it.
+    violation : of the maximal violating pair; with the best b, the conditions are missed by half of it.
     primal_value, dual_value : the two objectives, of which the least and the greatest are the same. primal_value
         is inf where a row that may have no slack misses its constraint by more than `tol`.
     alpha, slack : arrays, the multipliers and the slacks.
@@ -121,8 +128,8 @@ def kkt_report(model: Any, X: Any, y: Any, sample_weight: Any = None, *, tol: fl
             f"kkt_report is for an SVC of two classes or an SVR; got {type(model).__name__} with other multipliers."
         )
     rows = model._check(X, reset=False)
-    near = centring_offset(model.kernel_, rows)
-    K = np.asarray(model.kernel_(subtract_offset(near, rows)), dtype=float)
+    centre = centring_offset(model.kernel_, rows)
+    K = np.asarray(model.kernel_(subtract_offset(centre, rows)), dtype=float)
     n, y = len(K), np.asarray(y)
     if n != model.shape_fit_[0]:
         raise ValueError(f"X has {n} rows; the model was fitted to {model.shape_fit_[0]}.")
@@ -130,10 +137,12 @@ def kkt_report(model: Any, X: Any, y: Any, sample_weight: Any = None, *, tol: fl
         raise ValueError(f"y has the shape {y.shape}; X has {n} rows.")
     weight = check_weight(sample_weight, K)
     weight = np.ones(n) if weight is None else np.asarray(weight, dtype=float)
-    C = np.where(weight > 0, model.C, 0.0) * weight  # inf is no price for a row that does not count
+    C = (
+        np.where(weight > 0, model.C, 0.0) * weight
+    )  # a row of weight 0 has no slack to pay for, even with C = inf
     beta = np.zeros(n)
-    beta[model.support_] = dense(model.dual_coef_)[0]
-    square, b = None, float(np.ravel(model.intercept_)[0]) + intercept_shift(beta, rows, np.arange(n), near)
+    beta[model.support_] = dense_coef(model.dual_coef_)[0]
+    square, b = None, float(np.ravel(model.intercept_)[0]) + intercept_shift(beta, rows, np.arange(n), centre)
     if is_classifier(model):
         strange = np.setdiff1d(y, model.classes_)
         if strange.size:
@@ -167,7 +176,7 @@ def kkt_conditions(
     square: Any = None,
     tol: float = 1e-3,
 ) -> KKTReport:
-    """KKT conditions and duality gap for multipliers alpha and a threshold b, whoever found them.
+    """KKT conditions and duality gap for given multipliers alpha and a threshold b.
 
     Parameters
     ----------
@@ -204,75 +213,80 @@ def kkt_conditions(
     bound = np.where(np.isfinite(upper), upper, 0.0)
     f = K @ (sign * alpha)
     short = -(sign * (f + b) + p)  # what each row lacks to meet its constraint without slack
-    curve = np.zeros(sign.size)  # of the dual, beyond the kernel's
+    ridge = np.zeros(sign.size)  # on the diagonal of Q, of squared slacks
     if square is not None:
         square = np.broadcast_to(np.asarray(square, dtype=float), sign.shape)
-        paid = square > 0  # else the row does not count, and nothing holds it
-        curve = np.divide(1.0, square, out=np.zeros(sign.size), where=paid)
+        paid = square > 0  # else the row has weight 0, and no bounds on its slack
+        ridge = np.divide(1.0, square, out=np.zeros(sign.size), where=paid)
         upper = np.where(paid, upper, 0.0)
-    xi = np.where(np.isfinite(upper) | (curve > 0), np.maximum(short, 0.0), 0.0)
+    xi = np.where(np.isfinite(upper) | (ridge > 0), np.maximum(short, 0.0), 0.0)
     primal = np.maximum(short - xi, 0.0)
     price = bound @ xi if square is None else square @ xi**2 / 2
     mu = np.where(np.isfinite(upper), upper - alpha, 0.0) if square is None else square * xi - alpha
     norm = float((sign * alpha) @ f)
-    E = f + sign * (p + curve * alpha)
-    _, _, low, high = extremes(E, sign, alpha, upper)
+    E = f + sign * (p + ridge * alpha)
+    _, _, low, high = maximal_violating_pair(E, sign, alpha, upper)
     return KKTReport(
         stationarity=float(abs(sign @ alpha)),
         complementarity=alpha * (xi - short),
         slackness=mu * xi,
         primal=primal,
         dual=np.maximum(0.0, np.maximum(-alpha, alpha - upper)),
-        misses=misses(E + b, sign, alpha, upper),
+        misses=kkt_residuals(E + b, sign, alpha, upper),
         violation=max(0.0, low - high),
         primal_value=float(norm / 2 + price) if primal.max(initial=0.0) <= tol else np.inf,
-        dual_value=float(-norm / 2 - curve @ alpha**2 / 2 - p @ alpha),
+        dual_value=float(-norm / 2 - ridge @ alpha**2 / 2 - p @ alpha),
         alpha=alpha,
         slack=xi,
         tol=tol,
     )
 
 
-def misses(E: np.ndarray, sign: np.ndarray, alpha: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """By how much each row breaks the KKT conditions (000 eq. 7.111-7.113), with E = g(x) - y.
+def kkt_residuals(E: np.ndarray, sign: np.ndarray, alpha: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """By how much each row violates the KKT conditions (000 eq. 7.111-7.113), with E = g(x) - y.
 
     y g(x) - 1 must be at least 0 where alpha = 0, 0 where alpha is between its bounds, at most 0 where alpha = C.
 
     Examples
     --------
-    >>> misses(np.array([-1.0, 2.0, 0.5]), np.ones(3), np.array([0.0, 0.0, 0.5]), np.ones(3))
+    >>> kkt_residuals(np.array([-1.0, 2.0, 0.5]), np.ones(3), np.array([0.0, 0.0, 0.5]), np.ones(3))
     array([1. , 0. , 0.5])
     """
     surplus = sign * E
     return np.maximum(np.where(alpha < upper, -surplus, 0.0), np.where(alpha > 0, surplus, 0.0)) + 0.0
 
 
-def extremes(
-    E: np.ndarray, sign: np.ndarray, alpha: np.ndarray, upper: np.ndarray
-) -> tuple[int, int, float, float]:
-    """The two variables that are most at odds about b, and the least and greatest b that they allow.
+def maximal_violating_pair(E: Any, y: Any, alpha: Any, C: Any = np.inf) -> tuple[int, int, float, float]:
+    """The pair of variables that violates the KKT conditions most, and the interval of b that they ask for.
 
-    A variable asks for b = -E (E with b left out): for no less if sign alpha may rise, for no more if it may
-    fall. At the optimum the first b is not above the second; else the two variables can move.
+    With E = g(x) - y without b, the conditions are b >= -E where y alpha can increase, and b <= -E where it can
+    decrease. Let i have the largest bound of the first kind, and j the smallest of the second: at the optimum the
+    first is not above the second, and every b between is optimal; else moving the two lowers the objective.
+
+    Parameters
+    ----------
+    E, y, alpha : arrays of shape (n,)
+        Errors, labels (-1 or +1) and multipliers.
+    C : float or array of shape (n,), default=inf
+        Upper bounds of alpha.
+
+    Returns
+    -------
+    i, j : int
+        The pair.
+    low, high : float
+        -E_i and -E_j; low - high is the violation.
 
     Examples
     --------
-    >>> extremes(np.array([-1.0, -1, 1]), np.array([1.0, 1, -1]), np.zeros(3), np.full(3, 9.0))
+    >>> maximal_violating_pair([-1.0, -1, 1], [1.0, 1, -1], np.zeros(3), 9.0)
     (0, 2, 1.0, -1.0)
     """
-    rises, falls = directions(sign, alpha, upper)
-    low, high = np.where(rises, -E, -np.inf), np.where(falls, -E, np.inf)
-    i, j = int(np.argmax(low)), int(np.argmin(high))
-    return i, j, float(low[i]), float(high[j])
+    E, y, alpha = (np.asarray(v, dtype=float) for v in (E, y, alpha))
+    return violating_pair(-E, *feasible_directions(y, alpha, np.asarray(C, dtype=float)))
 
 
-def directions(sign: np.ndarray, alpha: np.ndarray, upper: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Where sign alpha may rise, and where it may fall."""
-    below, above = alpha < upper, alpha > 0
-    return np.where(sign > 0, below, above), np.where(sign > 0, above, below)
-
-
-def solution(
+def evaluated_solution(
     K: np.ndarray,
     sign: np.ndarray,
     p: np.ndarray,
@@ -281,20 +295,11 @@ def solution(
     *,
     tol: float,
     n_iter: int,
-) -> Solution:
-    """All that a `Solution` says of multipliers alpha: the b that fit them, the objective, the violation."""
-    E = K @ (sign * alpha) + sign * p
-    _, _, low, high = extremes(E, sign, alpha, upper)
-    violation = max(0.0, low - high)
-    low, high = (low if np.isfinite(low) else high), (high if np.isfinite(high) else low)
-    free = (alpha > 0) & (alpha < upper)
-    return Solution(
-        alpha=alpha,
-        gradient=sign * E,
-        b=float(-E[free].mean()) if free.any() else (low + high) / 2,
-        interval=(low, high),
-        objective=float(alpha @ (sign * E + p)) / 2,
-        violation=violation,
-        n_iter=n_iter,
-        converged=violation <= tol,
-    )
+) -> DualSolution:
+    """The `DualSolution` for multipliers alpha: b and its interval, the objective, the violation."""
+    gradient = sign * (K @ (sign * alpha) + sign * p)
+    found = dual_solution(alpha, gradient, sign, p, upper, n_iter=n_iter)
+    low, high = found.interval
+    found.interval = (low if np.isfinite(low) else high), (high if np.isfinite(high) else low)
+    found.converged = found.violation <= tol
+    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Literal
 
 import numpy as np
@@ -10,10 +11,11 @@ from tercet.core.catalog import method
 from tercet.core.estimator import generator
 from tercet.core.parameters import CountOrZero, Jobs, Positive, Seed
 from tercet.linear_model import LinearClassifier
-from tercet.svm.crammer_singer import CrammerSinger
-from tercet.svm.linear_base import by_dual, descend, l2_plane
-from tercet.svm.linear_lasso import PrimalLasso, compressed_columns
-from tercet.svm.linear_problem import LinearProblem, by_rows
+from tercet.svm._linear.crammer_singer import CrammerSinger
+from tercet.svm._linear.epochs import HINT, l2_solver, run_epoch, use_dual
+from tercet.svm._linear.intercept import linear_attributes
+from tercet.svm._linear.l1_coordinate import L1CoordinateDescent, compressed_columns
+from tercet.svm._linear.problem import LinearProblem, row_major
 
 Array = np.ndarray
 # For a loss and a penalty: the forms, dual or not, that can be solved.
@@ -38,7 +40,7 @@ FORMS: dict[tuple[str, str], tuple[bool, ...]] = {
     peers=["sklearn.svm.LinearSVC", "snapml.SupportVectorMachine"],
 )
 class LinearSVC(LinearClassifier):
-    """Soft margin without kernels.
+    """Linear support vector classifier with a soft margin, for many rows and features.
 
     Minimises |w|^2 / 2 + C sum_i s_i max(0, 1 - y_i (w·x_i + b))^p with p = 1 or 2, or with |w|_1 as the penalty.
     The intercept is the weight of one more feature with the value `intercept_scaling`, so it is penalised, too
@@ -50,7 +52,7 @@ class LinearSVC(LinearClassifier):
     penalty : {"l2", "l1"}, default="l2"
         "l1" makes most weights zero.
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
-        "hinge" is the machine of the texts; it goes with "l2" only.
+        "hinge" is the loss of the texts; it goes with "l2" only.
     dual : bool or "auto", default="auto"
         The form that is solved; the minimum is the same. "auto" takes what is likely to be faster. There is no
         primal form for "hinge", and no dual one for "l1".
@@ -126,24 +128,29 @@ class LinearSVC(LinearClassifier):
     def _fit(self, X: Any, y: Array, sample_weight: Array | None) -> None:
         by_class = self._class_weights(self.class_weight, y, sample_weight)
         weight = np.ones(y.size) if sample_weight is None else sample_weight.astype(np.float64)
-        X, keep = by_rows(X), np.flatnonzero(weight)
+        X, keep = row_major(X), np.flatnonzero(weight)
         if keep.size < y.size:
             X, y, weight = X[keep], y[keep], weight[keep]
         bias = float(self.intercept_scaling) if self.fit_intercept else 0.0
         rng = generator(self.random_state)
         if self.multi_class == "crammer_singer":
             problem = LinearProblem(X, y, np.ones(y.size), self.C * weight * by_class[y], bias)
-            planes: list[Any] = [CrammerSinger(problem.without_idle_rows(), by_class.size, self.tol, rng)]
+            solvers: list[Any] = [CrammerSinger(problem.without_zero_cost(), by_class.size, self.tol, rng)]
         else:
-            planes = self._planes(X, y, weight, by_class, bias, rng)
-        descend(self, planes, self._unpacked(X.dtype))
+            solvers = self._one_vs_rest(X, y, weight, by_class, bias, rng)
+        unpack = functools.partial(self._attributes, X.dtype)
+        for step in self.steps(self.max_iter, unpack=unpack, hint=HINT):
+            done = run_epoch(self, step, solvers)  # a pass over the rows (or features) for each class
+            if step.converged(done):
+                break
+        self.__dict__.update(unpack([np.asarray(solver.v) for solver in solvers]))
 
-    def _planes(
+    def _one_vs_rest(
         self, X: Any, y: Array, weight: Array, by_class: Array, bias: float, rng: np.random.Generator
     ) -> list[Any]:
-        """A hyperplane for each class against the rest, or one for two classes, at its start."""
+        """A solver for each class against the rest, or one for two classes."""
         possible = FORMS.get((self.loss, self.penalty), ())
-        dual = by_dual(self.dual, X.shape, possible) if possible else False
+        dual = use_dual(self.dual, X.shape, possible) if possible else False
         if dual not in possible:
             raise ValueError(
                 f"LinearSVC: there is no way to solve loss={self.loss!r} with penalty={self.penalty!r} and "
@@ -153,30 +160,22 @@ class LinearSVC(LinearClassifier):
             )
         positive = range(by_class.size) if by_class.size > 2 else [1]
         columns = compressed_columns(X, bias) if self.penalty == "l1" else None
-        planes: list[Any] = []
+        solvers: list[Any] = []
         for k, own in zip(positive, rng.spawn(len(positive))):
             side = np.where(y == k, 1.0, -1.0)
-            # among several classes the rest counts as it is
+            # among several classes the rest has weight 1
             by_side = by_class[y] if by_class.size == 2 else np.where(y == k, by_class[k], 1.0)
             problem = LinearProblem(
                 X, side, side, self.C * weight * by_side, bias, squared=self.loss != "hinge"
             )
             if columns is not None:
-                planes.append(PrimalLasso(problem, columns, self.tol, own))
+                solvers.append(L1CoordinateDescent(problem, columns, self.tol, own))
             else:
-                planes.append(l2_plane(problem, dual, self.tol, own, self.n_jobs))
-        return planes
+                solvers.append(l2_solver(problem, dual, self.tol, own, self.n_jobs))
+        return solvers
 
-    def _unpacked(self, dtype: Any) -> Any:
-        def unpack(planes: list[Array]) -> dict[str, Any]:
-            V = np.vstack(planes)
-            if len(V) == 2:  # two classes learned at once
-                V = V[1:] - V[:1]
-            if not self.fit_intercept:
-                return {"coef_": V[:, :-1].astype(dtype), "intercept_": 0.0}
-            return {
-                "coef_": V[:, :-1].astype(dtype),
-                "intercept_": (self.intercept_scaling * V[:, -1]).astype(dtype),
-            }
-
-        return unpack
+    def _attributes(self, dtype: Any, weights: list[Array]) -> dict[str, Any]:
+        V = np.vstack(weights)
+        if len(V) == 2:  # Crammer and Singer's two functions as one
+            V = V[1:] - V[:1]
+        return linear_attributes(self, V, dtype)

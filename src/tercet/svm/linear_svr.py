@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Literal
 
 import numpy as np
@@ -10,8 +11,9 @@ from tercet.core.catalog import method
 from tercet.core.estimator import generator
 from tercet.core.parameters import CountOrZero, Jobs, NonNegative, Positive, Seed
 from tercet.linear_model import LinearRegressor
-from tercet.svm.linear_base import by_dual, descend, l2_plane
-from tercet.svm.linear_problem import LinearProblem, by_rows
+from tercet.svm._linear.epochs import HINT, l2_solver, run_epoch, use_dual
+from tercet.svm._linear.intercept import linear_attributes
+from tercet.svm._linear.problem import LinearProblem, row_major
 
 Array = np.ndarray
 
@@ -29,7 +31,7 @@ Array = np.ndarray
     peers=["sklearn.svm.LinearSVR"],
 )
 class LinearSVR(LinearRegressor):
-    """Regression that forgives errors up to epsilon, without kernels.
+    """Linear support vector regression, for many rows and features.
 
     Minimises |w|^2 / 2 + C sum_i s_i max(0, |y_i - w·x_i - b| - epsilon)^p with p = 1 or 2. The intercept is the
     weight of one more feature with the value `intercept_scaling`, so it is penalised, too.
@@ -105,7 +107,7 @@ class LinearSVR(LinearRegressor):
 
     def _fit(self, X: Any, y: Array, sample_weight: Array | None) -> None:
         squared = self.loss != "epsilon_insensitive"
-        dual = by_dual(self.dual, X.shape, (False, True) if squared else (True,))
+        dual = use_dual(self.dual, X.shape, (False, True) if squared else (True,))
         if not dual and not squared:
             raise ValueError(
                 f"LinearSVR: there is no primal form for loss={self.loss!r}; dual must be True or 'auto', "
@@ -114,19 +116,18 @@ class LinearSVR(LinearRegressor):
         weight = np.ones(y.size) if sample_weight is None else sample_weight.astype(np.float64)
         bias = float(self.intercept_scaling) if self.fit_intercept else 0.0
         problem = LinearProblem(
-            by_rows(X), y, np.zeros(y.size), self.C * weight, bias, float(self.epsilon), squared
+            row_major(X), y, np.zeros(y.size), self.C * weight, bias, float(self.epsilon), squared
         )
-        plane = l2_plane(problem, dual, self.tol, generator(self.random_state), self.n_jobs)
-        descend(self, [plane], self._unpacked(X.dtype))
+        solver = l2_solver(problem, dual, self.tol, generator(self.random_state), self.n_jobs)
+        unpack = functools.partial(self._attributes, X.dtype)
+        for step in self.steps(self.max_iter, unpack=unpack, hint=HINT):
+            done = run_epoch(
+                self, step, [solver]
+            )  # dual: each row's multiplier in turn; primal: a Newton step
+            if step.converged(done):
+                break
+        self.__dict__.update(unpack([solver.v]))
 
-    def _unpacked(self, dtype: Any) -> Any:
-        def unpack(planes: list[Array]) -> dict[str, Any]:
-            v = planes[0]
-            if not self.fit_intercept:
-                return {"coef_": v[:-1].astype(dtype), "intercept_": 0.0}
-            return {
-                "coef_": v[:-1].astype(dtype),
-                "intercept_": (self.intercept_scaling * v[-1:]).astype(dtype),
-            }
-
-        return unpack
+    def _attributes(self, dtype: Any, weights: list[Array]) -> dict[str, Any]:
+        found = linear_attributes(self, np.vstack(weights), dtype)
+        return {**found, "coef_": found["coef_"][0]}

@@ -90,7 +90,7 @@ def slack_distance(X: Any, y: Any, w: Any, b: float = 0.0) -> np.ndarray:
     texts=["000 ch. 7, Def 7.4, sec. 7.2.3", "001 ch. 4, sec. 4.5", "002 ch. 4, eq. 4.32"],
 )
 def support_categories(alpha: Any, xi: Any, C: Any = np.inf, *, tol: float = 1e-6) -> np.ndarray:
-    """What each row is to the machine, from its multiplier α and its slack ξ.
+    """Kind of support vector of each row, from its multiplier α and its slack ξ.
 
     Parameters
     ----------

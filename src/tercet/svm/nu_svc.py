@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+import functools
+from dataclasses import replace
+from typing import Any, Literal
 
 import numpy as np
 
 from tercet.core.catalog import method
-from tercet.core.parameters import ArrayLike, Jobs, Positive, Range, Real, Seed
-from tercet.svm.base import Degree, Gamma, Iterations, KernelLike
-from tercet.svm.classifier import SupportVectorClassifier
-from tercet.svm.machines import Machine, MultiClass
-from tercet.svm.problem import Problem, Solution
-from tercet.svm.svc import untaught
+from tercet.core.parameters import ArrayLike, Jobs, Positive, Real, Seed
+from tercet.kernels import Kernel
+from tercet.svm._dual.problem import DualProblem, DualSolution
+from tercet.svm._dual.solver import solve_dual
+from tercet.svm.base import (
+    Degree,
+    Gamma,
+    Iterations,
+    KernelLike,
+    Nu,
+    SupportVectorClassifier,
+    solver_measures,
+)
+from tercet.svm.binary_problems import (
+    BinaryProblem,
+    MultiClass,
+    binary_problems,
+    class_codes,
+    constant_solution,
+)
+from tercet.svm.calibration import calibrate
+from tercet.svm.support_vectors import centring_offset, convergence_status, dual_rows, solver_options
 
-FLAT = 1e-12  # a margin this small, beside what f could be, is rounding
+NO_MARGIN = 1e-12  # a margin this small, relative to what f could be, is rounding
 
 
 @method(
@@ -27,14 +45,14 @@ FLAT = 1e-12  # a margin this small, beside what f could be, is rounding
     peers=["sklearn.svm.NuSVC"],
 )
 class NuSVC(SupportVectorClassifier):
-    """Support vector classifier with a part of the rows, nu, in place of a price C.
+    """Support vector classifier with a fraction of the rows, nu, in place of the cost C.
 
     At most nu of the rows are on the wrong side of their margin, and at least nu are support vectors.
 
     Parameters
     ----------
     nu : float, default=0.5
-        That part, in (0, 1]. It cannot be more than twice the part of the smaller class of a machine.
+        That part, in (0, 1]. It cannot be more than twice the part of the smaller class of a binary problem.
     kernel : str, Kernel or callable, default="rbf"
         As in `SVC`.
     degree : float, default=3
@@ -44,17 +62,18 @@ class NuSVC(SupportVectorClassifier):
     coef0 : float, default=0.0
         Of "poly" and "sigmoid".
     shrinking : bool, default=True
-        Leave variables aside that no pair could move at the time, where the Gram matrix is kept whole (2048 rows).
+        Leave out variables that no violating pair contains at the time, where the full Gram matrix is computed
+        (up to 2048 rows).
     tol : float, default=1e-3
-        How far the KKT conditions may be missed.
+        Tolerance of the KKT conditions.
     cache_size : float, default=200
-        Megabytes for kernel values.
+        Megabytes for rows of the Gram matrix.
     class_weight : dict or "balanced", optional
         Factors of the weights of rows, by class.
     verbose : bool, default=False
-        Print a line for each machine.
+        Print a line for each binary problem.
     max_iter : int, default=-1
-        The most steps of the solver for each machine; -1 is no limit.
+        The most two-variable steps for each binary problem; -1 is no limit.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
         As in `SVC`.
     break_ties : bool, default=False
@@ -74,26 +93,27 @@ class NuSVC(SupportVectorClassifier):
     ----------
     classes_, support_, support_vectors_, n_support_, dual_coef_, intercept_ : arrays
         As in `SVC`.
-    coef_ : array of shape (n_machines, n_features)
+    coef_ : array of shape (n_binary, n_features)
         The weights w, with a linear kernel only.
-    rho_ : array of shape (n_machines,)
-        The margin ρ of each machine; f is divided by it, so that the margin is 1, as in `SVC` with C = 1 / ρ.
+    rho_ : array of shape (n_binary,)
+        The margin ρ of each binary problem; f is divided by it, so that the margin is 1, as in `SVC` with
+        C = 1 / ρ.
     kernel_ : Kernel
-        The kernel, with the numbers that it had.
+        The kernel, with its data-dependent parameters resolved.
     class_weight_ : array of shape (n_classes,)
         The factors of the classes.
-    objective_, violation_ : arrays of shape (n_machines,)
-        The value of the dual, and how far the KKT conditions are missed.
-    n_iter_ : array of shape (n_machines,)
-        Steps of the solver.
+    objective_, violation_ : arrays of shape (n_binary,)
+        Of the minimised dual, and the violation of the KKT conditions.
+    n_iter_ : array of shape (n_binary,)
+        Two-variable steps of the solver.
     fit_status_ : int
         0, or 1 when a solver stopped before it converged.
     shape_fit_ : tuple
         The shape of X.
-    code_book_ : array of shape (n_classes, n_machines)
-        The sign of each class in each machine, 0 where it has no part.
+    code_book_ : array of shape (n_classes, n_binary)
+        The sign of each class in each binary problem, 0 where it has no part.
     calibration_ : list of arrays
-        For each machine, A and B of the sigmoid, or the corners of the isotonic function.
+        For each binary problem, A and B of the sigmoid, or the corners of the isotonic function.
 
     Examples
     --------
@@ -105,7 +125,7 @@ class NuSVC(SupportVectorClassifier):
     def __init__(
         self,
         *,
-        nu: Annotated[float, Range(0, 1, "(]")] = 0.5,
+        nu: Nu = 0.5,
         kernel: KernelLike = "rbf",
         degree: Degree = 3,
         gamma: Gamma = "scale",
@@ -143,60 +163,79 @@ class NuSVC(SupportVectorClassifier):
         self.calibration = calibration
         self.n_jobs = n_jobs
 
-    def _train(
+    def _fit(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
+        K = self._resolve_kernel(X, sample_weight)
+        weight = self._row_weights(y, sample_weight)
+        codes = class_codes(self.multi_class, self.classes_.size, self.code, self.random_state)
+        binary = binary_problems(y, weight, codes)  # "ovo": one for each pair of classes
+        for problem in binary:
+            problem.centre = centring_offset(K, X, problem.rows, weight[problem.rows])
+
+        def attributes_at(state: tuple[np.ndarray, float, float]) -> dict[str, Any]:
+            """The fitted attributes on the way, from alpha, b and rho."""
+            alpha, b, rho = state
+            found = unit_margin(DualSolution(alpha, alpha, b, (b, b), 0.0, 0.0, 0, False, rho))
+            return self._attributes(X, y, codes, binary, [found])
+
+        solve = functools.partial(self._solve_binary, K, X, weight)
+        solutions = self._solve_each(solve, binary, [None] * len(binary), attributes_at)
+        self.fit_status_ = convergence_status(self, solutions)
+        self.__dict__.update(self._attributes(X, y, codes, binary, solutions), **solver_measures(solutions))
+        self.rho_ = np.array([solution.rho for solution in solutions])
+        self.__dict__.pop("calibration_", None)
+        if self.calibration is not None:
+            scores = functools.partial(self._held_out_scores, solve, K, X)
+            self.calibration_ = calibrate(self.calibration, binary, solutions, weight, scores, self.n_jobs)
+
+    def _solve_binary(
         self,
-        K: Any,
+        K: Kernel,
         X: Any,
         weight: np.ndarray,
-        task: tuple[Machine, Any],
-        n_jobs: Any = None,
+        binary: BinaryProblem,
+        start: Any = None,
+        n_jobs: int | None = None,
         steps: Any = None,
-    ) -> Solution:
-        machine, _ = task
-        if machine.one_sided:
-            return untaught(machine)
-        upper, sign = weight[machine.rows], machine.sign
-        share = self.nu * upper.sum() / 2
+    ) -> DualSolution:
+        """Solve min α'Qα / 2 with 0 <= α <= weight and the same sum of α, nu Σ weight / 2, over both signs."""
+        if binary.one_sided:
+            return constant_solution(binary)
+        upper, sign = weight[binary.rows], binary.sign
+        half = self.nu * upper.sum() / 2
         sides = upper[sign > 0].sum(), upper[sign < 0].sum()
-        if share > min(sides) * (1 + 1e-12):
+        if half > min(sides) * (1 + 1e-12):
             raise ValueError(
                 f"NuSVC: specified nu is infeasible: nu={self.nu} must be at most "
                 f"{2 * min(sides) / upper.sum():.4g}, twice the part of the smaller class, where "
-                f"{self._names(machine)} are told apart. Lower nu, or weigh the classes."
+                f"{self._names(binary)} are told apart. Lower nu, or weigh the classes."
             )
-        kernel, rows = self._rows(K, X, machine.rows, machine.origin)
-        problem = Problem(
+        kernel, rows = dual_rows(self, K, X, binary.rows, binary.centre)
+        problem = DualProblem(
             kernel=kernel,
             X=rows,
             sign=sign,
             p=np.zeros(sign.size),
             upper=upper,
-            start=upper * np.where(sign > 0, share / sides[0], share / sides[1]),
+            start=upper * np.where(sign > 0, half / sides[0], half / sides[1]),
             nu=True,
         )
-        # Nothing here is measured in ones: where K and the weights are small, so are all gradients.
+        # There is no linear term: where K and the weights are small, so are all gradients.
         size = float(np.abs(kernel.diag(rows)).mean())
         tol = self.tol * min(1.0, size * float(upper.mean()) or 1.0)
-        found = self._solve(problem, tol=tol, n_jobs=n_jobs, steps=steps)
-        if found.converged and found.rho <= FLAT * size * upper.sum():
+        found = solve_dual(problem, tol=tol, n_jobs=n_jobs, steps=steps, **solver_options(self))
+        if found.converged and found.rho <= NO_MARGIN * size * upper.sum():
             raise ValueError(
-                f"NuSVC: nu={self.nu} is too small where {self._names(machine)} are told apart: so many rows are "
+                f"NuSVC: nu={self.nu} is too small where {self._names(binary)} are told apart: so many rows are "
                 "on the wrong side that no margin is left, or the kernel is not positive semidefinite. Raise nu, "
                 "or take another kernel."
             )
-        return found
+        return unit_margin(found)
 
-    def _names(self, machine: Machine) -> str:
-        return (
-            f"{self.classes_[machine.letter > 0].tolist()} and {self.classes_[machine.letter < 0].tolist()}"
-        )
+    def _names(self, binary: BinaryProblem) -> str:
+        return f"{self.classes_[binary.code > 0].tolist()} and {self.classes_[binary.code < 0].tolist()}"
 
-    def _coef(self, machine: Machine, solution: Solution) -> tuple[np.ndarray, float]:
-        rho = solution.rho if solution.rho > 0 else 1.0  # on the way to a solution there may be no margin yet
-        return machine.sign * solution.alpha / rho, solution.b / rho
 
-    def _measure(
-        self, X: Any, weight: np.ndarray, machines: list[Machine], solutions: list[Solution]
-    ) -> None:
-        super()._measure(X, weight, machines, solutions)
-        self.rho_ = np.array([solution.rho for solution in solutions])
+def unit_margin(solution: DualSolution) -> DualSolution:
+    """The solution with f divided by rho, so that the margin is 1; before convergence rho may not be positive."""
+    rho = solution.rho if solution.rho > 0 else 1.0
+    return replace(solution, alpha=solution.alpha / rho, b=solution.b / rho)

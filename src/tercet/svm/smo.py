@@ -4,7 +4,7 @@
     subject to         y.alpha = 0,  0 <= alpha_i <= C_i
 
 Two multipliers at a time are optimised in closed form, all others held; with g(x) = sum_j alpha_j y_j K(x_j, x) + b
-and the errors E_i = g(x_i) - y_i that decide which two. The solver that `SVC` uses by default is in `svm.solver`;
+and the errors E_i = g(x_i) - y_i that decide which two. The solver that `SVC` uses by default is in `svm._dual`;
 this one is for reading and watching.
 """
 
@@ -18,11 +18,13 @@ import numpy as np
 
 from tercet.core.catalog import method
 from tercet.core.steps import Steps
-from tercet.svm.kkt import directions, extremes, misses, solution
-from tercet.svm.problem import Problem, Solution
+from tercet.svm._dual.optimality import feasible_directions
+from tercet.svm._dual.problem import DualProblem, DualSolution
+from tercet.svm.kkt import evaluated_solution, kkt_residuals, maximal_violating_pair
 
 __all__ = [
     "SMOStep",
+    "second_order_pair",
     "smo",
     "smo_bounds",
     "smo_errors",
@@ -32,7 +34,7 @@ __all__ = [
     "smo_threshold",
 ]
 
-ENOUGH = 0.5  # of the fall of the objective that the best partner gives
+MIN_DECREASE = 0.5  # of the decrease of the objective with the best partner
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,7 @@ def smo(
     max_iter: int = 100_000,
     record: list[dict[str, Any]] | None = None,
     steps: Callable[..., Steps] | None = None,
-) -> Solution:
+) -> DualSolution:
     """Solve the dual of a support vector machine by the texts' SMO (000 Alg 7.5).
 
     The texts stop when all rows meet the KKT conditions for the b of the last step. Where both variables have
@@ -101,7 +103,7 @@ def smo(
 
     Parameters
     ----------
-    K : array of shape (n, n), or Problem
+    K : array of shape (n, n), or DualProblem
         The Gram matrix; or the whole problem, in place of y, C, p and start.
     y : array of shape (n,)
         -1 or +1.
@@ -112,7 +114,7 @@ def smo(
     start : array of shape (n,), optional
         Where to begin; zero by default.
     tol : float, default=1e-3
-        How far the KKT conditions may be missed.
+        Tolerance of the KKT conditions.
     max_iter : int, default=100000
         The most steps.
     record : list, optional
@@ -122,7 +124,7 @@ def smo(
 
     Returns
     -------
-    Solution
+    DualSolution
 
     Examples
     --------
@@ -138,12 +140,12 @@ def smo(
     loop = (steps or Steps)(max_iter, name="step", hint="Raise max_iter or tol, or lower C.")
     for step in loop:
         E = g + b - target
-        *ends, low, high = extremes(E, y, alpha, C)
+        *worst, low, high = maximal_violating_pair(E, y, alpha, C)
         violation = max(0.0, low - high)
         if step.converged(violation <= tol):
             step.report((alpha.copy(), b), objective=objective, violation=violation)
             break
-        i, j = choose_pair(K, y, alpha, C, E, tol) or ends
+        i, j = smo_pair(K, y, alpha, C, E, tol) or worst
         move = smo_step(K, y, alpha, b, C, i, j, E=E)
         if not move.decrease > 0:
             step.warn("stopped where rounding keeps it from going on")
@@ -154,16 +156,16 @@ def smo(
         if record is not None:
             record.append({**vars(move), "errors": g + b - target, "objective": objective})
         step.report((alpha.copy(), b), objective=objective, violation=violation)
-    return solution(K, y, p, C, alpha, tol=tol, n_iter=loop.count)
+    return evaluated_solution(K, y, p, C, alpha, tol=tol, n_iter=loop.count)
 
 
-def choose_pair(K, y, alpha, C, E, tol) -> tuple[int, int] | None:
+def smo_pair(K: Any, y: Any, alpha: Any, C: Any, E: Any, tol: float) -> tuple[int, int] | None:
     """The pair that the texts choose: the worst violator for which a second variable is found."""
     first = smo_first(E, y, alpha, C, tol)
     # A violator only because b is wrong has no partner: spare the search for one.
-    rises, falls = directions(y, alpha, C)
-    (_, _, low, high), asked = extremes(E, y, alpha, C), -E
-    for i in first[(rises & (asked > high) | falls & (asked < low))[first]]:
+    up, down = feasible_directions(y, alpha, C)
+    _, _, low, high = maximal_violating_pair(E, y, alpha, C)
+    for i in first[(up & (high < -E) | down & (low > -E))[first]]:
         j = smo_second(K, y, alpha, C, E, i)
         if j is not None:
             return int(i), j
@@ -194,7 +196,7 @@ def smo_first(E: Any, y: Any, alpha: Any, C: Any, tol: float = 1e-3) -> np.ndarr
     """
     E, y, alpha = (np.asarray(v, dtype=float) for v in (E, y, alpha))
     C = np.broadcast_to(np.asarray(C, dtype=float), alpha.shape)
-    miss = misses(E, y, alpha, C)
+    miss = kkt_residuals(E, y, alpha, C)
     bad = np.flatnonzero(miss > tol)
     at_an_end = (alpha[bad] <= 0) | (alpha[bad] >= C[bad])
     return bad[np.lexsort((-miss[bad], at_an_end))]
@@ -216,7 +218,7 @@ def smo_second(K: Any, y: Any, alpha: Any, C: Any, E: Any, i: int) -> int | None
     K, y, alpha, E = (np.asarray(v, dtype=float) for v in (K, y, alpha, E))
     C = np.broadcast_to(np.asarray(C, dtype=float), alpha.shape)
     gain = _decreases(K, y, alpha, C, E, i)
-    enough = (gain > 0) & (gain >= ENOUGH * gain.max())
+    enough = (gain > 0) & (gain >= MIN_DECREASE * gain.max())
     best = int(np.argmax(np.abs(E[i] - E)))
     if enough[best]:
         return best
@@ -225,6 +227,30 @@ def smo_second(K: Any, y: Any, alpha: Any, C: Any, E: Any, i: int) -> int | None
         return None
     inside = others[(alpha[others] > 0) & (alpha[others] < C[others])]
     return int(inside[0] if inside.size else others[0])
+
+
+def second_order_pair(K: Any, y: Any, alpha: Any, C: Any, E: Any) -> tuple[int, int] | None:
+    """The pair of second-order working set selection (Fan, Chen and Lin); None at the optimum.
+
+    The first variable violates the KKT conditions most; of those that can move with it, the second lowers the
+    objective most, bounds left aside: by (E_i - E_j)² / (2 eta). This is how `SVC` chooses by default.
+
+    Examples
+    --------
+    >>> K, y = [[18, 21, 6], [21, 25, 7], [6, 7, 2]], [1, 1, -1]
+    >>> second_order_pair(K, y, np.zeros(3), 10.0, smo_errors(K, y, np.zeros(3)))
+    (0, 2)
+    """
+    K, y, alpha, E = (np.asarray(v, dtype=float) for v in (K, y, alpha, E))
+    C = np.broadcast_to(np.asarray(C, dtype=float), alpha.shape)
+    i, _, low, high = maximal_violating_pair(E, y, alpha, C)
+    if not low > high:
+        return None
+    _, down = feasible_directions(y, alpha, C)
+    eta = K[i, i] + np.diagonal(K) - 2 * K[i]
+    eta = np.maximum(eta, 1e-12 * np.abs(np.diagonal(K)).max())
+    gain = np.where(down & (E[i] < E), (E - E[i]) ** 2 / (2 * eta), 0.0)
+    return i, int(np.argmax(gain))
 
 
 def smo_bounds(y1: float, y2: float, a1: float, a2: float, C1: float, C2: float) -> tuple[float, float]:
@@ -277,18 +303,18 @@ def smo_step(K: Any, y: Any, alpha: Any, b: float, C: Any, i: int, j: int, *, E:
         new2 = min(max(unclipped, L), H)
     else:
         unclipped = np.nan
-        new2 = H if _fall(slope, eta, H - a2) >= _fall(slope, eta, L - a2) else L
+        new2 = H if _decrease(slope, eta, H - a2) >= _decrease(slope, eta, L - a2) else L
         if not np.isfinite(new2):
             raise ValueError(
                 f"SMO: rows {i} and {j} have opposite labels and the same image (or the kernel is not positive "
                 "definite), so that no hyperplane separates the data; give a finite C."
             )
-    new1 = _settle(a1 + y1 * y2 * (a2 - new2), C1, a1 + a2)
+    new1 = _snapped(a1 + y1 * y2 * (a2 - new2), C1, a1 + a2)
     d1, d2 = new1 - a1, new2 - a2
     b1 = b - E1 - y1 * K11 * d1 - y2 * K12 * d2
     b2 = b - E2 - y1 * K12 * d1 - y2 * K22 * d2
     after = smo_threshold(b1, b2, 0 < new1 < C1, 0 < new2 < C2)
-    return SMOStep(int(i), int(j), L, H, eta, unclipped, new1, new2, b1, b2, after, _fall(slope, eta, d2))
+    return SMOStep(int(i), int(j), L, H, eta, unclipped, new1, new2, b1, b2, after, _decrease(slope, eta, d2))
 
 
 def smo_threshold(b1: float, b2: float, free1: bool, free2: bool) -> float:
@@ -304,15 +330,15 @@ def smo_threshold(b1: float, b2: float, free1: bool, free2: bool) -> float:
     return b2 if free2 else (b1 + b2) / 2
 
 
-def _fall(slope: float, eta: float, move: float) -> float:
+def _decrease(slope: float, eta: float, move: float) -> float:
     """By how much the objective falls when alpha_j moves and alpha_i follows."""
     if not np.isfinite(move):
         return np.inf if slope > 0 or (slope == 0 and eta < 0) else -np.inf
     return move * (slope - eta * move / 2)
 
 
-def _settle(value: float, C: float, size: float) -> float:
-    """A multiplier, at its bound if only rounding keeps it from there."""
+def _snapped(value: float, C: float, size: float) -> float:
+    """A multiplier, set to its bound if only rounding keeps it from there."""
     trace = 1e-14 * size
     if value <= trace:
         return 0.0
@@ -331,17 +357,17 @@ def _decreases(K, y, alpha, C, E, i: int) -> np.ndarray:
         goal = np.where(eta > 0, alpha + slope / eta, np.where(slope > 0, H, L))
         move = np.clip(goal, L, H) - alpha
         fall = move * (slope - eta * move / 2)
-    fall = np.where(np.isfinite(move), fall, np.inf)  # no end on the way down: `smo_step` says so
+    fall = np.where(np.isfinite(move), fall, np.inf)  # unbounded: `smo_step` raises
     fall[i] = 0.0
     return fall
 
 
 def _problem(K: Any, y: Any, C: Any, p: Any, start: Any) -> tuple[np.ndarray, ...]:
     """The Gram matrix, signs, bounds, linear part and a first alpha as arrays of floats."""
-    if isinstance(K, Problem):
-        K, y, C, p, start = dense(K)
+    if isinstance(K, DualProblem):
+        K, y, C, p, start = dense_dual(K)
     if y is None or C is None:
-        raise ValueError("smo needs a Problem, or a Gram matrix K with y and C.")
+        raise ValueError("smo needs a DualProblem, or a Gram matrix K with y and C.")
     K, y = np.asarray(K, dtype=float), np.asarray(y, dtype=float)
     n, C = y.size, np.asarray(C, dtype=float)
     if n == 0 or C.shape not in ((), (n,)):
@@ -364,10 +390,10 @@ def _problem(K: Any, y: Any, C: Any, p: Any, start: Any) -> tuple[np.ndarray, ..
     return K, y, C, p, alpha
 
 
-def dense(problem: Problem) -> tuple[np.ndarray, ...]:
+def dense_dual(problem: DualProblem) -> tuple[np.ndarray, ...]:
     """The Gram matrix of a problem's variables (its ridge on the diagonal), signs, bounds, linear part, start."""
     if problem.nu:
-        raise ValueError("The texts' algorithms have one equality constraint; a machine with nu has two.")
+        raise ValueError("The texts' algorithms have one equality constraint; a problem with nu has two.")
     K = np.asarray(problem.kernel(problem.X), dtype=float)
     ridge = np.zeros(len(K)) if problem.ridge is None else np.asarray(problem.ridge, dtype=float)
     if problem.row is not None:

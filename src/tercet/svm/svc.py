@@ -2,22 +2,39 @@
 
 from __future__ import annotations
 
+import functools
+from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
 
 from tercet.core.catalog import method
 from tercet.core.parameters import ArrayLike, Jobs, Positive, PositiveOrInf, Real, Seed
-from tercet.svm.base import Degree, Gamma, Iterations, KernelLike
-from tercet.svm.classifier import SupportVectorClassifier
+from tercet.kernels import Kernel
+from tercet.svm._dual.problem import DualProblem, DualSolution
+from tercet.svm._dual.refinement import with_gram_matrix
+from tercet.svm._dual.solver import solve_by_blocks, solve_dual
+from tercet.svm.base import Degree, Gamma, Iterations, KernelLike, SupportVectorClassifier, solver_measures
+from tercet.svm.binary_problems import (
+    BinaryProblem,
+    MultiClass,
+    binary_problems,
+    class_codes,
+    constant_solution,
+    is_pairwise,
+)
+from tercet.svm.calibration import calibrate
 from tercet.svm.hard_margin import nearest_points
-from tercet.svm.machines import Machine, MultiClass
-from tercet.svm.penalty import solve_penalty
-from tercet.svm.polish import with_gram
-from tercet.svm.problem import Problem, Solution
-from tercet.svm.qp_forms import solve_dual_qp, solve_primal_qp
+from tercet.svm.maximum_margin import solve_dual_qp, solve_primal_qp
+from tercet.svm.penalty_method import solve_penalty
 from tercet.svm.smo import smo
-from tercet.svm.solver import solve
+from tercet.svm.support_vectors import (
+    centring_offset,
+    convergence_status,
+    dense_coef,
+    dual_rows,
+    solver_options,
+)
 
 
 @method(
@@ -49,7 +66,7 @@ class SVC(SupportVectorClassifier):
     Parameters
     ----------
     C : float, default=1.0
-        The price of a row's slack ξ. inf is the hard margin: no slack, and an error where no hyperplane separates
+        The cost of a row's slack ξ. inf is the hard margin: no slack, and an error where no hyperplane separates
         the classes.
     kernel : str, Kernel or callable, default="rbf"
         "linear", "poly", "rbf", "sigmoid", "laplacian", "precomputed" (X is the Gram matrix), a kernel of
@@ -63,17 +80,18 @@ class SVC(SupportVectorClassifier):
     coef0 : float, default=0.0
         Of "poly" and "sigmoid".
     shrinking : bool, default=True
-        Leave variables aside that no pair could move at the time, where the Gram matrix is kept whole (2048 rows).
+        Leave out variables that no violating pair contains at the time, where the full Gram matrix is computed
+        (up to 2048 rows).
     tol : float, default=1e-3
-        How far the KKT conditions may be missed.
+        Tolerance of the KKT conditions.
     cache_size : float, default=200
-        Megabytes for kernel values.
+        Megabytes for rows of the Gram matrix.
     class_weight : dict or "balanced", optional
         Factors of C for the classes.
     verbose : bool, default=False
-        Print a line for each machine.
+        Print a line for each binary problem.
     max_iter : int, default=-1
-        The most steps of the solver for each machine; -1 is no limit.
+        The most two-variable steps for each binary problem; -1 is no limit.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
         Of more than two classes by pairs: votes for each class, or the score of each pair.
     break_ties : bool, default=False
@@ -83,17 +101,17 @@ class SVC(SupportVectorClassifier):
     loss : {"hinge", "squared_hinge"}, default="hinge"
         What C multiplies: ξ, or ξ².
     algorithm : {"working-set", "smo", "dual-qp", "primal-qp", "penalty"}, default="working-set"
-        How the machine is found; all but the first are for small data.
+        How the dual (or primal) is solved; all but the first are for small data.
     multi_class : {"ovo", "ovr", "dag", "ecoc"}, default="ovo"
-        Machines for more than two classes: one for each pair, which vote; one for each class against the rest, the
-        highest score wins; those of the pairs, asked in turn, where the loser drops out; one for each letter of a
-        code, the nearest code word (by hinge loss) wins.
+        Binary problems for more than two classes: one for each pair, which vote; one for each class against the
+        rest, the highest score wins; those of the pairs as a decision DAG, where the loser drops out; one for each
+        column of an output code, the nearest code word (by hinge loss) wins.
     code : str or array of shape (n_classes, n_letters), default="exhaustive"
         The code of "ecoc", as in `OutputCodeClassifier`: "exhaustive", "random", "sparse", or -1, 0 and +1.
     calibration : {"platt", "isotonic"}, optional
-        How scores become probabilities; without it there is no `predict_proba`. Every machine is fitted again
-        without each of five fixed folds (every fifth row), beginning at its solution, and what scores mean is
-        learned from the rows it has not seen. Pairs are put together by the method of Wu, Lin and Weng.
+        How scores become probabilities; without it there is no `predict_proba`. Every binary problem is solved
+        again without each of five fixed folds (every fifth row), beginning at its solution, and the calibration is
+        fitted to the scores of the held-out rows. Pairs are coupled by the method of Wu, Lin and Weng.
     n_jobs : int, optional
         Threads; the result does not depend on it.
     warm_start : bool, default=False
@@ -106,43 +124,42 @@ class SVC(SupportVectorClassifier):
     classes_ : array of shape (n_classes,)
         The labels.
     support_ : array of shape (n_support,)
-        The numbers of the support vectors among the rows, class by class.
+        Indices of the support vectors, class by class.
     support_vectors_ : array or CSR matrix of shape (n_support, n_features)
         Those rows (none of a Gram matrix).
     n_support_ : array of shape (n_classes,)
         How many each class has.
-    dual_coef_ : array of shape (n_machines, n_support), or (n_classes - 1, n_support) by pairs
-        α y of the support vectors; CSR after a fit of sparse rows. By pairs, column by column, for the machines
+    dual_coef_ : array of shape (n_binary, n_support), or (n_classes - 1, n_support) by pairs
+        α y of the support vectors; CSR after a fit of sparse rows. By pairs, column by column, for the problems
         of its class in the order of the other class.
-    intercept_ : array of shape (n_machines,)
-        b of each machine: the mean over the rows with 0 < α < C, or the middle of `intercept_interval_`.
-    intercept_interval_ : array of shape (n_machines, 2)
-        Between which numbers b may be; they are equal, but for tol, where there is a row with 0 < α < C.
-    coef_ : array of shape (n_machines, n_features)
+    intercept_ : array of shape (n_binary,)
+        b of each binary problem: the mean over the rows with 0 < α < C, or the middle of `intercept_interval_`.
+    intercept_interval_ : array of shape (n_binary, 2)
+        The interval of optimal b; a point, but for tol, where there is a row with 0 < α < C.
+    coef_ : array of shape (n_binary, n_features)
         The weights w, with a linear kernel only.
     kernel_ : Kernel
-        The kernel, with the numbers that it had.
+        The kernel, with its data-dependent parameters resolved.
     class_weight_ : array of shape (n_classes,)
         The factors of C.
-    objective_, violation_, dual_gap_ : arrays of shape (n_machines,)
-        The value of the dual (to be minimised), how far the KKT conditions are missed, and by how much the
-        primal value is above the dual one.
-    n_iter_ : array of shape (n_machines,)
-        Steps of the solver.
+    objective_, violation_, dual_gap_ : arrays of shape (n_binary,)
+        Of the minimised dual, the violation of the KKT conditions, and the duality gap.
+    n_iter_ : array of shape (n_binary,)
+        Two-variable steps of the solver.
     fit_status_ : int
         0, or 1 when a solver stopped before it converged.
     shape_fit_ : tuple
         The shape of X.
-    code_book_ : array of shape (n_classes, n_machines)
-        The sign of each class in each machine, 0 where it has no part.
+    code_book_ : array of shape (n_classes, n_binary)
+        The sign of each class in each binary problem, 0 where it has no part.
     calibration_ : list of arrays
-        For each machine, A and B of the sigmoid, or the corners of the isotonic function.
+        For each binary problem, A and B of the sigmoid, or the corners of the isotonic function.
     alpha_ : array of shape (n_samples,)
         The multipliers, for two classes only.
     history_ : dict
-        Objective and violation at the passes of the solver, for two classes only.
+        Objective and violation at each block of the solver, for two classes only.
     updates_ : list of list of dict
-        With `record`, the steps of each machine: pair, ends, clipped value, thresholds, errors.
+        With `record`, the steps of each binary problem: pair, ends, clipped value, thresholds, errors.
 
     Examples
     --------
@@ -203,71 +220,98 @@ class SVC(SupportVectorClassifier):
         self.warm_start = warm_start
         self.record = record
 
-    def _problem(self, K: Any, X: Any, weight: np.ndarray, machine: Machine, start: Any) -> Problem:
-        """The dual of a machine: a bound C on every α, or 1 / (2C) on the diagonal for squared slacks."""
-        price = self.C * weight[machine.rows]
-        kernel, rows = self._rows(K, X, machine.rows, machine.origin)
-        squared = self.loss == "squared_hinge" and np.isfinite(self.C)
-        upper = np.full(price.size, np.inf) if squared else price
-        return Problem(
-            kernel=kernel,
-            X=rows,
-            sign=machine.sign,
-            p=np.full(price.size, -1.0),
-            upper=upper,
-            start=np.zeros(price.size) if start is None else feasible(start, machine.sign, upper),
-            ridge=0.5 / price if squared else None,
-        )
+    def _fit(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
+        K = self._resolve_kernel(X, sample_weight)
+        weight = self._row_weights(y, sample_weight)
+        codes = class_codes(self.multi_class, self.classes_.size, self.code, self.random_state)
+        binary = binary_problems(y, weight, codes)  # "ovo": one for each pair of classes
+        for problem in binary:
+            if self.record:  # the steps of SMO on the rows as they are
+                problem.updates = []
+            else:
+                problem.centre = centring_offset(K, X, problem.rows, weight[problem.rows])
 
-    def _train(
+        def attributes_at(state: tuple[np.ndarray, float, float]) -> dict[str, Any]:
+            """The fitted attributes on the way, from alpha and b."""
+            alpha, b = state[:2]
+            found = DualSolution(alpha, alpha, b, (b, b), 0.0, 0.0, 0, False)
+            return self._attributes(X, y, codes, binary, [found])
+
+        solve = functools.partial(self._solve_binary, K, X, weight)
+        solutions = self._solve_each(solve, binary, self._warm_starts(y, binary), attributes_at)
+        self.fit_status_ = convergence_status(self, solutions)
+        self.__dict__.update(self._attributes(X, y, codes, binary, solutions), **solver_measures(solutions))
+        self._set_optimality(X, weight, binary, solutions)
+        self.__dict__.pop("calibration_", None)
+        if self.calibration is not None:
+            scores = functools.partial(self._held_out_scores, solve, K, X)
+            self.calibration_ = calibrate(self.calibration, binary, solutions, weight, scores, self.n_jobs)
+
+    def _solve_binary(
         self,
-        K: Any,
+        K: Kernel,
         X: Any,
         weight: np.ndarray,
-        task: tuple[Machine, Any],
-        n_jobs: Any = None,
+        binary: BinaryProblem,
+        start: np.ndarray | None,
+        n_jobs: int | None = None,
         steps: Any = None,
-    ) -> Solution:
-        machine, start = task
-        if machine.one_sided:
-            return untaught(machine)
-        problem = self._problem(K, X, weight, machine, start)
+    ) -> DualSolution:
+        """Solve the dual of one binary problem by the `algorithm`."""
+        if binary.one_sided:
+            return constant_solution(binary)
+        problem = self._dual_problem(K, X, weight, binary, start)
         if np.isinf(self.C):
-            start = self._separate(problem, machine, n_jobs)
+            separating = self._separating_start(problem, binary, n_jobs)
             if self.algorithm == "working-set":  # the others show their own way, from the beginning
-                problem.start = start
+                problem.start = separating
         if self.algorithm == "smo":
             limit = 100_000 if self.max_iter < 0 else self.max_iter
-            return smo(problem, tol=self.tol, max_iter=limit, record=machine.steps, steps=steps)
+            return smo(problem, tol=self.tol, max_iter=limit, record=binary.updates, steps=steps)
         if self.algorithm == "penalty":
             limit = 500 if self.max_iter < 0 else self.max_iter
-            return solve_penalty(with_gram(problem, n_jobs), tol=self.tol, max_iter=limit, steps=steps)
+            return solve_penalty(with_gram_matrix(problem, n_jobs), tol=self.tol, max_iter=limit, steps=steps)
         if self.algorithm == "dual-qp":
-            return solve_dual_qp(with_gram(problem, n_jobs), tol=self.tol)
+            return solve_dual_qp(with_gram_matrix(problem, n_jobs), tol=self.tol)
         if self.algorithm == "primal-qp":
             return solve_primal_qp(problem, tol=self.tol)
-        return self._solve(problem, n_jobs=n_jobs, steps=steps)
+        # until no pair violates the KKT conditions: select a working set, solve for it, update the gradient
+        return solve_dual(problem, tol=self.tol, n_jobs=n_jobs, steps=steps, **solver_options(self))
 
-    def _last(self, y: np.ndarray, machines: list[Machine]) -> list[np.ndarray | None]:
-        """As they were; where C has grown, all grown by the factor that is best (no more than C's)."""
-        starts = super()._last(y, machines)
-        rise = float(self.C) / float(vars(self).get("_price", self.C))  # inf / inf is no matter for a warning
-        if not 1 < rise < np.inf or any(start is None for start in starts):
-            return starts
-        totals = np.array([start.sum() for start in starts if start is not None])
-        squares = 2 * (self.objective_ + totals)
-        factors = np.clip(np.divide(totals, squares, out=np.ones(totals.size), where=squares > 0), 1, rise)
-        return [factor * start for factor, start in zip(factors, starts) if start is not None]
+    def _dual_problem(
+        self, K: Kernel, X: Any, weight: np.ndarray, binary: BinaryProblem, start: np.ndarray | None
+    ) -> DualProblem:
+        """min α'Qα / 2 - Σ α with Σ α y = 0 and 0 <= α <= C (7.37-7.39); squared slacks: no upper bounds, and
+        1 / (2C) on the diagonal of Q."""
+        C = self.C * weight[binary.rows]
+        kernel, rows = dual_rows(self, K, X, binary.rows, binary.centre)
+        upper = np.full(C.size, np.inf) if self._squared_slacks else C
+        return DualProblem(
+            kernel=kernel,
+            X=rows,
+            sign=binary.sign,
+            p=np.full(C.size, -1.0),
+            upper=upper,
+            start=np.zeros(C.size) if start is None else feasible_start(start, binary.sign, upper),
+            ridge=0.5 / C if self._squared_slacks else None,
+        )
 
-    def _separate(self, problem: Problem, machine: Machine, n_jobs: int | None) -> np.ndarray:
-        """Multipliers to begin with where a hyperplane separates the classes, which C = inf needs."""
+    @property
+    def _squared_slacks(self) -> bool:
+        return self.loss == "squared_hinge" and bool(np.isfinite(self.C))
 
-        def minimise(hulls: Problem, tol: float) -> Solution:  # max_iter has no say in what is separable
-            return solve(hulls, tol=tol, cache_size=self.cache_size, n_jobs=n_jobs)
+    def _separating_start(
+        self, problem: DualProblem, binary: BinaryProblem, n_jobs: int | None
+    ) -> np.ndarray:
+        """Multipliers to begin with where a hyperplane separates the classes, as C = inf needs; else an error."""
 
-        start = nearest_points(problem, minimise)
+        def solve(hulls: DualProblem, tol: float) -> DualSolution:
+            # without max_iter, which does not decide what is separable
+            return solve_by_blocks(hulls, tol=tol, cache_size=self.cache_size, n_jobs=n_jobs)
+
+        start = nearest_points(problem, solve)
         if start is None:
-            one, other = (self.classes_[machine.letter == side].tolist() for side in (1, -1))
+            one, other = (self.classes_[binary.code == side].tolist() for side in (1, -1))
             raise ValueError(
                 f"{type(self).__name__}: C={self.C} is the hard margin, which needs classes that a hyperplane can "
                 f"separate; in the space of kernel={self.kernel!r} none separates {one} from {other} (rows "
@@ -275,39 +319,62 @@ class SVC(SupportVectorClassifier):
             )
         return start
 
-    def _measure(
-        self, X: Any, weight: np.ndarray, machines: list[Machine], solutions: list[Solution]
+    def _warm_starts(self, y: np.ndarray, binary: list[BinaryProblem]) -> list[np.ndarray | None]:
+        """The multipliers of the last fit for each problem; where C has grown, multiplied by the factor that
+        minimises the objective (no more than C's)."""
+        none: list[np.ndarray | None] = [None] * len(binary)
+        if not self.warm_start or not hasattr(self, "support_"):
+            return none
+        k = self.classes_.size
+        pairwise = is_pairwise(self.multi_class, k)
+        coef = dense_coef(self.dual_coef_)
+        shape = y.size, k - 1 if pairwise else len(binary), len(binary)
+        if (self.shape_fit_[0], *coef.shape[:1], self.intercept_.size) != shape:
+            return none
+        table = np.zeros(shape[1::-1])
+        table[:, self.support_] = np.abs(coef)
+        if pairwise:
+            starts = [
+                np.where(problem.sign > 0, table[j - 1, problem.rows], table[i, problem.rows])
+                for (i, j), problem in zip(combinations(range(k), 2), binary)
+            ]
+        else:
+            starts = [table[m, problem.rows] for m, problem in enumerate(binary)]
+        growth = float(self.C) / float(vars(self).get("_last_C", self.C))  # inf / inf is NaN, and no growth
+        if 1 < growth < np.inf:
+            totals = np.array([start.sum() for start in starts])
+            squares = 2 * (self.objective_ + totals)
+            ratios = np.divide(totals, squares, out=np.ones(totals.size), where=squares > 0)
+            starts = [factor * start for factor, start in zip(np.clip(ratios, 1, growth), starts)]
+        return list(starts)
+
+    def _set_optimality(
+        self, X: Any, weight: np.ndarray, binary: list[BinaryProblem], solutions: list[DualSolution]
     ) -> None:
-        super()._measure(X, weight, machines, solutions)
-        pairs = list(zip(machines, solutions))
-        self._price = self.C
-        self.dual_gap_ = np.array([self._gap(m, s, self.C * weight[m.rows]) for m, s in pairs])
+        """Set `dual_gap_`, `intercept_interval_` and `updates_`."""
+        pairs = list(zip(binary, solutions))
+        self._last_C = self.C
+        self.dual_gap_ = np.array([self._duality_gap(*pair, self.C * weight[pair[0].rows]) for pair in pairs])
         self.intercept_interval_ = np.array(
-            [np.subtract(s.interval, self._height(X, m, s)) for m, s in pairs]
+            [np.subtract(found.interval, self._centre_offset(X, problem, found)) for problem, found in pairs]
         )
         self.__dict__.pop("updates_", None)
         if self.record and self.algorithm == "smo":
-            self.updates_ = [machine.steps for machine in machines]
+            self.updates_ = [problem.updates for problem in binary]
 
-    def _gap(self, machine: Machine, solution: Solution, price: np.ndarray) -> float:
-        """Primal less dual value."""
+    def _duality_gap(self, binary: BinaryProblem, solution: DualSolution, C: np.ndarray) -> float:
+        """Primal less dual objective."""
+        if binary.one_sided:
+            return 0.0
         alpha, gradient = solution.alpha, solution.gradient
-        squared = self.loss == "squared_hinge" and np.isfinite(self.C)
-        inner = gradient + 1 - (0.5 / price * alpha if squared else 0.0)  # y f(x) without b
-        lack = np.maximum(1 - inner - machine.sign * solution.b, 0.0)
-        paid = lack**2 if squared else lack
-        cost = price @ paid if np.isfinite(self.C) else 0.0
-        return 0.0 if machine.one_sided else float(alpha @ inner / 2 + cost + solution.objective)
+        margins = gradient + 1 - (0.5 / C * alpha if self._squared_slacks else 0.0)  # y f(x) without b
+        slack = np.maximum(1 - margins - binary.sign * solution.b, 0.0)
+        cost = C @ (slack**2 if self._squared_slacks else slack) if np.isfinite(self.C) else 0.0
+        return float(alpha @ margins / 2 + cost + solution.objective)
 
 
-def untaught(machine: Machine) -> Solution:
-    """What a machine says that has rows of one sign only: always that sign; 0 where it has no rows."""
-    nothing, b = np.zeros(machine.sign.size), float(np.sign(machine.sign.sum()))
-    return Solution(nothing, nothing, b, (b, b), 0.0, 0.0, 0, True)
-
-
-def feasible(start: np.ndarray, sign: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """Multipliers near a start that keep the bounds and Σ α y = 0: the heavier side gives way."""
+def feasible_start(start: np.ndarray, sign: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """Multipliers near a start within the bounds and with Σ α y = 0: those of the heavier sign are scaled down."""
     alpha = np.clip(start, 0.0, upper)
     plus, minus = alpha[sign > 0].sum(), alpha[sign < 0].sum()
     if plus > minus:

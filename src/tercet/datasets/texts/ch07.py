@@ -12,8 +12,8 @@ X, Y = [[3, 3], [4, 3], [1, 1]], [1, 1, -1]
 
 
 def maximum_margin(X: Any, y: Any) -> dict[str, Any]:
+    from tercet.linear_model import functional_margin
     from tercet.svm import geometric_margin, margin_width, svm_primal
-    from tercet.svm.margins import functional_margin
 
     found = svm_primal(X, y)
     return {

@@ -1,0 +1,95 @@
+"""The dual quadratic program of a kernel machine, and its solution.
+
+    min over alpha of  alpha'Q alpha / 2 + p.alpha
+    subject to         sign.alpha = sign.start,  0 <= alpha <= upper
+
+with Q_kl = sign_k sign_l K(x_k, x_l) + ridge_k [k = l]. Classification has one variable for each row, regression
+two; squared slacks are a ridge; with `nu` the sum of alpha over each sign is an equality constraint of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from tercet.kernels import Kernel
+
+
+@dataclass
+class DualProblem:
+    """The dual of a support vector machine, and a feasible start.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    X : the rows: an array, a CSR matrix, strings, or indices into a precomputed Gram matrix.
+    sign : array of shape (m,), +1 or -1 for each variable (the labels of a classifier).
+    p : array of shape (m,), the linear term.
+    upper : array of shape (m,), the upper bounds; inf where there is none.
+    start : array of shape (m,), within the bounds; sign.start is kept.
+    row : array of shape (m,), the row of each variable; None: variable k belongs to row k.
+    ridge : array of shape (n_rows,), added to the diagonal of Q.
+    nu : whether the sums over both signs are kept apart (two equality constraints in place of one).
+
+    Examples
+    --------
+    >>> from tercet.kernels import Linear
+    >>> from tercet.svm import DualProblem, smo
+    >>> X, y = np.array([[3.0, 3], [4, 3], [1, 1]]), np.array([1.0, 1, -1])
+    >>> dual = DualProblem(Linear(), X, y, p=np.full(3, -1.0), upper=np.full(3, np.inf), start=np.zeros(3))
+    >>> smo(dual).alpha
+    array([0.25, 0.  , 0.25])
+    """
+
+    kernel: Kernel
+    X: Any
+    sign: np.ndarray
+    p: np.ndarray
+    upper: np.ndarray
+    start: np.ndarray
+    row: np.ndarray | None = None
+    ridge: np.ndarray | None = None
+    nu: bool = False
+
+
+@dataclass
+class DualSolution:
+    """A minimiser of the dual, the bias that follows from it, and how far it is from optimal.
+
+    Where some 0 < alpha < upper, `b` is the mean of what the KKT conditions of those variables give; else it is the
+    middle of `interval`, the b that satisfy all conditions (f(x) = sum of sign alpha K(x) + b; libsvm's rho is -b).
+    With `nu`, b and rho come from the multipliers of the two equality constraints.
+
+    Attributes
+    ----------
+    alpha, gradient : arrays of shape (m,), the multipliers, and Q alpha + p.
+    b : float, the bias.
+    interval : (float, float), the least and the greatest optimal b.
+    objective : float, of the minimised dual.
+    violation : float, of the maximal violating pair: the KKT conditions hold within it.
+    n_iter : int, two-variable steps.
+    converged : bool
+    rho : float, half the difference of the two multipliers, with nu.
+    message : str, why it did not converge; "unbounded": without upper bounds there is no minimum.
+
+    Examples
+    --------
+    >>> from tercet.svm import smo
+    >>> found = smo([[18, 21, 6], [21, 25, 7], [6, 7, 2]], [1, 1, -1], C=10.0)
+    >>> found.b, found.objective, found.converged
+    (-2.0, -0.25, True)
+    """
+
+    alpha: np.ndarray
+    gradient: np.ndarray
+    b: float
+    interval: tuple[float, float]
+    objective: float
+    violation: float
+    n_iter: int
+    converged: bool
+    rho: float = 1.0
+    message: str = ""

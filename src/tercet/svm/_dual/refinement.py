@@ -1,0 +1,127 @@
+"""Active-set refinement: the solution of a small dual to full precision.
+
+A solver that stops within tol leaves a solution that depends on its path: a row of weight 2 and the same row twice
+give models that differ by tol. With few free variables (0 < alpha < upper), a linear system gives the point that
+all paths lead to: the gradients of the free variables are one multiple of their signs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from tercet.kernels import Precomputed
+from tercet.svm._dual.optimality import dual_solution
+from tercet.svm._dual.problem import DualProblem, DualSolution
+
+SMALL = 1000  # variables of a small problem
+MAX_FREE = 300  # of them free
+TRACE = 1e-13  # of the upper bound: what rounding leaves of a multiplier, if that much does not change f
+EXACT = 1e-11  # a violation this small, relative to the gradient, is rounding
+
+
+def is_small(problem: DualProblem) -> bool:
+    """Whether a problem is so small that full precision costs little."""
+    return problem.sign.size <= SMALL and problem.X.shape[0] <= SMALL
+
+
+def with_gram_matrix(problem: DualProblem, n_jobs: int | None = None) -> DualProblem:
+    """The same problem with its Gram matrix as a precomputed kernel."""
+    matrix = getattr(problem.kernel, "matrix", None)
+    if matrix is not None and matrix.dtype == np.float64:
+        return problem
+    X = problem.X.astype(np.float64) if problem.X.dtype == np.float32 else problem.X
+    gram = problem.kernel.gram(X, X, n_jobs=n_jobs).astype(np.float64, copy=False)
+    return replace(problem, kernel=Precomputed(gram), X=np.arange(gram.shape[0]))
+
+
+def refine(
+    problem: DualProblem, found: DualSolution, solve: Callable[[DualProblem, float, int], DualSolution]
+) -> DualSolution:
+    """The solution of a small problem to full precision.
+
+    Parameters
+    ----------
+    problem : DualProblem
+        With its Gram matrix as a precomputed kernel.
+    found : DualSolution
+        Its solution within a tolerance.
+    solve : callable
+        Solves a problem to a tolerance in at most a number of steps.
+    """
+    if not found.converged:
+        return found
+    rounding = EXACT * _gradient_size(problem, found)
+    exact = newton_step(problem, snap_to_bounds(problem, found))
+    if exact is not None and exact.violation <= rounding:
+        return exact
+    closer = solve(replace(problem, start=found.alpha), rounding, 2 * found.alpha.size)
+    closer = replace(closer, n_iter=found.n_iter + closer.n_iter, converged=True, message="")
+    best = closer if closer.violation <= found.violation else found
+    best = snap_to_bounds(problem, best)
+    return newton_step(problem, best) or _evaluated(problem, best)
+
+
+def snap_to_bounds(problem: DualProblem, found: DualSolution) -> DualSolution:
+    """With multipliers at the bounds from which only rounding keeps them: they must not decide b."""
+    upper, alpha = problem.upper, found.alpha
+    # A bound of 1e12, or K of 1e12, must not make a trace of multipliers that f depends on.
+    K = np.abs(problem.kernel.matrix[problem.X, problem.X]).max()
+    unseen = EXACT * _gradient_size(problem, found) / max(float(K), 1e-300)
+    trace = np.where(np.isfinite(upper), np.minimum(TRACE * upper, unseen), TRACE * alpha.max(initial=0.0))
+    alpha = np.where(alpha < trace, 0.0, np.where(alpha > upper - trace, upper, alpha))
+    return replace(found, alpha=alpha)
+
+
+def _gradient_size(problem: DualProblem, found: DualSolution) -> float:
+    """The scale of the gradient, whatever the units of K and p."""
+    return max(float(np.abs(problem.p).max()), float(np.abs(found.gradient).max()), 1e-300)
+
+
+def newton_step(problem: DualProblem, found: DualSolution) -> DualSolution | None:
+    """Solve for the free variables with the others fixed; None when that leads out of the bounds."""
+    alpha, sign, upper = found.alpha, problem.sign, problem.upper
+    row = np.arange(alpha.size) if problem.row is None else problem.row
+    F = np.flatnonzero((alpha > 0) & (alpha < upper))
+    if not 0 < F.size <= MAX_FREE:
+        return None
+    K = problem.kernel.matrix[np.ix_(problem.X[row], problem.X[row[F]])]
+    Q = sign[:, None] * K * sign[F]
+    ridge = np.zeros(alpha.size) if problem.ridge is None else problem.ridge[row]
+    Q[F, np.arange(F.size)] += ridge[F]
+    groups = [sign[F] > 0, sign[F] < 0] if problem.nu else [np.ones(F.size, dtype=bool)]
+    S = np.stack([sign[F] * group for group in groups if group.any()], axis=1)
+    scale = max(float(np.abs(Q[F].diagonal()).mean()), 1e-300)
+    system = np.block([[Q[F] + 1e-9 * scale * np.eye(F.size), S], [S.T, np.zeros((S.shape[1], S.shape[1]))]])
+    move, gradient = np.zeros(F.size), found.gradient
+    try:
+        for _ in range(4):  # iterative refinement takes out the ridge that makes the system regular
+            right = np.concatenate([-(gradient + Q @ move)[F], np.zeros(S.shape[1])])
+            move = move + np.linalg.solve(system, right)[: F.size]
+    except np.linalg.LinAlgError:
+        return None
+    inside = alpha[F] + move
+    if not np.all((inside > 0) & (inside < upper[F])):
+        return None
+    alpha = alpha.copy()
+    alpha[F] = inside
+    refined = _evaluated(problem, replace(found, alpha=alpha, gradient=gradient + Q @ move))
+    return refined if refined.violation <= found.violation else None
+
+
+def _evaluated(problem: DualProblem, found: DualSolution) -> DualSolution:
+    """The bias, objective and violation of a solution's multipliers and gradient."""
+    result = dual_solution(
+        found.alpha,
+        found.gradient,
+        problem.sign,
+        problem.p,
+        problem.upper,
+        nu=problem.nu,
+        n_iter=found.n_iter,
+        converged=found.converged,
+        message=found.message,
+    )
+    return result if np.isfinite(result.b + result.rho) else replace(found, violation=np.inf)

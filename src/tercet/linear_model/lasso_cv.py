@@ -15,7 +15,7 @@ from tercet.core.parameters import Count, Jobs, NonNegative, Positive, Seed
 from tercet.linear_model.lasso import SparseRegressor
 from tercet.linear_model.paths import enet_path, follow, grid_of, lasso_path
 from tercet.linear_model.routing import route
-from tercet.optimize.coordinate import LeastSquares
+from tercet.optimize import LeastSquares
 
 
 @method(

@@ -14,8 +14,7 @@ from tercet.linear_model.logistic_newton import newton, preconditioned_lbfgs
 from tercet.linear_model.logistic_objective import LogisticObjective
 from tercet.linear_model.logistic_proximal import proximal_newton
 from tercet.linear_model.logistic_sgd import stochastic_descent
-from tercet.optimize import minimize
-from tercet.optimize.iterative_scaling import logistic_iis
+from tercet.optimize import logistic_iis, minimize
 
 Solver = Literal[
     "lbfgs", "newton-cholesky", "newton-cg", "auto", "saga", "sag", "liblinear",

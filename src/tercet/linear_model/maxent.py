@@ -25,8 +25,7 @@ from tercet.linear_model.maxent_features import (
     encode_dicts,
     tally,
 )
-from tercet.optimize.iterative_scaling import iterative_scaling
-from tercet.optimize.minimize import minimize
+from tercet.optimize import iterative_scaling, minimize
 
 
 @method(

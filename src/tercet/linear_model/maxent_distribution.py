@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 
 from tercet.core.catalog import method
 from tercet.linear_model.maxent_features import JointFeatures, LogLinear
-from tercet.optimize.minimize import minimize
+from tercet.optimize import minimize
 
 
 @dataclass(frozen=True)

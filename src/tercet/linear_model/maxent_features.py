@@ -17,7 +17,7 @@ from tercet.core.kernel import kernel
 from tercet.core.parallel import Chunks, total
 from tercet.core.rows import columns, rows
 from tercet.core.sparse_products import multiply_lines, times
-from tercet.optimize.line_search import Point, Ray, Wolfe
+from tercet.optimize import Ray, RayPoint, Wolfe
 
 LARGE = 100_000  # entries of X from which float32 pays
 SMALL = 1e6  # larger numbers than this may leave the range of float32 in products
@@ -327,7 +327,7 @@ class NewtonFirst:
     def __init__(self) -> None:
         self.begun = False
 
-    def __call__(self, ray: Ray, guess: float) -> Point | None:
+    def __call__(self, ray: Ray, guess: float) -> RayPoint | None:
         if not self.begun:
             self.begun = True
             bend = float(ray.p @ ray.objective.hessian_product(ray.start.x, ray.p))

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, colum
 from tercet.core.catalog import method
 from tercet.core.estimator import check_weight
 from tercet.linear_model.lasso import ElasticNet
-from tercet.optimize.coordinate import LeastSquares
+from tercet.optimize import LeastSquares
 
 TINY = float(np.finfo(np.float64).resolution)
 
@@ -183,7 +183,7 @@ def grid_of(problem: LeastSquares, alphas: Any, l1_ratio: float, eps: float, pos
         raise ValueError(f"alphas must be at least 1, or an array; got {alphas!r}.")
     if l1_ratio == 0:
         raise ValueError("alphas must be given as an array with l1_ratio=0: no strength makes all w zero.")
-    pull = problem.first if positive else np.abs(problem.first)
+    pull = problem.target_correlations if positive else np.abs(problem.target_correlations)
     highest = pull.max(initial=0.0) / l1_ratio
     return np.geomspace(highest, highest * eps, num=alphas) if highest > TINY else np.full(alphas, TINY)
 

@@ -19,7 +19,7 @@ from tercet.core.estimator import Estimator, check_is_fitted, check_weight, gene
 from tercet.core.parallel import Chunks, each
 from tercet.core.steps import ConvergenceWarning, Steps
 from tercet.mixture.components import Components, SharedOut, known, one_hot, posterior, silent
-from tercet.optimize.em import Climb, em
+from tercet.optimize import EMResult, em
 
 __all__ = ["Components", "Mixture", "SharedOut", "known", "one_hot", "posterior"]
 
@@ -88,7 +88,7 @@ class Mixture(DensityMixin, Estimator):
         per = float(X.shape[0] if sample_weight is None else sample_weight.sum(dtype=np.float64))
         warm = self._goes_on(X.shape[1])
         before = self.lower_bound_ if warm else -np.inf
-        best: tuple[Climb, Steps] | None = None
+        best: tuple[EMResult, Steps] | None = None
 
         def fitted(theta: Any) -> dict[str, Any]:
             return self._fitted(theta, given, model)
@@ -119,7 +119,7 @@ class Mixture(DensityMixin, Estimator):
 
     def _climb(
         self, model: Components, chunks: Any, theta: Any, loop: Steps, per: float, before: float
-    ) -> Climb:
+    ) -> EMResult:
         """The passes of one start; `per` is the mass of the rows, `before` where an earlier fit had got to."""
         return em(
             model,

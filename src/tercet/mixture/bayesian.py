@@ -16,7 +16,7 @@ from tercet.mixture.bayesian_components import Belief, Variational
 from tercet.mixture.bayesian_posterior import ConjugatePrior
 from tercet.mixture.components import known, refuse_huge
 from tercet.mixture.covariances import Kind, n_free, positive_definite, precisions_of, shape_of
-from tercet.optimize.em import Climb
+from tercet.optimize import EMResult
 
 
 @method(
@@ -194,7 +194,9 @@ class BayesianGaussianMixture(Mixture):
         self._set_prior(X, sample_weight)
         super()._fit(X, y, sample_weight)
 
-    def _climb(self, model: Any, chunks: Any, theta: Belief, loop: Steps, per: float, before: float) -> Climb:
+    def _climb(
+        self, model: Any, chunks: Any, theta: Belief, loop: Steps, per: float, before: float
+    ) -> EMResult:
         """Rows are shared out under the belief, the shares make the next belief, by turns."""
         for step in loop:
             likelihood, *statistics = total(model.expect, chunks, theta, n_jobs=self.n_jobs)
@@ -205,7 +207,7 @@ class BayesianGaussianMixture(Mixture):
             if step.converged(abs(theta.bound - before) < self.tol):
                 break
             before = theta.bound
-        return Climb(theta, theta.bound, loop.count, bool(loop.is_converged))
+        return EMResult(theta, theta.bound, loop.count, bool(loop.is_converged))
 
     # --- the prior ----------------------------------------------------------------------------------------------
 

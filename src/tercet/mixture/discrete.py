@@ -15,8 +15,7 @@ from tercet.core.sparse_products import times
 from tercet.core.steps import Steps
 from tercet.mixture.base import Mixture
 from tercet.mixture.components import Components
-from tercet.optimize.em import Climb, em
-from tercet.optimize.online_em import Memory, stepwise
+from tercet.optimize import EMResult, RunningStatistics, em, online_em_step
 
 Decay = Annotated[float, Range(0.5, 1, "(]")]
 Start = Literal["kmeans", "k-means++", "random", "random_from_data"]
@@ -98,7 +97,7 @@ class DiscreteMixture(Mixture):
 
     def _climb(
         self, model: Components, chunks: Any, theta: Any, loop: Steps, per: float, before: float
-    ) -> Climb:
+    ) -> EMResult:
         return em(
             model,
             chunks,
@@ -171,8 +170,8 @@ class DiscreteMixture(Mixture):
         seen = float(np.sum(self._sums[0]))  # the components' shares of all rows so far
         past = tuple(np.asarray(s, dtype=np.float64) / seen for s in self._sums)
         # an interrupted fit has only what its last pass reported
-        known = Memory(past, getattr(self, "n_batches_", 1), getattr(self, "seen_weight_", seen))
-        theta, memory, likelihood = stepwise(
+        known = RunningStatistics(past, getattr(self, "n_batches_", 1), getattr(self, "seen_weight_", seen))
+        theta, memory, likelihood = online_em_step(
             model,
             model.chunks(X, weight),
             theta,

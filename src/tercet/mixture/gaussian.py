@@ -22,7 +22,7 @@ from tercet.mixture.covariances import (
     shape_of,
 )
 from tercet.mixture.gaussians import Gauss, Gaussians, Prior
-from tercet.optimize.online_em import Memory, stepwise
+from tercet.optimize import RunningStatistics, online_em_step
 
 
 @method(
@@ -219,11 +219,11 @@ class GaussianMixture(Mixture):
         mass = float(len(X) if weight is None else weight.sum(dtype=np.float64))
         model, theta = self._components(X.shape[1]), self._theta()
         past = [part / self.seen_weight_ for part in model.recall(theta, self.seen_weight_)]
-        theta, memory, likelihood = stepwise(
+        theta, memory, likelihood = online_em_step(
             model,
             model.chunks(X, weight),
             theta,
-            Memory(tuple(past), self.n_batches_, self.seen_weight_),
+            RunningStatistics(tuple(past), self.n_batches_, self.seen_weight_),
             mass=mass,
             n_jobs=self.n_jobs,
         )

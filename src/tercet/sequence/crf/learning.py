@@ -9,7 +9,7 @@ from scipy import sparse
 
 from tercet.core.parallel import one_blas_thread
 from tercet.core.steps import Steps
-from tercet.optimize.minimize import minimize
+from tercet.optimize import minimize
 from tercet.sequence.crf._engine.iterative_scaling import SCALINGS, chain_scaling
 from tercet.sequence.crf._engine.objective import ChainObjective
 from tercet.sequence.crf._engine.products import token_scores

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from tercet.core.catalog import method
-from tercet.optimize.minimize import minimize
+from tercet.optimize import minimize
 from tercet.sequence.crf._engine.batch import by_length, chain_marginals
 from tercet.sequence.crf._engine.iterative_scaling import SCALINGS, chain_scaling
 from tercet.sequence.crf.matrix_crf import MatrixCRF, ViterbiTables, label_index

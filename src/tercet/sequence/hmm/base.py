@@ -15,7 +15,7 @@ import numpy as np
 from tercet.core.estimator import generator
 from tercet.core.parallel import total
 from tercet.core.steps import Steps
-from tercet.optimize.em import Climb, em
+from tercet.optimize import EMResult, em
 from tercet.sequence.hmm.e_step import Passes, Theta
 from tercet.sequence.hmm.inference import Answers
 from tercet.sequence.hmm.markov_chain import topology
@@ -49,7 +49,7 @@ class HMM(Answers):
             )
             if best is None or climb.value > best.value:
                 best = climb
-        assert isinstance(best, Climb)
+        assert isinstance(best, EMResult)
         self.__dict__.update(best.theta, converged_=best.converged, n_iter_=best.passes)
 
     def _starts(self) -> Iterable[Steps]:

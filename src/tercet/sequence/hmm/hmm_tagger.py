@@ -11,7 +11,7 @@ from tercet.core.catalog import method
 from tercet.core.estimator import check_weight
 from tercet.core.parallel import each
 from tercet.core.parameters import Count, Jobs, NonNegative
-from tercet.optimize.em import em
+from tercet.optimize import em
 from tercet.sequence._chain.k_best import k_best
 from tercet.sequence.base import SequenceEstimator
 from tercet.sequence.crf.constraints import masks_of

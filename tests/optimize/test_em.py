@@ -10,7 +10,7 @@ from tercet.core.parallel import Chunks
 from tercet.core.steps import ConvergenceWarning
 from tercet.optimize import (
     EnumerableModel,
-    Memory,
+    RunningStatistics,
     em,
     em_restarts,
     f_function,
@@ -19,8 +19,8 @@ from tercet.optimize import (
     log_likelihood,
     lower_bound,
     online_em,
+    online_em_step,
     q_function,
-    stepwise,
 )
 
 TOSSES = np.array([1, 1, 0, 1, 0, 0, 1, 0, 1, 1])
@@ -440,15 +440,15 @@ def test_online_em_comes_near():
 
 
 def test_the_rate_of_a_batch():
-    theta, memory, seen = stepwise(Bare(), [np.array([2.0, 4.0])], 0.0)
+    theta, memory, seen = online_em_step(Bare(), [np.array([2.0, 4.0])], 0.0)
     assert (theta, memory.batches, memory.mass, seen) == (3.0, 1, 2.0, -10.0)
-    theta, memory, _ = stepwise(Bare(), [np.array([9.0])], theta, memory, decay=0.6)
+    theta, memory, _ = online_em_step(Bare(), [np.array([9.0])], theta, memory, decay=0.6)
     assert theta == pytest.approx(3 + 2**-0.6 * 6)
     assert memory.mass == 3.0
-    weighed, _, _ = stepwise(Bare(), [np.array([2.0, 4.0])], 0.0, Memory(), mass=5.0)
+    weighed, _, _ = online_em_step(Bare(), [np.array([2.0, 4.0])], 0.0, RunningStatistics(), mass=5.0)
     assert weighed == 3.0  # the mean does not care
     with pytest.raises(ValueError, match=r"decay must be a number in \(0.5, 1\]"):
-        stepwise(Bare(), [POINTS], 0.0, decay=0.5)
+        online_em_step(Bare(), [POINTS], 0.0, decay=0.5)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression as Peer
 from sklearn.metrics import log_loss
 
 from tercet.optimize import iterative_scaling, logistic_iis, minimize, scaling_bounds
-from tercet.optimize.iterative_scaling import Terms, grown_sums, scaling_step
+from tercet.optimize.iterative_scaling import ScalingTerms, exponential_sums, scaling_step
 
 MODULE = sys.modules["tercet.optimize.iterative_scaling"]  # the package has a function of that name
 
@@ -166,11 +166,11 @@ def test_logistic_regression_in_log_linear_form(classes, fit_intercept, method):
 def test_a_step_solves_its_equations(l2, seed):
     rng = np.random.default_rng(seed)
     F = sparse.csr_array(rng.exponential(rng.uniform(0.1, 50), size=(40, 4)) * (rng.random((40, 4)) < 0.7))
-    terms, w, penalty = Terms.of(F), rng.normal(size=4), np.full(4, l2)
-    a = terms.weigh(rng.dirichlet(np.ones(40)))
+    terms, w, penalty = ScalingTerms.of(F), rng.normal(size=4), np.full(4, l2)
+    a = terms.coefficients(rng.dirichlet(np.ones(40)))
     target = F.T @ rng.dirichlet(np.full(40, 0.3)) + 1e-3
     delta = scaling_step(terms, a, target, w, penalty)
-    reached, _ = grown_sums(terms, a, delta, 4)
+    reached, _ = exponential_sums(terms, a, delta, 4)
     left = reached + penalty * (w + delta) - target
     inside = np.abs(delta) * F.sum(axis=1).max() < 29
     np.testing.assert_allclose(left[inside], 0, atol=1e-9 * target.max())
@@ -181,9 +181,9 @@ def test_a_step_needs_few_rounds(monkeypatch):
 
     def counted(*args):
         rounds.append(1)
-        return grown_sums(*args)
+        return exponential_sums(*args)
 
-    monkeypatch.setattr(MODULE, "grown_sums", counted)
+    monkeypatch.setattr(MODULE, "exponential_sums", counted)
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(500, 20)), rng.integers(0, 2, 500)
     with pytest.warns(ConvergenceWarning):
@@ -194,7 +194,7 @@ def test_a_step_needs_few_rounds(monkeypatch):
 def test_pieces_do_not_change_the_terms(monkeypatch):
     F, empirical, weight = problem(0)
     whole = iterative_scaling(F, empirical, weight, tol=1e-3, max_iter=20_000)
-    monkeypatch.setattr(MODULE, "PIECE", 3)
+    monkeypatch.setattr(MODULE, "BLOCK_SIZE", 3)
     pieces = iterative_scaling(F, empirical, weight, tol=1e-3, max_iter=20_000)
     np.testing.assert_allclose(pieces.x, whole.x, rtol=1e-10)
 

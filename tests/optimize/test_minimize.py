@@ -10,7 +10,7 @@ from scipy.optimize import rosen, rosen_der, rosen_hess, rosen_hess_prod
 from tercet.core.estimator import Estimator, Regressor
 from tercet.core.steps import ConvergenceWarning
 from tercet.optimize import METHODS, Quadratic, minimize
-from tercet.optimize.objective import Counted
+from tercet.optimize.objective import CountedObjective
 
 DESCENTS = ["newton", "newton-cg", "dfp", "bfgs", "broyden", "lbfgs"]
 
@@ -214,12 +214,12 @@ def test_trial_points_outside_the_domain_are_stepped_back_from(method):
 
 def test_derivatives_by_differences():
     x = np.array([-1.2, 1.0, 0.7])
-    f, v = Counted(rosen), np.array([1.0, -2.0, 0.5])
+    f, v = CountedObjective(rosen), np.array([1.0, -2.0, 0.5])
     np.testing.assert_allclose(f.gradient(x), rosen_der(x), rtol=1e-8)
-    g = Counted(rosen, rosen_der)
+    g = CountedObjective(rosen, rosen_der)
     np.testing.assert_allclose(g.hessian(x), rosen_hess(x), rtol=1e-7, atol=1e-6)
     np.testing.assert_allclose(g.hessian_product(x, v), rosen_hess_prod(x, v), rtol=1e-7)
-    h = Counted(rosen, rosen_der, rosen_hess)
+    h = CountedObjective(rosen, rosen_der, rosen_hess)
     np.testing.assert_allclose(h.hessian_product(x, v), rosen_hess_prod(x, v))
 
 

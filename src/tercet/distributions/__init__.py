@@ -1,4 +1,4 @@
-"""Exponential families and a few friends, estimation, and joint probability tables."""
+"""Exponential families and other distributions, parameter estimation, and joint probability tables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tercet.distributions.multivariate import (
     expected_log_dirichlet,
 )
 from tercet.distributions.one_parameter import Bernoulli, Exponential, GaussianKnownVariance, Poisson
-from tercet.distributions.tables import (
+from tercet.distributions.probability_tables import (
     conditional,
     decide,
     feature_expectation,

@@ -1,4 +1,4 @@
-"""What all exponential families share."""
+"""Base class of the exponential families."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ Seed = int | np.random.Generator | None
 class ExponentialFamily(PublicPickle):
     """Distributions p(x | eta) = h(x) exp(eta . T(x) - A(eta)).
 
-    An object is one member, made from the usual parameters or by :meth:`from_natural`. The log-partition
-    A knows everything: its gradient is the mean of T (E.5), its Hessian the covariance of T, and what it
-    bends above its tangent is the KL divergence.
+    An object is one member, made from the usual parameters or by :meth:`from_natural`. The gradient
+    of the log-partition A is the mean of T (E.5), its Hessian the covariance of T, and its Bregman divergence
+    the KL divergence.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ class ExponentialFamily(PublicPickle):
         return float(np.sum(weight[weight > 0] * logs[weight > 0]))
 
     def kl(self, other: Self) -> float:
-        """D(self || other), by A alone (a Bregman divergence)."""
+        """KL divergence D(self || other), the Bregman divergence of A."""
         if not self._same_base(other):
             raise ValueError(f"other must be of the same family and base measure as {self}, got {other}")
         gap = (other.natural - self.natural) @ self.mean_statistics
@@ -138,7 +138,7 @@ class ExponentialFamily(PublicPickle):
 
     @classmethod
     def _statistics_of(cls, x: ArrayLike, **known: Any) -> np.ndarray:
-        """T of the data, before there is a member to ask."""
+        """T of the data, before the member is known."""
         raise NotImplementedError
 
     @classmethod
@@ -149,22 +149,22 @@ class ExponentialFamily(PublicPickle):
             residual = target - member.mean_statistics
             direction = np.linalg.solve(member.covariance_statistics, residual)
             gain = float(residual @ direction)
-            # once the promised gain is tiny and no longer falls, only rounding is left
+            # stop once the predicted gain is tiny and no longer decreases: the rest is rounding
             if gain < 1e-12 and gain >= last:
                 break
             last = gain
-            member = member._climb(target, direction, gain)
+            member = member._backtrack(target, direction, gain)
         return member
 
-    def _climb(self, target: np.ndarray, direction: np.ndarray, gain: float) -> Self:
-        """Halve the step until it stays in the domain and climbs; near the top a full Newton step is safe."""
-        height = self.natural @ target - self.log_partition
+    def _backtrack(self, target: np.ndarray, direction: np.ndarray, gain: float) -> Self:
+        """Halve the Newton step until it stays in the domain and, unless the gain is small, gains enough."""
+        objective = self.natural @ target - self.log_partition
         for step in 0.5 ** np.arange(60):
             try:
                 candidate = self.from_natural(self.natural + step * direction)
             except ValueError:
                 continue
-            if gain < 0.01 or candidate.natural @ target - candidate.log_partition >= height:
+            if gain < 0.01 or candidate.natural @ target - candidate.log_partition >= objective:
                 return candidate
         return self
 
@@ -175,23 +175,23 @@ def average(rows: np.ndarray, sample_weight: ArrayLike | None) -> np.ndarray:
     return np.average(rows, axis=0, weights=weights)
 
 
-def event(x: ArrayLike, columns: int) -> np.ndarray:
-    """``x`` as floats whose last axis holds the ``columns`` parts of an observation."""
+def vector_observations(x: ArrayLike, columns: int) -> np.ndarray:
+    """``x`` as floats with ``columns`` entries along the last axis; raises otherwise."""
     x = np.asarray(x, dtype=float)
     if x.ndim == 0 or x.shape[-1] != columns:
         raise ValueError(f"x must have {columns} entries along its last axis, got shape {x.shape}")
     return x
 
 
-def positive(name: str, value: float) -> float:
-    """The value as a float, if it is finite and above 0."""
+def check_positive(name: str, value: float) -> float:
+    """The value as a float; raises unless it is finite and above 0."""
     if not 0 < value < np.inf:
         raise ValueError(f"{name} must be finite and above 0, got {value!r}")
     return float(value)
 
 
-def simplex(name: str, value: ArrayLike) -> np.ndarray:
-    """The value as an array of probabilities that sum to 1."""
+def check_simplex(name: str, value: ArrayLike) -> np.ndarray:
+    """The value as an array of probabilities; raises unless they sum to 1."""
     p = np.asarray(value, dtype=float)
     if p.ndim != 1 or p.size < 2 or not np.all(p >= 0) or abs(p.sum() - 1.0) > 1e-8:
         raise ValueError(f"{name} must be at least two probabilities that sum to 1, got {value!r}")

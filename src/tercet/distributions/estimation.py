@@ -1,4 +1,4 @@
-"""From data to parameters: maximum likelihood, maximum a posteriori, Bayes (000 ch. 1.2.4, exercise 1.1)."""
+"""Parameter estimation: maximum likelihood, maximum a posteriori, Bayes (000 ch. 1.2.4, exercise 1.1)."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def posterior(
     log_likelihood : callable
         ``log_likelihood(data, theta)`` is log P(data | theta) of one parameter value.
     data : object
-        Handed on to ``log_likelihood``.
+        Passed to ``log_likelihood``.
 
     Examples
     --------
@@ -181,7 +181,7 @@ def maximum_likelihood(
     log_likelihood : callable
         ``log_likelihood(theta)`` gives log p of each observation, or their sum.
     start : array-like
-        Where the search begins.
+        The start.
     log_prior : callable, optional
         ``log_prior(theta)``, added to the log-likelihood: the result is then the maximum a posteriori
         estimate (最大后验概率估计), and minus the log prior acts as a penalty.

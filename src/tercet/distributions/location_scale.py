@@ -1,4 +1,4 @@
-"""Two distributions that are no exponential families, but that the texts lean on."""
+"""Location-scale families: the logistic and the Laplace distribution."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from tercet.core.catalog import method
 from tercet.core.functions import logit, sigmoid, sigmoid_derivative
-from tercet.distributions.base import Seed, positive
+from tercet.distributions.base import Seed, check_positive
 
 
 @method(
@@ -37,7 +37,7 @@ class LogisticDistribution:
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        positive("scale", self.scale)
+        check_positive("scale", self.scale)
 
     def _standard(self, x: ArrayLike) -> np.ndarray:
         return (np.asarray(x, dtype=float) - self.location) / self.scale
@@ -96,7 +96,7 @@ class Laplace:
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        positive("scale", self.scale)
+        check_positive("scale", self.scale)
 
     def log_density(self, x: ArrayLike) -> np.ndarray:
         """log of the density."""

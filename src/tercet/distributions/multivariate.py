@@ -11,7 +11,7 @@ from scipy.special import gammaln, polygamma, psi, rel_entr, xlogy
 
 from tercet.core.catalog import method
 from tercet.core.functions import softmax
-from tercet.distributions.base import ExponentialFamily, Seed, event, simplex
+from tercet.distributions.base import ExponentialFamily, Seed, check_simplex, vector_observations
 
 
 @method(
@@ -39,7 +39,7 @@ class Multinomial(ExponentialFamily):
     trials: int = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "p", simplex("p", self.p))
+        object.__setattr__(self, "p", check_simplex("p", self.p))
         if self.trials < 1 or self.trials != int(self.trials):
             raise ValueError(f"trials must be a whole number, at least 1, got {self.trials!r}")
 
@@ -88,10 +88,10 @@ class Multinomial(ExponentialFamily):
         return np.asarray(x, dtype=float)[..., :-1]
 
     def statistics(self, x: ArrayLike) -> np.ndarray:
-        return event(x, self._p.size)[..., :-1]
+        return vector_observations(x, self._p.size)[..., :-1]
 
     def log_base(self, x: ArrayLike) -> np.ndarray:
-        x = event(x, self._p.size)
+        x = vector_observations(x, self._p.size)
         counts = np.all((x >= 0) & (np.floor(x) == x), axis=-1) & (x.sum(axis=-1) == self.trials)
         safe = np.where(counts[..., None], x, 0.0)
         return np.where(counts, gammaln(self.trials + 1.0) - gammaln(safe + 1.0).sum(axis=-1), -np.inf)
@@ -99,7 +99,7 @@ class Multinomial(ExponentialFamily):
     def log_density(self, x: ArrayLike) -> np.ndarray:
         # eta is infinite where a probability is 0, and the mass is still a number
         with np.errstate(divide="ignore"):
-            return (self.log_base(x) + xlogy(event(x, self._p.size), self._p).sum(axis=-1))[()]
+            return (self.log_base(x) + xlogy(vector_observations(x, self._p.size), self._p).sum(axis=-1))[()]
 
     def _same_base(self, other: ExponentialFamily) -> bool:
         return isinstance(other, type(self)) and self.trials == other.trials and self._p.size == other._p.size
@@ -240,14 +240,14 @@ class Dirichlet(ExponentialFamily):
 
     def posterior(self, counts: ArrayLike) -> Self:
         """The prior after ``counts`` of the K outcomes were seen: alpha + counts."""
-        return type(self)(self._alpha + event(counts, self._alpha.size))
+        return type(self)(self._alpha + vector_observations(counts, self._alpha.size))
 
     def statistics(self, x: ArrayLike) -> np.ndarray:
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.log(event(x, self._alpha.size))
+            return np.log(vector_observations(x, self._alpha.size))
 
     def log_base(self, x: ArrayLike) -> np.ndarray:
-        x = event(x, self._alpha.size)
+        x = vector_observations(x, self._alpha.size)
         inside = np.all(x > 0, axis=-1) & (np.abs(x.sum(axis=-1) - 1.0) <= 1e-8)
         return np.where(inside, 0.0, -np.inf)
 

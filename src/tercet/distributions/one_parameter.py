@@ -11,12 +11,12 @@ from scipy.special import gammaln, rel_entr, xlog1py, xlogy
 
 from tercet.core.catalog import method
 from tercet.core.functions import logit, sigmoid
-from tercet.distributions.base import ExponentialFamily, Seed, positive
+from tercet.distributions.base import ExponentialFamily, Seed, check_positive
 
 
 @dataclass(frozen=True, eq=False)
-class _Scalar(ExponentialFamily):
-    """A family with the single statistic T(x) = x."""
+class _ScalarFamily(ExponentialFamily):
+    """Base of the families with the single statistic T(x) = x."""
 
     def statistics(self, x: ArrayLike) -> np.ndarray:
         return np.asarray(x, dtype=float)[..., None]
@@ -51,7 +51,7 @@ class _Scalar(ExponentialFamily):
     peers=["scipy.stats.bernoulli"],
 )
 @dataclass(frozen=True, eq=False)
-class Bernoulli(_Scalar):
+class Bernoulli(_ScalarFamily):
     """Bernoulli distribution of x in {0, 1}: eta = log(p / (1 - p)), A = log(1 + e^eta).
 
     Examples
@@ -116,8 +116,8 @@ class Bernoulli(_Scalar):
     peers=["scipy.stats.norm"],
 )
 @dataclass(frozen=True, eq=False)
-class GaussianKnownVariance(_Scalar):
-    """Gaussian whose variance is no parameter: eta = mean / variance, A = variance eta^2 / 2.
+class GaussianKnownVariance(_ScalarFamily):
+    """Gaussian with known variance: eta = mean / variance, A = variance eta^2 / 2.
 
     Examples
     --------
@@ -129,7 +129,7 @@ class GaussianKnownVariance(_Scalar):
     variance: float = 1.0
 
     def __post_init__(self) -> None:
-        positive("variance", self.variance)
+        check_positive("variance", self.variance)
 
     @property
     def natural(self) -> np.ndarray:
@@ -167,7 +167,7 @@ class GaussianKnownVariance(_Scalar):
     peers=["scipy.stats.poisson"],
 )
 @dataclass(frozen=True, eq=False)
-class Poisson(_Scalar):
+class Poisson(_ScalarFamily):
     """Poisson distribution of counts: eta = log rate, A = e^eta, h = 1 / x!.
 
     Examples
@@ -179,7 +179,7 @@ class Poisson(_Scalar):
     rate: float = 1.0
 
     def __post_init__(self) -> None:
-        positive("rate", self.rate)
+        check_positive("rate", self.rate)
 
     @property
     def natural(self) -> np.ndarray:
@@ -223,7 +223,7 @@ class Poisson(_Scalar):
     peers=["scipy.stats.expon"],
 )
 @dataclass(frozen=True, eq=False)
-class Exponential(_Scalar):
+class Exponential(_ScalarFamily):
     """Exponential distribution of x >= 0: eta = -rate, A = -log(-eta).
 
     Examples
@@ -235,7 +235,7 @@ class Exponential(_Scalar):
     rate: float = 1.0
 
     def __post_init__(self) -> None:
-        positive("rate", self.rate)
+        check_positive("rate", self.rate)
 
     @property
     def natural(self) -> np.ndarray:
@@ -259,7 +259,7 @@ class Exponential(_Scalar):
 
     @classmethod
     def from_mean(cls, mean_statistics: ArrayLike) -> Self:
-        return cls(1.0 / positive("mean_statistics", float(np.ravel(mean_statistics)[0])))
+        return cls(1.0 / check_positive("mean_statistics", float(np.ravel(mean_statistics)[0])))
 
     def log_base(self, x: ArrayLike) -> np.ndarray:
         return np.where(np.asarray(x) >= 0, 0.0, -np.inf)

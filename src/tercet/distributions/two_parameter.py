@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.special import betaln, gammaln, polygamma, psi
 
 from tercet.core.catalog import method
-from tercet.distributions.base import ExponentialFamily, Seed, average, positive
+from tercet.distributions.base import ExponentialFamily, Seed, average, check_positive
 
 
 @method(
@@ -35,7 +35,7 @@ class Gaussian(ExponentialFamily):
     variance: float = 1.0
 
     def __post_init__(self) -> None:
-        positive("variance", self.variance)
+        check_positive("variance", self.variance)
 
     @property
     def natural(self) -> np.ndarray:
@@ -110,8 +110,8 @@ class Gamma(ExponentialFamily):
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        positive("shape", self.shape)
-        positive("scale", self.scale)
+        check_positive("shape", self.shape)
+        check_positive("scale", self.scale)
 
     @property
     def natural(self) -> np.ndarray:
@@ -145,7 +145,9 @@ class Gamma(ExponentialFamily):
     @classmethod
     def from_mean(cls, mean_statistics: ArrayLike) -> Self:
         target = np.asarray(mean_statistics, dtype=float)
-        gap = positive("log of the mean less the mean of the logs", float(np.log(target[1]) - target[0]))
+        gap = check_positive(
+            "log of the mean less the mean of the logs", float(np.log(target[1]) - target[0])
+        )
         shape = (3.0 - gap + np.sqrt((gap - 3.0) ** 2 + 24.0 * gap)) / (12.0 * gap)
         return cls._match_moments(target, cls(shape, target[1] / shape).natural)
 
@@ -189,8 +191,8 @@ class Beta(ExponentialFamily):
     b: float = 1.0
 
     def __post_init__(self) -> None:
-        positive("a", self.a)
-        positive("b", self.b)
+        check_positive("a", self.a)
+        check_positive("b", self.b)
 
     @property
     def natural(self) -> np.ndarray:

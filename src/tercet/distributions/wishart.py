@@ -1,4 +1,4 @@
-"""The exponential family of covariance matrices."""
+"""Wishart distribution."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy.special import multigammaln, polygamma, psi
 
 from tercet.core.catalog import method
 from tercet.core.functions import monotone_root
-from tercet.distributions.base import ExponentialFamily, Seed, positive
+from tercet.distributions.base import ExponentialFamily, Seed, check_positive
 
 
 @method(
@@ -44,7 +44,7 @@ class Wishart(ExponentialFamily):
             raise ValueError(f"scale must be a symmetric square matrix, got {self.scale!r}")
         if not np.linalg.eigvalsh(scale)[0] > 0:
             raise ValueError(f"scale must be positive definite, got {self.scale!r}")
-        positive("df - p + 1", self.df - scale.shape[0] + 1.0)
+        check_positive("df - p + 1", self.df - scale.shape[0] + 1.0)
         object.__setattr__(self, "scale", scale)
 
     @property
@@ -71,20 +71,24 @@ class Wishart(ExponentialFamily):
         d = np.diag(self._v)
         return self.df * (self._v**2 + np.outer(d, d))
 
-    def _halves(self) -> np.ndarray:
+    def _gamma_arguments(self) -> np.ndarray:
         """Arguments of the gamma functions whose product is the multivariate gamma function."""
         return 0.5 * (self.df - np.arange(self._v.shape[0]))
 
     @property
     def mean_statistics(self) -> np.ndarray:
-        log_det = psi(self._halves()).sum() + self._v.shape[0] * np.log(2.0) + np.linalg.slogdet(self._v)[1]
+        log_det = (
+            psi(self._gamma_arguments()).sum()
+            + self._v.shape[0] * np.log(2.0)
+            + np.linalg.slogdet(self._v)[1]
+        )
         return np.append(log_det, self.mean.ravel())
 
     @property
     def covariance_statistics(self) -> np.ndarray:
         p, v = self._v.shape[0], self._v
         full = np.empty((1 + p * p, 1 + p * p))
-        full[0, 0] = polygamma(1, self._halves()).sum()
+        full[0, 0] = polygamma(1, self._gamma_arguments()).sum()
         full[0, 1:] = full[1:, 0] = 2.0 * v.ravel()
         pairs = np.einsum("ik,jl->ijkl", v, v) + np.einsum("il,jk->ijkl", v, v)
         full[1:, 1:] = self.df * pairs.reshape(p * p, p * p)
@@ -103,7 +107,7 @@ class Wishart(ExponentialFamily):
         p = int(np.sqrt(target.size - 1))
         mean = target[1:].reshape(p, p)
         name = "log det of the mean less the mean of the log dets"
-        gap = positive(name, float(np.linalg.slogdet(mean)[1] - target[0]))
+        gap = check_positive(name, float(np.linalg.slogdet(mean)[1] - target[0]))
 
         def excess(free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             df = free + p - 1.0

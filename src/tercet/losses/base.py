@@ -1,4 +1,4 @@
-"""The shape that every loss shares."""
+"""Base class of the losses, and empirical risk."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tercet.core.public_names import PublicPickle
 
 @dataclass(frozen=True)
 class Loss(PublicPickle):
-    """What a prediction f costs when the truth is y (损失函数; 000 ch. 1, 1.3.2).
+    """Loss L(y, f) of a prediction f for a target y (损失函数; 000 ch. 1, 1.3.2).
 
     Methods work element by element on arrays, keep the dtype of ``f`` (float32 stays float32), hold no
-    state and may be called from several threads at once. They run inside loops, so they do not look at
-    ``y``: call :meth:`check` once before.
+    state and may be called from several threads at once. They do not validate ``y``: call :meth:`check` once
+    before a loop.
 
     Attributes
     ----------
@@ -46,13 +46,13 @@ class Loss(PublicPickle):
         y = np.asarray(y)
         try:
             bad = ~self._allowed(y)
-        except TypeError:  # text where numbers are meant
+        except TypeError:  # text in place of numbers
             bad = np.ones(y.shape, dtype=bool)
         if np.any(bad):
             name = type(self).__name__
-            raise ValueError(f"y of the {name} loss must {self._rule}, got {y[bad].flat[0]!r}")
+            raise ValueError(f"y of the {name} loss must {self._requirement}, got {y[bad].flat[0]!r}")
 
-    _rule = "be finite"
+    _requirement = "be finite"
 
     def _allowed(self, y: np.ndarray) -> np.ndarray:
         return np.isfinite(y)
@@ -71,12 +71,12 @@ class Loss(PublicPickle):
 
     def prox(self, y: ArrayLike, f: ArrayLike, step: ArrayLike) -> np.ndarray:
         """Proximal step: argmin over u of step L(y, u) + (u - f)^2 / 2; TypeError where there is none."""
-        raise TypeError(f"the {type(self).__name__} loss has no proximal step: {self._no_prox}")
+        raise TypeError(f"the {type(self).__name__} loss has no proximal step: {self._no_prox_reason}")
 
-    _no_prox = "it is given by its value and derivatives alone"
+    _no_prox_reason = "it is given by its value and derivatives alone"
 
     def value_and_gradient(self, y: ArrayLike, f: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-        """Both at once, sharing what they have in common."""
+        """Value and gradient, with shared computations."""
         return self.value(y, f), self.gradient(y, f)
 
     def total(
@@ -115,7 +115,7 @@ def weighted_total(losses: np.ndarray, sample_weight: ArrayLike | None = None, a
     return float(total / mass)
 
 
-def pair(y: ArrayLike, f: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+def as_pair(y: ArrayLike, f: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """``y`` and ``f`` as floating arrays of one dtype, that of ``f``."""
     f = as_float(f)
     return np.asarray(y, dtype=f.dtype), f

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 from scipy.special import xlogy
 
 from tercet.core.functions import as_float, monotone_root, require
-from tercet.losses.base import Loss, pair
-from tercet.losses.margin import lambert_of_exp, log_step
+from tercet.losses.base import Loss, as_pair
+from tercet.losses.margin import lambert_w_of_exp, log_step
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class LogLinkLoss(Loss):
     def _constant(self, y: np.ndarray) -> np.ndarray:
         raise NotImplementedError
 
-    def _complete(self, y: np.ndarray, value: np.ndarray) -> np.ndarray:
+    def _with_constant(self, y: np.ndarray, value: np.ndarray) -> np.ndarray:
         return value + self._constant(y) if self.full else value
 
     def value(self, y: ArrayLike, f: ArrayLike) -> np.ndarray:
@@ -54,7 +54,7 @@ class Poisson(LogLinkLoss):
     array([1., 0.])
     """
 
-    _rule = "be finite and at least 0"
+    _requirement = "be finite and at least 0"
 
     def _allowed(self, y: np.ndarray) -> np.ndarray:
         return (y >= 0) & np.isfinite(y)
@@ -63,19 +63,19 @@ class Poisson(LogLinkLoss):
         return xlogy(y, y) - y
 
     def curvature(self, y: ArrayLike, f: ArrayLike) -> np.ndarray:
-        y, f = pair(y, f)
+        y, f = as_pair(y, f)
         return self.mean(f) + 0.0 * y
 
     def prox(self, y: ArrayLike, f: ArrayLike, step: ArrayLike) -> np.ndarray:
-        y, f = pair(y, f)
+        y, f = as_pair(y, f)
         step = np.asarray(step, dtype=f.dtype)
         target = f + step * y
-        return target - lambert_of_exp(log_step(step) + target)
+        return target - lambert_w_of_exp(log_step(step) + target)
 
     def value_and_gradient(self, y: ArrayLike, f: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-        y, f = pair(y, f)
+        y, f = as_pair(y, f)
         mu = self.mean(f)
-        return self._complete(y, mu - y * f), mu - y
+        return self._with_constant(y, mu - y * f), mu - y
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Gamma(LogLinkLoss):
     array([0.      , 0.306853])
     """
 
-    _rule = "be finite and above 0"
+    _requirement = "be finite and above 0"
 
     def _allowed(self, y: np.ndarray) -> np.ndarray:
         return (y > 0) & np.isfinite(y)
@@ -97,18 +97,18 @@ class Gamma(LogLinkLoss):
         return -np.log(y) - 1.0
 
     def curvature(self, y: ArrayLike, f: ArrayLike) -> np.ndarray:
-        y, f = pair(y, f)
+        y, f = as_pair(y, f)
         return y * self.mean(-f)
 
     def prox(self, y: ArrayLike, f: ArrayLike, step: ArrayLike) -> np.ndarray:
-        y, f = pair(y, f)
+        y, f = as_pair(y, f)
         step = np.asarray(step, dtype=f.dtype)
-        return f - step + lambert_of_exp(log_step(step * y) - (f - step))
+        return f - step + lambert_w_of_exp(log_step(step * y) - (f - step))
 
     def value_and_gradient(self, y: ArrayLike, f: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-        y, f = pair(y, f)
+        y, f = as_pair(y, f)
         ratio = y * self.mean(-f)
-        return self._complete(y, f + ratio), 1.0 - ratio
+        return self._with_constant(y, f + ratio), 1.0 - ratio
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ class Tweedie(LogLinkLoss):
         object.__setattr__(self, "power", float(self.power))
 
     @property
-    def _rule(self) -> str:  # type: ignore[override]
+    def _requirement(self) -> str:  # type: ignore[override]
         return "be finite" + (
             " and above 0" if self.power >= 2 else " and at least 0" if self.power >= 1 else ""
         )
@@ -142,7 +142,7 @@ class Tweedie(LogLinkLoss):
         return inside & np.isfinite(y)
 
     def _limit(self) -> LogLinkLoss | None:
-        """The two powers at which the general formula divides by zero."""
+        """Poisson and gamma, the powers at which the general formula divides by zero."""
         return Poisson(self.full) if self.power == 1 else Gamma(self.full) if self.power == 2 else None
 
     def _constant(self, y: np.ndarray) -> np.ndarray:
@@ -152,7 +152,7 @@ class Tweedie(LogLinkLoss):
     def curvature(self, y: ArrayLike, f: ArrayLike) -> np.ndarray:
         if (limit := self._limit()) is not None:
             return limit.curvature(y, f)
-        y, f = pair(y, f)
+        y, f = as_pair(y, f)
         p = self.power
         return (2.0 - p) * self.mean((2.0 - p) * f) - (1.0 - p) * y * self.mean((1.0 - p) * f)
 
@@ -162,14 +162,14 @@ class Tweedie(LogLinkLoss):
         )
         if (limit := self._limit()) is not None:
             return limit.prox(y, f, step)
-        y, f, step = np.broadcast_arrays(*pair(y, f), np.asarray(step, dtype=as_float(f).dtype))
+        y, f, step = np.broadcast_arrays(*as_pair(y, f), np.asarray(step, dtype=as_float(f).dtype))
         a, b = 2.0 - self.power, self.power - 1.0
-        # each of the two forces alone would carry f to an end of the bracket
-        lower = f - lambert_of_exp(log_step(a * step) + a * f) / a
-        upper = f + lambert_of_exp(log_step(b * step * y) - b * f) / b
+        # bracket: each of the two terms of the gradient alone
+        lower = f - lambert_w_of_exp(log_step(a * step) + a * f) / a
+        upper = f + lambert_w_of_exp(log_step(b * step * y) - b * f) / b
 
         def excess(u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            with np.errstate(invalid="ignore"):  # no step times infinity: the bracket is a point
+            with np.errstate(invalid="ignore"):  # 0 * inf where step is 0 and the bracket a point
                 up, down = step * self.mean(a * u), step * y * self.mean(-b * u)
             return u - f + up - down, 1.0 + a * up + b * down
 
@@ -179,11 +179,11 @@ class Tweedie(LogLinkLoss):
     def value_and_gradient(self, y: ArrayLike, f: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         if (limit := self._limit()) is not None:
             return limit.value_and_gradient(y, f)
-        y, f = pair(y, f)
+        y, f = as_pair(y, f)
         p = self.power
-        of_truth, of_mean = y * self.mean((1.0 - p) * f), self.mean((2.0 - p) * f)
-        value = self._complete(y, of_mean / (2.0 - p) - of_truth / (1.0 - p))
-        return self._near_truth(y, f, value) if self.full else value, of_mean - of_truth
+        target_term, mean_term = y * self.mean((1.0 - p) * f), self.mean((2.0 - p) * f)
+        value = self._with_constant(y, mean_term / (2.0 - p) - target_term / (1.0 - p))
+        return self._near_truth(y, f, value) if self.full else value, mean_term - target_term
 
     def _near_truth(self, y: np.ndarray, f: np.ndarray, value: np.ndarray) -> np.ndarray:
         """The deviance where mu is near y, free of the cancellation between its three large terms.

@@ -1,4 +1,4 @@
-"""Losses that are a negative log-likelihood: -log P(y | x), up to terms free of f (000 ch. 12)."""
+"""Negative log-likelihood losses: -log P(y | x), up to terms free of f (000 ch. 12)."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tercet.core.functions import (
     softmax,
     softmax_jacobian,
 )
-from tercet.losses.base import Loss, pair
-from tercet.losses.margin import lambert_of_exp, logistic_prox, logistic_value_and_slope
+from tercet.losses.base import Loss, as_pair
+from tercet.losses.margin import lambert_w_of_exp, logistic_prox, logistic_value_and_slope
 
 
 @method(
@@ -40,7 +40,7 @@ class Log(Loss):
     Parameters
     ----------
     clip : float, default 0
-        Probabilities are lifted to at least this value; 0 leaves them alone.
+        Lower bound of the probabilities.
 
     Examples
     --------
@@ -51,8 +51,10 @@ class Log(Loss):
     """
 
     clip: float = 0.0
-    _rule = "be a class code: an integer, at least 0"
-    _no_prox = "f is a probability and not free to move; the Binomial and Multinomial loss of scores have one"
+    _requirement = "be a class code: an integer, at least 0"
+    _no_prox_reason = (
+        "f is a probability and not free to move; the Binomial and Multinomial loss of scores have one"
+    )
 
     def __post_init__(self) -> None:
         require(self, "clip", self.clip, 0 <= self.clip < 0.5, "lie in [0, 0.5)")
@@ -61,7 +63,7 @@ class Log(Loss):
     def _allowed(self, y: np.ndarray) -> np.ndarray:
         return is_class_code(y)
 
-    def _of_truth(self, y: ArrayLike, f: np.ndarray) -> np.ndarray:
+    def _true_class_probability(self, y: ArrayLike, f: np.ndarray) -> np.ndarray:
         """P(y | x) of each sample."""
         if f.ndim == 2:
             p = f[np.arange(f.shape[0]), np.asarray(y, dtype=np.intp)]
@@ -69,7 +71,7 @@ class Log(Loss):
             p = np.where(np.asarray(y) == 1, f, 1.0 - f)
         return np.maximum(p, self.clip)
 
-    def _spread(self, y: ArrayLike, f: np.ndarray, derivative: np.ndarray) -> np.ndarray:
+    def _at_true_class(self, y: ArrayLike, f: np.ndarray, derivative: np.ndarray) -> np.ndarray:
         """Put the derivative in P(y | x) at the entry of the true class."""
         full = np.zeros_like(f)
         full[np.arange(f.shape[0]), np.asarray(y, dtype=np.intp)] = derivative
@@ -77,19 +79,21 @@ class Log(Loss):
 
     def value(self, y: ArrayLike, f: ArrayLike) -> np.ndarray:
         with np.errstate(divide="ignore"):
-            return -np.log(self._of_truth(y, as_float(f)))
+            return -np.log(self._true_class_probability(y, as_float(f)))
 
     def gradient(self, y: ArrayLike, f: ArrayLike) -> np.ndarray:
         f = as_float(f)
         with np.errstate(divide="ignore"):
-            slope = -1.0 / self._of_truth(y, f)
-        return self._spread(y, f, slope) if f.ndim == 2 else np.where(np.asarray(y) == 1, slope, -slope)
+            slope = -1.0 / self._true_class_probability(y, f)
+        return (
+            self._at_true_class(y, f, slope) if f.ndim == 2 else np.where(np.asarray(y) == 1, slope, -slope)
+        )
 
     def curvature(self, y: ArrayLike, f: ArrayLike) -> np.ndarray:
         f = as_float(f)
         with np.errstate(divide="ignore"):
-            bend = 1.0 / self._of_truth(y, f) ** 2
-        return self._spread(y, f, bend) if f.ndim == 2 else bend
+            curvature = 1.0 / self._true_class_probability(y, f) ** 2
+        return self._at_true_class(y, f, curvature) if f.ndim == 2 else curvature
 
 
 @method(
@@ -108,9 +112,9 @@ class Log(Loss):
 )
 @dataclass(frozen=True)
 class Binomial(Loss):
-    """Minus the log-likelihood of a log-odds f, log(1 + exp(f)) - y f, for y in {0, 1}.
+    """Binomial negative log-likelihood of log-odds f, log(1 + exp(f)) - y f, for y in {0, 1}.
 
-    The logistic loss in other letters; a fraction y in [0, 1] works too.
+    The logistic loss for targets in {0, 1}; a fraction y in [0, 1] is allowed too.
 
     Examples
     --------
@@ -118,7 +122,7 @@ class Binomial(Loss):
     array([0.693147, 0.      ])
     """
 
-    _rule = "lie in [0, 1]"
+    _requirement = "lie in [0, 1]"
 
     @property
     def smoothness(self) -> float:
@@ -135,23 +139,23 @@ class Binomial(Loss):
         return self.value_and_gradient(y, f)[0]
 
     def gradient(self, y: ArrayLike, f: ArrayLike) -> np.ndarray:
-        y, f = pair(y, f)
-        # 1 - sigmoid(f) keeps no digit of a small difference; -sigmoid(-f) does
+        y, f = as_pair(y, f)
+        # -sigmoid(-f) is accurate where 1 - sigmoid(f) cancels
         return (1.0 - y) * sigmoid(f) - y * sigmoid(-f)
 
     def curvature(self, y: ArrayLike, f: ArrayLike) -> np.ndarray:
-        y, f = pair(y, f)
+        y, f = as_pair(y, f)
         return sigmoid_derivative(f) + 0.0 * y
 
     def prox(self, y: ArrayLike, f: ArrayLike, step: ArrayLike) -> np.ndarray:
-        y, f = pair(y, f)
+        y, f = as_pair(y, f)
         step = np.asarray(step, dtype=f.dtype)
         return -logistic_prox(-(f + step * y), step)
 
     def value_and_gradient(self, y: ArrayLike, f: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-        y, f = pair(y, f)
+        y, f = as_pair(y, f)
         sign = 2.0 * y - 1.0
-        # as a function of the margin a small loss keeps its digits; a fraction y has no margin
+        # accurate for small losses as a function of the margin, which a fraction y does not have
         if np.all(np.abs(sign) == 1.0):
             value, slope = logistic_value_and_slope(sign * f)
             return value, sign * slope
@@ -180,7 +184,7 @@ class Multinomial(Loss):
     array([[ 0.090031, -0.755272,  0.665241]])
     """
 
-    _rule = "hold class codes (integers, at least 0), or rows of probabilities that sum to 1"
+    _requirement = "hold class codes (integers, at least 0), or rows of probabilities that sum to 1"
 
     @property
     def smoothness(self) -> float:
@@ -196,10 +200,10 @@ class Multinomial(Loss):
         return softmax(f)
 
     def value(self, y: ArrayLike, f: ArrayLike) -> np.ndarray:
-        z, y = _class_rows(f), np.asarray(y)
-        at_truth = _at_truth(y, z)
+        z, y = _shifted_scores(f), np.asarray(y)
+        score = _true_class_score(y, z)
         np.exp(z, out=z)
-        return np.log(z.sum(axis=0)) - at_truth
+        return np.log(z.sum(axis=0)) - score
 
     def gradient(self, y: ArrayLike, f: ArrayLike) -> np.ndarray:
         return self.value_and_gradient(y, f)[1]
@@ -216,27 +220,27 @@ class Multinomial(Loss):
     def prox(self, y: ArrayLike, f: ArrayLike, step: ArrayLike) -> np.ndarray:
         f, y = as_float(f), np.asarray(y)
         step = np.broadcast_to(np.asarray(step, dtype=f.dtype), f.shape[:1])
-        pulled = (f - step[:, None] * _subtract_truth(np.zeros_like(f), y)).T
-        return np.where(step > 0, _softmax_prox(pulled, np.where(step > 0, step, f.dtype.type(1.0))), f.T).T
+        shifted = (f - step[:, None] * _subtract_target(np.zeros_like(f), y)).T
+        return np.where(step > 0, _softmax_prox(shifted, np.where(step > 0, step, f.dtype.type(1.0))), f.T).T
 
     def value_and_gradient(self, y: ArrayLike, f: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-        p, y = _class_rows(f), np.asarray(y)
-        at_truth = _at_truth(y, p)
+        p, y = _shifted_scores(f), np.asarray(y)
+        score = _true_class_score(y, p)
         np.exp(p, out=p)
         total = p.sum(axis=0)
         p /= total
-        return np.log(total) - at_truth, _subtract_truth(p.T, y)
+        return np.log(total) - score, _subtract_target(p.T, y)
 
 
-def _class_rows(f: ArrayLike) -> np.ndarray:
-    """Scores less their largest, one row per class: NumPy sums few long rows faster than many short ones."""
+def _shifted_scores(f: ArrayLike) -> np.ndarray:
+    """Scores minus their maximum, of shape (K, n): NumPy sums few long rows faster than many short ones."""
     z = np.array(as_float(f).T, order="C")
     z -= z.max(axis=0)
     return z
 
 
 def _softmax_prox(c: np.ndarray, step: np.ndarray) -> np.ndarray:
-    """Roots of u + step softmax(u) = c, one column per sample.
+    """Proximal operator: the roots of u + step softmax(u) = c, one column per sample.
 
     Given the log normaliser s of u, each entry of step softmax(u) is W(step exp(c - s)); s itself is the root
     at which they sum to step, and lies between log sum exp(c) - step and log sum exp(c).
@@ -245,25 +249,27 @@ def _softmax_prox(c: np.ndarray, step: np.ndarray) -> np.ndarray:
     atol = 4 * np.finfo(c.dtype).eps * (np.abs(top) + step)
 
     def excess(s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        share = lambert_of_exp(np.log(step) + c - s)
-        return step - share.sum(axis=0), (share / (1.0 + share)).sum(axis=0)
+        mass = lambert_w_of_exp(np.log(step) + c - s)
+        return step - mass.sum(axis=0), (mass / (1.0 + mass)).sum(axis=0)
 
     s = monotone_root(excess, top - step, top, atol=atol)
-    return c - lambert_of_exp(np.log(step) + c - s)
+    return c - lambert_w_of_exp(np.log(step) + c - s)
 
 
 def is_class_code(y: np.ndarray) -> np.ndarray:
-    """Which entries are integers that are at least 0."""
+    """Whether each entry is an integer, at least 0."""
     return (y >= 0) & (np.floor(y) == y)
 
 
-def _at_truth(y: np.ndarray, z: np.ndarray) -> np.ndarray:
+def _true_class_score(y: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """Scores of the true classes, of shape (n,), from scores of shape (K, n); expected scores for soft targets."""
     if y.ndim == 2:
         return np.einsum("ik,ki->i", y.astype(z.dtype, copy=False), z)
     return z[y.astype(np.intp, copy=False), np.arange(z.shape[1])]
 
 
-def _subtract_truth(p: np.ndarray, y: np.ndarray) -> np.ndarray:
+def _subtract_target(p: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """p - y in place, with class codes y as one-hot rows."""
     if y.ndim == 2:
         p -= y
     else:

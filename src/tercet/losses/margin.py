@@ -10,33 +10,33 @@ from scipy.special import wrightomega
 
 from tercet.core.catalog import method
 from tercet.core.functions import monotone_root, require, sigmoid, sigmoid_derivative
-from tercet.losses.base import Loss, pair
+from tercet.losses.base import Loss, as_pair
 
 
 @dataclass(frozen=True)
 class MarginLoss(Loss):
-    """A loss phi(y f). A subclass gives phi, its slope, its curvature and its proximal step."""
+    """Base of the losses phi(y f); a subclass defines phi, its derivatives and its proximal operator."""
 
     margin = True
-    _rule = "be -1 or +1"
+    _requirement = "be -1 or +1"
 
     def _allowed(self, y: np.ndarray) -> np.ndarray:
         return np.isin(y, (-1, 1))
 
     def value(self, y: ArrayLike, f: ArrayLike) -> np.ndarray:
-        y, f = pair(y, f)
+        y, f = as_pair(y, f)
         return self._phi(y * f)
 
     def gradient(self, y: ArrayLike, f: ArrayLike) -> np.ndarray:
-        y, f = pair(y, f)
+        y, f = as_pair(y, f)
         return y * self._slope(y * f)
 
     def curvature(self, y: ArrayLike, f: ArrayLike) -> np.ndarray:
-        y, f = pair(y, f)
+        y, f = as_pair(y, f)
         return self._curvature(y * f)
 
     def prox(self, y: ArrayLike, f: ArrayLike, step: ArrayLike) -> np.ndarray:
-        y, f = pair(y, f)
+        y, f = as_pair(y, f)
         return y * self._prox(y * f, np.asarray(step, dtype=f.dtype))
 
     def _phi(self, m: np.ndarray) -> np.ndarray:
@@ -77,15 +77,15 @@ class ZeroOne(Loss):
     """
 
     margin: bool = False
-    _rule = "be -1 or +1"
-    _no_prox = "of the scores that are right, none is the closest to a wrong one"
+    _requirement = "be -1 or +1"
+    _no_prox_reason = "of the scores that are right, none is the closest to a wrong one"
 
     def _allowed(self, y: np.ndarray) -> np.ndarray:
         return np.isin(y, (-1, 1)) if self.margin else np.ones(y.shape, dtype=bool)
 
     def value(self, y: ArrayLike, f: ArrayLike) -> np.ndarray:
         if self.margin:
-            y, f = pair(y, f)
+            y, f = as_pair(y, f)
             return (y * f <= 0).astype(f.dtype)
         f = np.asarray(f)
         return (np.asarray(y) != f).astype(np.float32 if f.dtype == np.float32 else np.float64)
@@ -191,7 +191,7 @@ class SquaredHinge(MarginLoss):
 
 @dataclass(frozen=True)
 class ModifiedHuber(MarginLoss):
-    """Squared hinge that goes on as the line -4 m below m = -1, and so bears outliers.
+    """Modified Huber loss: squared hinge, linear (-4 m) below m = -1, robust to outliers.
 
     Examples
     --------
@@ -267,7 +267,7 @@ class Logistic(MarginLoss):
         return logistic_prox(m, m.dtype.type(self._scale) * step)
 
     def value_and_gradient(self, y: ArrayLike, f: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-        y, f = pair(y, f)
+        y, f = as_pair(y, f)
         value, slope = logistic_value_and_slope(y * f)
         slope = slope * y
         if self.base is not None:
@@ -276,9 +276,9 @@ class Logistic(MarginLoss):
 
 
 def logistic_value_and_slope(m: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """log(1 + exp(-m)) and its slope from a single exp.
+    """log(1 + exp(-m)) and its derivative from a single exp.
 
-    The exponent is held below overflow; what is cut off is added back, as log(1 + exp(z)) = z up there.
+    The exponent is clipped below overflow and the excess added back, as log(1 + exp(z)) = z for large z.
 
     Examples
     --------
@@ -299,7 +299,7 @@ def logistic_value_and_slope(m: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
 
 
 def logistic_prox(m: np.ndarray, step: np.ndarray) -> np.ndarray:
-    """Root of u - m = step / (1 + exp(u)), which lies between m and m + step."""
+    """Proximal operator of the logistic loss: the root u of u - m = step / (1 + exp(u)), in [m, m + step]."""
     m, step = np.broadcast_arrays(m, step)
     atol = 4 * np.finfo(m.dtype).eps * (np.abs(m) + step)
 
@@ -337,20 +337,20 @@ class Exponential(MarginLoss):
         return self._phi(m)
 
     def _prox(self, m: np.ndarray, step: np.ndarray) -> np.ndarray:
-        return m + lambert_of_exp(log_step(step) - m)
+        return m + lambert_w_of_exp(log_step(step) - m)
 
     def value_and_gradient(self, y: ArrayLike, f: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-        y, f = pair(y, f)
+        y, f = as_pair(y, f)
         value = self._phi(y * f)
         return value, -y * value
 
 
-def lambert_of_exp(z: np.ndarray) -> np.ndarray:
+def lambert_w_of_exp(z: np.ndarray) -> np.ndarray:
     """W(exp(z)), the root of w + log w = z, without forming exp(z)."""
     return wrightomega(z).astype(z.dtype)
 
 
 def log_step(step: np.ndarray) -> np.ndarray:
-    """log of a step size; a step of zero gives minus infinity, on purpose."""
+    """log of a step size; minus infinity for a step of zero, without a warning."""
     with np.errstate(divide="ignore"):
         return np.log(step)

@@ -9,31 +9,31 @@ from numpy.typing import ArrayLike
 
 from tercet.core.catalog import method
 from tercet.core.functions import require
-from tercet.losses.base import Loss, pair
+from tercet.losses.base import Loss, as_pair
 
 
 @dataclass(frozen=True)
 class ResidualLoss(Loss):
-    """A loss rho(f - y). A subclass gives rho, its slope, its curvature and its proximal step."""
+    """Base of the losses rho(f - y); a subclass defines rho, its derivatives and its proximal operator."""
 
     def value(self, y: ArrayLike, f: ArrayLike) -> np.ndarray:
-        y, f = pair(y, f)
+        y, f = as_pair(y, f)
         return self._rho(f - y)
 
     def gradient(self, y: ArrayLike, f: ArrayLike) -> np.ndarray:
-        y, f = pair(y, f)
+        y, f = as_pair(y, f)
         return self._slope(f - y)
 
     def curvature(self, y: ArrayLike, f: ArrayLike) -> np.ndarray:
-        y, f = pair(y, f)
+        y, f = as_pair(y, f)
         return self._curvature(f - y)
 
     def prox(self, y: ArrayLike, f: ArrayLike, step: ArrayLike) -> np.ndarray:
-        y, f = pair(y, f)
+        y, f = as_pair(y, f)
         return y + self._prox(f - y, np.asarray(step, dtype=f.dtype))
 
     def value_and_gradient(self, y: ArrayLike, f: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-        y, f = pair(y, f)
+        y, f = as_pair(y, f)
         r = f - y
         return self._rho(r), self._slope(r)
 
@@ -154,7 +154,7 @@ class Huber(ResidualLoss):
 
 @dataclass(frozen=True)
 class Quantile(ResidualLoss):
-    """Pinball loss, whose mean is least at the given quantile of y.
+    """Pinball (quantile) loss, whose expectation is minimal at the given quantile of y.
 
     It is ``quantile`` times y - f where the truth is above and ``1 - quantile`` times f - y where it is
     below; with 0.5, half the absolute loss. The slope at r = 0 is taken as 0.
@@ -190,7 +190,7 @@ class Quantile(ResidualLoss):
 )
 @dataclass(frozen=True)
 class EpsilonInsensitive(ResidualLoss):
-    """Residuals beyond a tube, max(0, abs(r) - epsilon): the loss of support vector regression.
+    """Epsilon-insensitive loss max(0, abs(r) - epsilon) of support vector regression.
 
     The slope at both kinks is taken as 0.
 
@@ -222,7 +222,9 @@ class EpsilonInsensitive(ResidualLoss):
 
 @dataclass(frozen=True)
 class SquaredEpsilonInsensitive(EpsilonInsensitive):
-    """max(0, abs(r) - epsilon)^2. The curvature at the edge of the tube is taken as 0.
+    """Squared epsilon-insensitive loss max(0, abs(r) - epsilon)^2.
+
+    The curvature at the edge of the tube is taken as 0.
 
     Examples
     --------

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tercet.core.catalog import method
-from tercet.distributions.tables import joint_table
+from tercet.distributions import joint_table
 from tercet.metrics.information.entropies import distribution, entropy
 
 

@@ -15,7 +15,7 @@ from tercet.core.sparse_products import times
 from tercet.core.steps import Steps
 from tercet.mixture.base import Mixture
 from tercet.mixture.components import Components
-from tercet.optimize import Memory, em, stepwise
+from tercet.optimize import RunningStatistics, em, online_em_step
 
 Decay = Annotated[float, Range(0.5, 1, "(]")]
 InitParams = Literal["kmeans", "k-means++", "random", "random_from_data"]
@@ -177,8 +177,8 @@ class DiscreteMixture(Mixture):
         seen = float(np.sum(self._sums[0]))  # the components' shares of all rows so far
         past = tuple(np.asarray(s, dtype=np.float64) / seen for s in self._sums)
         # an interrupted fit has only what its last pass reported
-        known = Memory(past, getattr(self, "n_batches_", 1), getattr(self, "seen_weight_", seen))
-        theta, memory, likelihood = stepwise(
+        known = RunningStatistics(past, getattr(self, "n_batches_", 1), getattr(self, "seen_weight_", seen))
+        theta, memory, likelihood = online_em_step(
             components,
             components.chunks(X, weight),
             theta,

@@ -28,7 +28,7 @@ from tercet.mixture._engine.gaussian_components import GaussianComponents
 from tercet.mixture._engine.gaussian_parameters import GaussianParameters
 from tercet.mixture.base import Mixture
 from tercet.mixture.components import Components
-from tercet.optimize import Memory, stepwise
+from tercet.optimize import RunningStatistics, online_em_step
 
 
 @method(
@@ -227,11 +227,11 @@ class GaussianMixture(Mixture):
         mass = float(len(X) if weight is None else weight.sum(dtype=np.float64))
         components, theta = self._components(X.shape[1]), self._theta()
         past = [part / self.seen_weight_ for part in components.recall(theta, self.seen_weight_)]
-        theta, memory, likelihood = stepwise(
+        theta, memory, likelihood = online_em_step(
             components,
             components.chunks(X, weight),
             theta,
-            Memory(tuple(past), self.n_batches_, self.seen_weight_),
+            RunningStatistics(tuple(past), self.n_batches_, self.seen_weight_),
             mass=mass,
             n_jobs=self.n_jobs,
         )

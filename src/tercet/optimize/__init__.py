@@ -1,11 +1,10 @@
-"""Algorithms that minimise a function: gradient descent, Newton, the quasi-Newton family and their kin."""
+"""Optimisation: gradient, Newton and quasi-Newton methods, proximal and stochastic methods, quadratic
+programming, Lagrangian duality, iterative scaling, global search, and EM."""
 
 from tercet.optimize.conjugate_gradient import CGIterate, conjugate_gradient, conjugate_gradient_iterates
-from tercet.optimize.coordinate import LeastSquares, coordinate_descent
-from tercet.optimize.duality import KKT, DualityGap, Lagrangian, slater
-from tercet.optimize.em import Climb, LatentModel, em, em_restarts
-from tercet.optimize.em_views import (
-    EnumerableModel,
+from tercet.optimize.coordinate_descent import coordinate_descent, elastic_net_duality_gap
+from tercet.optimize.em import EMResult, LatentModel, em, em_restarts
+from tercet.optimize.em_functions import (
     f_function,
     h_function,
     latent_posterior,
@@ -13,21 +12,33 @@ from tercet.optimize.em_views import (
     lower_bound,
     q_function,
 )
-from tercet.optimize.global_search import genetic_algorithm, multi_start, noisy_descent, simulated_annealing
+from tercet.optimize.enumerable_model import EnumerableModel
+from tercet.optimize.ewma import ewma, ewma_weights
+from tercet.optimize.global_search import genetic_algorithm, noisy_descent, simulated_annealing
 from tercet.optimize.gradient_descent import gradient_descent
-from tercet.optimize.iterative_scaling import iterative_scaling, logistic_iis, scaling_bounds
+from tercet.optimize.iterative_scaling import (
+    ScalingTerms,
+    iterative_scaling,
+    logistic_iis,
+    scaling_bounds,
+    scaling_step,
+)
+from tercet.optimize.lagrangian import KKT, DualityGap, Lagrangian, slater
 from tercet.optimize.lbfgs import lbfgs
-from tercet.optimize.line_search import line_search
-from tercet.optimize.linear_algebra import sherman_morrison
+from tercet.optimize.least_squares import LeastSquares
+from tercet.optimize.line_search import Armijo, Exact, Fixed, Ray, RayPoint, Wolfe, line_search
 from tercet.optimize.minimize import METHODS, minimize
+from tercet.optimize.multi_start import multi_start
 from tercet.optimize.newton import newton, newton_cg
-from tercet.optimize.objective import Objective, Quadratic
-from tercet.optimize.online_em import Memory, online_em, stepwise
+from tercet.optimize.objective import Objective
+from tercet.optimize.online_em import RunningStatistics, online_em, online_em_step
 from tercet.optimize.owlqn import owlqn
-from tercet.optimize.proximal import fista, ista, proximal_gradient
-from tercet.optimize.quadratic import solve_qp
-from tercet.optimize.quasi_newton import bfgs, broyden, dfp
-from tercet.optimize.stochastic import ewma, ewma_weights, stochastic_gradient
+from tercet.optimize.proximal_gradient import fista, ista, proximal_gradient
+from tercet.optimize.quadratic import Quadratic
+from tercet.optimize.quadratic_programming import solve_qp
+from tercet.optimize.quasi_newton import bfgs, bfgs_update, broyden, broyden_update, dfp, dfp_update
+from tercet.optimize.sherman_morrison import sherman_morrison
+from tercet.optimize.stochastic_gradient import stochastic_gradient
 from tercet.optimize.update_rules import RULES, SGD, AdaGrad, Adam, Momentum, Nesterov, RMSProp
 
 __all__ = [
@@ -37,25 +48,36 @@ __all__ = [
     "SGD",
     "AdaGrad",
     "Adam",
+    "Armijo",
     "CGIterate",
-    "Climb",
     "DualityGap",
+    "EMResult",
     "EnumerableModel",
+    "Exact",
+    "Fixed",
     "Lagrangian",
     "LatentModel",
     "LeastSquares",
-    "Memory",
     "Momentum",
     "Nesterov",
     "Objective",
     "Quadratic",
     "RMSProp",
+    "Ray",
+    "RayPoint",
+    "RunningStatistics",
+    "ScalingTerms",
+    "Wolfe",
     "bfgs",
+    "bfgs_update",
     "broyden",
+    "broyden_update",
     "conjugate_gradient",
     "conjugate_gradient_iterates",
     "coordinate_descent",
     "dfp",
+    "dfp_update",
+    "elastic_net_duality_gap",
     "em",
     "em_restarts",
     "ewma",
@@ -79,14 +101,15 @@ __all__ = [
     "newton_cg",
     "noisy_descent",
     "online_em",
+    "online_em_step",
     "owlqn",
     "proximal_gradient",
     "q_function",
     "scaling_bounds",
+    "scaling_step",
     "sherman_morrison",
     "simulated_annealing",
     "slater",
     "solve_qp",
-    "stepwise",
     "stochastic_gradient",
 ]

@@ -1,6 +1,6 @@
-"""The loop that every descent method shares: direction, line search, move, stopping rule.
+"""Descent with a line search: direction, line search, step, stopping criteria.
 
-The methods differ in one thing, the direction, so each of them is a `Rule`.
+The methods differ in the direction alone, so each of them is a `DescentMethod`.
 """
 
 from __future__ import annotations
@@ -14,104 +14,56 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from tercet.core.steps import Steps, history_table
-from tercet.optimize.line_search import Ray, as_search
-from tercet.optimize.objective import counted
+from tercet.optimize.line_search import Ray, as_line_search
+from tercet.optimize.objective import as_objective
+from tercet.optimize.stopping import StoppingCriteria
 
-REASONS = {  # why a loop ended well, as the result's message says it
+CONVERGED = {  # messages of the criteria that end a loop with success
     "gradient": "the gradient is smaller than tol",
     "value": "f changed by less than tol",
     "step": "x changed by less than tol",
     "precision": "f cannot be lowered any further in floating-point numbers",
     "cold": "the temperature has fallen to its end",
 }
-RULES = ("gradient", "value", "step")
-PATIENCE = 8  # passes in a row that neither lower f nor shrink the gradient before the loop gives up
-ABYSS = 1e20  # how many times its size at the start f may fall before it counts as unbounded
-ENDS = {  # why a loop ended badly: the result's status and message
+UNBOUNDED = 1e20  # a decrease of f by this many times its initial size counts as unbounded
+FAILED = {  # status and message of the reasons that end a loop without success
     "failed": (2, "The line search found no lower point: check the gradient, or scale the variables."),
     "diverged": (4, "f or its gradient is not finite any more: take a smaller step or a line search."),
     "unbounded": (5, "f seems to be unbounded below: it falls without end along the last direction."),
 }
-# An estimator's loop knows what its user can change; this is for one that stands alone.
-alone = functools.partial(
+# Loop for calls outside an estimator, whose own loop names the parameters to change.
+standalone_loop = functools.partial(
     Steps, hint="Check the gradient, raise max_iter or tol, scale the variables, or try another method."
 )
 
 
-class Rule:
-    """Where to go from x; steepest descent unless a method knows better."""
+class DescentMethod:
+    """Search directions of a descent method; steepest descent unless overridden."""
 
     def direction(self, x: np.ndarray, g: np.ndarray) -> np.ndarray:
-        """The direction p."""
+        """The search direction p at x."""
         return -g
 
     def update(self, step: float, delta: np.ndarray, y: np.ndarray) -> None:
-        """Learn from a move: δ is the change of x, y that of the gradient."""
+        """Update from a step: δ is the change of x, y that of the gradient."""
 
-    def guess(self, ray: Ray) -> float:
+    def initial_step(self, ray: Ray) -> float:
         """The first λ that the line search tries."""
         return 1.0
 
     def reset(self) -> bool:
-        """Forget what was learned; False when there is nothing to forget."""
+        """Restart from the initial state; False if it is still in that state."""
         return False
 
-    def learned(self) -> dict[str, Any]:
-        """What the result should show besides x."""
+    def result_fields(self) -> dict[str, Any]:
+        """Fields of the result besides x."""
         return {}
-
-
-class Stop:
-    """The stopping rules of the texts: a small gradient, a small change of f, a small change of x.
-
-    Parameters
-    ----------
-    tol : float
-        What small means.
-    stop : {"gradient", "value", "step"}, several of them, or dict
-        The rules, of which any one is enough; a dict gives each its own tolerance.
-    norm : {inf, 2}
-        The norm of gradients and steps.
-    """
-
-    def __init__(self, tol: float, stop: Any = "gradient", norm: float = math.inf) -> None:
-        names = [stop] if isinstance(stop, str) else list(stop)
-        self.tol = dict(stop) if isinstance(stop, dict) else dict.fromkeys(names, tol)
-        if not self.tol or not set(self.tol) <= set(RULES):
-            raise ValueError(f"stop must be one or several of {', '.join(map(repr, RULES))}; got {stop!r}.")
-        if norm not in (math.inf, 2):
-            raise ValueError(f"norm must be inf or 2; got {norm!r}.")
-        for value in self.tol.values():
-            if not value >= 0:
-                raise ValueError(f"tol must be a number in [0, inf); got {value!r}.")
-        self.order = norm
-        self.best = (math.inf, math.inf)
-        self.waited = 0
-
-    def size(self, v: np.ndarray) -> float:
-        return float(np.abs(v).max(initial=0.0)) if self.order == math.inf else float(np.linalg.norm(v))
-
-    def met(self, g_size: float, change: float = math.inf, step: float = math.inf) -> str | None:
-        """The name of a rule that is met, or None."""
-        for name, size in (("gradient", g_size), ("value", change), ("step", step)):
-            if name in self.tol and size <= self.tol[name]:
-                return name
-        return None
-
-    def stalled(self, fun: float, g_size: float, noise: float) -> bool:
-        """Whether f and the gradient have stayed as low as they get for some passes."""
-        low, small = self.best
-        if abs(fun - low) <= noise and g_size >= 0.9 * small:
-            self.waited += 1
-        else:
-            self.best, self.waited = (min(low, fun), min(small, g_size)), 0
-        return self.waited >= PATIENCE
 
 
 def descend(
     objective: Any,
     x0: Any,
-    rule: Rule,
+    method: DescentMethod,
     *,
     line_search: Any,
     tol: float = 1e-6,
@@ -120,70 +72,73 @@ def descend(
     stop: Any = "gradient",
     norm: float = math.inf,
 ) -> OptimizeResult:
-    """Go down from x0 along the directions of a rule; the options are those of `minimize`."""
-    objective, rules, search = counted(objective), Stop(tol, stop, norm), as_search(line_search)
-    x = start_of(x0)
+    """Minimise from x0 by line searches along the directions of a method; the options are those of `minimize`."""
+    objective, search = as_objective(objective), as_line_search(line_search)
+    criteria = StoppingCriteria(tol, stop, norm)
+    x = initial_point(x0)
     f, g = objective.value_and_gradient(x)
     check_start(f, g)
-    abyss = f - ABYSS * (1 + abs(f))
-    loop = (steps or alone)(max_iter)
-    size, moves, reason = rules.size(g), 0, rules.met(rules.size(g))
-    steep = size
+    floor = f - UNBOUNDED * (1 + abs(f))
+    loop = (steps or standalone_loop)(max_iter)
+    grad_norm = initial_norm = criteria.norm(g)
+    moves, reason = 0, criteria.met(grad_norm)
     for step in loop:
-        if reason is not None:  # x0 is good enough already
-            step.report(x, fun=f, grad_norm=size, step=0.0)
+        if reason is not None:  # x0 meets a criterion already
+            step.report(x, fun=f, grad_norm=grad_norm, step=0.0)
             step.converged(True)
             break
         point = None
         while point is None:
-            ray = Ray(objective, x, f, g, rule.direction(x, g))
+            ray = Ray(objective, x, f, g, method.direction(x, g))
             if ray.start.slope < 0 or not getattr(search, "descent", True):
-                point = search(ray, rule.guess(ray))
-            if point is None and not rule.reset():
+                point = search(ray, method.initial_step(ray))
+            if point is None and not method.reset():
                 break
-        if point is None:
+        if point is None:  # no lower point along any direction
             flat = -ray.start.slope <= 100 * ray.noise
-            reason = "precision" if flat else "unbounded" if ray.lowest < abyss else "failed"
-            step.report(x, fun=f, grad_norm=size, step=0.0)
+            reason = "precision" if flat else "unbounded" if ray.lowest < floor else "failed"
+            step.report(x, fun=f, grad_norm=grad_norm, step=0.0)
             step.converged(reason == "precision")
             break
         delta, y, change = point.x - x, point.gradient - g, abs(f - point.fun)
-        x, f, g, size = point.x, point.fun, point.gradient, rules.size(point.gradient)
+        x, f, g, grad_norm = point.x, point.fun, point.gradient, criteria.norm(point.gradient)
         moves += 1
-        step.report(x, fun=f, grad_norm=size, step=point.step)
-        if not (math.isfinite(f) and math.isfinite(size)):
-            reason = "unbounded" if ray.lowest < abyss else "diverged"
+        step.report(x, fun=f, grad_norm=grad_norm, step=point.step)
+        if not (math.isfinite(f) and math.isfinite(grad_norm)):
+            reason = "unbounded" if ray.lowest < floor else "diverged"
             break
-        if f < abyss and size >= steep:  # deep down, and no flatter than at the start
+        if f < floor and grad_norm >= initial_norm:
             reason = "unbounded"
             break
-        rule.update(point.step, delta, y)
-        reason = rules.met(size, change, rules.size(delta))
-        if reason is None and rules.stalled(f, size, ray.noise):
+        method.update(point.step, delta, y)
+        reason = criteria.met(grad_norm, change, criteria.norm(delta))
+        if reason is None and criteria.stalled(f, grad_norm, ray.noise):
             reason = "precision"
         if step.converged(reason is not None):
             break
-    return outcome(loop, reason, objective, x=x, fun=f, jac=g, grad_norm=size, nit=moves, **rule.learned())
+    return make_result(
+        loop, reason, objective, x=x, fun=f, jac=g, grad_norm=grad_norm, nit=moves, **method.result_fields()
+    )
 
 
-def outcome(loop: Steps, reason: str | None, objective: Any, **found: Any) -> OptimizeResult:
-    """The result of a loop that ended for a reason (None: it came to its last pass, or was stopped).
+def make_result(loop: Steps, reason: str | None, objective: Any, **found: Any) -> OptimizeResult:
+    """The `OptimizeResult` of a loop that ended for a reason (None: the last pass, or a callback).
 
     Parameters
     ----------
     loop : Steps
         The loop.
     reason : str, optional
-        A key of `REASONS` or `ENDS`.
-    objective : Counted
-        The objective, for its counts.
+        A key of `CONVERGED` or `FAILED`.
+    objective : CountedObjective
+        The objective, for its numbers of evaluations.
     **found
-        What the result contains: x, fun, jac, nit ...
+        Fields of the result: x, fun, jac, nit ...
     """
-    if reason in REASONS:
-        status, message = 0, f"Converged: {REASONS[reason]}."
-    elif reason in ENDS:
-        status, message = ENDS[reason]
+    if reason in CONVERGED:
+        status, message = 0, f"Converged: {CONVERGED[reason]}."
+    elif reason in FAILED:
+        status, message = FAILED[reason]
         loop.warn(f"stopped in pass {loop.count}: {message[0].lower()}{message.partition(':')[0][1:]}")
     elif loop.stopped:
         status, message = 3, "Stopped by a callback."
@@ -194,8 +149,8 @@ def outcome(loop: Steps, reason: str | None, objective: Any, **found: Any) -> Op
     return OptimizeResult(**found, **counts, **ending, history=history_table([loop]))
 
 
-def start_of(x0: Any) -> np.ndarray:
-    """The start as a new float vector."""
+def initial_point(x0: Any) -> np.ndarray:
+    """x0 as a new float vector, checked."""
     x = np.atleast_1d(np.array(x0, dtype=float))
     if x.ndim != 1 or not np.isfinite(x).all():
         raise ValueError(f"x0 must be a vector of finite numbers; got {x0!r}.")
@@ -203,6 +158,6 @@ def start_of(x0: Any) -> np.ndarray:
 
 
 def check_start(f: float, g: np.ndarray) -> None:
-    """Refuse a start at which there is nothing to compare with."""
+    """Raise unless f and its gradient are finite at x0."""
     if not (math.isfinite(f) and np.isfinite(g).all()):
         raise ValueError(f"f and its gradient must be finite at x0; got f(x0) = {f!r} and gradient {g}.")

@@ -1,9 +1,10 @@
-"""The EM algorithm (EM 算法): maximum likelihood where part of the data was never seen.
+"""The EM algorithm (EM 算法): maximum likelihood with latent variables.
 
-A model gives two things: the expected statistics of a chunk of rows under the present parameters (the E step,
-with the chunk's log-likelihood), and the parameters that make given statistics most likely (the M step). The
-driver does the rest: statistics of all chunks are added up (`core.parallel.total`), so that threads and data that
-do not fit in memory are no concern of the model, and the likelihood, which theory says never falls, is watched.
+A model has two methods: `expect`, the expected sufficient statistics of a chunk of rows under the current
+parameters together with the chunk's log-likelihood (E step), and `maximise`, the parameters that maximise the
+expected log-likelihood of given statistics (M step). `em` sums the statistics over chunks (`core.parallel.total`),
+so that threads and data larger than memory do not concern the model, and checks that the objective never
+decreases (Theorem 9.1).
 """
 
 from __future__ import annotations
@@ -19,45 +20,46 @@ import numpy as np
 from tercet.core.catalog import method as card
 from tercet.core.parallel import total
 from tercet.core.steps import ConvergenceWarning, Steps, history_table
-from tercet.optimize.em_moves import Squarem, flat, move, rise
+from tercet.optimize.em_variants import Squarem, m_step_of, parameter_vector, q_increase
+from tercet.optimize.stopping import tolerances
 
-STOPS = ("likelihood", "parameters", "q")
+CRITERIA = ("likelihood", "parameters", "q")
 
 
 class LatentModel(Protocol):
-    """What EM has to know of a model with hidden variables; `theta` is whatever the model likes.
+    """Interface of a model with latent variables for `em`; `theta` may be any object.
 
-    Some variants ask for more: `expect_best(chunk, theta)`, the statistics of the single best Z with its
-    log P(Y, Z); `q(statistics, theta)`, the function Q; `parts`, a number, and `maximise_part(k, statistics,
-    theta)`, which maximises Q over the k-th part of theta alone; `pack(theta)` and `unpack(vector)`, theta as a
-    vector of free numbers and back (ValueError where that is not possible); `gradient(statistics, theta)` of
-    Q + log-prior in that vector.
+    Some variants need more: `expect_best(chunk, theta)`, the statistics of the most probable Z with its
+    log P(Y, Z); `q(statistics, theta)`, the Q function; `parts`, a number, and `maximise_part(k, statistics,
+    theta)`, which maximises Q over the k-th block of theta alone; `pack(theta)` and `unpack(vector)`, theta as an
+    unconstrained vector and back (ValueError for a vector that is not a theta); `gradient(statistics, theta)` of
+    Q + log-prior with respect to that vector.
     """
 
     def expect(self, chunk: Any, theta: Any) -> tuple[Any, ...]:
-        """(log-likelihood, *expected statistics) of a chunk: numbers and arrays that may be added up."""
+        """(log-likelihood, *expected statistics) of a chunk: numbers and arrays that are summed over chunks."""
 
     def maximise(self, statistics: tuple[Any, ...], theta: Any) -> Any:
-        """The parameters under which the expected statistics are most likely (a posteriori, with a prior)."""
+        """argmax of Q, or of Q + log-prior, over theta."""
 
     def log_prior(self, theta: Any) -> float:
-        """What a prior adds to the log-likelihood; 0 without one."""
+        """Log-density of the prior at theta; 0 without one."""
 
 
 @dataclass
-class Climb:
-    """Where a run of EM ended.
+class EMResult:
+    """Result of a run of EM.
 
     Attributes
     ----------
     theta : the parameters after the last M step.
     value : the objective at the last E step.
-    passes : how many there were.
-    converged : whether a stopping rule was met.
+    passes : the number of iterations.
+    converged : whether a stopping criterion was met.
     values : the objective at every E step.
-    rule : the stopping rule that was met, or None.
-    history : the measures of all passes, as columns.
-    runs : all runs, where there were several starts.
+    rule : the stopping criterion that was met, or None.
+    history : the measures of all iterations, as columns.
+    runs : the results of all starts, from `em_restarts`.
     """
 
     theta: Any
@@ -67,12 +69,12 @@ class Climb:
     values: list[float] = field(default_factory=list)
     rule: str | None = None
     history: dict[str, list[Any]] = field(default_factory=dict)
-    runs: list[Climb] = field(default_factory=list)
+    runs: list[EMResult] = field(default_factory=list)
 
     @property
     def monotone(self) -> bool:
-        """Whether the objective never fell (Theorem 9.1)."""
-        return not any(fell(a, b) for a, b in zip(self.values[:-1], self.values[1:]))
+        """Whether the objective never decreased (Theorem 9.1)."""
+        return not any(decreased(a, b) for a, b in zip(self.values[:-1], self.values[1:]))
 
 
 @card(
@@ -110,50 +112,50 @@ def em(
     before: float = -math.inf,
     max_iter: int = 100,
     n_jobs: int | None = None,
-) -> Climb:
-    """Maximum likelihood with hidden variables, by expectation and maximisation in turn.
+) -> EMResult:
+    """EM algorithm: maximum likelihood with latent variables (Algorithm 9.1).
 
-    The objective is (log-likelihood + log-prior) / `per`, taken at each E step, that is before the M step of the
-    same pass. It never falls; it ends at a stationary point that depends on the start. Each pass reports `theta`
-    as its state.
+    The objective is (log-likelihood + log-prior) / `per`, evaluated at each E step, that is before the M step of
+    the same iteration. It never decreases, and converges to a stationary point that depends on the start. Each
+    iteration reports the new `theta` as its state.
 
     Parameters
     ----------
     model : object with expect(chunk, theta), maximise(statistics, theta) and log_prior(theta)
-        See `LatentModel`; `EnumerableModel` makes one of a function log P(y, z | θ).
+        See `LatentModel`; `EnumerableModel` makes one from a function log P(y, z | θ).
     chunks : sequence
-        The rows, in pieces that `expect` understands.
+        The rows, in chunks for `expect`.
     theta : object
-        The start.
+        Initial parameters.
     loop : Steps, optional
-        The passes of an estimator; without it there are `max_iter`.
+        The loop of an estimator; by default one of `max_iter` iterations.
     variant : {"em", "hard", "gem1", "gem2", "gem3"}, default="em"
         The algorithm. "gem1" needs the model's `q`, "gem2" `q`, `pack` and `unpack`, "gem3" `parts` and
         `maximise_part`, "hard" `expect_best`; its objective is log P(Y, Z) of the best Z.
     stop : {"likelihood", "parameters", "q"}, several of them, or dict
-        The stopping rules, of which any one is enough: the objective rises by less than `tol`; the norm of the
-        change of theta is less; Q(θ_{i+1}, θ_i) - Q(θ_i, θ_i) is less. A dict gives each its own tolerance.
+        Stopping criteria, any one of which is enough: the increase of the objective, the norm of the change of
+        theta, or Q(θ_{i+1}, θ_i) - Q(θ_i, θ_i) is less than `tol`. A dict gives each its own tolerance.
     tol : float, default=1e-3
-        What small means.
+        Tolerance of the stopping criteria.
     per : float, default=1.0
-        What the objective (and Q) is divided by: the number of rows, say.
+        Divisor of the objective (and of Q), such as the number of rows.
     accelerate : bool, default=False
-        Whether to leap ahead after every two passes along the curve they lie on (SQUAREM), for slow problems. A
-        leap after which the objective is lower, or that the model's `unpack` refuses, is taken back.
+        Whether to extrapolate after every two iterations (SQUAREM), for slow convergence. An extrapolation that
+        lowers the objective, or that the model's `unpack` rejects, is undone.
     check : bool, default=True
-        Whether to warn when the objective falls. Without it, a fall is a change like any other.
+        Whether to warn when the objective decreases. If False, the absolute change is compared with `tol`.
     measure : str, default="log_likelihood"
-        What the history calls the objective.
+        Name of the objective in the history.
     before : float, default=-inf
-        The objective at the last E step of an earlier run, where this one goes on with it.
+        The objective at the last E step of an earlier run that this one continues.
     max_iter : int, default=100
-        The most passes, where there is no `loop`.
+        Maximum number of iterations, without a `loop`.
     n_jobs : int, optional
-        Threads to use; the result does not depend on it.
+        Number of threads; the result does not depend on it.
 
     Returns
     -------
-    Climb
+    EMResult
         With `theta`, `value`, `passes`, `converged`, `values`, `rule` and `history`.
 
     Examples
@@ -168,47 +170,38 @@ def em(
     >>> em(model, model.chunks, np.array([0.6, 0.5]), tol=1e-9).theta.round(4)
     array([0.7968, 0.5196])
     """
-    rules, step_of = _rules(stop, tol), move(model, variant)
+    loop = StandaloneLoop(max_iter) if loop is None else loop
+    m_step, squarem = m_step_of(model, variant), Squarem(model) if accelerate else None
     expect = model.expect_best if variant == "hard" else model.expect
-    measured = {name for name in rules if name != "likelihood"} | ({"f"} if variant == "gem1" else set())
-    leap = Squarem(model) if accelerate else None
-    loop = Alone(max_iter) if loop is None else loop
-    values: list[float] = []
-    rule, reached = None, theta
+    monitor = _Monitor(model, variant, tolerances(stop, tol, CRITERIA), per, check, before)
+    new = theta
 
-    def look(theta: Any) -> tuple[float, tuple[Any, ...]]:
+    def e_step(theta: Any) -> tuple[float, tuple[Any, ...]]:
         likelihood, *statistics = total(expect, chunks, theta, n_jobs=n_jobs)
         return float(likelihood + model.log_prior(theta)) / per, tuple(statistics)
 
     for step in loop:
-        value, statistics = look(theta)
-        if leap is not None and leap.pending and not value >= before:
-            theta = leap.back()
-            value, statistics = look(theta)
-        if math.isnan(value):
-            raise ValueError(f"EM: the log-likelihood is not a number in pass {step.count}: {value}.")
-        if check and values:
-            _watch(before, value)
-        following = reached = step_of(statistics, theta)
-        leapt = leap is not None and leap.pending  # what a leap has gained says nothing of what EM will gain
-        gain = value - before if check and values else abs(value - before)
-        sizes = {"likelihood": math.inf if leapt else gain}
-        measures = {measure: value}
-        if measured:
-            sizes |= _sizes(model, measured, statistics, theta, following, per)
-            measures |= {name: sizes[name] for name in rules if name != "likelihood"}
-        if "f" in measured:
-            measures |= {"f_expect": value, "f_maximise": value + sizes["f"]}
-        values.append(value)
-        step.report(following, **measures)
-        rule = next((name for name, small in rules.items() if sizes[name] < small), None)
-        theta = following if leap is None else leap.ahead(theta, following)
-        if step.converged(rule):
+        value, statistics = e_step(theta)
+        if squarem is not None and squarem.pending and not value >= monitor.last:
+            theta = squarem.undo()
+            value, statistics = e_step(theta)
+        monitor.check_increase(value, step.count)
+        new = m_step(statistics, theta)
+        met = monitor.update(value, statistics, theta, new, squarem is not None and squarem.pending)
+        step.report(new, **{measure: value}, **monitor.measures)
+        theta = new if squarem is None else squarem.extrapolate(theta, new)
+        if step.converged(met):
             break
-        before = value
-    value = values[-1] if values else -math.inf  # no pass was asked for
-    # not theta: nobody has looked where the last leap would lead
-    return Climb(reached, value, loop.count, bool(loop.is_converged), values, rule, history_table([loop]))
+    # `new`, not `theta`: the objective at the last extrapolation is not known
+    return EMResult(
+        new,
+        monitor.final,
+        loop.count,
+        bool(loop.is_converged),
+        monitor.values,
+        monitor.met,
+        history_table([loop]),
+    )
 
 
 @card(
@@ -225,19 +218,19 @@ def em_restarts(
     starts: Iterable[Any],
     *,
     loops: Iterable[Steps] | None = None,
-    run: Callable[..., Climb] = em,
+    run: Callable[..., EMResult] = em,
     **options: Any,
-) -> Climb:
-    """EM from several starts, of which the best end is kept.
+) -> EMResult:
+    """EM from several starts; the run with the highest objective is kept.
 
     Parameters
     ----------
     model, chunks
         As in `em`.
     starts : iterable of theta
-        The starts.
+        Initial parameters of each run.
     loops : iterable of Steps, optional
-        The passes of each start.
+        The loop of each run.
     run : callable, default=em
         `em` or `online_em`.
     **options
@@ -245,8 +238,8 @@ def em_restarts(
 
     Returns
     -------
-    Climb
-        The run with the highest objective (of equals, the first); `runs` has all of them.
+    EMResult
+        The best run (the first of equals); `runs` has all of them.
 
     Examples
     --------
@@ -267,12 +260,12 @@ def em_restarts(
         runs = [run(model, chunks, theta, loop, **options) for theta, loop in zip(starts, loops)]
     if not runs:
         raise ValueError("em_restarts: starts must be at least 1 start; got none.")
-    best = max(runs, key=lambda climb: climb.value if not math.isnan(climb.value) else -math.inf)
-    return Climb(**{**vars(best), "runs": runs})
+    best = max(runs, key=lambda run: run.value if not math.isnan(run.value) else -math.inf)
+    return EMResult(**{**vars(best), "runs": runs})
 
 
-class Alone(Steps):
-    """The passes of a run that belongs to no estimator."""
+class StandaloneLoop(Steps):
+    """Iterations of a run of EM outside any estimator."""
 
     def warn(self, reason: str) -> None:
         last = ", ".join(f"{name}={float(value):.6g}" for name, value in self.measures.items())
@@ -283,36 +276,63 @@ class Alone(Steps):
         )
 
 
-def fell(before: float, value: float) -> bool:
+def decreased(before: float, value: float) -> bool:
     """Whether the objective is lower than before by more than rounding."""
     return value < before - 1e-8 * max(1.0, abs(before))
 
 
-def _watch(before: float, value: float) -> None:
-    """Theorem 9.1: the objective does not fall. Where it does, something is wrong with the data or the model."""
-    if fell(before, value):
-        warnings.warn(
-            f"EM: the objective fell from {before:.10g} to {value:.10g}.", ConvergenceWarning, stacklevel=3
-        )
+class _Monitor:
+    """Objective values of a run, the check of Theorem 9.1 and the stopping criteria.
 
+    Attributes
+    ----------
+    values : the objective at every E step so far.
+    last : the objective at the previous E step, of an earlier run before the first.
+    measures : what the last iteration reports besides the objective.
+    met : the stopping criterion that the last iteration met, or None.
+    """
 
-def _rules(stop: Any, tol: float) -> dict[str, float]:
-    """The stopping rules with their tolerances."""
-    names = [stop] if isinstance(stop, str) else list(stop)
-    rules = dict(stop) if isinstance(stop, dict) else dict.fromkeys(names, tol)
-    if not rules or not set(rules) <= set(STOPS):
-        raise ValueError(f"stop must be one or several of {', '.join(map(repr, STOPS))}; got {stop!r}.")
-    for value in rules.values():
+    def __init__(
+        self, model: Any, variant: str, criteria: dict[str, float], per: float, check: bool, before: float
+    ) -> None:
+        self.model, self.criteria, self.per, self.check = model, criteria, per, check
+        self.coordinate_ascent = variant == "gem1"  # on F(P̃, θ), both halves of which are reported
+        self.values: list[float] = []
+        self.last, self.met = before, None
+        self.measures: dict[str, float] = {}
+
+    @property
+    def final(self) -> float:
+        return self.values[-1] if self.values else -math.inf  # max_iter may be 0
+
+    def check_increase(self, value: float, count: int) -> None:
+        """Raise if the objective is NaN; warn if it has decreased, against Theorem 9.1."""
         if math.isnan(value):
-            raise ValueError(f"tol must be a number; got {value!r}.")
-    return rules
+            raise ValueError(f"EM: the log-likelihood is not a number in pass {count}: {value}.")
+        if self.check and self.values and decreased(self.last, value):
+            warnings.warn(
+                f"EM: the objective fell from {self.last:.10g} to {value:.10g}.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
 
-
-def _sizes(model: Any, names: set[str], statistics: Any, old: Any, new: Any, per: float) -> dict[str, float]:
-    """How far a pass has gone: in theta, in Q, and in F (whose first part the posterior makes equal to L)."""
-    sizes = {}
-    if "parameters" in names:
-        sizes["parameters"] = float(np.linalg.norm(flat(model, new) - flat(model, old)))
-    if names & {"q", "f"}:
-        sizes["q"] = sizes["f"] = rise(model, statistics, old, new) / per
-    return sizes
+    def update(self, value: float, statistics: Any, old: Any, new: Any, extrapolated: bool) -> str | None:
+        """Record an iteration from `old` to `new`; the stopping criterion that it meets, or None."""
+        gain = value - self.last if self.check and self.values else abs(value - self.last)
+        changes = {
+            "likelihood": math.inf if extrapolated else gain
+        }  # SQUAREM's gain is not that of an EM step
+        if "parameters" in self.criteria:
+            change = parameter_vector(self.model, new) - parameter_vector(self.model, old)
+            changes["parameters"] = float(np.linalg.norm(change))
+        if "q" in self.criteria or self.coordinate_ascent:
+            changes["q"] = q_increase(self.model, statistics, old, new) / self.per
+        self.measures = {name: changes[name] for name in self.criteria if name != "likelihood"}
+        if (
+            self.coordinate_ascent
+        ):  # the posterior makes F equal to L, so that the first half ends at the objective
+            self.measures |= {"f_expect": value, "f_maximise": value + changes["q"]}
+        self.met = next((name for name, tol in self.criteria.items() if changes[name] < tol), None)
+        self.values.append(value)
+        self.last = value
+        return self.met

@@ -8,18 +8,18 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from tercet.core.catalog import method
-from tercet.optimize.descent import Rule, descend
+from tercet.optimize.descent import DescentMethod, descend
 from tercet.optimize.line_search import Ray
 
 
-class SteepestDescent(Rule):
-    """p = -g; the search begins where the last one says that the same fall of f would be reached."""
+class SteepestDescent(DescentMethod):
+    """p = -g; the first trial step is the one with the first-order decrease of f of the last step."""
 
     def __init__(self) -> None:
         self.last: tuple[float, float] | None = None
         self.slope = 0.0
 
-    def guess(self, ray: Ray) -> float:
+    def initial_step(self, ray: Ray) -> float:
         self.slope = ray.start.slope
         if self.last is None:
             return 1 / max(float(np.linalg.norm(ray.p)), 1e-300)
@@ -42,7 +42,7 @@ class SteepestDescent(Rule):
 def gradient_descent(
     objective: Any, x0: Any, *, line_search: Any = "exact", **options: Any
 ) -> OptimizeResult:
-    """Gradient descent: along -g, as far as the line search says.
+    """Gradient descent: steps along -g with a line search.
 
     Parameters
     ----------
@@ -51,9 +51,9 @@ def gradient_descent(
     x0 : array of shape (n,)
         The start.
     line_search : {"exact", "exact-global", "wolfe", "armijo"}, float or callable, default="exact"
-        How λ is found; a number is a fixed step, the learning rate.
+        Choice of λ; a number is a fixed step, the learning rate.
     **options
-        As in `minimize`; the text's three stopping rules are `stop=("gradient", "value", "step")`.
+        As in `minimize`; the three stopping criteria of the text are `stop=("gradient", "value", "step")`.
 
     Examples
     --------

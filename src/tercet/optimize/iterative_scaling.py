@@ -1,4 +1,4 @@
-"""Iterative scaling (迭代尺度法): the maximum entropy model's own algorithms, IIS and GIS.
+"""Iterative scaling (迭代尺度法) for maximum entropy models: IIS and GIS.
 
 A model P_w(y|x) = exp(sum_i w_i f_i(x, y)) / Z_w(x) is given by its joint features: a sparse matrix with one row
 for each pair (x, y), context by context, and one column for each f_i. `empirical` are the expectations of the
@@ -19,10 +19,10 @@ from tercet.core.catalog import method as card
 from tercet.core.functions import log_sum_exp, monotone_root
 from tercet.core.steps import Steps, history_table
 
-FARTHEST = 30.0  # of δ f#: a step multiplies no probability by more than exp(30)
-CLOSE = 1e-7  # of δ f#: the search for δ, whose errors square in each round, has then come to its end
-ROUNDS = 100  # the most of them; a few are enough
-PIECE = 1 << 18  # terms at a time: they stay in the cache, and Ctrl-C does not wait long
+MAX_EXPONENT = 30.0  # of δ f#: a step multiplies no probability by more than exp(30)
+EXPONENT_TOLERANCE = 1e-7  # of δ f#: convergence of δ is quadratic, so that the next iterate is exact
+MAX_ITERATIONS = 100  # for δ; a few are enough
+BLOCK_SIZE = 1 << 18  # terms at a time: they stay in the cache, and interrupts are prompt
 
 
 @card(
@@ -47,16 +47,16 @@ def iterative_scaling(
     max_iter: int = 1000,
     steps: Callable[..., Steps] | None = None,
 ) -> OptimizeResult:
-    """Weights of a log-linear model whose expected features equal those of the data.
+    """Iterative scaling: weights of a log-linear model whose expected features match the empirical ones.
 
     Each pass solves, for every feature at the same P_w,
 
         sum over x, y of P(x) P_w(y|x) f_i(x, y) exp(δ_i f#(x, y)) + l2_i (w_i + δ_i) = empirical_i
 
     with f# the sum of all features of (x, y), and moves all weights by δ at once; the log-likelihood (less the
-    penalty) never falls. GIS has the largest f# in place of f#, which needs no correction feature: what is
-    missing to the largest enters Jensen's inequality with exponent 0. Where f# is constant the two are the same.
-    Steps are limited to |δ_i| max f# <= 30, so a feature that the data never show goes down and stays finite.
+    penalty) never falls. GIS uses the largest f# for all pairs, without a correction feature: its
+    slack enters Jensen's inequality with exponent 0. Where f# is constant the two are the same. Steps are limited
+    to |δ_i| max f# <= 30, so that the weight of a feature that never occurs in the data stays finite.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def iterative_scaling(
     method : {"iis", "gis"}, default="iis"
         The algorithm.
     l2 : float or array of shape (n_features,), default=0.0
-        Strength of a penalty l2 |w|^2 / 2 on the mean negative log-likelihood.
+        Strength of the penalty l2 |w|^2 / 2 on the mean negative log-likelihood.
     start : array of shape (n_features,), optional
         First weights; zero by default.
     negative : {"error", "shift"}, default="error"
@@ -79,7 +79,7 @@ def iterative_scaling(
         Converged when no expectation differs by more than this from the data's (the largest component of the
         objective's gradient).
     max_iter : int, default=1000
-        The most passes.
+        Maximum number of passes.
     steps : callable, optional
         Makes the loop, as in `minimize`.
 
@@ -110,7 +110,7 @@ def iterative_scaling(
         F, empirical = sparse.csr_array(F.toarray() - shift), empirical - shift
     w = np.zeros(F.shape[1]) if start is None else np.array(start, dtype=float)
     l2 = np.broadcast_to(np.asarray(l2, dtype=float), w.shape)
-    terms = Terms.of(F, method)
+    terms = ScalingTerms.of(F, method)
 
     def evaluate(w: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         value, joint = log_linear(F, context_weight, empirical, w)
@@ -122,7 +122,7 @@ def iterative_scaling(
     )
     fun, gradient, joint = evaluate(w)
     for step in loop:
-        w = w + scaling_step(terms, terms.weigh(joint), empirical, w, l2)
+        w = w + scaling_step(terms, terms.coefficients(joint), empirical, w, l2)
         fun, gradient, joint = evaluate(w)
         gap = float(np.abs(gradient).max(initial=0.0))
         step.report(w, fun=fun, grad_norm=gap)
@@ -138,13 +138,13 @@ def iterative_scaling(
     )  # fmt: skip
 
 
-class Terms(NamedTuple):
-    """The equation of each feature as sum_u a_u exp(δ s_u), entries with the same f# taken together.
+class ScalingTerms(NamedTuple):
+    """The equation of each feature as sum_u a_u exp(δ s_u), with entries of equal f# merged.
 
     Attributes
     ----------
     feature, sharp : arrays of shape (n_terms,)
-        Which feature a term belongs to, and its f#.
+        The feature of each term, and its f#.
     rows, values, starts : arrays
         The entries of the joint matrix, sorted by term; those of a term begin at `starts`.
     """
@@ -156,7 +156,7 @@ class Terms(NamedTuple):
     starts: np.ndarray
 
     @classmethod
-    def of(cls, F: sparse.csr_array, method: str = "iis") -> Terms:
+    def of(cls, F: sparse.csr_array, method: str = "iis") -> ScalingTerms:
         """The terms of a joint feature matrix; those of GIS all have the largest f#."""
         if method not in ("iis", "gis"):
             raise ValueError(f"method must be 'iis' or 'gis'; got {method!r}.")
@@ -172,74 +172,76 @@ class Terms(NamedTuple):
         new[1:] = (feature[1:] != feature[:-1]) | (value[1:] != value[:-1])
         return cls(feature[new], value[new], row, entries.data, np.flatnonzero(new))
 
-    def weigh(self, joint: np.ndarray) -> np.ndarray:
+    def coefficients(self, joint: np.ndarray) -> np.ndarray:
         """The coefficients a_u for probabilities P(x) P_w(y|x) of the rows."""
         a = np.empty(self.starts.size)
-        for first in range(0, a.size, PIECE):
-            starts = self.starts[first : first + PIECE]
-            end = self.starts[first + PIECE] if first + PIECE < a.size else self.rows.size
+        for first in range(0, a.size, BLOCK_SIZE):
+            starts = self.starts[first : first + BLOCK_SIZE]
+            end = self.starts[first + BLOCK_SIZE] if first + BLOCK_SIZE < a.size else self.rows.size
             here = slice(starts[0], end)
-            a[first : first + PIECE] = np.add.reduceat(
+            a[first : first + BLOCK_SIZE] = np.add.reduceat(
                 self.values[here] * joint[self.rows[here]], starts - starts[0]
             )
         return a
 
 
 def scaling_step(
-    terms: Terms, a: np.ndarray, target: np.ndarray, w: np.ndarray, l2: np.ndarray
+    terms: ScalingTerms, a: np.ndarray, target: np.ndarray, w: np.ndarray, l2: np.ndarray
 ) -> np.ndarray:
     """The δ that solves sum_u a_u exp(δ_i s_u) + l2_i (w_i + δ_i) = target_i for each feature i.
 
-    Round by round the sum gives way to the one exponential that touches it at the last δ. By Jensen's inequality
-    that lies below it, so the roots come down to the solution from above, as fast as Newton's for a function
-    that is almost a straight line. One round is exact where a feature has one term.
+    Each iteration replaces the sum by the single exponential with the same value and slope at the last δ, a lower
+    bound by Jensen's inequality. Its root approaches the solution from above, with quadratic convergence. One
+    iteration is exact where a feature has one term.
     """
     n = target.size
     largest = np.zeros(n)
     last = np.flatnonzero(np.diff(terms.feature, append=-1))  # terms are sorted by feature, then by f#
     largest[terms.feature[last]] = terms.sharp[last]
-    farthest = FARTHEST / np.where(largest > 0, largest, np.inf)
+    max_step = MAX_EXPONENT / np.where(largest > 0, largest, np.inf)
     delta = np.zeros(n)
-    for _ in range(ROUNDS):
-        before, (total, slope) = delta, grown_sums(terms, a, delta, n)
+    for _ in range(MAX_ITERATIONS):
+        before, (total, slope) = delta, exponential_sums(terms, a, delta, n)
         with np.errstate(divide="ignore", invalid="ignore"):
             rate = np.where(total > 0, slope / total, 0.0)
-        delta = one_exponential(total, rate, before, target, w, l2, farthest)
-        if last.size == a.size or np.all(np.abs(delta - before) * largest <= CLOSE):
+        delta = single_exponential_root(total, rate, before, target, w, l2, max_step)
+        if last.size == a.size or np.all(np.abs(delta - before) * largest <= EXPONENT_TOLERANCE):
             break
     return delta
 
 
-def grown_sums(terms: Terms, a: np.ndarray, delta: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """For each feature the sum of a_u exp(δ s_u), and its derivative."""
+def exponential_sums(
+    terms: ScalingTerms, a: np.ndarray, delta: np.ndarray, n: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """For each feature sum_u a_u exp(δ s_u), and its derivative."""
     total, slope = np.zeros((2, n))
-    for first in range(0, a.size, PIECE):
-        piece = slice(first, first + PIECE)
-        feature, sharp = terms.feature[piece], terms.sharp[piece]
+    for first in range(0, a.size, BLOCK_SIZE):
+        block = slice(first, first + BLOCK_SIZE)
+        feature, sharp = terms.feature[block], terms.sharp[block]
         grown = delta[feature]
         grown *= sharp
         np.exp(grown, out=grown)
-        grown *= a[piece]
+        grown *= a[block]
         total += np.bincount(feature, grown, n)
         grown *= sharp
         slope += np.bincount(feature, grown, n)
     return total, slope
 
 
-def one_exponential(
+def single_exponential_root(
     total: np.ndarray, rate: np.ndarray, at: np.ndarray, target: np.ndarray, w: np.ndarray, l2: np.ndarray,
-    farthest: np.ndarray,
+    max_step: np.ndarray,
 ) -> np.ndarray:  # fmt: skip
-    """The δ that solves total exp(rate (δ - at)) + l2 (w + δ) = target, at most `farthest` away from 0."""
+    """The δ that solves total exp(rate (δ - at)) + l2 (w + δ) = target, with |δ| <= max_step."""
     if not l2.any():
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.nan_to_num(np.clip(at + np.log(target / total) / rate, -farthest, farthest))
+            return np.nan_to_num(np.clip(at + np.log(target / total) / rate, -max_step, max_step))
 
     def excess(delta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         grown = total * np.exp(rate * (delta - at))
         return grown + l2 * (w + delta) - target, grown * rate + l2
 
-    return monotone_root(excess, -farthest, farthest, atol=1e-13)
+    return monotone_root(excess, -max_step, max_step, atol=1e-13)
 
 
 def log_linear(F: Any, context_weight: np.ndarray, empirical: np.ndarray, w: Any) -> tuple[float, np.ndarray]:
@@ -276,7 +278,7 @@ def scaling_bounds(
 
 
 def joint_matrix(features: Any, context_weight: Any) -> tuple[sparse.csr_array, np.ndarray]:
-    """The joint features as CSR and the contexts' weights, or an error when their shapes do not fit."""
+    """The joint features as CSR and the weights of the contexts; raises when their shapes do not match."""
     F = sparse.csr_array(features, dtype=float)
     F.sum_duplicates()
     weight = np.asarray(context_weight, dtype=float)
@@ -299,10 +301,10 @@ def logistic_iis(
     steps: Callable[..., Steps] | None = None,
     **options: Any,
 ) -> tuple[np.ndarray, np.ndarray, OptimizeResult]:
-    """Logistic regression as a log-linear model, f = x_j [y = k], learned by iterative scaling.
+    """Logistic regression by iterative scaling, as a log-linear model with features x_j [y = k].
 
     Two classes have one weight vector, for class 1; more have one for each class. Columns with negative values
-    are shifted, which the intercepts make up for; without these the joint features are.
+    are shifted, which the intercepts absorb; without intercepts the joint features are shifted.
 
     Parameters
     ----------

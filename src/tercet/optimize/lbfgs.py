@@ -1,4 +1,4 @@
-"""L-BFGS: the BFGS direction from the last few moves only, for many variables."""
+"""Limited-memory BFGS (L-BFGS), for many variables."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ from typing import Any
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from tercet.optimize.descent import Rule, descend
+from tercet.optimize.descent import DescentMethod, descend
 from tercet.optimize.line_search import EPS, Ray
 
 
-class LimitedMemory(Rule):
-    """p = -Gg with the G that BFGS would make of the last moves (δ, y), beginning with γI.
+class LimitedMemory(DescentMethod):
+    """L-BFGS direction: p = -Gg, where G is γI updated with the last pairs (δ, y).
 
-    G is never formed: p is a combination of the δs, the ys and g. The two loops of the usual recursion run
-    here on the coefficients of the combination, with the inner products of the moves, and the long vectors
-    are touched in matrix-vector products only.
+    G is never formed: p is a linear combination of the δs, the ys and g. The two-loop recursion runs on the
+    coefficients, with inner products of the pairs; long vectors enter matrix-vector products only.
     """
 
     def __init__(self, n: int, memory: int = 10) -> None:
@@ -31,27 +30,27 @@ class LimitedMemory(Rule):
             return -g
         m = len(self.order)  # rows in use: the first ones, until all are
         deltas, ys = self.deltas[:m], self.ys[:m]
-        a, c, gamma = recursion(self.dy[:m, :m], self.yy[:m, :m], deltas @ g, ys @ g, self.order)
+        a, c, gamma = two_loop_recursion(self.dy[:m, :m], self.yy[:m, :m], deltas @ g, ys @ g, self.order)
         p = (gamma * a) @ ys
         p -= c @ deltas
         p -= gamma * g
         return p
 
     def direction_within(self, free: np.ndarray, g: np.ndarray) -> np.ndarray:
-        """The same among the free variables only, from the moves as these saw them; zero for the others."""
+        """The direction in the subspace of the free variables; zero elsewhere."""
         p = np.zeros_like(g)
         deltas, ys, g = self.deltas[:, free], self.ys[:, free], g[free]
         dy, yy = deltas @ ys.T, ys @ ys.T
         order = [i for i in self.order if dy[i, i] > EPS * yy[i, i]]
         if order:
-            a, c, gamma = recursion(dy, yy, deltas @ g, ys @ g, order)
+            a, c, gamma = two_loop_recursion(dy, yy, deltas @ g, ys @ g, order)
             p[free] = (gamma * a) @ ys - c @ deltas - gamma * g
         else:
             p[free] = -g
         return p
 
     def update(self, step: float, delta: np.ndarray, y: np.ndarray) -> None:
-        if delta @ y <= EPS * (y @ y):  # no curvature to learn from: G would not stay positive definite
+        if delta @ y <= EPS * (y @ y):  # without δᵀy > 0 G would not stay positive definite
             return
         full = len(self.order) == len(self.deltas)
         k = self.order.pop(0) if full else len(self.order)
@@ -61,7 +60,7 @@ class LimitedMemory(Rule):
         self.dy[:m, k], self.dy[k, :m] = self.deltas[:m] @ y, self.ys[:m] @ delta
         self.yy[:m, k] = self.yy[k, :m] = self.ys[:m] @ y
 
-    def guess(self, ray: Ray) -> float:
+    def initial_step(self, ray: Ray) -> float:
         return 1.0 if self.order else 1 / float(np.linalg.norm(ray.p))
 
     def reset(self) -> bool:
@@ -69,10 +68,10 @@ class LimitedMemory(Rule):
         return forgot
 
 
-def recursion(
+def two_loop_recursion(
     dy: np.ndarray, yy: np.ndarray, dg: np.ndarray, yg: np.ndarray, order: list[int]
 ) -> tuple[np.ndarray, np.ndarray, float]:
-    """The coefficients of Gg = γ(g - Σ a_i y_i) + Σ c_i δ_i, from inner products of δs, ys and g."""
+    """Coefficients of Gg = γ(g - Σ a_i y_i) + Σ c_i δ_i, from inner products of δs, ys and g."""
     newest = order[-1]
     gamma = float(dy[newest, newest] / yy[newest, newest])
     a, c = np.zeros((2, len(dg)))
@@ -86,7 +85,7 @@ def recursion(
 def lbfgs(
     objective: Any, x0: Any, *, memory: int = 10, line_search: Any = "wolfe", **options: Any
 ) -> OptimizeResult:
-    """BFGS from the last few moves only, for many variables.
+    """L-BFGS: BFGS with the last few updates only, for many variables.
 
     Parameters
     ----------
@@ -95,9 +94,9 @@ def lbfgs(
     x0 : array of shape (n,)
         The start.
     memory : int, default=10
-        How many moves to remember.
+        Number of updates kept.
     line_search : str, float or callable, default="wolfe"
-        How λ is found.
+        Choice of λ.
     **options
         As in `minimize`.
 

@@ -1,4 +1,4 @@
-"""One-dimensional search (一维搜索): how far to go along a direction."""
+"""Line searches (一维搜索): the step size along a direction."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import numpy as np
 from scipy.optimize import OptimizeResult, brentq
 
 from tercet.core.catalog import method as card
-from tercet.optimize.objective import Counted, counted
+from tercet.optimize.objective import CountedObjective, as_objective
 
 EPS = float(np.finfo(np.float64).eps)
 
 
-class Point(NamedTuple):
-    """A point on a ray: λ, x + λp, and there f, its gradient and the slope g·p."""
+class RayPoint(NamedTuple):
+    """Point on a ray: λ, x + λp, and there f, its gradient and the directional derivative g·p."""
 
     step: float
     x: np.ndarray
@@ -27,57 +27,57 @@ class Point(NamedTuple):
 
 
 class Ray:
-    """φ(λ) = f(x + λp) for λ >= 0."""
+    """The function φ(λ) = f(x + λp), λ >= 0, of a line search."""
 
     def __init__(
-        self, objective: Counted, x: np.ndarray, fun: float, gradient: np.ndarray, p: np.ndarray
+        self, objective: CountedObjective, x: np.ndarray, fun: float, gradient: np.ndarray, p: np.ndarray
     ) -> None:
         self.objective, self.p = objective, p
-        self.start = Point(0.0, x, fun, gradient, float(gradient @ p))
-        self.lowest = fun  # of all values seen
-        # Two values of f closer than this may be the same number computed twice.
+        self.start = RayPoint(0.0, x, fun, gradient, float(gradient @ p))
+        self.lowest = fun  # the lowest value so far
+        # Differences of f below this are rounding errors.
         self.noise = 4 * objective.precision * abs(fun)
 
-    def at(self, step: float) -> Point:
-        """The point λp further on, with its gradient."""
+    def at(self, step: float) -> RayPoint:
+        """The point x + λp, with its gradient."""
         x = self.start.x + step * self.p
-        with np.errstate(over="ignore", invalid="ignore"):  # a trial may go too far; the searches look
+        with np.errstate(over="ignore", invalid="ignore"):  # trial steps may overflow; the searches check
             fun, gradient = self.objective.value_and_gradient(x)
             self.lowest = min(self.lowest, fun)
-            return Point(step, x, fun, gradient, float(gradient @ self.p))
+            return RayPoint(step, x, fun, gradient, float(gradient @ self.p))
 
     def value(self, step: float) -> float:
-        """f there, without the gradient."""
+        """φ(λ), without the gradient."""
         with np.errstate(over="ignore", invalid="ignore"):
             return self.objective.value(self.start.x + step * self.p)
 
 
 @dataclass(frozen=True)
 class Fixed:
-    """The same λ every time, with no questions asked: f may rise, and p need not descend."""
+    """Fixed step: f may increase, and p need not be a descent direction."""
 
     step: float = 1.0
     descent: ClassVar[bool] = False
 
-    def __call__(self, ray: Ray, guess: float = 1.0) -> Point | None:
+    def __call__(self, ray: Ray, guess: float = 1.0) -> RayPoint | None:
         return ray.at(self.step)
 
 
 @dataclass(frozen=True)
 class Armijo:
-    """Backtracking: shorten λ until f falls by at least c1 times what the slope promises.
+    """Backtracking until Armijo's sufficient decrease condition holds.
 
-    The next trial is the minimiser of the parabola through what is known, kept within [0.1 λ, 0.5 λ]. A
-    point that f does not tell from the start is good enough when its slope is flatter.
+    The next trial is the minimiser of the interpolating parabola, kept within [0.1 λ, 0.5 λ]. A point whose
+    f differs from the start by rounding only is accepted if its slope is flatter.
     """
 
     c1: float = 1e-4
-    most: int = 60
+    max_trials: int = 60
     descent: ClassVar[bool] = True
 
-    def __call__(self, ray: Ray, guess: float = 1.0) -> Point | None:
+    def __call__(self, ray: Ray, guess: float = 1.0) -> RayPoint | None:
         step, f, slope = guess, ray.start.fun, ray.start.slope
-        for _ in range(self.most):
+        for _ in range(self.max_trials):
             here = ray.at(step)
             flat = abs(here.fun - f) <= ray.noise and abs(here.slope) <= 0.9 * abs(slope)
             if flat or (here.fun < f and here.fun <= f + self.c1 * step * slope):
@@ -92,23 +92,23 @@ class Armijo:
 
 @dataclass(frozen=True)
 class Wolfe:
-    """The strong Wolfe conditions: f falls enough (c1) and the slope has flattened enough (c2).
+    """Strong Wolfe conditions: sufficient decrease (c1) and curvature (c2).
 
-    Where f no longer tells two points apart, the fall is judged by the slopes alone (the approximate Wolfe
-    condition of Hager and Zhang), so that a search close to a minimum does not fail on rounding errors.
+    Where f differs by rounding only, the decrease is judged by the slopes alone (the approximate Wolfe condition
+    of Hager and Zhang), so that a search close to a minimum does not fail on rounding errors.
     """
 
     c1: float = 1e-4
     c2: float = 0.9
-    most: int = 40
+    max_trials: int = 40
     descent: ClassVar[bool] = True
 
-    def __call__(self, ray: Ray, guess: float = 1.0) -> Point | None:
-        start = low = ray.start  # low: the best point so far; a good one lies between low and high
-        high: Point | None = None
+    def __call__(self, ray: Ray, guess: float = 1.0) -> RayPoint | None:
+        start = low = ray.start  # an acceptable λ lies between low, the best so far, and high
+        high: RayPoint | None = None
         step = guess
         width = math.inf
-        for _ in range(self.most):
+        for _ in range(self.max_trials):
             here = ray.at(step)
             if self._too_high(here, low, ray):
                 high = here
@@ -128,7 +128,7 @@ class Wolfe:
             width = shrunk
         return low if low.fun < start.fun - ray.noise else None
 
-    def _too_high(self, here: Point, low: Point, ray: Ray) -> bool:
+    def _too_high(self, here: RayPoint, low: RayPoint, ray: Ray) -> bool:
         start = ray.start
         if not (math.isfinite(here.fun) and math.isfinite(here.slope)):
             return True
@@ -140,25 +140,25 @@ class Wolfe:
 
 @dataclass(frozen=True)
 class Exact:
-    """The minimum of f along the ray, to machine precision.
+    """Exact line search: the minimum of f along the ray, to machine precision.
 
-    An objective with `exact_step` answers in closed form. Otherwise the first interval in which the slope
-    changes from fall to rise is found by doubling λ, and the zero of the slope in it by Brent's method. For a
-    convex f this is the minimum; for another it is a local one, lower than the start. `scan=True` looks for
-    the global one on a grid of λ from a thousandth to ten thousand times the first and refines the best.
+    An objective with `exact_step` has it in closed form. Otherwise the first interval in which the slope changes
+    sign is bracketed by doubling λ, and its zero found by Brent's method: the minimum of a convex f, a local
+    minimum of another. `scan=True` also evaluates a grid of λ, from a thousandth to ten thousand times the first
+    minimum, and refines the best.
     """
 
     scan: bool = False
     descent: ClassVar[bool] = True
 
-    def __call__(self, ray: Ray, guess: float = 1.0) -> Point | None:
+    def __call__(self, ray: Ray, guess: float = 1.0) -> RayPoint | None:
         if ray.objective.exact_step is not None:
             step = ray.objective.exact_step(ray.start.x, ray.p)
             return ray.at(step) if math.isfinite(step) and step > 0 else None
-        found = self._first(ray, guess)
-        return self._best(ray, found) if self.scan and found is not None else found
+        found = self._first_minimum(ray, guess)
+        return self._scan(ray, found) if self.scan and found is not None else found
 
-    def _first(self, ray: Ray, guess: float) -> Point | None:
+    def _first_minimum(self, ray: Ray, guess: float) -> RayPoint | None:
         left, right = 0.0, guess
         for _ in range(200):
             here = ray.at(right)
@@ -175,13 +175,13 @@ class Exact:
                 if right > 1e300:
                     return None
             else:
-                found = _stationary(ray, left, right)
+                found = _zero_slope(ray, left, right)
                 if found.fun <= ray.start.fun + ray.noise:
                     return found
                 right = found.step
         return None
 
-    def _best(self, ray: Ray, found: Point) -> Point:
+    def _scan(self, ray: Ray, found: RayPoint) -> RayPoint:
         grid = found.step * np.geomspace(1e-3, 1e4, 211)
         values = np.array([ray.value(step) for step in grid])
         values[~np.isfinite(values)] = np.inf
@@ -191,13 +191,13 @@ class Exact:
         left, right = grid[k - 1], grid[min(k + 1, grid.size - 1)]
         if not ray.at(left).slope < 0 <= ray.at(right).slope:
             return ray.at(grid[k])
-        refined = _stationary(ray, left, right)
+        refined = _zero_slope(ray, left, right)
         return refined if refined.fun < found.fun else found
 
 
-def _stationary(ray: Ray, left: float, right: float) -> Point:
-    """A λ between left (where f falls) and right (where it rises) at which the slope is zero."""
-    seen: dict[float, Point] = {}
+def _zero_slope(ray: Ray, left: float, right: float) -> RayPoint:
+    """The λ with slope zero between left (negative slope) and right (positive slope)."""
+    seen: dict[float, RayPoint] = {}
 
     def slope(step: float) -> float:
         seen[step] = ray.start if step == 0 else ray.at(step)
@@ -207,16 +207,16 @@ def _stationary(ray: Ray, left: float, right: float) -> Point:
     return seen[root] if root in seen else ray.at(root)
 
 
-def _extrapolate(before: Point, here: Point) -> float:
-    """A longer λ while f still falls: where the slopes of two points say it ends, between 2.1 and 5 times."""
+def _extrapolate(before: RayPoint, here: RayPoint) -> float:
+    """A longer λ while f still decreases: the secant step, within [2.1, 5] times the last increment."""
     gap = here.step - before.step
-    bend = here.slope - before.slope
-    secant = here.step - here.slope * gap / bend if bend > 0 else math.inf
+    curvature = here.slope - before.slope
+    secant = here.step - here.slope * gap / curvature if curvature > 0 else math.inf
     return min(max(secant, here.step + 1.1 * gap), here.step + 4 * gap)
 
 
-def _interpolate(low: Point, high: Point) -> float:
-    """The minimiser of the cubic through two points with their slopes, kept away from both ends."""
+def _interpolate(low: RayPoint, high: RayPoint) -> float:
+    """Minimiser of the cubic through two points with their slopes, kept away from both ends."""
     gap = high.step - low.step
     inside = (low.step + 0.1 * gap, low.step + 0.9 * gap)
     step = math.nan
@@ -232,7 +232,7 @@ def _interpolate(low: Point, high: Point) -> float:
     return min(max(step, min(inside)), max(inside))
 
 
-LineSearch = Callable[[Ray, float], Point | None]
+LineSearch = Callable[[Ray, float], RayPoint | None]
 SEARCHES: dict[str, LineSearch] = {
     "fixed": Fixed(),
     "armijo": Armijo(),
@@ -242,8 +242,8 @@ SEARCHES: dict[str, LineSearch] = {
 }
 
 
-def as_search(choice: Any) -> LineSearch:
-    """A line search by name, by a fixed step, or as it is."""
+def as_line_search(choice: Any) -> LineSearch:
+    """The line search of a name, a fixed step or a callable."""
     if isinstance(choice, str) and choice in SEARCHES:
         return SEARCHES[choice]
     if isinstance(choice, (int, float)) and not isinstance(choice, bool) and choice > 0:
@@ -274,16 +274,16 @@ def as_search(choice: Any) -> LineSearch:
 def line_search(
     fun: Any, x: Any, p: Any, *, jac: Any = None, method: Any = "exact", guess: float = 1.0
 ) -> OptimizeResult:
-    """Search along one direction: a λ >= 0 that minimises f(x + λp), or makes f fall enough.
+    """Line search: a λ >= 0 that minimises f(x + λp) or decreases it sufficiently.
 
     Parameters
     ----------
     fun, jac : callable or Objective, callable
         f and its gradient, as in `minimize`.
     x, p : array of shape (n,)
-        The start and the direction, which must descend.
+        The start and a descent direction.
     method : {"exact", "exact-global", "wolfe", "armijo"}, float or callable, default="exact"
-        The search. "exact" gives the first minimum that it meets, "exact-global" the lowest that a scan sees.
+        The search. "exact" gives the first minimum along p, "exact-global" the lowest on a grid.
     guess : float, default=1.0
         The first λ to try.
 
@@ -298,12 +298,12 @@ def line_search(
     >>> round(found.step, 6)
     2.0
     """
-    objective = counted(fun, jac)
+    objective = as_objective(fun, jac)
     x, p = (np.atleast_1d(np.asarray(v, dtype=float)) for v in (x, p))
-    search = as_search(method)
+    search = as_line_search(method)
     ray = Ray(objective, x, *objective.value_and_gradient(x), p)
     if getattr(search, "descent", True) and not ray.start.slope < 0:
-        raise ValueError(f"p must be a direction in which f falls; its slope g·p is {ray.start.slope:.6g}.")
+        raise ValueError(f"p must be a descent direction; its slope g·p is {ray.start.slope:.6g}.")
     point = search(ray, guess)
     found = ray.start if point is None else point
     return OptimizeResult(

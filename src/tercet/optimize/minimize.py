@@ -1,4 +1,4 @@
-"""The front door: minimise a function by any of the methods."""
+"""Minimise a function by any of the methods."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from typing import Any
 from scipy.optimize import OptimizeResult
 
 from tercet.core.steps import Steps
-from tercet.optimize.descent import alone, descend, start_of
+from tercet.optimize.descent import descend, initial_point, standalone_loop
+from tercet.optimize.global_search import genetic_algorithm, noisy_descent, simulated_annealing
 from tercet.optimize.gradient_descent import gradient_descent
 from tercet.optimize.lbfgs import lbfgs
 from tercet.optimize.newton import newton, newton_cg
-from tercet.optimize.objective import counted
+from tercet.optimize.objective import as_objective
 from tercet.optimize.owlqn import owlqn
+from tercet.optimize.proximal_gradient import fista, ista
 from tercet.optimize.quasi_newton import bfgs, broyden, dfp
+from tercet.optimize.stochastic_gradient import stochastic_gradient
 from tercet.optimize.update_rules import RULES
 
 # Each method is a function (objective, x0, *, tol, max_iter, steps, **options) -> OptimizeResult.
@@ -29,6 +32,12 @@ METHODS: dict[str, Callable[..., OptimizeResult]] = {
     "broyden": broyden,
     "lbfgs": lbfgs,
     "owlqn": owlqn,
+    "ista": ista,
+    "fista": fista,
+    **{rule: functools.partial(stochastic_gradient, rule=rule) for rule in RULES},
+    "annealing": simulated_annealing,
+    "noisy-gd": noisy_descent,
+    "genetic": genetic_algorithm,
 }
 
 
@@ -60,19 +69,19 @@ def minimize(
     method : str, default="lbfgs"
         A key of `METHODS`: "gd", "newton", "newton-cg", "dfp", "bfgs", "broyden", "lbfgs", "owlqn" ...
     jac, hess, hessp : callable, optional
-        The gradient, the Hessian, and the product of the Hessian at x with v as a function of (x, v). What a
-        method needs and is not given is made by central differences.
+        The gradient, the Hessian, and the product of the Hessian at x with v as a function of (x, v). Missing
+        derivatives that a method needs are approximated by central differences.
     tol : float, default=1e-6
-        What the stopping rules call small.
+        Tolerance of the stopping criteria.
     max_iter : int, default=1000
-        The most passes.
+        Maximum number of passes.
     line_search : {"exact", "exact-global", "wolfe", "armijo"}, float or callable, optional
-        How far to go along a direction, for the methods that have one; a number is a fixed step.
+        Line search, for the methods that have one; a number is a fixed step.
     steps : callable, optional
-        Makes the loop; an estimator gives its own `steps`, so that its callbacks see the passes.
+        Makes the loop: the `steps` of an estimator, so that its callbacks see the passes.
     callback : callable, optional
         Called with the step after every pass (`step.index`, `step.state`, the new x, and `step.measures`); a
-        true answer ends the search.
+        true return value ends the loop.
     keep : bool, default=False
         Whether the result has the `trajectory`: x0 and the x of every pass.
     **options
@@ -83,7 +92,7 @@ def minimize(
     -------
     OptimizeResult
         With `x`, `fun`, `jac`, `nit`, `nfev`, `njev`, `status`, `success`, `message`, the `criterion` that
-        ended it, and `history`, a dict of columns.
+        was met, and `history`, a dict of columns.
 
     Examples
     --------
@@ -95,21 +104,21 @@ def minimize(
         raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}; got {method!r}.")
     if max_iter < 1:
         raise ValueError(f"max_iter must be an integer in [1, inf); got {max_iter!r}.")
-    trajectory = [start_of(x0)]
+    trajectory = [initial_point(x0)]
 
     def watch(step: Steps) -> Any:
         if keep:
             trajectory.append(step.state)
         return callback(step) if callback is not None else False
 
-    loop: Any = steps or alone
+    loop: Any = steps or standalone_loop
     if keep or callback is not None:
         loop = functools.partial(loop, watch=watch)
     if line_search is not None:
         options["line_search"] = line_search
     check_options(method, options)
     result = METHODS[method](
-        counted(fun, jac, hess, hessp), trajectory[0], tol=tol, max_iter=max_iter, steps=loop, **options
+        as_objective(fun, jac, hess, hessp), trajectory[0], tol=tol, max_iter=max_iter, steps=loop, **options
     )
     if keep:
         result.trajectory = trajectory
@@ -117,13 +126,20 @@ def minimize(
 
 
 def check_options(method: str, options: dict[str, Any]) -> None:
-    """Refuse an option that neither a method has nor what it hands its further keywords on to."""
-    calls: list[Any] = [METHODS[method]]
+    """Raise on an option of neither the method nor the function it passes its keywords to."""
+    functions: list[Any] = [METHODS[method]]
     if "options" in inspect.signature(METHODS[method]).parameters:
-        calls += [broyden] if method in ("dfp", "bfgs") else []
-        calls += [RULES.get(method, descend)]
-    names = {name for call in calls for name in inspect.signature(call).parameters}
-    names -= {"objective", "x0", "options", "rule", *(["alpha"] if method in ("dfp", "bfgs") else [])}
+        functions += [broyden] if method in ("dfp", "bfgs") else []
+        functions += [RULES.get(method, descend)]
+    names = {name for function in functions for name in inspect.signature(function).parameters}
+    names -= {
+        "objective",
+        "x0",
+        "options",
+        "rule",
+        "method",
+        *(["alpha"] if method in ("dfp", "bfgs") else []),
+    }
     allowed = ", ".join(sorted(names - {"tol", "max_iter", "steps"}))
     for name in options.keys() - names:
         raise ValueError(f"minimize: method={method!r} has no option {name!r}; its options are {allowed}.")

@@ -1,4 +1,4 @@
-"""The Newton method (牛顿法), and its kin for many variables, Newton-CG."""
+"""Newton's method (牛顿法) and Newton-CG."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from scipy.linalg.blas import daxpy
 from scipy.optimize import OptimizeResult
 
 from tercet.core.catalog import method
-from tercet.optimize.descent import Rule, descend
+from tercet.optimize.descent import DescentMethod, descend
 from tercet.optimize.line_search import EPS
-from tercet.optimize.objective import Counted, counted
+from tercet.optimize.objective import CountedObjective, as_objective
 
 
-class Newton(Rule):
-    """Solve H p = -g.
+class Newton(DescentMethod):
+    """Newton direction: H p = -g.
 
-    H need not be positive definite away from the minimum, and then p need not descend. With `safeguard`
-    it becomes H + τI with the smallest τ of a growing sequence that Cholesky's factorisation accepts.
+    Away from the minimum H need not be positive definite, and p need not be a descent direction. With `safeguard`
+    H is replaced by H + τI, with the first τ of a growing sequence for which Cholesky's factorisation exists.
     """
 
-    def __init__(self, objective: Counted, safeguard: bool = True) -> None:
+    def __init__(self, objective: CountedObjective, safeguard: bool = True) -> None:
         self.objective, self.safeguard = objective, safeguard
         self.H = np.empty((0, 0))
 
@@ -37,15 +37,15 @@ class Newton(Rule):
                 f"The Hessian is singular at x = {x}: H p = -g has no unique solution; safeguard=True shifts it."
             ) from None
 
-    def learned(self) -> dict[str, Any]:
+    def result_fields(self) -> dict[str, Any]:
         return {"hess": self.H}
 
 
 def solve_shifted(H: np.ndarray, g: np.ndarray) -> np.ndarray:
-    """Solve (H + τI) q = g with τ >= 0 large enough for a positive definite matrix, 0 where H is one."""
+    """Solve (H + τI) q = g with τ >= 0 large enough that the matrix is positive definite; 0 if H is."""
     diagonal = np.diag(H)
     scale = max(float(np.abs(H).max()), EPS)
-    floor = 1e-10 * scale  # a pivot as small as rounding errors is no curvature
+    floor = 1e-10 * scale  # smaller pivots are rounding errors
     shift = 0.0 if diagonal.min() > 0 else -float(diagonal.min()) + 1e-3 * scale
     while True:
         shifted = H + shift * np.eye(len(H))
@@ -58,19 +58,21 @@ def solve_shifted(H: np.ndarray, g: np.ndarray) -> np.ndarray:
         shift = max(10 * shift, 1e-3 * scale)
 
 
-class NewtonCG(Rule):
-    """Solve H p = -g by conjugate gradients with products Hv, only as exactly as the gradient is worth.
+class NewtonCG(DescentMethod):
+    """Inexact Newton direction: H p = -g by conjugate gradients with Hessian-vector products.
 
-    The conjugate gradients end at a direction of negative curvature, with what they have by then.
+    The iteration is truncated at a relative residual (the forcing term) or at a direction of negative curvature.
     """
 
-    def __init__(self, objective: Counted, most: int | None = None, forcing: float | None = None) -> None:
+    def __init__(
+        self, objective: CountedObjective, most: int | None = None, forcing: float | None = None
+    ) -> None:
         self.objective, self.most, self.forcing = objective, most, forcing
 
     def direction(self, x: np.ndarray, g: np.ndarray) -> np.ndarray:
         p, residual, way = np.zeros_like(g), -g, -g
         square = size = float(g @ g)
-        # By default a shrinking share of |g|: superlinear convergence.
+        # The default forcing term tends to 0 with |g|: superlinear convergence.
         goal = (self.forcing or min(0.25, size**0.25)) * size**0.5
         for k in range(self.most or 2 * g.size + 10):
             product = self.objective.hessian_product(x, way)
@@ -99,19 +101,19 @@ class NewtonCG(Rule):
 def newton(
     objective: Any, x0: Any, *, safeguard: bool = True, line_search: Any = None, **options: Any
 ) -> OptimizeResult:
-    """Newton's method: to the minimum of the parabola that f is near x.
+    """Newton's method: steps to the minimum of the second-order model of f.
 
     Parameters
     ----------
     objective : callable or Objective
-        f; a Hessian that is not given is made of differences of gradients.
+        f; a missing Hessian is approximated by differences of gradients.
     x0 : array of shape (n,)
         The start.
     safeguard : bool, default=True
-        Whether to shift a Hessian that is not positive definite, and to shorten steps that do not lower f.
-        False is the text's algorithm, full steps whatever comes of them.
+        Whether to shift a Hessian that is not positive definite, and to backtrack from steps that do not lower
+        f. False is the text's algorithm, with full steps.
     line_search : str, float or callable, optional
-        How λ is found: backtracking from 1 with the safeguard, else always 1.
+        Choice of λ: by default backtracking from 1 with the safeguard, else always 1.
     **options
         As in `minimize`.
 
@@ -120,7 +122,7 @@ def newton(
     >>> newton(lambda x: float(np.exp(x[0]) - 2 * x[0]), [0.0]).x.round(4)
     array([0.6931])
     """
-    objective = counted(objective)
+    objective = as_objective(objective)
     search = line_search or ("armijo" if safeguard else "fixed")
     return descend(objective, x0, Newton(objective, safeguard), line_search=search, **options)
 
@@ -134,21 +136,21 @@ def newton_cg(
     line_search: Any = "armijo",
     **options: Any,
 ) -> OptimizeResult:
-    """Newton's method by conjugate gradients, for which products of the Hessian with vectors are enough.
+    """Newton-CG (truncated Newton): needs Hessian-vector products only.
 
     Parameters
     ----------
     objective : callable or Objective
-        f; products that are not given are made of differences of gradients.
+        f; missing Hessian-vector products are approximated by differences of gradients.
     x0 : array of shape (n,)
         The start.
     most : int, optional
-        The most products in one pass; 2n + 10 by default.
+        Maximum number of conjugate gradient iterations in one pass; 2n + 10 by default.
     forcing : float, optional
-        The share of |g| that the conjugate gradients may leave; by default the root of |g|, at most 1/4. A
-        constant such as 1/2 needs more passes with fewer products in each.
+        Forcing term, the relative residual at which the conjugate gradients stop; by default sqrt(|g|), at most
+        1/4. A constant such as 1/2 needs more passes with fewer products in each.
     line_search : str, float or callable, default="armijo"
-        How λ is found.
+        Choice of λ.
     **options
         As in `minimize`.
 
@@ -158,7 +160,7 @@ def newton_cg(
     >>> newton_cg(Quadratic([[4, 1], [1, 3]], [1, 2]), [2, 1], tol=1e-9).x.round(4)
     array([0.0909, 0.6364])
     """
-    objective = counted(objective)
+    objective = as_objective(objective)
     return descend(
         objective, x0, NewtonCG(objective, most, forcing), line_search=line_search or "armijo", **options
     )

@@ -1,4 +1,4 @@
-"""EM over batches (在线 EM 算法): rows that come one batch after the other, or too many for a whole E step."""
+"""Online EM (在线 EM 算法): an M step after every batch of rows."""
 
 from __future__ import annotations
 
@@ -13,60 +13,68 @@ from tercet.core.catalog import method as card
 from tercet.core.estimator import generator
 from tercet.core.parallel import total
 from tercet.core.steps import Steps, history_table
-from tercet.optimize.em import Alone, Climb
+from tercet.optimize.em import EMResult, StandaloneLoop
 
 
 @dataclass(frozen=True)
-class Memory:
-    """What a stream of batches has taught: mean statistics of a row, the number of batches, the rows' weight."""
+class RunningStatistics:
+    """Running averages of the expected sufficient statistics per row.
+
+    Attributes
+    ----------
+    means : the averages.
+    batches : the number of batches seen.
+    mass : the total weight of the rows seen.
+    """
 
     means: tuple[np.ndarray, ...] = ()
     batches: int = 0
     mass: float = 0.0
 
-    def blend(self, sums: Sequence[Any], mass: float, rate: float) -> Memory:
-        """(1 - rate) of the old means and rate of those of a new batch."""
+    def updated(self, sums: Sequence[Any], mass: float, rate: float) -> RunningStatistics:
+        """(1 - rate) of these means plus rate of those of a new batch."""
         new = [np.asarray(s, dtype=np.float64) / mass for s in sums]
         means = [(1 - rate) * m + rate * n for m, n in zip(self.means, new)] if self.means else new
-        return Memory(tuple(means), self.batches + 1, self.mass + mass)
+        return RunningStatistics(tuple(means), self.batches + 1, self.mass + mass)
 
 
-def stepwise(
+def online_em_step(
     model: Any,
     chunks: Sequence[Any],
     theta: Any,
-    memory: Memory | None = None,
+    running: RunningStatistics | None = None,
     *,
     mass: float | None = None,
     decay: float = 0.7,
     offset: float = 1.0,
     rows: float | None = None,
     n_jobs: int | None = None,
-) -> tuple[Any, Memory, float]:
-    """One step of online EM: the E step on a batch, its statistics blended with those of before, and the M step.
+) -> tuple[Any, RunningStatistics, float]:
+    """One step of online EM: E step on a batch, update of the running statistics, M step (stepwise EM).
 
     Parameters
     ----------
     model, theta
         As in `em`.
     chunks : sequence
-        The batch, in one piece or several.
-    memory : Memory, optional
-        What the batches before have taught; None for the first.
+        The batch, in one or several chunks.
+    running : RunningStatistics, optional
+        The averages over earlier batches; None for the first batch.
     mass : float, optional
         The weight of the batch's rows; by default their number (`model.mass(chunk)`, where the model has it).
     decay, offset : float, default=0.7, 1.0
-        Batch t = 0, 1, ... counts (t + offset)^-decay against all before; the first is all there is. A decay in
-        (0.5, 1] makes a stationary stream converge; 1 gives all batches the same say.
+        The learning rate of batch t = 1, 2, ... is (t + offset)^-decay, that of the first batch 1. With a decay
+        in (0.5, 1] a stationary stream converges; 1 weights all batches equally.
     rows : float, optional
-        How many rows the M step is to believe in, against a prior; by default the weight of all that were seen.
+        Number of rows that the statistics are scaled to for the M step, against a prior; by default the total
+        weight seen.
     n_jobs : int, optional
-        Threads to use.
+        Number of threads.
 
     Returns
     -------
-    theta, memory, log_likelihood
-        The last is that of the batch under the theta before it.
+    theta, running, log_likelihood
+        The log-likelihood is that of the batch under the old theta.
 
     Examples
     --------
@@ -79,24 +87,24 @@ def stepwise(
     ...
     ...     def log_prior(self, theta):
     ...         return 0.0
-    >>> theta, memory = 0.0, None
+    >>> theta, running = 0.0, None
     >>> for batch in ([1.0, 3.0], [4.0, 4.0], [6.0, 0.0]):
-    ...     theta, memory, _ = stepwise(Mean(), [np.array(batch)], theta, memory, decay=1.0)
-    >>> round(float(theta), 12), memory.batches
+    ...     theta, running, _ = online_em_step(Mean(), [np.array(batch)], theta, running, decay=1.0)
+    >>> round(float(theta), 12), running.batches
     (3.0, 3)
     """
     if not 0.5 < decay <= 1 or not offset >= 0:
         raise ValueError(
             f"decay must be a number in (0.5, 1] and offset one in [0, inf); got {decay!r} and {offset!r}."
         )
-    memory = memory or Memory()
+    running = running or RunningStatistics()
     likelihood, *sums = total(model.expect, chunks, theta, n_jobs=n_jobs)
     if mass is None:
         mass = sum(_mass(model, chunk) for chunk in chunks)
-    rate = min((memory.batches + offset) ** -decay, 1.0) if memory.batches else 1.0
-    memory = memory.blend(sums, mass, rate)
-    scale = memory.mass if rows is None else rows
-    return model.maximise(tuple(m * scale for m in memory.means), theta), memory, float(likelihood)
+    rate = min((running.batches + offset) ** -decay, 1.0) if running.batches else 1.0
+    running = running.updated(sums, mass, rate)
+    scale = running.mass if rows is None else rows
+    return model.maximise(tuple(m * scale for m in running.means), theta), running, float(likelihood)
 
 
 def _mass(model: Any, chunk: Any) -> float:
@@ -128,28 +136,29 @@ def online_em(
     max_iter: int = 20,
     random_state: Any = None,
     n_jobs: int | None = None,
-) -> Climb:
-    """EM with an M step after every batch (stepwise, mini-batch EM): few passes over much data.
+) -> EMResult:
+    """Online EM: an M step after every batch (stepwise, mini-batch EM).
 
-    A pass takes all batches, in drawn order. The value of a pass is the log-likelihood of the batches, each before
-    it was learned from, plus the log-prior at the end, over `per`; unlike EM's it may fall.
+    A pass visits all batches in random order. Its objective is the sum of the log-likelihoods of the batches, each
+    under the parameters before its update, plus the log-prior at the end, divided by `per`; unlike that of EM it
+    may decrease.
 
     Parameters
     ----------
     model, chunks, theta, loop, per, measure, n_jobs
         As in `em`; each chunk is a batch.
     decay, offset : float, default=0.7, 1.0
-        As in `stepwise`.
+        As in `online_em_step`.
     tol : float, default=1e-3
-        It ends when the value of a pass rises by less.
+        Stop when the objective increases by less than this in a pass.
     max_iter : int, default=20
-        The most passes, where there is no `loop`.
+        Maximum number of passes, without a `loop`.
     random_state : int, Generator or None
-        Decides the order of the batches.
+        Seed of the order of the batches.
 
     Returns
     -------
-    Climb
+    EMResult
 
     Examples
     --------
@@ -167,16 +176,16 @@ def online_em(
     0.7
     """
     rng = generator(random_state)
-    loop = Alone(max_iter) if loop is None else loop
+    loop = StandaloneLoop(max_iter) if loop is None else loop
     rows = sum(_mass(model, chunk) for chunk in chunks)
-    memory, before, values = None, -math.inf, []
+    running, before, values = None, -math.inf, []
     for step in loop:
         likelihood = 0.0
         for b in rng.permutation(len(chunks)):
-            theta, memory, seen = stepwise(
-                model, [chunks[b]], theta, memory, decay=decay, offset=offset, rows=rows, n_jobs=n_jobs
+            theta, running, batch_likelihood = online_em_step(
+                model, [chunks[b]], theta, running, decay=decay, offset=offset, rows=rows, n_jobs=n_jobs
             )
-            likelihood += seen
+            likelihood += batch_likelihood
         value = (likelihood + float(model.log_prior(theta))) / per
         values.append(value)
         step.report(theta, **{measure: value})
@@ -184,5 +193,5 @@ def online_em(
             break
         before = value
     rule = "likelihood" if loop.is_converged else None
-    value = values[-1] if values else -math.inf  # no pass was asked for
-    return Climb(theta, value, loop.count, bool(loop.is_converged), values, rule, history_table([loop]))
+    value = values[-1] if values else -math.inf  # max_iter may be 0
+    return EMResult(theta, value, loop.count, bool(loop.is_converged), values, rule, history_table([loop]))

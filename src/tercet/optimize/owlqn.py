@@ -1,4 +1,4 @@
-"""OWL-QN: L-BFGS for a smooth function plus an L1 penalty, which makes weights exactly zero."""
+"""OWL-QN: L-BFGS for a smooth function plus an L1 penalty."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from tercet.core.steps import Steps
-from tercet.optimize.descent import Stop, alone, check_start, outcome, start_of
+from tercet.optimize.descent import check_start, initial_point, make_result, standalone_loop
 from tercet.optimize.lbfgs import LimitedMemory
-from tercet.optimize.objective import counted
+from tercet.optimize.objective import as_objective
+from tercet.optimize.stopping import StoppingCriteria
 
 
 def owlqn(
@@ -29,10 +30,10 @@ def owlqn(
 ) -> OptimizeResult:
     """Minimise f(x) + Σ l1_j |x_j| (Andrew and Gao, 2007).
 
-    Within one orthant the penalty is linear. Each pass chooses the orthant into which x would move, takes the
-    L-BFGS direction of the variables that are not to stay at zero (among them alone, as Schmidt proposed: the
-    original's projection of the full direction is slow near the end), and sets to zero what leaves the orthant
-    on the way. `jac` of the result is the subgradient of the smallest norm.
+    Within one orthant the penalty is linear. Each pass chooses the orthant that the steepest descent direction
+    points into, takes the L-BFGS direction in the subspace of the variables that may leave zero (Schmidt's variant:
+    the original projection of the full direction is slow near the end), and projects the step onto the orthant.
+    `jac` of the result is the minimum-norm subgradient.
 
     Parameters
     ----------
@@ -41,7 +42,7 @@ def owlqn(
     l1 : float or array of shape (n,)
         The weights of the penalty, zero for variables without it.
     memory : int, default=10
-        How many moves to remember.
+        Number of updates kept.
 
     Examples
     --------
@@ -49,63 +50,64 @@ def owlqn(
     >>> owlqn(Quadratic([[2, 0], [0, 2]], [3, 1]), [0, 0], l1=1.0).x
     array([1., 0.])
     """
-    objective, rules, x = counted(objective), Stop(tol, stop, norm), start_of(x0)
+    objective, criteria, x = as_objective(objective), StoppingCriteria(tol, stop, norm), initial_point(x0)
     l1 = np.broadcast_to(np.asarray(l1, dtype=float), x.shape)
     if not (l1 >= 0).all():
         raise ValueError(f"l1 must be a number or an array in [0, inf); got {l1!r}.")
-    rule = LimitedMemory(x.size, memory)
+    method = LimitedMemory(x.size, memory)
     f, g = objective.value_and_gradient(x)
     check_start(f, g)
     total, down = f + float(l1 @ np.abs(x)), -subgradient(x, g, l1)
-    loop = (steps or alone)(max_iter)
-    size, moves, reason = rules.size(down), 0, rules.met(rules.size(down))
+    loop = (steps or standalone_loop)(max_iter)
+    moves, grad_norm = 0, criteria.norm(down)
+    reason = criteria.met(grad_norm)
     for step in loop:
         if reason is None:
             noise = 4 * objective.precision * abs(total)
             orthant = np.where(x != 0, np.sign(x), np.sign(down))
             found = None
             while found is None:
-                p = rule.direction_within((x != 0) | (down != 0), -down)
+                p = method.direction_within((x != 0) | (down != 0), -down)
                 p[(x == 0) & (p * down <= 0)] = 0.0
-                scale = 1.0 if rule.order else 1 / float(np.linalg.norm(p))
+                scale = 1.0 if method.order else 1 / float(np.linalg.norm(p))
                 found = (
                     _backtrack(objective, x, total, down, p, orthant, l1, scale, noise) if p.any() else None
                 )
-                if found is None and not rule.reset():
+                if found is None and not method.reset():
                     break
             if found is None:
                 reason = "precision" if float(down @ p) <= 100 * noise else "failed"
             else:
                 new, f, g_new, lower = found
                 delta, change = new - x, abs(total - lower)
-                rule.update(1.0, delta, g_new - g)
+                method.update(1.0, delta, g_new - g)
                 x, g, total, moves = new, g_new, lower, moves + 1
                 down = -subgradient(x, g, l1)
-                size = rules.size(down)
-                reason = rules.met(size, change, rules.size(delta))
-                if reason is None and rules.stalled(total, size, noise):
+                grad_norm = criteria.norm(down)
+                reason = criteria.met(grad_norm, change, criteria.norm(delta))
+                if reason is None and criteria.stalled(total, grad_norm, noise):
                     reason = "precision"
-        step.report(x, fun=total, grad_norm=size, zeros=int((x == 0).sum()))
+        step.report(x, fun=total, grad_norm=grad_norm, zeros=int((x == 0).sum()))
         if step.converged(reason is not None and reason != "failed") or reason == "failed":
             break
-    return outcome(loop, reason, objective, x=x, fun=total, jac=-down, grad_norm=size, nit=moves)
+    return make_result(loop, reason, objective, x=x, fun=total, jac=-down, grad_norm=grad_norm, nit=moves)
 
 
 def subgradient(x: np.ndarray, g: np.ndarray, l1: np.ndarray) -> np.ndarray:
-    """The subgradient of f + Σ l1|x| of the smallest norm: zero wherever zero is allowed."""
+    """Minimum-norm subgradient of f + Σ l1|x|."""
     at_zero = np.sign(g) * np.maximum(np.abs(g) - l1, 0.0)
     return np.where(x != 0, g + l1 * np.sign(x), at_zero)
 
 
 def _backtrack(objective, x, total, down, p, orthant, l1, step, noise):
-    """A lower point of the orthant along p (Armijo's rule), with f, the gradient and the total there."""
+    """Projected backtracking along p (Armijo's rule): the point, f, its gradient and f + penalty there."""
     for _ in range(60):
         new = x + step * p
         new[new * orthant <= 0] = 0.0
         with np.errstate(over="ignore", invalid="ignore"):
             f, g = objective.value_and_gradient(new)
-        lower, promised = f + float(l1 @ np.abs(new)), float(down @ (new - x))
-        if lower <= total - 1e-4 * promised or (lower <= total + noise and promised <= noise):
+        lower, predicted = f + float(l1 @ np.abs(new)), float(down @ (new - x))
+        if lower <= total - 1e-4 * predicted or (lower <= total + noise and predicted <= noise):
             return new, f, g, lower
         step *= 0.5
     return None

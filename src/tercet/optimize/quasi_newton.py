@@ -1,7 +1,7 @@
 """Quasi-Newton methods (拟牛顿法): DFP, BFGS and Broyden's class.
 
-They stand on the secant condition: a matrix G in place of H⁻¹ must map the last change y of the gradient to
-the last change δ of x (G y = δ), and a B in place of H the other way round (B δ = y).
+The secant condition: an approximation G of H⁻¹ maps the last change y of the gradient to the last change δ of x
+(G y = δ), an approximation B of H the other way round (B δ = y).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from scipy import linalg
 from scipy.optimize import OptimizeResult
 
 from tercet.core.catalog import method
-from tercet.optimize.descent import Rule, descend
+from tercet.optimize.descent import DescentMethod, descend
 from tercet.optimize.line_search import EPS, Ray, Wolfe
 
 
@@ -39,8 +39,8 @@ def broyden_update(G: np.ndarray, delta: np.ndarray, y: np.ndarray, alpha: float
     return dfp_update(G, delta, y) + (1 - alpha) * along * np.outer(v, v)
 
 
-class QuasiNewton(Rule):
-    """p = -G g, or B p = -g, with the matrix that the moves so far have made.
+class QuasiNewton(DescentMethod):
+    """Quasi-Newton direction: p = -G g, or B p = -g.
 
     Parameters
     ----------
@@ -52,8 +52,8 @@ class QuasiNewton(Rule):
     form : {"inverse", "b"}
         Whether G (near H⁻¹) or B (near H, for BFGS only) is kept.
     initial : array of shape (n, n), optional
-        G_0 or B_0, positive definite; by default the identity, which is scaled to the curvature of the first
-        move before it learns from that.
+        G_0 or B_0, positive definite; by default the identity, scaled to the curvature of the first step before
+        the first update.
     """
 
     def __init__(self, n: int, alpha: float, form: str = "inverse", initial: Any = None) -> None:
@@ -91,7 +91,7 @@ class QuasiNewton(Rule):
             self.matrix = (matrix + matrix.T) / 2
             self.moves += 1
 
-    def guess(self, ray: Ray) -> float:
+    def initial_step(self, ray: Ray) -> float:
         free = self.moves == 0 and self.initial is None
         return 1 / float(np.linalg.norm(ray.p)) if free else 1.0
 
@@ -101,7 +101,7 @@ class QuasiNewton(Rule):
             self.matrix, self.initial = np.eye(len(self.matrix)), None
         return forgot
 
-    def learned(self) -> dict[str, Any]:
+    def result_fields(self) -> dict[str, Any]:
         return {"hess_inv" if self.form == "inverse" else "hess": self.matrix}
 
 
@@ -190,10 +190,10 @@ def broyden(
     form : {"inverse", "b"}, default="inverse"
         The matrix that is kept: G near H⁻¹, or B near H (for alpha=0).
     initial : array of shape (n, n), optional
-        The first matrix, positive definite; by default the identity, scaled to the curvature of the first move.
+        The first matrix, positive definite; by default the identity, scaled to the curvature of the first step.
     line_search : str, float or callable, optional
-        How λ is found: by the Wolfe conditions, which are sharper for alpha > 0, because an inexact search does
-        DFP much harm and BFGS none. The text's is "exact".
+        Choice of λ: by default the Wolfe conditions, stricter for alpha > 0, because DFP is sensitive to an
+        inexact line search and BFGS is not. The text's is "exact".
     **options
         As in `minimize`.
 

@@ -1,4 +1,4 @@
-"""Update rules of stochastic gradient descent: what to make of a gradient.
+"""Update rules of stochastic gradient descent.
 
 Each rule is usable on its own, `theta = rule.step(theta, g)`, and by name in `stochastic_gradient` and `minimize`.
 """
@@ -17,7 +17,7 @@ __all__ = ["RULES", "SGD", "AdaGrad", "Adam", "Momentum", "Nesterov", "RMSProp"]
 
 @dataclass
 class SGD:
-    """theta <- theta - eta g (000 eq. 29.1), and what every rule shares.
+    """Stochastic gradient descent: theta <- theta - eta g (000 eq. 29.1); base of the other rules.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class SGD:
     decoupled : bool, default=False
         Shrink theta by eta times weight_decay instead, which differs for the rules that rescale gradients.
     clip : float, optional
-        The largest length of a gradient; longer ones are shortened to it.
+        Largest norm of a gradient; longer gradients are clipped to it.
 
     Examples
     --------
@@ -66,7 +66,7 @@ class SGD:
             )
 
     def reset(self) -> None:
-        """Forget the steps made so far."""
+        """Restart: t = 0, no averages."""
         self.t, self.averages = 0, {}
 
     def step(self, theta: ArrayLike, g: ArrayLike) -> np.ndarray:
@@ -94,7 +94,7 @@ class SGD:
         return theta - eta * self.direction(g)
 
     def direction(self, g: np.ndarray) -> np.ndarray:
-        """What a rule makes of a gradient."""
+        """The direction of the step for gradient g."""
         return g
 
     def _factor(self) -> float:
@@ -113,7 +113,7 @@ class SGD:
 
 @dataclass
 class Momentum(SGD):
-    """v <- beta1 v + (1 - beta1) g, theta <- theta - eta v (000 eq. 29.2, 29.3).
+    """Momentum: v <- beta1 v + (1 - beta1) g, theta <- theta - eta v (000 eq. 29.2, 29.3).
 
     The text's v is an average of gradients. With ``average=False`` it is a sum, v <- beta1 v + g, as in
     PyTorch: the same path at a learning rate 1 / (1 - beta1) times smaller.
@@ -123,7 +123,7 @@ class Momentum(SGD):
     learning_rate, schedule, decay, weight_decay, decoupled, clip
         As in `SGD`.
     beta1 : float, default=0.9
-        How much of the past v keeps, in [0, 1).
+        Decay rate of v, in [0, 1).
     average : bool, default=True
         Whether v is an average of gradients or a sum.
 
@@ -146,14 +146,14 @@ class Momentum(SGD):
 
 @dataclass
 class Nesterov(Momentum):
-    """Momentum that looks ahead: theta <- theta - eta (beta1 v + (1 - beta1) g).
+    """Nesterov momentum: theta <- theta - eta (beta1 v + (1 - beta1) g).
 
     Parameters
     ----------
     learning_rate, schedule, decay, weight_decay, decoupled, clip
         As in `SGD`.
     beta1 : float, default=0.9
-        How much of the past v keeps, in [0, 1).
+        Decay rate of v, in [0, 1).
     average : bool, default=True
         Whether v is an average of gradients or a sum.
 
@@ -168,8 +168,8 @@ class Nesterov(Momentum):
 
 
 @dataclass
-class Scaled(SGD):
-    """What the rules share that divide by the size of past gradients.
+class AdaptiveRule(SGD):
+    """Base of the rules that scale by the size of past gradients.
 
     The text adds eps inside the root, sqrt(s + eps); the papers and PyTorch outside, sqrt(s) + eps:
     `eps_inside` says which.
@@ -178,20 +178,20 @@ class Scaled(SGD):
     eps: float = 1e-8
     eps_inside: bool = True
 
-    def _over(self, g: np.ndarray, s: np.ndarray) -> np.ndarray:
+    def _scaled(self, g: np.ndarray, s: np.ndarray) -> np.ndarray:
         return g / (np.sqrt(s + self.eps) if self.eps_inside else np.sqrt(s) + self.eps)
 
 
 @dataclass
-class AdaGrad(Scaled):
-    """s <- s + g g, theta <- theta - eta g / sqrt(s + eps): the ancestor of RMSProp (000 ch. 29.2).
+class AdaGrad(AdaptiveRule):
+    """AdaGrad: s <- s + g g, theta <- theta - eta g / sqrt(s + eps) (000 ch. 29.2).
 
     Parameters
     ----------
     learning_rate, schedule, decay, weight_decay, decoupled, clip
         As in `SGD`.
     eps : float, default=1e-8
-        Keeps the divisor from zero.
+        Added for numerical stability.
     eps_inside : bool, default=True
         Whether eps is added under the root, as in the text, or to it, as in the papers and PyTorch.
 
@@ -202,21 +202,21 @@ class AdaGrad(Scaled):
     """
 
     def direction(self, g: np.ndarray) -> np.ndarray:
-        return self._over(g, self._average("s", g * g, 1.0, 1.0))
+        return self._scaled(g, self._average("s", g * g, 1.0, 1.0))
 
 
 @dataclass
-class RMSProp(Scaled):
-    """s <- beta2 s + (1 - beta2) g g, theta <- theta - eta g / sqrt(s + eps) (000 eq. 29.5, 29.6).
+class RMSProp(AdaptiveRule):
+    """RMSProp: s <- beta2 s + (1 - beta2) g g, theta <- theta - eta g / sqrt(s + eps) (000 eq. 29.5, 29.6).
 
     Parameters
     ----------
     learning_rate, schedule, decay, weight_decay, decoupled, clip
         As in `SGD`.
     beta2 : float, default=0.9
-        How much of the past s keeps, in [0, 1).
+        Decay rate of s, in [0, 1).
     eps : float, default=1e-8
-        Keeps the divisor from zero.
+        Added for numerical stability.
     eps_inside : bool, default=True
         Whether eps is added under the root, as in the text, or to it, as in the papers and PyTorch.
 
@@ -229,12 +229,12 @@ class RMSProp(Scaled):
     beta2: float = 0.9
 
     def direction(self, g: np.ndarray) -> np.ndarray:
-        return self._over(g, self._average("s", g * g, self.beta2, 1.0 - self.beta2))
+        return self._scaled(g, self._average("s", g * g, self.beta2, 1.0 - self.beta2))
 
 
 @dataclass
-class Adam(Scaled):
-    """Momentum over RMSProp, both freed from their start at zero (000 eq. 29.8-29.12).
+class Adam(AdaptiveRule):
+    """Adam: momentum scaled as in RMSProp, with bias correction (000 eq. 29.8-29.12).
 
     v / (1 - beta1^t) and s / (1 - beta2^t) enter the step; the running averages themselves stay as they are.
     (Equation 29.11 prints v_t where s_t is meant.) `bias_correction=False` leaves the correction out.
@@ -244,11 +244,11 @@ class Adam(Scaled):
     learning_rate, schedule, decay, weight_decay, decoupled, clip
         As in `SGD`.
     beta1 : float, default=0.9
-        How much of the past v keeps, in [0, 1).
+        Decay rate of v, in [0, 1).
     beta2 : float, default=0.999
-        How much of the past s keeps, in [0, 1).
+        Decay rate of s, in [0, 1).
     eps : float, default=1e-8
-        Keeps the divisor from zero.
+        Added for numerical stability.
     eps_inside : bool, default=True
         Whether eps is added under the root, as in the text, or to it, as in the papers and PyTorch.
     bias_correction : bool, default=True
@@ -269,7 +269,7 @@ class Adam(Scaled):
         s = self._average("s", g * g, self.beta2, 1.0 - self.beta2)
         if self.bias_correction:
             v, s = v / (1.0 - self.beta1**self.t), s / (1.0 - self.beta2**self.t)
-        return self._over(v, s)
+        return self._scaled(v, s)
 
 
 RULES: dict[str, type[SGD]] = {

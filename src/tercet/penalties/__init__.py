@@ -1,7 +1,7 @@
-"""Strategies: every regulariser of the texts, with its proximal step.
+"""Strategies: regularisers with their proximal operators.
 
-A penalty is J(w) times a strength (lambda). The proximal step is the heart of sparse learning: the
-minimiser over u of step J(u) + (u - w)^2 / 2, in closed form or to the last digit.
+A penalty is J(w) times a strength (lambda). Its proximal operator is the minimiser over u of
+step J(u) + (u - w)^2 / 2, in closed form or to machine precision.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The shape that every penalty shares, and what is done with one."""
+"""Base class of the penalties, thresholding operators and structural risk."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tercet.core.public_names import PublicPickle
 
 @dataclass(frozen=True, eq=False)
 class Penalty(PublicPickle):
-    """What a parameter vector costs (正则化项; 000 ch. 1, eq. 1.24; 003 ch. 5, 5.7.3).
+    """Penalty J(w) of a parameter vector (正则化项; 000 ch. 1, eq. 1.24; 003 ch. 5, 5.7.3).
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class Penalty(PublicPickle):
     texts=["002 ch. 10, eq. 10.13"],
 )
 def soft_threshold(w: ArrayLike, threshold: ArrayLike) -> np.ndarray:
-    """Shrink towards zero by the threshold, and stop there.
+    """Soft thresholding: shrink towards zero by the threshold.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def soft_threshold(w: ArrayLike, threshold: ArrayLike) -> np.ndarray:
 
 
 def hard_threshold(w: ArrayLike, threshold: ArrayLike) -> np.ndarray:
-    """Keep what is larger in size than the threshold, zero the rest.
+    """Hard thresholding: zero what is not larger in absolute value than the threshold.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Powers of the coefficients, the number of non-zero ones as their limit."""
+"""Bridge penalties: sums of powers of the coefficients, and their limit L0."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tercet.penalties.base import Penalty, hard_threshold
 class L0(Penalty):
     """Number of non-zero coordinates.
 
-    Its gradient is 0 wherever it exists. Any line outgrows it, so that its conjugate is that of no penalty.
+    Its gradient is 0 wherever it exists. It is bounded, so that its conjugate is that of no penalty.
 
     Examples
     --------
@@ -77,12 +77,12 @@ class Lq(Penalty):
         object.__setattr__(self, "q", float(self.q))
 
     def _parts(self, w: np.ndarray) -> tuple[Any, np.ndarray, float]:
-        """Weights, sizes with 1 for 0 (no power of them is infinite), and the weighted sum of powers."""
+        """Weights, absolute values with 0 replaced by 1 (for negative powers), and the weighted sum of powers."""
         weights = 1.0 if self.weights is None else np.asarray(self.weights, dtype=w.dtype)
         size = np.abs(w)
         return weights, np.where(size > 0, size, w.dtype.type(1.0)), float(np.sum(weights * size**self.q))
 
-    def _outer(self, total: float) -> float:
+    def _outer_derivative(self, total: float) -> float:
         """Derivative of strength total^(1/q), or of strength total."""
         if not self.root:
             return self.strength
@@ -95,15 +95,17 @@ class Lq(Penalty):
     def gradient(self, w: ArrayLike) -> np.ndarray:
         w = as_float(w)
         weights, size, total = self._parts(w)
-        return self._outer(total) * (weights * self.q * np.sign(w) * size ** (self.q - 1.0))
+        return self._outer_derivative(total) * (weights * self.q * np.sign(w) * size ** (self.q - 1.0))
 
     def curvature(self, w: ArrayLike) -> np.ndarray:
         w = as_float(w)
         weights, size, total = self._parts(w)
-        bend = self._outer(total) * (weights * self.q * (self.q - 1.0) * size ** (self.q - 2.0))
+        curvature = self._outer_derivative(total) * (
+            weights * self.q * (self.q - 1.0) * size ** (self.q - 2.0)
+        )
         if self.root and total > 0:
-            bend = bend * (1.0 - weights * size**self.q / total)
-        return bend if self.q == 2 and not self.root else np.where(w != 0, bend, w.dtype.type(0.0))
+            curvature = curvature * (1.0 - weights * size**self.q / total)
+        return curvature if self.q == 2 and not self.root else np.where(w != 0, curvature, w.dtype.type(0.0))
 
     def prox(self, w: ArrayLike, step: ArrayLike = 1.0) -> np.ndarray:
         if self.root:
@@ -145,12 +147,12 @@ def _bridge_prox(a: np.ndarray, t: Any, q: float) -> np.ndarray:
     a, t = np.broadcast_arrays(a, np.asarray(t, dtype=a.dtype))
     lower, least = np.zeros_like(a), np.zeros_like(a)
     if q < 1:
-        # up to `least` zero costs no more; beyond, the root above `lower` is the minimum
+        # up to `least` zero is the minimum, beyond it the root above `lower`
         lower = (2.0 * t * (1.0 - q)) ** (1.0 / (2.0 - q))
         least = lower * (2.0 - q) / (2.0 - 2.0 * q)
-    alive = a > least
+    nonzero = a > least
 
-    a, t = a[alive], t[alive]
+    a, t = a[nonzero], t[nonzero]
     if 1 < q < 2:
         # in v = u^(q - 1), v^(1 / (q - 1)) + t q v = a, the root is never far below the bracket
         p = 1.0 / (q - 1.0)
@@ -161,8 +163,8 @@ def _bridge_prox(a: np.ndarray, t: Any, q: float) -> np.ndarray:
     else:
         c = t * q
         root = monotone_root(
-            lambda u: (u + c * u ** (q - 1.0) - a, 1.0 + c * (q - 1.0) * u ** (q - 2.0)), lower[alive], a
+            lambda u: (u + c * u ** (q - 1.0) - a, 1.0 + c * (q - 1.0) * u ** (q - 2.0)), lower[nonzero], a
         )
-    result = np.zeros(alive.shape, dtype=a.dtype)
-    result[alive] = root
+    result = np.zeros(nonzero.shape, dtype=a.dtype)
+    result[nonzero] = root
     return result

@@ -15,7 +15,7 @@ from tercet.penalties.base import Penalty, soft_threshold
 
 @dataclass(frozen=True, eq=False)
 class NoPenalty(Penalty):
-    """No regularisation at all.
+    """No penalty: J(w) = 0.
 
     Examples
     --------
@@ -103,31 +103,31 @@ class L2(Penalty):
 
     half: bool = False
 
-    def _curve(self, w: np.ndarray) -> Any:
+    def _curvature(self, w: np.ndarray) -> Any:
         return self._scale(w) * (1.0 if self.half else 2.0)
 
     def value(self, w: ArrayLike) -> float:
         w = as_float(w)
-        return float(np.sum(0.5 * self._curve(w) * (w * w)))
+        return float(np.sum(0.5 * self._curvature(w) * (w * w)))
 
     def gradient(self, w: ArrayLike) -> np.ndarray:
         w = as_float(w)
-        return self._curve(w) * w
+        return self._curvature(w) * w
 
     def curvature(self, w: ArrayLike) -> np.ndarray:
         w = as_float(w)
-        return np.zeros_like(w) + self._curve(w)
+        return np.zeros_like(w) + self._curvature(w)
 
     def prox(self, w: ArrayLike, step: ArrayLike = 1.0) -> np.ndarray:
         w = as_float(w)
-        return w / (1.0 + np.asarray(step, dtype=w.dtype) * self._curve(w))
+        return w / (1.0 + np.asarray(step, dtype=w.dtype) * self._curvature(w))
 
     def conjugate(self, z: ArrayLike) -> float:
         z = as_float(z)
-        curve = np.broadcast_to(self._curve(z), z.shape)
-        if np.any((curve == 0) & (z != 0)):
+        curvature = np.broadcast_to(self._curvature(z), z.shape)
+        if np.any((curvature == 0) & (z != 0)):
             return np.inf
-        return float(np.sum(0.5 * z * z / np.where(curve == 0, 1.0, curve)))
+        return float(np.sum(0.5 * z * z / np.where(curvature == 0, 1.0, curvature)))
 
 
 @method(
@@ -140,7 +140,7 @@ class L2(Penalty):
 )
 @dataclass(frozen=True, eq=False)
 class ElasticNet(Penalty):
-    """L1 and L2 together: l1_ratio times sum abs(w) plus (1 - l1_ratio) times sum w^2.
+    """Elastic net: l1_ratio times sum abs(w) plus (1 - l1_ratio) times sum w^2.
 
     With ``half=True`` the sum of squares is halved, and strength and ``l1_ratio`` mean what alpha and
     l1_ratio mean in scikit-learn's ElasticNet. There the text's lambda and alpha, whose data term is a mean

@@ -60,8 +60,7 @@ def quartic(x0: Any, safeguard: bool) -> dict[str, Any]:
 
 
 def quasi(H: Any, b: Any, x0: Any, method: str, **options: Any) -> dict[str, Any]:
-    from tercet.optimize import Quadratic, minimize
-    from tercet.optimize.quasi_newton import bfgs_update, broyden_update
+    from tercet.optimize import Quadratic, bfgs_update, broyden_update, minimize
 
     f = Quadratic(H, b)
     found = minimize(

@@ -32,7 +32,7 @@ def alpha_grid(problem: LeastSquares, alphas: Any, l1_ratio: float, eps: float, 
         raise ValueError(f"alphas must be at least 1, or an array; got {alphas!r}.")
     if l1_ratio == 0:
         raise ValueError("alphas must be given as an array with l1_ratio=0: no strength makes all w zero.")
-    correlation = problem.first if positive else np.abs(problem.first)
+    correlation = problem.target_correlations if positive else np.abs(problem.target_correlations)
     highest = correlation.max(initial=0.0) / l1_ratio
     return np.geomspace(highest, highest * eps, num=alphas) if highest > TINY else np.full(alphas, TINY)
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from tercet.core.functions import log_sum_exp
-from tercet.optimize.line_search import Point, Ray, Wolfe
+from tercet.optimize import Ray, RayPoint, Wolfe
 
 
 class LogLinearObjective:
@@ -74,7 +74,7 @@ class CurvatureScaledWolfe:
     def __init__(self) -> None:
         self.started = False
 
-    def __call__(self, ray: Ray, guess: float) -> Point | None:
+    def __call__(self, ray: Ray, guess: float) -> RayPoint | None:
         if not self.started:
             self.started = True
             curvature = float(ray.p @ ray.objective.hessian_product(ray.start.x, ray.p))

@@ -20,8 +20,7 @@ from tercet.linear_model._lasso.path import visiting_order
 from tercet.linear_model._least_squares.design_matrix import append_ones
 from tercet.linear_model.base import LinearRegressor
 from tercet.linear_model.lasso.regularization_path import enet_path
-from tercet.optimize import LeastSquares, coordinate_descent, proximal_gradient
-from tercet.optimize.coordinate import duality_gap
+from tercet.optimize import LeastSquares, coordinate_descent, elastic_net_duality_gap, proximal_gradient
 
 ALGORITHMS = {
     "cd": "coordinate descent on a working set",
@@ -217,17 +216,19 @@ class ElasticNet(LinearRegressor):
                 steps=steps,
             )
         penalty = penalties.ElasticNet(self.alpha, l1_ratio=self.l1_ratio, half=True)
-        problem.find_means(np.arange(problem.n_features))
+        problem.compute_means(np.arange(problem.n_features))
         result = proximal_gradient(
             SquaredLoss(problem),
             start,
             penalty=NonNegativePenalty(penalty) if self.positive else penalty,
             accelerate=self.solver == "fista",
-            tol=self.tol * np.abs(problem.first).max(initial=0.0),
+            tol=self.tol * np.abs(problem.target_correlations).max(initial=0.0),
             max_iter=self.max_iter,
             steps=steps,
         )
-        gap, _ = duality_gap(result.x, *problem.look(result.x), l1, l2, self.positive)
+        gap, _ = elastic_net_duality_gap(
+            result.x, *problem.residual_correlations(result.x), l1, l2, self.positive
+        )
         return OptimizeResult(result, intercept=problem.intercept(result.x), gap=gap)
 
     def _use_gram(self, problem: LeastSquares) -> None:
@@ -236,7 +237,7 @@ class ElasticNet(LinearRegressor):
             return
         everything = np.arange(problem.n_features)
         if self.precompute is True:
-            problem.add(everything)
+            problem.add_columns(everything)
             return
         gram, d = np.asarray(self.precompute, dtype=np.float64), problem.n_features
         if gram.shape != (d, d) or self.penalize_intercept:
@@ -244,7 +245,7 @@ class ElasticNet(LinearRegressor):
                 f"{type(self).__name__}: precompute must be True, False or an array of shape ({d}, {d}), and no "
                 f"array with penalize_intercept=True; got an array of shape {gram.shape}."
             )
-        problem.adopt(gram / problem.target.size)
+        problem.set_gram(gram / problem.target.size)
 
 
 def coordinate_sweep(X: ArrayLike, y: ArrayLike, w: ArrayLike, *, l1: float, l2: float = 0.0) -> np.ndarray:
@@ -295,10 +296,10 @@ class SquaredLoss:
         self.problem = problem
 
     def value(self, w: np.ndarray) -> float:
-        return self.problem.look(w)[1] / 2
+        return self.problem.residual_correlations(w)[1] / 2
 
     def gradient(self, w: np.ndarray) -> np.ndarray:
-        return -self.problem.look(w)[0]
+        return -self.problem.residual_correlations(w)[0]
 
     def value_and_gradient(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         return self.value(w), self.gradient(w)

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from scipy.special import entr, rel_entr
 
 from tercet.core.catalog import method
-from tercet.distributions.tables import joint_table, marginal
+from tercet.distributions import joint_table, marginal
 
 
 @method(

@@ -10,7 +10,7 @@ from scipy.optimize import OptimizeResult
 
 from tercet.core.catalog import method
 from tercet.core.steps import Steps, history_table
-from tercet.optimize.iterative_scaling import Terms, scaling_step
+from tercet.optimize import ScalingTerms, scaling_step
 from tercet.sequence.crf._engine.grouped_chains import (
     UNDERFLOW,
     by_length,
@@ -250,7 +250,7 @@ class FeatureTotals:
         """The δ that solves every feature's equation."""
         n, k = a.shape
         none = np.empty(0)
-        terms = Terms(np.repeat(np.arange(k), n), np.tile(self.totals, k), none, none, none)
+        terms = ScalingTerms(np.repeat(np.arange(k), n), np.tile(self.totals, k), none, none, none)
         delta = scaling_step(terms, a.T.ravel(), target, w, l2)
         reach = MAX_EXPONENT / max(self.totals[-1], 1.0) if self.exact else np.inf
         return np.clip(delta, -reach, reach)

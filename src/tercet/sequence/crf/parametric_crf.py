@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from tercet.core.catalog import method
-from tercet.optimize.minimize import minimize
+from tercet.optimize import minimize
 from tercet.sequence.crf._engine.grouped_chains import by_length, grouped_marginals
 from tercet.sequence.crf.forward_backward import ViterbiTables, crf_matrices
 from tercet.sequence.crf.iterative_scaling import SCALINGS, crf_iterative_scaling

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from tercet.core.parallel import one_blas_thread
 from tercet.core.steps import Steps
-from tercet.optimize.minimize import minimize
+from tercet.optimize import minimize
 from tercet.sequence.crf._engine.features import observation_scores
 from tercet.sequence.crf._engine.objective import ChainObjective
 

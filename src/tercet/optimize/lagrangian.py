@@ -1,4 +1,4 @@
-"""Lagrangian duality (拉格朗日对偶性): the Lagrange function, primal and dual, KKT conditions, the gap.
+"""Lagrangian duality (拉格朗日对偶性): Lagrange function, dual problem, KKT conditions, duality gap.
 
 min over x of f(x)   subject to  c_i(x) <= 0,  h_j(x) = 0
 L(x, alpha, beta) = f(x) + sum alpha_i c_i(x) + sum beta_j h_j(x),   alpha >= 0
@@ -19,12 +19,12 @@ from scipy import optimize
 from tercet.core.catalog import method
 from tercet.core.steps import ConvergenceWarning
 from tercet.optimize.minimize import minimize
-from tercet.optimize.objective import counted
+from tercet.optimize.objective import as_objective
 
 __all__ = ["KKT", "DualityGap", "Lagrangian", "slater"]
 
 Function = Callable[[np.ndarray], float]
-FAR = 1e8  # a minimum that is still falling this far out is taken to lie at infinity
+UNBOUNDED_NORM = 1e8  # an iterate this large means that L is unbounded below
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class KKT:
 
 @dataclass(frozen=True)
 class DualityGap:
-    """A primal and a dual value: dual <= optimum <= primal (000 Thm C.1), so that a zero gap proves optimality.
+    """Primal and dual values, dual <= optimum <= primal (000 Thm C.1); a zero gap proves optimality.
 
     Examples
     --------
@@ -120,10 +120,10 @@ class Lagrangian:
     ) -> None:
         self.f, self.inequalities, self.equalities = f, list(inequalities), list(equalities)
         none: list[Any] = [None] * (len(self.inequalities) + len(self.equalities))
-        slopes: Any = gradients or (None, none[: len(self.inequalities)], none[len(self.inequalities) :])
-        self._f = counted(f, slopes[0])
-        self._c = [counted(*pair) for pair in zip(self.inequalities, slopes[1], strict=True)]
-        self._h = [counted(*pair) for pair in zip(self.equalities, slopes[2], strict=True)]
+        derivatives: Any = gradients or (None, none[: len(self.inequalities)], none[len(self.inequalities) :])
+        self._f = as_objective(f, derivatives[0])
+        self._c = [as_objective(*pair) for pair in zip(self.inequalities, derivatives[1], strict=True)]
+        self._h = [as_objective(*pair) for pair in zip(self.equalities, derivatives[2], strict=True)]
 
     def constraints(self, x: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         """The values c_i(x) and h_j(x)."""
@@ -149,7 +149,7 @@ class Lagrangian:
         return self._f.value(_vector(x)) if feasible else math.inf
 
     def minimiser(self, alpha: ArrayLike = (), beta: ArrayLike = (), *, x0: ArrayLike) -> np.ndarray | None:
-        """The x at which L is least, sought from x0; None when L falls without bound."""
+        """argmin of L over x, by descent from x0; None when L is unbounded below."""
         alpha, beta = self._multipliers(alpha, beta)
         if alpha.min(initial=0.0) < 0:
             raise ValueError(f"alpha must not be negative; got {alpha}.")
@@ -160,19 +160,19 @@ class Lagrangian:
                 x0,
                 jac=lambda x: self.gradient(x, alpha, beta),
                 tol=1e-10,
-                callback=lambda step: not np.abs(step.state).max() < FAR,
+                callback=lambda step: not np.abs(step.state).max() < UNBOUNDED_NORM,
             )
-        return result.x if np.abs(result.x).max() < FAR else None
+        return result.x if np.abs(result.x).max() < UNBOUNDED_NORM else None
 
     def theta_D(self, alpha: ArrayLike = (), beta: ArrayLike = (), *, x0: ArrayLike) -> float:
-        """The dual function inf over x of L (000 eq. C.10), -infinity when L falls without bound.
+        """The dual function inf over x of L (000 eq. C.10), -infinity when L is unbounded below.
 
         Parameters
         ----------
         alpha, beta : arrays
             Multipliers, alpha >= 0.
         x0 : array
-            Where the search for the minimum begins; when L is not convex it decides which one is found.
+            The start of the minimisation; when L is not convex the local minimum depends on it.
         """
         x = self.minimiser(alpha, beta, x0=x0)
         return -math.inf if x is None else self.value(x, alpha, beta)
@@ -196,7 +196,7 @@ class Lagrangian:
         Parameters
         ----------
         x0 : array
-            Where the search over x begins.
+            The start of the minimisation over x.
         tol, max_iter
             Of the outer loop.
 
@@ -228,7 +228,7 @@ class Lagrangian:
         x = x if best is None else best
         kkt = self.kkt(x, z[:m], z[m:])
         dual = -math.inf if best is None else self.value(x, z[:m], z[m:])
-        # alpha c(x) cannot be nearer to 0 than alpha times the digits of x.
+        # alpha c(x) cannot be smaller than alpha times the rounding error of c(x).
         success = best is not None and kkt.holds(1e-5 * max(1.0, np.abs(z).max(initial=0.0)))
         return optimize.OptimizeResult(
             x=x, alpha=z[:m], beta=z[m:], fun=dual, kkt=kkt, gap=self.theta_P(x, tol=1e-6) - dual, success=success,

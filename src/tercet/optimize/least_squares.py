@@ -1,9 +1,9 @@
-"""Least squares seen through sums over rows: what sparse solvers ask of the data.
+"""Weighted least squares on a growing working set of columns, for sparse solvers.
 
     sum_i s_i (y_i - x_i.w - b)^2 / 2    with sum_i s_i = 1, and b the best for w (or 0)
 
-The data is read in two ways only: correlations of a residual with every column, and the Gram matrix of a few
-columns, the working set. Centring is part of the sums, so the data is neither copied nor changed.
+The data are read in two ways only: correlations of a residual with every column, and the Gram matrix of the
+working set. Centring is implicit in the sums, so that the data are neither copied nor changed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["LeastSquares"]
 
 
 class LeastSquares:
-    """A least squares problem, reusable for any number of penalties.
+    """Least squares problem that solvers with any penalty share.
 
     Parameters
     ----------
@@ -29,17 +29,17 @@ class LeastSquares:
     y : array of shape (n_samples,)
         The targets.
     weight : array of shape (n_samples,), optional
-        How much each row counts; only the proportions matter.
+        Sample weights; normalised to sum to 1.
     fit_intercept : bool, default=True
-        Whether b is free, or 0.
+        Whether to fit b; else b = 0.
     n_jobs : int, optional
-        Threads for the sums over rows.
+        Number of threads for the sums over rows.
 
     Attributes
     ----------
-    size : float
+    target_square : float
         sum_i s_i y_i^2, centred: twice the value at w = 0.
-    first : array of shape (n_features,)
+    target_correlations : array of shape (n_features,)
         Correlations of the columns with y.
     index, gram : arrays
         The columns in the working set and their Gram matrix.
@@ -47,9 +47,9 @@ class LeastSquares:
     Examples
     --------
     >>> problem = LeastSquares(np.array([[0.0], [1.0], [2.0]]), np.array([1.0, 3.0, 5.0]))
-    >>> problem.add(np.array([0]))
-    >>> slope, square = problem.look(np.array([1.5]))
-    >>> slope.round(4), round(square, 4), problem.intercept(np.array([2.0]))
+    >>> problem.add_columns(np.array([0]))
+    >>> correlations, square = problem.residual_correlations(np.array([1.5]))
+    >>> correlations.round(4), round(square, 4), problem.intercept(np.array([2.0]))
     (array([0.3333]), 0.1667, 1.0)
     """
 
@@ -65,60 +65,63 @@ class LeastSquares:
         self.X, self.fit_intercept, self.n_jobs = X, fit_intercept, n_jobs
         n, self.n_features = X.shape
         weight = np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64)
-        self.share = weight / weight.sum()
-        self.centre = float(self.share @ y) if fit_intercept else 0.0
-        self.target = y - self.centre
-        self.size = float(self.share @ self.target**2)
-        # Float32 columns are summed in short pieces; in long ones they would lose digits.
-        self._tall = not sparse.issparse(X) and X.flags.f_contiguous and X.dtype == np.float64
-        self.first = self.correlations(self.target)
+        self.normalised_weight = weight / weight.sum()
+        self.target_mean = float(self.normalised_weight @ y) if fit_intercept else 0.0
+        self.target = y - self.target_mean
+        self.target_square = float(self.normalised_weight @ self.target**2)
+        # Float32 columns are summed over short chunks of rows, for precision.
+        self._by_columns = not sparse.issparse(X) and X.flags.f_contiguous and X.dtype == np.float64
+        self.target_correlations = self.correlations(self.target)
         self.index = np.zeros(0, dtype=np.intp)
         self.gram, self.mean = np.zeros((0, 0)), np.zeros(self.n_features)
-        self.inside = np.zeros(self.n_features, dtype=bool)
-        self._seen = (np.zeros(self.n_features), self.first, self.size)
+        self.in_working_set = np.zeros(self.n_features, dtype=bool)
+        self._cached = (np.zeros(self.n_features), self.target_correlations, self.target_square)
 
     @property
     def complete(self) -> bool:
-        """Whether every column is in the working set, so that the data is no longer needed."""
+        """Whether every column is in the working set, so that the data are no longer needed."""
         return self.index.size == self.n_features
 
     def correlations(self, residual: np.ndarray) -> np.ndarray:
         """sum_i s_i x_ij r_i for every column j; with an intercept the residual must have mean zero."""
-        r = (self.share * residual).astype(self.X.dtype, copy=False)
-        if self._tall:
-            some_columns = Chunks(self.X.T, rows=max(64, (1 << 22) // r.size))
-            return np.concatenate(each(_dot, some_columns, r, n_jobs=self.n_jobs))
+        r = (self.normalised_weight * residual).astype(self.X.dtype, copy=False)
+        if self._by_columns:
+            column_chunks = Chunks(self.X.T, rows=max(64, (1 << 22) // r.size))
+            return np.concatenate(each(_dot, column_chunks, r, n_jobs=self.n_jobs))
         return total(_correlate, Chunks(self.X, r, rows=self._rows), n_jobs=self.n_jobs)
 
-    def look(self, w: np.ndarray) -> tuple[np.ndarray, float]:
+    def residual_correlations(self, w: np.ndarray) -> tuple[np.ndarray, float]:
         """Correlations of the residual of w with every column, and its mean square.
 
         Columns with non-zero coordinates must be in the working set.
         """
-        if not np.array_equal(w, self._seen[0]):
+        if not np.array_equal(w, self._cached[0]):
             if self.complete:
-                slope = np.empty_like(w)
-                slope[self.index] = self.first[self.index] - self.gram @ w[self.index]
-                square = max(float(self.size - w @ (self.first + slope)), 0.0)
+                correlations = np.empty_like(w)
+                correlations[self.index] = self.target_correlations[self.index] - self.gram @ w[self.index]
+                square = max(float(self.target_square - w @ (self.target_correlations + correlations)), 0.0)
             else:
                 fitted = np.concatenate(
                     each(_predict, Chunks(self.X, rows=self._rows), w, n_jobs=self.n_jobs)
                 )
                 residual = self.target - (fitted - self.mean @ w)
-                slope, square = self.correlations(residual), float(self.share @ residual**2)
-            self._seen = (w.copy(), slope, square)
-        return self._seen[1:]
+                correlations, square = (
+                    self.correlations(residual),
+                    float(self.normalised_weight @ residual**2),
+                )
+            self._cached = (w.copy(), correlations, square)
+        return self._cached[1:]
 
-    def add(self, new: np.ndarray) -> None:
-        """Take columns into the working set: their means, and their products with one another."""
+    def add_columns(self, new: np.ndarray) -> None:
+        """Add columns to the working set: their means and their part of the Gram matrix."""
         if new.size == 0:
             return
-        self.find_means(new)
+        self.compute_means(new)
         old = self.index.size
         index = np.concatenate([self.index, new])
         implicit = sparse.issparse(self.X) or not self.fit_intercept
         shift = None if implicit else self.mean[index]
-        chunks = Chunks(self.X, self.share, rows=min(self._rows, 4096))
+        chunks = Chunks(self.X, self.normalised_weight, rows=min(self._rows, 4096))
         part = total(_products, chunks, index, new.size, shift, n_jobs=self.n_jobs)
         if implicit:
             part -= np.outer(self.mean[index], self.mean[new])
@@ -127,42 +130,42 @@ class LeastSquares:
         gram[:, old:] = part
         gram[old:, :old] = part[:old].T
         self.index, self.gram = index, gram
-        self.inside[new] = True
+        self.in_working_set[new] = True
 
-    def keep(self, w: np.ndarray) -> None:
+    def drop_zero_columns(self, w: np.ndarray) -> None:
         """Drop the columns whose coordinate is zero from the working set."""
         used = np.flatnonzero(w[self.index])
         self.index, self.gram = self.index[used], self.gram[np.ix_(used, used)].copy()
-        self.inside[:] = False
-        self.inside[self.index] = True
+        self.in_working_set[:] = False
+        self.in_working_set[self.index] = True
 
-    def adopt(self, gram: np.ndarray) -> None:
-        """Take over the Gram matrix of all columns, sum_i s_i x_i x_i' of the centred data."""
+    def set_gram(self, gram: np.ndarray) -> None:
+        """Set the Gram matrix of all columns, sum_i s_i x_i x_i' of the centred data; two columns are checked."""
         ends = np.unique([0, self.n_features - 1])
-        self.add(ends)
-        wrong = np.abs(gram[np.ix_(ends, ends)] - self.gram)
-        if wrong.max() > 1e-5 * (1.0 + np.abs(self.gram).max()):
+        self.add_columns(ends)
+        error = np.abs(gram[np.ix_(ends, ends)] - self.gram)
+        if error.max() > 1e-5 * (1.0 + np.abs(self.gram).max()):
             raise ValueError(
-                f"The Gram matrix is not that of the data: an element is off by {wrong.max():.3g}. "
+                f"The Gram matrix is not that of the data: an element is off by {error.max():.3g}. "
                 "With an intercept the features must be centred first."
             )
         self.index, self.gram = np.arange(self.n_features), np.ascontiguousarray(gram)
-        self.find_means(self.index)
-        self.inside[:] = True
+        self.compute_means(self.index)
+        self.in_working_set[:] = True
 
-    def find_means(self, new: np.ndarray) -> None:
-        """The weighted means of some columns."""
+    def compute_means(self, new: np.ndarray) -> None:
+        """Compute the weighted means of columns."""
         if self.fit_intercept:
-            chunks = Chunks(self.X, self.share, rows=self._rows)
+            chunks = Chunks(self.X, self.normalised_weight, rows=self._rows)
             self.mean[new] = total(_means, chunks, new, n_jobs=self.n_jobs)
 
     def intercept(self, w: np.ndarray) -> float:
         """The best b for w (columns with non-zero coordinates must be in the working set)."""
-        return self.centre - float(self.mean @ w)
+        return self.target_mean - float(self.mean @ w)
 
     @property
     def _rows(self) -> int:
-        # A chunk's answer is as long as a row: rows enough to make adding it up cheap.
+        # A chunk's result is as long as a row: chunks are large enough that summing results is cheap.
         return max(1024, -(-self.X.shape[0] // 64))
 
 
@@ -179,12 +182,12 @@ def _predict(chunk: tuple, w: np.ndarray) -> np.ndarray:
     X = chunk[0]
     if sparse.issparse(X):
         return X @ w
-    alive = np.flatnonzero(w)
-    return w[alive] @ _take(X, alive)
+    nonzero = np.flatnonzero(w)
+    return w[nonzero] @ _columns_as_rows(X, nonzero)
 
 
-def _take(X: Any, index: np.ndarray) -> Any:
-    """Columns of a chunk, as rows, in float64."""
+def _columns_as_rows(X: Any, index: np.ndarray) -> Any:
+    """Columns of a chunk, transposed, in float64."""
     if sparse.issparse(X):
         return X[:, index].T.tocsr().astype(np.float64, copy=False)
     rows = X.T[index] if X.strides[0] < X.strides[1] else X[:, index].T
@@ -192,16 +195,16 @@ def _take(X: Any, index: np.ndarray) -> Any:
 
 
 def _means(chunk: tuple, index: np.ndarray) -> np.ndarray:
-    X, share = chunk
-    return _take(X, index) @ share
+    X, weight = chunk
+    return _columns_as_rows(X, index) @ weight
 
 
 def _products(chunk: tuple, index: np.ndarray, new: int, mean: np.ndarray | None) -> np.ndarray:
-    """Weighted products of all rows with the last ones."""
-    X, share = chunk
-    Z = _take(X, index)
+    """Weighted products of the columns `index` with the last `new` of them."""
+    X, weight = chunk
+    Z = _columns_as_rows(X, index)
     if sparse.issparse(X):
-        return (Z @ Z[-new:].multiply(share).T.tocsc()).toarray()
+        return (Z @ Z[-new:].multiply(weight).T.tocsc()).toarray()
     if mean is not None:
         Z = Z - mean[:, None]
-    return Z @ (Z[-new:] * share).T
+    return Z @ (Z[-new:] * weight).T

@@ -1,4 +1,4 @@
-"""Proximal gradient descent (近端梯度下降): a smooth function plus a penalty with kinks.
+"""Proximal gradient descent (近端梯度下降): a smooth function plus a non-smooth penalty.
 
 min over x of  f(x) + J(x),   x+ = prox(x - g / L) = argmin over u of  J(u) + L/2 |u - (x - g / L)|^2
 """
@@ -15,16 +15,16 @@ from scipy.optimize import OptimizeResult
 
 from tercet.core.catalog import method
 from tercet.core.steps import Steps
-from tercet.optimize.descent import Stop, alone, check_start, outcome, start_of
-from tercet.optimize.minimize import METHODS
-from tercet.optimize.objective import counted
+from tercet.optimize.descent import check_start, initial_point, make_result, standalone_loop
+from tercet.optimize.objective import as_objective
+from tercet.optimize.stopping import StoppingCriteria
 from tercet.penalties import NoPenalty
 
 __all__ = ["fista", "ista", "proximal_gradient"]
 
 
-class Proximal(Protocol):
-    """What is asked of a penalty; those of `core.penalties` have it."""
+class ProximalPenalty(Protocol):
+    """Interface of the penalty, which those of `tercet.penalties` have."""
 
     def value(self, x: np.ndarray) -> float:
         """J(x)."""
@@ -46,7 +46,7 @@ def proximal_gradient(
     objective: Any,
     x0: Any,
     *,
-    penalty: Proximal | None = None,
+    penalty: ProximalPenalty | None = None,
     accelerate: bool = True,
     lipschitz: float | None = None,
     monotone: bool = False,
@@ -57,25 +57,25 @@ def proximal_gradient(
     norm: float = math.inf,
     steps: Callable[..., Steps] | None = None,
 ) -> OptimizeResult:
-    """Minimise a smooth function plus a penalty, by gradient steps on the one and proximal steps on the other.
+    """Proximal gradient descent (ISTA and FISTA): minimise a smooth function plus a penalty.
 
     Parameters
     ----------
     objective : callable or Objective
         The smooth part f, as `minimize` takes it.
     x0 : array-like
-        Where to begin.
+        The start.
     penalty : object with value(x) and prox(x, step), optional
-        The other part J: one of `core.penalties`, say.
+        The other part J: one of `tercet.penalties`, for example.
     accelerate : bool, default=True
-        FISTA, whose error falls as 1/k^2; False is ISTA, the text's method, with 1/k.
+        FISTA, with error O(1/k^2); False is ISTA, the text's method, with O(1/k).
     lipschitz : float, optional
-        L, the Lipschitz constant of the gradient (for a sum of squares 2 lambda_max(X'X)). When it is not
-        given it is found by backtracking: doubled until the quadratic with L lies above f at the new point.
+        L, the Lipschitz constant of the gradient (for a sum of squares 2 lambda_max(X'X)). By default
+        found by backtracking: doubled until the quadratic model with L lies above f at the new point.
     monotone : bool, default=False
-        Refuse steps of FISTA that raise the value. ISTA's never do.
+        Reject steps of FISTA that increase the value. ISTA's never do.
     restart : bool, default=True
-        Drop FISTA's momentum when it points uphill.
+        Restart FISTA's momentum when it points uphill.
     tol, max_iter, stop, norm, steps
         As in `minimize`; "gradient" is L (x - x+), which is the gradient where there is no penalty.
 
@@ -93,46 +93,47 @@ def proximal_gradient(
     """
     if lipschitz is not None and not 0 < lipschitz < math.inf:
         raise ValueError(f"lipschitz must be a number in (0, inf) or None; got {lipschitz!r}.")
-    objective, rules, penalty = counted(objective), Stop(tol, stop, norm), penalty or NoPenalty()
-    x = y = start_of(x0)
+    objective, penalty = as_objective(objective), penalty or NoPenalty()
+    criteria = StoppingCriteria(tol, stop, norm)
+    x = y = initial_point(x0)
     f, g = objective.value_and_gradient(y)
     check_start(f, g)
     value, L, t = f + penalty.value(x), 1.0 if lipschitz is None else float(lipschitz), 1.0
-    loop = (steps or alone)(max_iter)
-    reason, size = None, math.inf
+    loop = (steps or standalone_loop)(max_iter)
+    reason, grad_norm = None, math.inf
     for step in loop:
-        z, f_z, L = _step(objective, penalty, y, f, g, L, search=lipschitz is None)
-        size = rules.size(L * (z - y))
+        z, f_z, L = _proximal_step(objective, penalty, y, f, g, L, search=lipschitz is None)
+        grad_norm = criteria.norm(L * (z - y))
         value_z = f_z + penalty.value(z)
-        refused = monotone and accelerate and value_z > value
-        new, t_new = (x if refused else z), (1.0 + math.sqrt(1.0 + 4.0 * t * t)) / 2.0
+        rejected = monotone and accelerate and value_z > value
+        new, t_new = (x if rejected else z), (1.0 + math.sqrt(1.0 + 4.0 * t * t)) / 2.0
         if restart and (y - z) @ (z - x) > 0:
             t_new = t = 1.0
-        moved = rules.size(z - x)
+        moved = criteria.norm(z - x)
         y = new + t / t_new * (z - new) + (t - 1.0) / t_new * (new - x) if accelerate else z
         change = abs(value - value_z)
-        x, value, t = new, value if refused else value_z, t_new
-        step.report(x, fun=value, grad_norm=size, lipschitz=L)
+        x, value, t = new, value if rejected else value_z, t_new
+        step.report(x, fun=value, grad_norm=grad_norm, lipschitz=L)
         if not math.isfinite(value_z):
             reason = "diverged"
             break
-        reason = rules.met(size, change, moved)
+        reason = criteria.met(grad_norm, change, moved)
         if step.converged(reason is not None):
             break
         f, g = objective.value_and_gradient(y)
-    return outcome(
-        loop, reason, objective, x=x, fun=value, jac=g, grad_norm=size, nit=loop.count, lipschitz=L
+    return make_result(
+        loop, reason, objective, x=x, fun=value, jac=g, grad_norm=grad_norm, nit=loop.count, lipschitz=L
     )
 
 
-def _step(objective, penalty, y, f, g, L, search):
-    """One proximal step from y, with an L that is large enough."""
+def _proximal_step(objective, penalty, y, f, g, L, search):
+    """Proximal step from y; L is doubled by backtracking if `search`."""
     while True:
         z = penalty.prox(y - g / L, 1.0 / L)
         f_z = objective.value(z)
-        way = z - y
-        # Rounding must not drive L up when f is flat.
-        bound = f + g @ way + L / 2 * (way @ way) + 10 * objective.precision * abs(f)
+        move = z - y
+        # The tolerance keeps rounding from raising L where f is flat.
+        bound = f + g @ move + L / 2 * (move @ move) + 10 * objective.precision * abs(f)
         if not search or f_z <= bound or not L < 1e300:
             return z, f_z, L
         L *= 2.0
@@ -140,4 +141,3 @@ def _step(objective, penalty, y, f, g, L, search):
 
 ista = functools.partial(proximal_gradient, accelerate=False)
 fista = proximal_gradient
-METHODS["ista"], METHODS["fista"] = ista, fista

@@ -16,7 +16,7 @@ from tercet.core.catalog import method
     texts=["000 app. B"],
 )
 def sherman_morrison(inverse: Any, u: Any, v: Any = None) -> np.ndarray:
-    """The inverse of A + uvᵀ from the inverse of A, in n² operations.
+    """Sherman-Morrison formula: the inverse of A + uvᵀ from that of A, in O(n²).
 
     Parameters
     ----------

@@ -1,14 +1,17 @@
 """Coordinate descent: the texts' numbers, optimality, and every way the data can come."""
 
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from tercet.core.steps import ConvergenceWarning
-from tercet.optimize import LeastSquares, coordinate, coordinate_descent
-from tercet.optimize.coordinate import duality_gap
+from tercet.core.steps import ConvergenceWarning, Steps
+from tercet.optimize import LeastSquares, coordinate_descent, elastic_net_duality_gap
+
+MODULE = sys.modules["tercet.optimize.coordinate_descent"]  # the package has a function of that name
 
 
 def data(n=60, d=30, seed=0, share=0.0):
@@ -47,8 +50,8 @@ def test_optimality_conditions(seed, d, l1, l2, intercept, positive, weighted):
     X, y, s = data(d=max(d, 4), seed=seed)
     X, s = X[:, :d], s if weighted else None
     problem = LeastSquares(X, y, s, fit_intercept=intercept)
-    result = coordinate_descent(problem, l1=l1, l2=l2, positive=positive, tol=1e-10)
-    w, share = result.x, problem.share
+    result = coordinate_descent(problem, l1=l1, l2=l2, positive=positive, tol=1e-12)
+    w, share = result.x, problem.normalised_weight
     r = y - X @ w - result.intercept
     pull = X.T @ (share * r) - l2 * w
     assert result.success
@@ -70,8 +73,8 @@ def test_every_path_finds_the_same(monkeypatch, limits, layout, weighted):
     X, y, s = data(n=80, d=60, share=0.5)
     s = s if weighted else None
     reference = coordinate_descent(LeastSquares(X, y, s), l1=0.1, l2=0.05, tol=1e-12)
-    monkeypatch.setattr(coordinate, "FIRST", limits[0])
-    monkeypatch.setattr(coordinate, "LARGEST", limits[1])
+    monkeypatch.setattr(MODULE, "INITIAL_SIZE", limits[0])
+    monkeypatch.setattr(MODULE, "MAX_SIZE", limits[1])
     turned = {
         "C": lambda X: X,
         "F": np.asfortranarray,
@@ -104,7 +107,7 @@ def test_gap_bounds_the_error_anywhere(seed, l1, l2, positive):
     best = coordinate_descent(problem, l1=l1, l2=l2, positive=positive, tol=1e-12)
     w = np.random.default_rng(seed).normal(size=X.shape[1])
     w = np.abs(w) if positive else w
-    gap, loss = duality_gap(w, *problem.look(w), l1, l2, positive)
+    gap, loss = elastic_net_duality_gap(w, *problem.residual_correlations(w), l1, l2, positive)
     assert loss == pytest.approx(value(X, y, None, w, problem.intercept(w), l1, l2))
     assert gap >= loss - best.fun - 1e-9
 
@@ -118,7 +121,7 @@ def test_rounds_never_raise_the_loss_and_the_gap_closes():
             losses.append(step.measures["loss"])
             gaps.append(step.measures["gap"])
 
-        return coordinate.Steps(*args, watch=watch, **options)
+        return Steps(*args, watch=watch, **options)
 
     result = coordinate_descent(LeastSquares(X, y), l1=0.05, tol=1e-10, steps=steps)
     assert len(losses) == result.nit > 2
@@ -129,7 +132,7 @@ def test_rounds_never_raise_the_loss_and_the_gap_closes():
 def test_strong_penalty_gives_zero_and_start_is_used():
     X, y, _ = data()
     problem = LeastSquares(X, y)
-    top = np.abs(problem.first).max()
+    top = np.abs(problem.target_correlations).max()
     assert not coordinate_descent(problem, l1=top * 1.001).x.any()
     assert coordinate_descent(problem, l1=top * 0.9).x.any()
     far = coordinate_descent(problem, l1=0.2, start=np.full(30, 7.0), tol=1e-12)

@@ -65,7 +65,8 @@ class BayesClassifier(Classifier):
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of the greatest posterior probability; of equals, the first."""
-        return self.classes_[self._most_probable(self._check_query(X))]
+        best = self._most_probable(self._check_query(X))
+        return self.classes_[best]
 
     def _joint_log_likelihood(self, X: Any) -> np.ndarray:
         return np.concatenate(self._each_chunk(self._score_chunk, X))

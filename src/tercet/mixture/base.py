@@ -330,7 +330,7 @@ class InitialKMeans(KMeans):
     def steps(self, limit: int, **options: Any) -> Steps:
         return super().steps(limit, **options, watch=lambda step: step.count == limit)
 
-    def _report_few(self, found: int) -> None:
+    def _warn_of_empty(self, distinct: int) -> None:
         pass
 
 

@@ -276,6 +276,29 @@ def test_pickles_name_public_paths(card):
     assert {name for name in names if not PUBLIC.fullmatch(name)} == set()
 
 
+ASKED = ("predict_proba", "decision_function", "predict", "transform", "score_samples")
+
+
+@every_tabular
+def test_a_prediction_does_not_depend_on_the_batch(card):
+    """A row alone, among 7 and among 10 000; to the bit, or to what the estimator says of its BLAS products."""
+    if card.family == "sequence":
+        pytest.skip("the rows of a table are one sequence: what is said of a row depends on the others")
+    model, (X, _) = fitted(card), data(card, n=10_000, seed=1)
+    for name in ASKED:
+        if not hasattr(model, name):
+            continue
+        ask = getattr(model, name)
+        many, few = np.asarray(ask(X))[:7], np.asarray(ask(X[:7]))
+        alone = np.concatenate([np.asarray(ask(X[i : i + 1])) for i in range(7)])
+        if many.dtype.kind != "f" or not model.batch_rounding:
+            assert np.array_equal(many, few), name
+            assert np.array_equal(alone, few), name
+        else:
+            np.testing.assert_allclose(many, few, rtol=model.batch_rounding, atol=model.batch_rounding)
+            np.testing.assert_allclose(alone, few, rtol=model.batch_rounding, atol=model.batch_rounding)
+
+
 @every_estimator
 def test_clone_forgets_what_was_learned(card):
     X, y = data(card)

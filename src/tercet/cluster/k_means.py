@@ -122,6 +122,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
         self.n_jobs = n_jobs
 
     width_checked_attributes = ("cluster_centers_",)
+    batch_rounding = 1e-12  # distances to the centres are products by BLAS
     cluster_centers_: np.ndarray
     inertia_: float
 

@@ -11,6 +11,7 @@ from tercet.core.catalog import method
 from tercet.core.estimator import check_is_fitted
 from tercet.core.parallel import Chunks, each
 from tercet.core.parameters import ArrayLike, CountOrZero, Fraction, Jobs, NonNegative
+from tercet.core.row_products import row_products
 from tercet.discriminant_analysis.base import (
     DiscriminantClassifier,
     check_covariance_parameters,
@@ -238,5 +239,5 @@ class QuadraticDiscriminantAnalysis(DiscriminantClassifier):
 def _squared_mahalanobis(chunk: Any, means: np.ndarray, roots: list[np.ndarray]) -> np.ndarray:
     """Squared distances of a chunk of rows; root_k has root rootᵀ = Σ_k⁻¹."""
     (X,) = chunk
-    columns = [np.square((X - mean) @ root).sum(axis=1) for mean, root in zip(means, roots)]
+    columns = [np.square(row_products(X - mean, root.T)).sum(axis=1) for mean, root in zip(means, roots)]
     return np.column_stack(columns)

@@ -28,6 +28,7 @@ from tercet.kernels.linear import Linear
 class KernelMachine(Estimator):
     """Base of estimators with a kernel: input checks by what the kernel takes, and kernel expansions."""
 
+    batch_rounding = 1e-12  # kernel rows are products by BLAS
     kernel: Any
     gamma: Any
     degree: Any

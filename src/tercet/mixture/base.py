@@ -38,6 +38,7 @@ class Mixture(DensityMixin, Estimator):
     `learned`."""
 
     sparse_input = False
+    batch_rounding = 1e-12  # densities are products by BLAS
     learned: ClassVar[tuple[str, ...]] = ()
 
     n_components: int

@@ -114,6 +114,7 @@ class GaussianMixtureIC(DensityMixin, Estimator):
 
     sparse_input = False
     missing_input = True
+    batch_rounding = 1e-12  # as of the mixtures it chooses from
 
     def __init__(
         self,

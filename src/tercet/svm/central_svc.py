@@ -8,12 +8,12 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
 from tercet.core.catalog import method
 from tercet.core.estimator import Classifier
 from tercet.core.parameters import Fraction, Jobs, NonNegative, Positive, PositiveOrInf, Real
+from tercet.core.row_products import row_products
 from tercet.core.steps import ConvergenceWarning, Fit
 from tercet.kernels import Kernel, KernelMachine, Precomputed
 from tercet.svm._dual.problem import DualProblem, DualSolution
@@ -281,7 +281,7 @@ class CentralSVC(KernelMachine, Classifier):
         check_is_fitted(self)
         X = self._check(X, reset=False)
         if self._is_linear:
-            f = safe_sparse_dot(X, dense_coef(self.coef_).T) + self.intercept_
+            f = row_products(X, dense_coef(self.coef_)) + self.intercept_
         else:
             coef = np.ascontiguousarray(self.dual_coef_.T)
             f = self._kernel_expansion(X, self.support_vectors_, coef) + self.intercept_

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.extmath import safe_sparse_dot
 
 from tercet.core.estimator import check_is_fitted
+from tercet.core.row_products import row_products
 from tercet.core.steps import ConvergenceWarning
 from tercet.kernels import (
     Kernel,
@@ -150,7 +150,7 @@ def support_points(model: Any) -> Any:
 def kernel_sums(model: Any, X: Any) -> np.ndarray:
     """Σ_j dual_coef_j K(x, x_j) of checked rows X, of shape (n_samples, n_functions)."""
     if model._is_linear:
-        return safe_sparse_dot(X, dense_coef(model._weights()).T)
+        return row_products(X, dense_coef(model._weights()))
     return model._kernel_expansion(X, support_points(model), dense_coef(model.dual_coef_).T)
 
 

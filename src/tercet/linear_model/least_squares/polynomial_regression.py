@@ -14,6 +14,7 @@ from sklearn.model_selection import check_cv
 from tercet.core.catalog import method
 from tercet.core.estimator import Regressor, check_is_fitted
 from tercet.core.parameters import CountOrZero, NonNegative
+from tercet.core.row_products import row_products
 
 Array = np.ndarray
 MOST_TERMS = 8000  # a square matrix of this size must fit
@@ -157,8 +158,8 @@ class Polynomial:
     def predict(self, X: Array) -> Array:
         if self.chebyshev is not None:
             table = chebyshev.chebvander(self.scale * X + self.shift, self.degree)
-            return self._product(table) @ self.chebyshev
-        return self._product(polynomial.polyvander(X, self.degree)) @ self.weights
+            return row_products(self._product(table), self.chebyshev)
+        return row_products(self._product(polynomial.polyvander(X, self.degree)), self.weights)
 
     def _product(self, table: Array) -> Array:
         """Polynomial of all rows, from the one-dimensional polynomials in (n, n_features, degree + 1)."""

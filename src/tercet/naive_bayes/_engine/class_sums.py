@@ -10,6 +10,7 @@ from scipy import sparse
 
 from tercet.core.kernel import kernel
 from tercet.core.parallel import Chunks, engine, total
+from tercet.core.row_products import row_products
 from tercet.core.rows import Sparse, rows
 from tercet.core.sparse_products import times
 
@@ -93,7 +94,7 @@ def csr_like(X: Any, values: np.ndarray) -> Any:
 
 def dot(X: Any, W: np.ndarray) -> np.ndarray:
     """XW in double precision: single would leave little of long sums whose differences decide."""
-    return times(X.astype(np.float64, copy=False), W) if sparse.issparse(X) else X @ W
+    return times(X.astype(np.float64, copy=False), W) if sparse.issparse(X) else row_products(X, W.T)
 
 
 @kernel

@@ -252,7 +252,7 @@ def _centres(boxes: dict[int, Box], down: bool) -> tuple[dict[int, float], float
     outline: dict[int, list[tuple[float, float]]] = {}  # of a subtree: the ends of each level, from its root
     shift = dict.fromkeys(boxes, 0.0)  # of a subtree, from its parent
     for t in reversed(boxes):
-        below, reach = boxes[t].below, []
+        below, reach = boxes[t].below, list[tuple[float, float]]()
         for c in below:
             other = outline.pop(c)
             shift[c] = max((a[1] - b[0] + GAP for a, b in zip(reach, other)), default=0.0)

@@ -100,7 +100,7 @@ class DecisionTree(MixedColumns):
         check_input : bool, default=True
             There for scikit-learn's sake; the data are always checked.
         X_val, y_val : arrays, optional
-            WeightedSample for the prunings that need some held out, in place of a `validation_fraction` of X.
+            Rows for the prunings that need some held out, in place of a `validation_fraction` of X.
 
         Returns
         -------

@@ -207,9 +207,9 @@ class TreeLabels:
 
     def prediction(self, value: np.ndarray) -> Any:
         """The prediction of a node with this value: a class name or a number; a list for several outputs."""
-        text: list[Any] = (
+        predicted: list[Any] = (
             [float(v[0]) for v in value]
             if self.classes is None
             else [words[int(v[: len(words)].argmax())] for words, v in zip(self.classes, value)]
         )
-        return text[0] if len(text) == 1 else text
+        return predicted[0] if len(predicted) == 1 else predicted

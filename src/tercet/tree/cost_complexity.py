@@ -162,7 +162,7 @@ def choose_subtree(
     measure : {"error", "gini", "entropy", "squared_error"}, optional
         What is better: by default fewer mistakes, or a smaller squared error for numbers.
     folds : pairs of arrays, optional
-        For cross-validation: the places of the rows to grow from, and of those to be held out.
+        For cross-validation: the indices of the rows to grow from, and of those held out.
     grow : callable, optional
         With `folds`: `grow(X, y, weight)` grows a tree as `tree` was grown.
 

@@ -54,32 +54,32 @@ class DecisionTreeClassifier(DecisionTree, Classifier):
     splitter : {"best", "random"}, default="best"
         "random" draws one threshold for each feature and takes the best of these.
     max_depth : int, optional
-        The most tests on a way to a leaf.
+        The largest number of tests on a path to a leaf.
     min_samples_split, min_samples_leaf : int or float, default=2 and 1
-        The fewest rows of a node that is split, and of a leaf; a float is a part of all rows.
+        The fewest rows of a node that is split, and of a leaf; a float is a fraction of all rows.
     min_weight_fraction_leaf : float, default=0.0
-        The least part of the total weight in a leaf.
+        The least fraction of the total weight in a leaf.
     max_features : int, float, "sqrt" or "log2", optional
-        How many features, drawn anew, each node tries; a float is a part of them.
+        How many features each node tries, drawn at random; a float is a fraction of them.
     random_state : int, optional
         Decides every draw: of features, thresholds, held-out rows and folds.
     max_leaf_nodes : int, optional
-        The most leaves; the nodes that gain most are split first.
+        The largest number of leaves; growth is then best first.
     min_impurity_decrease : float, default=0.0
-        The least fall of the impurity, times the node's part of all rows, that is worth a split.
+        The least decrease of the impurity, times the node's fraction of all rows, of a split.
     class_weight : dict, list of dict or "balanced", optional
         Weights of the classes; a list has a dict for each output.
     ccp_alpha : float, default=0.0
-        The price of a leaf in cost-complexity pruning (see `cost_complexity_pruning_path`).
+        The complexity parameter of cost-complexity pruning (see `cost_complexity_pruning_path`).
     monotonic_cst : array of -1, 0 and 1, optional
         Features with which the probability of the second of two classes must not fall (1) or rise (-1).
     algorithm : {"cart", "id3", "c45"}, default="cart"
         Binary tests; or one branch for each value of a category, by information gain or by gain ratio. Numbers are
         cut in two by all three.
     categorical_features : "from_dtype", list or mask, optional
-        Which columns are categories: by their dtype, or by name, place or mask.
+        Which columns are categories: by their dtype, or by name, index or mask.
     min_impurity : float, default=0.0
-        A node of less impurity than this is a leaf, whatever a test of it would gain.
+        A node of less impurity than this is a leaf, whatever the gain of a split.
     epsilon : float, default=0.0
         "id3" and "c45" make a leaf where the best gain, or gain ratio, is below it.
     average_gain : bool, default=True
@@ -93,7 +93,7 @@ class DecisionTreeClassifier(DecisionTree, Classifier):
     alpha : float, default=0.0
         The price of a leaf for pruning="cost", in nats of all rows.
     validation_fraction : float, default=0.2
-        The part of the rows to hold out where the pruning needs some and `fit` is not given any.
+        The fraction of the rows to hold out where the pruning needs some and `fit` is not given any.
     pruning_ties : bool, default=False
         Whether pruning="reduced_error" also takes the leaf where it is as good.
     confidence : float, default=0.25
@@ -101,7 +101,7 @@ class DecisionTreeClassifier(DecisionTree, Classifier):
     cv : int, splitter or list of pairs, default=5
         The folds of pruning="cv": how many, or which rows to grow from and to hold out.
     max_bins : int, optional
-        Cut numbers into so many bins first: faster on many rows, a little coarser.
+        Bin numeric features first (histogram growth): faster on many rows, a little coarser.
     n_jobs : int, optional
         Threads. The tree does not depend on it.
 
@@ -112,13 +112,13 @@ class DecisionTreeClassifier(DecisionTree, Classifier):
     classes_, n_classes_ : array and int
         The classes and their number; lists when there are several outputs.
     feature_importances_ : array of shape (n_features,)
-        How much the tests of each feature lower the impurity, as parts of 1.
+        The total decrease of the impurity by the tests of each feature, normalised to sum 1.
     n_outputs_, max_features_ : int
         Outputs learned, and features tried at a node.
     categories_ : list of arrays
         The values of each column of categories; None for numbers.
     alpha_, alphas_, losses_ : float and arrays
-        With pruning="validation" or "cv": the chosen price of a leaf, all that were tried, and what they lost.
+        With pruning="validation" or "cv": the chosen alpha, all candidates, and their losses.
 
     Examples
     --------

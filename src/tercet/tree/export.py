@@ -95,8 +95,8 @@ def _leaf(names: TreeLabels, t: int, digits: Any, show_weights: bool) -> str:
     value = names.tree.value[t]
     if names.classes is None:
         return f"value: [{', '.join(digits(v) for v in value[:, 0])}]"
-    said = names.prediction(value)
-    text = f"class: {', '.join(said) if isinstance(said, list) else said}"
+    predicted = names.prediction(value)
+    text = f"class: {', '.join(predicted) if isinstance(predicted, list) else predicted}"
     if not show_weights:
         return text
     mass = names.tree.weighted_n_node_samples[t]
@@ -309,8 +309,8 @@ class _DotLabels:
         lines.append(entry("samples", part if self.proportion else str(rows)))
         lines.append(entry("value", self.value(t)))
         if self.shows_class and names.classes is not None:
-            said = names.prediction(tree.value[t])
-            lines.append(entry("class", ", ".join(said) if isinstance(said, list) else said))
+            predicted = names.prediction(tree.value[t])
+            lines.append(entry("class", ", ".join(predicted) if isinstance(predicted, list) else predicted))
         return self.quoted(*lines)
 
     def value(self, t: int) -> str:
@@ -350,5 +350,5 @@ def _colours(tree: Tree) -> list[str]:
         v = tree.value[:, 0, 0]
         sure, hue = (v - v.min()) / (np.ptp(v) or 1.0), np.zeros(tree.node_count, dtype=int)
     base = np.array([[int(shade[i : i + 2], 16) for i in (0, 2, 4)] for shade in SHADES])
-    mixed = 255 + np.clip(sure, 0, 1)[:, None] * (base[hue % len(base)] - 255)
-    return [f"#{r:02x}{g:02x}{b:02x}" for r, g, b in mixed.round().astype(int)]
+    rgb = 255 + np.clip(sure, 0, 1)[:, None] * (base[hue % len(base)] - 255)
+    return [f"#{r:02x}{g:02x}{b:02x}" for r, g, b in rgb.round().astype(int)]

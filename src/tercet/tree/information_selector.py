@@ -52,7 +52,7 @@ class InformationSelector(SelectorMixin, MixedColumns):
     k : int, optional
         Keep the k best in place of that; of equal ones the first.
     categorical_features : "from_dtype", list or mask, optional
-        Which columns are categories: by their dtype, or by name, place or mask.
+        Which columns are categories: by their dtype, or by name, index or mask.
     n_jobs : int, optional
         Threads. The scores do not depend on it.
 

@@ -65,21 +65,21 @@ class ObliqueTreeClassifier(DecisionTreeClassifier):
     criterion : {"gini", "entropy"}, default="gini"
         The impurity.
     max_depth : int, optional
-        The most tests on a way to a leaf.
+        The largest number of tests on a path to a leaf.
     min_samples_split, min_samples_leaf : int or float, default=2 and 1
-        The fewest rows of a node that is split, and of a leaf; a float is a part of all rows.
+        The fewest rows of a node that is split, and of a leaf; a float is a fraction of all rows.
     min_weight_fraction_leaf : float, default=0.0
-        The least part of the total weight in a leaf.
+        The least fraction of the total weight in a leaf.
     random_state : int, optional
         Decides every draw: of directions, planes, held-out rows and folds.
     max_leaf_nodes : int, optional
-        The most leaves; the nodes that gain most are split first.
+        The largest number of leaves; growth is then best first.
     min_impurity_decrease : float, default=0.0
-        The least fall of the impurity, times the node's part of all rows, that is worth a split.
+        The least decrease of the impurity, times the node's fraction of all rows, of a split.
     class_weight : dict or "balanced", optional
         Weights of the classes.
     ccp_alpha : float, default=0.0
-        The price of a leaf in cost-complexity pruning (see `cost_complexity_pruning_path`).
+        The complexity parameter of cost-complexity pruning (see `cost_complexity_pruning_path`).
     n_restarts, n_jumps : int, default=5 and 5
         For "oc1": the random planes to start from as well, and the random directions to try where a start is stuck.
     pruning, alpha, validation_fraction, pruning_ties, confidence, cv
@@ -102,7 +102,7 @@ class ObliqueTreeClassifier(DecisionTreeClassifier):
     categories_ : list
         None for every column: they are numbers.
     alpha_, alphas_, losses_ : float and arrays
-        With pruning="validation" or "cv": the chosen price of a leaf, all that were tried, and what they lost.
+        With pruning="validation" or "cv": the chosen alpha, all candidates, and their losses.
 
     Examples
     --------

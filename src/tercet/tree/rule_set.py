@@ -200,11 +200,11 @@ class RuleSet(Sequence):
         """The class (of a bare Tree: its index) or the number that the rules give for each row."""
         value = self.predict_value(X)
         if self._names.classes is None:
-            said = value[:, :, 0]
+            predicted = value[:, :, 0]
         else:
             index = [value[:, o, :n].argmax(axis=1) for o, n in enumerate(self._names.tree.n_classes)]
-            said = np.column_stack([known[i] for known, i in zip(self._labels(), index)])
-        return said[:, 0] if said.shape[1] == 1 else said
+            predicted = np.column_stack([known[i] for known, i in zip(self._labels(), index)])
+        return predicted[:, 0] if predicted.shape[1] == 1 else predicted
 
     def simplify(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, confidence: float = 0.25
@@ -286,8 +286,8 @@ class RuleSet(Sequence):
         return pd.DataFrame([{k: v for k, v in row.items() if k != "distribution"} for row in rows])
 
     def _entry(self, rule: Rule) -> dict[str, Any]:
-        said = [condition.text(self._names) for condition in rule.conditions]
-        entry: dict[str, Any] = {"if": said, "then": self._names.prediction(rule.value), "rows": rule.rows}
+        texts = [condition.text(self._names) for condition in rule.conditions]
+        entry: dict[str, Any] = {"if": texts, "then": self._names.prediction(rule.value), "rows": rule.rows}
         entry["weight"] = rule.weight
         if self._names.classes is not None:
             parts = [dict(zip(words, v.tolist())) for words, v in zip(self._names.classes, rule.value)]

@@ -162,7 +162,7 @@ def grow_tree(
     Returns
     -------
     tree : Tree
-        Its categories and classes are the places of the sorted values, as those of the estimators.
+        Its categories and classes are the indices of the sorted values, as those of the estimators.
 
     Examples
     --------
@@ -202,8 +202,10 @@ def grow_tree(
             return
         # (3): the best feature.
         asked = [k for k, j in enumerate(features) if j in categorical]
-        options = {"algorithm": algorithm, "criterion": criterion, "categorical_features": asked}
-        split = best_split(X[np.ix_(rows, features)], y[rows], **options)
+        part = X[rows][:, features]
+        split = best_split(
+            part, y[rows], algorithm=algorithm, criterion=criterion, categorical_features=asked
+        )
         # (4): no gain worth a test.
         if split is None or (algorithm != "cart" and split.score < epsilon):
             return

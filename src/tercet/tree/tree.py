@@ -121,14 +121,14 @@ class Tree(PublicPickle):
         if (self.n_children[inner & ~cats] != 2).any():
             raise ValueError("Tree: a threshold has two sides.")
         if (self.missing[inner] < SHARED).any() or (self.missing[inner] >= count).any():
-            raise ValueError("Tree: missing must be the place of a child, or SHARED.")
+            raise ValueError("Tree: missing must be the slot of a child, or SHARED.")
         start, size = self.slot_start[cats], self.slot_count[cats]
         if (start < 0).any() or (size < 0).any() or (start > self.slots.size - size).any():
             raise ValueError("Tree: a test of categories must have its slots.")
         wide = np.repeat(self.n_children[cats], size)
         used = _concatenated_ranges(self.slots, start, size)
         if (used < NOWHERE).any() or (used >= wide).any():
-            raise ValueError("Tree: slots must be places of children.")
+            raise ValueError("Tree: slots must be those of children.")
         row = self.slot_start[lines]
         if (row < 0).any() or (row >= len(self.coef)).any():
             raise ValueError("Tree: a linear test must have a weight for every feature.")

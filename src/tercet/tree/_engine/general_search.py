@@ -75,7 +75,7 @@ def best_cuts(values, orders, target, ranks, weight, code, n_values, scale, leas
     if draws[0].size and draws[0, 0] >= 0.0:
         for i in range(n):
             left[i] = i
-        side_costs(node, sides, 0, n)
+        side_costs(node, left, n, sides.cost[0], sides.mass[0], sides.level[0])
         whole = sides.cost[0, n - 1]
     for f in range(values.shape[0]):
         x, order, random = values[f], buffer, draws[0, f] >= 0.0
@@ -95,10 +95,8 @@ def best_cuts(values, orders, target, ranks, weight, code, n_values, scale, leas
 
 
 @inner
-def side_costs(node, sides, side, size):
-    """The costs of the first `size` rows, one after the other, of one side (0: left)."""
-    rows = sides.left if side == 0 else sides.right
-    cost, mass, level = sides.cost[side], sides.mass[side], sides.level[side]
+def side_costs(node, rows, size, cost, mass, level):
+    """The costs of all prefixes of the first `size` rows of one side's order."""
     prefix_costs(node.code, rows, size, node.y, node.weight, node.n_values, node.ranks, cost, mass, level)
 
 
@@ -109,21 +107,22 @@ def search_column(x, order, candidates, draw, whole, sign, node, sides, best):
     `whole` is the cost of all rows for a random threshold, for which no side has them all.
     """
     n, p, random, first = order.size, candidates.p, candidates.random, candidates.first
+    left, right, cost, mass, level = sides.left, sides.right, sides.cost, sides.mass, sides.level
     best[GAIN] = -np.inf
     for slot in range(1, -1 if p < n else 0, -1):  # missing values to the right, then to the left
         if random and p < n and first < p and (draw < 0.5) != (slot == 0):
             continue
         # All present values may be on the left only where missing ones are on the right.
         until = p if slot == 1 and p < n else p - 1
-        size = line_up_sides(order, p, slot, sides.left, sides.right)
+        size = line_up_sides(order, p, slot, left, right)
         n_left, n_right = size, p if slot == 0 else n
         if random:  # one threshold needs no more than its own two sides
             n_left = size - p + first
             n_right = n - n_left
-        side_costs(node, sides, 0, n_left)
-        side_costs(node, sides, 1, n_right)
+        side_costs(node, left, n_left, cost[0], mass[0], level[0])
+        side_costs(node, right, n_right, cost[1], mass[1], level[1])
         if not random:
-            whole = sides.cost[0, n - 1] if size == n else sides.cost[1, n - 1]
+            whole = cost[0, n - 1] if size == n else cost[1, n - 1]
         scan_cuts(x, order, slot, size, until, whole, sign, candidates, node, sides, best)
 
 

@@ -115,8 +115,8 @@ class HistogramStatistics:
         ones = [np.ones(n, np.int64)] if count else []
         none = np.empty(0, np.uint32)
         if packed and n < 1 << 29:
-            unit, g = _fixed_point(gradients, room=2.0**31 - 1 - n)
-            mass_unit, h = _weights(hessians, n, room=2.0**32 - 1 - 2 * n)
+            unit, g = _fixed_point(gradients, limit=2.0**31 - 1 - n)
+            mass_unit, h = _weights(hessians, n, limit=2.0**32 - 1 - 2 * n)
             rows = RowStatistics(np.array([(g << 32) + h, *ones]), none, np.empty(0))
             return cls(rows, PACKED, 1, 1 + count, count, unit, mass_unit)
         unit, g = _fixed_point(gradients)
@@ -140,21 +140,21 @@ class HistogramStatistics:
         return GainRule(*shape, float(factor), float(penalty), int(least_rows), least)
 
 
-def _fixed_point(values: np.ndarray, room: float = 2.0**61) -> tuple[float, np.ndarray]:
-    """A unit, and values as integer multiples of it: as fine as `room` for the sum of all of them allows."""
+def _fixed_point(values: np.ndarray, limit: float = 2.0**61) -> tuple[float, np.ndarray]:
+    """A unit, and values as integer multiples of it: as fine as the limit on the sum of all of them allows."""
     total = float(np.abs(values).sum())
     if not np.isfinite(total):
         raise ValueError("a tree grows from finite numbers; their sum is not.")
-    power = np.floor(np.log2(room) - np.log2(total)) if total > 0 else 0.0
+    power = np.floor(np.log2(limit) - np.log2(total)) if total > 0 else 0.0
     unit = float(2.0 ** -np.clip(power, -1000.0, 1000.0))
     return unit, np.rint(values / unit).astype(np.int64)
 
 
-def _weights(values: np.ndarray | None, n: int, room: float = 2.0**61) -> tuple[float, np.ndarray]:
+def _weights(values: np.ndarray | None, n: int, limit: float = 2.0**61) -> tuple[float, np.ndarray]:
     """The same for weights; none of them becomes 0, because a bin without weight is taken to be empty."""
     if values is None:
         return 1.0, np.ones(n, np.int64)
-    unit, words = _fixed_point(values, room)
+    unit, words = _fixed_point(values, limit)
     return unit, np.maximum(words, 1)
 
 

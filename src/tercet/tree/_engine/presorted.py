@@ -77,12 +77,14 @@ def grow_presorted(
     X.flags.writeable = False  # always, or kernels would be compiled once for each kind of array
     code, n_values = CODES[criterion], int(n_classes[0])
     mean = float(np.average(target, weights=weight)) if code == SQUARED else 0.0
-    told = (
+    scan_target = (
         regression_target(target, mean, weight)
         if code == SQUARED
         else class_target(len(X), n_values, weight, code)
     )
-    sample = _presorted_sample(X, None if code == SQUARED else target, told.shift, n_categories, n_jobs)
+    sample = _presorted_sample(
+        X, None if code == SQUARED else target, scan_target.shift, n_categories, n_jobs
+    )
     # Weights of 1 are counts: one limit will do.
     count = 0 if weight is not None else int(np.ceil(limits.min_weight_leaf))
     bounds = KernelLimits(
@@ -94,7 +96,7 @@ def grow_presorted(
         code,
         float(len(X) if weight is None else weight.sum()),
     )
-    grower = PresortedGrower(sample, told, bounds, n_values, limits.max_features, n_jobs)
+    grower = PresortedGrower(sample, scan_target, bounds, n_values, limits.max_features, n_jobs)
     top, jobs = grower.split_large_nodes(int(hashed(seed & 0xFFFFFFFF, seed >> 32 & 0xFFFFFFFF)))
     jobs.sort(key=lambda job: job.start - job.stop)  # the largest first, so that no thread is left with one
     below = each(grower.grow_subtree, jobs, n_jobs=n_jobs)
@@ -193,12 +195,16 @@ class PresortedGrower:
         if best is None:
             return
         spares = [np.empty(stop - start, dtype=sample.orders.dtype)]
-        going = split_node_kernel(sample, target, bounds, found, job, best[0], best[1], goes_left, spares[0])
+        split_further = split_node_kernel(
+            sample, target, bounds, found, job, best[0], best[1], goes_left, spares[0]
+        )
 
         def partition_some(first: int) -> None:
             spare = spares.pop() if spares else np.empty(stop - start, dtype=sample.orders.dtype)
             last = min(first + some, self.lanes)
-            partition_lanes_kernel(sample, first, last, best[0].column, start, stop, going, goes_left, spare)
+            partition_lanes_kernel(
+                sample, first, last, best[0].column, start, stop, split_further, goes_left, spare
+            )
             spares.append(spare)
 
         each(partition_some, range(0, self.lanes, some), n_jobs=self.n_jobs)

@@ -102,22 +102,24 @@ def add_root(orders, size, target, bounds, store, depth, key):
 
 
 @kernel
-def grow_pending(sample, target, bounds, store, room, sets, goes_left, spare, max_features, work):
+def grow_pending(sample, target, bounds, store, workspace, sets, goes_left, spare, max_features, work):
     """Split pending nodes depth first, left child first, until so many entries are scanned or the store is full."""
     state, pending, reals = store.state, store.pending, store.reals
-    while state[PENDING] > 0 and work > 0 and state[SLOTS] + room.widest <= store.slots.size:
+    while state[PENDING] > 0 and work > 0 and state[SLOTS] + workspace.widest <= store.slots.size:
         state[PENDING] -= 1
         row = pending[state[PENDING]]
         t, start, stop, depth, key = row[0], row[1], row[2], row[3], row[4]
         work -= (stop - start) * sample.lane.size
-        columns, sums = room.columns, reals[t, SUMS:]
+        columns, sums = workspace.columns, reals[t, SUMS:]
         if max_features is not None:
             columns = columns[: draw_columns(sample, max_features, start, stop, key, columns)]
         weight, spread = reals[t, WEIGHT], reals[t, WEIGHT] * reals[t, IMPURITY]
-        best = find_split(sample, target, bounds, columns, start, stop, weight, spread, sums, room, sets)
+        best = find_split(sample, target, bounds, columns, start, stop, weight, spread, sums, workspace, sets)
         if best.column >= 0:
             job = PendingNode(t, start, stop, depth, key)
-            going = split_sorted_node(sample, target, bounds, store, job, best, sets, goes_left, spare)
+            split_further = split_sorted_node(
+                sample, target, bounds, store, job, best, sets, goes_left, spare
+            )
             partition_lanes(
                 sample,
                 0,
@@ -125,7 +127,7 @@ def grow_pending(sample, target, bounds, store, room, sets, goes_left, spare, ma
                 best.column,
                 start,
                 stop,
-                going,
+                split_further,
                 goes_left,
                 spare,
             )
@@ -265,17 +267,17 @@ def mark_left_categories(sample, column, base, size, side, goes_left):
 
 
 @inner
-def partition_lanes(sample, first, stop_lane, column, start, stop, going, goes_left, spare):
+def partition_lanes(sample, first, stop_lane, column, start, stop, split_further, goes_left, spare):
     """Partition the segment of a split node in some lanes: the left rows first, or only the side that is split
     further."""
     orders, size, shift = sample.orders, sample.size, sample.shift
     own = max(sample.lane[column], 0)
-    if going == NEITHER:
+    if split_further == NEITHER:
         return
     for k in range(first, stop_lane):
         base = k * size
-        if going != BOTH:
-            keep_side(orders, base + start, base + stop, goes_left, going == LEFT, shift)
+        if split_further != BOTH:
+            keep_side(orders, base + start, base + stop, goes_left, split_further == LEFT, shift)
         elif k != own:  # `split_sorted_node` has partitioned that one
             partition_stable(orders, base + start, base + stop, goes_left, shift, spare)
 

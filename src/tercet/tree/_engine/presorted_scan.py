@@ -94,11 +94,17 @@ def new_workspace(n_values: int, widest: int, d: int) -> tuple[ScanWorkspace, Ca
 
 
 @inner
-def find_split(sample, target, bounds, columns, start, stop, weight, spread, sums, room, sets):
+def find_split(sample, target, bounds, columns, start, stop, weight, spread, sums, workspace, sets):
     """The best split of a node by one of the columns; `spread` is its weight times its impurity."""
     X, ids, orders, lane, holes = sample.X, sample.ids, sample.orders, sample.lane, sample.holes
-    run, gain, pattern, left, total = room.run, room.gain, room.pattern, room.left, room.total
-    top, top_pattern, y, w, mass = room.top, room.top_pattern, target.y, target.weight, target.mass
+    run, gain, pattern, left, total = (
+        workspace.run,
+        workspace.gain,
+        workspace.pattern,
+        workspace.left,
+        workspace.total,
+    )
+    top, top_pattern, y, w, mass = workspace.top, workspace.top_pattern, target.y, target.weight, target.mass
     mode, shift, size = target.mode, sample.shift, stop - start
     best, column, at, missing_left = -1.0, np.int64(-1), np.int64(0), False
     for j in columns:

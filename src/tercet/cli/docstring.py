@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tercet.cli.words import tr
+from tercet.cli.translation import tr
 from tercet.core.catalog import methods
 
 # "As in `ElasticNet`; `precompute="auto"` is False.": the class, and what is different.

@@ -52,7 +52,7 @@ def refusing(*, rows: bool = True) -> Iterator[None]:
 
 
 def _refusal(error: Exception, rows: bool) -> Refusal | None:
-    from tercet.cli.words import tr
+    from tercet.cli.translation import tr
     from tercet.io import ModelError
 
     if isinstance(error, Refusal | BrokenPipeError | OutputError):

@@ -6,10 +6,10 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from tercet.cli import say
-from tercet.cli.embedded import DEFAULT, embedded, is_embedded
+from tercet.cli import printing
+from tercet.cli.embedded_datasets import DEFAULT, embedded, is_embedded
 from tercet.cli.errors import Refusal
-from tercet.cli.words import tr
+from tercet.cli.translation import tr
 from tercet.core.messages import Message
 from tercet.io import is_model
 
@@ -73,7 +73,7 @@ def once(speak: Callable[[Message], None] | None = None) -> Callable[[Message], 
     def fresh(note: Message) -> None:
         if note not in said:
             said.add(note)
-            (speak or say.remark)(note)
+            (speak or printing.remark)(note)
 
     return fresh
 

@@ -10,12 +10,12 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from tercet.cli import words
-from tercet.cli.report import best, board, methods, profile
+from tercet.cli import translation
+from tercet.cli.report import data_profile, figures, leaderboard, method_cards
 from tercet.cli.report.markup import Markup, join, tag
-from tercet.cli.report.numbers import seconds
+from tercet.cli.report.number_format import seconds
 from tercet.cli.report.phrases import called, cut, sentence, term, verdict
-from tercet.cli.words import tr
+from tercet.cli.translation import tr
 
 __all__ = ["render"]
 
@@ -40,7 +40,7 @@ def render(result: dict[str, Any], details: Any = None) -> str:
 
     Examples
     --------
-    >>> words.use("en")
+    >>> translation.set_language("en")
     >>> data = {"source": "t.csv", "rows": 2, "total_rows": 2, "columns": []}
     >>> told = {"tercet": "0.1.0", "created": "", "command": "tercet compare t.csv", "metric_title": "R²"}
     >>> how = {"task": "regression", "task_why": "a target of numbers", "greater_is_better": True, "cv": 5}
@@ -50,11 +50,11 @@ def render(result: dict[str, Any], details: Any = None) -> str:
     ('<!DOCTYPE html>', True)
     """
     sections = [
-        ("leaderboard", tr("Leaderboard"), [board.leaderboard(result), best.intervals(result)]),
-        ("best", _best_title(result), [best.gallery(result, details)]),
-        ("data", tr("The data"), [profile.profile(result)]),
-        ("methods", tr("The methods"), [methods.cards(result, details)]),
-        ("skipped", tr("Skipped"), [methods.skipped(result)] if result["skipped"] else None),
+        ("leaderboard", tr("Leaderboard"), [leaderboard.leaderboard(result), figures.intervals(result)]),
+        ("best", _best_title(result), [figures.gallery(result, details)]),
+        ("data", tr("The data"), [data_profile.profile(result)]),
+        ("methods", tr("The methods"), [method_cards.cards(result, details)]),
+        ("skipped", tr("Skipped"), [method_cards.skipped(result)] if result["skipped"] else None),
         ("reproduce", tr("How to reproduce it"), [_reproduce(result)]),
     ]
     shown = [(key, title, body) for key, title, body in sections if body]
@@ -73,7 +73,7 @@ def render(result: dict[str, Any], details: Any = None) -> str:
         tag("div", tag("nav", brand, contents, aria_label=tr("contents")), main, class_="page"),
         tag("script", Markup(_file("page.js"))),
     )
-    language = LANGUAGE_TAGS[words.language()]
+    language = LANGUAGE_TAGS[translation.language()]
     return f"<!DOCTYPE html>\n{tag('html', _head(result), page, lang=language)}\n"
 
 

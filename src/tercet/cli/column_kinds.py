@@ -1,4 +1,4 @@
-"""What the command line says about columns: `--as COL=KIND` and `--drop COL`."""
+"""Kinds of columns on the command line: `--as COL=KIND`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables that come with the packages: nothing is downloaded.
+"""Embedded datasets, which come with the packages: nothing is downloaded.
 
 scikit-learn ships the classical ones as text files, which are read here without importing scikit-learn: that alone
 takes longer than everything else before the first fit.

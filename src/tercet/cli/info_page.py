@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tercet.cli.lookup import Match
     from tercet.core.catalog import Card
 
-WIDTH = 100  # of running text: longer lines are hard to read
+WIDTH = 100  # of running text
 
 
 def show(card: Card, known: dict[str, Any], also: Sequence[Match] = ()) -> None:

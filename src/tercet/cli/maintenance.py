@@ -17,7 +17,7 @@ SIZES = ("full", "smoke")
 
 
 def warm() -> int:
-    """Compile every kernel, with a bar on a terminal and a line for each estimator elsewhere."""
+    """Compile every kernel, with a progress bar on a terminal, else a line for each estimator."""
     from tercet.core.kernel import JIT
 
     if not JIT:

@@ -1,4 +1,4 @@
-"""Where results go: refused before the work is done, or written whole."""
+"""Output files: checked before the work is done, and written atomically."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tercet.core.atomic_files import placing, present, replaceable
 
 
 def check_writable(path: Path, *inputs: str | Path | None) -> None:
-    """Refuse a place that cannot be written, or that one of the inputs is in, before any work is done for it."""
+    """Refuse a path that cannot be written, or that is one of the inputs."""
     with writing(path):
         old = present(path)
         if old is not None and stat.S_ISDIR(old.st_mode):
@@ -36,7 +36,7 @@ def check_writable(path: Path, *inputs: str | Path | None) -> None:
 
 
 def special(path: Path) -> bool:
-    """Whether a name is that of a device, a pipe or the like, whose ending says nothing."""
+    """Whether a path is a device, a pipe or the like, whose suffix means nothing."""
     with contextlib.suppress(OSError):
         old = present(path)
         return old is not None and not stat.S_ISREG(old.st_mode)
@@ -45,7 +45,7 @@ def special(path: Path) -> bool:
 
 @contextlib.contextmanager
 def whole(path: Path) -> Iterator[Path]:
-    """A name to write to; what is there takes the place of `path` if the block ends well, and is gone otherwise."""
+    """A temporary path that replaces `path` if the block succeeds, and is removed otherwise."""
     check_writable(path)
     with writing(path), placing(path) as place:
         yield place
@@ -53,7 +53,7 @@ def whole(path: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def writing(path: Path | str) -> Iterator[None]:
-    """Around what writes to `path`: what goes wrong is said of that name, not of a temporary one."""
+    """Around what writes to `path`: errors name that path, not a temporary one."""
     try:
         yield
     except BrokenPipeError:

@@ -1,4 +1,4 @@
-"""From words on the command line to an estimator: a method by its name, parameters by NAME=VALUE."""
+"""Estimators from the command line: a method by its name, parameters by NAME=VALUE."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _check_name(kind: type, name: str, names: list[str]) -> None:
 
 
 def _value(kind: type, name: str, text: str, below: dict[str, str], seed: int) -> Any:
-    """What a text means as this parameter: the first reading that its annotation allows."""
+    """The value of a text for a parameter: the first interpretation that its annotation allows."""
     from tercet.core.parameters import allows, describe, hints
 
     if name == "estimator" or name.endswith("_estimator"):
@@ -115,7 +115,7 @@ def _value(kind: type, name: str, text: str, below: dict[str, str], seed: int) -
             tr("{method}: parameter {name!r} is no estimator", method=kind.__name__, name=name), USAGE
         )
     hint = hints(kind).get(name, Any)
-    for value in _readings(text, hint):
+    for value in _interpretations(text, hint):
         if allows(hint, value):
             return value
     raise Refusal(
@@ -148,8 +148,8 @@ def _inner(kind: type, name: str, card: Card, below: dict[str, str], seed: int) 
     return _build(card.load(), below, seed)
 
 
-def _readings(text: str, hint: Any) -> Iterator[Any]:
-    """What a text may mean, most literal first."""
+def _interpretations(text: str, hint: Any) -> Iterator[Any]:
+    """Interpretations of a text, most literal first."""
     if text in literal_strings(hint):
         yield text
     plain = {"none": None, "null": None, "true": True, "false": False}

@@ -1,7 +1,7 @@
-"""Models that `tercet fit` saved: opened, and looked at before they are used.
+"""Models that `tercet fit` saved: opened, and validated before they are used.
 
-A file can be whole and of trusted types only, and still be forged: what it says about its columns and classes is
-checked here, so that the rest of the command can rely on it.
+A file of trusted types only can still be forged: its columns and classes are checked here, so that the rest of the
+command can rely on them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from tercet.feature import Column, Schema
 
-WITHOUT = {  # probabilities
+WITHOUT_PROBABILITIES = {
     "classification": Message("a classifier without probabilities"),
     "regression": Message("a regression model, which predicts numbers"),
     "clustering": Message("a clustering model, which gives cluster numbers"),
@@ -60,7 +60,7 @@ class SavedModel:
         return self.about.get("reading") or None
 
     def require_predict(self, *, proba: bool = False) -> None:
-        """Refuse a model that cannot do what is asked of it."""
+        """Refuse a model that cannot predict, or has no probabilities."""
         with self.using():
             if not hasattr(self.pipeline, "predict"):
                 raise Refusal(
@@ -68,13 +68,17 @@ class SavedModel:
                 )
             if proba and not hasattr(self.pipeline, "predict_proba"):
                 raise Refusal(
-                    tr("--proba: {method} is {kind}", method=self.method, kind=WITHOUT[self.task]),
+                    tr(
+                        "--proba: {method} is {kind}",
+                        method=self.method,
+                        kind=WITHOUT_PROBABILITIES[self.task],
+                    ),
                     errors.USAGE,
                 )
 
     @contextlib.contextmanager
     def using(self) -> Iterator[None]:
-        """Around all that is done with the model: what it says may fit no table at all."""
+        """Around all use of the model: errors become those of a model that does not fit the table."""
         from tercet.datasets import TableError
 
         try:
@@ -103,7 +107,7 @@ def open_model(path: Path) -> SavedModel:
 
     try:
         schema = Schema.from_dict(about["schema"])
-        good = _is_pipeline(pipeline) and _is_told(about, schema) and _is_sound(schema)
+        good = _is_pipeline(pipeline) and _is_described(about, schema) and _is_valid_schema(schema)
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise strange from error
     if not good:
@@ -121,7 +125,7 @@ def _is_pipeline(model: Any) -> bool:
     return isinstance(model[0], TableEncoder) and hasattr(model[1], "fit")
 
 
-def _is_told(about: dict[str, Any], schema: Schema) -> bool:
+def _is_described(about: dict[str, Any], schema: Schema) -> bool:
     target = schema.target.name if schema.target else None
     return (
         about["task"] in TASKS
@@ -132,7 +136,7 @@ def _is_told(about: dict[str, Any], schema: Schema) -> bool:
     )
 
 
-def _is_sound(schema: Schema) -> bool:
+def _is_valid_schema(schema: Schema) -> bool:
     """Whether columns and classes are of the sorts that a schema can have."""
     columns = [*schema.columns, *([schema.target] if schema.target else [])]
     width, names = schema.n_sparse, schema.sparse_names

@@ -1,4 +1,4 @@
-"""The report of a comparison: one HTML file that needs nothing else and opens offline."""
+"""The report of a comparison: one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def _reproduce(result: dict[str, Any]) -> Markup:
 
 
 def _splits(result: dict[str, Any]) -> str:
-    """Folds and rounds; the budget may have ended the rounds early, and earlier for slow methods."""
+    """Folds and repeats, of which the budget may have allowed fewer for slow methods."""
     rounds = sorted({entry.get("rounds") or 1 for entry in result["leaderboard"] if not entry["baseline"]})
     if rounds in ([], [1]):
         return tr("{cv} folds", cv=result["cv"])
@@ -176,7 +176,7 @@ def _versions(result: dict[str, Any]) -> str:
 
 
 def _mark() -> Markup:
-    """The sign of the house: three lines."""
+    """The logo: three lines."""
     path = tag("path", d="M3 5h14M3 10h10M3 15h14")
     return tag("svg", path, viewBox="0 0 20 20", aria_hidden="true", class_="mark")
 

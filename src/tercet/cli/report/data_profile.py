@@ -1,4 +1,4 @@
-"""The data: what the reader found, what each column is, and what is made of it."""
+"""Profile of the data: columns, kinds, missing values and preprocessing."""
 
 from __future__ import annotations
 

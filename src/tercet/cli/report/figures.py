@@ -1,4 +1,4 @@
-"""Pictures of how the best method does, and of what the top methods learned."""
+"""Figures: performance of the best method, and the models of the top methods."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tercet.cli.report.number_format import known
 from tercet.cli.report.phrases import called, cut, term, titles
 from tercet.cli.translation import tr
 
-HEAVIEST = 400_000  # characters of one picture; a heavier one would make the page slow to open
+MAX_CHARACTERS = 400_000  # characters of one picture; a heavier one would make the page slow to open
 CLUSTERINGS = 3
 LEARNING_CURVES = 3
 PAPER = 0.78
@@ -24,7 +24,7 @@ Picture = tuple[str, str, Callable[[Any], Any]]
 
 
 def pictures_possible() -> bool:
-    """Whether there is a matplotlib to draw with."""
+    """Whether matplotlib is installed."""
     return importlib.util.find_spec("matplotlib") is not None
 
 
@@ -52,7 +52,7 @@ def intervals(result: dict[str, Any]) -> Markup | None:
 
 
 def gallery(result: dict[str, Any], details: Any) -> Markup:
-    """All pictures that the details allow."""
+    """All figures that the details allow."""
     if not pictures_possible():
         return tag(
             "p", tr("No pictures: matplotlib is not installed (pip install 'tercet[cli]')."), class_="trouble"
@@ -64,7 +64,7 @@ def gallery(result: dict[str, Any], details: Any) -> Markup:
 
 
 def own_picture(details: Any, method: str) -> Markup | None:
-    """What a method learned, drawn by itself; None if it has no picture."""
+    """A figure of a method's model; None if it has none."""
     if method not in (getattr(details, "models", None) or {}) or not pictures_possible():
         return None
     model, names = details.models[method]
@@ -230,7 +230,7 @@ def _figure(picture: Picture, *, wide: bool = False, optional: bool = False) -> 
                 # Drawn for a whole page, shown in half of one: the smaller the paper, the larger the letters on it.
                 axes.figure.set_size_inches(axes.figure.get_size_inches() * PAPER)
                 svg = plot.to_svg(axes.figure, title=title)
-        if len(svg) > HEAVIEST:
+        if len(svg) > MAX_CHARACTERS:
             raise ValueError(tr("too large ({n} kB)", n=len(svg) // 1000))
         drawing = Markup(svg)
     except Exception as error:

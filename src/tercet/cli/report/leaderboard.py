@@ -117,7 +117,7 @@ def _row(
 
 
 def _breakable(name: str) -> Markup:
-    """A name that may go on in the next line between its words: LinearDiscriminantAnalysis is wide for a phone."""
+    """A name with line break opportunities between its words, for narrow screens."""
     words = re.split(r"(?<=[a-z])(?=[A-Z])", name)
     return join(words[0], [(tag("wbr"), word) for word in words[1:]])
 
@@ -137,7 +137,7 @@ def _measures(entries: list[dict[str, Any]]) -> list[str]:
 
 
 def measure_of(name: str) -> tuple[str, bool]:
-    """What people call a measure, and whether more of it is better."""
+    """The title of a measure, and whether greater is better."""
     from tercet.cli.measures import MEASURES
 
     measure = MEASURES.get(name)

@@ -1,4 +1,4 @@
-"""Every method as its three lines: model, strategy, algorithm; and what was left out."""
+"""Cards of the methods: model, strategy and algorithm, and the methods that were left out."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def cards(result: dict[str, Any], details: Any) -> Markup:
 
 
 def skipped(result: dict[str, Any]) -> Markup:
-    """What did not run, and why."""
+    """Methods that were left out, and why."""
     rows = [
         tag(
             "tr",

@@ -1,4 +1,4 @@
-"""How numbers are written for a reader."""
+"""Formatting of numbers."""
 
 from __future__ import annotations
 

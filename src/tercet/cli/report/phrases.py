@@ -16,7 +16,7 @@ MOST_NAMED = 4  # methods that are tied with the best
 
 
 def said(text: Any) -> str:
-    """A remark of another part: translated if it is one, else as it is (data are never translated)."""
+    """A message of another part, translated; other values as they are (data are never translated)."""
     return tr(text) if isinstance(text, Message) else str(text)
 
 
@@ -64,7 +64,7 @@ def settings(entry: dict[str, Any]) -> list[str]:
 
 
 def called(entry: dict[str, Any]) -> str:
-    """What a sentence calls a method: of two Chinese names the first, and no remark in brackets.
+    """A method's name in a sentence: of two Chinese names the first, without a remark in brackets.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def called(entry: dict[str, Any]) -> str:
 
 
 def listed(items: Sequence[str]) -> str:
-    """Things in a row, as a sentence lists them.
+    """A list of items in a sentence.
 
     Examples
     --------

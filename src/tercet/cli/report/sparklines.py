@@ -1,4 +1,4 @@
-"""Small drawings inside the text, written by hand: they need no plotting library and a few hundred bytes each."""
+"""Sparklines: small inline SVG drawings, made without a plotting library."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SPLITS_DRAWN = 200  # ticks of single splits in one row; more would be a grey ba
 
 
 def histogram(counts: Sequence[float], *, label: str, gap: float = 0.12, class_: str = "spark") -> Markup:
-    """Bars side by side, as high as their counts.
+    """Histogram: bars as high as their counts.
 
     Examples
     --------
@@ -32,7 +32,7 @@ def histogram(counts: Sequence[float], *, label: str, gap: float = 0.12, class_:
 
 @dataclass(frozen=True)
 class Scale:
-    """The stretch of the measure that the intervals of a leaderboard are drawn on.
+    """Scale of the measure that the intervals of a leaderboard are drawn on.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class Scale:
 
     @classmethod
     def of(cls, entries: Sequence[dict[str, Any]]) -> Scale:
-        """Wide enough for the better half; a method that is far off must not press the others together."""
+        """A scale for the better half of the methods, so that an outlier does not compress the rest."""
         rows = [e for e in entries if known(e["score"]) and not e["baseline"]] or [
             e for e in entries if known(e["score"])
         ]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.optimize import OptimizeResult
@@ -43,7 +43,7 @@ def stochastic_gradient(
     objective: Any,
     x0: Any,
     *,
-    rule: str | SGD = "sgd",
+    rule: Literal["sgd", "momentum", "nesterov", "adagrad", "rmsprop", "adam"] | SGD = "sgd",
     batch_gradient: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
     n_samples: int | None = None,
     batch_size: int = 1,

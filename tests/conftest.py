@@ -6,7 +6,7 @@ import matplotlib
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tercet.cli import words
+from tercet.cli import translation
 
 matplotlib.use("Agg")
 
@@ -25,7 +25,7 @@ settings.load_profile("tercet")
 @pytest.fixture(autouse=True)
 def english():
     """Every test begins in English, whatever the one before spoke."""
-    words.use("en")
+    translation.set_language("en")
 
 
 def pytest_terminal_summary(terminalreporter):

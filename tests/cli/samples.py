@@ -30,7 +30,7 @@ LABELS = ["a \"quoted\" & 'single' label", "恶性 <b>肿瘤</b>"]
 
 
 @dataclass
-class Details:
+class ReportDetails:
     """Everything the pictures may be made from."""
 
     best: str | None = None
@@ -45,7 +45,7 @@ class Details:
     clusters: dict[str, Any] = field(default_factory=dict)
 
 
-def classification(*, nasty: bool = False) -> tuple[dict[str, Any], Details]:
+def classification(*, nasty: bool = False) -> tuple[dict[str, Any], ReportDetails]:
     """Five classifiers on real data; `nasty` gives the columns and classes names that try to break out."""
     bunch = load_breast_cancer()
     X, y = bunch.data, bunch.target
@@ -76,7 +76,7 @@ def classification(*, nasty: bool = False) -> tuple[dict[str, Any], Details]:
     result["skipped"] = [{"name": "MaxEnt", "zh": "最大熵模型", "why": "the budget was spent"}]
     best = entries[0]["name"]
     model = make_pipeline(StandardScaler(), next(m for m in methods if type(m).__name__ == best))
-    details = Details(best=best, truth=y, predicted=held_out[best], classes=classes)
+    details = ReportDetails(best=best, truth=y, predicted=held_out[best], classes=classes)
     proba = np.full((len(y), 2), np.nan)
     for train, test in folds.split(X, y):
         smooth = make_pipeline(StandardScaler(), LogisticRegression()).fit(X[train], y[train])
@@ -95,7 +95,7 @@ def classification(*, nasty: bool = False) -> tuple[dict[str, Any], Details]:
     return result, details
 
 
-def regression() -> tuple[dict[str, Any], Details]:
+def regression() -> tuple[dict[str, Any], ReportDetails]:
     """Three regressions on real data, without details of the slower kind."""
     bunch = load_diabetes()
     X, y = bunch.data, bunch.target
@@ -107,12 +107,12 @@ def regression() -> tuple[dict[str, Any], Details]:
     result["data"]["target"] = _column("progression", y)
     best = entries[0]["name"]
     model = LinearRegression().fit(X[:, [2]], y)
-    return result, Details(
+    return result, ReportDetails(
         best=best, truth=y, predicted=held_out[best], regions=(model, X[:, [2]], y, ("bmi",))
     )
 
 
-def clustering() -> tuple[dict[str, Any], Details]:
+def clustering() -> tuple[dict[str, Any], ReportDetails]:
     """Two clusterings of the iris, one of them by its true species."""
     bunch = load_iris()
     X, y = bunch.data, bunch.target
@@ -127,7 +127,7 @@ def clustering() -> tuple[dict[str, Any], Details]:
     names = [str(name) for name in bunch.feature_names]
     result = _result("iris.csv", "clustering", "silhouette", True, X, names, _ranked(rows, True))
     found = {"points": points, "labels": y, "truth": y, "silhouette": np.linspace(-0.1, 0.9, len(y))}
-    return result, Details(best="KMeans", clusters={"KMeans": found})
+    return result, ReportDetails(best="KMeans", clusters={"KMeans": found})
 
 
 def _compare(methods: list[Any], X: Any, y: Any, folds: Any, score: Any) -> tuple[list[dict[str, Any]], Any]:

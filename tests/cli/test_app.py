@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from tercet import __version__
-from tercet.cli import grammar, words
+from tercet.cli import parser_translation, translation
 
 from .running import refused, tercet
 
@@ -96,8 +96,8 @@ def test_the_parser_complains_in_chinese(arguments, line):
 
 
 def test_every_complaint_has_its_chinese():
-    known = {*grammar.COMPLAINTS, *grammar.USAGE}
-    assert known - set(words.chinese()) == set()
+    known = {*parser_translation.ERROR_PATTERNS, *parser_translation.USAGE}
+    assert known - set(translation.chinese()) == set()
 
 
 def test_language_of_the_locale():

@@ -12,8 +12,9 @@ from rich.cells import cell_len
 
 import tercet as library
 from tercet.cli import catalogue, docstring
-from tercet.cli.catalogue import facts, find
-from tercet.cli.page import fill, show
+from tercet.cli.catalogue import facts
+from tercet.cli.info_page import fill, show
+from tercet.cli.lookup import find
 from tercet.core.catalog import TEXTS
 
 from .running import refused, tercet
@@ -212,6 +213,7 @@ def test_info_as_json():
         ("logisticregresion", "near it: LogisticRegression"),
         ("zzz", "`tercet list`"),
         ("逻辑", "LogisticRegression"),
+        ("Baum-Welsh", "near it: Baum-Welch"),
     ],
 )
 def test_info_on_a_miss(name, says):

@@ -20,7 +20,7 @@ from sklearn.datasets import dump_svmlight_file
 from sklearn.pipeline import Pipeline
 
 from tercet.cli import pipelines
-from tercet.cli.values import build
+from tercet.cli.parameter_values import build
 from tercet.core.catalog import methods
 from tercet.datasets import read_table
 from tercet.feature import TableEncoder, infer_schema
@@ -386,7 +386,7 @@ def test_every_method_can_be_fitted_saved_and_used(folder, tmp_path, card):
     table = read_table(folder / ("melons.csv" if classes else "prices.csv"))
     target = {"classification": "好瓜", "regression": "price"}.get(card.task)
     schema = infer_schema(table, target, task=card.task)
-    records, y = pipelines.training(schema, table)
+    records, y = pipelines.training_rows(schema, table)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a few defaults do not converge here
         model = pipelines.assemble(schema, estimator).fit(records, y)

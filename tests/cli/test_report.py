@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 
 from tercet import plot
-from tercet.cli import report, words
-from tercet.cli.report import best, phrases
+from tercet.cli import report, translation
+from tercet.cli.report import figures, phrases
 from tests.cli import browser, samples
 from tests.cli.pages import Page, check_static
 
@@ -28,9 +28,9 @@ BROWSER = browser.find()
 
 @pytest.fixture(autouse=True)
 def english():
-    words.use("en")
+    translation.set_language("en")
     yield
-    words.use("en")
+    translation.set_language("en")
 
 
 @pytest.fixture(scope="module")
@@ -45,10 +45,10 @@ def pages(classified: Any) -> dict[str, str]:
         "classification en": report.render(*classified),
         "regression en": report.render(*samples.regression()),
     }
-    words.use("zh")
+    translation.set_language("zh")
     made["classification zh"] = report.render(*classified)
     made["clustering zh"] = report.render(*samples.clustering())
-    words.use("en")
+    translation.set_language("en")
     made["nasty"] = report.render(*samples.classification(nasty=True))
     return made
 
@@ -153,7 +153,7 @@ def test_every_text_of_the_report_has_its_chinese():
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("tr", "sentence"):
                 templates |= {n.value for n in ast.walk(node.args[0]) if isinstance(n, ast.Constant)}
     assert len(templates) > 100
-    zh = words.chinese()
+    zh = translation.chinese()
     assert [text for text in templates if text not in zh] == []
     for text in templates:
         assert set(re.findall(r"{\w+}", text)) == set(re.findall(r"{\w+}", zh[text])), text
@@ -212,7 +212,7 @@ def test_wide_tables_are_folded_and_light(classified: Any):
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_verdict_is_the_same_with_and_without_markup(classified: Any, language: str):
-    words.use(language)
+    translation.set_language(language)
     result = copy.deepcopy(classified[0])
     for entry in result["leaderboard"]:
         entry["tied"] = True
@@ -234,7 +234,7 @@ def test_axes_and_colours_that_pictures_share():
     result, details = samples.clustering()
     found = details.clusters["KMeans"]
     found["labels"] = (found["truth"] + 1) % 3  # the same groups under other numbers
-    pictures = best._clusters(result, details)
+    pictures = figures._clusters(result, details)
     axes = {title: draw(plot) for title, _, draw in pictures}
     shades = {
         title: {
@@ -342,7 +342,7 @@ else:
     def test_many_measures_fit_a_laptop(chrome: Any, tmp_path: Path):
         file = tmp_path / "report.html"
         for language in ("en", "zh"):
-            words.use(language)
+            translation.set_language(language)
             file.write_text(report.render(*_many_measures()), encoding="utf-8")
             chrome.open(file, width=1280, height=800)
             box = "document.querySelector('.board').parentElement"

@@ -126,7 +126,7 @@ def test_style_translates_and_restores():
 
 
 def test_every_label_has_its_chinese():
-    from tercet.cli import words
+    from tercet.cli import translation
 
     folder = Path(tercet.plot.__file__).parent
     said = {
@@ -134,7 +134,7 @@ def test_every_label_has_its_chinese():
         for file in folder.glob("*.py")
         for template in re.findall(r'\btranslated\(\s*"([^"]+)"', file.read_text(encoding="utf-8"))
     }
-    chinese = json.loads((Path(words.__file__).parent / "zh" / "plot.json").read_text(encoding="utf-8"))
+    chinese = json.loads((Path(translation.__file__).parent / "zh" / "plot.json").read_text(encoding="utf-8"))
     assert said - {*chinese} == set()
     assert {*chinese} - said - {"score"} == set(), "no longer said"
     for english, text in chinese.items():

@@ -1,4 +1,4 @@
-"""The command line: what can be asked, and what answers it.
+"""The commands of `tercet` and their options.
 
 Only the signatures are here. A command's module is imported when the command runs, so that `tercet --help` and
 shell completion load neither scikit-learn nor numba.
@@ -17,26 +17,26 @@ except ImportError:
     sys.exit("tercet: error: the command needs a few more packages: pip install 'tercet[cli]'")
 
 from tercet import __version__
-from tercet.cli import ending, grammar, say, words
-from tercet.cli.words import tr
+from tercet.cli import exit_handling, parser_translation, printing, translation
+from tercet.cli.translation import tr
 
 
 def _language(arguments: list[str]) -> str:
-    """The language asked for; needed before the parser runs, because help is written in it."""
+    """The language of --lang, needed before the parser runs, because help is written in it."""
     for k, argument in enumerate(arguments):
         name, _, value = argument.partition("=")
         if name == "--lang":
             value = value or "".join(arguments[k + 1 : k + 2])
-            if value in words.LANGUAGES:
+            if value in translation.LANGUAGES:
                 return value
-    return words.preferred()
+    return translation.locale_language()
 
 
-words.use(_language(sys.argv[1:]))
+translation.set_language(_language(sys.argv[1:]))
 
 app = typer.Typer(
     name="tercet",
-    cls=grammar.Group,
+    cls=parser_translation.TranslatedGroup,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -45,7 +45,7 @@ app = typer.Typer(
         "Try [bold]tercet compare[/bold] first: without a file it runs on embedded data."
     ),
 )
-command = functools.partial(app.command, cls=grammar.Command)
+command = functools.partial(app.command, cls=parser_translation.TranslatedCommand)
 
 
 def _method_names(incomplete: str) -> list[str]:
@@ -61,15 +61,15 @@ def _all_names(incomplete: str) -> list[str]:
 
 
 def _quiet(value: bool) -> bool:
-    say.quiet = value
+    printing.quiet = value
     return value
 
 
 def _lang(value: str | None) -> str | None:
     if value is not None:
-        if value not in words.LANGUAGES:
-            raise typer.BadParameter(f"{value!r}; {tr('allowed')}: {', '.join(words.LANGUAGES)}")
-        words.use(value)
+        if value not in translation.LANGUAGES:
+            raise typer.BadParameter(f"{value!r}; {tr('allowed')}: {', '.join(translation.LANGUAGES)}")
+        translation.set_language(value)
     return value
 
 
@@ -114,65 +114,72 @@ Method = Annotated[
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help=tr("A model saved by `tercet fit`."))]
 
 
+DataOrEmbedded = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="DATA",
+        show_default=False,
+        help=tr(
+            "A table: CSV, TSV, Parquet, Feather, ARFF, SVMlight or npz; or embedded data by name "
+            "(breast_cancer, iris, wine, digits, diabetes, watermelon)."
+        ),
+    ),
+]
+Methods = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--methods",
+        "-m",
+        autocompletion=_method_names,
+        metavar="NAMES",
+        help=tr("Only these (comma-separated)."),
+    ),
+]
+Task = Annotated[
+    str, typer.Option(help=tr("auto, classification, regression or clustering."), metavar="TASK")
+]
+Metric = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help=tr("The measure that ranks; by default chosen by the task.")),
+]
+Folds = Annotated[int, typer.Option(min=2, help=tr("Folds of the cross-validation."))]
+Repeats = Annotated[
+    int | None, typer.Option(min=1, help=tr("Rounds of cross-validation; by default more on small tables."))
+]
+Budget = Annotated[float, typer.Option(min=1.0, metavar="SECONDS", help=tr("Wall-clock time for all of it."))]
+Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help=tr("Processes; by default all cores."))]
+ReportFile = Annotated[
+    Path | None, typer.Option(metavar="FILE.html", help=tr("Write a report with pictures."))
+]
+JsonFile = Annotated[
+    Path | None, typer.Option("--json", metavar="FILE", help=tr("Write all results; - is stdout."))
+]
+
+
 @command(
     help=tr("Compare every suitable method on a table by cross-validation."),
     rich_help_panel=tr("A table of data"),
 )
 def compare(
-    data: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="DATA",
-            show_default=False,
-            help=tr(
-                "A table: CSV, TSV, Parquet, Feather, ARFF, SVMlight or npz; or embedded data by name "
-                "(breast_cancer, iris, wine, digits, diabetes, watermelon)."
-            ),
-        ),
-    ] = None,
+    data: DataOrEmbedded = None,
     target: Target = None,
     kinds: Kinds = None,
     drop: Drop = None,
-    methods: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--methods",
-            "-m",
-            autocompletion=_method_names,
-            metavar="NAMES",
-            help=tr("Only these (comma-separated)."),
-        ),
-    ] = None,
-    task: Annotated[
-        str, typer.Option(help=tr("auto, classification, regression or clustering."), metavar="TASK")
-    ] = "auto",
-    metric: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help=tr("The measure that ranks; by default chosen by the task.")),
-    ] = None,
-    cv: Annotated[int, typer.Option(min=2, help=tr("Folds of the cross-validation."))] = 5,
-    repeats: Annotated[
-        int | None,
-        typer.Option(min=1, help=tr("Rounds of cross-validation; by default more on small tables.")),
-    ] = None,
+    methods: Methods = None,
+    task: Task = "auto",
+    metric: Metric = None,
+    cv: Folds = 5,
+    repeats: Repeats = None,
     seed: Seed = 0,
-    budget: Annotated[
-        float, typer.Option(min=1.0, metavar="SECONDS", help=tr("Wall-clock time for all of it."))
-    ] = 50.0,
-    jobs: Annotated[
-        int | None, typer.Option("--jobs", "-j", min=1, help=tr("Processes; by default all cores."))
-    ] = None,
+    budget: Budget = 50.0,
+    jobs: Jobs = None,
     rows: Rows = None,
-    report: Annotated[
-        Path | None, typer.Option(metavar="FILE.html", help=tr("Write a report with pictures."))
-    ] = None,
-    json: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help=tr("Write all results; - is stdout."))
-    ] = None,
+    report: ReportFile = None,
+    json: JsonFile = None,
     lang: Lang = None,
     quiet: Quiet = False,
 ) -> None:
-    from tercet.cli.columns import kinds_of
+    from tercet.cli.column_kinds import kinds_of
     from tercet.cli.compare import Request, run
 
     names = [name.strip() for entry in methods or [] for name in entry.split(",") if name.strip()]
@@ -220,7 +227,7 @@ def fit(
     quiet: Quiet = False,
 ) -> None:
     from tercet.cli import fitting
-    from tercet.cli.columns import kinds_of
+    from tercet.cli.column_kinds import kinds_of
 
     raise typer.Exit(
         fitting.fit(
@@ -325,16 +332,16 @@ def book(
     lang: Lang = None,
     quiet: Quiet = False,
 ) -> None:
-    from tercet.cli import book as pages
+    from tercet.cli import book
 
-    raise typer.Exit(pages.run(which, json=json))
+    raise typer.Exit(book.run(which, json=json))
 
 
 @command(help=tr("Compile all kernels ahead of time."), rich_help_panel=tr("The house"))
 def warm(lang: Lang = None, quiet: Quiet = False) -> None:
-    from tercet.cli import house
+    from tercet.cli import maintenance
 
-    raise typer.Exit(house.warm())
+    raise typer.Exit(maintenance.warm())
 
 
 @command(help=tr("Run the benchmark against the peers (in a checkout)."), rich_help_panel=tr("The house"))
@@ -347,9 +354,9 @@ def bench(
     lang: Lang = None,
     quiet: Quiet = False,
 ) -> None:
-    from tercet.cli import house
+    from tercet.cli import maintenance
 
-    raise typer.Exit(house.bench(rows or [], size=size, show=show))
+    raise typer.Exit(maintenance.bench(rows or [], size=size, show=show))
 
 
 def _version(value: bool) -> None:
@@ -373,4 +380,4 @@ def tercet(
 
 def main() -> NoReturn:
     """Run the command; a user's mistake is one line and an exit code, never a traceback."""
-    ending.run(app)
+    exit_handling.run(app)

@@ -14,10 +14,10 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from tercet.cli import say
+from tercet.cli import printing
 from tercet.cli.catalogue import section
 from tercet.cli.errors import DIFFERENT, INTERRUPTED, USAGE, Refusal
-from tercet.cli.words import language, name_of, tr
+from tercet.cli.translation import language, tr, translated_name
 
 LONGEST = 44  # of a value, in characters
 
@@ -46,7 +46,7 @@ def run(which: str | None, *, json: bool) -> int:
     agreeing = sum(value["agrees"] for value in values)
     if json:
         counts = {"right": right, "values": len(values), "values_right": agreeing, "asked": len(chosen)}
-        say.data({"examples": done, **counts, "interrupted": interrupted})
+        printing.print_json({"examples": done, **counts, "interrupted": interrupted})
     else:
         text = tr(
             "{right} of {n} examples, {agreeing} of {m} values agree",
@@ -55,9 +55,9 @@ def run(which: str | None, *, json: bool) -> int:
             agreeing=agreeing,
             m=len(values),
         )
-        say.out().print(Text(f"\n{text}", style="bold green" if right == len(done) else "bold red"))
+        printing.stdout().print(Text(f"\n{text}", style="bold green" if right == len(done) else "bold red"))
     if interrupted:
-        say.remark("interrupted: {left} examples were not run", left=len(chosen) - len(done))
+        printing.remark("interrupted: {left} examples were not run", left=len(chosen) - len(done))
         return INTERRUPTED
     return 0 if right == len(done) else DIFFERENT
 
@@ -182,12 +182,12 @@ def _line(value: Any, digits: int) -> str:
 def _print_heading(chapter: str) -> None:
     module = importlib.import_module(f"tercet.datasets.texts.{chapter}")
     title = (module.__doc__ or chapter).partition("\n")[0].rstrip(".")
-    say.out().print(f"\n[bold cyan]{escape(tr(title))}[/]  [dim]{chapter}[/]")
+    printing.stdout().print(f"\n[bold cyan]{escape(tr(title))}[/]  [dim]{chapter}[/]")
 
 
 def _print_example(entry: dict[str, Any]) -> None:
     first, second = ("zh", "title") if language() == "zh" else ("title", "zh")
-    say.out().print(
+    printing.stdout().print(
         Text.assemble("\n", (entry["place"], "bold"), f"  {entry[first]}", (f" · {entry[second]}", "dim"))
     )
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
@@ -200,28 +200,28 @@ def _print_example(entry: dict[str, Any]) -> None:
         # What differs is shown whole: the difference may be in the last digits, or at the end.
         limits = {} if value["agrees"] else {"digits": 12, "longest": 2000}
         cells = (
-            name_of(value["name"], "value"),
+            translated_name(value["name"], "value"),
             brief(value["book"], **limits),
             brief(value["ours"], **limits),
         )
         table.add_row(mark, *map(Text, cells))
-    say.show(table)
+    printing.print_layout(table)
     if entry["error"]:
-        say.out().print(Text(entry["error"], style="red"))
+        printing.stdout().print(Text(entry["error"], style="red"))
     if entry["note"]:
-        say.out().print(Text(f"{tr('note')}: {tr(entry['note'])}", style="dim italic"))
+        printing.stdout().print(Text(f"{tr('note')}: {tr(entry['note'])}", style="dim italic"))
 
 
 @contextlib.contextmanager
 def _progress(total: int, *, shown: bool) -> Iterator[Any]:
     """Progress on stderr where the results themselves do not show it: a bar on a terminal, else nothing."""
-    if say.quiet or not shown or not sys.stderr.isatty():
+    if printing.quiet or not shown or not sys.stderr.isatty():
         yield lambda place: None
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
     # stdout is a file or a pipe here: what goes there must not be drawn into the bar's picture.
-    with Progress(*columns, console=say.err(), transient=True, redirect_stdout=False) as bar:
+    with Progress(*columns, console=printing.stderr(), transient=True, redirect_stdout=False) as bar:
         task = bar.add_task("", total=total)
         yield lambda place: bar.update(task, advance=1, description=place)

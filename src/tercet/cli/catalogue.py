@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import re
 from collections.abc import Iterable
@@ -12,9 +11,10 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from tercet.cli import say
+from tercet.cli import printing
 from tercet.cli.errors import USAGE, Refusal
-from tercet.cli.words import language, tr
+from tercet.cli.lookup import Match, group, look_up
+from tercet.cli.translation import language, tr
 from tercet.core.catalog import TEXTS, Card, methods
 
 
@@ -41,7 +41,7 @@ def list_methods(
     if text is not None or chapter is not None:
         cards = _taught(cards, text or "000", chapter)
     if json:
-        say.data([asdict(card) for card in cards])
+        printing.print_json([asdict(card) for card in cards])
     else:
         _print_table(cards)
     return 0
@@ -80,17 +80,6 @@ def _row(names: Iterable[str]) -> str:
     return ", ".join(sorted(set(names)))
 
 
-def group(card: Card) -> str:
-    """The folder of a card, as in "linear_model" or "losses".
-
-    Examples
-    --------
-    >>> [group(card) for card in methods() if card.name == "Hinge"]
-    ['losses']
-    """
-    return card.module.partition(".")[2]
-
-
 def section(asked: str) -> str | None:
     """A chapter as the cards write it, or None if it is no chapter.
 
@@ -127,8 +116,8 @@ def _print_table(cards: list[Card]) -> None:
     groups: dict[str, list[Card]] = {}
     for card in cards:
         groups.setdefault(group(card), []).append(card)
-    say.show(_columns(groups) if say.width() >= 130 else _stanzas(groups))
-    say.out().print(f"\n{_counts(len(cards), len(groups))}", markup=False)
+    printing.print_layout(_columns(groups) if printing.line_width() >= 130 else _stanzas(groups))
+    printing.stdout().print(f"\n{_counts(len(cards), len(groups))}", markup=False)
 
 
 def _counts(n: int, m: int) -> str:
@@ -177,62 +166,37 @@ def _places(card: Card) -> str:
     return re.sub(r"(ch|app)\. ", "", ", ".join(places))
 
 
-def find(name: str, *, estimator: bool = False) -> Card:
-    """The card that a name stands for: of any case, Chinese, or with its folder as in "losses.Perceptron".
-
-    Examples
-    --------
-    >>> find("logisticregression").zh, find("感知机").name, find("losses.perceptron").task
-    ('逻辑斯谛回归', 'Perceptron', 'loss')
-    """
-    cards = [card for card in methods() if card.kind == "estimator" or not estimator]
-    asked = name.strip().lower()
-    joined = re.sub(r"\s", "", asked)
-    # Of several of one name the estimator is meant.
-    cards.sort(key=lambda card: card.kind != "estimator")
-    found = [card for card in cards if {asked, joined} & _aliases(card)]
-    if not found:
-        names = {card.name.lower(): card.name for card in reversed(cards)}
-        close = [names[name] for name in difflib.get_close_matches(asked, names, n=4, cutoff=0.6)]
-        part = [
-            card.name
-            for card in cards
-            if joined in card.name.lower() or joined in re.sub(r"\s", "", card.zh).lower()
-        ]
-        close += part if len(asked) > 1 else []
-        hint = ", ".join(list(dict.fromkeys(close))[:6])
-        if not hint:
-            raise Refusal(tr("there is no method {name!r}; `tercet list` names them", name=name), USAGE)
-        raise Refusal(
-            tr("there is no method {name!r}; near it: {names}", name=name, names=hint),
-            USAGE,
-        )
-    if len(found) > 1:
-        others = ", ".join(f"{group(card)}.{card.name}" for card in found[1:])
-        said = found[0].name if asked == found[0].name.lower() else name
-        say.remark("{name} is also the name of {others}", name=said, others=others)
-    return found[0]
-
-
-def _aliases(card: Card) -> set[str]:
-    path = f"{card.module}.{card.name}".lower().split(".")
-    english = {".".join(path[k:]) for k in range(len(path))}
-    # A name may be two, as in "多对多, 纠错输出码", or have a remark, as in "聚合聚类（层次聚类）".
-    chinese = {card.zh, *re.split(r"[\s,，（）]+", card.zh)} - {""}
-    return english | {re.sub(r"\s", "", word).lower() for word in chinese}
-
-
-def info(name: str, *, json: bool) -> int:
-    """Print all that is known of a method."""
-    card = find(name)
-    known = facts(card)
+def info(query: str, *, json: bool) -> int:
+    """Print all that is known of a method, or the list of those that a query means."""
+    first, *others = look_up(query)
+    if others and first.by != "name":
+        _print_matches(query, [first, *others], json=json)
+        return 0
+    known = {**facts(first.card), "matched": first.to_dict(), "also": [match.to_dict() for match in others]}
     if json:
-        say.data(known)
-    else:
-        from tercet.cli.page import show
+        printing.print_json(known)
+        return 0
+    from tercet.cli.info_page import show
 
-        show(card, known)
+    if first.by != "name":
+        printing.remark("{query} is {name}: {how}", query=query, name=first.card.name, how=first.how)
+    show(first.card, known, others)
     return 0
+
+
+def _print_matches(query: str, matches: list[Match], *, json: bool) -> None:
+    if json:
+        printing.print_json({"query": query, "matches": [match.to_dict() for match in matches]})
+        return
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    for title in (tr("method"), tr("Chinese"), tr("task"), tr("how it matches")):
+        table.add_column(title, no_wrap=True)
+    for match in matches:
+        card = match.card
+        row = (f"{group(card)}.{card.name}", card.zh, tr(card.task), match.how)
+        table.add_row(*(Text(cell) for cell in row))
+    printing.print_layout(table)
+    printing.remark("`tercet info NAME` tells about one of them")
 
 
 def facts(card: Card) -> dict[str, Any]:
@@ -240,6 +204,7 @@ def facts(card: Card) -> dict[str, Any]:
 
     Examples
     --------
+    >>> from tercet.cli.lookup import find
     >>> facts(find("Perceptron"))["parameters"][0]["allowed"]
     "one of 'l2', 'l1', 'elasticnet' or None"
     """

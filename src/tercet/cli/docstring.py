@@ -10,14 +10,14 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tercet.cli.words import tr
+from tercet.cli.translation import tr
 from tercet.core.catalog import methods
 
 # "As in `ElasticNet`; `precompute="auto"` is False.": the class, and what is different.
 REFERENCE = re.compile(r"[Aa]s in `(\w+)`(.*)", flags=re.DOTALL)
 ARRAYS = ("list", "tuple", "ndarray", "sparray", "spmatrix", "sparse matrix")
 
-# What every class means by these, and hardly any says.
+# Parameters and attributes that mean the same in every class.
 COMMON = {
     "fit_intercept": "Whether there is a b.",
     "max_iter": "The most passes.",
@@ -149,7 +149,7 @@ def _followed(group: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _named(name: str) -> Any:
-    """What a docstring refers to; None if the catalogue has nothing of that name."""
+    """The class or function that a docstring refers to; None if the catalogue has none of that name."""
     found = sorted((card for card in methods() if card.name == name), key=lambda card: card.kind)
     return found[0].load() if found else None
 

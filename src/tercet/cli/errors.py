@@ -1,4 +1,4 @@
-"""What the command says when it cannot go on: one line, and an exit code that means something."""
+"""Errors of the command: one line, and an exit code."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ INTERRUPTED = 130  # Ctrl-C
 
 
 class Refusal(Exception):
-    """An error of the user's that one line can explain."""
+    """A user error, with its exit code."""
 
     def __init__(self, message: str, code: int = BAD_DATA) -> None:
         super().__init__(message)
@@ -25,12 +25,12 @@ class Refusal(Exception):
 
 
 class OutputError(OSError):
-    """Standard output that takes no more, which is for the command as a whole to answer."""
+    """Standard output cannot be written; handled where the command ends."""
 
 
 @contextlib.contextmanager
 def refusing(*, rows: bool = True) -> Iterator[None]:
-    """Turn the errors of the library that are a user's to mend into refusals.
+    """Turn errors of the library that the user can fix into refusals.
 
     `rows` says whether the command has the option --rows, to advise it.
 
@@ -52,13 +52,13 @@ def refusing(*, rows: bool = True) -> Iterator[None]:
 
 
 def _refusal(error: Exception, rows: bool) -> Refusal | None:
-    from tercet.cli.words import tr
+    from tercet.cli.translation import tr
     from tercet.io import ModelError
 
     if isinstance(error, Refusal | BrokenPipeError | OutputError):
         return None
     if isinstance(error, ModelError):
-        return Refusal(tr(_said(error)), BAD_MODEL)
+        return Refusal(tr(_message(error)), BAD_MODEL)
     if isinstance(error, MemoryError):
         advised = tr("there is not enough memory; --rows takes a part of the table")
         return Refusal(advised if rows else tr("there is not enough memory"), BAD_DATA)
@@ -73,9 +73,9 @@ def _refusal(error: Exception, rows: bool) -> Refusal | None:
 
     from tercet.datasets import TableError
 
-    return Refusal(tr(_said(error)), BAD_DATA) if isinstance(error, TableError) else None
+    return Refusal(tr(_message(error)), BAD_DATA) if isinstance(error, TableError) else None
 
 
-def _said(error: Exception) -> str:
+def _message(error: Exception) -> str:
     """An error's message; a `Message` among its arguments keeps its template."""
     return error.args[0] if error.args and isinstance(error.args[0], str) else str(error)

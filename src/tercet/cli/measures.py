@@ -1,4 +1,4 @@
-"""The measures that rank methods, by task.
+"""Measures that rank methods, by task.
 
 Computed thousands of times on small test sets, so the common ones are a few NumPy lines; the rest are
 scikit-learn's. Labels are indices into the classes.

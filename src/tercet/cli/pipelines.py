@@ -1,4 +1,4 @@
-"""A table and an estimator put to work: the pipeline, the rows to learn from, the fit itself."""
+"""Pipelines of a table encoder and an estimator: assembly, training rows, fit."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from tercet.cli import errors, say
+from tercet.cli import errors, printing
 from tercet.cli.errors import Refusal
-from tercet.cli.words import tr
+from tercet.cli.translation import tr
 from tercet.core.messages import Message
 from tercet.datasets import Table, TableError
 from tercet.feature import Records, Schema, TableEncoder
@@ -33,21 +33,26 @@ def assemble(schema: Schema, estimator: Any) -> Pipeline:
     >>> model.fit(frame, frame["kind"]).predict(polars.DataFrame({"x": [0.0, 9.0]})).tolist()
     ['a', 'b']
     """
-    return Pipeline([("encoder", TableEncoder(_lean(schema), **flavour(estimator))), ("model", estimator)])
+    return Pipeline(
+        [
+            ("encoder", TableEncoder(_without_summaries(schema), **encoder_options(estimator))),
+            ("model", estimator),
+        ]
+    )
 
 
-def flavour(estimator: Any) -> dict[str, Any]:
-    """How an estimator wants a table encoded, from its tags."""
+def encoder_options(estimator: Any) -> dict[str, Any]:
+    """Options of `TableEncoder` for an estimator, from its tags."""
     tags = estimator.__sklearn_tags__().input_tags
-    wishes: dict[str, Any] = {
+    options: dict[str, Any] = {
         "missing": "keep" if tags.allow_nan else "impute",
         "sparse": "auto" if tags.sparse else False,
     }
     # It takes categories as they are, and numbers on any scale, or none at all; None says that it does not.
     if tags.string and getattr(estimator, "categorical_features", "") is not None:
-        return {**wishes, "scale": "intervals" if tags.categorical else None, "categories": "keep"}
+        return {**options, "scale": "intervals" if tags.categorical else None, "categories": "keep"}
     return {
-        **wishes,
+        **options,
         "scale": "minmax" if tags.positive_only else "standard",
         # They invert covariances, which a feature for every category would make singular.
         "redundant": not (
@@ -57,7 +62,7 @@ def flavour(estimator: Any) -> dict[str, Any]:
     }
 
 
-def _lean(schema: Schema) -> dict[str, Any]:
+def _without_summaries(schema: Schema) -> dict[str, Any]:
     """A schema without histograms and the like: skops keeps every number of them as an object."""
     packed = schema.to_dict()
     for column in [*packed["columns"], packed["target"] or {}]:
@@ -66,9 +71,9 @@ def _lean(schema: Schema) -> dict[str, Any]:
     return packed
 
 
-def training(schema: Schema, table: Table) -> tuple[Records, np.ndarray | None]:
+def training_rows(schema: Schema, table: Table) -> tuple[Records, np.ndarray | None]:
     """The rows to learn from, and their labels or numbers."""
-    records = schema.to_records(table, say=say.remark)
+    records = schema.to_records(table, say=printing.remark)
     if schema.task == "clustering":
         return records, None
     y, known = schema.to_target(table)
@@ -81,7 +86,7 @@ def _labels(schema: Schema, y: np.ndarray) -> np.ndarray:
     return y if schema.classes is None else np.asarray(schema.classes)[y]
 
 
-def truth(
+def rows_with_target(
     schema: Schema, table: Table, name: str, speak: Callable[[Message], None]
 ) -> tuple[Records, np.ndarray, np.ndarray]:
     """The rows of a table, what the column `name` says they are, and whether it says so."""
@@ -100,7 +105,9 @@ def truth(
     return records, _labels(schema, y), known
 
 
-def learn(name: str, pipeline: Pipeline, records: Records, y: Any) -> tuple[Pipeline, list[str], float]:
+def fit_pipeline(
+    name: str, pipeline: Pipeline, records: Records, y: Any
+) -> tuple[Pipeline, list[str], float]:
     """The fitted pipeline, what it warned of, and the seconds it took."""
     began = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught, _progress(name, pipeline[-1]):
@@ -123,17 +130,17 @@ def learn(name: str, pipeline: Pipeline, records: Records, y: Any) -> tuple[Pipe
     shown = (UserWarning, RuntimeWarning)  # convergence warnings are UserWarnings
     remarks = list(dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, shown)))
     for text in remarks:
-        say.remark("warning: {text}", text=text)
+        printing.remark("warning: {text}", text=text)
     return pipeline, remarks, seconds
 
 
 @contextlib.contextmanager
 def _progress(name: str, estimator: Any) -> Iterator[None]:
     """A spinner that counts passes, where there is someone to see it."""
-    if say.quiet or not say.err().is_terminal:
+    if printing.quiet or not printing.stderr().is_terminal:
         yield
         return
-    with say.err().status(tr("fitting {name}", name=name)) as status:
+    with printing.stderr().status(tr("fitting {name}", name=name)) as status:
         watched = hasattr(estimator, "set_callbacks")
         if watched:
             estimator.set_callbacks(_Spinner(status, name))
@@ -145,7 +152,7 @@ def _progress(name: str, estimator: Any) -> Iterator[None]:
 
 
 class _Spinner:
-    """A callback that says which pass it is."""
+    """Callback that shows the number of passes."""
 
     def __init__(self, status: Any, name: str) -> None:
         self.status, self.name, self.passes = status, name, 0

@@ -1,4 +1,4 @@
-"""From the DATA on the command line to a table: a file, or embedded data by name."""
+"""Tables named by DATA on the command line: a file, or embedded data."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from tercet.cli import say
-from tercet.cli.embedded import DEFAULT, embedded, is_embedded
+from tercet.cli import printing
+from tercet.cli.embedded_datasets import DEFAULT, embedded, is_embedded
 from tercet.cli.errors import Refusal
-from tercet.cli.words import tr
+from tercet.cli.translation import tr
 from tercet.core.messages import Message
 from tercet.io import is_model
 
@@ -22,13 +22,13 @@ def open_table(data: str | None, *, rows: int | None = None, seed: int = 0) -> T
     from tercet.datasets import read_table
 
     if data is None or is_embedded(data):
-        return drawn(embedded(data or DEFAULT), rows, seed)
+        return sampled(embedded(data or DEFAULT), rows, seed)
     _refuse_model(data)
     return read_table(data, rows=rows, seed=seed)
 
 
 def batches(data: str, *, like: dict[str, Any] | None = None) -> Iterator[Table]:
-    """All of the table that DATA names, in pieces that fit into memory, read as another table was."""
+    """The table that DATA names in batches that fit into memory, read with the options of another table."""
     from tercet.datasets import read_batches
 
     if is_embedded(data):
@@ -45,7 +45,7 @@ def _refuse_model(data: str) -> None:
 
 @contextlib.contextmanager
 def rows_after(before: int) -> Iterator[None]:
-    """Around the work on a piece of a table: errors name rows by their place in the whole."""
+    """Around the work on a batch: errors count rows from the start of the table."""
     from tercet.datasets import TableError
 
     try:
@@ -59,7 +59,7 @@ def rows_after(before: int) -> Iterator[None]:
 
 
 def once(speak: Callable[[Message], None] | None = None) -> Callable[[Message], None]:
-    """A way to say each remark once, in however many pieces a table comes.
+    """A function that prints each remark once over all batches.
 
     Examples
     --------
@@ -70,16 +70,16 @@ def once(speak: Callable[[Message], None] | None = None) -> Callable[[Message], 
     """
     said: set[str] = set()
 
-    def fresh(note: Message) -> None:
+    def remark_once(note: Message) -> None:
         if note not in said:
             said.add(note)
-            (speak or say.remark)(note)
+            (speak or printing.remark)(note)
 
-    return fresh
+    return remark_once
 
 
-def drawn(table: Table, rows: int | None, seed: int) -> Table:
-    """A table, or some rows of it at random, in order."""
+def sampled(table: Table, rows: int | None, seed: int) -> Table:
+    """A table, or a random sample of its rows, in order."""
     import dataclasses
 
     import numpy as np

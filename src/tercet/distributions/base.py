@@ -157,7 +157,7 @@ class ExponentialFamily(PublicPickle):
         return member
 
     def _backtrack(self, target: np.ndarray, direction: np.ndarray, gain: float) -> Self:
-        """Halve the Newton step until it stays in the domain and, unless the gain is small, gains enough."""
+        """Halve the Newton step until it is in the domain and, unless the gain is small, improves the objective."""
         objective = self.natural @ target - self.log_partition
         for step in 0.5 ** np.arange(60):
             try:

@@ -17,7 +17,7 @@ from scipy import linalg, sparse
 from scipy.optimize import OptimizeResult
 
 from tercet.core.catalog import method
-from tercet.core.kernel import kernel
+from tercet.core.kernel import inner, kernel
 from tercet.core.parallel import one_blas_thread
 from tercet.core.rows import columns, row_add, row_dot, row_square
 from tercet.core.steps import Steps
@@ -221,6 +221,16 @@ def solve_working_set(
     return w, done
 
 
+@inner
+def coordinate_minimum(partial, square, l1, l2, positive):
+    """Minimiser of square w^2 / 2 - partial w + l1 |w| + l2 w^2 / 2, by soft thresholding."""
+    if partial > l1:
+        return (partial - l1) / (square + l2)
+    if partial < -l1 and not positive:
+        return (partial + l1) / (square + l2)
+    return 0.0
+
+
 @kernel
 def sweep(gram, orders, w, correlations, l1, l2, positive, tolerance):
     """Coordinate descent passes over the working set, with the correlations of the residual kept up to date."""
@@ -231,12 +241,7 @@ def sweep(gram, orders, w, correlations, l1, l2, positive, tolerance):
             if square + l2 <= 0.0:
                 continue
             partial = correlations[j] + square * w[j]  # correlation with the residual without column j
-            if partial > l1:  # soft thresholding
-                new = (partial - l1) / (square + l2)
-            elif partial < -l1 and not positive:
-                new = (partial + l1) / (square + l2)
-            else:
-                new = 0.0
+            new = coordinate_minimum(partial, square, l1, l2, positive)
             move = new - w[j]
             if move != 0.0:
                 row = gram[j]
@@ -328,12 +333,7 @@ def sweep_columns(columns, factor, mean, order, squares, w, residual, shift, l1,
         if squares[j] + l2 <= 0.0:
             continue
         partial = factor * row_dot(columns, j, residual) - mean[j] * shift[0] + squares[j] * w[j]
-        if partial > l1:  # soft thresholding
-            new = (partial - l1) / (squares[j] + l2)
-        elif partial < -l1 and not positive:
-            new = (partial + l1) / (squares[j] + l2)
-        else:
-            new = 0.0
+        new = coordinate_minimum(partial, squares[j], l1, l2, positive)
         move = new - w[j]
         if move != 0.0:
             row_add(columns, j, -move, residual)

@@ -80,8 +80,8 @@ class EMResult:
 @card(
     zh="EM算法",
     task="optimisation",
-    model="P(Y, Z | θ), of which Y is seen and Z is hidden",
-    strategy="maximum likelihood of what is seen, or maximum posterior probability",
+    model="P(Y, Z | θ), Y observed, Z latent",
+    strategy="maximum likelihood of Y, or maximum a posteriori",
     algorithms={
         "em": "E: Q(θ, θ_i) = E[log P(Y, Z | θ) | Y, θ_i]; M: θ_{i+1} = argmax Q",
         "hard": "the best Z in place of its distribution, then maximum likelihood",
@@ -207,7 +207,7 @@ def em(
 @card(
     zh="多初值EM算法",
     task="optimisation",
-    model="P(Y, Z | θ), of which Y is seen and Z is hidden",
+    model="P(Y, Z | θ), Y observed, Z latent",
     strategy="the highest of several local maxima of the likelihood",
     algorithms="EM from each of several starts",
     texts=["000 ch. 9, 9.2"],
@@ -298,7 +298,8 @@ class _Monitor:
         self.model, self.criteria, self.per, self.check = model, criteria, per, check
         self.coordinate_ascent = variant == "gem1"  # on F(P̃, θ), both halves of which are reported
         self.values: list[float] = []
-        self.last, self.met = before, None
+        self.last = before
+        self.met: str | None = None
         self.measures: dict[str, float] = {}
 
     @property

@@ -104,7 +104,7 @@ def simulated_annealing(
     task="optimisation",
     model="f(x)",
     strategy="a low minimum of f",
-    algorithms="gradient steps with random noise that dies away",
+    algorithms="gradient steps with decaying random noise",
     texts=["002 ch. 3"],
 )
 def noisy_descent(

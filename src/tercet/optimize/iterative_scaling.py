@@ -29,7 +29,7 @@ BLOCK_SIZE = 1 << 18  # terms at a time: they stay in the cache, and interrupts 
     zh="改进的迭代尺度法",
     task="optimisation",
     model="P(y|x) = exp(sum of w_i f_i(x, y)) / Z(x)",
-    strategy="log-likelihood, raised through a lower bound that falls apart into single features",
+    strategy="log-likelihood, by maximising a lower bound that separates over the features",
     algorithms={"iis": "improved iterative scaling", "gis": "generalised iterative scaling"},
     texts=["000 ch. 6, Alg 6.1", "001 ch. 6"],
     peers=["nltk MaxentClassifier"],

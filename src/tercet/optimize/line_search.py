@@ -260,7 +260,7 @@ def as_line_search(choice: Any) -> LineSearch:
     zh="一维搜索",
     task="optimisation",
     model="φ(λ) = f(x + λp), λ >= 0",
-    strategy="minimise φ, or make it fall enough",
+    strategy="minimise φ, or decrease it sufficiently",
     algorithms={
         "exact": "zero of the slope by Brent's method; closed form for a quadratic",
         "exact-global": "the same, after a scan of the ray",

@@ -117,8 +117,8 @@ def _mass(model: Any, chunk: Any) -> float:
 @card(
     zh="在线EM算法",
     task="optimisation",
-    model="P(Y, Z | θ), of which Y is seen and Z is hidden",
-    strategy="maximum likelihood of what is seen",
+    model="P(Y, Z | θ), Y observed, Z latent",
+    strategy="maximum likelihood of Y",
     algorithms="expected statistics of batches, averaged with a decaying rate, and an M step after each batch",
     texts=["000 ch. 9"],
 )

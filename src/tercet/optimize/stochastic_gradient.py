@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.optimize import OptimizeResult
@@ -31,7 +31,7 @@ __all__ = ["stochastic_gradient"]
     algorithms={
         "sgd": "along the gradient of a batch",
         "momentum": "along an average of past gradients",
-        "nesterov": "the same, looking ahead",
+        "nesterov": "momentum with Nesterov's look-ahead",
         "adagrad": "scaled by the sum of squared gradients",
         "rmsprop": "scaled by their average",
         "adam": "momentum and scaling together",
@@ -43,7 +43,7 @@ def stochastic_gradient(
     objective: Any,
     x0: Any,
     *,
-    rule: str | SGD = "sgd",
+    rule: Literal["sgd", "momentum", "nesterov", "adagrad", "rmsprop", "adam"] | SGD = "sgd",
     batch_gradient: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
     n_samples: int | None = None,
     batch_size: int = 1,
@@ -86,14 +86,7 @@ def stochastic_gradient(
     >>> result.success, round(float(result.x[0]), 5)
     (True, 0.0)
     """
-    if isinstance(rule, str):
-        if rule not in RULES:
-            raise ValueError(
-                f"rule must be an update rule or one of {', '.join(map(repr, RULES))}; got {rule!r}."
-            )
-        rule = RULES[rule](**options)
-    elif options:
-        raise ValueError(f"rule has its parameters already; got also {', '.join(options)}.")
+    rule = _update_rule(rule, options)
     if batch_gradient is not None and not (n_samples and n_samples >= 1 and batch_size >= 1):
         raise ValueError(
             f"n_samples and batch_size must be at least 1; got {n_samples!r} and {batch_size!r}."
@@ -130,3 +123,16 @@ def stochastic_gradient(
     return make_result(
         loop, reason, objective, x=x, fun=f, jac=g, grad_norm=grad_norm, nit=loop.count, rule=rule
     )
+
+
+def _update_rule(rule: str | SGD, options: dict[str, Any]) -> SGD:
+    """An update rule by its name and parameters, or as it is."""
+    if isinstance(rule, str):
+        if rule not in RULES:
+            raise ValueError(
+                f"rule must be an update rule or one of {', '.join(map(repr, RULES))}; got {rule!r}."
+            )
+        return RULES[rule](**options)
+    if options:
+        raise ValueError(f"rule has its parameters already; got also {', '.join(options)}.")
+    return rule

@@ -1,8 +1,8 @@
 """`tercet compare`: every suitable method on one table, by cross-validation, within a budget.
 
-The main process reads, schedules and prints, and imports no family; the fits are done by a crew of processes
-(`crew`), each of which keeps the data on its `workbench`. The `race` decides who runs when, the `board` what it
-means, and `details` takes a closer look at the best for the report.
+The main process reads, schedules (`scheduling`) and prints, and imports no family. A pool of worker processes
+(`worker_pool`), each with a copy of the data, runs the fits (`worker_tasks`). `leaderboard` ranks and tests the
+scores, and `details` collects what the report shows about the best methods.
 """
 
 from __future__ import annotations
@@ -17,33 +17,32 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tercet.cli import errors, say, words
-from tercet.cli.catalogue import find
-from tercet.cli.compare import crew as crews
-from tercet.cli.compare import show
-from tercet.cli.compare.details import Details, Examiner
-from tercet.cli.compare.race import Race
+from tercet.cli import errors, printing, translation
+from tercet.cli.compare import terminal
+from tercet.cli.compare.details import DetailCollector, ReportDetails
 from tercet.cli.compare.result import add_times, describe, gather, to_json
-from tercet.cli.embedded import is_embedded
+from tercet.cli.compare.scheduling import Scheduler
+from tercet.cli.compare.worker_pool import WorkerPool, WorkerTask, start_fork_server
+from tercet.cli.embedded_datasets import is_embedded
 from tercet.cli.errors import Refusal, refusing
-from tercet.cli.files import check_writable, whole
+from tercet.cli.lookup import find
 from tercet.cli.measures import MEASURES, Measure, suitable
+from tercet.cli.output_files import check_writable, whole
 from tercet.cli.tables import open_table
-from tercet.cli.words import tr
+from tercet.cli.translation import tr
 from tercet.core.catalog import Card, methods
 from tercet.core.memory import available
 
 TASKS = ("auto", "classification", "regression", "clustering")
-# Shares of the budget by which the race ends, with a report and without, and the closer look.
-RACE, SPARE, LOOK = 0.72, 0.95, 0.88
-ROUNDS = ((1_000, 10), (10_000, 3))  # rows -> rounds of cross-validation: small tables need more
-# Families whose trials take longest: what is cheap shall not have to wait for them.
-LAST = ("svm", "kernel_machines")
+# Fractions of the budget at which cross-validation ends, with a report and without, and the report's details.
+SCORES_WITH_REPORT, SCORES, DETAILS = 0.72, 0.95, 0.88
+REPEATS = ((1_000, 10), (10_000, 3))  # rows -> repeats of cross-validation: small tables need more
+SLOW_FAMILIES = ("svm", "kernel_machines")  # whose trial fits take longest: they are scheduled last
 
 
 @dataclass(frozen=True)
 class Request:
-    """What was asked for: the options of the command."""
+    """The options of the command."""
 
     data: str | None = None
     target: str | None = None
@@ -64,78 +63,96 @@ class Request:
 
 def run(request: Request) -> int:
     """Compare, print, write; returns the exit code."""
-    begin = say.started
+    begin = printing.started
     chosen = _check(request)
-    with refusing():
-        # The server imports the families while we look at the table; not before a file was opened, because
-        # that may be all there is to do.
-        context = crews.start_server() if is_embedded(request.data) else None
-        table = open_table(request.data, rows=request.rows, seed=request.seed)
-        context = context or crews.start_server()
-        schema, records, y = _look(request, table)
-    rows = len(records)
+    context, table, schema, records, y = _read(request)
     measure = _measure(request.metric, schema.task, labelled=y is not None)
     cards = {card.name: card for card in _candidates(schema.task, chosen)}
     plan: dict[str, Any] = {
         "cv": request.cv,
-        "repeats": request.repeats or next((r for most, r in ROUNDS if rows <= most), 1),
+        "repeats": request.repeats or next((r for most, r in REPEATS if len(records) <= most), 1),
         "jobs": request.jobs or _processes(records.nbytes),
     }
-    result = {
-        **describe(table, schema, y, rows, measure),
-        **plan,
-        "seed": request.seed,
-        "budget": request.budget,
-    }
+    about = describe(table, schema, y, len(records), measure)
+    result = {**about, **plan, "seed": request.seed, "budget": request.budget}
     result["time"]["reading"] = time.monotonic() - begin
-    if not say.quiet:
-        show.table_of_columns(result)
-
-    bench = {"records": records, "y": y, "schema": schema, "task": schema.task, "metric": measure.name}
+    if not printing.quiet:
+        terminal.table_of_columns(result)
+    data = {"records": records, "y": y, "schema": schema, "task": schema.task, "metric": measure.name}
     page: str | None = None
-    with crews.Crew(context, plan["jobs"], {**bench, "cv": request.cv, "seed": request.seed}) as crew:
-        end = begin + request.budget
-        deadline = begin + request.budget * (RACE if request.report else SPARE)
-        race = Race(
-            crew, list(cards), deadline=deadline, patience=request.budget / 4, ended=show.round_ended, **plan
+    with WorkerPool(context, plan["jobs"], {**data, "cv": request.cv, "seed": request.seed}) as pool:
+        scheduler = Scheduler(
+            pool,
+            list(cards),
+            deadline=begin + request.budget * (SCORES_WITH_REPORT if request.report else SCORES),
+            patience=request.budget / 4,
+            ended=terminal.round_ended,
+            **plan,
         )
-        try:
-            for outcome in crew.run([crews.Job("describe")], deadline):
-                result["preprocessing"] = [tr(note) for note in outcome.value or []]
-            with show.progress(tr("cross-validation")) as race.progress:
-                race.run()
-                if len(race.finished()) < 2 and request.report:  # rather a result than its pictures
-                    race.deadline = begin + request.budget * SPARE
-                    race.run()
-        except KeyboardInterrupt:
-            result["interrupted"] = True
-        gather(result, race, cards, measure)
-        add_times(result, race.busy, begin)
-        if request.report and _real(result) and not result["interrupted"]:
-            examiner = Examiner(
-                crew=crew,
-                entries=_real(result),
-                task=schema.task,
-                cv=request.cv,
-                rows=rows,
-                y=y,
-                classes=None if schema.classes is None else list(schema.classes),
-                columns=list(records.names),
-                numeric=[
-                    column.name for column in schema.columns if column.used and column.kind == "numeric"
-                ],
-                deadline=begin + request.budget * LOOK,
-            )
+        result["interrupted"] = _cross_validate(scheduler, result, request, begin)
+        gather(result, scheduler, cards, measure)
+        add_times(result, scheduler.busy, begin)
+        if request.report and _methods_ranked(result) and not result["interrupted"]:
+            collector = _detail_collector(request, pool, result, schema, records, y, begin)
             try:
-                page = _report(examiner, result, race.busy, begin, end)
+                page = _report(collector, result, scheduler.busy, begin, begin + request.budget)
             except KeyboardInterrupt:
                 result["interrupted"] = True
-    with _undisturbed():
+    with _interrupts_ignored():
         return _finish(request, result, page, begin)
 
 
+def _read(request: Request) -> tuple[Any, Any, Any, Any, Any]:
+    """The context of the worker processes, the table, its schema, its features and its target."""
+    with refusing():
+        # The fork server imports the families while the table is read; not before a file was opened, because
+        # the command may end there.
+        context = start_fork_server() if is_embedded(request.data) else None
+        table = open_table(request.data, rows=request.rows, seed=request.seed)
+        context = context or start_fork_server()
+        return context, table, *_features_and_target(request, table)
+
+
+def _cross_validate(scheduler: Scheduler, result: dict[str, Any], request: Request, begin: float) -> bool:
+    """Cross-validate all methods within the budget; whether that was interrupted."""
+    try:
+        for outcome in scheduler.pool.run([WorkerTask("describe")], scheduler.deadline):
+            result["preprocessing"] = [tr(note) for note in outcome.value or []]
+        with terminal.progress(tr("cross-validation")) as scheduler.progress:
+            scheduler.run()
+            if len(scheduler.finished()) < 2 and request.report:  # scores come before the report's figures
+                scheduler.deadline = begin + request.budget * SCORES
+                scheduler.run()
+    except KeyboardInterrupt:
+        return True
+    return False
+
+
+def _detail_collector(
+    request: Request,
+    pool: WorkerPool,
+    result: dict[str, Any],
+    schema: Any,
+    records: Any,
+    y: Any,
+    begin: float,
+) -> DetailCollector:
+    return DetailCollector(
+        pool=pool,
+        entries=_methods_ranked(result),
+        task=schema.task,
+        cv=request.cv,
+        rows=len(records),
+        y=y,
+        classes=None if schema.classes is None else list(schema.classes),
+        columns=list(records.names),
+        numeric=[column.name for column in schema.columns if column.used and column.kind == "numeric"],
+        deadline=begin + request.budget * DETAILS,
+    )
+
+
 def _check(request: Request) -> list[Card]:
-    """Refuse what cannot end well before any work is done; returns the methods that were named."""
+    """Check the options before any work is done; returns the methods that were named."""
     if request.task not in TASKS:
         raise Refusal(
             tr("--task {value}: allowed are {allowed}", value=request.task, allowed=", ".join(TASKS)),
@@ -149,8 +166,8 @@ def _check(request: Request) -> list[Card]:
     return [find(name, estimator=True) for name in request.methods]
 
 
-def _look(request: Request, table: Any) -> tuple[Any, Any, Any]:
-    """What the columns are, the features and the target, without the rows that lack one."""
+def _features_and_target(request: Request, table: Any) -> tuple[Any, Any, Any]:
+    """The schema, the features and the target, without the rows that lack one."""
     from tercet.feature import infer_schema
 
     schema = infer_schema(table, request.target, request.task, request.kinds, request.drop)
@@ -172,14 +189,18 @@ def _look(request: Request, table: Any) -> tuple[Any, Any, Any]:
 
 
 def _report(
-    examiner: Examiner, result: dict[str, Any], busy: list[tuple[float, float]], begin: float, end: float
+    collector: DetailCollector,
+    result: dict[str, Any],
+    busy: list[tuple[float, float]],
+    begin: float,
+    end: float,
 ) -> str | None:
-    """The report's page, with as close a look at the best methods as the budget allows."""
-    with show.progress(tr("a closer look")) as examiner.progress:
-        details = examiner.look()
-    add_times(result, busy + examiner.busy, begin)
-    job = crews.Job("render", {"result": result, "details": details, "language": words.language()})
-    for outcome in examiner.crew.run([job], max(end, time.monotonic() + 20.0)):
+    """The report's page, with as many details of the best methods as the budget allows."""
+    with terminal.progress(tr("a closer look")) as collector.progress:
+        details = collector.collect()
+    add_times(result, busy + collector.busy, begin)
+    task = WorkerTask("render", {"result": result, "details": details, "language": translation.language()})
+    for outcome in collector.pool.run([task], max(end, time.monotonic() + 20.0)):
         if outcome.error is not None:
             raise Refusal(tr("the report could not be made: {why}", why=tr(outcome.error)), errors.UNEXPECTED)
         return outcome.value
@@ -187,8 +208,8 @@ def _report(
 
 
 @contextlib.contextmanager
-def _undisturbed() -> Iterator[None]:
-    """What is finished gets written: a second Ctrl-C has to wait for that."""
+def _interrupts_ignored() -> Iterator[None]:
+    """Ignore Ctrl-C while results are written."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield
@@ -198,25 +219,25 @@ def _undisturbed() -> Iterator[None]:
 
 def _finish(request: Request, result: dict[str, Any], page: str | None, begin: float) -> int:
     """Print and write what there is."""
-    if not _real(result) and not result["interrupted"]:
-        raise _nothing(request, result)
-    if _real(result) and str(request.json) != "-":
-        show.board(result)
-    if request.report and _real(result):
+    if not _methods_ranked(result) and not result["interrupted"]:
+        raise _no_result(request, result)
+    if _methods_ranked(result) and str(request.json) != "-":
+        terminal.leaderboard(result)
+    if request.report and _methods_ranked(result):
         if page is None:  # interrupted: the leaderboard alone
             from tercet.cli.report import render
 
-            page = render(result, Details())
+            page = render(result, ReportDetails())
         with whole(request.report) as file:
             file.write_text(page, encoding="utf-8")
-        say.remark("Report: {path}", path=request.report.resolve())
+        printing.remark("Report: {path}", path=request.report.resolve())
     result["time"]["total"] = time.monotonic() - begin
     if str(request.json) == "-":
         sys.stdout.write(to_json(result))
     elif request.json is not None:
         with whole(request.json) as file:
             file.write_text(to_json(result), encoding="utf-8")
-    say.remark(
+    printing.remark(
         "{total:.1f} s, of which fits were running for {busy:.1f} s; seed {seed}.",
         total=result["time"]["total"],
         busy=result["time"]["in_fits"],
@@ -225,11 +246,11 @@ def _finish(request: Request, result: dict[str, Any], page: str | None, begin: f
     if result["interrupted"]:
         raise Refusal(tr("interrupted; what was finished is kept"), errors.INTERRUPTED)
     if not request.report:
-        say.remark("--report report.html draws pictures.")
+        printing.remark("--report report.html draws pictures.")
     return 0
 
 
-def _nothing(request: Request, result: dict[str, Any]) -> Refusal:
+def _no_result(request: Request, result: dict[str, Any]) -> Refusal:
     """Why there is no leaderboard."""
     why = "; ".join(f"{one['name']}: {one['why']}" for one in result["skipped"][:3])
     if result["time"]["total"] < 0.7 * request.budget:
@@ -246,7 +267,7 @@ def _nothing(request: Request, result: dict[str, Any]) -> Refusal:
     )
 
 
-def _real(result: dict[str, Any]) -> list[dict[str, Any]]:
+def _methods_ranked(result: dict[str, Any]) -> list[dict[str, Any]]:
     return [entry for entry in result["leaderboard"] if not entry["baseline"]]
 
 
@@ -276,13 +297,15 @@ def _candidates(task: str, chosen: list[Card]) -> list[Card]:
                 errors.USAGE,
             )
     found = [card for card in methods(task=task) if card.kind == "estimator"]
-    return chosen or sorted(found, key=lambda card: LAST.index(card.family) if card.family in LAST else -1)
+    return chosen or sorted(
+        found, key=lambda card: SLOW_FAMILIES.index(card.family) if card.family in SLOW_FAMILIES else -1
+    )
 
 
 def _processes(size: int) -> int:
-    """One process a core, or as many as there is memory for: each has the data, and encodes it once or twice."""
+    """One process per core, or as many as fit in memory: each holds the data and one or two encodings."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    room = int(available() // (6 * size + (200 << 20)))
-    if room < cores:
-        say.remark("memory is short: {n} of {cores} processes at a time", n=max(1, room), cores=cores)
-    return max(1, min(cores, room))
+    most = int(available() // (6 * size + (200 << 20)))
+    if most < cores:
+        printing.remark("memory is short: {n} of {cores} processes at a time", n=max(1, most), cores=cores)
+    return max(1, min(cores, most))

@@ -1,4 +1,4 @@
-"""What every method must beat: the same answer for all rows."""
+"""The baseline: a constant prediction."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ BASELINE = "baseline"
 
 
 class Baseline:
-    """The most frequent class, the mean of the targets, or clusters drawn by lot.
+    """The most frequent class, the mean of the targets, or random clusters.
 
-    For measures of probabilities it gives the classes' shares. Not scikit-learn's dummies: these are a few
-    lines, and know about clusters.
+    Its probabilities are the frequencies of the classes. Unlike scikit-learn's dummies it has clusters.
     """
 
     def __init__(self, task: str, n_classes: int, seed: int) -> None:

@@ -1,4 +1,4 @@
-"""What the report shows beyond the leaderboard: a closer look at the best methods."""
+"""Details of the best methods for the report: predictions, importances, learning curves, models."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from tercet.cli.compare.crew import Crew, Job
+from tercet.cli.compare.worker_pool import WorkerPool, WorkerTask
 
-CURVES = 3  # methods with a learning curve
-MODELS = 4  # methods with their own picture
+N_CURVES = 3  # methods with a learning curve
+N_MODELS = 4  # methods with a figure of their model
 SIZES = (0.1, 0.2, 0.4, 0.7, 1.0)  # shares of the training rows
 SHUFFLES = 3  # of every column, on every fold
 MOST_COLUMNS = 200  # beyond that, shuffling each column is not worth its time
 
 
 @dataclass(frozen=True)
-class Details:
-    """A closer look at the best methods; a part that time did not allow is None."""
+class ReportDetails:
+    """Details of the best methods; a part that the budget did not allow is None."""
 
     best: str | None = None
     truth: Any = None
@@ -34,19 +34,19 @@ class Details:
     models: dict[str, Any] | None = None
     clusters: dict[str, dict[str, Any]] | None = None
 
-    def unpacked(self) -> Details:
-        """With the models alive. They travel as bytes, because the main process does not import families."""
+    def unpacked(self) -> ReportDetails:
+        """With the models unpickled. The main process, which imports no family, keeps them as bytes."""
         models = self.models and {name: pickle.loads(packed) for name, packed in self.models.items()}
         return replace(self, models=models, regions=self.regions and pickle.loads(self.regions))
 
 
 @dataclass
-class Examiner:
-    """Asks the crew for the details, most telling first, until the deadline.
+class DetailCollector:
+    """Collects the details from the worker processes, most important first, until the deadline.
 
     Parameters
     ----------
-    crew : Crew
+    pool : WorkerPool
     entries : list of dict
         The leaderboard without the baseline.
     task, cv, rows : what was compared.
@@ -56,7 +56,7 @@ class Examiner:
     progress : callable
     """
 
-    crew: Crew
+    pool: WorkerPool
     entries: list[dict[str, Any]]
     task: str
     cv: int
@@ -69,52 +69,54 @@ class Examiner:
     progress: Callable[[int, int, str], Any] = lambda *_: None
     busy: list[tuple[float, float]] = field(default_factory=list)
 
-    def look(self) -> Details:
-        """All of it."""
+    def collect(self) -> ReportDetails:
+        """All details."""
         best = self.entries[0]
         found: dict[str, Any] = {"best": best["name"], "classes": self.classes}
         if self.task == "clustering":
             found["clusters"] = {
                 name: {k: v for k, v in value.items() if k != "busy"}
-                for name, (value,) in self._ask(self._each("clusters", MODELS)).items()
+                for name, (value,) in self._ask(self._each("clusters", N_MODELS)).items()
                 if value
             }
         else:
-            found.update(self._outside(best))
+            found.update(self._held_out(best))
             found["importance"] = self._importance(best)
             found["regions"] = self._regions(best, found["importance"])
             found["curves"] = self._curves()
-        models = self._ask(self._each("whole", MODELS))
+        models = self._ask(self._each("full_fit", N_MODELS))
         found["models"] = {name: value["model"] for name, (value,) in models.items() if value}
-        return Details(**found)
+        return ReportDetails(**found)
 
-    def _ask(self, jobs: list[Job]) -> dict[str, list[Any]]:
-        """The answers by label, None where there is none, in the order of the jobs."""
-        slots = {id(job): k for k, job in enumerate(jobs)}
-        answers: list[Any] = [None] * len(jobs)
-        total = len(jobs)
-        for done, outcome in enumerate(self.crew.run(jobs, self.deadline), 1):
-            self.progress(done, total, outcome.job.label)
-            answers[slots[id(outcome.job)]] = outcome.value
+    def _ask(self, tasks: list[WorkerTask]) -> dict[str, list[Any]]:
+        """The results by label, None where there is none, in the order of the tasks."""
+        slots = {id(task): k for k, task in enumerate(tasks)}
+        answers: list[Any] = [None] * len(tasks)
+        total = len(tasks)
+        for done, outcome in enumerate(self.pool.run(tasks, self.deadline), 1):
+            self.progress(done, total, outcome.task.label)
+            answers[slots[id(outcome.task)]] = outcome.value
             if outcome.value is not None and outcome.value.get("busy"):
                 self.busy.append(outcome.value["busy"])
         grouped: dict[str, list[Any]] = {}
-        for job, answer in zip(jobs, answers):
-            grouped.setdefault(job.label, []).append(answer)
+        for task, answer in zip(tasks, answers):
+            grouped.setdefault(task.label, []).append(answer)
         return grouped
 
-    def _job(self, verb: str, entry: dict[str, Any], **more: Any) -> Job:
-        return Job(verb, {"name": entry["name"], "settings": entry["settings"], **more}, entry["name"])
+    def _task(self, method: str, entry: dict[str, Any], **more: Any) -> WorkerTask:
+        return WorkerTask(
+            method, {"name": entry["name"], "settings": entry["settings"], **more}, entry["name"]
+        )
 
-    def _each(self, verb: str, most: int) -> list[Job]:
-        return [self._job(verb, entry) for entry in self.entries[:most]]
+    def _each(self, method: str, most: int) -> list[WorkerTask]:
+        return [self._task(method, entry) for entry in self.entries[:most]]
 
-    def _folds(self, verb: str, entry: dict[str, Any], folds: int, **more: Any) -> list[Any]:
-        jobs = [self._job(verb, entry, fold=fold, **more) for fold in range(folds)]
-        return self._ask(jobs)[entry["name"]]
+    def _folds(self, method: str, entry: dict[str, Any], folds: int, **more: Any) -> list[Any]:
+        tasks = [self._task(method, entry, fold=fold, **more) for fold in range(folds)]
+        return self._ask(tasks)[entry["name"]]
 
-    def _outside(self, best: dict[str, Any]) -> dict[str, Any]:
-        parts = self._folds("outside", best, self.cv)
+    def _held_out(self, best: dict[str, Any]) -> dict[str, Any]:
+        parts = self._folds("held_out", best, self.cv)
         if any(part is None for part in parts):
             return {}
         predicted = np.empty(self.rows, dtype=parts[0]["predicted"].dtype)
@@ -130,7 +132,7 @@ class Examiner:
     def _importance(self, best: dict[str, Any]) -> dict[str, Any] | None:
         if not 0 < len(self.columns) <= MOST_COLUMNS:
             return None
-        # Half of the time for it at most: where predicting is slow, as with neighbours, fewer folds tell it.
+        # At most half of the remaining time: fewer folds where predicting is slow, as with neighbours.
         each = (best["fit_time"] or 0.0) + SHUFFLES * len(self.columns) * (best["predict_time"] or 0.0)
         folds = int(min(self.cv, (self.deadline - time.monotonic()) / 2 / max(each, 1e-9)))
         if folds < 1:
@@ -150,21 +152,21 @@ class Examiner:
         wanted = first[: 2 if self.task == "classification" else 1]
         if len(wanted) < (2 if self.task == "classification" else 1):
             return None
-        (answer,) = self._ask([self._job("plane", best, columns=wanted)])[best["name"]]
+        (answer,) = self._ask([self._task("decision_regions", best, columns=wanted)])[best["name"]]
         return None if answer is None else answer["regions"]
 
     def _curves(self) -> dict[str, dict[str, Any]] | None:
         full = self.rows - -(-self.rows // self.cv)
         sizes = sorted({max(2, round(share * full)) for share in SIZES})
         entries = list(self._affordable(sizes, full))
-        jobs = [
-            self._job("curve", entry, fold=fold, size=size)
+        tasks = [
+            self._task("curve", entry, fold=fold, size=size)
             for entry in entries
             for size in sizes
             for fold in range(self.cv)
         ]
         curves = {}
-        for name, answers in self._ask(jobs).items():
+        for name, answers in self._ask(tasks).items():
             grid = [answers[k * self.cv : (k + 1) * self.cv] for k in range(len(sizes))]
             whole = [k for k, row in enumerate(grid) if all(answer is not None for answer in row)]
             if len(whole) > 1:
@@ -178,9 +180,9 @@ class Examiner:
         return curves or None
 
     def _affordable(self, sizes: list[int], full: int) -> Iterator[dict[str, Any]]:
-        """The methods whose curve fits into what is left, when a fit takes as long as its share of the rows."""
+        """Methods whose learning curve fits into the remaining time, at a cost proportional to the rows."""
         left = self.deadline - time.monotonic()
-        for entry in self.entries[:CURVES]:
+        for entry in self.entries[:N_CURVES]:
             each = (entry["fit_time"] or 0.0) + (entry["predict_time"] or 0.0) * self.cv  # training rows too
             left -= each * self.cv * sum(sizes) / full
             if left > 0:

@@ -1,4 +1,4 @@
-"""What a comparison came to, as one dict of plain values: what `--json` writes and the report shows."""
+"""The result of a comparison as a dict of plain values, which `--json` writes and the report shows."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from typing import Any
 
 from tercet import __version__
 from tercet.cli.compare.baseline import BASELINE
-from tercet.cli.compare.board import leaderboard
-from tercet.cli.compare.race import Race
+from tercet.cli.compare.leaderboard import leaderboard
+from tercet.cli.compare.scheduling import Scheduler
 from tercet.cli.measures import Measure
-from tercet.cli.words import tr
+from tercet.cli.translation import tr
 from tercet.core.catalog import Card
 from tercet.core.messages import Message
 
@@ -62,18 +62,20 @@ def _column(column: Any) -> dict[str, Any]:
     return {**{name: getattr(column, name) for name in names}, "why": tr(column.why)}
 
 
-def gather(result: dict[str, Any], race: Race, cards: dict[str, Card], measure: Measure) -> None:
-    """Add what the race came to: the leaderboard, who is not on it, and what to know when reading it."""
-    rounds, cv, rows = race.rounds(), race.cv, result["data"]["rows"]
+def gather(result: dict[str, Any], scheduler: Scheduler, cards: dict[str, Card], measure: Measure) -> None:
+    """Add the leaderboard, the methods that are not on it, and remarks."""
+    rounds, cv, rows = scheduler.rounds(), scheduler.cv, result["data"]["rows"]
     if rounds:
-        result["leaderboard"] = leaderboard(race.finished(), cards, measure, cv=cv, rounds=rounds, rows=rows)
+        result["leaderboard"] = leaderboard(
+            scheduler.finished(), cards, measure, cv=cv, rounds=rounds, rows=rows
+        )
     result["skipped"] = [
         {"name": name, "zh": cards[name].zh, "why": tr(why)}
-        for name, why in race.left_out().items()
+        for name, why in scheduler.left_out().items()
         if name != BASELINE
     ]
-    result["repeats"] = rounds or race.repeats
-    result["remarks"] = [tr(note) for note in _remarks(result, cv, rounds, race.repeats)]
+    result["repeats"] = rounds or scheduler.repeats
+    result["remarks"] = [tr(note) for note in _remarks(result, cv, rounds, scheduler.repeats)]
 
 
 def _remarks(result: dict[str, Any], cv: int, rounds: int, repeats: int) -> Iterator[Message]:

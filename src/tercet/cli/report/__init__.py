@@ -1,4 +1,4 @@
-"""The report of a comparison: one HTML file that needs nothing else and opens offline."""
+"""The report of a comparison: one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from tercet.cli import words
-from tercet.cli.report import best, board, methods, profile
+from tercet.cli import translation
+from tercet.cli.report import data_profile, figures, leaderboard, method_cards
 from tercet.cli.report.markup import Markup, join, tag
-from tercet.cli.report.numbers import seconds
+from tercet.cli.report.number_format import seconds
 from tercet.cli.report.phrases import called, cut, sentence, term, verdict
-from tercet.cli.words import tr
+from tercet.cli.translation import tr
 
 __all__ = ["render"]
 
@@ -40,7 +40,7 @@ def render(result: dict[str, Any], details: Any = None) -> str:
 
     Examples
     --------
-    >>> words.use("en")
+    >>> translation.set_language("en")
     >>> data = {"source": "t.csv", "rows": 2, "total_rows": 2, "columns": []}
     >>> told = {"tercet": "0.1.0", "created": "", "command": "tercet compare t.csv", "metric_title": "R²"}
     >>> how = {"task": "regression", "task_why": "a target of numbers", "greater_is_better": True, "cv": 5}
@@ -50,11 +50,11 @@ def render(result: dict[str, Any], details: Any = None) -> str:
     ('<!DOCTYPE html>', True)
     """
     sections = [
-        ("leaderboard", tr("Leaderboard"), [board.leaderboard(result), best.intervals(result)]),
-        ("best", _best_title(result), [best.gallery(result, details)]),
-        ("data", tr("The data"), [profile.profile(result)]),
-        ("methods", tr("The methods"), [methods.cards(result, details)]),
-        ("skipped", tr("Skipped"), [methods.skipped(result)] if result["skipped"] else None),
+        ("leaderboard", tr("Leaderboard"), [leaderboard.leaderboard(result), figures.intervals(result)]),
+        ("best", _best_title(result), [figures.gallery(result, details)]),
+        ("data", tr("The data"), [data_profile.profile(result)]),
+        ("methods", tr("The methods"), [method_cards.cards(result, details)]),
+        ("skipped", tr("Skipped"), [method_cards.skipped(result)] if result["skipped"] else None),
         ("reproduce", tr("How to reproduce it"), [_reproduce(result)]),
     ]
     shown = [(key, title, body) for key, title, body in sections if body]
@@ -73,7 +73,7 @@ def render(result: dict[str, Any], details: Any = None) -> str:
         tag("div", tag("nav", brand, contents, aria_label=tr("contents")), main, class_="page"),
         tag("script", Markup(_file("page.js"))),
     )
-    language = LANGUAGE_TAGS[words.language()]
+    language = LANGUAGE_TAGS[translation.language()]
     return f"<!DOCTYPE html>\n{tag('html', _head(result), page, lang=language)}\n"
 
 
@@ -157,7 +157,7 @@ def _reproduce(result: dict[str, Any]) -> Markup:
 
 
 def _splits(result: dict[str, Any]) -> str:
-    """Folds and rounds; the budget may have ended the rounds early, and earlier for slow methods."""
+    """Folds and repeats, of which the budget may have allowed fewer for slow methods."""
     rounds = sorted({entry.get("rounds") or 1 for entry in result["leaderboard"] if not entry["baseline"]})
     if rounds in ([], [1]):
         return tr("{cv} folds", cv=result["cv"])
@@ -176,7 +176,7 @@ def _versions(result: dict[str, Any]) -> str:
 
 
 def _mark() -> Markup:
-    """The sign of the house: three lines."""
+    """The logo: three lines."""
     path = tag("path", d="M3 5h14M3 10h10M3 15h14")
     return tag("svg", path, viewBox="0 0 20 20", aria_hidden="true", class_="mark")
 

@@ -6,23 +6,23 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tercet.cli import words
+from tercet.cli import translation
 from tercet.cli.report.markup import Markup, escape, tag
-from tercet.cli.report.numbers import decimals, fixed, known
-from tercet.cli.words import tr
+from tercet.cli.report.number_format import decimals, fixed, known
+from tercet.cli.translation import tr
 from tercet.core.messages import Message
 
 MOST_NAMED = 4  # methods that are tied with the best
 
 
 def said(text: Any) -> str:
-    """A remark of another part: translated if it is one, else as it is (data are never translated)."""
+    """A message of another part, translated; other values as they are (data are never translated)."""
     return tr(text) if isinstance(text, Message) else str(text)
 
 
 def term(text: str | None) -> str:
     """A word of the catalogue or of a fixed list, in the language in use."""
-    return words.chinese().get(text, text) if text and words.language() == "zh" else text or ""
+    return translation.chinese().get(text, text) if text and translation.language() == "zh" else text or ""
 
 
 def cut(value: Any, length: int = 60) -> str:
@@ -42,7 +42,7 @@ def titles(entry: dict[str, Any]) -> tuple[str, str]:
     name, zh = str(entry["name"]), str(entry.get("zh") or "")
     if entry.get("baseline"):
         return tr("baseline"), "" if name.lower() == "baseline" else name
-    return (zh, name) if zh and words.language() == "zh" else (name, zh)
+    return (zh, name) if zh and translation.language() == "zh" else (name, zh)
 
 
 def anchor(entry: dict[str, Any]) -> str:
@@ -64,11 +64,11 @@ def settings(entry: dict[str, Any]) -> list[str]:
 
 
 def called(entry: dict[str, Any]) -> str:
-    """What a sentence calls a method: of two Chinese names the first, and no remark in brackets.
+    """A method's name in a sentence: of two Chinese names the first, without a remark in brackets.
 
     Examples
     --------
-    >>> words.use("zh")
+    >>> translation.set_language("zh")
     >>> names = (
     ...     "套索 L1正则化",
     ...     "k 均值聚类",
@@ -78,18 +78,18 @@ def called(entry: dict[str, Any]) -> str:
     ... )
     >>> [called({"name": "", "zh": zh}) for zh in names]
     ['套索', 'k 均值聚类', '弹性网交叉验证', '多对多', '聚合聚类']
-    >>> words.use("en")
+    >>> translation.set_language("en")
     """
     first = re.split(r"[,，（]|(?<=[\u4e00-\u9fff])\s+(?=[A-Za-z])", titles(entry)[0])[0]
     return re.sub(r"(?<=[\u4e00-\u9fff])\s+(?=[\u4e00-\u9fff])", "", first)
 
 
 def listed(items: Sequence[str]) -> str:
-    """Things in a row, as a sentence lists them.
+    """A list of items in a sentence.
 
     Examples
     --------
-    >>> words.use("en")
+    >>> translation.set_language("en")
     >>> listed(["A", "B", "C"])
     'A, B and C'
     """
@@ -102,7 +102,7 @@ def sentence(template: str, **values: Any) -> Markup:
 
     Examples
     --------
-    >>> words.use("en")
+    >>> translation.set_language("en")
     >>> sentence("{name} wins", name=tag("b", "A<B"))
     '<b>A&lt;B</b> wins'
     """
@@ -129,7 +129,7 @@ def verdict_text(result: dict[str, Any]) -> str:
 
     Examples
     --------
-    >>> words.use("en")
+    >>> translation.set_language("en")
     >>> entry = {"name": "Ridge", "baseline": False, "score": 0.5, "spread": 0.125}
     >>> verdict_text({"metric_title": "R²", "leaderboard": [entry]})
     'Ridge is best with R² 0.500 ± 0.125.'

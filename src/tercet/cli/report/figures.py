@@ -1,0 +1,240 @@
+"""Figures: performance of the best method, and the models of the top methods."""
+
+from __future__ import annotations
+
+import importlib.util
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from tercet.cli.report.markup import Markup, join, tag
+from tercet.cli.report.number_format import known
+from tercet.cli.report.phrases import called, cut, term, titles
+from tercet.cli.translation import tr
+
+MAX_CHARACTERS = 400_000  # characters of one picture; a heavier one would make the page slow to open
+CLUSTERINGS = 3
+LEARNING_CURVES = 3
+PAPER = 0.78
+
+# A picture is made when it is asked for: its name, how to read it, and the call that draws it.
+Picture = tuple[str, str, Callable[[Any], Any]]
+
+
+def pictures_possible() -> bool:
+    """Whether matplotlib is installed."""
+    return importlib.util.find_spec("matplotlib") is not None
+
+
+def intervals(result: dict[str, Any]) -> Markup | None:
+    """All methods on one axis."""
+    rows = [
+        entry
+        for entry in result["leaderboard"]
+        if all(known(entry.get(key)) for key in ("score", "low", "high")) and not entry["baseline"]
+    ]
+    baseline = next((e["score"] for e in result["leaderboard"] if e["baseline"]), None)
+    if len(rows) < 2 or not pictures_possible():
+        return None
+    means, lows, highs = ([entry[key] for entry in rows] for key in ("score", "low", "high"))
+    names = [titles(entry)[0] for entry in rows]
+    tied = [bool(entry.get("tied")) or entry is rows[0] for entry in rows]
+    picture = (
+        tr("Intervals of all methods"),
+        tr("Mean {metric} of every method with its 95% interval.", metric=term(result["metric_title"])),
+        lambda plot: plot.plot_intervals(
+            names, means, lows, highs, baseline=baseline, tied=tied, metric=result["metric_title"]
+        ),
+    )
+    return _figure(picture, wide=True)
+
+
+def gallery(result: dict[str, Any], details: Any) -> Markup:
+    """All figures that the details allow."""
+    if not pictures_possible():
+        return tag(
+            "p", tr("No pictures: matplotlib is not installed (pip install 'tercet[cli]')."), class_="trouble"
+        )
+    drawn = [_figure(picture) for picture in _pictures(result, details)]
+    if not drawn:
+        return tag("p", tr("The time was too short for pictures; a larger --budget leaves some for them."))
+    return tag("div", drawn, class_="gallery")
+
+
+def own_picture(details: Any, method: str) -> Markup | None:
+    """A figure of a method's model; None if it has none."""
+    if method not in (getattr(details, "models", None) or {}) or not pictures_possible():
+        return None
+    model, names = details.models[method]
+    classes = getattr(details, "classes", None) or ()
+    labels = classes if len(classes) == len(getattr(model, "classes_", ())) > 0 else None
+    return _figure(
+        (tr("What it learned"), "", lambda plot: plot.plot_model(model, feature_names=names, labels=labels)),
+        optional=True,
+    )
+
+
+def _pictures(result: dict[str, Any], details: Any) -> Iterator[Picture]:
+    def have(*names: str) -> bool:
+        return all(getattr(details, name, None) is not None for name in names)
+
+    task, metric = result["task"], term(result["metric_title"])
+    labels = [str(label) for label in details.classes] if have("classes") else None
+    if task == "classification" and have("truth", "predicted"):
+        yield (
+            tr("Confusion matrix"),
+            tr("Rows are the true classes, columns what was said; every row of the data was held out once."),
+            lambda plot: plot.plot_confusion(details.truth, details.predicted, labels=labels),
+        )
+    if task == "regression" and have("truth", "predicted"):
+        yield (
+            tr("Predicted against true"),
+            tr("Held-out predictions; a perfect method has all points on the diagonal."),
+            lambda plot: plot.plot_predictions(details.truth, details.predicted),
+        )
+        yield (
+            tr("Residuals"),
+            tr("What is left over should have no shape: a curve or a funnel is something not learned."),
+            lambda plot: plot.plot_residuals(details.truth, details.predicted),
+        )
+    if task == "classification" and have("truth", "proba"):
+        yield (
+            tr("ROC curve"),
+            tr("How many of a class are found for how many false alarms; the diagonal is guessing."),
+            lambda plot: plot.plot_roc(details.truth, details.proba, labels=labels),
+        )
+        yield (
+            tr("Calibration"),
+            tr("Whether what is said with 80% is so in 80% of the cases: on the diagonal it is."),
+            lambda plot: plot.plot_calibration(details.truth, details.proba, labels=labels),
+        )
+    if have("importance"):
+        yield (
+            tr("Permutation importance"),
+            tr("What is lost of the {metric} when one column is shuffled.", metric=metric),
+            lambda plot: plot.plot_importance(
+                details.importance["names"], details.importance["mean"], details.importance["std"]
+            ),
+        )
+    if have("regions"):
+        target = result["data"].get("target") or {}
+        yield _regions(details.regions, task, labels, target.get("name"))
+    for method, curve in list((getattr(details, "curves", None) or {}).items())[:LEARNING_CURVES]:
+        yield _curve(_called(result, method), curve, metric)
+    yield from _clusters(result, details)
+
+
+def _regions(regions: Any, task: str, labels: list[str] | None, target: str | None) -> Picture:
+    model, X, y, names = regions
+
+    def draw(plot: Any) -> Any:
+        if task == "regression":
+            axes = plot.plot_fit(model, X, y, feature_names=list(names), target_name=target)
+        else:
+            axes = plot.plot_regions(model, X, y, feature_names=list(names))
+        axes.set_title("")  # the caption names it
+        _name_classes(axes, getattr(model, "classes_", ()), labels)
+        return axes
+
+    if task == "classification":
+        title = tr("Decision regions")
+        text = tr("The method fitted again on its two most important columns alone.")
+    else:
+        title = tr("Fit over {name}", name=names[0])
+        text = tr("The method fitted again on its most important column alone.")
+    return title, text, draw
+
+
+def _curve(name: str, curve: Any, metric: str) -> Picture:
+    return (
+        tr("Learning curve of {name}", name=name),
+        tr("If the held-out line has not levelled off, more rows would help; a wide gap is overfitting."),
+        lambda plot: plot.plot_learning_curve(curve["sizes"], curve["train"], curve["test"], metric=metric),
+    )
+
+
+def _clusters(result: dict[str, Any], details: Any) -> Iterator[Picture]:
+    every = getattr(details, "clusters", None) or {}
+    ranks = {entry["name"]: k for k, entry in enumerate(result["leaderboard"])}
+    chosen = sorted(every.items(), key=lambda item: ranks.get(item[0], len(ranks)))[:CLUSTERINGS]
+    text = tr("The rows on their first two principal components.")
+    truth = next((f for _, f in chosen if f.get("truth") is not None), None)
+    for method, found in chosen:
+        # Colours mean the same in all pictures: the classes, or else the clusters of the best method.
+        reference = chosen[0][1]["labels"] if truth is None else truth["truth"]
+        yield _scatter(tr("Clusters of {name}", name=_called(result, method)), text, found, reference)
+        if found.get("silhouette") is not None:
+            yield _silhouette(_called(result, method), found, reference)
+    if truth is not None:
+        yield tr("The target's own classes"), text, lambda plot: _classes(plot, truth, details)
+
+
+def _classes(plot: Any, found: dict[str, Any], details: Any) -> Any:
+    axes = plot.plot_clusters(found["points"], found["truth"])
+    axes.set_title("")
+    if axes.get_legend() is not None:
+        axes.get_legend().set_title("")
+        _name_classes(axes, np.unique(found["truth"]), getattr(details, "classes", None))
+    return axes
+
+
+def _name_classes(axes: Any, drawn: Any, labels: Any) -> None:
+    """What was drawn by its position among the classes gets the class's name."""
+    legend = axes.get_legend()
+    if legend is not None and labels is not None and list(drawn) == list(range(len(labels))):
+        for text, label in zip(legend.get_texts(), labels):
+            text.set(text=cut(label, 24), parse_math=False)
+
+
+def _scatter(title: str, text: str, found: Any, reference: Any) -> Picture:
+    def draw(plot: Any) -> Any:
+        colours = plot.match_colours(found["labels"], reference)
+        return plot.plot_clusters(found["points"], found["labels"], colours=colours)
+
+    return title, text, draw
+
+
+def _silhouette(name: str, found: Any, reference: Any) -> Picture:
+    return (
+        tr("Silhouette of {name}", name=name),
+        tr("How much nearer each row is to its own cluster than to the next; below 0 it is misplaced."),
+        lambda plot: plot.plot_silhouette(
+            np.asarray(found["silhouette"]),
+            found["labels"],
+            colours=plot.match_colours(found["labels"], reference),
+        ),
+    )
+
+
+def _called(result: dict[str, Any], method: str) -> str:
+    entry = next((e for e in result["leaderboard"] if e["name"] == method), None)
+    return called(entry) if entry else method
+
+
+def _figure(picture: Picture, *, wide: bool = False, optional: bool = False) -> Markup | None:
+    """A picture with its title and caption; if it cannot be drawn, the reason stands in its place."""
+    title, text, draw = picture
+    drawing: Any
+    try:
+        from tercet import plot
+
+        with warnings.catch_warnings():
+            # The browser has the fonts that matplotlib misses; and a report has no place for its remarks.
+            warnings.simplefilter("ignore")
+            with plot.style(translate=tr):
+                axes = draw(plot)
+                if axes is None and optional:
+                    return None
+                # Drawn for a whole page, shown in half of one: the smaller the paper, the larger the letters on it.
+                axes.figure.set_size_inches(axes.figure.get_size_inches() * PAPER)
+                svg = plot.to_svg(axes.figure, title=title)
+        if len(svg) > MAX_CHARACTERS:
+            raise ValueError(tr("too large ({n} kB)", n=len(svg) // 1000))
+        drawing = Markup(svg)
+    except Exception as error:
+        reason = " ".join(str(error).split())[:300] or type(error).__name__
+        drawing = tag("p", tr("This picture could not be drawn: {reason}", reason=reason), class_="trouble")
+    caption = join(tag("b", title), " ", text)
+    return tag("figure", drawing, tag("figcaption", caption), class_="wide" if wide else None)

@@ -1,0 +1,81 @@
+"""`tercet warm` and `tercet bench`."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tercet as library
+from tercet.cli import maintenance
+from tercet.cli.warm import TASKS, cards
+
+from .running import refused, tercet
+
+SOURCE = Path(library.__file__).resolve().parent
+
+
+def test_warm_tells_what_it_does():
+    """With two estimators in place of all: the rest is the same code."""
+    code = """if True:
+        import sys
+        import tercet.cli.warm
+        few = [card for card in tercet.cli.warm.cards() if card.name in ("Perceptron", "LogLinearRegression")]
+        tercet.cli.warm.cards = lambda: few
+        sys.argv = ["tercet", "warm"]
+        from tercet.cli.app import main
+        main()
+    """
+    environment = {**os.environ, "LC_ALL": "C.UTF-8", "TERCET_JIT": "1"}
+    answer = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, encoding="utf-8", env=environment
+    )
+    assert answer.returncode == 0, answer.stderr
+    lines = answer.stderr.splitlines()
+    assert [line.split(":")[0] for line in lines] == ["[1/2] LogLinearRegression", "[2/2] Perceptron"]
+    assert answer.stdout.startswith("2 estimators are warm after ")
+
+
+def test_every_estimator_is_warmed():
+    mine = [card for card in library.methods() if card.kind == "estimator"]
+    assert [card.name for card in mine if card.task not in TASKS] == []
+    assert cards() == mine
+
+
+def test_nothing_to_warm_without_the_compiler():
+    assert "TERCET_JIT=0" in refused(tercet("warm", TERCET_JIT="0"), 2)
+
+
+def test_bench_lists_and_refuses():
+    answer = tercet("bench", "--list")
+    assert answer.returncode == 0, answer.stderr
+    assert {"lasso", "perceptron"} <= {line.split()[0] for line in answer.stdout.splitlines()}
+    assert "{" not in answer.stdout
+    assert "2500000 x 50, margin 0.01" in answer.stdout
+    strange = tercet("bench", "no-such-row")
+    assert strange.returncode == 2
+    assert "no-such-row" in strange.stderr
+    assert "'huge'" in refused(tercet("bench", "--size", "huge"), 2)
+
+
+def test_bench_outside_of_a_checkout(tmp_path):
+    shutil.copytree(SOURCE, tmp_path / "site" / "tercet", ignore=shutil.ignore_patterns("__pycache__"))
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    line = refused(tercet("bench", "--list", cwd=elsewhere, PYTHONPATH=str(tmp_path / "site")), 5)
+    assert "`benchmarks`" in line
+    # From the folder of a checkout the installed command finds it.
+    root = SOURCE.parent.parent
+    answer = tercet("bench", "--list", cwd=root, PYTHONPATH=str(tmp_path / "site"))
+    assert answer.returncode == 0, answer.stderr
+
+
+def test_checkout_is_found_by_its_benchmark(tmp_path, monkeypatch):
+    assert maintenance.checkout() == SOURCE.parent.parent
+    monkeypatch.setattr(library, "__file__", str(tmp_path / "a" / "tercet" / "__init__.py"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "benchmarks").mkdir()  # of somebody else
+    with pytest.raises(maintenance.Refusal, match="source checkout"):
+        maintenance.checkout()

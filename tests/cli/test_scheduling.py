@@ -1,0 +1,297 @@
+"""The scheduler within its budget, with a pretended pool and clock."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tercet.cli.compare import scheduling as module
+from tercet.cli.compare.baseline import BASELINE
+from tercet.cli.compare.leaderboard import leaderboard
+from tercet.cli.compare.scheduling import MethodProgress, Scheduler
+from tercet.cli.compare.worker_pool import TaskResult
+from tercet.cli.compare.worker_tasks import extrapolate
+from tercet.cli.measures import MEASURES
+from tercet.model_selection import corrected_paired_test
+
+
+class Clock:
+    now = 0.0
+
+    def monotonic(self):
+        return self.now
+
+
+class PretendPool:
+    """Does one task at a time; a fit takes what `costs` says; scores come from `scores`."""
+
+    def __init__(self, clock, costs, fail=(), promise=1.0, trial=0.001, trials=()):
+        self.clock, self.costs, self.fail, self.promise = clock, costs, dict(fail), promise
+        self.trial, self.trials = trial, dict(trials)
+        self.log = []
+
+    def run(self, tasks, deadline, begun=None):
+        for task in tasks:
+            if self.clock.now >= deadline:
+                return
+            if begun:
+                begun(task)
+            name, cost = task.label, self.costs.get(task.label, 0.001)
+            self.log.append((task.method, name, task.arguments.get("repeat"), task.arguments.get("fold")))
+            start = self.clock.now
+            trial = task.method == "trial"
+            tried = self.trials.get(name, self.trial)
+            self.clock.now += min(tried, task.limit) if trial else cost
+            if self.fail.get(name) == task.method:
+                yield TaskResult(task, error="is not for these data")
+            elif self.clock.now > deadline:
+                self.clock.now = deadline
+                yield TaskResult(task, error="the time was up", lost=True)
+                return
+            elif trial and tried > task.limit:
+                yield TaskResult(task, error="the time was up", lost=True)
+            elif trial:
+                told = None if self.promise is None else cost * self.promise
+                yield TaskResult(task, {"cost": told, "settings": {}, "busy": (start, self.clock.now)})
+            else:
+                value = {
+                    "measures": {"accuracy": 0.9},
+                    "fit_time": cost,
+                    "predict_time": 0.0,
+                    "busy": (start, self.clock.now),
+                    "warnings": [],
+                }
+                yield TaskResult(task, value)
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(module, "time", clock)
+    return clock
+
+
+def run(clock, costs, *, deadline, cv=5, repeats=3, patience=1.0, **pool):
+    pool = PretendPool(clock, costs, **pool)
+    scheduler = Scheduler(
+        pool, list(costs), cv=cv, repeats=repeats, jobs=1, deadline=deadline, patience=patience
+    )
+    scheduler.run()
+    return scheduler, pool
+
+
+def test_cheapest_first_and_whole_rounds(clock):
+    scheduler, pool = run(clock, {"slow": 0.5, "quick": 0.01, "middle": 0.1}, deadline=100)
+    scored = [entry[1] for entry in pool.log if entry[0] == "score"]
+    order = [name for name, _ in itertools.groupby(scored)]
+    assert order == [BASELINE, "quick", "middle", "slow"] * 3
+    assert {one.complete_repeats(5) for one in scheduler.methods.values()} == {3}
+
+
+def test_a_method_that_would_burst_the_budget_is_left_out_and_named(clock):
+    scheduler, pool = run(clock, {"quick": 0.01, "endless": 50.0}, deadline=20)
+    assert "would take about 250.0 s" in scheduler.methods["endless"].dropped
+    assert clock.now < 1
+    assert scheduler.methods["quick"].complete_repeats(5) == 3
+    assert not any(entry[:2] == ("score", "endless") for entry in pool.log)
+
+
+def test_a_round_is_for_all_or_for_none(clock):
+    scheduler, _ = run(clock, {"quick": 0.1, "slow": 1.0}, deadline=13.5, repeats=4)
+    assert scheduler.rounds() == 2
+    assert {one.complete_repeats(5) for one in scheduler.finished()} == {2}
+    assert clock.now < 13.5  # there was time for more rounds of the quick one
+    assert scheduler.left_out() == {}
+
+
+def test_a_round_that_is_cut_off_does_not_count(clock):
+    """The fits take longer than the trials told."""
+    scheduler, _ = run(clock, {"quick": 0.1, "slow": 1.0}, deadline=8.0, repeats=3, promise=0.1)
+    assert scheduler.rounds() == 1
+    scheduler, _ = run(clock, {"slow": 1.0}, deadline=clock.now + 4, promise=0.5)
+    assert scheduler.left_out()["slow"] == "the time was up after 3 of 5 folds"
+    scheduler.deadline = clock.now + 3
+    scheduler.run()  # goes on where it stopped
+    assert scheduler.rounds() == 1
+    assert len(scheduler.methods["slow"].results) == 5
+
+
+def test_a_trial_that_fails_or_lasts_too_long_is_not_the_end(clock):
+    """A few rows may be too few for a method that is good on all of them."""
+    scheduler, _ = run(clock, {"needs many rows": 0.1}, deadline=100, promise=None)
+    assert scheduler.rounds() == 3
+    scheduler, pool = run(clock, {"compiles": 0.1}, deadline=clock.now + 100, trial=5.0)
+    assert scheduler.rounds() == 3
+    assert [entry[0] for entry in pool.log].count("trial") == 4  # with little patience, then with more
+
+
+def test_slow_trials_do_not_keep_the_cheap_from_their_turn(clock):
+    slow = [f"compiles {k}" for k in range(9)]
+    scheduler, _ = run(
+        clock,
+        dict.fromkeys([*slow, "quick"], 0.1),
+        deadline=50,
+        patience=10.0,
+        trials=dict.fromkeys(slow, 9.0),
+    )
+    assert scheduler.methods["quick"].complete_repeats(5) >= 1
+    assert clock.now <= 50
+    # Nobody is lost without a word.
+    assert {one.name for one in scheduler.finished()} | {*scheduler.left_out()} == {*scheduler.methods}
+
+
+def test_a_dear_method_waits_for_those_of_unknown_cost(clock):
+    """Its first round would take a large part of the time: the others may be cheaper."""
+    scheduler, pool = run(
+        clock,
+        {"dear": 4.0, "compiles": 0.1},
+        deadline=30,
+        repeats=1,
+        patience=10.0,
+        trials={"compiles": 3.0},
+    )
+    order = [name for name, _ in itertools.groupby(entry[1] for entry in pool.log if entry[0] == "score")]
+    assert order == [BASELINE, "compiles", "dear"]
+    assert scheduler.left_out() == {}
+
+
+def test_refusals_are_kept_with_their_reason(clock):
+    scheduler, pool = run(
+        clock,
+        {"picky": 0.1, "late": 0.1, "good": 0.1},
+        deadline=100,
+        fail=[("picky", "trial"), ("late", "score")],
+    )
+    assert scheduler.methods["picky"].dropped == "is not for these data"
+    assert scheduler.methods["late"].dropped == "is not for these data"
+    assert len([entry for entry in pool.log if entry[:2] == ("score", "late")]) == 1
+    assert scheduler.methods["good"].complete_repeats(5) == 3
+
+
+def finished_method(name, scores, cv=5):
+    one = MethodProgress(name, tried=True, cost=0.1)
+    for k, score in enumerate(scores):
+        one.results[divmod(k, cv)] = {
+            "measures": {"accuracy": score, "macro_f1": score / 2},
+            "fit_time": 0.1,
+            "predict_time": None,
+            "busy": (0, 0),
+            "warnings": [],
+        }
+    return one
+
+
+def test_leaderboard_is_sorted_tested_and_judged():
+    rng = np.random.default_rng(0)
+    base = rng.uniform(0.7, 0.8, 10)
+    entries = leaderboard(
+        [
+            finished_method("Perceptron", base - 0.2 + rng.normal(0, 0.003, 10)),
+            finished_method("LogisticRegression", base),
+            finished_method(BASELINE, np.full(10, 0.5)),
+            finished_method("MaxEnt", base - 0.001 + rng.normal(0, 0.01, 10)),
+        ],
+        {},
+        MEASURES["accuracy"],
+        cv=5,
+        rounds=2,
+        rows=100,
+    )
+    assert [entry["name"] for entry in entries] == ["LogisticRegression", "MaxEnt", "Perceptron", BASELINE]
+    assert [entry["tied"] for entry in entries] == [True, True, False, False]
+    assert entries[0]["p_value"] is None
+    direct = corrected_paired_test(entries[2]["scores"], base, n_train=80, n_test=20).p_value
+    assert direct <= entries[2]["p_value"] <= 3 * direct
+    assert entries[0]["low"] < entries[0]["score"] < entries[0]["high"]
+    assert entries[0]["others"] == {"macro_f1": pytest.approx(base.mean() / 2)}
+
+
+def test_less_is_better_for_losses_and_failures_stand_last():
+    a, b = finished_method("A", [1.0] * 5), finished_method("B", [2.0] * 5)
+    broken = finished_method("C", [0.5, np.nan, 0.5, 0.5, 0.5])
+    for one in (a, b, broken):
+        for result in one.results.values():
+            result["measures"] = {"rmse": result["measures"]["accuracy"]}
+    entries = leaderboard([b, broken, a], {}, MEASURES["rmse"], cv=5, rounds=1, rows=50)
+    assert [entry["name"] for entry in entries] == ["A", "B", "C"]
+    assert entries[2]["p_value"] is None
+
+
+def test_only_shared_rounds_count():
+    long, short = (
+        finished_method("A", [0.9, 0.8, 0.9, 0.8, 0.9, *[0.0] * 10]),
+        finished_method("B", [0.7, 0.6, 0.7, 0.7, 0.6]),
+    )
+    entries = leaderboard([long, short], {}, MEASURES["accuracy"], cv=5, rounds=1, rows=100)
+    assert [entry["name"] for entry in entries] == ["A", "B"]
+    assert entries[0]["score"] == pytest.approx(0.86)
+    expected = corrected_paired_test(
+        [0.7, 0.6, 0.7, 0.7, 0.6], [0.9, 0.8, 0.9, 0.8, 0.9], n_train=80, n_test=20
+    )
+    assert entries[1]["p_value"] == pytest.approx(expected.p_value)
+    assert entries[1]["difference"] == pytest.approx(expected.difference)
+
+
+@pytest.mark.parametrize(
+    ("spans", "rows", "seconds"),
+    [
+        ([(200, 0.01)], 200, 0.01),
+        ([(200, 0.010), (2000, 0.019)], 20_000, 0.109),  # 5 microseconds a row
+        ([(200, 0.0002), (2000, 0.0009)], 2000, 0.0009),
+        ([(200, 0.02), (2000, 0.2)], 20_000, 2.0),  # as the rows
+        ([(200, 0.01), (2000, 1.0)], 20_000, 100.0),  # as their square
+        ([(200, 0.0001), (2000, 0.0009), (20_000, 0.0015)], 800_000, 0.0275),  # the first trials are noise
+    ],
+)
+def test_costs_are_foretold_from_small_trials(spans, rows, seconds):
+    assert extrapolate(spans, rows) == pytest.approx(seconds, rel=0.02)
+
+
+labels = st.integers(2, 5).flatmap(
+    lambda k: st.tuples(
+        st.just(k), st.lists(st.tuples(st.integers(0, k - 1), st.integers(0, k - 1)), min_size=2, max_size=40)
+    )
+)
+
+
+@given(labels)
+def test_measures_of_labels_are_scikit_learns(data):
+    from sklearn import metrics
+
+    k, pairs = data
+    truth, predicted = np.array(pairs).T
+    assert MEASURES["accuracy"].of(truth, predicted, k) == metrics.accuracy_score(truth, predicted)
+    assert MEASURES["macro_f1"].of(truth, predicted, k) == pytest.approx(
+        metrics.f1_score(truth, predicted, average="macro")
+    )
+    recall = metrics.recall_score(truth, predicted, average="macro", labels=np.unique(truth), zero_division=0)
+    assert MEASURES["balanced_accuracy"].of(truth, predicted, k) == pytest.approx(recall)
+
+
+@given(st.integers(2, 4), st.integers(0, 10_000))
+def test_measures_of_probabilities_are_scikit_learns(k, seed):
+    from sklearn import metrics
+
+    rng = np.random.default_rng(seed)
+    truth = np.concatenate([np.arange(k), rng.integers(0, k, 20)])
+    proba = rng.dirichlet(np.ones(k), truth.size).round(2) + 1e-3  # with ties
+    proba /= proba.sum(axis=1, keepdims=True)
+    given_ = proba[:, 1] if k == 2 else proba
+    area = metrics.roc_auc_score(truth, given_, multi_class="ovr", average="macro")
+    assert MEASURES["roc_auc"].of(truth, proba, k) == pytest.approx(area)
+    assert MEASURES["log_loss"].of(truth, proba, k) == pytest.approx(metrics.log_loss(truth, proba))
+
+
+def test_measures_of_numbers_are_scikit_learns():
+    from sklearn import metrics
+
+    truth, predicted = np.random.default_rng(0).normal(size=(2, 30))
+    assert MEASURES["r2"].of(truth, predicted) == pytest.approx(metrics.r2_score(truth, predicted))
+    assert MEASURES["rmse"].of(truth, predicted) == pytest.approx(
+        metrics.root_mean_squared_error(truth, predicted)
+    )
+    assert MEASURES["mae"].of(truth, predicted) == pytest.approx(
+        metrics.mean_absolute_error(truth, predicted)
+    )

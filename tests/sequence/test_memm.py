@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 from tercet.sequence import CRF, MEMM
 from tercet.sequence.crf._engine.features import choose_features
-from tercet.sequence.crf._engine.local_chain import LocalObjective
+from tercet.sequence.crf.local_chain import LocalObjective
 from tercet.sequence.text.sequences import Sequences
 
 

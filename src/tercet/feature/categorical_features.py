@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from tercet.core.messages import Message
-from tercet.datasets.readers.table import listed
+from tercet.datasets.readers import listed
 from tercet.feature.numeric_features import MARKED
 from tercet.feature.records import Records, column_positions
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tercet.core.messages import Message
-from tercet.datasets.readers.table import listed
+from tercet.datasets.readers import listed
 from tercet.feature.table_input import raise_table_error
 from tercet.feature.value_parsing import (
     PAIRS,

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from tercet.core.messages import Message
-from tercet.datasets.readers.table import listed
+from tercet.datasets.readers import listed
 from tercet.feature.records import Records, column_positions
 
 MAX_INTERVALS = 10  # of a column; of few rows, no more than the root of their number

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tercet.core.messages import Message
-from tercet.datasets.readers.table import listed
+from tercet.datasets.readers import listed
 from tercet.feature.records import Records, column_positions
 
 MARKED = 0.01  # share of missing values from which they get a feature, or a category, of their own

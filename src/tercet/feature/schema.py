@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from tercet.core.messages import Message, pack, unpack
-from tercet.datasets.readers.table import listed
+from tercet.datasets.readers import listed
 from tercet.feature.column_conversion import (
     known_categories,
     numeric_block,

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tercet.core.messages import Message
 from tercet.core.parameters import Range, check_parameters
-from tercet.datasets.readers.table import listed
+from tercet.datasets.readers import listed
 from tercet.feature.categorical_features import CategoricalFeatures
 from tercet.feature.interval_features import IntervalFeatures
 from tercet.feature.numeric_features import NumericFeatures

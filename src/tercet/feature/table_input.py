@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from tercet.core.spelling_suggestions import spelling_suggestions
-from tercet.datasets.readers.table import listed
+from tercet.datasets.readers import listed
 
 if TYPE_CHECKING:
     import polars as pl

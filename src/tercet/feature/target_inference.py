@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tercet.core.messages import Message
-from tercet.datasets.readers.table import listed
+from tercet.datasets.readers import listed
 from tercet.feature.column_inference import Column, infer_column
 from tercet.feature.table_input import TableInput, raise_table_error, raise_unknown_column
 from tercet.feature.value_parsing import json_value, missing_mask, to_floats

@@ -94,7 +94,7 @@ def read_dates(series: pl.Series) -> tuple[pl.Series, pl.Series, bool]:
     """
     import polars as pl
 
-    from tercet.datasets.readers.date_parsing import parse_dates
+    from tercet.datasets.readers import parse_dates
 
     strings = series.cast(pl.String, strict=False).str.strip_chars()
     strings = strings.str.replace(r"^([0-9]{4})([0-9]{2})([0-9]{2})$", "$1-$2-$3")
@@ -117,7 +117,7 @@ def read_dates(series: pl.Series) -> tuple[pl.Series, pl.Series, bool]:
 
 def is_missing_or_marker(strings: pl.Series) -> pl.Series:
     """Which strings say that there is no number or date."""
-    from tercet.datasets.readers.type_inference import MISSING
+    from tercet.datasets.readers import MISSING
 
     return missing_mask(strings) | strings.str.to_lowercase().is_in(list(MISSING)).fill_null(True)
 

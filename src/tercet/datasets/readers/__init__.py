@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+from tercet.datasets.readers.date_parsing import parse_dates
 from tercet.datasets.readers.read import read_batches, read_table
 from tercet.datasets.readers.table import Table, TableError, listed
+from tercet.datasets.readers.type_inference import MISSING
 
-__all__ = ["Table", "TableError", "listed", "read_batches", "read_table"]
+__all__ = ["MISSING", "Table", "TableError", "listed", "parse_dates", "read_batches", "read_table"]

@@ -19,8 +19,8 @@ from tercet.core.parallel import each
 from tercet.core.steps import Steps
 from tercet.sequence.base import SequenceEstimator
 from tercet.sequence.crf._engine.features import Features, choose_features
-from tercet.sequence.crf._engine.linear_chain import LinearChain
 from tercet.sequence.crf.constraints import masks_of
+from tercet.sequence.crf.linear_chain import LinearChain
 from tercet.sequence.text.attributes import AttributeColumns, encode_tokens, is_tokens, token_sequences
 from tercet.sequence.text.sequences import Sequences, labels_like
 from tercet.sequence.text.tokens import distinct_labels, known_labels

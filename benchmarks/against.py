@@ -1,7 +1,7 @@
 """Ours against ours: ``python -m benchmarks.against OTHER [ROW ...] [--rounds 5]``.
 
 OTHER is another checkout of this repository. Both sides of a row run by turns in fresh processes, on the same data
-and without the peers; what is printed is the median over the rounds of the fastest fit, and the ratio (above 1: this
+and without the peers; printed are the medians over the rounds of the fastest fit, and the ratio (above 1: this
 checkout is faster).
 """
 

@@ -321,7 +321,10 @@ def test_starts_are_counted_in_the_history():
     starts, energies = model.history_["start"], model.history_["inertia"]
     assert sorted(set(starts)) == [0, 1, 2]
     np.testing.assert_allclose(model.inertia_, min(energies), rtol=1e-9)
-    assert model.n_iter_ == starts.count(starts[int(np.argmin(energies))])
+    # Two starts may reach the same partition; which of them is kept, rounding decides.
+    ends = {start: energy for start, energy in zip(starts, energies)}
+    best = [start for start, energy in ends.items() if energy <= min(energies) * (1 + 1e-9)]
+    assert model.n_iter_ in [starts.count(start) for start in best]
 
 
 def test_a_fit_that_is_cut_short_says_so_and_is_consistent():

@@ -322,7 +322,7 @@ def test_starts_are_counted_in_the_history():
     assert sorted(set(starts)) == [0, 1, 2]
     np.testing.assert_allclose(model.inertia_, min(energies), rtol=1e-9)
     # Two starts may reach the same partition; which of them is kept, rounding decides.
-    ends = {start: energy for start, energy in zip(starts, energies)}
+    ends = dict(zip(starts, energies))  # the last inertia of each
     best = [start for start, energy in ends.items() if energy <= min(energies) * (1 + 1e-9)]
     assert model.n_iter_ in [starts.count(start) for start in best]
 

@@ -109,7 +109,19 @@ def _by_pattern(
 
 
 @kernel
-def e_step_by_pattern(rows, weights, borders, offsets, means, matrices, mode, joint, counts, sums, products):
+def e_step_by_pattern(
+    rows: Any,
+    weights: Any,
+    borders: Any,
+    offsets: Any,
+    means: Any,
+    matrices: Any,
+    mode: Any,
+    joint: Any,
+    counts: Any,
+    sums: Any,
+    products: Any,
+) -> Any:
     """Rows (T, d) in groups with the same missing features: their log-joint densities into joint (K, T), and unless
     mode is JOINT their moments onto counts (K,), sums (K, d) and products (K, d, d). Returns the log-likelihood.
 
@@ -154,7 +166,7 @@ def e_step_by_pattern(rows, weights, borders, offsets, means, matrices, mode, jo
 
 
 @inner
-def known_first(rows, i, place):
+def known_first(rows: Any, i: Any, place: Any) -> Any:
     """Order of the features: known ones, then missing ones (from the end); the number of known ones."""
     here, at = 0, place.size
     for a in range(place.size):
@@ -168,7 +180,7 @@ def known_first(rows, i, place):
 
 
 @inner
-def cholesky_in_order(matrices, k, place, lower):
+def cholesky_in_order(matrices: Any, k: Any, place: Any, lower: Any) -> None:
     """Cholesky factor of the k-th covariance with its features in the order `place`."""
     for a in range(place.size):
         for b in range(a + 1):
@@ -183,7 +195,7 @@ def cholesky_in_order(matrices, k, place, lower):
 
 
 @inner
-def log_density_at_mean(lower, k, here):
+def log_density_at_mean(lower: Any, k: Any, here: Any) -> Any:
     """The log-density of the known part at the mean."""
     found = -HALF_LOG_2PI * here
     for a in range(here):
@@ -192,7 +204,9 @@ def log_density_at_mean(lower, k, here):
 
 
 @inner
-def whiten(rows, i, means, k, place, here, lower, apart, white):
+def whiten(
+    rows: Any, i: Any, means: Any, k: Any, place: Any, here: Any, lower: Any, apart: Any, white: Any
+) -> Any:
     """|z|² of the known part; leaves x - μ in `apart` and z in `white`."""
     found = 0.0
     for a in range(here):
@@ -206,7 +220,7 @@ def whiten(rows, i, means, k, place, here, lower, apart, white):
 
 
 @inner
-def responsibilities(joint, i, mode):
+def responsibilities(joint: Any, i: Any, mode: Any) -> Any:
     """Log-joint densities of a row become its responsibilities; returns its log-likelihood."""
     best = 0
     for c in range(1, joint.shape[0]):
@@ -227,7 +241,7 @@ def responsibilities(joint, i, mode):
 
 
 @inner
-def impute(lower, k, white, here, apart):
+def impute(lower: Any, k: Any, white: Any, here: Any, apart: Any) -> None:
     """Expected x - μ of the missing part: L_mo z."""
     for a in range(here, apart.shape[1]):
         apart[k, a] = 0.0
@@ -236,7 +250,7 @@ def impute(lower, k, white, here, apart):
 
 
 @inner
-def scatter_products(about, lower, k, place, here, mass, products):
+def scatter_products(about: Any, lower: Any, k: Any, place: Any, here: Any, mass: Any, products: Any) -> None:
     """Add products, with the conditional covariance of the missing part, in the original order of the features."""
     for a in range(place.size):
         for b in range(a + 1):

@@ -133,7 +133,7 @@ def draw(
 
 
 @kernel
-def diagonal_log_densities(X, means, half, norms, norm, out):
+def diagonal_log_densities(X: Any, means: Any, half: Any, norms: Any, norm: Any, out: Any) -> None:
     """log N(x_t; μ_k, diag σ²_k) of rows X (T, d) into out (T, K), NaN marginalised. `half` is 1 / (2 σ²) and
     `norms` is log √(2π σ²), both (K, d); `norm` are the sums of `norms`. Blocks of rows are transposed, so that
     inner loops run along a column."""
@@ -164,7 +164,7 @@ def diagonal_log_densities(X, means, half, norms, norm, out):
 
 
 @kernel
-def diagonal_moments(X, weight, means, count, first, second):
+def diagonal_moments(X: Any, weight: Any, means: Any, count: Any, first: Any, second: Any) -> None:
     """Add Σ_t w_tk, Σ_t w_tk (x_tj - μ_kj) and Σ_t w_tk (x_tj - μ_kj)² over the observed x_tj, each (K, d), to
     count, first and second; weight is (T, K). In transposed blocks as well."""
     n, d = X.shape
@@ -209,7 +209,7 @@ def diagonal_moments(X, weight, means, count, first, second):
 
 
 @inner
-def _transpose(rows, columns):
+def _transpose(rows: Any, columns: Any) -> None:
     """Copy rows (m, d) as columns (d, m)."""
     for i in range(len(rows)):
         row = rows[i]
@@ -218,7 +218,7 @@ def _transpose(rows, columns):
 
 
 @inner
-def _has_missing(column, m):
+def _has_missing(column: Any, m: Any) -> Any:
     missing = 0
     for i in range(m):
         missing += np.isnan(column[i])

@@ -80,7 +80,7 @@ def test_a_small_step_is_not_taken_for_the_end(solver, offset):
 
 
 def test_newton_says_when_it_finds_no_lower_point(monkeypatch):
-    monkeypatch.setattr("tercet.linear_model._logistic.newton.backtrack", lambda *_: None)
+    monkeypatch.setattr("tercet.linear_model._logistic.solvers.backtrack", lambda *_: None)
     with pytest.warns(ConvergenceWarning, match=r"no lower point was found .* Scale the features"):
         LogisticRegression(solver="newton").fit(*iris())
 

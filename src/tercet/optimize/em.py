@@ -20,8 +20,8 @@ import numpy as np
 from tercet.core.catalog import method as card
 from tercet.core.parallel import total
 from tercet.core.steps import ConvergenceWarning, Steps, history_table
+from tercet.optimize.descent import tolerances
 from tercet.optimize.em_variants import Squarem, m_step_of, parameter_vector, q_increase
-from tercet.optimize.stopping import tolerances
 
 CRITERIA = ("likelihood", "parameters", "q")
 

@@ -10,10 +10,15 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from tercet.core.steps import Steps
-from tercet.optimize.descent import check_start, initial_point, make_result, standalone_loop
+from tercet.optimize.descent import (
+    StoppingCriteria,
+    check_start,
+    initial_point,
+    make_result,
+    standalone_loop,
+)
 from tercet.optimize.lbfgs import LimitedMemory
 from tercet.optimize.objective import as_objective
-from tercet.optimize.stopping import StoppingCriteria
 
 
 def owlqn(

@@ -15,9 +15,14 @@ from scipy.optimize import OptimizeResult
 from tercet.core.catalog import method
 from tercet.core.estimator import generator
 from tercet.core.steps import Steps
-from tercet.optimize.descent import check_start, initial_point, make_result, standalone_loop
+from tercet.optimize.descent import (
+    StoppingCriteria,
+    check_start,
+    initial_point,
+    make_result,
+    standalone_loop,
+)
 from tercet.optimize.objective import as_objective
-from tercet.optimize.stopping import StoppingCriteria
 from tercet.optimize.update_rules import RULES, SGD
 
 __all__ = ["stochastic_gradient"]

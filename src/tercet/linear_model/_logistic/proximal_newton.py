@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from tercet.core.kernel import kernel
 from tercet.core.steps import Steps
 from tercet.linear_model._logistic.logistic_objective import LogisticObjective
-from tercet.linear_model._logistic.newton import SilentSteps
+from tercet.linear_model._logistic.solvers import SilentSteps
 from tercet.optimize import owlqn
 
 Array = np.ndarray
@@ -58,6 +59,14 @@ def proximal_newton(
             loop.warn(f"stopped in pass {step.count}: the conditions of a minimum cannot be met any better")
             break
     return theta
+
+
+def l1_strengths(model: Any, objective: LogisticObjective) -> Array:
+    """The weights of the L1 penalty, one for each parameter."""
+    table = np.full(objective.shape, model.l1_ratio / (model.C * objective.mass))
+    if objective.intercept:
+        table[-1] *= 1 / model.intercept_scaling if model.solver == "liblinear" else 0
+    return table.ravel()
 
 
 def centre_intercepts(objective: LogisticObjective, theta: Array, l1: Array) -> None:

@@ -86,11 +86,7 @@ def stochastic_descent(
         step.report(theta, fun=fun)
         if not np.isfinite(fun):
             raise FloatingPointError(f"solver='sgd' diverged; eta={rate!r} is too large for these data.")
-        if step.converged(
-            waited >= PATIENCE
-            and objective.attainable_decrease(objective.centred_gradient(objective.gradient(theta)))
-            <= ATTAINABLE
-        ):
+        if step.converged(waited >= PATIENCE and objective.attainable_decrease_at(theta) <= ATTAINABLE):
             break
         waited %= PATIENCE
     return theta, method.t

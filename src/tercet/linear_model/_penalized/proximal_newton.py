@@ -10,7 +10,7 @@ from scipy.linalg import cho_solve, eigh
 
 from tercet.core.kernel import kernel
 from tercet.core.parallel import Chunks
-from tercet.linear_model._logistic.hessian_solver import cholesky_factor
+from tercet.linear_model._logistic.solvers import cholesky_factor
 from tercet.linear_model._penalized.quadratic_sweep import quadratic_sweep
 from tercet.losses import Loss
 from tercet.penalties import L2, Penalty

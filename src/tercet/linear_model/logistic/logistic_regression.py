@@ -27,16 +27,15 @@ from tercet.core.parameters import (
     check_parameters,
 )
 from tercet.core.steps import ConvergenceWarning, Steps
-from tercet.linear_model._logistic.lbfgs import preconditioned_lbfgs
 from tercet.linear_model._logistic.logistic_objective import LogisticObjective
-from tercet.linear_model._logistic.newton import newton
-from tercet.linear_model._logistic.proximal_newton import proximal_newton
+from tercet.linear_model._logistic.proximal_newton import l1_strengths, proximal_newton
 from tercet.linear_model._logistic.solvers import (
     Solver,
     check_options,
     has_l1,
     iterative_scaling,
-    l1_strengths,
+    newton,
+    preconditioned_lbfgs,
 )
 from tercet.linear_model._logistic.stochastic_gradient import (
     StochasticGradient,
@@ -222,7 +221,7 @@ class LogisticRegression(LinearClassifier):
             and loops[-1].is_converged
             and not (self.solver == "sgd" or has_l1(self) or self.loss != "log")
         ):
-            gain = objective.attainable_decrease(objective.centred_gradient(objective.gradient(theta)))
+            gain = objective.attainable_decrease_at(theta)
             if gain > max(ATTAINABLE, 100 * self.tol**2):
                 loops[-1].hint = "Scale the features, or use solver='newton-cholesky'."
                 loops[-1].warn(
@@ -239,14 +238,15 @@ class LogisticRegression(LinearClassifier):
             def unpack(state: np.ndarray) -> dict[str, Any]:
                 return self._unpack(objective, state if to_theta is None else to_theta(state))
 
-            def look(step: Steps) -> Any:
+            def watch_and_print(step: Steps) -> Any:
                 stop = watch is not None and watch(step)
-                if self.verbose:
-                    numbers = ", ".join(f"{name}={value:.6g}" for name, value in step.measures.items())
-                    print(f"[{type(self).__name__}] pass {step.count}: {numbers}")
+                numbers = ", ".join(f"{name}={value:.6g}" for name, value in step.measures.items())
+                print(f"[{type(self).__name__}] pass {step.count}: {numbers}")
                 return stop
 
-            loops.append(steps(limit, unpack=unpack, watch=look, **options))
+            loops.append(
+                steps(limit, unpack=unpack, watch=watch_and_print if self.verbose else watch, **options)
+            )
             return loops[-1]
 
         return make

@@ -23,8 +23,7 @@ from tercet.core.parameters import (
     Seed,
 )
 from tercet.core.steps import ConvergenceWarning, Steps
-from tercet.linear_model._logistic.newton import SilentSteps
-from tercet.linear_model._logistic.solvers import Solver, check_options
+from tercet.linear_model._logistic.solvers import SilentSteps, Solver, check_options
 from tercet.linear_model.logistic.logistic_regression import LogisticRegression, minimise
 from tercet.linear_model.metadata_routing import route, routing_enabled
 

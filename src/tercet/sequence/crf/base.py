@@ -412,7 +412,6 @@ class TokenEstimator(SequenceEstimator):
         if is_tokens(X):
             names = AttributeColumns() if reset else AttributeColumns(self.vocabulary_)
             names.growing = reset or growing
-            X = token_sequences(X)
             rows = encode_tokens(X.rows, names)
             if names.bigram is not None and self.transition_attributes is None:
                 raise ValueError(
@@ -517,16 +516,15 @@ class TokenEstimator(SequenceEstimator):
         """The iteration loop, whose states are weights, or become weights by `unpack`."""
         more.setdefault("hint", "Raise max_iterations, epsilon or delta, or use an L2 penalty (c2).")
 
-        def report_and_watch(step: Steps) -> Any:
-            if self.verbose:
-                said = ", ".join(f"{name} {value:.6g}" for name, value in step.measures.items())
-                print(f"pass {step.count}: {said}")
+        def print_and_watch(step: Steps) -> Any:
+            said = ", ".join(f"{name} {value:.6g}" for name, value in step.measures.items())
+            print(f"pass {step.count}: {said}")
             return watch is not None and watch(step)
 
         def attributes(state: Any) -> dict[str, Any]:
             return self._named_weights(features, state if unpack is None else unpack(state))
 
-        return self.steps(limit, unpack=attributes, watch=report_and_watch, **more)
+        return self.steps(limit, unpack=attributes, watch=print_and_watch if self.verbose else watch, **more)
 
     def _named_weights(self, features: Features, w: np.ndarray) -> dict[str, Any]:
         """The fitted attributes that hold a vector of weights."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,7 @@ from scipy import sparse
 
 from tercet.core.parallel import one_blas_thread
 from tercet.core.steps import Steps
-from tercet.optimize import minimize
+from tercet.optimize import METHODS
 from tercet.sequence.crf._engine.features import observation_scores
 from tercet.sequence.crf._engine.objective import ChainObjective
 
@@ -41,17 +42,14 @@ def minimise(
     """
     scaled = Preconditioned(objective)
     stop = StoppingRule(scaled, epsilon, period, delta, smooth=not c1)
-
-    def loop(limit: int, **more: Any) -> Steps:
-        return steps(limit, unpack=lambda v: v * scaled.unit, watch=stop, **more)
-
+    loop = functools.partial(steps, unpack=lambda v: v * scaled.unit, watch=stop)
     options: dict[str, Any] = {"tol": 0.0, "max_iter": max_iter, "steps": loop}
     if algorithm == "lbfgs":
         options["memory"] = memory
     if c1:
         options["l1"], algorithm = c1 * scaled.unit, "owlqn"
     with one_blas_thread():
-        return minimize(scaled, np.zeros(scaled.unit.size), method=algorithm, **options).x * scaled.unit
+        return METHODS[algorithm](scaled, np.zeros(scaled.unit.size), **options).x * scaled.unit
 
 
 class Preconditioned:

@@ -10,6 +10,7 @@ and once the signs are stable the minimum solves a linear system. Columns that v
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -99,7 +100,9 @@ def coordinate_descent(
         return _working_set_rounds(problem, w, float(l1), float(l2), positive, tol, order, loop)
 
 
-def _working_set_rounds(problem, w, l1, l2, positive, tol, order, loop) -> OptimizeResult:
+def _working_set_rounds(
+    problem: Any, w: Any, l1: Any, l2: Any, positive: Any, tol: Any, order: Any, loop: Any
+) -> OptimizeResult:
     """Rounds of the working set method: solve inside it, check all columns, add the worst violators."""
     result = OptimizeResult(x=w, nit=0, success=False)
     without_gram: _ResidualSolver | None = None
@@ -198,7 +201,7 @@ def candidates(problem: LeastSquares, w: np.ndarray, l1: float, positive: bool) 
 
 
 def solve_working_set(
-    problem: LeastSquares, w: np.ndarray, l1, l2, positive, tol, limit, order
+    problem: LeastSquares, w: np.ndarray, l1: Any, l2: Any, positive: Any, tol: Any, limit: Any, order: Any
 ) -> tuple[np.ndarray, bool]:
     """Minimise over the working set; also returns whether the last sweep changed no coordinate."""
     index, gram = problem.index, problem.gram
@@ -222,7 +225,7 @@ def solve_working_set(
 
 
 @inner
-def coordinate_minimum(partial, square, l1, l2, positive):
+def coordinate_minimum(partial: Any, square: Any, l1: Any, l2: Any, positive: Any) -> Any:
     """Minimiser of square w^2 / 2 - partial w + l1 |w| + l2 w^2 / 2, by soft thresholding."""
     if partial > l1:
         return (partial - l1) / (square + l2)
@@ -232,7 +235,9 @@ def coordinate_minimum(partial, square, l1, l2, positive):
 
 
 @kernel
-def sweep(gram, orders, w, correlations, l1, l2, positive, tolerance):
+def sweep(
+    gram: Any, orders: Any, w: Any, correlations: Any, l1: Any, l2: Any, positive: Any, tolerance: Any
+) -> Any:
     """Coordinate descent passes over the working set, with the correlations of the residual kept up to date."""
     for order in orders:
         largest = 0.0
@@ -303,7 +308,7 @@ class _ResidualSolver:
         column_squares(self.columns, squares)
         self.centred_squares = np.maximum(self.factor * squares - problem.mean**2, 0.0)
 
-    def solve(self, l1, l2, positive, order):
+    def solve(self, l1: Any, l2: Any, positive: Any, order: Any) -> Any:
         """One sweep over all coordinates and a few over the nonzero ones."""
         tolerance = STATIONARY * np.sqrt(self.problem.target_square)
         parts = (self.columns, self.factor, self.problem.mean)
@@ -319,14 +324,26 @@ class _ResidualSolver:
 
 
 @kernel
-def column_squares(columns, out):
+def column_squares(columns: Any, out: Any) -> None:
     """Squared norms of the columns."""
     for j in range(out.size):
         out[j] = row_square(columns, j)
 
 
 @kernel
-def sweep_columns(columns, factor, mean, order, squares, w, residual, shift, l1, l2, positive):
+def sweep_columns(
+    columns: Any,
+    factor: Any,
+    mean: Any,
+    order: Any,
+    squares: Any,
+    w: Any,
+    residual: Any,
+    shift: Any,
+    l1: Any,
+    l2: Any,
+    positive: Any,
+) -> Any:
     """One pass over the coordinates in `order`; returns the largest change."""
     largest = 0.0
     for j in order:

@@ -169,16 +169,16 @@ class LeastSquares:
         return max(1024, -(-self.X.shape[0] // 64))
 
 
-def _dot(chunk: tuple, r: np.ndarray) -> np.ndarray:
+def _dot(chunk: tuple[Any, ...], r: np.ndarray) -> np.ndarray:
     return chunk[0] @ r
 
 
-def _correlate(chunk: tuple) -> np.ndarray:
+def _correlate(chunk: tuple[Any, ...]) -> np.ndarray:
     X, r = chunk
     return transposed_times(X, r).astype(np.float64, copy=False)
 
 
-def _predict(chunk: tuple, w: np.ndarray) -> np.ndarray:
+def _predict(chunk: tuple[Any, ...], w: np.ndarray) -> np.ndarray:
     X = chunk[0]
     if sparse.issparse(X):
         return X @ w
@@ -194,12 +194,12 @@ def _columns_as_rows(X: Any, index: np.ndarray) -> Any:
     return rows.astype(np.float64, copy=False)
 
 
-def _means(chunk: tuple, index: np.ndarray) -> np.ndarray:
+def _means(chunk: tuple[Any, ...], index: np.ndarray) -> np.ndarray:
     X, weight = chunk
     return _columns_as_rows(X, index) @ weight
 
 
-def _products(chunk: tuple, index: np.ndarray, new: int, mean: np.ndarray | None) -> np.ndarray:
+def _products(chunk: tuple[Any, ...], index: np.ndarray, new: int, mean: np.ndarray | None) -> np.ndarray:
     """Weighted products of the columns `index` with the last `new` of them."""
     X, weight = chunk
     Z = _columns_as_rows(X, index)

@@ -104,7 +104,9 @@ def subgradient(x: np.ndarray, g: np.ndarray, l1: np.ndarray) -> np.ndarray:
     return np.where(x != 0, g + l1 * np.sign(x), at_zero)
 
 
-def _backtrack(objective, x, total, down, p, orthant, l1, step, noise):
+def _backtrack(
+    objective: Any, x: Any, total: Any, down: Any, p: Any, orthant: Any, l1: Any, step: Any, noise: Any
+) -> Any:
     """Projected backtracking along p (Armijo's rule): the point, f, its gradient and f + penalty there."""
     for _ in range(60):
         new = x + step * p

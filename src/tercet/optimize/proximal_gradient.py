@@ -131,7 +131,7 @@ def proximal_gradient(
     )
 
 
-def _proximal_step(objective, penalty, y, f, g, L, search):
+def _proximal_step(objective: Any, penalty: Any, y: Any, f: Any, g: Any, L: Any, search: Any) -> Any:
     """Proximal step from y; L is doubled by backtracking if `search`."""
     while True:
         z = penalty.prox(y - g / L, 1.0 / L)

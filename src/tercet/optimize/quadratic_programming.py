@@ -158,7 +158,7 @@ class _Program:
     def with_equalities(self, keep: np.ndarray) -> _Program:
         return _Program(self.Q, self.c, self.G, self.h, self.A[keep], self.b[keep])
 
-    def residuals(self, x, s, alpha, beta) -> tuple[float, float]:
+    def residuals(self, x: Any, s: Any, alpha: Any, beta: Any) -> tuple[float, float]:
         """The largest residual of stationarity and feasibility, and the gap, relative to the data."""
         parts = (
             (self.Q @ x + self.c + self.G.T @ alpha + self.A.T @ beta, 1.0 + np.abs(self.c).max(initial=0)),
@@ -172,7 +172,7 @@ class _Program:
         """The Lagrangian at its stationary point."""
         return float(-(x @ self.Q @ x) / 2 - self.h @ alpha - self.b @ beta)
 
-    def result(self, state, keep, whole: _Program, nit: int, status: int) -> OptimizeResult:
+    def result(self, state: Any, keep: Any, whole: _Program, nit: int, status: int) -> OptimizeResult:
         x, _, alpha, beta = state
         full = np.zeros(len(whole.A))
         full[keep] = beta
@@ -207,7 +207,7 @@ class _Program:
         return None
 
 
-def _initial_point(qp: _Program):
+def _initial_point(qp: _Program) -> Any:
     """Minimiser of the objective plus squared slacks, with slacks and multipliers shifted to be positive."""
     x, alpha, beta = _kkt_solver(qp, np.ones(len(qp.h)))(-qp.c, qp.h, qp.b)
     return x, _positive(-alpha), _positive(alpha), beta
@@ -218,7 +218,7 @@ def _positive(v: np.ndarray) -> np.ndarray:
     return v if low > 1e-3 else v + (1.0 - low)
 
 
-def _kkt_solver(qp: _Program, ratio: np.ndarray):
+def _kkt_solver(qp: _Program, ratio: np.ndarray) -> Any:
     """Solver for [[Q, G', A'], [G, -diag(ratio), 0], [A, 0, 0]], with iterative refinement.
 
     A small multiple of the identity regularises the factorisation.
@@ -242,14 +242,14 @@ def _kkt_solver(qp: _Program, ratio: np.ndarray):
     return solve
 
 
-def _predictor_corrector(qp: _Program, x, s, alpha, beta):
+def _predictor_corrector(qp: _Program, x: Any, s: Any, alpha: Any, beta: Any) -> Any:
     """One iteration of Mehrotra's method: affine-scaling predictor, then a centred corrector step."""
     stationary = qp.Q @ x + qp.c + qp.G.T @ alpha + qp.A.T @ beta
     feasible, equal = qp.G @ x + s - qp.h, qp.A @ x - qp.b
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         solve = _kkt_solver(qp, s / alpha)
 
-        def direction(complement: np.ndarray):
+        def direction(complement: np.ndarray) -> Any:
             dx, dalpha, dbeta = solve(-stationary, complement / alpha - feasible, -equal)
             return dx, -(complement + s * dalpha) / alpha, dalpha, dbeta
 
@@ -276,7 +276,7 @@ def _max_step(v: np.ndarray, dv: np.ndarray) -> float:
     return float(np.min(-v[shrinking] / dv[shrinking], initial=1e10))
 
 
-def _polish(qp: _Program, x, s, alpha, beta):
+def _polish(qp: _Program, x: Any, s: Any, alpha: Any, beta: Any) -> Any:
     """The solution with the active constraints as equalities, if its residuals are smaller."""
     active = np.flatnonzero(alpha > s)
     rows = np.vstack([qp.G[active], qp.A])

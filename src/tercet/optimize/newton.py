@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 from scipy import linalg
-from scipy.linalg.blas import daxpy
 from scipy.optimize import OptimizeResult
 
 from tercet.core.catalog import method
+from tercet.optimize.conjugate_gradient import conjugate_gradient
 from tercet.optimize.descent import DescentMethod, descend
 from tercet.optimize.line_search import EPS
 from tercet.optimize.objective import CountedObjective, as_objective
@@ -70,23 +70,16 @@ class NewtonCG(DescentMethod):
         self.objective, self.most, self.forcing = objective, most, forcing
 
     def direction(self, x: np.ndarray, g: np.ndarray) -> np.ndarray:
-        p, residual, way = np.zeros_like(g), -g, -g
-        square = size = float(g @ g)
         # The default forcing term tends to 0 with |g|: superlinear convergence.
-        goal = (self.forcing or min(0.25, size**0.25)) * size**0.5
-        for k in range(self.most or 2 * g.size + 10):
-            product = self.objective.hessian_product(x, way)
-            curvature = float(way @ product)
-            if curvature <= EPS * float(way @ way):
-                return -g if k == 0 else p
-            step = square / curvature
-            p, residual = daxpy(way, p, a=step), daxpy(product, residual, a=-step)
-            last, square = square, float(residual @ residual)
-            if square**0.5 <= goal:
-                break
-            way *= square / last
-            way += residual
-        return p
+        forcing = self.forcing or min(0.25, float(g @ g) ** 0.25)
+        found = conjugate_gradient(
+            lambda v: self.objective.hessian_product(x, v),
+            -g,
+            tol=forcing,
+            max_iter=self.most or 2 * g.size + 10,
+            min_curvature=EPS,
+        )
+        return found.x if found.x.any() else -g  # no positive curvature along g
 
 
 @method(

@@ -19,6 +19,7 @@ import numpy as np
 
 from tercet.core.catalog import method
 from tercet.core.steps import Steps
+from tercet.optimize import conjugate_gradient
 from tercet.svm._dual.problem import DualProblem, DualSolution
 from tercet.svm.kkt import evaluated_solution
 from tercet.svm.smo import dense_dual
@@ -124,36 +125,10 @@ def _minimise(Q, p, sign, level, upper, rho, alpha, bounds, balance) -> np.ndarr
         right = rho * level * sign - balance * sign - p - np.where(violated, bounds, 0.0) + near * last
         right = right + rho * np.where(high, upper, 0.0)
         cost = near + rho * violated
-        alpha = conjugate_gradients(lambda v: Q @ v + rho * (sign @ v) * sign + cost * v, right, alpha)  # noqa: B023
+        hessian_times = lambda v, cost=cost: Q @ v + rho * (sign @ v) * sign + cost * v  # noqa: E731
+        alpha = conjugate_gradient(hessian_times, right, alpha, tol=1e-12).x
         if np.array_equal(low, alpha + bounds / rho < 0) and np.array_equal(
             high, alpha + bounds / rho > upper
         ):
             break
     return alpha
-
-
-def conjugate_gradients(
-    times: Callable[[np.ndarray], np.ndarray], b: np.ndarray, x: np.ndarray, tol: float = 1e-12
-) -> np.ndarray:
-    """Solve Ax = b for a symmetric, positive semidefinite A that is known by its products with vectors.
-
-    Examples
-    --------
-    >>> A = np.array([[4.0, 1.0], [1.0, 3.0]])
-    >>> conjugate_gradients(lambda v: A @ v, np.array([1.0, 2.0]), np.zeros(2)).round(6)
-    array([0.090909, 0.636364])
-    """
-    x, r = x.copy(), b - times(x)
-    d, size = r.copy(), r @ r
-    for _ in range(2 * x.size + 10):
-        if size <= tol**2 * max(b @ b, 1e-300):
-            break
-        image = times(d)
-        curvature = d @ image
-        if curvature <= 0:  # A is singular along d
-            break
-        x += size / curvature * d
-        r -= size / curvature * image
-        size, last = r @ r, size
-        d = r + size / last * d
-    return x

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 from scipy import linalg, sparse
-from scipy.sparse.linalg import LinearOperator, cg
 
 from tercet.core.parallel import Chunks, total
+from tercet.optimize import conjugate_gradient
 from tercet.svm._linear.problem import LinearProblem
 
 Array = np.ndarray
@@ -103,14 +103,12 @@ class PrimalNewton:
         part, s = X[rows], weight[rows]
 
         def hessian_times(u: Array) -> Array:
-            u = u.ravel()
             r = s * (part @ u[:-1] + bias * u[-1])
             return u + np.append(part.T @ r, bias * r.sum())
 
         # forcing term: the nearer to the optimum, the more exact the solution of the system
         forcing = min(0.1, float(np.sqrt(self.violation / max(self.tol, 1e-300))) ** -1)
-        H = LinearOperator((d, d), hessian_times, dtype=np.float64)
-        return cg(H, g, rtol=max(forcing, 1e-6), maxiter=200)[0]
+        return conjugate_gradient(hessian_times, g, tol=max(forcing, 1e-6), max_iter=200).x
 
 
 def _solve_posdef(H: Array, g: Array) -> Array:

@@ -6,9 +6,9 @@ import pytest
 from tercet.kernels import Gaussian
 from tercet.svm import DualProblem, maximal_violating_pair, second_order_pair, smo, smo_errors, smo_step
 from tercet.svm._dual.block import smo_block
-from tercet.svm._dual.optimality import dual_solution
-from tercet.svm._dual.solver import solve_by_blocks, solve_dual
-from tercet.svm._dual.state import DualState
+from tercet.svm._dual.block_descent import DualState
+from tercet.svm._dual.problem import dual_solution
+from tercet.svm._dual.solver import solve_dual
 
 
 def gram_and_labels(n=40, seed=0):
@@ -78,7 +78,7 @@ def test_conditions_of_the_state_are_those_of_the_plain_form(nu):
     start = half if nu else np.zeros(40)
     p = np.zeros(40) if nu else np.full(40, -1.0)
     problem = DualProblem(Gaussian(gamma=0.5), X, y, p, np.ones(40), start, nu=nu)
-    found = solve_by_blocks(problem, max_iter=15)  # somewhere on the way
+    found = solve_dual(problem, max_iter=15)  # somewhere on the way
     state = DualState(problem)
     state.beta[:] = y * found.alpha
     ours = state.solution(K @ state.beta, 15, False, "")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -11,9 +13,11 @@ from tercet.core.steps import Steps
 from tercet.kernels import Gaussian, Laplacian, Linear, Polynomial, Precomputed
 from tercet.optimize import solve_qp
 from tercet.svm import DualProblem
-from tercet.svm._dual import gaussian_rows, gram_rows, solver
+from tercet.svm._dual import block_descent, gaussian_rows, gram_rows
 from tercet.svm._dual.row_cache import RowCache
-from tercet.svm._dual.solver import solve_by_blocks as solve
+from tercet.svm._dual.solver import solve_dual
+
+solve = functools.partial(solve_dual, full_precision=False)  # within tol, by blocks alone
 
 
 def points(n=60, d=3, seed=0, noise=0.3):
@@ -69,7 +73,7 @@ def exact(problem):
 def small_blocks(monkeypatch):
     """Blocks, tiles and chunks so small that a few hundred rows need many of them."""
     monkeypatch.setattr(gram_rows, "FULL_GRAM_ROWS", 16)
-    monkeypatch.setattr(solver, "BLOCK", 32)
+    monkeypatch.setattr(block_descent, "BLOCK", 32)
     for name, value in (("TILE", 16), ("CHUNK", 64), ("TILE_ROWS", 16)):
         monkeypatch.setattr(gaussian_rows, name, value)
 
@@ -284,7 +288,7 @@ def test_float32_rows_have_exact_sums(kernel, small_blocks):
 
 def test_slow_is_not_stuck(monkeypatch):
     """A small problem that creeps is no problem that rounding keeps from its optimum."""
-    monkeypatch.setattr(solver, "WORK", 300)  # five steps at a time
+    monkeypatch.setattr(block_descent, "WORK", 300)  # five steps at a time
     X, y = points(60, 3, seed=16)
     found = solve(classifier(10 * X, y, 1e5, Gaussian(gamma=1e-3)))
     assert found.message == ""
@@ -323,7 +327,7 @@ def test_limit_of_steps():
 
 
 def test_limit_of_blocks(monkeypatch, small_blocks):
-    monkeypatch.setattr(solver, "MAX_BLOCKS", 2)
+    monkeypatch.setattr(block_descent, "MAX_BLOCKS", 2)
     found = solve(classifier(X, Y, 100.0))
     assert not found.converged
     assert found.message == "2 blocks were not enough"

@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from tercet.core.kernel import JIT
 from tercet.tree import grow_tree
 from tercet.tree._engine import Limits, presorted
-from tercet.tree._engine.presorting import argsort_column
+from tercet.tree._engine.presorted import argsort_column
 from tercet.tree.tree import CATEGORY, LEAF, NODE_DTYPES, NOWHERE, Tree
 from tests.tree.engines import grow
 

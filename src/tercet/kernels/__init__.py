@@ -5,9 +5,7 @@
 """
 
 from tercet.kernels._engine.prepared_rows import common_float
-from tercet.kernels.as_kernel import as_kernel
 from tercet.kernels.base import Kernel
-from tercet.kernels.centring import centring_offset, intercept_shift, primal_weights, subtract_offset
 from tercet.kernels.compound import Conformal, Power, Product, Scaled, Sum
 from tercet.kernels.dna import DNA
 from tercet.kernels.edit import Edit, edit_distance
@@ -17,7 +15,14 @@ from tercet.kernels.gaussian import Gaussian
 from tercet.kernels.gaussian_series import GaussianSeries
 from tercet.kernels.gram_matrix import PSDReport, center, is_psd
 from tercet.kernels.homogeneous import Homogeneous
-from tercet.kernels.kernel_machine import KernelMachine
+from tercet.kernels.kernel_machine import (
+    KernelMachine,
+    as_kernel,
+    centring_offset,
+    intercept_shift,
+    primal_weights,
+    subtract_offset,
+)
 from tercet.kernels.laplacian import Laplacian
 from tercet.kernels.linear import Linear
 from tercet.kernels.monomials import count_monomials

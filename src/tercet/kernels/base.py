@@ -6,7 +6,6 @@ expansions and compound kernels follow from these.
 
 from __future__ import annotations
 
-import functools
 import numbers
 from typing import Any, NoReturn, Self
 
@@ -15,16 +14,14 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array
 
-from tercet.core.parallel import each
 from tercet.core.parameters import check_parameters
 from tercet.core.public_names import PublicPickle
 from tercet.kernels._engine.prepared_rows import (
     PreparedRows,
-    block_shape,
-    block_slices,
+    blocked_gram,
+    blocked_products,
     common_float,
     kernel_layout,
-    symmetrized,
 )
 
 
@@ -112,35 +109,10 @@ class Kernel(PublicPickle, BaseEstimator):
         """The Gram matrix of rows that `check` gave, for a kernel that `resolve` gave; Z may be X."""
         left, right = self.prepare(X, Z)
         same = Z is X and self.takes != "gram"
-        mirror = same and not right.unsplit
-        rows, columns = block_shape(left, right, square=mirror)
-        out = np.empty((len(left), len(right)), dtype=common_float(X, Z))
-        blocks = [
-            (r, c)
-            for r in block_slices(len(left), rows)
-            for c in block_slices(len(right), columns)
-            if not mirror or c.start >= r.start
-        ]
-        each(functools.partial(self._fill_block, left, right, out, mirror), blocks, n_jobs=n_jobs)
-        if same and right.unsplit:
-            for r in block_slices(len(left), 256):
-                out[r.stop :, r] = out[r, r.stop :].T
-                out[r, r] = symmetrized(out[r, r])
+        out = blocked_gram(self.tile, left, right, common_float(X, Z), same=same, n_jobs=n_jobs)
         if same:  # exact on the diagonal
-            out.flat[:: len(left) + 1] = self._diag(X)
+            out.flat[:: len(out) + 1] = self._diag(X)
         return out
-
-    def _fill_block(
-        self, left: Any, right: Any, out: np.ndarray, mirror: bool, block: tuple[slice, slice]
-    ) -> None:
-        """Compute one block of the Gram matrix; with `mirror`, its transpose below the diagonal too."""
-        rows, columns = block
-        tile = self.tile(left[rows], right[columns])
-        if mirror and rows == columns:
-            tile = symmetrized(tile)
-        elif mirror:
-            out[columns, rows] = tile.T
-        out[rows, columns] = tile
 
     def times(self, X: Any, Z: Any, coef: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
         """The kernel expansion sum_j coef_j K(x, z_j), without the whole Gram matrix.
@@ -155,22 +127,7 @@ class Kernel(PublicPickle, BaseEstimator):
         array of shape (n,) or (n, k)
         """
         left, right = self.prepare(X, Z)
-        rows, columns = block_shape(left, right)
-        out = np.zeros((len(left), *coef.shape[1:]), dtype=common_float(X, Z, coef))
-        add = functools.partial(
-            self._add_block_products, left, right, coef, out, block_slices(len(right), columns)
-        )
-        each(add, block_slices(len(left), rows), n_jobs=n_jobs)
-        return out
-
-    def _add_block_products(
-        self, left: Any, right: Any, coef: np.ndarray, out: np.ndarray, cuts: list[slice], rows: slice
-    ) -> None:
-        """Add the products of one panel of rows with all columns."""
-        here, total = left[rows], out[rows]
-        for columns in cuts:
-            tile = self.tile(here, right[columns])
-            total += np.dot(tile, coef[columns].astype(tile.dtype, copy=False))
+        return blocked_products(self.tile, left, right, coef, common_float(X, Z, coef), n_jobs=n_jobs)
 
     def _check_pair(self, X: Any, Z: Any) -> tuple[Any, Any]:
         """Both sets of rows, checked, with as many columns as each other."""
@@ -225,3 +182,54 @@ def _equal(a: Any, b: Any) -> bool:
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return type(a) is type(b) and np.array_equal(a, b)
     return type(a) is type(b) and a == b if isinstance(a, Kernel) else a == b
+
+
+# Values of gamma: a number, or "scale" and "auto" resolved from data -----------------------------------------
+
+
+def resolve_gamma(gamma: Any, X: Any, sample_weight: np.ndarray | None = None) -> float:
+    """gamma as a number; "scale" is 1 / (columns * variance of X), "auto" is 1 / columns.
+
+    Examples
+    --------
+    >>> resolve_gamma("auto", np.ones((3, 4)))
+    0.25
+    """
+    if gamma == "scale":
+        return gamma_scale(X, sample_weight)
+    return 1.0 / X.shape[1] if gamma == "auto" else float(gamma)
+
+
+def numeric_gamma(gamma: Any) -> float:
+    """A gamma that must be a number already, as `Kernel.resolve` leaves it."""
+    if gamma is None or isinstance(gamma, str):
+        raise ValueError(f"gamma={gamma!r} is yet to be found from data: kernel.resolve(X).")
+    return float(gamma)
+
+
+def gamma_scale(X: Any, sample_weight: np.ndarray | None = None) -> float:
+    """gamma="scale": 1 / (number of columns * variance of all entries), 1 when nothing varies."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        variance = _variance(X, sample_weight)
+    if not np.isfinite(X.shape[1] * variance):
+        raise ValueError(
+            "gamma='scale' is 1 / (columns * variance of X), and the variance is too large a number: scale the "
+            "features (StandardScaler, MinMaxScaler), or give gamma as a number."
+        )
+    return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+
+
+def _variance(X: Any, sample_weight: np.ndarray | None) -> float:
+    """Weighted variance of all entries."""
+    if sample_weight is None and not sparse.issparse(X):
+        return float(X.var(dtype=np.float64))
+    weight = np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    weight = weight / (weight.sum() * X.shape[1])
+    sums = np.asarray(X.sum(axis=1, dtype=np.float64)).reshape(-1)
+    mean = float(weight @ sums)
+    if sparse.issparse(X):
+        squares = np.asarray(X.astype(np.float64).power(2).sum(axis=1)).reshape(-1)
+        squares = squares - 2 * mean * sums + X.shape[1] * mean * mean
+    else:
+        squares = ((X - mean) ** 2).sum(axis=1, dtype=np.float64)
+    return float(weight @ squares)

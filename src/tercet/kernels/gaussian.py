@@ -10,8 +10,7 @@ import numpy as np
 from tercet.core.catalog import method
 from tercet.core.parameters import NonNegative, Positive, check_parameters
 from tercet.kernels._engine.prepared_rows import PreparedRows, scaled_rows
-from tercet.kernels.base import Kernel
-from tercet.kernels.gamma import numeric_gamma, resolve_gamma
+from tercet.kernels.base import Kernel, numeric_gamma, resolve_gamma
 
 FAR = 1e6  # half a squared norm, in widths of the kernel, from which cancellation could lose K(x, x) = 1
 

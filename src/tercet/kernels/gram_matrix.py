@@ -66,7 +66,7 @@ def is_psd(kernel: Any, X: Any = None, tol: float | None = None) -> PSDReport:
     (True, -1.65197248)
     """
     if isinstance(kernel, Kernel) or callable(kernel):
-        from tercet.kernels.as_kernel import as_kernel
+        from tercet.kernels.kernel_machine import as_kernel
 
         if X is None:
             raise ValueError("is_psd needs points X to test a kernel on.")

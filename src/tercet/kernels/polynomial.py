@@ -11,8 +11,7 @@ from scipy import sparse
 from tercet.core.catalog import method
 from tercet.core.parameters import NonNegative, Real, check_parameters
 from tercet.kernels._engine.prepared_rows import power_in_place, squared_norms
-from tercet.kernels.base import Kernel
-from tercet.kernels.gamma import resolve_gamma
+from tercet.kernels.base import Kernel, resolve_gamma
 from tercet.kernels.monomials import monomials
 
 

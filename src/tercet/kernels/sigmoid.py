@@ -9,8 +9,7 @@ import numpy as np
 from tercet.core.catalog import method
 from tercet.core.parameters import Real, check_parameters
 from tercet.kernels._engine.prepared_rows import squared_norms
-from tercet.kernels.base import Kernel
-from tercet.kernels.gamma import resolve_gamma
+from tercet.kernels.base import Kernel, resolve_gamma
 
 
 @method(

@@ -15,7 +15,7 @@ from tercet.core.estimator import Classifier, Regressor, check_is_fitted
 from tercet.core.parallel import each, engine, one_blas_thread
 from tercet.core.parameters import INF, NonNegative, Range
 from tercet.core.steps import Fit
-from tercet.kernels import Kernel, KernelMachine
+from tercet.kernels import Kernel, KernelMachine, intercept_shift, primal_weights
 from tercet.multiclass import code_distances
 from tercet.svm._dual.problem import DualSolution
 from tercet.svm.binary_problems import (
@@ -35,10 +35,8 @@ from tercet.svm.support_vectors import (
     decision_values,
     dense_coef,
     dual_rows,
-    intercept_shift,
     kernel_sums,
     linear_coef,
-    primal_weights,
     support_attributes,
     support_points,
 )
@@ -152,6 +150,21 @@ class SupportVectorClassifier(KernelMachine, Classifier):
             "n_support_": np.bincount(y[support], minlength=k).astype(np.int32),
             "code_book_": codes,
         }
+
+    def _store(
+        self,
+        X: Any,
+        y: np.ndarray,
+        codes: np.ndarray,
+        binary: list[BinaryProblem],
+        solutions: list[DualSolution],
+    ) -> None:
+        """Set the fitted attributes, and those that say how good the solution of each binary problem is."""
+        self.fit_status_ = convergence_status(self, solutions)
+        self.__dict__.update(self._attributes(X, y, codes, binary, solutions))
+        self.n_iter_ = np.array([max(1, found.n_iter) for found in solutions], dtype=np.int32)
+        self.objective_ = np.array([found.objective for found in solutions])
+        self.violation_ = np.array([found.violation for found in solutions])
 
     def _centre_offset(self, X: Any, binary: BinaryProblem, solution: DualSolution) -> float:
         """w·centre, by which b of the rows as they are is less than b of centred rows."""
@@ -333,15 +346,6 @@ def _pairwise_sums(model: SupportVectorClassifier, X: Any) -> np.ndarray:
     ]
     pairs = combinations(range(model.classes_.size), 2)
     return np.column_stack([blocks[i][:, j - 1] + blocks[j][:, i] for i, j in pairs])
-
-
-def solver_measures(solutions: list[DualSolution]) -> dict[str, Any]:
-    """Fitted attributes that say how good the solutions are, one entry for each binary problem."""
-    return {
-        "n_iter_": np.array([max(1, s.n_iter) for s in solutions], dtype=np.int32),
-        "objective_": np.array([s.objective for s in solutions]),
-        "violation_": np.array([s.violation for s in solutions]),
-    }
 
 
 class SupportVectorRegressor(KernelMachine, Regressor):

@@ -15,18 +15,20 @@ from tercet.core.estimator import Classifier
 from tercet.core.parameters import Fraction, Jobs, NonNegative, Positive, PositiveOrInf, Real
 from tercet.core.row_products import row_products
 from tercet.core.steps import ConvergenceWarning, Fit
-from tercet.kernels import Kernel, KernelMachine, Precomputed
-from tercet.svm._dual.problem import DualProblem, DualSolution
-from tercet.svm._dual.solver import solve_dual
-from tercet.svm._linear.intercept import hinge_intercepts
-from tercet.svm.base import Iterations
-from tercet.svm.support_vectors import (
+from tercet.kernels import (
+    Kernel,
+    KernelMachine,
+    Precomputed,
     centring_offset,
-    dense_coef,
     intercept_shift,
     primal_weights,
     subtract_offset,
 )
+from tercet.svm._dual.problem import DualProblem, DualSolution
+from tercet.svm._dual.solver import solve_dual
+from tercet.svm._linear.intercept import hinge_intercepts
+from tercet.svm.base import Iterations
+from tercet.svm.support_vectors import dense_coef
 
 # coef, b, alpha, beta, central margin and interval of b of a binary decision function
 BinaryFit = tuple[np.ndarray, float, np.ndarray, float, float, tuple[float, float]]

@@ -11,9 +11,9 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from tercet.core.catalog import method
 from tercet.core.estimator import check_weight
-from tercet.svm._dual.optimality import dual_solution, feasible_directions, violating_pair
-from tercet.svm._dual.problem import DualSolution
-from tercet.svm.support_vectors import centring_offset, dense_coef, intercept_shift, subtract_offset
+from tercet.kernels import centring_offset, intercept_shift, subtract_offset
+from tercet.svm._dual.problem import DualSolution, dual_solution, feasible_directions, violating_pair
+from tercet.svm.support_vectors import dense_coef
 
 __all__ = [
     "KKTReport",

@@ -10,7 +10,7 @@ import numpy as np
 
 from tercet.core.catalog import method
 from tercet.core.parameters import ArrayLike, Jobs, Positive, Real, Seed
-from tercet.kernels import Kernel
+from tercet.kernels import Kernel, centring_offset
 from tercet.svm._dual.problem import DualProblem, DualSolution
 from tercet.svm._dual.solver import solve_dual
 from tercet.svm.base import (
@@ -20,7 +20,6 @@ from tercet.svm.base import (
     KernelLike,
     Nu,
     SupportVectorClassifier,
-    solver_measures,
 )
 from tercet.svm.binary_problems import (
     BinaryProblem,
@@ -30,7 +29,7 @@ from tercet.svm.binary_problems import (
     constant_solution,
 )
 from tercet.svm.calibration import calibrate
-from tercet.svm.support_vectors import centring_offset, convergence_status, dual_rows, solver_options
+from tercet.svm.support_vectors import dual_rows
 
 NO_MARGIN = 1e-12  # a margin this small, relative to what f could be, is rounding
 
@@ -179,8 +178,7 @@ class NuSVC(SupportVectorClassifier):
 
         solve = functools.partial(self._solve_binary, K, X, weight)
         solutions = self._solve_each(solve, binary, [None] * len(binary), attributes_at)
-        self.fit_status_ = convergence_status(self, solutions)
-        self.__dict__.update(self._attributes(X, y, codes, binary, solutions), **solver_measures(solutions))
+        self._store(X, y, codes, binary, solutions)
         self.rho_ = np.array([solution.rho for solution in solutions])
         self.__dict__.pop("calibration_", None)
         if self.calibration is not None:
@@ -222,7 +220,15 @@ class NuSVC(SupportVectorClassifier):
         # There is no linear term: where K and the weights are small, so are all gradients.
         size = float(np.abs(kernel.diag(rows)).mean())
         tol = self.tol * min(1.0, size * float(upper.mean()) or 1.0)
-        found = solve_dual(problem, tol=tol, n_jobs=n_jobs, steps=steps, **solver_options(self))
+        found = solve_dual(
+            problem,
+            tol=tol,
+            n_jobs=n_jobs,
+            steps=steps,
+            max_iter=self.max_iter,
+            cache_size=self.cache_size,
+            shrinking=self.shrinking,
+        )
         if found.converged and found.rho <= NO_MARGIN * size * upper.sum():
             raise ValueError(
                 f"NuSVC: nu={self.nu} is too small where {self._names(binary)} are told apart: so many rows are "

@@ -18,7 +18,7 @@ from tercet.svm.base import (
     Nu,
     SupportVectorRegressor,
 )
-from tercet.svm.support_vectors import filled_start, solver_options, training_rows, tube_problem
+from tercet.svm.support_vectors import filled_start, training_rows, tube_problem
 
 
 @method(
@@ -141,6 +141,13 @@ class NuSVR(SupportVectorRegressor):
             return {**self._attributes(X, rows, alpha, b), "epsilon_": max(0.0, -rho)}
 
         steps = functools.partial(self.steps, unpack=attributes_at)
-        options = solver_options(self)
-        found = solve_dual(problem, tol=self.tol, n_jobs=self.n_jobs, steps=steps, **options)
+        found = solve_dual(
+            problem,
+            tol=self.tol,
+            n_jobs=self.n_jobs,
+            steps=steps,
+            max_iter=self.max_iter,
+            cache_size=self.cache_size,
+            shrinking=self.shrinking,
+        )
         self._store(found, attributes_at((found.alpha, found.b, found.rho)))

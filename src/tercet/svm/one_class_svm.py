@@ -12,7 +12,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from tercet.core.catalog import method
 from tercet.core.estimator import NO_TARGET, check_is_fitted
 from tercet.core.parameters import Jobs, Positive, Real
-from tercet.kernels import KernelMachine
+from tercet.kernels import KernelMachine, common_float
 from tercet.svm._dual.problem import DualProblem
 from tercet.svm._dual.solver import solve_dual
 from tercet.svm.base import Degree, Gamma, Iterations, KernelLike, Nu
@@ -20,13 +20,11 @@ from tercet.svm.support_vectors import (
     TrainingRows,
     check_support_shapes,
     checked_indices,
-    common_float,
     convergence_status,
     decision_values,
     filled_start,
     kernel_sums,
     linear_coef,
-    solver_options,
     support_attributes,
     training_rows,
 )
@@ -180,8 +178,15 @@ class OneClassSVM(OutlierMixin, KernelMachine):
         )
         unpack = functools.partial(self._attributes, X, rows, scale)
         steps = functools.partial(self.steps, unpack=unpack)
-        options = solver_options(self)
-        found = solve_dual(problem, tol=self.tol, n_jobs=self.n_jobs, steps=steps, **options)
+        found = solve_dual(
+            problem,
+            tol=self.tol,
+            n_jobs=self.n_jobs,
+            steps=steps,
+            max_iter=self.max_iter,
+            cache_size=self.cache_size,
+            shrinking=self.shrinking,
+        )
         if self.verbose:
             print(f"{type(self).__name__}: {found.n_iter} steps, violation {found.violation:.3g}")
         self.fit_status_ = convergence_status(self, [found])

@@ -18,8 +18,7 @@ import numpy as np
 
 from tercet.core.catalog import method
 from tercet.core.steps import Steps
-from tercet.svm._dual.optimality import feasible_directions
-from tercet.svm._dual.problem import DualProblem, DualSolution
+from tercet.svm._dual.problem import DualProblem, DualSolution, feasible_directions
 from tercet.svm.kkt import evaluated_solution, kkt_residuals, maximal_violating_pair
 
 __all__ = [

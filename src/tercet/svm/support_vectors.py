@@ -17,34 +17,9 @@ from tercet.kernels import (
     Precomputed,
     centring_offset,
     common_float,
-    intercept_shift,
-    primal_weights,
     subtract_offset,
 )
 from tercet.svm._dual.problem import DualProblem, DualSolution
-
-__all__ = [
-    "TrainingRows",
-    "centring_offset",
-    "check_support_shapes",
-    "checked_indices",
-    "common_float",
-    "convergence_status",
-    "decision_values",
-    "dense_coef",
-    "dual_rows",
-    "filled_start",
-    "intercept_shift",
-    "kernel_sums",
-    "linear_coef",
-    "primal_weights",
-    "solver_options",
-    "subtract_offset",
-    "support_attributes",
-    "support_points",
-    "training_rows",
-    "tube_problem",
-]
 
 
 @dataclass
@@ -101,11 +76,6 @@ def filled_start(upper: np.ndarray, total: float) -> np.ndarray:
     """Multipliers within their bounds that sum to `total`: the first at their bounds, the others 0."""
     before = np.cumsum(upper) - upper
     return np.clip(total - before, 0.0, upper)
-
-
-def solver_options(model: Any) -> dict[str, Any]:
-    """A model's parameters of the dual solver, but tol and n_jobs."""
-    return {"max_iter": model.max_iter, "cache_size": model.cache_size, "shrinking": model.shrinking}
 
 
 def convergence_status(model: Any, solutions: list[DualSolution]) -> int:

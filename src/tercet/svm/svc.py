@@ -10,11 +10,10 @@ import numpy as np
 
 from tercet.core.catalog import method
 from tercet.core.parameters import ArrayLike, Jobs, Positive, PositiveOrInf, Real, Seed
-from tercet.kernels import Kernel
+from tercet.kernels import Kernel, centring_offset
 from tercet.svm._dual.problem import DualProblem, DualSolution
-from tercet.svm._dual.refinement import with_gram_matrix
-from tercet.svm._dual.solver import solve_by_blocks, solve_dual
-from tercet.svm.base import Degree, Gamma, Iterations, KernelLike, SupportVectorClassifier, solver_measures
+from tercet.svm._dual.solver import solve_dual, with_gram_matrix
+from tercet.svm.base import Degree, Gamma, Iterations, KernelLike, SupportVectorClassifier
 from tercet.svm.binary_problems import (
     BinaryProblem,
     MultiClass,
@@ -28,13 +27,7 @@ from tercet.svm.hard_margin import nearest_points
 from tercet.svm.maximum_margin import solve_dual_qp, solve_primal_qp
 from tercet.svm.penalty_method import solve_penalty
 from tercet.svm.smo import smo
-from tercet.svm.support_vectors import (
-    centring_offset,
-    convergence_status,
-    dense_coef,
-    dual_rows,
-    solver_options,
-)
+from tercet.svm.support_vectors import dense_coef, dual_rows
 
 
 @method(
@@ -239,8 +232,7 @@ class SVC(SupportVectorClassifier):
 
         solve = functools.partial(self._solve_binary, K, X, weight)
         solutions = self._solve_each(solve, binary, self._warm_starts(y, binary), attributes_at)
-        self.fit_status_ = convergence_status(self, solutions)
-        self.__dict__.update(self._attributes(X, y, codes, binary, solutions), **solver_measures(solutions))
+        self._store(X, y, codes, binary, solutions)
         self._set_optimality(X, weight, binary, solutions)
         self.__dict__.pop("calibration_", None)
         if self.calibration is not None:
@@ -276,7 +268,15 @@ class SVC(SupportVectorClassifier):
         if self.algorithm == "primal-qp":
             return solve_primal_qp(problem, tol=self.tol)
         # until no pair violates the KKT conditions: select a working set, solve for it, update the gradient
-        return solve_dual(problem, tol=self.tol, n_jobs=n_jobs, steps=steps, **solver_options(self))
+        return solve_dual(
+            problem,
+            tol=self.tol,
+            n_jobs=n_jobs,
+            steps=steps,
+            max_iter=self.max_iter,
+            cache_size=self.cache_size,
+            shrinking=self.shrinking,
+        )
 
     def _dual_problem(
         self, K: Kernel, X: Any, weight: np.ndarray, binary: BinaryProblem, start: np.ndarray | None
@@ -307,7 +307,7 @@ class SVC(SupportVectorClassifier):
 
         def solve(hulls: DualProblem, tol: float) -> DualSolution:
             # without max_iter, which does not decide what is separable
-            return solve_by_blocks(hulls, tol=tol, cache_size=self.cache_size, n_jobs=n_jobs)
+            return solve_dual(hulls, tol=tol, cache_size=self.cache_size, full_precision=False, n_jobs=n_jobs)
 
         start = nearest_points(problem, solve)
         if start is None:

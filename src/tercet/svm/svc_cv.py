@@ -17,10 +17,9 @@ from tercet.core.estimator import distinct
 from tercet.core.parallel import each
 from tercet.core.parameters import ArrayLike, Jobs, Positive, Real, Seed
 from tercet.core.steps import ConvergenceWarning, Fit
-from tercet.kernels import Kernel, Precomputed, as_kernel
+from tercet.kernels import Kernel, Precomputed, as_kernel, centring_offset, subtract_offset
 from tercet.svm.base import Degree, Iterations
 from tercet.svm.binary_problems import MultiClass
-from tercet.svm.support_vectors import centring_offset, subtract_offset
 from tercet.svm.svc import SVC
 
 GAMMA_KERNELS = ("poly", "rbf", "sigmoid", "laplacian")  # kernels by name that have a gamma

@@ -9,11 +9,12 @@ import numpy as np
 
 from tercet.core.catalog import method
 from tercet.core.parameters import Jobs, NonNegative, Positive, PositiveOrInf, Real
+from tercet.kernels import intercept_shift
 from tercet.svm._dual.problem import DualProblem, DualSolution
 from tercet.svm._dual.solver import solve_dual
 from tercet.svm.base import Degree, Gamma, Iterations, KernelLike, SupportVectorRegressor
 from tercet.svm.smo import smo
-from tercet.svm.support_vectors import intercept_shift, solver_options, training_rows, tube_problem
+from tercet.svm.support_vectors import training_rows, tube_problem
 
 
 @method(
@@ -161,8 +162,15 @@ class SVR(SupportVectorRegressor):
             self.updates_: list[dict[str, Any]] = []
         if self.algorithm == "working-set" or np.isinf(self.C):
             shown = steps if self.algorithm == "working-set" else None
-            options = solver_options(self)
-            found = solve_dual(problem, tol=self.tol, n_jobs=self.n_jobs, steps=shown, **options)
+            found = solve_dual(
+                problem,
+                tol=self.tol,
+                n_jobs=self.n_jobs,
+                steps=shown,
+                max_iter=self.max_iter,
+                cache_size=self.cache_size,
+                shrinking=self.shrinking,
+            )
             if np.isinf(self.C) and not found.converged:
                 verdict = (
                     "no function of this kernel is that close to all targets"

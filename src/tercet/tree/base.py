@@ -129,7 +129,7 @@ class DecisionTree(MixedColumns):
 
         `tercet.tree.grow_tree` is the same in plain form; the engines find the same tests faster.
         """
-        return Tree.from_arrays(
+        tree = Tree.from_arrays(
             _engine.grow(
                 X,
                 y,
@@ -145,6 +145,7 @@ class DecisionTree(MixedColumns):
                 n_jobs=self.n_jobs,
             )
         )
+        return self._without_pure_splits(tree)
 
     def _without_pure_splits(self, tree: Tree) -> Tree:
         """Make leaves of nodes whose impurity is below `min_impurity`; no test above depends on what is below."""

@@ -192,7 +192,7 @@ class DecisionTreeClassifier(DecisionTree, Classifier):
     @property
     def multi_output(self) -> bool:  # type: ignore[override]
         """Whether y may have several columns."""
-        return self.algorithm == "cart" and super().multi_output
+        return self.algorithm == "cart" and self.max_bins is None
 
     def _fit(
         self, X: Any, y: Any, sample_weight: np.ndarray | None, held_out: tuple[Any, Any] = (None, None)
@@ -205,7 +205,7 @@ class DecisionTreeClassifier(DecisionTree, Classifier):
 
     def _grow(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None, seed: int) -> Tree:
         if self.algorithm == "cart":
-            return self._without_pure_splits(self._grow_cart(X, y, weight, seed))
+            return self._grow_cart(X, y, weight, seed)
         tree = grow_multiway(
             X,
             y,

@@ -19,7 +19,6 @@ from tercet.tree.base import (
     MinSamplesSplit,
     Pruning,
 )
-from tercet.tree.tree import Tree
 
 
 @method(
@@ -168,11 +167,8 @@ class DecisionTreeRegressor(DecisionTree, Regressor):
                 f"the least y is {y.min()}, the sum {y.sum()}."
             )
         sample, held, seed = self._prepare(X, y, sample_weight, held_out)
-        tree = self._grow(*sample, seed)  # Alg 5.5
-        self.tree_ = self._prune(tree, sample, held, seed, self._grow)  # Alg 5.7
-
-    def _grow(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None, seed: int) -> Tree:
-        return self._without_pure_splits(self._grow_cart(X, y, weight, seed))
+        tree = self._grow_cart(*sample, seed)  # Alg 5.5
+        self.tree_ = self._prune(tree, sample, held, seed, self._grow_cart)  # Alg 5.7
 
     def predict(self, X: Any, check_input: bool = True) -> np.ndarray:
         """The value of the leaf that each row comes to.

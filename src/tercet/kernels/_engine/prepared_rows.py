@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy import sparse
 
 from tercet.core import rows as core
 from tercet.core.kernel import kernel
-from tercet.core.parallel import GRAIN
+from tercet.core.parallel import GRAIN, each
 
 BLOCK = 1 << 17  # entries of a block: it stays in a core's own cache until it is done
 PAIRS = 4096  # pairs of rows that are subtracted at once
@@ -193,6 +194,69 @@ def _power(values: np.ndarray, exponent: float) -> np.ndarray:
 
 
 # Blocks -------------------------------------------------------------------------------------------------------
+
+
+def blocked_gram(
+    tile: Callable[[Any, Any], np.ndarray],
+    left: Any,
+    right: Any,
+    dtype: Any,
+    *,
+    same: bool,
+    n_jobs: int | None,
+) -> np.ndarray:
+    """The Gram matrix of prepared rows, block by block; `same`: of rows with themselves, and symmetric."""
+    mirror = same and not right.unsplit
+    rows, columns = block_shape(left, right, square=mirror)
+    out = np.empty((len(left), len(right)), dtype=dtype)
+
+    def fill(block: tuple[slice, slice]) -> None:
+        """Compute one block; with `mirror`, its transpose below the diagonal too."""
+        r, c = block
+        values = tile(left[r], right[c])
+        if mirror and r == c:
+            values = symmetrized(values)
+        elif mirror:
+            out[c, r] = values.T
+        out[r, c] = values
+
+    blocks = [
+        (r, c)
+        for r in block_slices(len(left), rows)
+        for c in block_slices(len(right), columns)
+        if not mirror or c.start >= r.start
+    ]
+    each(fill, blocks, n_jobs=n_jobs)
+    if same and right.unsplit:
+        for r in block_slices(len(left), 256):
+            out[r.stop :, r] = out[r, r.stop :].T
+            out[r, r] = symmetrized(out[r, r])
+    return out
+
+
+def blocked_products(
+    tile: Callable[[Any, Any], np.ndarray],
+    left: Any,
+    right: Any,
+    coef: np.ndarray,
+    dtype: Any,
+    *,
+    n_jobs: int | None,
+) -> np.ndarray:
+    """The Gram matrix of prepared rows times `coef`, of which only blocks are ever there."""
+    rows, columns = block_shape(left, right)
+    out = np.zeros((len(left), *coef.shape[1:]), dtype=dtype)
+    cuts = block_slices(len(right), columns)
+
+    def add(r: slice) -> None:
+        """Add the products of one panel of rows with all columns."""
+        here, total = left[r], out[r]
+        for c in cuts:
+            values = tile(here, right[c])
+            total += np.dot(values, coef[c].astype(values.dtype, copy=False))
+
+    each(add, block_slices(len(left), rows), n_jobs=n_jobs)
+    return out
 
 
 def block_slices(n: int, size: int) -> list[slice]:

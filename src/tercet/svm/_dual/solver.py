@@ -1,35 +1,28 @@
-"""Block-coordinate descent on the dual of a kernel machine, with two-variable (SMO) steps within a block.
+"""The dual solver: block-coordinate descent, and for a small dual its solution to full precision.
 
-With beta = sign alpha the signs are gone from the dual:
-
-    min over beta of  beta'K beta / 2 + sum of ridge beta² / 2 + q.beta,  lower <= beta <= upper,  sum of beta kept
-
-and with v = -(K beta + ridge beta + q) it is optimal when no v of I_up (beta < upper) is above one of I_down
-(beta > lower). Each block takes the variables that violate this most as its working set, and solves for them alone;
-only rows of K whose beta has changed are ever needed. A small problem is one block.
+A solver that stops within tol leaves a solution that depends on its path: a row of weight 2 and the same row twice
+give models that differ by tol. With few free variables (0 < alpha < upper), a linear system gives the point that
+all paths lead to: the gradients of the free variables are one multiple of their signs.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from tercet.core.parallel import one_blas_thread
 from tercet.core.steps import Steps
-from tercet.svm._dual.block import MAX_BLOCK, smo_block
-from tercet.svm._dual.gram_rows import FullGram, gram_rows
-from tercet.svm._dual.problem import DualProblem, DualSolution
-from tercet.svm._dual.refinement import is_small, refine, with_gram_matrix
-from tercet.svm._dual.state import DualState
-from tercet.svm._dual.working_set import WorkingSet
+from tercet.kernels import Precomputed
+from tercet.svm._dual.block_descent import solve_by_blocks
+from tercet.svm._dual.problem import DualProblem, DualSolution, dual_solution
 
-BLOCK = 1024  # variables of a block
-BLOCK_TOL = 0.05  # a block is solved to this part of the violation it began with
-FLOAT32_TOL = 1e-5  # the least tolerance for which rows in float32 are exact enough
-MAX_BLOCKS = 10_000
-PATIENCE = 30  # blocks in a row without progress
-WORK = 50_000_000  # entries that one call of the block kernel may read: a fraction of a second
+SMALL = 1000  # variables of a small problem
+MAX_FREE = 300  # of them free
+TRACE = 1e-13  # of the upper bound: what rounding leaves of a multiplier, if that much does not change f
+EXACT = 1e-11  # a violation this small, relative to the gradient, is rounding
 
 
 def solve_dual(
@@ -39,50 +32,11 @@ def solve_dual(
     max_iter: int = -1,
     cache_size: float = 200,
     shrinking: bool = True,
+    full_precision: bool = True,
     n_jobs: int | None = None,
     steps: Callable[..., Steps] | None = None,
 ) -> DualSolution:
     """Solve the dual by blocks; a small problem to full precision, by active-set refinement.
-
-    Parameters
-    ----------
-    problem, tol, max_iter, cache_size, shrinking, n_jobs, steps
-        As in `solve_by_blocks`. With a limit of steps there is no refinement.
-
-    Returns
-    -------
-    solution : DualSolution
-    """
-    small = is_small(problem)
-    if small:
-        problem = with_gram_matrix(problem, n_jobs)
-
-    def solve(
-        problem: DualProblem, tol: float, max_iter: int, steps: Callable[..., Steps] | None = None
-    ) -> DualSolution:
-        return solve_by_blocks(
-            problem, tol=tol, max_iter=max_iter, cache_size=cache_size, shrinking=shrinking, n_jobs=n_jobs,
-            steps=steps,
-        )  # fmt: skip
-
-    found = solve(problem, tol, max_iter, steps)
-    if not small or max_iter >= 0:
-        return found
-    with one_blas_thread():
-        return refine(problem, found, solve)
-
-
-def solve_by_blocks(
-    problem: DualProblem,
-    *,
-    tol: float = 1e-3,
-    max_iter: int = -1,
-    cache_size: float = 200,
-    shrinking: bool = True,
-    n_jobs: int | None = None,
-    steps: Callable[..., Steps] | None = None,
-) -> DualSolution:
-    """Solve the dual by block-coordinate descent.
 
     Parameters
     ----------
@@ -96,6 +50,8 @@ def solve_by_blocks(
     shrinking : bool, default=True
         Where there is the full Gram matrix, leave out variables that no violating pair contains at the time.
         (Working sets of larger problems are few variables anyway.)
+    full_precision : bool, default=True
+        Refine the solution of a small problem; without it, or with a limit of steps, it is one within tol.
     n_jobs : int, optional
         Threads; the result is the same for any number.
     steps : callable, optional
@@ -106,147 +62,109 @@ def solve_by_blocks(
     solution : DualSolution
         Where `converged` is false, `message` says why; it is for the caller to warn.
     """
-    converged, message = False, f"{MAX_BLOCKS} blocks were not enough"
-    # Without bounds an indefinite kernel leads to infinity, which `DualState.diverges` notices.
-    with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
-        descent = _BlockDescent(problem, tol, max_iter, cache_size, shrinking, n_jobs)
-        for step in (steps or Steps)(MAX_BLOCKS, name="block"):
-            violation, objective = descent.check_optimality()
-            step.report(descent.multipliers(), objective=objective, violation=violation)
-            if violation <= tol:
-                converged, message = step.converged(True), ""
-                break
-            reason = descent.reason_to_stop(objective, violation)
-            if reason:
-                message = reason
-                break
-            working_set, split = descent.select_working_set()
-            descent.solve_subproblem(working_set, split, violation)
-            descent.rescale()
-        return descent.solution(converged, message)
+    small = max(problem.sign.size, problem.X.shape[0]) <= SMALL
+    refined = full_precision and small
+    if refined:
+        problem = with_gram_matrix(problem, n_jobs)
+    solve = functools.partial(solve_by_blocks, cache_size=cache_size, shrinking=shrinking, n_jobs=n_jobs)
+    with one_blas_thread():
+        found = solve(problem, tol=tol, max_iter=max_iter, steps=steps)
+        return refine(problem, found, solve) if refined and max_iter < 0 else found
 
 
-class _BlockDescent:
-    """State of the block-coordinate dual solver: beta, F = K beta and the working set."""
+def with_gram_matrix(problem: DualProblem, n_jobs: int | None = None) -> DualProblem:
+    """The same problem with its Gram matrix as a precomputed kernel."""
+    matrix = getattr(problem.kernel, "matrix", None)
+    if matrix is not None and matrix.dtype == np.float64:
+        return problem
+    X = problem.X.astype(np.float64) if problem.X.dtype == np.float32 else problem.X
+    gram = problem.kernel.gram(X, X, n_jobs=n_jobs).astype(np.float64, copy=False)
+    return replace(problem, kernel=Precomputed(gram), X=np.arange(gram.shape[0]))
 
-    def __init__(
-        self,
-        problem: DualProblem,
-        tol: float,
-        max_iter: int,
-        cache_size: float,
-        shrinking: bool,
-        n_jobs: int | None,
-    ) -> None:
-        self.problem, self.tol, self.shrinking, self.n_jobs = problem, tol, shrinking, n_jobs
-        self.cache_bytes = cache_size * 2.0**20
-        self.state = DualState(problem)
-        self.max_iter = max(10_000_000, 100 * self.state.beta.size) if max_iter < 0 else max_iter
-        self.n_iter = 0
-        self._load_gram(fine=tol < FLOAT32_TOL)
-        self.last = self.state.beta.copy(), self.F.copy()  # before the last block
 
-    def _load_gram(self, fine: bool) -> None:
-        """Access to K in float32, or (fine) in float64; F = K beta at the present beta."""
-        state, problem = self.state, self.problem
-        self.fine, self.n_corrections = fine, 0
-        self.gram = gram_rows(
-            problem.kernel, problem.X, fine=fine, cache_bytes=self.cache_bytes, n_jobs=self.n_jobs
-        )
-        self.F = np.zeros(state.n_rows)
-        beta = state.row_sums(state.beta)
-        if beta.any():
-            self.gram.correct(self.F, beta, 0.0)
-        self.one_block = isinstance(self.gram, FullGram) and state.beta.size <= MAX_BLOCK
-        self.working_set = WorkingSet(state, MAX_BLOCK if self.one_block else BLOCK, self.shrinking)
-        self.block: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None  # members, their K, its diagonal
-        self._forget_progress()
+def refine(problem: DualProblem, found: DualSolution, solve: Callable[..., DualSolution]) -> DualSolution:
+    """The solution of a small problem to full precision.
 
-    def _forget_progress(self) -> None:
-        self.best_objective, self.least_violation, self.n_idle = np.inf, np.inf, 0
+    Parameters
+    ----------
+    problem : DualProblem
+        With its Gram matrix as a precomputed kernel.
+    found : DualSolution
+        Its solution within a tolerance.
+    solve : callable
+        `solve_by_blocks` with its options.
+    """
+    if not found.converged:
+        return found
+    rounding = EXACT * _gradient_size(problem, found)
+    exact = newton_step(problem, snap_to_bounds(problem, found))
+    if exact is not None and exact.violation <= rounding:
+        return exact
+    closer = solve(replace(problem, start=found.alpha), tol=rounding, max_iter=2 * found.alpha.size)
+    closer = replace(closer, n_iter=found.n_iter + closer.n_iter, converged=True, message="")
+    best = closer if closer.violation <= found.violation else found
+    best = snap_to_bounds(problem, best)
+    return newton_step(problem, best) or _evaluated(problem, best)
 
-    def check_optimality(self) -> tuple[float, float]:
-        """Violation of the KKT conditions, and the objective; within the rounding error of F, F is corrected."""
-        state = self.state
-        self.v, self.intervals, violation = state.optimality(self.F)
-        error = 8.0 * self.gram.rounding_error()
-        if error > self.tol and violation <= max(self.tol, error):
-            self.gram.correct(self.F, state.row_sums(state.beta), self.tol / 16.0)
-            self.n_corrections += 1
-            self._forget_progress()
-            self.v, self.intervals, violation = state.optimality(self.F)
-        return violation, state.objective(self.F)
 
-    def multipliers(self) -> tuple[np.ndarray, float, float]:
-        """alpha, b and rho."""
-        return self.state.multipliers(self.v, self.intervals)
+def snap_to_bounds(problem: DualProblem, found: DualSolution) -> DualSolution:
+    """With multipliers at the bounds from which only rounding keeps them: they must not decide b."""
+    upper, alpha = problem.upper, found.alpha
+    # A bound of 1e12, or K of 1e12, must not make a trace of multipliers that f depends on.
+    K = np.abs(problem.kernel.matrix[problem.X, problem.X]).max()
+    unseen = EXACT * _gradient_size(problem, found) / max(float(K), 1e-300)
+    trace = np.where(np.isfinite(upper), np.minimum(TRACE * upper, unseen), TRACE * alpha.max(initial=0.0))
+    alpha = np.where(alpha < trace, 0.0, np.where(alpha > upper - trace, upper, alpha))
+    return replace(found, alpha=alpha)
 
-    def reason_to_stop(self, objective: float, violation: float) -> str:
-        """Why there is no point in going on; empty where there is."""
-        if self.state.diverges(self.F, self.gram.diag):
-            self.state.beta[:], self.F[:] = self.last  # finite, at least
-            return "unbounded"
-        if self.n_iter >= self.max_iter:
-            return f"max_iter={self.max_iter} steps were not enough"
-        exact = self.fine or self.one_block
-        least = (1e-14 if exact else 1e-9) * abs(objective)
-        progress = objective < self.best_objective - least or violation < 0.99 * self.least_violation
-        self.best_objective = min(self.best_objective, objective)
-        self.least_violation = min(self.least_violation, violation)
-        self.n_idle = 0 if progress else self.n_idle + 1
-        if self.n_idle >= (10 if self.one_block else PATIENCE) or self.n_corrections > 20:
-            if exact:
-                return "rounding keeps it from getting nearer"
-            self._load_gram(fine=True)
-        return ""
 
-    def select_working_set(self) -> tuple[np.ndarray, int]:
-        """The variables of the next block, and how many of them belong to the first equality constraint."""
-        return self.working_set.select(self.v, self.intervals)
+def _gradient_size(problem: DualProblem, found: DualSolution) -> float:
+    """The scale of the gradient, whatever the units of K and p."""
+    return max(float(np.abs(problem.p).max()), float(np.abs(found.gradient).max()), 1e-300)
 
-    def solve_subproblem(self, members: np.ndarray, split: int, violation: float) -> None:
-        """Minimise over the working set by two-variable steps, and update F = K beta."""
-        state = self.state
-        if not state.bounded:
-            self.last = state.beta.copy(), self.F.copy()
-        rows = state.row[members]
-        if self.block is None or self.block[0] is not members:
-            self.block = members, self.gram.block(rows), self.gram.diag[rows] + state.ridge[members]
-        _, K, diag = self.block
-        before, lower, upper = state.beta[members], state.lower[members], state.upper[members]
-        beta = before.copy()
-        # a smaller curvature is rounding
-        least = (1e-12 if self.fine or self.one_block else 1e-7) * (float(np.abs(diag).max()) or 1.0)
-        tol = self.tol if self.one_block else max(BLOCK_TOL * violation, 0.25 * self.tol)
-        longest = WORK // members.size if state.bounded else min(20_000, 100 * members.size)
-        if self.one_block and self.shrinking:
-            longest = min(longest, max(4096, 2 * members.size))
-        limit = min(longest, self.max_iter - self.n_iter)
-        ridge, v = state.ridge[members], self.v[members]
-        self.n_iter += int(smo_block(K, diag, ridge, v, beta, lower, upper, split, least, tol, limit))
-        state.beta[members] = beta
-        if self.one_block:  # an exact F costs next to nothing
-            self.gram.correct(self.F, state.row_sums(state.beta), 0.0)
-        else:
-            self._update_products(rows, beta - before, (beta > lower) & (beta < upper))
 
-    def _update_products(self, rows: np.ndarray, change: np.ndarray, free: np.ndarray) -> None:
-        """F += K times the changes of a block's variables."""
-        if not self.state.one_per_row:
-            rows, place = np.unique(rows, return_inverse=True)
-            change = np.bincount(place, weights=change, minlength=rows.size)
-            free = np.bincount(place, weights=free, minlength=rows.size) > 0
-        moved = np.flatnonzero(change)
-        # a free variable will move again: cache its row; one at a bound may well stay there
-        self.gram.add(self.F, rows[moved], change[moved], free[moved], rows)
+def newton_step(problem: DualProblem, found: DualSolution) -> DualSolution | None:
+    """Solve for the free variables with the others fixed; None when that leads out of the bounds."""
+    alpha, sign, upper = found.alpha, problem.sign, problem.upper
+    row = np.arange(alpha.size) if problem.row is None else problem.row
+    F = np.flatnonzero((alpha > 0) & (alpha < upper))
+    if not 0 < F.size <= MAX_FREE:
+        return None
+    K = problem.kernel.matrix[np.ix_(problem.X[row], problem.X[row[F]])]
+    Q = sign[:, None] * K * sign[F]
+    ridge = np.zeros(alpha.size) if problem.ridge is None else problem.ridge[row]
+    Q[F, np.arange(F.size)] += ridge[F]
+    groups = [sign[F] > 0, sign[F] < 0] if problem.nu else [np.ones(F.size, dtype=bool)]
+    S = np.stack([sign[F] * group for group in groups if group.any()], axis=1)
+    scale = max(float(np.abs(Q[F].diagonal()).mean()), 1e-300)
+    system = np.block([[Q[F] + 1e-9 * scale * np.eye(F.size), S], [S.T, np.zeros((S.shape[1], S.shape[1]))]])
+    move, gradient = np.zeros(F.size), found.gradient
+    try:
+        for _ in range(4):  # iterative refinement takes out the ridge that makes the system regular
+            right = np.concatenate([-(gradient + Q @ move)[F], np.zeros(S.shape[1])])
+            move = move + np.linalg.solve(system, right)[: F.size]
+    except np.linalg.LinAlgError:
+        return None
+    inside = alpha[F] + move
+    if not np.all((inside > 0) & (inside < upper[F])):
+        return None
+    alpha = alpha.copy()
+    alpha[F] = inside
+    refined = _evaluated(problem, replace(found, alpha=alpha, gradient=gradient + Q @ move))
+    return refined if refined.violation <= found.violation else None
 
-    def rescale(self) -> None:
-        """Without bounds, multiply beta by the factor that minimises the objective; pairs take long for that."""
-        factor = self.state.best_multiple(self.F)
-        if factor > 1.5:
-            self.state.beta *= factor
-            self.gram.correct(self.F, self.state.row_sums(self.state.beta), 0.0)
 
-    def solution(self, converged: bool, message: str) -> DualSolution:
-        """The solution at the present beta."""
-        return self.state.solution(self.F, self.n_iter, converged, message)
+def _evaluated(problem: DualProblem, found: DualSolution) -> DualSolution:
+    """The bias, objective and violation of a solution's multipliers and gradient."""
+    result = dual_solution(
+        found.alpha,
+        found.gradient,
+        problem.sign,
+        problem.p,
+        problem.upper,
+        nu=problem.nu,
+        n_iter=found.n_iter,
+        converged=found.converged,
+        message=found.message,
+    )
+    return result if np.isfinite(result.b + result.rho) else replace(found, violation=np.inf)

@@ -1,9 +1,9 @@
 """Presorted growth: every column is sorted once, and every threshold is tried.
 
-A lane is a column's rows in sorted order. A node is the same segment of all lanes: it finds its rows sorted by
-every column. After a split the segment of every lane is partitioned in two, each part still in order. While nodes
-are large, threads share their columns; small nodes are grown with all that is below them, one subtree for each
-task.
+A lane is a column's rows in sorted order; an entry of it is one unsigned number, the row in the high bits and its
+class in the low ones (`shift` of them). A node is the same segment of all lanes: it finds its rows sorted by every
+column. After a split the segment of every lane is partitioned in two, each part still in order. While nodes are
+large, threads share their columns; small nodes are grown with all that is below them, one subtree for each task.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from tercet.core.kernel import kernel
 from tercet.core.parallel import each
 from tercet.tree._engine.criteria import CODES, SQUARED, better, hashed
 from tercet.tree._engine.limits import Limits
-from tercet.tree._engine.presorted_gains import ScanTarget, class_target, regression_target
 from tercet.tree._engine.presorted_nodes import (
     CHILD,
     IMPURITY,
@@ -41,18 +40,22 @@ from tercet.tree._engine.presorted_scan import (
     CategoryWorkspace,
     KernelLimits,
     PresortedSplit,
+    ScanTarget,
     ScanWorkspace,
     SortedSample,
+    class_target,
     find_split,
     new_workspace,
+    regression_target,
 )
-from tercet.tree._engine.presorting import argsort_column, pack_entries
 from tercet.tree._engine.traversal import CATEGORY, LEAF
 from tercet.tree._engine.tree_arrays import TreeArrays
 
 SUBTREE_ROWS = 20_000  # a node of fewer rows is grown with all that is below it, by one thread
 INTERRUPT_ENTRIES = 50_000_000  # entries that a kernel scans before Python can react to Ctrl-C
 TASK_ENTRIES = 100_000  # entries of a large node in one task, at least
+DIGIT = 11  # bits of a key that one pass of the radix sort sorts by
+PASSES = 3  # three digits are a key of 32 bits
 StoreArrays = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 # Entrances for large nodes, which are split from Python; `grow_pending` has the same functions compiled in.
@@ -127,6 +130,77 @@ def _presorted_sample(
 def _entry_dtype(n: int, shift: int) -> Any:
     """The smallest type that holds the entries of n rows."""
     return np.uint32 if n << shift <= 2**32 else np.uint64
+
+
+def argsort_column(column: np.ndarray) -> np.ndarray:
+    """The rows by increasing value, NaN last: a radix sort of the values rounded to 32 bits, then of ties."""
+    keys, rows = np.empty(len(column), dtype=np.uint64), np.empty(len(column), dtype=np.uint64)
+    with np.errstate(
+        over="ignore", invalid="ignore"
+    ):  # values too large for 32 bits are ties, sorted at the end
+        radix_keys(column.astype(np.float32).view(np.uint32), keys)
+    for k in range(PASSES):
+        radix_pass(keys, rows, 32 + k * DIGIT, np.zeros((1 << DIGIT) + 1, dtype=np.uint64))
+        keys, rows = rows, keys
+    found = np.empty(len(column), dtype=np.uint32)
+    if resolve_rounded_ties(column, keys, found):
+        return found
+    return np.argsort(column, kind="stable").astype(np.uint32)
+
+
+@kernel
+def radix_keys(pattern, keys):
+    """Keys in the order of the values rounded to 32 bits (given as bit patterns), with the row in the low half."""
+    for i in range(pattern.size):
+        bits = np.uint64(pattern[i])
+        if bits & np.uint64(0x7FFFFFFF) > np.uint64(0x7F800000):  # NaN, of whichever sign, comes last
+            bits = np.uint64(0xFFFFFFFF)
+        elif bits >> np.uint64(31):
+            bits = np.uint64(0xFFFFFFFF) - bits
+        else:
+            bits = bits | np.uint64(0x80000000)
+        keys[i] = bits << np.uint64(32) | np.uint64(i)
+
+
+@kernel
+def radix_pass(keys, out, low, place):
+    """One pass of the radix sort, by the digit that starts at bit `low`; `place` are zeros, one for each digit."""
+    mask, low = np.uint64((1 << DIGIT) - 1), np.uint64(low)
+    for i in range(keys.size):
+        place[(keys[i] >> low & mask) + np.uint64(1)] += np.uint64(1)
+    for k in range(1 << DIGIT):
+        place[k + 1] += place[k]
+    for i in range(keys.size):
+        digit = keys[i] >> low & mask
+        out[place[digit]] = keys[i]
+        place[digit] += np.uint64(1)
+
+
+@kernel
+def resolve_rounded_ties(column, keys, found):
+    """Sort values that rounding made equal, by insertion; False where that would take too long."""
+    patience, first, high = 4 * keys.size, 0, np.uint64(32)
+    for i in range(keys.size):
+        row = np.uint32(keys[i] & np.uint64(0xFFFFFFFF))
+        if keys[i] >> high != keys[first] >> high:
+            first = i
+        k = i
+        while k > first and column[row] < column[found[k - 1]]:
+            found[k] = found[k - 1]
+            k -= 1
+            patience -= 1
+        found[k] = row
+        if patience < 0:
+            return False
+    return True
+
+
+@kernel
+def pack_entries(found, label, shift, out):
+    """Write entries: the row and its class in one unsigned number."""
+    for i in range(found.size):
+        row = np.uint64(found[i])
+        out[i] = row << np.uint64(shift) | np.uint64(label[row])
 
 
 class PresortedGrower:

@@ -1,4 +1,4 @@
-"""Nodes of presorted store: their statistics, their split, and the partition of their rows.
+"""Nodes of presorted growth: their statistics, their split, and the partition of their rows.
 
 The kernels take plain arrays out of the tuples once, as in `presorted_scan`.
 """
@@ -12,9 +12,7 @@ import numpy as np
 from tercet.core.kernel import inner, kernel
 from tercet.tree._engine.category_subsets import category_of
 from tercet.tree._engine.criteria import hashed, midpoint
-from tercet.tree._engine.presorted_gains import node_statistics
-from tercet.tree._engine.presorted_scan import count_present, entry_value, find_split
-from tercet.tree._engine.presorting import keep_side, partition_stable
+from tercet.tree._engine.presorted_scan import count_present, entry_value, find_split, node_statistics
 from tercet.tree._engine.traversal import CATEGORY, LEAF, THRESHOLD
 
 NODES, SLOTS, PENDING = 0, 1, 2  # indices in NodeStore.state
@@ -280,6 +278,38 @@ def partition_lanes(sample, first, stop_lane, column, start, stop, split_further
             keep_side(orders, base + start, base + stop, goes_left, split_further == LEFT, shift)
         elif k != own:  # `split_sorted_node` has partitioned that one
             partition_stable(orders, base + start, base + stop, goes_left, shift, spare)
+
+
+@inner
+def partition_stable(orders, start, stop, goes_left, shift, spare):
+    """Move the entries of a segment whose rows go left to its front; both sides keep their order."""
+    shift, one = np.uint64(shift), np.uint64(1)
+    front, back = np.uint64(start), np.uint64(0)
+    for i in range(np.uint64(start), np.uint64(stop)):
+        e = orders[i]
+        go = np.uint64(goes_left[np.uint64(e) >> shift])
+        orders[front] = e
+        spare[back] = e
+        front += go
+        back += one - go
+    copy_entries(orders, front, spare, back)
+
+
+@inner
+def copy_entries(orders, start, spare, count):
+    """Copy so many entries to `orders`, from `start` on."""
+    for i in range(count):
+        orders[start + np.uint64(i)] = spare[i]
+
+
+@inner
+def keep_side(orders, start, stop, goes_left, side, shift):
+    """Move the entries of one side of a segment (1: left) to its front."""
+    shift, front = np.uint64(shift), np.uint64(start)
+    for i in range(np.uint64(start), np.uint64(stop)):
+        e = orders[i]
+        orders[front] = e
+        front += np.uint64(goes_left[np.uint64(e) >> shift] == side)
 
 
 @kernel

@@ -24,7 +24,7 @@ import math
 import numpy as np
 
 from tercet.core.kernel import inner, kernel, shared
-from tercet.core.sums import sum_of
+from tercet.core.rows import sum_of
 
 # An underflow is an error of 1e-323; after scaling by the sums of this row and the one before at most 1e-323 /
 # LEAST², and the rest of the chain multiplies it by at most MOST: no more than 1e-35.

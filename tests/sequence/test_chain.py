@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tercet.sequence import CategoricalHMM, backward, baum_welch_step, forward, posteriors, viterbi
-from tercet.sequence._chain import log_space, long_chains
+from tercet.sequence._chain import log_space, scaled
 
 
 def log(values):
@@ -56,12 +56,12 @@ def test_posteriors_and_transitions(case):
     total, posterior, counts = by_enumeration(start, trans, like)
     logs, rest = np.empty(1), like.copy()
     borders = np.array([0, len(like)])
-    alpha, gamma = long_chains.smooth(borders, start, trans, rest, logs)
+    alpha, gamma = scaled.smooth_in_pieces(borders, start, trans, rest, logs)
     np.testing.assert_allclose(logs[0], total, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(gamma, posterior, rtol=1e-11, atol=1e-14)
     assert not rest[0].any()
     np.testing.assert_allclose(alpha[:-1].T @ rest[1:] * trans, counts, rtol=1e-11, atol=1e-13)
-    long_chains.likelihoods(borders, start, trans, like.copy(), logs)
+    scaled.likelihoods_in_pieces(borders, start, trans, like.copy(), logs)
     np.testing.assert_allclose(logs[0], total, rtol=1e-12, atol=1e-12)
 
 
@@ -76,7 +76,7 @@ def test_logarithms_say_the_same(case):
     np.testing.assert_allclose(value, total, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(gamma, posterior, rtol=1e-10, atol=1e-14)
     np.testing.assert_allclose(found, counts, rtol=1e-10, atol=1e-13)
-    assert long_chains.log_likelihood(log(start), log(trans), log(like), alpha) == pytest.approx(
+    assert log_space.log_likelihood_in_pieces(log(start), log(trans), log(like), alpha) == pytest.approx(
         total, rel=1e-12
     )
 
@@ -86,7 +86,7 @@ def test_best_path(case):
     start, trans, like = random_chain(*case)
     paths, weights = every_path(start, trans, like)
     logs = np.empty(1)
-    path = long_chains.decode(np.array([0, len(like)]), log(start), log(trans), log(like), logs)
+    path = log_space.decode_in_pieces(np.array([0, len(like)]), log(start), log(trans), log(like), logs)
     if weights.max() == 0:
         assert logs[0] == -np.inf
     else:
@@ -97,7 +97,7 @@ def test_best_path(case):
 @pytest.mark.parametrize("n", [1, 2, 4, 7])
 def test_of_equal_paths_the_smallest_states(n):
     logs = np.empty(1)
-    path = long_chains.decode(np.array([0, 6]), np.zeros(n), np.zeros((n, n)), np.zeros((6, n)), logs)
+    path = log_space.decode_in_pieces(np.array([0, 6]), np.zeros(n), np.zeros((n, n)), np.zeros((6, n)), logs)
     assert path.tolist() == [0] * 6
     assert logs[0] == 0.0
 
@@ -109,13 +109,13 @@ def test_chains_side_by_side_are_as_each_alone(n, lengths):
     start, trans, like = random_chain(3, n, sum(lengths))
     borders = np.concatenate([[0], np.cumsum(lengths)])
     logs, more, rest = np.empty(len(lengths)), np.empty(len(lengths)), like.copy()
-    alpha, gamma = long_chains.smooth(borders, start, trans, rest, logs)
-    long_chains.likelihoods(borders, start, trans, like.copy(), more)
+    alpha, gamma = scaled.smooth_in_pieces(borders, start, trans, rest, logs)
+    scaled.likelihoods_in_pieces(borders, start, trans, like.copy(), more)
     np.testing.assert_allclose(more, logs, rtol=1e-13)
     counts = np.zeros((n, n))
     for s, (a, b) in enumerate(itertools.pairwise(borders)):
         one, table = np.empty(1), like[a:b].copy()
-        first, posterior = long_chains.smooth(np.array([0, b - a]), start, trans, table, one)
+        first, posterior = scaled.smooth_in_pieces(np.array([0, b - a]), start, trans, table, one)
         np.testing.assert_allclose(posterior, gamma[a:b], rtol=1e-12)
         np.testing.assert_allclose(one[0], logs[s], rtol=1e-12)
         counts += first[:-1].T @ table[1:] * trans
@@ -126,10 +126,10 @@ def test_one_chain_that_fails_leaves_the_others_alone():
     start, trans, like = random_chain(4, 3, 60)
     borders = np.arange(0, 61, 10)
     good, bad = np.empty(6), np.empty(6)
-    _, gamma = long_chains.smooth(borders, start, trans, like.copy(), good)
+    _, gamma = scaled.smooth_in_pieces(borders, start, trans, like.copy(), good)
     like[14], like[35] = 0.0, 1e-200
     rest = like.copy()
-    alpha, other = long_chains.smooth(borders, start, trans, rest, bad)
+    alpha, other = scaled.smooth_in_pieces(borders, start, trans, rest, bad)
     failed = np.array([False, True, False, True, False, False])
     assert np.array_equal(bad == -np.inf, failed)
     rows = np.repeat(failed, 10)
@@ -141,19 +141,20 @@ def test_one_chain_that_fails_leaves_the_others_alone():
 
 @pytest.fixture
 def small_pieces(monkeypatch):
-    monkeypatch.setattr(long_chains, "WORK", 100)
-    monkeypatch.setattr(long_chains, "LOG_WORK", 100)
+    monkeypatch.setattr(scaled, "WORK", 100)
+    monkeypatch.setattr(log_space, "WORK", 100)
+    monkeypatch.setattr(log_space, "LOG_WORK", 100)
 
 
 def everything(start, trans, like, borders):
     """What all the sweeps say of a chain, without regard to how."""
     logs, more, best = np.empty(len(borders) - 1), np.empty(len(borders) - 1), np.empty(len(borders) - 1)
     rest = like.copy()
-    alpha, gamma = long_chains.smooth(borders, start, trans, rest, logs)
-    long_chains.likelihoods(borders, start, trans, like.copy(), more)
-    path = long_chains.decode(borders, log(start), log(trans), log(like), best)
+    alpha, gamma = scaled.smooth_in_pieces(borders, start, trans, rest, logs)
+    scaled.likelihoods_in_pieces(borders, start, trans, like.copy(), more)
+    path = log_space.decode_in_pieces(borders, log(start), log(trans), log(like), best)
     counts, other, posterior = np.zeros_like(trans), np.empty_like(like), np.empty_like(like)
-    total = long_chains.log_smooth(log(start), log(trans), log(like), other, posterior, counts)
+    total = log_space.log_smooth_in_pieces(log(start), log(trans), log(like), other, posterior, counts)
     return logs, gamma, alpha[:-1].T @ rest[1:], more, path, best, total, posterior, counts
 
 
@@ -182,14 +183,14 @@ def test_a_path_that_underflows_is_noticed(pieces, request):
         request.getfixturevalue("small_pieces")
     start, trans, like = vanishing()
     logs, borders = np.empty(1), np.array([0, len(like)])
-    alpha, gamma = long_chains.smooth(borders, start, trans, like.copy(), logs)
+    alpha, gamma = scaled.smooth_in_pieces(borders, start, trans, like.copy(), logs)
     assert logs[0] == -np.inf
     assert not alpha.any()
     assert not gamma.any()
-    long_chains.likelihoods(borders, start, trans, like.copy(), logs)
+    scaled.likelihoods_in_pieces(borders, start, trans, like.copy(), logs)
     assert logs[0] == -np.inf
     counts, one, other = np.zeros((2, 2)), np.empty_like(like), np.empty_like(like)
-    total = long_chains.log_smooth(log(start), log(trans), log(like), one, other, counts)
+    total = log_space.log_smooth_in_pieces(log(start), log(trans), log(like), one, other, counts)
     assert total == pytest.approx(np.log(0.5) + 40 * np.log(1e-10), rel=1e-12)
     np.testing.assert_allclose(other[:, 0], 1.0)
 
@@ -208,7 +209,7 @@ def test_posteriors_stay_exact_over_a_long_chain():
     rng = np.random.default_rng(0)
     start, trans = np.full(3, 1 / 3), rng.dirichlet(np.ones(3), 3)
     like, logs = rng.random((50_000, 3)), np.empty(1)
-    _, gamma = long_chains.smooth(np.array([0, len(like)]), start, trans, like, logs)
+    _, gamma = scaled.smooth_in_pieces(np.array([0, len(like)]), start, trans, like, logs)
     np.testing.assert_allclose(gamma.sum(axis=1), 1.0, rtol=1e-9)
 
 
@@ -230,7 +231,7 @@ def test_kernels_agree_with_the_plain_recursions(case):
     ahead, back = forward(pi, A, B, symbols, arithmetic="log"), backward(pi, A, B, symbols, arithmetic="log")
     plain = posteriors(pi, A, B, symbols, arithmetic="log")
     onward = like.copy()
-    alpha, gamma = long_chains.smooth(borders, pi, A, onward, logs)
+    alpha, gamma = scaled.smooth_in_pieces(borders, pi, A, onward, logs)
     np.testing.assert_allclose(logs[0], ahead.log_probability, rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(back.log_probability, ahead.log_probability, rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(gamma, plain.gamma, atol=1e-10)
@@ -241,7 +242,7 @@ def test_kernels_agree_with_the_plain_recursions(case):
     np.testing.assert_allclose(posterior, plain.gamma, atol=1e-10)
     np.testing.assert_allclose(counts, plain.transitions, atol=1e-9)
     path, best = (
-        long_chains.decode(borders, log(pi), log(A), log(like), logs),
+        log_space.decode_in_pieces(borders, log(pi), log(A), log(like), logs),
         viterbi(pi, A, B, symbols, arithmetic="log"),
     )
     np.testing.assert_allclose(logs[0], best.log_probability, rtol=1e-12, atol=1e-12)

@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from tercet.sequence import CRF, ParametricCRF
+from tercet.sequence.base import Sequences
 from tercet.sequence.crf._engine import features as crf_features
 from tercet.sequence.crf._engine import objective as crf_objective
 from tercet.sequence.crf._engine.features import choose_features, merge_features
@@ -16,7 +17,6 @@ from tercet.sequence.crf._engine.marginals import best_paths, chain_marginals
 from tercet.sequence.crf._engine.objective import ChainObjective
 from tercet.sequence.crf._engine.online import Corpus, StochasticGradient
 from tercet.sequence.crf._engine.transition_tables import TransitionTables
-from tercet.sequence.text.sequences import Sequences
 from tests.sequence.crf_data import steps_corpus
 
 EXACT = {"epsilon": 1e-9, "delta": 1e-13}

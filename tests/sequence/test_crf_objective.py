@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 
 from tercet.core.steps import Steps
+from tercet.sequence.base import Sequences
 from tercet.sequence.crf._engine import features as crf_features
 from tercet.sequence.crf._engine import objective as crf_objective
 from tercet.sequence.crf._engine.features import Features, choose_features, merge_features
@@ -14,7 +15,6 @@ from tercet.sequence.crf._engine.marginals import chain_marginals
 from tercet.sequence.crf._engine.minimisation import MeanObjective, minimise
 from tercet.sequence.crf._engine.objective import ChainObjective
 from tercet.sequence.crf.iterative_scaling import SCALINGS, crf_iterative_scaling
-from tercet.sequence.text.sequences import Sequences
 
 # 000 ch. 11, the learning example: features #(0->0), #(1->1), #(y=0, x=0), #(y=1, x=1)
 X = [[0, 1, 0], [1, 1], [0, 1, 1, 0], [1, 0], [0, 0], [1, 1, 0]]

@@ -14,6 +14,7 @@ from tercet import EarlyStopping
 from tercet.core.steps import fitted_attributes
 from tercet.sequence import CategoricalHMM
 from tercet.sequence.hmm.categorical_hmm import CategoricalEmissions
+from tercet.sequence.hmm.em import EStep
 from tercet.sequence.hmm.markov_chain import sample_path
 from tercet.sequence.hmm.state_labels import state_codes
 
@@ -229,7 +230,7 @@ def test_weights_must_make_sense():
 
 @pytest.mark.parametrize("implementation", ["scaling", "log"])
 def test_same_bits_for_any_n_jobs(implementation, monkeypatch):
-    monkeypatch.setattr(CategoricalEmissions, "rows_per_chunk", lambda self, theta: 40)
+    monkeypatch.setattr(EStep, "chunks", lambda self, theta: self.X.chunks(40))
     X, y = corpus(60)
     some = [np.where(np.arange(len(states)) % 3, -1, states) for states in y]
     for labels in (None, y, some):
@@ -250,7 +251,7 @@ def test_chunks_change_nothing_but_rounding(monkeypatch):
     X, _ = corpus(60)
     whole = CategoricalHMM(3, n_iter=3, random_state=0).fit(X)
     states = whole.predict(X)
-    monkeypatch.setattr(CategoricalEmissions, "rows_per_chunk", lambda self, theta: 25)
+    monkeypatch.setattr(EStep, "chunks", lambda self, theta: self.X.chunks(25))
     cut = CategoricalHMM(3, n_iter=3, random_state=0).fit(X)
     np.testing.assert_allclose(cut.transmat_, whole.transmat_, rtol=1e-10)
     assert all(np.array_equal(a, b) for a, b in zip(whole.predict(X), states))

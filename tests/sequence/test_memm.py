@@ -9,9 +9,9 @@ from scipy.optimize import check_grad
 from sklearn.linear_model import LogisticRegression
 
 from tercet.sequence import CRF, MEMM
+from tercet.sequence.base import Sequences
 from tercet.sequence.crf._engine.features import choose_features
 from tercet.sequence.crf.local_chain import LocalObjective
-from tercet.sequence.text.sequences import Sequences
 
 
 def sentences(n=30, labels=3, attributes=6, seed=0):

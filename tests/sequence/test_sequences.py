@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from scipy import sparse
 
-from tercet.sequence.text.sequences import Sequences, labels_like, mistaken_lengths
+from tercet.sequence.base import Sequences, labels_like, mistaken_lengths
 
 TABLE = np.arange(10.0).reshape(5, 2)
 

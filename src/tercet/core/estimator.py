@@ -24,12 +24,12 @@ from sklearn.utils.validation import (
 
 from tercet.core.parameters import check_parameters
 from tercet.core.public_names import PublicPickle
-from tercet.core.steps import CallbackSupport, Fit, Steps, listeners, with_callbacks
+from tercet.core.steps import Iterative, running_fit, with_callbacks
 
 NO_TARGET = object()
 
 
-class Estimator(PublicPickle, CallbackSupport, BaseEstimator):
+class Estimator(PublicPickle, Iterative, BaseEstimator):
     """What all estimators share."""
 
     sparse_input: ClassVar[bool] = True
@@ -45,27 +45,16 @@ class Estimator(PublicPickle, CallbackSupport, BaseEstimator):
     # Fitted arrays of shape (m, n_features) that kernels read at predict.
     width_checked_attributes: ClassVar[tuple[str, ...]] = ()
 
-    def steps(self, limit: int, **options: Any) -> Steps:
-        """The passes of an iterative method, for use inside `_fit`; see `core.steps.Steps`."""
-        return Fit.of(self).steps(limit, **options)
-
     @with_callbacks
     def _learn(self, X: Any, y: Any = None, sample_weight: Any = None, **more: Any) -> Self:
         """The course of every fit: check, hold out what callbacks ask for, learn (`more` is for `_fit`)."""
         check_parameters(self)
-        given = X
+        # codes mean nothing to callbacks; and what was given need not be something to take rows from
+        shown = X if self.encodes_rows else None
         X, y = self._check(X, y)
         weight = check_weight(sample_weight, X)
-        shown = given, y, weight
-        for callback in listeners(self):
-            if hasattr(callback, "hold_out"):
-                X, y, weight = callback.hold_out(self, X, y, weight)
-        target = self._encode(y)
-        if not self.encodes_rows:  # else all that was given, which need not be something to take rows from
-            shown = X, y, weight
-        metadata = None if shown[2] is None else {"sample_weight": shown[2]}
-        with Fit(self, *shown[:2], metadata):
-            self._fit(X, target, weight, **more)
+        with running_fit(self, X, y, weight, shown) as (X, y, weight):
+            self._fit(X, self._encode(y), weight, **more)
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: np.ndarray | None) -> Any:

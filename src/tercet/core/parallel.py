@@ -29,7 +29,7 @@ CHUNK_BYTES = 1 << 21  # a chunk's rows stay in a core's own cache for a second 
 GRAIN = 64  # borders at multiples of this many rows keep vectorised loops in step
 
 
-class Chunks(Sequence[Any]):
+class Chunks(list[Any]):
     """Row slices of arrays of equal length, cut by the size of the first one.
 
     Parameters
@@ -48,13 +48,7 @@ class Chunks(Sequence[Any]):
             rows = max(GRAIN, int(CHUNK_BYTES * n / max(size, 1)) // GRAIN * GRAIN)
         self.borders = [*range(0, max(n, 1), rows), n]
         spans = zip(self.borders[:-1], self.borders[1:])
-        self._parts = [tuple(_part(array, *span) for array in arrays) for span in spans]
-
-    def __len__(self) -> int:
-        return len(self._parts)
-
-    def __getitem__(self, index: Any) -> Any:
-        return self._parts[index]
+        super().__init__(tuple(_part(array, *span) for array in arrays) for span in spans)
 
 
 def _part(array: Any, start: int, stop: int) -> Any:
@@ -277,9 +271,11 @@ class _Blas:
 _blas = _Blas()
 
 
-def one_blas_thread() -> contextlib.AbstractContextManager[None]:
+@contextlib.contextmanager
+def one_blas_thread() -> Iterator[None]:
     """Hold BLAS to one thread inside a `with` block."""
-    return _blas
+    with _blas:
+        yield
 
 
 def _after_fork() -> None:

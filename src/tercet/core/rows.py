@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from tercet.core.kernel import implement, verb
+from tercet.core.kernel import implement, inner, verb
 
 
 class Dense(NamedTuple):
@@ -213,3 +213,19 @@ def _rows_dot(rows: Any, i: Any, j: Any) -> Any:
         return total
 
     return compressed
+
+
+@inner
+def sum_of(values: Any) -> Any:
+    """The sum of a row of numbers. As a part of its kernel: numba's own `.sum()` may stand by itself, with other
+    bits (see `core.kernel.PART`).
+
+    Examples
+    --------
+    >>> sum_of([1.0, 2.0, 3.5])
+    6.5
+    """
+    total = 0.0
+    for k in range(len(values)):
+        total += values[k]
+    return total

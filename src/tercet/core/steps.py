@@ -27,7 +27,16 @@ from sklearn.callback import CallbackSupportMixin as CallbackSupport
 from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 
-__all__ = ["CallbackSupport", "ConvergenceWarning", "Fit", "Steps", "Task", "with_callbacks"]
+__all__ = [
+    "CallbackSupport",
+    "ConvergenceWarning",
+    "Fit",
+    "Iterative",
+    "Steps",
+    "Task",
+    "running_fit",
+    "with_callbacks",
+]
 
 MOST_TASKS = 10_000  # a task costs about 20 microseconds and stays in memory: longer loops share them
 
@@ -66,6 +75,7 @@ class Steps:
     ) -> None:
         self.limit, self.name, self.hint = int(limit), name, hint
         self.index = -1
+        self.count = 0  # passes begun so far
         self.state: Any = None
         self.measures: dict[str, Any] = {}
         self.history: list[dict[str, Any]] = []
@@ -78,18 +88,13 @@ class Steps:
         self._stride = -(-self.limit // MOST_TASKS) if self.limit else 1
         self._context: Any = fit.open(self) if fit is not None else None
 
-    @property
-    def count(self) -> int:
-        """Passes begun so far."""
-        return self.index + 1
-
     def __iter__(self) -> Iterator[Steps]:
-        while self.index + 1 < self.limit and not self.stopped:
-            self.index += 1
+        while self.count < self.limit and not self.stopped:
+            self.index, self.count = self.count, self.count + 1
             if self._context is not None and self._task is None:
                 self._begin()
             yield self
-            if self._context is not None and (self.index + 1) % self._stride == 0:
+            if self._context is not None and self.count % self._stride == 0:
                 self._end()
         self._end()
         if self.is_converged is False and not self.stopped:
@@ -115,7 +120,7 @@ class Steps:
         self.history.append(measures)
         if self._fit is not None:
             self._fit.latest = self
-            if self._context is not None and (self.index + 1) % self._stride == 0:
+            if self._context is not None and self.count % self._stride == 0:
                 self._end()
         if self._watch is not None and self._watch(self):
             self.stopped = True
@@ -246,6 +251,33 @@ class Fit:
                 self.root = self._open_root(0)
             lazy = functools.partial(fitted_attributes, estimator)
             self.root.call_on_fit_task_end(estimator=estimator, reconstruction_attributes=lazy, **self.data)
+
+
+class Iterative(CallbackSupport):
+    """An estimator that learns in passes, which callbacks follow."""
+
+    def steps(self, limit: int, **options: Any) -> Steps:
+        """The passes of an iterative method, for use inside `_fit`; see `core.steps.Steps`."""
+        return Steps(limit, fit=Fit.of(self), **options)
+
+
+@contextlib.contextmanager
+def running_fit(
+    estimator: Any, X: Any, y: Any, weight: np.ndarray | None, shown: Any = None
+) -> Iterator[tuple[Any, Any, np.ndarray | None]]:
+    """A `Fit` inside a `with` block, which gets the data without what callbacks hold out.
+
+    Callbacks get the same data; where `shown` is given, they get it in place of X, with nothing held out.
+    """
+    data = shown, y, weight
+    for callback in listeners(estimator):
+        if hasattr(callback, "hold_out"):
+            X, y, weight = callback.hold_out(estimator, X, y, weight)
+    if shown is None:
+        data = X, y, weight
+    metadata = None if data[2] is None else {"sample_weight": data[2]}
+    with Fit(estimator, *data[:2], metadata):
+        yield X, y, weight
 
 
 class Task:

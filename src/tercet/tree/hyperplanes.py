@@ -13,7 +13,7 @@ from scipy import linalg
 from scipy.special import expit
 
 from tercet.core.kernel import kernel
-from tercet.core.sums import sum_of
+from tercet.core.rows import sum_of
 from tercet.tree._engine.gain_table import TIE, weighted_impurity
 
 RIDGE = 1e-8  # added to the diagonal: collinear columns make the matrices singular

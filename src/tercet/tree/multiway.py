@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from tercet.core.kernel import kernel
-from tercet.core.sums import sum_of
+from tercet.core.rows import sum_of
 from tercet.tree._engine import Limits
 from tercet.tree._engine.gain_table import (
     ENTROPY,

@@ -8,10 +8,15 @@ here; sums over paths are faster in `scaled`. All tables belong to the caller; a
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 
+from tercet.core.functions import log_sum_exp
 from tercet.core.kernel import inner, kernel, shared
+from tercet.sequence._chain.scaled import WORK, Array, is_short, pieces
+
+LOG_WORK = 1 << 24  # transitions in one call of a kernel, as `WORK`: log space is slower
 
 
 @inner
@@ -176,7 +181,7 @@ def decode(borders, log_start, log_trans, log_like, delta, path, logs):
         logs[s] = viterbi(log_start, log_trans, log_like[a:b], delta[: b - a], path[a:b])
 
 
-# The same recursions as entrances, for chains so long that they are cut into pieces (`long_chains`).
+# Chains so long that they are cut into pieces, as in `scaled`.
 
 
 @kernel
@@ -195,3 +200,55 @@ def viterbi_table_piece(log_start, log_trans, log_like, delta):
 def trace_back_path(log_trans, delta, path):
     """`trace_back`."""
     return trace_back(log_trans, delta, path)
+
+
+def decode_in_pieces(
+    borders: Array, log_start: Array, log_trans: Array, log_like: Array, logs: Array
+) -> Array:
+    """Viterbi paths (T,) of many chains; `logs` (S,) gets their log weights."""
+    delta, path = np.empty_like(log_like), np.empty(len(log_like), dtype=np.int64)
+    if is_short(log_like):
+        decode(borders, log_start, log_trans, log_like, delta, path, logs)
+        return path
+    for s, (a, b) in enumerate(pairwise(borders)):
+        first = log_start
+        for here in pieces(log_like[a:b].shape, WORK, a):
+            if here.start > a:
+                first = (delta[here.start - 1][:, None] + log_trans).max(axis=0)
+            viterbi_table_piece(first, log_trans, log_like[here], delta[here])
+        logs[s] = trace_back_path(log_trans, delta[a:b], path[a:b])
+    return path
+
+
+def log_likelihood_in_pieces(log_start: Array, log_trans: Array, log_like: Array, alpha: Array) -> float:
+    """Log weight of one chain in log space; alpha (T, N) gets its forward table."""
+    total = -np.inf
+    for here in pieces(log_like.shape, LOG_WORK):
+        if here.start > 0:
+            log_start = log_sum_exp(alpha[here.start - 1][:, None] + log_trans, axis=0)
+        total = log_likelihood(log_start, log_trans, log_like[here], alpha[here])
+    return float(total)
+
+
+def log_smooth_in_pieces(
+    log_start: Array, log_trans: Array, log_like: Array, alpha: Array, beta: Array, counts: Array
+) -> float:
+    """`log_smooth` of one chain."""
+    (rows, n), parts = log_like.shape, pieces(log_like.shape, LOG_WORK)
+    if len(parts) == 1:
+        return log_smooth(log_start, log_trans, log_like, alpha, beta, counts)
+    total = log_likelihood_in_pieces(log_start, log_trans, log_like, alpha)
+    if total == -np.inf:
+        return total
+    beta[-1] = 0.0
+    for here in reversed(parts):
+        if here.stop < rows:
+            beta[here.stop - 1] = log_sum_exp(log_trans + log_like[here.stop] + beta[here.stop], axis=1)
+        log_backward_piece(log_trans, log_like[here], beta[here])
+    for here in pieces((rows - 1, n), 1 << 18):
+        after = slice(here.start + 1, here.stop + 1)
+        onward = (log_like[after] + beta[after] - total)[:, None, :]
+        counts += np.exp(alpha[here][:, :, None] + log_trans + onward).sum(axis=0)
+    for here in parts:
+        beta[here] = np.exp(alpha[here] + beta[here] - total)
+    return total

@@ -20,16 +20,20 @@ memory."""
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 
 from tercet.core.kernel import inner, kernel, shared
-from tercet.core.sums import sum_of
+from tercet.core.rows import sum_of
 
 # An underflow is an error of 1e-323; after scaling by the sums of this row and the one before at most 1e-323 /
 # LEAST², and the rest of the chain multiplies it by at most MOST: no more than 1e-35.
 LEAST = 1e-96
 MOST = 1e96
+WORK = 1 << 27  # transitions in one call of a kernel: about a tenth of a second
+
+Array = np.ndarray
 
 
 @kernel
@@ -270,7 +274,9 @@ def kept(unit, begin, end):
     return good
 
 
-# Entrances for one chain that is so long that it is cut into pieces (`long_chains`).
+# Chains so long that they are cut into pieces: Ctrl-C is handled between two pieces. A piece of a forward recursion
+# is a chain whose start weights are the prediction from the row before it; a piece of a backward recursion ends
+# with the message from the row after it.
 
 
 @shared
@@ -290,6 +296,69 @@ def backward_piece(trans, like, alpha, unit, posterior, begin, end):
 def chain_log_weight(alpha, unit):
     """`log_weight` of a whole chain."""
     return log_weight(alpha, unit, 0, len(alpha))
+
+
+def smooth_in_pieces(
+    borders: Array, start: Array, trans: Array, like: Array, logs: Array
+) -> tuple[Array, Array]:
+    """`smooth`: forward tables (T, N) and posteriors (T, N) of many chains; `like` and `logs` as there."""
+    alpha, posterior, unit = np.empty_like(like), np.empty_like(like), np.empty(len(like))
+    turned = np.ascontiguousarray(trans.T)
+    if is_short(like):
+        smooth(borders, start, trans, turned, like, alpha, posterior, unit, logs)
+        return alpha, posterior
+    for s, (a, b) in enumerate(pairwise(borders)):
+        one = like[a:b], alpha[a:b], unit[a:b]
+        logs[s] = forward_in_pieces(start, turned, *one)
+        if logs[s] == -np.inf or not backward_in_pieces(trans, *one, posterior[a:b]):
+            logs[s] = -np.inf
+            like[a:b] = alpha[a:b] = posterior[a:b] = 0.0
+    return alpha, posterior
+
+
+def likelihoods_in_pieces(borders: Array, start: Array, trans: Array, like: Array, logs: Array) -> None:
+    """Log weights of many chains; -inf where scaling fails. `like` may be written over."""
+    if trans.min() <= LEAST:
+        # A path that underflows may be the only one that is left in the end, which only the backward recursion can
+        # tell. Where every state leads to every other that cannot happen.
+        smooth_in_pieces(borders, start, trans, like, logs)
+        return
+    alpha, unit, turned = np.empty_like(like), np.empty(len(like)), np.ascontiguousarray(trans.T)
+    if is_short(like):
+        likelihoods(borders, start, turned, like, alpha, unit, logs)
+        return
+    for s, (a, b) in enumerate(pairwise(borders)):
+        logs[s] = forward_in_pieces(start, turned, like[a:b], alpha[a:b], unit[a:b])
+
+
+def forward_in_pieces(start: Array, turned: Array, like: Array, alpha: Array, unit: Array) -> float:
+    """Forward table of one chain; returns its log weight."""
+    first(start, like, alpha, unit, 0)
+    for here in pieces(like.shape, WORK):
+        forward_piece(turned, like, alpha, unit, max(here.start, 1), here.stop)
+    return float(chain_log_weight(alpha, unit))
+
+
+def backward_in_pieces(trans: Array, like: Array, alpha: Array, unit: Array, posterior: Array) -> bool:
+    """Posteriors of one chain, with `onward` in place of `like`; False where scaling fails."""
+    last(like, alpha, unit, posterior, len(like))
+    good = True
+    for here in reversed(pieces(like.shape, WORK)):
+        begin = max(here.start, 1)
+        good = backward_piece(trans, like, alpha, unit, posterior, begin, here.stop) and good
+    return good
+
+
+def is_short(like: Array) -> bool:
+    """Whether one call of a kernel can do it all."""
+    return like.size * like.shape[1] <= WORK
+
+
+def pieces(shape: tuple[int, ...], work: int, begin: int = 0) -> list[slice]:
+    """The rows from `begin` on of a chain with tables of the given shape, in pieces of so many transitions."""
+    rows, n = shape
+    stride = max(1, work // (n * n))
+    return [slice(begin + a, begin + min(a + stride, rows)) for a in range(0, rows, stride)]
 
 
 @kernel

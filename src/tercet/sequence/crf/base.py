@@ -17,12 +17,11 @@ from sklearn.utils.validation import check_is_fitted
 from tercet.core.estimator import check_weight
 from tercet.core.parallel import each
 from tercet.core.steps import Steps
-from tercet.sequence.base import SequenceEstimator
+from tercet.sequence.base import SequenceEstimator, Sequences, labels_like
 from tercet.sequence.crf._engine.features import Features, choose_features
 from tercet.sequence.crf.constraints import masks_of
 from tercet.sequence.crf.linear_chain import LinearChain
 from tercet.sequence.text.attributes import AttributeColumns, encode_tokens, is_tokens, token_sequences
-from tercet.sequence.text.sequences import Sequences, labels_like
 from tercet.sequence.text.tokens import distinct_labels, known_labels
 
 CHUNK = 4096  # tokens of one piece of work when predicting

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tercet.sequence.base import Sequences
 from tercet.sequence.crf._engine.features import Features, observation_scores
 from tercet.sequence.crf._engine.marginals import best_paths, chain_marginals
 from tercet.sequence.crf._engine.transition_tables import (
@@ -16,7 +17,6 @@ from tercet.sequence.crf._engine.transition_tables import (
     by_column,
 )
 from tercet.sequence.k_best import k_best
-from tercet.sequence.text.sequences import Sequences
 
 Span = tuple[int, int]  # from one sequence to another
 

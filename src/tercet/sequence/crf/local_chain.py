@@ -10,11 +10,11 @@ import numpy as np
 from tercet.core.functions import log_sum_exp
 from tercet.core.kernel import inner, kernel
 from tercet.sequence._chain.log_space import log_sum
+from tercet.sequence.base import Sequences
 from tercet.sequence.crf._engine.features import observation_scores
 from tercet.sequence.crf._engine.objective import ChainObjective, SequenceBlock, Span
 from tercet.sequence.crf.linear_chain import LinearChain
 from tercet.sequence.k_best import k_best
-from tercet.sequence.text.sequences import Sequences
 
 
 class LocalObjective(ChainObjective):

@@ -9,10 +9,10 @@ import numpy as np
 
 from tercet.core.catalog import method
 from tercet.core.parameters import Count, CountOrZero, Jobs, NonNegative
+from tercet.sequence.base import Sequences
 from tercet.sequence.crf._engine.minimisation import minimise
 from tercet.sequence.crf.base import TokenEstimator
 from tercet.sequence.crf.local_chain import LocalChain, LocalObjective
-from tercet.sequence.text.sequences import Sequences
 
 
 @method(

@@ -9,9 +9,9 @@ import numpy as np
 from tercet.core.catalog import method
 from tercet.core.estimator import generator
 from tercet.core.parameters import Count, CountOrZero, Fraction, Jobs, NonNegative, Seed
+from tercet.sequence.base import Sequences
 from tercet.sequence.crf._engine.online import Corpus, MistakeDriven
 from tercet.sequence.crf.base import TokenEstimator
-from tercet.sequence.text.sequences import Sequences
 
 
 @method(

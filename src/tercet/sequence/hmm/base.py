@@ -12,14 +12,20 @@ from tercet.core.estimator import check_is_fitted, check_weight, generator
 from tercet.core.parallel import each, total
 from tercet.core.parameters import check_parameters
 from tercet.core.steps import Steps
-from tercet.sequence.base import SequenceEstimator
-from tercet.sequence.hmm.e_step import EStep, check_ascent
-from tercet.sequence.hmm.emissions import Emissions, Theta, log, log_dirichlet, normalised_counts
+from tercet.sequence.base import SequenceEstimator, Sequences, mistaken_lengths
+from tercet.sequence.hmm.em import (
+    Emissions,
+    EStep,
+    Theta,
+    check_ascent,
+    log,
+    log_dirichlet,
+    normalised_counts,
+    probability_table,
+)
 from tercet.sequence.hmm.markov_chain import sample_path, stationary_distribution, topology
-from tercet.sequence.hmm.parameter_checks import check_prior, probability_table
 from tercet.sequence.hmm.state_labels import check_transitions_allowed, state_codes
 from tercet.sequence.k_best import k_best
-from tercet.sequence.text.sequences import Sequences, mistaken_lengths
 
 
 class HMM(SequenceEstimator):
@@ -143,10 +149,9 @@ class HMM(SequenceEstimator):
         """Parameters to begin with: those that the caller has set, random ones for the rest, or the counts of known
         states."""
         emissions, states, n = e_step.emissions, e_step.states, self.classes_.size
-        attributes = {"s": ("startprob_",), "t": ("transmat_",), **emissions.letters}
         fresh = {
             name
-            for letter, names in attributes.items()
+            for letter, names in _attributes(emissions).items()
             for name in names
             if letter in self.init_params or name not in vars(self)
         }
@@ -161,9 +166,9 @@ class HMM(SequenceEstimator):
             found["startprob_"] = _random_distributions(first, None if ordered else drawn)
         if "transmat_" in fresh:
             found["transmat_"] = _random_distributions(allowed.astype(float), drawn)
-        if fresh & set(emissions.names):
+        if fresh - {"startprob_", "transmat_"}:
             values = emissions.initial(n, rng)
-            found.update({name: values[name] for name in emissions.names if name in fresh})
+            found.update({name: values[name] for name in fresh if name in values})
         theta = self._parameters(emissions, n, found)
         forbidden = np.argwhere((theta["transmat_"] > 0) & ~allowed)
         if forbidden.size:
@@ -200,9 +205,9 @@ class HMM(SequenceEstimator):
         return theta
 
     def _check_letters(self, emissions: Emissions) -> None:
-        letters = {"s", "t", *emissions.letters}
+        letters = _attributes(emissions)
         for name in ("params", "init_params"):
-            if not set(getattr(self, name)) <= letters:
+            if not set(getattr(self, name)) <= set(letters):
                 raise ValueError(
                     f"{type(self).__name__}: parameter {name!r} must be made of the letters "
                     f"{''.join(sorted(letters))!r}; got {getattr(self, name)!r}."
@@ -385,17 +390,15 @@ class HMM(SequenceEstimator):
     def _parameters(self, emissions: Emissions, n: int | None = None, fresh: Any = None) -> Theta:
         """The parameters as checked float64 arrays: `fresh` ones, and attributes, which may have been set by
         hand."""
-        names, owner = ["startprob_", "transmat_", *emissions.names], type(self).__name__
+        names, owner = sum(_attributes(emissions).values(), ()), type(self).__name__
         if fresh is None:
             check_is_fitted(self, names)
             fresh, n = {}, self.n_components
         given = {name: fresh[name] if name in fresh else getattr(self, name) for name in names}
         shape = ("n_components",) if n is None else (n,)
-        start = probability_table(given["startprob_"], "startprob_", shape, owner)
+        start = probability_table(given["startprob_"], "startprob_", shape, owner, self.startprob_prior)
         n = start.size
-        trans = probability_table(given["transmat_"], "transmat_", (n, n), owner)
-        check_prior(self.startprob_prior, "startprob_prior", (n,), owner)
-        check_prior(self.transmat_prior, "transmat_prior", (n, n), owner)
+        trans = probability_table(given["transmat_"], "transmat_", (n, n), owner, self.transmat_prior)
         return {"startprob_": start, "transmat_": trans, **emissions.checked(given, n)}
 
     def _n_parameters(self) -> int:
@@ -421,6 +424,11 @@ class Monitor:
     history: list[float]
     converged: bool
     iter: int
+
+
+def _attributes(emissions: Emissions) -> dict[str, tuple[str, ...]]:
+    """The letters of `params`, and the attributes they stand for: π, A and those of the emissions."""
+    return {"s": ("startprob_",), "t": ("transmat_",), **emissions.letters}
 
 
 def _random_distributions(allowed: np.ndarray, rng: np.random.Generator | None) -> np.ndarray:

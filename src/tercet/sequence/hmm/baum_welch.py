@@ -13,7 +13,7 @@ import numpy as np
 from tercet.core.catalog import method
 from tercet.core.functions import log_sum_exp
 from tercet.sequence.hmm.direct_enumeration import check_symbols, check_tables
-from tercet.sequence.hmm.emissions import log
+from tercet.sequence.hmm.em import log
 
 Arithmetic = Literal["plain", "scaled", "log"]
 

@@ -10,10 +10,9 @@ import numpy as np
 from tercet.core.catalog import method
 from tercet.core.kernel import kernel
 from tercet.core.parameters import Count, Jobs, NonNegative, Seed
+from tercet.sequence.base import Sequences
 from tercet.sequence.hmm.base import HMM
-from tercet.sequence.hmm.emissions import Emissions, Theta, log, log_dirichlet, mask_known_states
-from tercet.sequence.hmm.parameter_checks import check_prior, probability_table
-from tercet.sequence.text.sequences import Sequences
+from tercet.sequence.hmm.em import Emissions, Theta, log, log_dirichlet, mask_known_states, probability_table
 
 MOST_SYMBOLS = 10_000_000  # without n_features, a larger one is refused
 
@@ -209,8 +208,8 @@ class CategoricalEmissions(Emissions):
 
     def checked(self, given: dict[str, Any], n: int) -> Theta:
         symbols = "n_symbols" if self.n_symbols is None else self.n_symbols
-        B = probability_table(given["emissionprob_"], "emissionprob_", (n, symbols), self.owner)
-        check_prior(self.prior, "emissionprob_prior", B.shape, self.owner)
+        shape = n, symbols
+        B = probability_table(given["emissionprob_"], "emissionprob_", shape, self.owner, self.prior)
         return {"emissionprob_": B}
 
     def scaled_likelihood(
@@ -271,8 +270,8 @@ class CategoricalEmissions(Emissions):
             symbols[here] = np.minimum(drawn, np.searchsorted(line, line[-1]))
         return symbols[:, None]
 
-    def rows_per_chunk(self, theta: Theta) -> int:
-        return max(super().rows_per_chunk(theta), theta["emissionprob_"].shape[1])
+    def least_chunk_rows(self, theta: Theta) -> int:
+        return theta["emissionprob_"].shape[1]
 
 
 def symbol_codes(X: Sequences, owner: str) -> np.ndarray:

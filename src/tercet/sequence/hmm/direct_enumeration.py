@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 
 from tercet.core.catalog import method
 from tercet.sequence._chain.log_space import log_smooth
-from tercet.sequence.hmm.emissions import log
+from tercet.sequence.hmm.em import log
 from tercet.sequence.hmm.markov_chain import check_distributions, check_transitions
 
 MOST = 5_000_000  # states of all paths together

@@ -21,8 +21,8 @@ from tercet.distributions._gaussian.covariances import (
 from tercet.distributions._gaussian.estimation import GaussianPrior, maximise
 from tercet.distributions._gaussian.moments import draw, log_densities, moments
 from tercet.sequence.hmm.base import HMM
-from tercet.sequence.hmm.emissions import RealEmissions, Theta
-from tercet.sequence.hmm.parameter_checks import broadcast_prior, broadcast_prior_matrices
+from tercet.sequence.hmm.em import Theta
+from tercet.sequence.hmm.real_emissions import RealEmissions, broadcast_prior, broadcast_prior_matrices
 
 
 @method(

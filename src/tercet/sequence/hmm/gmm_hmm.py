@@ -21,13 +21,13 @@ from tercet.distributions._gaussian.estimation import GaussianPrior, maximise
 from tercet.distributions._gaussian.moments import draw, log_densities, moments
 from tercet.sequence._chain.scaled import subtract_row_max
 from tercet.sequence.hmm.base import HMM
-from tercet.sequence.hmm.emissions import RealEmissions, Theta, log, log_dirichlet, normalised_counts
-from tercet.sequence.hmm.parameter_checks import (
+from tercet.sequence.hmm.em import Theta, log, log_dirichlet, normalised_counts, probability_table
+from tercet.sequence.hmm.real_emissions import (
+    RealEmissions,
+    RowSample,
     broadcast_prior,
     broadcast_prior_matrices,
-    probability_table,
 )
-from tercet.sequence.hmm.row_sample import RowSample
 
 
 @method(

@@ -10,10 +10,10 @@ from scipy.special import gammaln
 
 from tercet.core.catalog import method
 from tercet.core.parameters import Count, Jobs, NonNegative, Seed
+from tercet.sequence.base import Sequences
 from tercet.sequence.hmm.base import HMM
-from tercet.sequence.hmm.emissions import RealEmissions, Theta, log
-from tercet.sequence.hmm.parameter_checks import broadcast_prior
-from tercet.sequence.text.sequences import Sequences
+from tercet.sequence.hmm.em import Theta, log
+from tercet.sequence.hmm.real_emissions import RealEmissions, broadcast_prior
 
 NO_ROWS = 1e-100  # a state of less weight has seen no rows
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from tercet.sequence.text.sequences import Sequences
+from tercet.sequence.base import Sequences
 
 SEPARATOR = ":"  # joins the parts of an attribute's name
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tercet.sequence.text.sequences import Sequences
+from tercet.sequence.base import Sequences
 
 
 def tokens(X: Any, lengths: Any = None) -> Sequences:

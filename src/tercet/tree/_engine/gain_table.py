@@ -18,7 +18,7 @@ import numpy as np
 
 from tercet.core.kernel import inner, kernel, shared
 from tercet.core.parallel import each
-from tercet.core.sums import sum_of
+from tercet.core.rows import sum_of
 
 ENTROPY, GINI = 0, 1  # the impurity H: entropy in bits, or the Gini index
 # The columns of a gain table: the gain, the intrinsic value IV, the midpoint of the two values next to the best

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from tercet.core.kernel import inner, shared
-from tercet.core.sums import sum_of
+from tercet.core.rows import sum_of
 from tercet.tree._engine.criteria import ENTROPY, GINI, SQUARED
 
 ABSOLUTE, POISSON = 3, 4

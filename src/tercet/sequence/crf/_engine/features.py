@@ -16,7 +16,7 @@ from tercet.core.cache_lines import LINE, fetch_line, get_line, no_line, plus_li
 from tercet.core.kernel import implement, kernel, verb
 from tercet.core.parallel import each
 from tercet.core.rows import Sparse, rows
-from tercet.sequence.text.sequences import Sequences
+from tercet.sequence.base import Sequences
 
 MIN_COLUMNS = LINE // 8  # of a dense table of weights: one cache line of doubles
 LARGE_TABLE = 1 << 24  # a dense table of weights may always have so many entries;

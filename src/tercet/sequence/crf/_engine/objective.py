@@ -14,6 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from tercet.core.parallel import total
+from tercet.sequence.base import Sequences
 from tercet.sequence.crf._engine.features import (
     MIN_COLUMNS,
     Features,
@@ -30,7 +31,6 @@ from tercet.sequence.crf._engine.transition_tables import (
     transition_tables,
     unique_rows,
 )
-from tercet.sequence.text.sequences import Sequences
 
 Span = tuple[int, int]  # from one sequence of a block to another
 

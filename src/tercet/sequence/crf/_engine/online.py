@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from tercet.core.rows import rows
+from tercet.sequence.base import Sequences
 from tercet.sequence.crf._engine.features import Features
 from tercet.sequence.crf._engine.online_kernels import (
     MISTAKE_DRIVEN,
@@ -17,7 +18,6 @@ from tercet.sequence.crf._engine.online_kernels import (
     mistake_pass,
 )
 from tercet.sequence.crf._engine.transition_tables import by_column, csr_columns
-from tercet.sequence.text.sequences import Sequences
 
 ONLINE = ("l2sgd", *MISTAKE_DRIVEN)
 RULE = (1, 1.0, True, 1.0, 1.0)  # pa_type, c, error_sensitive, variance, gamma

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from tercet.core.kernel import inner, kernel, shared
-from tercet.core.sums import sum_of
+from tercet.core.rows import sum_of
 from tercet.sequence._chain.log_space import best_ways, first_largest, log_backward, log_sum
 from tercet.sequence._chain.scaled import backward, first, forward, inverse, kept, last, log_weight
 

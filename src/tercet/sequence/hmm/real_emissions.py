@@ -1,19 +1,33 @@
-"""Sample of training rows: first means and covariances by k-means, and least variances."""
+"""Emissions of rows of numbers: first means and covariances from a sample of the rows, and priors."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
 from tercet.cluster import KMeans
 from tercet.distributions._gaussian.covariances import floored
+from tercet.sequence.hmm.em import Emissions
 
 MOST_ROWS = 20_000  # more than these do not make better first means
 LEAST_PART = 1e-6  # of a feature's variance: the least that a Gaussian on a single value may have
 ROUNDING = 1e-8  # of it: below this, rounding errors dominate a matrix
 SMALLEST = 1e-200  # a variance that may still be divided by; a feature with less is constant
+
+
+@dataclass
+class RealEmissions(Emissions):
+    """Emissions of rows of numbers, where NaN is a value that was not observed."""
+
+    initial_uses_labels: ClassVar[bool] = True
+
+    sample: RowSample = field(init=False, repr=False)
+
+    def prepare(self, rows: Any, states: Any, weight: Any, rng: np.random.Generator) -> None:
+        self.sample = RowSample(rows, states, weight, rng)
 
 
 class RowSample:
@@ -96,3 +110,33 @@ class RowSample:
 
     def _weighted_mean(self, chosen: np.ndarray) -> np.ndarray:
         return np.average(self.rows[chosen], axis=0, weights=self.weight[chosen])
+
+
+def broadcast_prior(
+    value: Any, shape: tuple[int, ...], owner: str, name: str, low: float = -np.inf
+) -> np.ndarray:
+    """A prior's parameter for each entry of `shape`: from a number, an array that NumPy would broadcast, or one
+    with the first axes only (a value for each state, say)."""
+    array = np.asarray(value, dtype=np.float64)
+    if array.ndim and array.shape == shape[: array.ndim] and array.shape != shape[-array.ndim :]:
+        array = array.reshape(*array.shape, *[1] * (len(shape) - array.ndim))
+    try:
+        array = np.broadcast_to(array, shape)
+    except ValueError:
+        raise ValueError(
+            f"{owner}: {name} must be a number or an array that fits the shape {shape}; "
+            f"got an array of shape {np.shape(value)}."
+        ) from None
+    if not np.isfinite(array).all() or array.min(initial=np.inf) < low:
+        also = "" if low == -np.inf else f" and not less than {low:g}"
+        raise ValueError(f"{owner}: {name} must be finite{also}; got {value!r}.")
+    return array
+
+
+def broadcast_prior_matrices(value: Any, lead: tuple[int, ...], d: int, owner: str, name: str) -> np.ndarray:
+    """The same for matrices. A number stands for a multiple of the identity: a matrix of equal entries would be
+    singular, and pull all correlations towards one."""
+    array = np.asarray(value, dtype=np.float64)
+    if array.ndim < 2 or array.shape[-2:] != (d, d):
+        return broadcast_prior(array, lead, owner, name)[..., None, None] * np.eye(d)
+    return broadcast_prior(array, (*lead, d, d), owner, name)

@@ -39,8 +39,7 @@ TYPES: tuple[CovarianceType, ...] = ("spherical", "diag", "tied", "full")  # the
     peers=["mclust", "graspologic.cluster.AutoGMMCluster"],
 )
 class GaussianMixtureIC(DensityMixin, Estimator):
-    """Gaussian mixture with the number of components and the covariance type chosen by BIC, AIC or
-    cross-validation.
+    """Gaussian mixture whose number of components and covariance type are chosen by BIC, AIC or folds.
 
     A `GaussianMixture` is learned for every number of components and every kind of covariance that are to be
     compared; the one with the least BIC = -2 ln L + p ln n or AIC = -2 ln L + 2 p (p free numbers, n rows) is kept,

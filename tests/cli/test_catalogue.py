@@ -132,7 +132,7 @@ def test_info_tells_everything():
 def test_info_in_chinese():
     answer = tercet("info", "岭回归", "--lang", "zh", "--quiet")
     for words in (
-        "使系数保持较小的最小二乘法。",
+        "对系数施加 L2 惩罚的最小二乘法。",
         "策略",
         "cholesky: 正规方程的闭式解",
         TEXTS["003"][1],

@@ -1,8 +1,8 @@
 """How far a reader walks to follow one call: `python -m tests.structure.walk [NAME ...]`.
 
 Runs calls on tiny data with kernels as plain Python and counts, for the files of this package alone: functions
-called, files entered, the deepest nesting, and how often the call goes from one file into another. Shared
-infrastructure (`core`) is counted in the second pair of columns only.
+called, files entered, the deepest nesting, and switches: the different functions that are called from another file.
+The last two columns leave out what belongs to `core`, which every method shares.
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@ from tercet.mixture.components import (
     posterior,
     rows_without_values,
 )
+from tercet.optimize import check_ascent
 
 HINT = "Raise max_iter or tol, or try more starts (n_init)."
 
@@ -129,7 +130,7 @@ class Mixture(DensityMixin, Estimator):
             measures = components.measures(likelihood, tuple(statistics), theta, following, mass)
             theta, value = following, measures["lower_bound"]
             rises = components.monotone and step.count > 1
-            _check_ascent(before if rises else -np.inf, value)
+            check_ascent(before if rises else -np.inf, value)
             step.report(theta, **measures)
             if step.converged((value - before if rises else abs(value - before)) < self.tol):
                 break
@@ -333,16 +334,6 @@ class InitialKMeans(KMeans):
 
     def _warn_of_empty(self, distinct: int) -> None:
         pass
-
-
-def _check_ascent(before: float, value: float) -> None:
-    """Theorem 9.1: EM's objective is a number, and does not fall."""
-    if np.isnan(value):
-        raise ValueError(f"EM: the log-likelihood is not a number: {value}.")
-    if value < before - 1e-8 * max(1.0, abs(before)):  # by more than rounding
-        warnings.warn(
-            f"EM: the objective fell from {before:.10g} to {value:.10g}.", ConvergenceWarning, stacklevel=3
-        )
 
 
 def _map_log_joint(components: Components, X: Any, theta: Any, function: Any, n_jobs: Any) -> list[Any]:

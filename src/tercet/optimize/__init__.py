@@ -3,7 +3,7 @@ programming, Lagrangian duality, iterative scaling, global search, and EM."""
 
 from tercet.optimize.conjugate_gradient import CGIterate, conjugate_gradient, conjugate_gradient_iterates
 from tercet.optimize.coordinate_descent import coordinate_descent, elastic_net_duality_gap
-from tercet.optimize.em import EMResult, LatentModel, em, em_restarts
+from tercet.optimize.em import EMResult, LatentModel, check_ascent, em, em_restarts
 from tercet.optimize.em_functions import (
     f_function,
     h_function,
@@ -72,6 +72,7 @@ __all__ = [
     "bfgs_update",
     "broyden",
     "broyden_update",
+    "check_ascent",
     "conjugate_gradient",
     "conjugate_gradient_iterates",
     "coordinate_descent",

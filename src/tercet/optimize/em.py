@@ -308,14 +308,7 @@ class _Monitor:
 
     def check_increase(self, value: float, count: int) -> None:
         """Raise if the objective is NaN; warn if it has decreased, against Theorem 9.1."""
-        if math.isnan(value):
-            raise ValueError(f"EM: the log-likelihood is not a number in pass {count}: {value}.")
-        if self.check and self.values and decreased(self.last, value):
-            warnings.warn(
-                f"EM: the objective fell from {self.last:.10g} to {value:.10g}.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        check_ascent(self.last if self.check and self.values else -math.inf, value, f" in pass {count}")
 
     def update(self, value: float, statistics: Any, old: Any, new: Any, extrapolated: bool) -> str | None:
         """Record an iteration from `old` to `new`; the stopping criterion that it meets, or None."""
@@ -337,3 +330,18 @@ class _Monitor:
         self.values.append(value)
         self.last = value
         return self.met
+
+
+def check_ascent(before: float, value: float, place: str = "") -> None:
+    """Theorem 9.1: EM's objective is a number, and does not fall by more than rounding; else an error or a warning.
+
+    Examples
+    --------
+    >>> check_ascent(-3.5, -3.0)
+    """
+    if math.isnan(value):
+        raise ValueError(f"EM: the log-likelihood is not a number{place}: {value}.")
+    if decreased(before, value):
+        warnings.warn(
+            f"EM: the objective fell from {before:.10g} to {value:.10g}.", ConvergenceWarning, stacklevel=3
+        )

@@ -12,12 +12,12 @@ from tercet.core.estimator import check_is_fitted, check_weight, generator
 from tercet.core.parallel import each, total
 from tercet.core.parameters import check_parameters
 from tercet.core.steps import Steps
+from tercet.optimize import check_ascent
 from tercet.sequence.base import SequenceEstimator, Sequences, mistaken_lengths
 from tercet.sequence.hmm.em import (
     Emissions,
     EStep,
     Theta,
-    check_ascent,
     log,
     log_dirichlet,
     normalised_counts,

@@ -3,13 +3,11 @@ M step makes of expected counts. The E step also decodes (Viterbi), which takes 
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from tercet.core.steps import ConvergenceWarning
 from tercet.sequence._chain import log_space, scaled
 from tercet.sequence.base import Sequences
 from tercet.sequence.hmm.markov_chain import check_distributions
@@ -284,16 +282,6 @@ class SequenceChunk:
     def masked(self, log_like: np.ndarray) -> np.ndarray:
         """Log-likelihoods in which a known state excludes all others."""
         return mask_known_states(np.ascontiguousarray(log_like, dtype=np.float64), self.states, -np.inf)
-
-
-def check_ascent(before: float, value: float) -> None:
-    """Theorem 9.1: EM's objective is a number, and does not fall."""
-    if np.isnan(value):
-        raise ValueError(f"EM: the log-likelihood is not a number: {value}.")
-    if value < before - 1e-8 * max(1.0, abs(before)):  # by more than rounding
-        warnings.warn(
-            f"EM: the objective fell from {before:.10g} to {value:.10g}.", ConvergenceWarning, stacklevel=3
-        )
 
 
 def mask_known_states(table: np.ndarray, states: np.ndarray | None, fill: float) -> np.ndarray:

@@ -12,10 +12,11 @@ from tercet.core.catalog import method
 from tercet.core.estimator import check_weight
 from tercet.core.parallel import each, total
 from tercet.core.parameters import Count, Jobs, NonNegative
+from tercet.optimize import check_ascent
 from tercet.sequence.base import SequenceEstimator, Sequences
 from tercet.sequence.crf.constraints import masks_of
 from tercet.sequence.hmm.categorical_hmm import add_symbol_counts
-from tercet.sequence.hmm.em import Emissions, EStep, Theta, check_ascent, log, mask_known_states
+from tercet.sequence.hmm.em import Emissions, EStep, Theta, log, mask_known_states
 from tercet.sequence.k_best import k_best
 from tercet.sequence.text.tokens import encode, label_codes, labels_of, tokens, vocabulary
 

@@ -7,6 +7,7 @@ import functools
 import typing
 import warnings
 
+import numpy as np
 import pytest
 from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
@@ -184,6 +185,7 @@ def exempt(estimator):
 
 @pytest.fixture(autouse=True)
 def quiet():
+    np.random.seed(0)  # noqa: NPY002 - some of the checks draw from the global generator
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         yield

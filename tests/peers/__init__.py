@@ -1,0 +1,1 @@
+"""The peers' own tests, run on our classes."""

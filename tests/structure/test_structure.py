@@ -4,6 +4,7 @@ CONTRIBUTING.md says them in words. Each exception stands in a list here, with i
 """
 
 import ast
+import functools
 import importlib
 import inspect
 import re
@@ -62,7 +63,12 @@ def name_of(path):
 
 
 SOURCES = {name_of(path): path for path in sorted(ROOT.rglob("*.py"))}
-TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in SOURCES.items()}
+
+
+@functools.cache
+def trees():
+    """Syntax trees by module."""
+    return {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in SOURCES.items()}
 
 
 def family_of(module):
@@ -81,7 +87,7 @@ def exported(family):
 def imports(module):
     """The modules that a module imports, with the names taken from them."""
     found = []
-    for node in ast.walk(TREES[module]):
+    for node in ast.walk(trees()[module]):
         if isinstance(node, ast.Import):
             found += [(alias.name, "") for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -118,7 +124,7 @@ def pages():
     """The modules that define a method: something with a card."""
     return {
         module
-        for module, tree in TREES.items()
+        for module, tree in trees().items()
         for node in tree.body
         if isinstance(node, ast.ClassDef | ast.FunctionDef)
         and any(getattr(getattr(d, "func", None), "id", "") == "method" for d in node.decorator_list)
@@ -192,7 +198,7 @@ def test_no_import_cycles():
 def imports_at_the_top(module):
     """What is imported when a module is, but for names that only the type checker sees."""
     found = []
-    for node in TREES[module].body:
+    for node in trees()[module].body:
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "tercet":
             found += [(node.module, alias.name) for alias in node.names]
     return [(source, name) for source, name in found if imported_module(source, name) != package_of(module)]
@@ -221,7 +227,7 @@ def test_methods_are_shallow(family):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_one_class_name_means_one_thing(family):
     places = {}
-    for module, tree in TREES.items():
+    for module, tree in trees().items():
         if family_of(module) != family:
             continue
         for node in tree.body:
@@ -253,7 +259,7 @@ def test_files_are_of_good_size():
 
 def test_functions_are_of_good_size():
     long = {}
-    for module, tree in TREES.items():
+    for module, tree in trees().items():
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef) and node.name != "__init__":
                 first = node.body[0]

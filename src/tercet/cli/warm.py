@@ -85,10 +85,9 @@ def samples(card: Card) -> Iterator[tuple[Any, Any]]:
     labels = (X[:, 0] > np.median(X[:, 0])).astype(int)
     targets: dict[str, Any] = {"regression": X @ [1.0, 2.0, 3.0], "clustering": None}
     target = targets.get(card.task, labels)
-    frozen, gaps = X.copy(), X.copy()
-    frozen.setflags(write=False)
+    gaps = X.copy()
     gaps[::4, 1] = np.nan
-    tables = [X, X.astype(np.float32), sparse.csr_array(X), frozen]
+    tables = [X, X.astype(np.float32), sparse.csr_array(X)]
     tags = card.load()().__sklearn_tags__().input_tags
     yield from ((table, target) for table in tables if tags.sparse or not sparse.issparse(table))
     if card.family in ("mixture", "sequence"):

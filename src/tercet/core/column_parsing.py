@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tercet.core.kernel import kernel
+from tercet.core.rows import read_only
 
 SMALL = 4096  # integers below this are encoded through a lookup table
 PLAIN = re.compile(r"(bool|u?int|float)(ean)?\d*(\[pyarrow\])?", re.IGNORECASE)  # dtypes of numbers
@@ -112,7 +113,7 @@ def ordinal_codes(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def distinct_numbers(values: np.ndarray) -> np.ndarray:
     """Sorted distinct values of a numeric column; small integers need no sort."""
     seen = np.zeros(SMALL, dtype=np.bool_)
-    if mark_small_integers(values, seen):
+    if mark_small_integers(read_only(np.ascontiguousarray(values)), seen):
         return np.flatnonzero(seen).astype(np.float64)
     return np.unique(values[~np.isnan(values)])
 

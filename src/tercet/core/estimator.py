@@ -221,7 +221,8 @@ class Regressor(RegressorMixin, Estimator):
         return self._learn(X, y, sample_weight)
 
     def _encode(self, y: Any) -> np.ndarray:
-        return np.asarray(y, dtype=np.float64)
+        # a read-only array would make kernels compile once more
+        return np.require(y, np.float64, ["C", "W"])
 
 
 class Clusterer(ClusterMixin, Estimator):
@@ -285,6 +286,7 @@ def check_weight(sample_weight: Any, X: Any) -> np.ndarray | None:
         weight = np.full(n, sample_weight, dtype=dtype)
     else:
         weight = check_array(sample_weight, ensure_2d=False, dtype=dtype, input_name="sample_weight")
+        weight = np.require(weight, requirements=["C", "W"])  # or kernels would be compiled once more
     one = getattr(X, "one", "row")  # what a weight is for; whole sequences have one, too
     if not weight.any():
         raise ValueError(f"sample_weight is zero for every {one}: there is nothing to learn from.")

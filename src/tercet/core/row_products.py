@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.utils.extmath import safe_sparse_dot
 
 from tercet.core.kernel import kernel
+from tercet.core.rows import read_only
 
 
 def row_products(X: Any, W: Any) -> np.ndarray:
@@ -38,7 +39,7 @@ def row_products(X: Any, W: Any) -> np.ndarray:
         return safe_sparse_dot(X, W.T, dense_output=True)
     X, W = np.asarray(X), np.asarray(W)
     dtype = np.result_type(X, W)
-    X, W = np.ascontiguousarray(X, dtype=dtype), np.ascontiguousarray(W, dtype=dtype)
+    X, W = (read_only(np.ascontiguousarray(each, dtype=dtype)) for each in (X, W))
     products = np.empty((X.shape[0], W.shape[0] if W.ndim == 2 else 1), dtype=dtype)
     multiply_rows(X, W.reshape(-1, X.shape[1]), products)
     return products if W.ndim == 2 else products[:, 0]

@@ -45,14 +45,22 @@ def rows(X: Any) -> Rows:
     """The rows of X, an array or a scipy sparse matrix, for use in kernels."""
     if sparse.issparse(X):
         return _compressed(X.tocsr())
-    return Dense(np.ascontiguousarray(X))
+    return Dense(read_only(np.ascontiguousarray(X)))
 
 
 def columns(X: Any) -> Rows:
     """The columns of X as rows, for kernels that walk over features."""
     if sparse.issparse(X):
         return _compressed(X.tocsc().T)
-    return Dense(np.ascontiguousarray(np.asarray(X).T))
+    return Dense(read_only(np.ascontiguousarray(np.asarray(X).T)))
+
+
+def read_only(array: np.ndarray) -> np.ndarray:
+    """A read-only view: kernels are compiled anew for arrays that may be written to, so they never get one of those
+    where they only read."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def transposed_times(X: Any, r: np.ndarray) -> np.ndarray:
@@ -64,10 +72,10 @@ def transposed_times(X: Any, r: np.ndarray) -> np.ndarray:
 
 
 def _compressed(X: Any) -> Sparse:
-    # One index type, so that a kernel is not compiled twice.
-    big = X.indices.dtype != np.int32 or X.indptr.dtype != np.int32
-    index = np.int64 if big else np.int32
-    return Sparse(X.data, X.indices.astype(index, copy=False), X.indptr.astype(index, copy=False), X.shape[1])
+    # One index type wherever it suffices, so that a kernel is not compiled twice.
+    index = np.int32 if max(X.nnz, *X.shape) <= np.iinfo(np.int32).max else np.int64
+    parts = X.data, X.indices.astype(index, copy=False), X.indptr.astype(index, copy=False)
+    return Sparse(*map(read_only, parts), X.shape[1])
 
 
 @verb

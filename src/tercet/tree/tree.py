@@ -17,6 +17,7 @@ from scipy import sparse
 
 from tercet.core.parallel import CHUNK_BYTES, GRAIN, Chunks, each
 from tercet.core.public_names import PublicPickle
+from tercet.core.rows import read_only
 from tercet.tree._engine.traversal import (
     CATEGORY,
     LEAF,
@@ -311,11 +312,9 @@ def _has_type(array: Any, dtype: Any, ndim: int) -> bool:
 
 
 def _dense_rows(rows: Any) -> np.ndarray:
-    """Rows as a read-only C-ordered float64 array: kernels are compiled once for each other kind."""
+    """Rows as a C-ordered float64 array."""
     X = rows.toarray() if sparse.issparse(rows) else rows
-    X = np.ascontiguousarray(X, dtype=np.float64).view()
-    X.flags.writeable = False
-    return X
+    return read_only(np.ascontiguousarray(X, dtype=np.float64))
 
 
 def _concatenated_ranges(values: np.ndarray, start: np.ndarray, size: np.ndarray) -> np.ndarray:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from tercet.core.parallel import Chunks, each
+from tercet.core.rows import read_only
 from tercet.neighbors._engine.kd_kernels import (
     Nodes,
     assign_parts,
@@ -190,5 +191,4 @@ def _empty_nodes(n: int) -> Nodes:
 
 def _kernel_form(Q: np.ndarray) -> np.ndarray:
     """Queries in the one form that kernels are compiled for."""
-    Q = np.ascontiguousarray(Q, dtype=np.float64)
-    return Q if Q.flags.writeable else Q.copy()
+    return read_only(np.ascontiguousarray(Q, dtype=np.float64))

@@ -14,6 +14,7 @@ import numpy as np
 
 from tercet.core.kernel import kernel
 from tercet.core.parallel import each
+from tercet.core.rows import read_only
 
 SAMPLE_ROWS = 200_000  # rows that the bin edges are taken from
 STRIP_ROWS = 1 << 18  # rows that one kernel call encodes
@@ -89,8 +90,7 @@ class BinnedColumns:
         """
         if not 2 <= max_bins <= 255:
             raise ValueError(f"max_bins must be from 2 to 255; got {max_bins}.")
-        X = np.ascontiguousarray(X, dtype=None if X.dtype == np.float32 else np.float64).view()
-        X.flags.writeable = False  # always, or kernels would be compiled once for each kind of array
+        X = read_only(np.ascontiguousarray(X, dtype=None if X.dtype == np.float32 else np.float64))
         n, d = X.shape
         kinds = np.zeros(d, np.int64) if n_categories is None else np.asarray(n_categories, np.int64)
         part, mass = X, weight

@@ -15,6 +15,7 @@ import numpy as np
 
 from tercet.core.kernel import kernel
 from tercet.core.parallel import each
+from tercet.core.rows import read_only
 from tercet.tree._engine.criteria import CODES, SQUARED, better, hashed
 from tercet.tree._engine.limits import Limits
 from tercet.tree._engine.presorted_nodes import (
@@ -76,8 +77,7 @@ def grow_presorted(
     n_jobs: int | None = None,
 ) -> TreeArrays:
     """Grow a tree depth first (`tercet.tree._engine.grow` has the parameters)."""
-    X = np.ascontiguousarray(X, dtype=np.float64).view()
-    X.flags.writeable = False  # always, or kernels would be compiled once for each kind of array
+    X = read_only(np.ascontiguousarray(X, dtype=np.float64))
     code, n_values = CODES[criterion], int(n_classes[0])
     mean = float(np.average(target, weights=weight)) if code == SQUARED else 0.0
     scan_target = (

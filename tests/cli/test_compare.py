@@ -173,6 +173,8 @@ def test_regression_with_a_messy_table(folder):
         "zh",
         "--repeats",
         "1",
+        "--methods",
+        "LinearRegression,Ridge,LassoCV,KNeighborsRegressor,DecisionTreeRegressor,SVR",
         "--report",
         "houses.html",
         "--json",
@@ -203,7 +205,8 @@ def test_clustering_without_and_with_classes(folder):
     centres = np.array([[0, 0], [8, 8], [0, 8]])
     points = np.vstack([c + rng.normal(size=(40, 2)) for c in centres])
     name = write(folder / "points.csv", [["a", "b"], *points.round(4).tolist()])
-    compare(name, "--repeats", "1", "--json", "points.json", "--report", "points.html", cwd=folder)
+    outputs = ["--json", "points.json", "--report", "points.html"]
+    compare(name, "--repeats", "1", "-m", "KMeans,GaussianMixture,GaussianMixtureIC", *outputs, cwd=folder)
     result = json.loads((folder / "points.json").read_text(encoding="utf-8"))
     assert (result["task"], result["metric"]) == ("clustering", "silhouette")
     best = result["leaderboard"][0]
@@ -216,7 +219,8 @@ def test_clustering_without_and_with_classes(folder):
     assert {"calinski_harabasz", "davies_bouldin"} <= set(best["others"])
     assert (folder / "points.html").read_text(encoding="utf-8").count("<svg") >= 2
 
-    answer = compare("iris", "--task", "clustering", "--repeats", "1", "--json", "-", "-q", cwd=folder)
+    few = ["-m", "KMeans,AgglomerativeClustering", "--repeats", "1", "--json", "-", "-q"]
+    answer = compare("iris", "--task", "clustering", *few, cwd=folder)
     result = json.loads(answer.stdout)
     assert result["metric"] == "adjusted_rand"
     assert result["leaderboard"][0]["score"] > 0.5
@@ -231,6 +235,8 @@ def test_ctrl_c_leaves_what_is_finished(folder):
             "tercet",
             "compare",
             "iris",
+            "--methods",
+            "LogisticRegression,GaussianNB,SVC",
             "--repeats",
             "5000",
             "--budget",

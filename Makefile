@@ -66,7 +66,7 @@ unit: warm
 
 pytest: $(VENV)/.test
 	@echo "==> tests"
-	@$(BIN)/python -m pytest -n 2 --dist worksteal -q
+	@$(BIN)/python -m pytest -n 3 --dist worksteal -q
 
 # The texts' examples with bounds checks on, then as plain Python. A chapter stays with one worker, which compiles for it.
 modes: $(VENV)/.test
@@ -83,9 +83,9 @@ test-deep: $(VENV)/.test test-cpus
 
 test-cpus: $(VENV)/.test
 	@echo "==> all tests as on a CPU with AVX2 (x86-64-v3)"
-	@$(V3) $(BIN)/tercet warm -q && $(V3) $(BIN)/python -m pytest -n 2 --dist worksteal -q
+	@$(V3) $(BIN)/tercet warm -q && $(V3) $(BIN)/python -m pytest -n 3 --dist worksteal -q
 	@echo "==> all tests as on a CPU without AVX (x86-64-v2)"
-	@$(V2) $(BIN)/tercet warm -q && $(V2) $(BIN)/python -m pytest -n 2 --dist worksteal -q
+	@$(V2) $(BIN)/tercet warm -q && $(V2) $(BIN)/python -m pytest -n 3 --dist worksteal -q
 
 bench: $(VENV)/.test
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[test,bench]"

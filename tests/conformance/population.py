@@ -9,8 +9,14 @@ import numpy as np
 import tercet
 
 CARDS = [card for card in tercet.methods() if card.kind == "estimator"]
-# A search need not be wide to be tested.
-NARROW = {"SVCCV": {"gammas": (1.0,), "Cs": (1.0, 10.0), "cv": 3}}
+# A search need not be wide to be tested, nor a path long.
+NARROW = {
+    "ElasticNetCV": {"alphas": 10, "cv": 3},
+    "GaussianMixtureIC": {"max_components": 3},
+    "LassoCV": {"alphas": 10, "cv": 3},
+    "LogisticRegressionCV": {"Cs": 3, "cv": 3},
+    "SVCCV": {"gammas": (1.0,), "Cs": (1.0, 10.0), "cv": 3},
+}
 
 
 def make(card, **parameters):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, product
 from math import comb
 from typing import Any, Literal
 
@@ -144,7 +144,7 @@ class Polynomial:
         root = np.sqrt(weight)
         T = self._product(chebyshev.chebvander(self.scale * X + self.shift, self.degree))
         self.chebyshev = lstsq(root[:, None] * T, root * y, cond=1e-13)[0]
-        self.weights = self._to_powers() @ self.chebyshev
+        self.weights = self._to_powers(self.chebyshev)
         return self
 
     def fit_ridge(self, X: Array, y: Array, weight: Array, alpha: float, with_constant: bool) -> Polynomial:
@@ -168,20 +168,34 @@ class Polynomial:
             result *= table[:, j, powers]
         return result
 
-    def _to_powers(self) -> Array:
-        """Matrix that rewrites Chebyshev coefficients as coefficients of powers of the original features."""
-        matrix = np.ones((len(self.powers), len(self.powers)))
-        for j, powers in enumerate(self.powers.T):
-            # column k: T_k(scale x + shift) in powers of x
-            one = np.zeros((self.degree + 1, self.degree + 1))
-            one[0, 0] = 1.0
-            if self.degree > 0:
-                one[:2, 1] = self.shift[j], self.scale[j]
-            for k in range(2, self.degree + 1):
-                one[:, k] = 2 * self.shift[j] * one[:, k - 1] - one[:, k - 2]
-                one[1:, k] += 2 * self.scale[j] * one[:-1, k - 1]
-            matrix *= one[np.ix_(powers, powers)]
-        return matrix
+    def _to_powers(self, coefficients: Array) -> Array:
+        """Chebyshev coefficients rewritten as coefficients of powers of the original features.
+
+        A product of T_p(scale x + shift) over its few features is a sum of products of lower powers of the same.
+        """
+        tables = [self._one_feature(j) for j in range(len(self.scale))]
+        place = {tuple(powers): k for k, powers in enumerate(self.powers.tolist())}
+        weights = np.zeros(len(self.powers))
+        for powers, coefficient in zip(self.powers.tolist(), coefficients):
+            features = [j for j, p in enumerate(powers) if p]
+            for lower in product(*(range(powers[j] + 1) for j in features)):
+                term, value = [0] * len(powers), coefficient
+                for j, q in zip(features, lower):
+                    term[j] = q
+                    value *= tables[j][q, powers[j]]
+                weights[place[tuple(term)]] += value
+        return weights
+
+    def _one_feature(self, j: int) -> Array:
+        """Column k holds T_k(scale_j x + shift_j) in powers of x."""
+        table = np.zeros((self.degree + 1, self.degree + 1))
+        table[0, 0] = 1.0
+        if self.degree > 0:
+            table[:2, 1] = self.shift[j], self.scale[j]
+        for k in range(2, self.degree + 1):
+            table[:, k] = 2 * self.shift[j] * table[:, k - 1] - table[:, k - 2]
+            table[1:, k] += 2 * self.scale[j] * table[:-1, k - 1]
+        return table
 
 
 def exponents(n_features: int, degree: int) -> Array:

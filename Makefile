@@ -68,10 +68,11 @@ pytest: $(VENV)/.test
 	@echo "==> tests"
 	@$(BIN)/python -m pytest -n 3 --dist worksteal -q
 
-# The texts' examples with bounds checks on, then as plain Python. A chapter stays with one worker, which compiles for it.
+# The texts' examples with bounds checks on (hardly optimised: compiling is what takes long), then as plain Python.
+# A chapter stays with one worker, which compiles for it.
 modes: $(VENV)/.test
 	@echo "==> the texts' examples with bounds checks"
-	@NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n 2 --dist loadgroup -q tests/texts
+	@NUMBA_BOUNDSCHECK=1 NUMBA_OPT=1 $(BIN)/python -m pytest -n 2 --dist loadgroup -q tests/texts
 	@echo "==> the texts' examples as plain Python"
 	@TERCET_JIT=0 $(BIN)/python -m pytest -n 2 -q tests/texts
 

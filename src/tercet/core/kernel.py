@@ -6,6 +6,7 @@ A kernel is a small function of arrays and numbers that loops over the data. It 
     TERCET_JIT=0             kernels run as plain Python, to step through them in a debugger
     TERCET_CACHE_DIR=folder  where compiled kernels are kept
     NUMBA_BOUNDSCHECK=1      kernels check every index
+    NUMBA_OPT=1              kernels compile sooner and run slower
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from typing import Any, TypeVar
 
 JIT = os.environ.get("TERCET_JIT", "1").lower() not in ("0", "false", "no", "off")
 BOUNDS = os.environ.get("NUMBA_BOUNDSCHECK", "0") == "1"
+OPTIMISATION = os.environ.get("NUMBA_OPT", "3")
 
 # Sums may be reordered, so that loops vectorise; NaN and infinity keep their meaning.
 FAST = {"nsz", "arcp", "contract", "afn", "reassoc"}
@@ -135,7 +137,7 @@ def digest(module: str) -> str:
     """A digest of everything that the compiled kernels of a module depend on."""
     import numba
 
-    found = hashlib.sha256(f"{numba.__version__} {sys.version} {BOUNDS}".encode())
+    found = hashlib.sha256(f"{numba.__version__} {sys.version} {BOUNDS} {OPTIMISATION}".encode())
     seen: dict[str, bytes] = {}
     waiting = [module]
     while waiting:

@@ -9,14 +9,16 @@ than 10 % and more than 30 microseconds slower, and has a star.
     --size small medium large   150 x 4, 20 000 x 30, 200 000 x 50 (default: small medium)
     --sparse                    text-like CSR, some 30 entries a row: 150 x 200, 20 000 x 2 000, 200 000 x 2 000
     --rounds 30                 turns of each, fewer where the turns of a cell would take more than --seconds
-    --seconds 5                 time for the turns of one cell; never fewer than 3
-    --limit 10                  skip where scikit-learn's fit would take longer (seconds, judged by fits on parts)
+    --seconds 5                 time for the turns of one cell; three turns may take four times as long
+    --limit 10                  skip where scikit-learn's fit would take longer (seconds, judged by fits on parts);
+                                where an answer would, only a sixteenth of the rows are asked for
     --first-fit                 a fresh process: import and the first fit with a warm kernel cache, instead
     --json FILE                 all numbers (medians and minima in seconds)
     --write                     put the table into RESULTS.md
 
 The classes that take only counts, categories or positive targets get those; radius neighbours get rows whose
 neighbours within the default radius are a few; the meta-estimators get their own library's LogisticRegression().
+BLAS threads spin: on a machine that is not idle set OPENBLAS_NUM_THREADS=1, or they decide the ratios.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -68,11 +70,18 @@ class Pair:
 
     def make(self, library: str) -> Any:
         """An estimator at the defaults of `library`."""
-        kind = getattr(importlib.import_module(f"{library}.{self.module}"), self.name)
-        needed = [p for p in inspect.signature(kind).parameters.values() if p.default is p.empty]
-        if [p.name for p in needed if p.kind is not p.VAR_KEYWORD] == ["estimator"]:
-            return kind(importlib.import_module(f"{library}.linear_model").LogisticRegression())
-        return kind()
+        kind, needed = constructor(library, self.module, self.name)
+        return kind(*(need() for need in needed))
+
+
+@cache
+def constructor(library: str, module: str, name: str) -> tuple[Any, list[Any]]:
+    """A class and what makes the arguments that it cannot do without."""
+    kind = getattr(importlib.import_module(f"{library}.{module}"), name)
+    needed = [p for p in inspect.signature(kind).parameters.values() if p.default is p.empty]
+    if [p.name for p in needed if p.kind is not p.VAR_KEYWORD] == ["estimator"]:
+        return kind, [importlib.import_module(f"{library}.linear_model").LogisticRegression]
+    return kind, []
 
 
 @dataclass
@@ -172,12 +181,12 @@ def words(rng: np.random.Generator, n: int, d: int, entries: int = 30) -> sparse
 
 
 def near(X: np.ndarray, some: int = 20) -> np.ndarray:
-    """Rows scaled so that the twenty-first nearest is within the radius 1 for nearly all of a sample."""
+    """Rows scaled so that half of a sample have twenty others or more within the radius 1."""
     from sklearn.neighbors import NearestNeighbors
 
     sample = X[:500]
     distances = NearestNeighbors(n_neighbors=min(some, len(sample) - 1)).fit(X).kneighbors(sample)[0][:, -1]
-    return X / distances.max()
+    return X / np.median(distances)
 
 
 def by_turns(
@@ -192,7 +201,9 @@ def by_turns(
     gc.disable()
     try:
         began = clock()
-        while len(taken[0]) < rounds and (len(taken[0]) < 3 or clock() - began < seconds):
+        while (done := len(taken[0])) < rounds:
+            if done and clock() - began > (4.0 if done < 3 else 1.0) * seconds:
+                break
             for action, times in zip(actions, taken, strict=True):
                 begin = clock()
                 action()
@@ -209,12 +220,15 @@ def would_take(pair: Pair, X: Any, y: np.ndarray) -> float:
     n = X.shape[0]
     if n < 2000:
         return 0.0
-    seconds = []
-    for part in (n // 16, n // 4):
-        begin = time.perf_counter()
-        pair.make("sklearn").fit(X[:part], y[:part])
-        seconds.append(time.perf_counter() - begin)
+    seconds = [seconds_of(pair.make("sklearn").fit, X[:part], y[:part]) for part in (n // 16, n // 4)]
     return seconds[1] * max(1.0, seconds[1] / seconds[0])
+
+
+def seconds_of(function: Callable[..., Any], *given: Any) -> float:
+    """Seconds of one call."""
+    begin = time.perf_counter()
+    function(*given)
+    return time.perf_counter() - begin
 
 
 def compare(pair: Pair, size: str, rows: str, rounds: int, seconds: float, limit: float) -> Line | None:
@@ -243,12 +257,18 @@ def compare(pair: Pair, size: str, rows: str, rounds: int, seconds: float, limit
         )
         answer = next((name for name in ANSWERS if hasattr(theirs, name)), None)
         if answer is not None:
-            for title, some in (("predict", X), ("one row", X[:1])):
-                actions = [lambda m=m, some=some: getattr(m, answer)(some) for m in (ours, theirs)]
+            line.remark = "" if answer == "predict" else answer
+            answers = [getattr(model, answer) for model in (ours, theirs)]
+            part = X[: max(1, X.shape[0] // 16)]
+            if max(seconds_of(ask, part) for ask in answers) > limit / 16:
+                line.remark += f" of {part.shape[0]} rows"
+            else:
+                part = X
+            for title, some in (("predict", part), ("one row", X[:1])):
+                actions = [partial(ask, some) for ask in answers]
                 for action in actions:
                     action()
                 line.cells[title] = by_turns(actions, rounds, seconds)
-            line.remark = "" if answer == "predict" else answer
     except Exception as error:  # what goes wrong on our side belongs in the table
         line.remark = f"FAILED: {type(error).__name__}: {error}"[:100]
     return line

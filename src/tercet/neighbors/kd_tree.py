@@ -11,9 +11,9 @@ import numbers
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_array
 
 from tercet.core.catalog import method
+from tercet.core.validation import check_array
 from tercet.metrics.distance import check_p, check_weights
 from tercet.neighbors._engine.flat_kd_tree import FlatKDTree
 from tercet.neighbors._engine.neighbourhood import check_radius, ragged

@@ -69,3 +69,13 @@ def test_bad_input():
         gini([0.5, 0.6])
     with pytest.raises(ValueError, match="at least 0"):
         classification_error([-0.5, 1.5])
+
+
+def test_a_value_that_does_not_occur_is_refused():
+    with pytest.raises(
+        ValueError, match="value='d' does not occur in the feature, whose values are 'a', 'b'"
+    ):
+        gini_index([0, 1], ["a", "b"], value="d")
+    with pytest.raises(ValueError, match="value='1' does not occur in the feature, whose values are 1, 2"):
+        gini_index([0, 1, 1], [1, 2, 2], value="1")
+    assert gini_index([0, 1], ["a", "b"], value="b") == 0.0

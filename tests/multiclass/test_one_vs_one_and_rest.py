@@ -115,7 +115,7 @@ def test_partial_fit(kind, labels):
     assert_array_equal(ours.predict(A), peer.predict(A))
     with pytest.raises(ValueError, match="classes must be passed"):
         kind(base).partial_fit(A, b)
-    with pytest.raises(ValueError, match="not the same as on the last call"):
+    with pytest.raises(ValueError, match="not the same as on last call"):
         ours.partial_fit(A, b, classes=[0, 7])
     with pytest.raises(ValueError, match=r"y holds \[7\]; the classes are"):
         ours.partial_fit(A[:1], [7])

@@ -142,7 +142,7 @@ def test_is_the_one_dependence_estimator_without_parents(codes):
     [
         (
             {"min_categories": [1, 2]},
-            "min_categories must be a number of at least 0, or one for each of 3 columns",
+            r"'min_categories' should have shape \(3,\): a whole number of at least 0, or one for each",
         ),
         ({"class_prior": [0.5, 0.5]}, "class_prior must be a probability for each of 3 classes"),
         ({"categories": [[0, 1]]}, "categories must give the values of all 3 columns; got 1"),
@@ -164,3 +164,20 @@ def test_parameter_counts():
     assert parameter_counts([2, 3, 4], 5) == (120, 45)
     with pytest.raises(ValueError, match="whole numbers from 1 on"):
         parameter_counts([2, 0], 2)
+
+
+def test_only_values_that_occur_are_counted_where_asked():
+    X = [[1, "S"], [1, "M"], [1, "M"], [1, "S"], [1, "S"], [2, "S"], [2, "M"], [2, "M"]]
+    X += [[2, "L"], [2, "L"], [3, "L"], [3, "M"], [3, "M"], [3, "L"], [3, "L"]]
+    y = [-1, -1, 1, 1, -1, -1, -1, 1, 1, 1, 1, 1, 1, 1, -1]
+    usual = CategoricalNB(smooth_prior=True).fit(X, y)
+    assert usual.predict_proba([[2, "S"]])[0, 0] == pytest.approx(
+        0.6454, abs=1e-4
+    )  # a value 0 is counted, too
+    seen = CategoricalNB(smooth_prior=True, categories="seen").fit(X, y)
+    assert seen.predict_proba([[2, "S"]])[0, 0] == pytest.approx(28 / 43)  # 000 Ex 4.2
+    np.testing.assert_array_equal(seen.n_categories_, [3, 3])
+    parts = CategoricalNB(smooth_prior=True, categories="seen").partial_fit(X[:6], y[:6], [-1, 1])
+    assert parts.partial_fit(X[6:], y[6:]).predict_proba([[2, "S"]])[0, 0] == pytest.approx(28 / 43)
+    with pytest.raises(ValueError, match=r"categories='seen' .* does not go with min_categories=4"):
+        CategoricalNB(categories="seen", min_categories=4).fit(X, y)

@@ -278,7 +278,9 @@ def test_rows_without_any_word_and_a_single_row(kind):
 def test_negative_counts_are_refused_beside_missing_ones_too(kind, form):
     X, y = words()
     X[3, 2], X[4, 4] = -1, NAN
-    with pytest.raises(ValueError, match=f"Negative values in data passed to {kind.__name__}: -1 is"):
+    with pytest.raises(
+        ValueError, match=f"Negative values in data passed to {kind.__name__} \\(input X\\): -1 is"
+    ):
         kind().fit(form(X), y)
 
 

@@ -178,7 +178,7 @@ def test_one_row_is_a_model_of_one_class():
 @pytest.mark.parametrize("priors", [[0.5, 0.5], [0.5, 0.4, 0.3], [1.5, -0.5, 0.0], "high"])
 def test_wrong_priors(priors):
     X, y = blobs()
-    with pytest.raises(ValueError, match="GaussianNB: priors must be"):
+    with pytest.raises(ValueError, match=r"GaussianNB: .*priors must be"):
         GaussianNB(priors=priors).fit(X, y)
 
 
@@ -191,3 +191,33 @@ def test_a_forged_model_is_refused():
     model.var_ = np.ones((3, 2))
     with pytest.raises(ValueError, match="var_ has the shape"):
         model.predict(X)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("scale", [1e200, 1e-200])
+def test_variances_beyond_floating_point_are_refused(scale):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, 2)), np.arange(20) % 2
+    with pytest.raises(ValueError, match=r"feature 1 has values from .*their variance is beyond the range"):
+        GaussianNB().fit(np.column_stack([np.zeros(20), X[:, 1] * scale]), y)
+    model = GaussianNB().partial_fit(X, y, [0, 1])
+    before = model.var_.copy()
+    if scale > 1:
+        with pytest.raises(ValueError, match="variance is beyond the range"):
+            model.partial_fit(X * scale, y)
+        np.testing.assert_array_equal(model.var_, before)
+    else:  # beside larger values they are nothing
+        model.partial_fit(X * scale, y)
+        assert (model.var_ < before).all()
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("scale", [1e30, 1e-30, 1e120, 1e-120])
+def test_variances_that_only_float64_holds(scale):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 3)), np.arange(40) % 2
+    X[:, 0] += 2 * y
+    expected = GaussianNB().fit(X, y).predict_proba(X)
+    dtype = np.float64 if not 1e-38 < scale < 1e38 else np.float32
+    rows = (X * scale).astype(dtype)
+    np.testing.assert_allclose(GaussianNB().fit(rows, y).predict_proba(rows), expected, atol=1e-4)

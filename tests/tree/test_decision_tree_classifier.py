@@ -335,7 +335,7 @@ def test_it_lives_in_scikit_learn():
     [
         ({"criterion": "gain"}, "'criterion' must be one of 'gini'"),
         ({"max_depth": 0}, "'max_depth' must be"),
-        ({"min_samples_split": 1}, "min_samples_split must be at least 2"),
+        ({"min_samples_split": 1}, "'min_samples_split' must be at least 2"),
         ({"min_samples_leaf": 0}, "'min_samples_leaf' must be"),
         ({"min_samples_leaf": 1.5}, "'min_samples_leaf' must be"),
         ({"max_features": "all"}, "'max_features' must be"),
@@ -343,9 +343,9 @@ def test_it_lives_in_scikit_learn():
         ({"max_leaf_nodes": 1}, "'max_leaf_nodes' must be"),
         ({"ccp_alpha": -1.0}, "'ccp_alpha' must be"),
         ({"pruning": "hard"}, "'pruning' must be"),
-        ({"monotonic_cst": [1]}, "each of the 4 features"),
-        ({"monotonic_cst": [1, 0, 0, 2]}, "each of the 4 features"),
-        ({"monotonic_cst": [1, 0, 0, 0]}, "more than two classes"),
+        ({"monotonic_cst": [1]}, "not supported with multiclass"),
+        ({"monotonic_cst": [1, 0, 0, 2]}, "not supported with multiclass"),
+        ({"monotonic_cst": [1, 0, 0, 0]}, "not supported with multiclass classification"),
         ({"algorithm": "id3", "splitter": "random"}, "'id3' does not go with splitter"),
         ({"algorithm": "c45", "max_bins": 20}, "'c45' does not go with max_bins"),
         (

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import check_estimator
 
-from tercet.tree import DecisionTreeRegressor
+from tercet.tree import DecisionTreeRegressor, ExtraTreeRegressor
 
 
 def hills(n=200):
@@ -168,17 +168,22 @@ def test_it_lives_in_scikit_learn():
 @pytest.mark.parametrize(
     ("parameters", "y", "match"),
     [
-        ({"criterion": "friedman_mse"}, [1.0, 2.0], "'criterion' must be one of 'squared_error'"),
+        ({"criterion": "mse"}, [1.0, 2.0], "'criterion' must be one of 'squared_error'"),
         ({"algorithm": "id3"}, [1.0, 2.0], "'algorithm' must be 'cart'"),
         ({"criterion": "poisson"}, [-1.0, 2.0], "needs y >= 0"),
-        ({"criterion": "poisson"}, [0.0, 0.0], "positive sum"),
+        ({"criterion": "poisson"}, [0.0, 0.0], "sum of y is not positive"),
         (
             {"criterion": "poisson", "max_bins": 9},
             [1.0, 2.0],
             "max_bins=[0-9]+ goes with .* criterion='poisson'",
         ),
         ({"monotonic_cst": [1], "max_bins": 9}, [1.0, 2.0], "max_bins=[0-9]+ goes with .* monotonic columns"),
-        ({"monotonic_cst": [1, 1]}, [1.0, 2.0], "each of the 1 features"),
+        ({"monotonic_cst": [2]}, [1.0, 2.0], "array-like of -1, 0 or 1; got"),
+        (
+            {"monotonic_cst": [1, 1]},
+            [1.0, 2.0],
+            "monotonic_cst has shape 2 but the input data X has 1 features",
+        ),
         ({"pruning": "pessimistic"}, [1.0, 2.0], "'pruning' must be"),
         ({"pruning": "cv"}, [1.0, 2.0], "n_samples=2"),
         ({}, ["a", "b"], "could not convert string"),
@@ -196,3 +201,45 @@ def test_every_way_to_grow_keeps_scikit_learns_rules(parameters):
     results = check_estimator(DecisionTreeRegressor(**parameters), on_skip=None, on_fail=None)
     assert [r["check_name"] for r in results if r["status"] == "failed"] == []
     assert len(results) > 55
+
+
+def test_targets_of_many_magnitudes_all_get_their_leaf():
+    X, y = np.arange(60.0)[:, None], 2.0 ** np.arange(60)
+    for parameters in ({}, {"max_leaf_nodes": 60}, {"criterion": "absolute_error"}):
+        model = DecisionTreeRegressor(**parameters).fit(X, y)
+        assert model.get_n_leaves() == 60
+        np.testing.assert_array_equal(model.predict(X), y)
+    wide = 2.0 ** np.arange(-500, 500, 25)  # the squares of many of them are 0
+    np.testing.assert_array_equal(DecisionTreeRegressor().fit(X[:40], wide).predict(X[:40]), wide)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("scale", [1e200, 1e-200, 1e-300])
+@pytest.mark.parametrize("criterion", ["squared_error", "absolute_error", "poisson"])
+def test_squares_that_are_too_large_or_too_small_for_numbers(criterion, scale):
+    X, y, _ = hills(40)
+    y = np.exp(y) if criterion == "poisson" else y
+    usual, ugly = (
+        DecisionTreeRegressor(criterion=criterion, max_depth=4).fit(X, y * s) for s in (1.0, scale)
+    )
+    assert (usual.tree_.feature == ugly.tree_.feature).all()
+    np.testing.assert_allclose(ugly.predict(X), usual.predict(X) * scale, rtol=1e-9)
+    if scale > 1 and criterion == "squared_error":
+        with pytest.raises(ValueError, match="impurity of a node is beyond the range"):
+            _ = ugly.feature_importances_
+
+
+def test_a_cut_without_gain_is_made_at_every_scale():
+    X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], np.array([0.0, 1.0, 1.0, 0.0])
+    for scale in (1.0, 1e9, 1e-9):
+        assert DecisionTreeRegressor().fit(X, y * scale).get_n_leaves() == 4
+
+
+@pytest.mark.parametrize("kind", [DecisionTreeRegressor, ExtraTreeRegressor])
+def test_friedman_mse_is_deprecated_as_in_scikit_learn(kind):
+    with pytest.warns(FutureWarning, match='"friedman_mse" is deprecated'):
+        model = kind(criterion="friedman_mse", random_state=0)
+    assert model.criterion == "squared_error"
+    X, y, _ = hills(50)
+    same = kind(random_state=0).fit(X, y)
+    np.testing.assert_array_equal(clone(model).fit(X, y).predict(X), same.predict(X))

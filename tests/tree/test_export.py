@@ -4,6 +4,7 @@ import io
 import re
 from types import SimpleNamespace
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes, load_iris
@@ -11,8 +12,9 @@ from sklearn.tree import DecisionTreeClassifier as TheirClassifier
 from sklearn.tree import DecisionTreeRegressor as TheirRegressor
 from sklearn.tree import export_graphviz as their_graphviz
 from sklearn.tree import export_text as their_text
+from sklearn.tree import plot_tree as their_plot
 
-from tercet.tree.export import export_graphviz, export_text
+from tercet.tree import export_graphviz, export_text, plot_tree
 from tests.tree.sample_trees import chain, from_counts, from_sklearn, grow_mixed, mixed_rows
 from tests.tree.test_rule_set import Model
 
@@ -184,7 +186,7 @@ def test_bad_requests_say_so(iris):
     tree = from_sklearn(iris)
     with pytest.raises(ValueError, match="feature_names must contain 4 elements, got 1"):
         export_text(tree, feature_names=["a"])
-    with pytest.raises(ValueError, match="class_names has 2 names"):
+    with pytest.raises(ValueError, match="Got 2 while the tree was fitted with 3 classes"):
         export_graphviz(tree, class_names=["a", "b"])
     with pytest.raises(ValueError, match="max_depth must be at least 0, got -1"):
         export_text(tree, max_depth=-1)
@@ -194,3 +196,35 @@ def test_bad_requests_say_so(iris):
         export_graphviz(tree, label="some")
     with pytest.raises(TypeError, match="SimpleNamespace"):
         export_text(SimpleNamespace())
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {
+            "feature_names": ["a", "b", "c", "d"],
+            "class_names": ["x", "y", "z"],
+            "filled": True,
+            "rounded": True,
+        },
+        {"max_depth": 1, "label": "root", "proportion": True},
+        {"impurity": False, "precision": 1, "fontsize": 7, "label": "none"},
+    ],
+    ids=str,
+)
+def test_plot_tree_takes_and_returns_what_scikit_learns_does(iris, options):
+    _, axes = plt.subplots(1, 2)
+    model = Model(tree_=from_sklearn(iris), classes_=iris.classes_, criterion="gini")
+    ours, peer = plot_tree(model, ax=axes[0], **options), their_plot(iris, ax=axes[1], **options)
+    text = [[note.get_text() for note in notes] for notes in (ours, peer)]
+    assert sorted(text[0]) == sorted(text[1])
+    assert text[0][0] == text[1][0]
+    if "fontsize" in options:
+        assert {note.get_fontsize() for note in ours} == {7.0}
+    plt.close("all")
+
+
+def test_indices_of_unnamed_features_are_below_the_line_in_dot(diabetes):
+    ours = export_graphviz(from_sklearn(diabetes), special_characters=True)
+    assert "x<SUB>8</SUB> &le;" in ours
+    assert "x[" not in ours

@@ -238,7 +238,7 @@ def test_long_chains():
 def test_bad_requests_say_so(loans):
     with pytest.raises(ValueError, match="feature_names must contain 4 elements, got 1"):
         extract_rules(loans, ["a"])
-    with pytest.raises(ValueError, match="class_names has 1 names; the tree was fitted with 2 classes"):
+    with pytest.raises(ValueError, match="Got 1 while the tree was fitted with 2 classes"):
         extract_rules(loans, class_names=["a"])
     with pytest.raises(TypeError, match="LinearRegression has no tree"):
         extract_rules(LinearRegression().fit([[0], [1]], [0, 1]))

@@ -13,6 +13,7 @@ from tercet.datasets import load_loans, load_watermelon
 from tercet.metrics import gini_index, information_gain, information_gain_ratio
 from tercet.tree import DecisionTreeClassifier, DecisionTreeRegressor, Tree, best_split, grow_tree
 from tercet.tree._engine import Limits
+from tercet.tree._engine.traversal import CATEGORY
 from tests.tree.engines import grow, grow_binned, grow_general
 
 CRITERIA = [(2, "gini"), (3, "gini"), (2, "entropy"), (4, "entropy"), (1, "squared_error")]
@@ -117,3 +118,35 @@ def test_plot_tree_is_here_and_matplotlib_is_not():
         assert plot_tree.__name__ == "plot_tree"
         """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_categories_one_value_against_the_rest():
+    X, y = load_loans(return_X_y=True)
+    model = DecisionTreeClassifier(category_tests="value", categorical_features=[0, 1, 2, 3]).fit(X, y)
+    tree, names = model.tree_, load_loans().feature_names
+    assert [names[j] for j in tree.feature[tree.kind != 0]] == ["house", "job"]  # 000 Ex 5.4
+    plain = grow_tree(X, y, categorical_features=range(4), category_tests="value")
+    assert outline(tree) == outline(plain)
+    rng = np.random.default_rng(0)
+    letters = rng.integers(0, 6, (80, 2)).astype(float)
+    for target in (np.isin(letters[:, 0], [1, 2, 4]).astype(int), rng.integers(0, 3, 80)):
+        for more in ({}, {"max_leaf_nodes": 200}):
+            options = {"category_tests": "value", "categorical_features": [0, 1]}
+            model = DecisionTreeClassifier(**options, **more).fit(letters, target)
+            tree = model.tree_
+            for t in np.flatnonzero(tree.kind == CATEGORY):
+                sides = tree.slots[tree.slot_start[t] : tree.slot_start[t] + tree.slot_count[t]]
+                assert min((sides == 0).sum(), (sides == 1).sum()) == 1
+            assert model.score(letters, target) == pytest.approx(
+                DecisionTreeClassifier(categorical_features=[0, 1])
+                .fit(letters, target)
+                .score(letters, target)
+            )
+    y = np.isin(letters[:, 0], [1, 2, 4]) * 1.0
+    assert DecisionTreeRegressor(categorical_features=[0, 1]).fit(letters, y).get_n_leaves() == 2
+    alone = DecisionTreeRegressor(categorical_features=[0, 1], category_tests="value").fit(letters, y)
+    assert alone.get_n_leaves() == 4  # three values are taken out one by one
+    with pytest.raises(ValueError, match="'id3' does not go with category_tests"):
+        DecisionTreeClassifier(algorithm="id3", category_tests="value").fit(X, y[:15])
+    with pytest.raises(ValueError, match="category_tests='value' does not go with max_bins=20"):
+        alone.set_params(max_bins=20).fit(letters, y)

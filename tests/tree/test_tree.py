@@ -10,7 +10,7 @@ import skops.io
 from scipy import sparse
 
 from tercet.tree import DecisionTreeClassifier
-from tercet.tree._engine.traversal import apply_thresholds, apply_tree, threshold_nodes
+from tercet.tree._engine.traversal import apply_thresholds, apply_tree, only_thresholds
 from tercet.tree.tree import CATEGORY, LEAF, LINEAR, NOWHERE, SHARED, THRESHOLD, Tree, TreeBuilder
 
 
@@ -89,11 +89,11 @@ def grown(n: int = 400) -> tuple[Tree, np.ndarray]:
 
 def test_steps_side_by_side_end_where_single_ones_do():
     tree, X = grown()
-    short = threshold_nodes(tree.nodes)
-    assert short is not None
+    assert only_thresholds(tree.kind, tree.missing)
+    arrays = tree.feature, tree.threshold, tree.child, tree.missing
     for part in (X, X[:1], X[:17], X.astype(np.float32)):
-        np.testing.assert_array_equal(apply_thresholds(part, short), apply_tree(part, tree.nodes))
-    assert threshold_nodes(bush(0).nodes) is None
+        np.testing.assert_array_equal(apply_thresholds(part, *arrays), apply_tree(part, tree.nodes))
+    assert not only_thresholds(bush(0).kind, bush(0).missing)
 
 
 def test_all_layouts_and_any_number_of_threads_agree(monkeypatch):

@@ -102,7 +102,7 @@ class MixedColumns(Estimator):
         """The categories of each column, None for one of numbers; all there is to learn about them."""
         chosen = self._categorical(columns)
         declared = self.categories
-        if isinstance(declared, str) and declared == "auto":
+        if isinstance(declared, str):  # a way to learn them
             declared = [None] * len(chosen)
         elif len(declared) != len(chosen):
             raise ValueError(

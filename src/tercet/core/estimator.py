@@ -150,8 +150,8 @@ class Classifier(ClassifierMixin, Estimator):
             return True
         if classes is not None and not np.array_equal(known, np.unique(classes)):
             raise ValueError(
-                f"{type(self).__name__}: classes={classes!r} is not the same as on the last call "
-                f"to partial_fit, which was {known!r}."
+                f"{type(self).__name__}: classes={classes!r} is not the same as on last call "
+                f"to partial_fit, which had {known!r}."
             )
         return False
 
@@ -268,7 +268,7 @@ def _refuse_negative(X: Any, name: str) -> None:
     if np.isnan(least):
         least = np.fmin.reduce(values, axis=None)
     if least < 0:
-        raise ValueError(f"Negative values in data passed to {name}: {least:g} is the smallest.")
+        raise ValueError(f"Negative values in data passed to {name} (input X): {least:g} is the smallest.")
 
 
 def check_weight(sample_weight: Any, X: Any) -> np.ndarray | None:

@@ -99,7 +99,8 @@ def gini_index(
 ) -> float:
     """Gini index of labels once they are split by a feature.
 
-    By all its values; or in two, by whether it is ``value`` (a mask of two sides is a feature like any other).
+    By all its values; or in two, by whether it is ``value``, which has to occur (a mask of two sides is a feature
+    like any other).
 
     Examples
     --------
@@ -109,8 +110,20 @@ def gini_index(
     0.333333
     """
     if value is not None:
-        feature = np.asarray(feature) == value
+        feature = _is_value(np.asarray(feature), value)
     table = joint_table(feature, labels, sample_weight=sample_weight)[0]
     parts = table.sum(axis=1)
     here = parts > 0
     return float(parts[here] @ gini(table[here], normalise=True))
+
+
+def _is_value(feature: np.ndarray, value: object) -> np.ndarray:
+    """Mask of the rows in which the feature has this value."""
+    mask = np.broadcast_to(feature == value, feature.shape)
+    if not mask.any():
+        known = np.unique(feature).tolist()
+        shown = ", ".join(repr(one) for one in known[:12]) + (", ..." if len(known) > 12 else "")
+        raise ValueError(
+            f"gini_index: value={value!r} does not occur in the feature, whose values are {shown}."
+        )
+    return mask

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from tercet.core.estimator import Classifier, check_is_fitted, check_weight, distinct
+from tercet.core.kernel import kernel
 from tercet.core.parallel import Chunks, each
 from tercet.core.parameters import check_parameters
 
@@ -69,14 +70,14 @@ class BayesClassifier(Classifier):
         return self.classes_[best]
 
     def _joint_log_likelihood(self, X: Any) -> np.ndarray:
-        return np.concatenate(self._each_chunk(self._score_chunk, X))
+        return joined(self._each_chunk(self._score_chunk, X))
 
     def _most_probable(self, X: Any) -> np.ndarray:
         """The index of the most probable class of each row.
 
         Chunk by chunk: the joint probabilities of all rows and classes may take more memory than X.
         """
-        return np.concatenate(self._each_chunk(self._most_probable_chunk, X))
+        return joined(self._each_chunk(self._most_probable_chunk, X))
 
     def _each_chunk(self, function: Callable[..., Any], X: Any) -> list[np.ndarray]:
         return each(function, self._chunks(X), *self._tables(X), n_jobs=self.n_jobs)
@@ -88,10 +89,7 @@ class BayesClassifier(Classifier):
         return self._score(chunk[0], *tables)
 
     def _most_probable_chunk(self, chunk: tuple[Any], *tables: Any) -> np.ndarray:
-        joint = self._score(chunk[0], *tables)
-        best = joint.argmax(axis=1)
-        impossible = np.isneginf(joint[np.arange(best.size), best])
-        return np.where(impossible, self.class_log_prior_.argmax(), best)
+        return greatest(self._score(chunk[0], *tables), int(self.class_log_prior_.argmax()))
 
     def _prior_where_impossible(self, joint: np.ndarray) -> np.ndarray:
         """Joint log-probabilities, replaced by the prior where no class is possible."""
@@ -161,6 +159,34 @@ class PartialFitMixin(Classifier):
         raise NotImplementedError(f"{type(self).__name__} has no _partial_fit(X, y, weight).")
 
 
+def joined(parts: list[np.ndarray]) -> np.ndarray:
+    """Arrays one after the other; a single one is not copied."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+@kernel
+def greatest(joint, otherwise):
+    """The index of the greatest entry of each row, the first of equals; `otherwise` where all are -inf."""
+    best = np.empty(joint.shape[0], dtype=np.int64)
+    for i in range(joint.shape[0]):
+        row = joint[i]
+        found, top = np.int64(otherwise), row.dtype.type(-np.inf)
+        for c in range(row.size):
+            if row[c] > top:
+                found, top = c, row[c]
+        best[i] = found
+    return best
+
+
+@kernel
+def add_to_rows(table, row):
+    """Add a vector to every row of a table."""
+    for i in range(table.shape[0]):
+        line = table[i]
+        for k in range(line.size):
+            line[k] += row[k]
+
+
 def check_priors(model: Any, name: str = "priors") -> np.ndarray | None:
     """The parameter `name` as probabilities of the classes that sum to 1; None where it is not given."""
     value = getattr(model, name)
@@ -168,10 +194,13 @@ def check_priors(model: Any, name: str = "priors") -> np.ndarray | None:
         return None
     owner, K = type(model).__name__, model.classes_.size
     priors = as_numbers(value, f"{owner}: {name}")
-    if priors.shape != (K,) or not (priors >= 0).all() or not np.isclose(priors.sum(), 1.0):
-        raise ValueError(
-            f"{owner}: {name} must be {K} probabilities that sum to 1, one for each class; got {value!r}."
-        )
+    allowed = f"{name} must be {K} probabilities that sum to 1, one for each class; got {value!r}."
+    if priors.shape != (K,):
+        raise ValueError(f"{owner}: Number of priors must match number of classes: {allowed}")
+    if not np.isclose(priors.sum(), 1.0):
+        raise ValueError(f"{owner}: The sum of the priors should be 1: {allowed}")
+    if not (priors >= 0).all():
+        raise ValueError(f"{owner}: Priors must be non-negative: {allowed}")
     return priors
 
 
@@ -181,10 +210,11 @@ def check_class_prior(model: Any) -> np.ndarray | None:
         return None
     K, name = model.classes_.size, type(model).__name__
     prior = as_numbers(model.class_prior, f"{name}: class_prior")
-    if prior.shape != (K,) or not (prior >= 0).all() or not 0 < prior.sum() < np.inf:
-        raise ValueError(
-            f"{name}: class_prior must be a probability for each of {K} classes; got {model.class_prior!r}."
-        )
+    allowed = f"class_prior must be a probability for each of {K} classes; got {model.class_prior!r}."
+    if prior.shape != (K,):
+        raise ValueError(f"{name}: Number of priors must match number of classes: {allowed}")
+    if not (prior >= 0).all() or not 0 < prior.sum() < np.inf:
+        raise ValueError(f"{name}: {allowed}")
     return prior
 
 
@@ -200,3 +230,8 @@ def as_numbers(value: Any, what: str) -> np.ndarray:
         return np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"{what} must be numbers; got {value!r}.") from None
+
+
+def as_vector(values: Any) -> np.ndarray:
+    """Numbers as kernels take them: contiguous and in double precision."""
+    return np.ascontiguousarray(values, dtype=np.float64)

@@ -14,7 +14,7 @@ from tercet.core.kernel import kernel
 from tercet.core.parallel import each
 from tercet.core.parameters import ArrayLike, CountOrZero, Jobs, NonNegative
 from tercet.naive_bayes.base import BayesClassifier, PartialFitMixin, check_class_prior, log
-from tercet.naive_bayes.discrete_nb import LEAST_ALPHA
+from tercet.naive_bayes.discrete_nb import raised_alpha
 
 MAX_INTEGER = 1000  # a column of integers up to this has all values in between, however few rows there are
 
@@ -34,9 +34,9 @@ class CategoricalNB(MixedColumns, PartialFitMixin, BayesClassifier):
 
     P(x_j = a | c) = (N_cja + α) / (N_cj + α S_j), with N_cj the rows of class c in which column j is known, N_cja
     those with the value a, and S_j the number of values the column can have: α = 0 is maximum likelihood, α = 1
-    Laplace's smoothing. A column of whole numbers from 0 on can have all up to the largest; any other, those that
-    are there, unless `categories` says more. What is missing is left out. Where no class is possible (α = 0) the
-    posterior is the prior. In `partial_fit` values that no batch before had get tables of their own.
+    Laplace's smoothing. A column of whole numbers can have all from 0 to the largest; any other, those
+    that are there, unless `categories` says otherwise. What is missing is left out. Where no class is possible
+    (α = 0) the posterior is the prior. In `partial_fit` values that no batch before had get tables of their own.
 
     Parameters
     ----------
@@ -53,8 +53,9 @@ class CategoricalNB(MixedColumns, PartialFitMixin, BayesClassifier):
     smooth_prior : bool, default=False
         Whether alpha is added to the counts of the classes too, P(c) = (N_c + α) / (N + α K), as the texts'
         Bayesian estimate does.
-    categories : "auto" or list of lists, default="auto"
-        For each column the values that it can have, or None to learn them.
+    categories : {"auto", "seen"} or list of lists, default="auto"
+        For each column the values that it can have, or None to learn them. "seen" counts only values that occur, so
+        that whole numbers from 1 on, as the texts number them, have no value 0.
     unknown : {"ignore", "error"}, default="ignore"
         What to do with a value at prediction that the column cannot have: leave it out, or refuse it.
     n_jobs : int, optional
@@ -94,7 +95,7 @@ class CategoricalNB(MixedColumns, PartialFitMixin, BayesClassifier):
         class_prior: ArrayLike | None = None,
         min_categories: CountOrZero | list | tuple | np.ndarray | None = None,
         smooth_prior: bool = False,
-        categories: Literal["auto"] | list | tuple = "auto",
+        categories: Literal["auto", "seen"] | list | tuple = "auto",
         unknown: Literal["ignore", "error"] = "ignore",
         n_jobs: Jobs = None,
     ) -> None:
@@ -125,7 +126,7 @@ class CategoricalNB(MixedColumns, PartialFitMixin, BayesClassifier):
         self.class_count_ = self.class_count_ + np.bincount(y, mass, K)
         tables = list(enumerate(self.category_count_))
         self.category_count_ = each(_counts_with, tables, X, y, mass, n_jobs=self.n_jobs)
-        alpha = self.alpha if self.force_alpha else max(self.alpha, LEAST_ALPHA)
+        alpha = raised_alpha(self, self.alpha)
         self.feature_log_prob_ = [log_table(counts, alpha) for counts in self.category_count_]  # (4.10)
         self.n_categories_ = np.array([counts.shape[1] for counts in self.category_count_])
         if prior is None:
@@ -170,22 +171,36 @@ class CategoricalNB(MixedColumns, PartialFitMixin, BayesClassifier):
         self._check_min_categories(len(found))
         return found
 
+    @property
+    def _only_seen(self) -> bool:
+        return isinstance(self.categories, str) and self.categories == "seen"
+
     def _category_values(self) -> list[np.ndarray]:
         return [np.empty(0) if values is None else values for values in self.categories_]
 
     def _check_min_categories(self, d: int) -> np.ndarray:
+        if self._only_seen and self.min_categories is not None:
+            raise ValueError(
+                "CategoricalNB: categories='seen' counts only values that occur, and does not go with "
+                f"min_categories={self.min_categories!r}."
+            )
         given = 0 if self.min_categories is None else self.min_categories
         least = np.asarray(given)
-        if least.dtype.kind not in "iu" or least.shape not in ((), (d,)) or (least < 0).any():
-            raise ValueError(
-                f"CategoricalNB: min_categories must be a number of at least 0, or one for each of {d} columns; "
-                f"got {self.min_categories!r}."
-            )
+        allowed = f"a whole number of at least 0, or one for each of {d} columns; got {self.min_categories!r}"
+        if least.dtype.kind not in "iu":
+            raise ValueError(f"CategoricalNB: 'min_categories' should have integral type: {allowed}.")
+        if least.shape not in ((), (d,)):
+            raise ValueError(f"CategoricalNB: 'min_categories' should have shape ({d},): {allowed}.")
+        if (least < 0).any():
+            raise ValueError(f"CategoricalNB: min_categories must be {allowed}.")
         return np.broadcast_to(least, d)
 
     def _fill_integers(self, X: np.ndarray) -> np.ndarray:
         """Integers from 0 on are their own codes: those in between are categories too, unless they are too many."""
-        least, X = self._check_min_categories(X.shape[1]), X.copy()
+        least = self._check_min_categories(X.shape[1])
+        if self._only_seen:
+            return X
+        X = X.copy()
         for j, values in enumerate(self._category_values()):
             if self._declared[j] or not values.size or not natural_numbers(values):
                 continue
@@ -216,7 +231,8 @@ class CategoricalNB(MixedColumns, PartialFitMixin, BayesClassifier):
             if np.isin(new, old).all():
                 continue
             both = np.union1d(old, new)
-            if natural_numbers(both) and natural_numbers(old) and old.size and old.size == old[-1] + 1:
+            whole = natural_numbers(both) and natural_numbers(old) and not self._only_seen
+            if whole and old.size and old.size == old[-1] + 1:
                 size = int(both[-1]) + 1
                 both = np.arange(float(size)) if size <= max(MAX_INTEGER, 10 * columns.height) else both
             counts = np.zeros((self.classes_.size, both.size))

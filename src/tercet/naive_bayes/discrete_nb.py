@@ -50,25 +50,36 @@ class DiscreteNB(PartialFitMixin, BayesClassifier):
 
     def _check_alpha(self) -> np.ndarray:
         """The smoothing parameter, a number or one for each feature."""
-        d, name = self.n_features_in_, type(self).__name__
+        name = type(self).__name__
         alpha = as_numbers(self.alpha, f"{name}: alpha")
-        if alpha.shape not in ((), (d,)) or not (alpha >= 0).all() or np.isinf(alpha).any():
+        if alpha.shape and alpha.shape != (self.n_features_in_,):
             raise ValueError(
-                f"{name}: alpha must be a finite number of at least 0, or one for each of {d} features; "
-                f"got {self.alpha!r}."
+                f"{name}: When alpha is an array, it should contains `n_features` numbers, one for each of "
+                f"{self.n_features_in_} features; got the shape {alpha.shape}."
             )
-        if not self.force_alpha and alpha.min() < LEAST_ALPHA:
-            warnings.warn(
-                f"{name}: alpha={self.alpha!r} is raised to {LEAST_ALPHA:g}; force_alpha=True leaves it alone.",
-                stacklevel=4,
+        if not (alpha >= 0).all() or np.isinf(alpha).any():
+            raise ValueError(
+                f"{name}: All values in alpha must be greater than 0, or 0: alpha must be a finite number, or one "
+                f"for each feature; got {self.alpha!r}."
             )
-            alpha = np.maximum(alpha, LEAST_ALPHA)
-        return alpha
+        return raised_alpha(self, alpha)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True
         return tags
+
+
+def raised_alpha(model: Any, alpha: Any) -> Any:
+    """The smoothing parameter, where `force_alpha` is False no smaller than 1e-10."""
+    if model.force_alpha or np.min(alpha) >= LEAST_ALPHA:
+        return alpha
+    warnings.warn(
+        f"{type(model).__name__}: alpha too small will result in numeric errors, setting alpha = {LEAST_ALPHA:.1e} "
+        f"in place of {model.alpha!r}; force_alpha=True leaves it alone.",
+        stacklevel=5,
+    )
+    return np.maximum(alpha, LEAST_ALPHA)
 
 
 def log_shares(counts: np.ndarray) -> np.ndarray:

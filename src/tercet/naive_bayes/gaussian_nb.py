@@ -11,7 +11,16 @@ from tercet.core.kernel import kernel
 from tercet.core.parallel import total
 from tercet.core.parameters import ArrayLike, CountOrZero, Jobs, NonNegative
 from tercet.naive_bayes._engine.class_sums import class_chunks
-from tercet.naive_bayes.base import BayesClassifier, PartialFitMixin, check_priors, log
+from tercet.naive_bayes.base import (
+    BayesClassifier,
+    PartialFitMixin,
+    add_to_rows,
+    as_vector,
+    check_priors,
+    log,
+)
+
+LEAST_VARIANCE = float(np.finfo(np.float64).tiny / np.finfo(np.float64).eps)  # smaller ones lose digits
 
 
 @method(
@@ -96,33 +105,56 @@ class GaussianNB(PartialFitMixin, BayesClassifier):
     def _partial_fit(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> None:
         """Combine the moments of these rows with those of the rows before (Chan, Golub and LeVeque)."""
         priors = check_priors(self)  # errors come before anything is learned
-        n_new, new_mean, new_scatter = class_moments(X, y, weight, self.classes_.size, self.n_jobs)
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
+            n_new, new_mean, new_scatter = class_moments(X, y, weight, self.classes_.size, self.n_jobs)
         n_old, mean = self.known_count_, self.theta_.astype(np.float64)
         n = n_old + n_new
         share = np.divide(n_new, n, out=np.zeros_like(n), where=n > 0)
         shift = np.where(n_old > 0, new_mean - mean, 0.0)
         mean = np.where(n_old > 0, mean, new_mean) + shift * share
+        with np.errstate(over="ignore", invalid="ignore"):
+            scatter = self.scatter_ + new_scatter + shift**2 * n_old * share
         self.class_count_ = self.class_count_ + np.bincount(y, weight, self.classes_.size)
         self.known_count_ = n
-        self.scatter_ = self.scatter_ + new_scatter + shift**2 * n_old * share
+        self.scatter_ = scatter
         self.class_prior_ = self.class_count_ / self.class_count_.sum() if priors is None else priors
         self.class_log_prior_ = log(self.class_prior_)
-        self._estimate(mean, X.dtype)
+        self._estimate(mean, X)
 
-    def _estimate(self, mean: np.ndarray, dtype: Any) -> None:
+    def _refuse_lost_variances(self, X: np.ndarray, variances: np.ndarray) -> None:
+        """Refuse rows whose variances overflow, or of which underflow leaves too few digits."""
+        lost = ~np.isfinite(variances)
+        if not lost.any() and variances.max(initial=0.0) < LEAST_VARIANCE:
+            lost = np.fmax.reduce(X, axis=0) > np.fmin.reduce(
+                X, axis=0
+            )  # a constant feature has none to lose
+        if lost.any():
+            j = int(np.flatnonzero(lost)[0])
+            low, high = np.fmin.reduce(X[:, j]), np.fmax.reduce(X[:, j])
+            raise ValueError(
+                f"GaussianNB: feature {j} has values from {low:g} to {high:g}; their variance is beyond the range "
+                "of floating-point numbers. Scale the features first (StandardScaler, say)."
+            )
+
+    def _estimate(self, mean: np.ndarray, X: np.ndarray) -> None:
         """μ_cj and σ²_cj (002 sec. 5.3) from the sums; of all classes where a class has no known value."""
         known, column = self.known_count_, self.known_count_.sum(axis=0)
         share = np.divide(known, column, out=np.zeros_like(known), where=column > 0)
         overall_mean = (share * mean).sum(axis=0)
-        squares = self.scatter_.sum(axis=0) + (known * (mean - overall_mean) ** 2).sum(axis=0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            squares = self.scatter_.sum(axis=0) + (known * (mean - overall_mean) ** 2).sum(axis=0)
         # a feature without known values has the same density in all classes, whatever its moments are
         overall_var = np.divide(squares, column, out=np.ones_like(column), where=column > 0)
         observed = overall_var[column > 0]
+        self._refuse_lost_variances(X, np.where(column > 0, overall_var, LEAST_VARIANCE))
         self.epsilon_ = float(self.var_smoothing * observed.max()) if observed.size else 0.0
         divisor = np.where(known > self.ddof, known - self.ddof, known)
         var = np.divide(self.scatter_, divisor, out=np.tile(overall_var, (len(known), 1)), where=known > 0)
+        var, dtype = var + self.epsilon_, X.dtype
+        if var.max() > np.finfo(dtype).max or var.max() < np.finfo(dtype).tiny:
+            dtype = np.dtype(np.float64)  # variances of float32 rows need not be float32
         # no variance is zero, so that no density is infinite
-        self.var_ = np.maximum(var + self.epsilon_, np.finfo(dtype).tiny).astype(dtype)
+        self.var_ = np.maximum(var, np.finfo(dtype).tiny).astype(dtype)
         self.theta_ = np.where(known > 0, mean, overall_mean).astype(dtype)
 
     def _tables(self, X: Any) -> tuple[Any, ...]:
@@ -137,7 +169,8 @@ class GaussianNB(PartialFitMixin, BayesClassifier):
         out = np.empty((X.shape[0], theta.shape[0]))
         with np.errstate(over="ignore"):  # too far from the mean for a number is -inf
             log_densities(X, theta, root, peak, out)
-            return (out + self.class_log_prior_).astype(X.dtype, copy=False)
+            add_to_rows(out, as_vector(self.class_log_prior_))
+            return out.astype(X.dtype, copy=False)
 
 
 def class_moments(

@@ -1,8 +1,6 @@
 """Decision trees."""
 
-from typing import Any
-
-from tercet.core.lazy import lazily
+from tercet.tree.base import BaseDecisionTree
 from tercet.tree.conditions import (
     CategoryCondition,
     IntervalCondition,
@@ -19,7 +17,10 @@ from tercet.tree.cost_complexity import (
 )
 from tercet.tree.decision_tree_classifier import DecisionTreeClassifier
 from tercet.tree.decision_tree_regressor import DecisionTreeRegressor
+from tercet.tree.drawing import plot_tree
 from tercet.tree.export import export_graphviz, export_text
+from tercet.tree.extra_tree_classifier import ExtraTreeClassifier
+from tercet.tree.extra_tree_regressor import ExtraTreeRegressor
 from tercet.tree.information_selector import InformationSelector
 from tercet.tree.oblique_tree_classifier import ObliqueTreeClassifier
 from tercet.tree.pruning import cost_pruning, pessimistic_pruning, pre_pruning, reduced_error_pruning
@@ -28,9 +29,12 @@ from tercet.tree.split_search import Split, best_split, grow_tree
 from tercet.tree.tree import Tree, TreeBuilder
 
 __all__ = [
+    "BaseDecisionTree",
     "CategoryCondition",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
+    "ExtraTreeClassifier",
+    "ExtraTreeRegressor",
     "InformationSelector",
     "IntervalCondition",
     "LinearCondition",
@@ -58,13 +62,3 @@ __all__ = [
     "pre_pruning",
     "reduced_error_pruning",
 ]
-
-_plots, _ = lazily(__name__, {"plot_tree": "tercet.plot.trees"})  # matplotlib is not needed to grow trees
-
-
-def __getattr__(name: str) -> Any:
-    return _plots(name)
-
-
-def __dir__() -> list[str]:
-    return [*globals(), "plot_tree"]

@@ -6,7 +6,7 @@ import functools
 import math
 import numbers
 from collections.abc import Callable, Iterable
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy import sparse
@@ -42,7 +42,7 @@ MinSamplesSplit = AtLeastTwo | Annotated[float, Range(0, 1, "(]")]
 MaxFeatures = Count | Annotated[float, Range(0, 1, "(]")] | Literal["sqrt", "log2"] | None
 
 
-class DecisionTree(MixedColumns):
+class BaseDecisionTree(MixedColumns):
     """Base class of decision trees: parameters, stopping criteria, pruning and prediction.
 
     A subclass has the parameters of `DecisionTreeRegressor` at least. Its `_fit` grows the tree from what
@@ -50,6 +50,7 @@ class DecisionTree(MixedColumns):
     """
 
     sparse_input = True
+    always_random: ClassVar[bool] = False  # whether growth draws numbers whatever the parameters are
     criterion: Any
     splitter: Any
     max_depth: Any
@@ -61,6 +62,7 @@ class DecisionTree(MixedColumns):
     max_leaf_nodes: Any
     min_impurity_decrease: Any
     min_impurity: Any = 0.0
+    category_tests: Any = "subset"
     ccp_alpha: Any
     monotonic_cst: Any
     pruning: Any
@@ -119,7 +121,9 @@ class DecisionTree(MixedColumns):
         self.n_outputs_ = 1 if y.ndim == 1 else y.shape[1]
         self.max_features_ = self._n_tried_features(sample.X.shape[1])
         self._check_options(sample.X.shape[1])
-        seed = int(generator(self.random_state).integers(2**31 - 1))
+        some = self.splitter == "random" or self.max_features_ < sample.X.shape[1]
+        drawn = some or self.always_random or self.pruning is not None
+        seed = int(generator(self.random_state).integers(2**31 - 1)) if drawn else 0
         if self.pruning not in HOLDOUT_PRUNINGS:
             return sample, None, seed
         return *self._hold_out(sample, *held_out, seed), seed
@@ -138,12 +142,14 @@ class DecisionTree(MixedColumns):
                 criterion=self.criterion,
                 limits=self._limits(X, weight),
                 n_categories=self._n_categories(),
+                category_tests=self.category_tests,
                 splitter=self.splitter,
                 seed=seed,
                 monotonic=None if self.monotonic_cst is None else np.asarray(self.monotonic_cst),
                 max_bins=self.max_bins,
                 n_jobs=self.n_jobs,
-            )
+            ),
+            verify=False,
         )
         return self._without_pure_splits(tree)
 
@@ -185,17 +191,27 @@ class DecisionTree(MixedColumns):
         """Refuse parameters that do not fit the data or each other."""
         name, signs = type(self).__name__, self.monotonic_cst
         if isinstance(self.min_samples_split, numbers.Integral) and self.min_samples_split < 2:
-            raise ValueError(f"{name}: min_samples_split must be at least 2, or a fraction; got 1.")
+            raise ValueError(
+                f"{name}: 'min_samples_split' must be at least 2, or a fraction: it must be an int in the range "
+                f"[2, inf) or a float in the range (0.0, 1.0]; got {self.min_samples_split}."
+            )
         if signs is None:
             return
-        signs = np.asarray(signs)
-        if signs.shape != (d,) or not np.isin(signs, (-1, 0, 1)).all():
+        signs, unsupported = np.asarray(signs), f"{name}: Monotonicity constraints are not supported with"
+        if self.n_outputs_ > 1:
+            raise ValueError(f"{unsupported} multiple outputs; y has {self.n_outputs_} columns.")
+        if max(self._classes_of_outputs()) > 2:
             raise ValueError(
-                f"{name}: monotonic_cst must be None or -1, 0 or 1 for each of the {d} features; got {signs!r}."
+                f"{unsupported} multiclass classification; y has {max(self._classes_of_outputs())} classes."
             )
-        if self.n_outputs_ > 1 or max(self._classes_of_outputs()) > 2:
+        if signs.shape != (d,):
+            shape = signs.size if signs.ndim == 1 else signs.shape
             raise ValueError(
-                f"{name}: monotonic_cst is not supported with multiple outputs or more than two classes."
+                f"{name}: monotonic_cst has shape {shape} but the input data X has {d} features."
+            )
+        if not np.isin(signs, (-1, 0, 1)).all():
+            raise ValueError(
+                f"{name}: monotonic_cst must be None or an array-like of -1, 0 or 1; got {signs.tolist()}."
             )
         if (signs[self._n_categories() > 0] != 0).any():
             raise ValueError(
@@ -388,7 +404,9 @@ class DecisionTree(MixedColumns):
         Bunch
             `ccp_alphas` and `impurities`, of which the first are those of the whole tree.
         """
-        whole = clone(self).set_params(ccp_alpha=0.0, pruning=None).fit(X, y, sample_weight)
+        whole = clone(self)
+        whole.ccp_alpha, whole.pruning = 0.0, None
+        whole.fit(X, y, sample_weight)
         alphas, subtrees = cost_complexity_path(whole.tree_, merge=False)
         return Bunch(ccp_alphas=alphas, impurities=subtrees.impurities)
 

@@ -194,7 +194,10 @@ class TreeLabels:
             known = [known]
         for found, n in zip(known, counts):
             if len(found) != n:
-                raise ValueError(f"class_names has {len(found)} names; the tree was fitted with {n} classes.")
+                raise ValueError(
+                    "When `class_names` is an array, it should contain as many items as `decision_tree.classes_`. "
+                    f"Got {len(found)} while the tree was fitted with {n} classes."
+                )
         return [[str(word) for word in found] for found in known]
 
     def category(self, j: int, code: int) -> str:

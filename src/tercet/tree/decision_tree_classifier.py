@@ -13,7 +13,7 @@ from tercet.core.estimator import Classifier, distinct
 from tercet.core.parameters import Count, Fraction, Jobs, NonNegative, OpenFraction, Seed
 from tercet.tree.base import (
     AtLeastTwo,
-    DecisionTree,
+    BaseDecisionTree,
     Folds,
     MaxFeatures,
     MinSamplesLeaf,
@@ -36,7 +36,7 @@ from tercet.tree.tree import Tree
     texts=["000 ch. 5, Alg 5.1, 5.2, 5.3, 5.4, 5.6, 5.7", "001 ch. 8", "002 ch. 2"],
     peers=["sklearn.tree.DecisionTreeClassifier", "snapml.DecisionTreeClassifier"],
 )
-class DecisionTreeClassifier(DecisionTree, Classifier):
+class DecisionTreeClassifier(BaseDecisionTree, Classifier):
     """Tree of tests that ends in the proportions of the classes.
 
     A node in which class k has the proportion p_k has the Gini index 1 - sum p_k² and the entropy
@@ -78,6 +78,8 @@ class DecisionTreeClassifier(DecisionTree, Classifier):
         cut in two by all three.
     categorical_features : "from_dtype", list or mask, optional
         Which columns are categories: by their dtype, or by name, index or mask.
+    category_tests : {"subset", "value"}, default="subset"
+        "cart" tests whether a category is in a set; or whether it is one value, against the rest, as the texts do.
     min_impurity : float, default=0.0
         A node of less impurity than this is a leaf, whatever the gain of a split.
     epsilon : float, default=0.0
@@ -148,6 +150,7 @@ class DecisionTreeClassifier(DecisionTree, Classifier):
         monotonic_cst: list | tuple | np.ndarray | None = None,
         algorithm: Literal["cart", "id3", "c45"] = "cart",
         categorical_features: Features = "from_dtype",
+        category_tests: Literal["subset", "value"] = "subset",
         min_impurity: NonNegative = 0.0,
         epsilon: NonNegative = 0.0,
         average_gain: bool = True,
@@ -176,6 +179,7 @@ class DecisionTreeClassifier(DecisionTree, Classifier):
         self.monotonic_cst = monotonic_cst
         self.algorithm = algorithm
         self.categorical_features = categorical_features
+        self.category_tests = category_tests
         self.min_impurity = min_impurity
         self.epsilon = epsilon
         self.average_gain = average_gain
@@ -228,6 +232,7 @@ class DecisionTreeClassifier(DecisionTree, Classifier):
             return
         given = {"splitter": self.splitter != "best", "max_bins": self.max_bins is not None}
         given |= {"monotonic_cst": self.monotonic_cst is not None}
+        given |= {"category_tests": self.category_tests != "subset"}
         for what in (name for name, wrong in given.items() if wrong):
             raise ValueError(
                 f"{type(self).__name__}: algorithm={self.algorithm!r} does not go with {what}; 'cart' does."
@@ -285,16 +290,15 @@ class DecisionTreeClassifier(DecisionTree, Classifier):
         array of shape (n_samples,) or (n_samples, n_outputs)
         """
         X, tree = self._checked_rows(X, check_input), self.tree_
-        # Where every row has one leaf, the class is found once for each leaf, not for each row.
-        value, row = (
-            (tree.predict(X, self.n_jobs), slice(None))
-            if tree.shares
-            else (tree.value, tree.apply(X, self.n_jobs))
-        )
-        labels = [
-            classes[value[:, k, : len(classes)].argmax(axis=1)[row]]
-            for k, classes in enumerate(self._all_classes())
-        ]
+        value, row = tree.value, None
+        if tree.shares or X.shape[0] < tree.node_count:
+            value = tree.predict(X, self.n_jobs)
+        else:  # the class is found once for each leaf, not for each row
+            row = tree.apply(X, self.n_jobs)
+        labels = []
+        for k, classes in enumerate(self._all_classes()):
+            best = value[:, k, : len(classes)].argmax(axis=1)
+            labels.append(classes[best if row is None else best[row]])
         return labels[0] if self.n_outputs_ == 1 else np.column_stack(labels)
 
     def predict_proba(self, X: Any, check_input: bool = True) -> Any:

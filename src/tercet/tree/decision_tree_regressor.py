@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +13,7 @@ from tercet.core.estimator import Regressor
 from tercet.core.parameters import Count, Fraction, Jobs, NonNegative, OpenFraction, Seed
 from tercet.tree.base import (
     AtLeastTwo,
-    DecisionTree,
+    BaseDecisionTree,
     Folds,
     MaxFeatures,
     MinSamplesLeaf,
@@ -30,7 +31,7 @@ from tercet.tree.base import (
     texts=["000 ch. 5, Alg 5.5, 5.7", "001 ch. 8", "002 ch. 2"],
     peers=["sklearn.tree.DecisionTreeRegressor", "snapml.DecisionTreeRegressor"],
 )
-class DecisionTreeRegressor(DecisionTree, Regressor):
+class DecisionTreeRegressor(BaseDecisionTree, Regressor):
     """Tree of tests that ends in a mean or a median.
 
     Every node is cut at the feature j and the threshold s with the least
@@ -45,6 +46,7 @@ class DecisionTreeRegressor(DecisionTree, Regressor):
     ----------
     criterion : {"squared_error", "absolute_error", "poisson"}, default="squared_error"
         The error of a leaf: (y - mean)², |y - median|, or y log(y / mean) for counts and other y >= 0.
+        "friedman_mse", which always was the first, is deprecated.
     splitter : {"best", "random"}, default="best"
         "random" draws one threshold for each feature and takes the best of these.
     max_depth : int, optional
@@ -69,6 +71,8 @@ class DecisionTreeRegressor(DecisionTree, Regressor):
         The only one for numbers.
     categorical_features : "from_dtype", list or mask, optional
         Which columns are categories: by their dtype, or by name, index or mask.
+    category_tests : {"subset", "value"}, default="subset"
+        "cart" tests whether a category is in a set; or whether it is one value, against the rest, as the texts do.
     min_impurity : float, default=0.0
         A node of less impurity than this is a leaf, whatever the gain of a split.
     pruning : {"cost", "reduced_error", "pre", "validation", "cv"}, optional
@@ -126,6 +130,7 @@ class DecisionTreeRegressor(DecisionTree, Regressor):
         monotonic_cst: list | tuple | np.ndarray | None = None,
         algorithm: Literal["cart"] = "cart",
         categorical_features: Features = "from_dtype",
+        category_tests: Literal["subset", "value"] = "subset",
         min_impurity: NonNegative = 0.0,
         pruning: Pruning = None,
         alpha: NonNegative = 0.0,
@@ -135,7 +140,7 @@ class DecisionTreeRegressor(DecisionTree, Regressor):
         max_bins: AtLeastTwo | None = None,
         n_jobs: Jobs = None,
     ) -> None:
-        self.criterion = criterion
+        self.criterion = current_criterion(criterion)
         self.splitter = splitter
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
@@ -149,6 +154,7 @@ class DecisionTreeRegressor(DecisionTree, Regressor):
         self.monotonic_cst = monotonic_cst
         self.algorithm = algorithm
         self.categorical_features = categorical_features
+        self.category_tests = category_tests
         self.min_impurity = min_impurity
         self.pruning = pruning
         self.alpha = alpha
@@ -161,14 +167,23 @@ class DecisionTreeRegressor(DecisionTree, Regressor):
     def _fit(
         self, X: Any, y: Any, sample_weight: np.ndarray | None, held_out: tuple[Any, Any] = (None, None)
     ) -> None:
-        if self.criterion == "poisson" and (y.min() < 0 or y.sum() <= 0):
-            raise ValueError(
-                f"{type(self).__name__}: criterion='poisson' needs y >= 0 with a positive sum; "
-                f"the least y is {y.min()}, the sum {y.sum()}."
-            )
+        if self.criterion == "poisson":
+            self._check_counts(y)
         sample, held, seed = self._prepare(X, y, sample_weight, held_out)
         tree = self._grow_cart(*sample, seed)  # Alg 5.5
         self.tree_ = self._prune(tree, sample, held, seed, self._grow_cart)  # Alg 5.7
+
+    def _check_counts(self, y: np.ndarray) -> None:
+        name = type(self).__name__
+        if y.min() < 0:
+            raise ValueError(
+                f"{name}: Some values of y are negative, the least is {y.min()}; the Poisson deviance "
+                "(criterion='poisson') needs y >= 0."
+            )
+        if y.sum() <= 0:
+            raise ValueError(
+                f"{name}: the sum of y is not positive; the Poisson deviance (criterion='poisson') needs a y > 0."
+            )
 
     def predict(self, X: Any, check_input: bool = True) -> np.ndarray:
         """The value of the leaf that each row comes to.
@@ -186,3 +201,16 @@ class DecisionTreeRegressor(DecisionTree, Regressor):
         """
         value = self._leaf_values(X, check_input)[:, :, 0]
         return value[:, 0] if self.n_outputs_ == 1 else value
+
+
+def current_criterion(criterion: Any) -> Any:
+    """The criterion itself; "squared_error" for its deprecated other name, with a warning."""
+    if isinstance(criterion, str) and criterion == "friedman_mse":
+        warnings.warn(
+            'criterion="friedman_mse" is deprecated, as in scikit-learn, which removes it in 1.11; it is the same '
+            'as criterion="squared_error".',
+            FutureWarning,
+            stacklevel=3,
+        )
+        return "squared_error"
+    return criterion

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -173,16 +174,18 @@ def export_graphviz(
     0 -> 2 [labeldistance=2.5, labelangle=-45, headlabel="False"] ;
     }
     """
-    if not (isinstance(precision, int) and precision >= 0):
-        raise ValueError(f"precision must be a whole number, at least 0; got {precision!r}.")
-    if label not in ("all", "root", "none"):
-        raise ValueError(f"label must be one of 'all', 'root', 'none'; got {label!r}.")
-    own = class_names is True
-    given = None if class_names is None or isinstance(class_names, bool) else class_names
-    names = TreeLabels(decision_tree, feature_names, given, "x[{}]")
-    criterion = _criterion(decision_tree) if impurity else None
-    labels = _DotLabels(names, label, criterion, node_ids, proportion, special_characters, precision)
-    labels.shows_class = own or given is not None
+    labels = node_labels(
+        decision_tree,
+        feature_names,
+        class_names,
+        label,
+        impurity,
+        node_ids,
+        proportion,
+        special_characters,
+        precision,
+    )
+    names = labels.names
     shown = np.flatnonzero(names.tree.depth <= (np.inf if max_depth is None else max_depth + 1))
     lines = ["digraph Tree {", *_dot_settings(filled, rounded, rotate, leaves_parallel, fontname)]
     lines += _dot_nodes(labels, shown, max_depth, filled, rotate)
@@ -195,6 +198,37 @@ def export_graphviz(
     else:
         Path(out_file).write_text(dot, encoding="utf-8")
     return None
+
+
+def node_labels(
+    decision_tree: Any,
+    feature_names: Sequence[str] | None,
+    class_names: Sequence[str] | bool | None,
+    label: str,
+    impurity: bool,
+    node_ids: bool,
+    proportion: bool,
+    special_characters: bool,
+    precision: int,
+) -> NodeLabels:
+    """The labels that drawings share (`export_graphviz` has the parameters)."""
+    if not (isinstance(precision, int) and precision >= 0):
+        raise ValueError(f"precision must be a whole number, at least 0; got {precision!r}.")
+    if label not in ("all", "root", "none"):
+        raise ValueError(f"label must be one of 'all', 'root', 'none'; got {label!r}.")
+    given = None if class_names is None or isinstance(class_names, bool) else class_names
+    tree = decision_tree if isinstance(decision_tree, Tree) else getattr(decision_tree, "tree_", None)
+    if feature_names is not None and tree is not None and len(feature_names) != tree.n_features:
+        raise ValueError(
+            f"Length of feature_names, {len(feature_names)} does not match number of features, {tree.n_features}: "
+            f"got {list(feature_names)[:12]}."
+        )
+    names = TreeLabels(decision_tree, feature_names, given, "x[{}]")
+    criterion = _criterion(decision_tree) if impurity else None
+    labels = NodeLabels(names, label, criterion, node_ids, proportion, special_characters, precision)
+    labels.shows_class = class_names is True or given is not None
+    labels.unnamed = feature_names is None and not hasattr(decision_tree, "feature_names_in_")
+    return labels
 
 
 def _criterion(decision_tree: Any) -> str:
@@ -219,13 +253,13 @@ def _dot_settings(
 
 
 def _dot_nodes(
-    labels: _DotLabels, shown: np.ndarray, max_depth: int | None, filled: bool, rotate: bool
+    labels: NodeLabels, shown: np.ndarray, max_depth: int | None, filled: bool, rotate: bool
 ) -> Iterator[str]:
     """The lines of the nodes, each followed by that of the edge to it."""
     tree = labels.names.tree
     parent, truncated = tree.parent, tree.depth > (np.inf if max_depth is None else max_depth)
-    colours = _colours(tree) if filled else None
-    for t in _preorder(tree, shown):
+    colours = node_colours(tree) if filled else None
+    for t in preorder(tree, shown):
         text = labels.quoted("(...)") if truncated[t] else labels.node(t)
         fill = "" if colours is None else f', fillcolor="{"#C0C0C0" if truncated[t] else colours[t]}"'
         yield f"{t} [label={text}{fill}] ;"
@@ -244,7 +278,7 @@ def _dot_ranks(tree: Tree, shown: np.ndarray, max_depth: int | None) -> Iterator
     yield f"{{rank=same ; {'; '.join(map(str, ends))}}} ;"
 
 
-def _preorder(tree: Tree, shown: np.ndarray) -> list[int]:
+def preorder(tree: Tree, shown: np.ndarray) -> list[int]:
     """The nodes that are shown, each followed by all that is below it."""
     there, order, stack = set(shown.tolist()), [], [0]
     while stack:
@@ -270,8 +304,8 @@ def _escaped(text: str) -> str:
     return text.replace("\\", r"\\").replace('"', r"\"")
 
 
-class _DotLabels:
-    """Labels of the nodes of a Graphviz drawing."""
+class NodeLabels:
+    """Labels of the nodes of a drawing."""
 
     def __init__(
         self,
@@ -285,9 +319,12 @@ class _DotLabels:
     ) -> None:
         self.names, self.label, self.criterion, self.node_ids = names, label, criterion, node_ids
         self.proportion, self.special, self.precision = proportion, special, precision
-        self.shows_class = False
+        self.shows_class, self.unnamed = False, False
 
     def node(self, t: int) -> str:
+        return self.quoted(*self.lines(t))
+
+    def lines(self, t: int) -> list[str]:
         tree, names = self.names.tree, self.names
         words = self.label == "all" or (self.label == "root" and t == 0)
 
@@ -311,7 +348,7 @@ class _DotLabels:
         if self.shows_class and names.classes is not None:
             predicted = names.prediction(tree.value[t])
             lines.append(entry("class", ", ".join(predicted) if isinstance(predicted, list) else predicted))
-        return self.quoted(*lines)
+        return lines
 
     def value(self, t: int) -> str:
         tree, classes = self.names.tree, self.names.classes
@@ -335,10 +372,12 @@ class _DotLabels:
         signs = (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("#", "&#35;"), ("&lt;=", "&le;"))
         for plain, proper in signs:
             lines = tuple(line.replace(plain, proper) for line in lines)
+        if self.unnamed:
+            lines = tuple(re.sub(r"\bx\[(\d+)\]", r"x<SUB>\1</SUB>", line) for line in lines)
         return f"<{'<br/>'.join(lines)}>"
 
 
-def _colours(tree: Tree) -> list[str]:
+def node_colours(tree: Tree) -> list[str]:
     """The colour of the class that a node predicts, the paler the less certain; for numbers the paler the lower."""
     if tree.n_classes.max() > 1:
         first = tree.value[:, 0, : tree.n_classes[0]]

@@ -115,6 +115,7 @@ class ObliqueTreeClassifier(DecisionTreeClassifier):
     """
 
     multi_output = False
+    always_random = True
     splitter: Any = "best"
     max_features: Any = None
     monotonic_cst: Any = None

@@ -47,6 +47,7 @@ def best_split(
     algorithm: Algorithm = "cart",
     criterion: Criterion = "gini",
     categorical_features: Iterable[int] = (),
+    category_tests: Literal["subset", "value"] = "subset",
 ) -> Split | None:
     """The best test of a set of rows, by trying every feature and every threshold.
 
@@ -66,6 +67,8 @@ def best_split(
         The impurity of "cart".
     categorical_features : indices, optional
         The features that are categories.
+    category_tests : {"subset", "value"}, default="subset"
+        What "cart" tests of categories: a subset, or one value against the rest (Alg 5.6).
 
     Returns
     -------
@@ -86,18 +89,19 @@ def best_split(
     criterion = "entropy" if algorithm != "cart" else criterion
     best = None
     for j in range(X.shape[1]):
-        split = _best_split_of_feature(X[:, j], y, j, j in categorical, algorithm, criterion)
+        tests = list(_candidates(X[:, j], j in categorical, algorithm != "cart", category_tests == "value"))
+        split = _best_split_of_feature(tests, y, j, algorithm, criterion)
         if split is not None and (best is None or split.score > best.score * (1 + TIE) + 1e-12):
             best = split
     return best
 
 
 def _best_split_of_feature(
-    x: np.ndarray, y: np.ndarray, j: int, categorical: bool, algorithm: Algorithm, criterion: Criterion
+    tests: list[tuple[float, np.ndarray]], y: np.ndarray, j: int, algorithm: Algorithm, criterion: Criterion
 ) -> Split | None:
     """The test of feature j with the largest gain; "c45" then scores it by the gain ratio."""
     best = None
-    for threshold, branch in _candidates(x, categorical, multiway=algorithm != "cart"):
+    for threshold, branch in tests:
         gain = _gain(y, branch, criterion)
         if best is None or gain > best.score * (1 + TIE) + 1e-12:
             best = Split(j, threshold, branch, gain)
@@ -106,7 +110,9 @@ def _best_split_of_feature(
     return best
 
 
-def _candidates(x: np.ndarray, categorical: bool, multiway: bool) -> Iterator[tuple[float, np.ndarray]]:
+def _candidates(
+    x: np.ndarray, categorical: bool, multiway: bool, single: bool
+) -> Iterator[tuple[float, np.ndarray]]:
     """All tests of one feature: the threshold, and the branch of each row."""
     values = np.unique(x)
     if not categorical:
@@ -115,7 +121,8 @@ def _candidates(x: np.ndarray, categorical: bool, multiway: bool) -> Iterator[tu
     elif multiway and len(values) > 1:
         yield np.nan, np.searchsorted(values, x)
     elif not multiway:
-        for size in range(1, len(values) // 2 + 1):
+        largest = 1 if single else len(values) // 2
+        for size in range(1, largest + 1 if len(values) > 1 else 1):
             for subset in combinations(values, size):
                 yield np.nan, (~np.isin(x, subset)).astype(int)
 
@@ -142,6 +149,7 @@ def grow_tree(
     algorithm: Algorithm = "cart",
     criterion: Criterion = "gini",
     categorical_features: Iterable[int] = (),
+    category_tests: Literal["subset", "value"] = "subset",
     epsilon: float = 0.0,
     max_depth: int | None = None,
     min_samples_split: int = 2,
@@ -150,7 +158,7 @@ def grow_tree(
 
     Parameters
     ----------
-    X, y, algorithm, criterion, categorical_features : as in `best_split`
+    X, y, algorithm, criterion, categorical_features, category_tests : as in `best_split`
         The rows and how to split them.
     epsilon : float, default=0.0
         "id3" and "c45" make a leaf where the best score is below it.
@@ -204,7 +212,12 @@ def grow_tree(
         asked = [k for k, j in enumerate(features) if j in categorical]
         part = X[rows][:, features]
         split = best_split(
-            part, y[rows], algorithm=algorithm, criterion=criterion, categorical_features=asked
+            part,
+            y[rows],
+            algorithm=algorithm,
+            criterion=criterion,
+            categorical_features=asked,
+            category_tests=category_tests,
         )
         # (4): no gain worth a test.
         if split is None or (algorithm != "cart" and split.score < epsilon):

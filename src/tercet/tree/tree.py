@@ -28,9 +28,10 @@ from tercet.tree._engine.traversal import (
     NodeArrays,
     apply_thresholds,
     apply_tree,
+    only_thresholds,
     predict_shared,
+    shares_rows,
     sum_along_paths,
-    threshold_nodes,
 )
 from tercet.tree._engine.tree_arrays import LEAF_VALUES, NODE_DTYPES, NodeTable, TreeArrays
 
@@ -70,25 +71,43 @@ class Tree(PublicPickle):
         coef: np.ndarray | None = None,
         **arrays: Any,
     ) -> None:
-        self.n_features = int(n_features)
-        self.value = np.ascontiguousarray(value, dtype=np.float64)
-        self.n_classes = np.atleast_1d(np.asarray(n_classes, dtype=np.int64))
-        self.slots = np.asarray(slots, dtype=np.int32)
-        empty = np.empty((0, n_features))
-        self.coef = empty if coef is None else np.ascontiguousarray(coef, dtype=np.float64)
-        n = len(self.value)
-        for name, dtype in NODE_DTYPES.items():
-            given = arrays.pop(name, None)
-            leaves = np.full(n, LEAF_VALUES.get(name, 0), dtype=dtype)
-            setattr(self, name, leaves if given is None else np.ascontiguousarray(given, dtype=dtype))
+        self._assign(n_features, value, n_classes, slots, coef, arrays)
         if arrays:
             raise TypeError(f"Tree has no array {next(iter(arrays))!r}; it has {', '.join(NODE_DTYPES)}.")
         self._verify()
 
+    def _assign(
+        self,
+        n_features: int,
+        value: np.ndarray,
+        n_classes: Any,
+        slots: Any,
+        coef: np.ndarray | None,
+        arrays: dict[str, Any],
+    ) -> None:
+        """Set all arrays, and take those of nodes out of `arrays`."""
+        self.n_features = int(n_features)
+        self.value = np.ascontiguousarray(value, dtype=np.float64)
+        self.n_classes = np.atleast_1d(np.asarray(n_classes, dtype=np.int64))
+        self.slots = np.asarray(slots, dtype=np.int32)
+        given = np.empty((0, n_features)) if coef is None else coef
+        self.coef = np.ascontiguousarray(given, dtype=np.float64)
+        for name, dtype in NODE_DTYPES.items():
+            given = arrays.pop(name, None)
+            if given is None:
+                given = np.full(len(self.value), LEAF_VALUES.get(name, 0))
+            setattr(self, name, np.ascontiguousarray(given, dtype=dtype))
+
     @classmethod
-    def from_arrays(cls, grown: TreeArrays) -> Self:
-        """The tree of the arrays that growth returned."""
-        return cls(grown.n_features, grown.value, grown.n_classes, grown.slots, grown.coef, **grown.nodes)
+    def from_arrays(cls, grown: TreeArrays, *, verify: bool = True) -> Self:
+        """The tree of the arrays that growth returned; an engine's need not be verified."""
+        tree = cls.__new__(cls)
+        tree._assign(
+            grown.n_features, grown.value, grown.n_classes, grown.slots, grown.coef, dict(grown.nodes)
+        )
+        if verify:
+            tree._verify()
+        return tree
 
     kind: np.ndarray
     feature: np.ndarray
@@ -114,6 +133,8 @@ class Tree(PublicPickle):
         siblings = np.bincount(first, minlength=n + 1) - np.bincount(first + count, minlength=n + 1)
         if (np.cumsum(siblings)[1:n] != 1).any() or (self.n_children[~inner] != 0).any():
             raise ValueError("Tree: every node but the root must be the child of one node.")
+        if (self.child[~inner] != -1).any():
+            raise ValueError("Tree: the child of a leaf must be -1.")
         if not np.isin(self.kind, (LEAF, THRESHOLD, CATEGORY, LINEAR)).all():
             raise ValueError("Tree: there is no such kind of test.")
         tests, cats, lines = (np.isin(self.kind, k) for k in ((THRESHOLD, CATEGORY), CATEGORY, LINEAR))
@@ -170,6 +191,11 @@ class Tree(PublicPickle):
         return len(self.value)
 
     @property
+    def capacity(self) -> int:
+        """Room for nodes, as scikit-learn has it: all that there are."""
+        return self.node_count
+
+    @property
     def n_leaves(self) -> int:
         return int((self.kind == LEAF).sum())
 
@@ -218,25 +244,30 @@ class Tree(PublicPickle):
 
     def apply(self, X: Any, n_jobs: int | None = None) -> np.ndarray:
         """The node at which each row ends; a row that several children share follows the largest share."""
-        nodes = self.nodes
-        short = threshold_nodes(nodes)
+        plain = only_thresholds(self.kind, self.missing)
+        nodes = None if plain else self.nodes
 
         def apply_chunk(chunk: tuple[Any]) -> np.ndarray:
-            X = _dense_rows(chunk[0])
-            return apply_tree(X, nodes) if short is None else apply_thresholds(X, short)
+            rows = _dense_rows(chunk[0])
+            if nodes is not None:
+                return apply_tree(rows, nodes)
+            return apply_thresholds(rows, self.feature, self.threshold, self.child, self.missing)
 
-        return np.concatenate(each(apply_chunk, self._chunks(X), n_jobs=n_jobs))
+        chunks = self._chunks(X)
+        if len(chunks) == 1:  # a few rows need no threads
+            return apply_chunk(chunks[0])
+        return np.concatenate(each(apply_chunk, chunks, n_jobs=n_jobs))
 
     @property
     def shares(self) -> bool:
         """Whether a row may come to several leaves."""
-        return bool((self.missing[self.kind != LEAF] == SHARED).any())
+        return shares_rows(self.kind, self.missing)
 
     def predict(self, X: Any, n_jobs: int | None = None) -> np.ndarray:
         """The values of the leaves that the rows end at: shape (n, n_outputs, n_values)."""
-        nodes = self.nodes
         if not self.shares:
             return np.take(self.value, self.apply(X, n_jobs), axis=0)
+        nodes = self.nodes
         flat = self.value.reshape(self.node_count, -1)
         chunks = self._chunks(X)
         parts = each(lambda chunk: predict_shared(_dense_rows(chunk[0]), nodes, flat), chunks, n_jobs=n_jobs)
@@ -270,6 +301,11 @@ class Tree(PublicPickle):
 
     def compute_feature_importances(self, normalize: bool = True) -> np.ndarray:
         """How much each feature's tests lower the impurity, in all."""
+        if not np.isfinite(self.impurity).all():
+            raise ValueError(
+                "Tree: the impurity of a node is beyond the range of floating-point numbers; grown from y divided "
+                "by a power of 2, the tree would be the same and have importances."
+            )
         mass, parent = self.weighted_n_node_samples * self.impurity, self.parent
         drop = mass - np.bincount(parent[1:], mass[1:], minlength=self.node_count)
         tests, lines = (np.flatnonzero(np.isin(self.kind, k)) for k in ((THRESHOLD, CATEGORY), LINEAR))

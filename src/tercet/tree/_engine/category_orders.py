@@ -18,12 +18,13 @@ def category_orders(
     n_classes: Sequence[int],
     medians: bool,
     drawn: float = -1.0,
+    single: bool = False,
 ) -> list[np.ndarray]:
     """For every order the rank of each category, NaN for one that no row has.
 
     For two classes and for numbers the order by the mean is enough. For more the order along the first principal
-    direction of the class proportions is joined by every category against the rest. A number `drawn` from [0, 1)
-    makes one order at random instead.
+    direction of the class proportions is joined by every category against the rest; with `single` there is nothing
+    else. A number `drawn` from [0, 1) makes one order at random instead, or draws one category.
 
     Examples
     --------
@@ -35,6 +36,9 @@ def category_orders(
     places, target, weight = codes[here].astype(np.int64), target[:, here], weight[here]
     mass = np.bincount(places, weight, minlength=count)
     there = np.flatnonzero(mass > 0)
+    if single and there.size > 1:
+        chosen = there if drawn < 0.0 else there[int(drawn * there.size)][None]
+        return _against_the_rest(mass, chosen)
     if drawn >= 0.0:
         return [_ranks(count, np.random.default_rng(int(drawn * 2**53)).permutation(there))]
     if there.size < 2:
@@ -47,7 +51,13 @@ def category_orders(
     direction = np.linalg.svd(away, full_matrices=False)[2][0]
     along = means @ (direction * np.sign(direction[np.argmax(np.abs(direction))]))
     orders = [_ranks(count, there[np.argsort(along, kind="stable")])]
-    for k in there if there.size > 2 else ():
+    return orders + (_against_the_rest(mass, there) if there.size > 2 else [])
+
+
+def _against_the_rest(mass: np.ndarray, chosen: np.ndarray) -> list[np.ndarray]:
+    """For each chosen category the ranks that put it before all others."""
+    orders = []
+    for k in chosen:
         alone = np.where(mass > 0, 1.0, np.nan)
         alone[k] = 0.0
         orders.append(alone)

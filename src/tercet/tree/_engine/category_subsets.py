@@ -3,7 +3,8 @@
 For numbers and for two classes the best set is found among those that hold the categories of the smallest means: as
 many as there are categories (Fisher; Breiman et al.). For more classes that is not so, and two families of sets are
 tried: every category against the rest, and the categories in the order of the first principal direction of their
-class proportions (Coppersmith, Hong and Hosking). Missing values are a category of their own.
+class proportions (Coppersmith, Hong and Hosking). Missing values are a category of their own. With
+`KernelLimits.single` only every category against the rest is tried, as in the texts' CART.
 """
 
 from __future__ import annotations
@@ -25,12 +26,13 @@ def best_category_split(sample, target, bounds, column, start, stop, weight, sum
     table, rows, rank, score, side = sets.table, sets.rows, sets.rank, sets.score, sets.side
     y, w, code, limits = target.y, target.weight, target.code, (bounds.min_leaf, bounds.min_weight)
     width, found = sample.n_categories[column], -1.0
+    ordered_by = 1 if code == SQUARED else sums.size  # the sum whose mean orders the categories
     present = category_sums(X, ids, orders, start, stop, shift, column, width, y, w, sums, table, rows, rank)
-    turns = 2 if sums.size > 2 else 1
+    turns = 2 if sums.size > 2 and not bounds.single else 1
     for turn in range(turns):
-        alone = turn + 1 < turns  # first every category against the rest
+        alone = bounds.single or turn + 1 < turns  # first every category against the rest
         for r in range(present):
-            score[rank[r]] = rank[r] if alone else table[rank[r], sums.size] / table[rank[r], 0]
+            score[rank[r]] = rank[r] if alone else table[rank[r], ordered_by] / table[rank[r], 0]
         if turn == 1:
             principal_scores(table, rank, score, sets.axis, weight, sums, present)
         sort_by_score(rank, score, present)
@@ -71,7 +73,7 @@ def category_sums(X, ids, orders, start, stop, shift, column, width, y, w, sums,
         more = 1.0 if w is None else w[at]
         table[c, 0] += more
         if y is not None:
-            table[c, 1] += more * (y[at] - sums[0])
+            table[c, 1] += more * ((y[at] - sums[0]) - sums[1])
         else:
             table[c, 1 + np.int64(e & low)] += more
     return present

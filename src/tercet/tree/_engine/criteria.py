@@ -16,8 +16,11 @@ TIE = 1e-9
 
 @shared
 def better(gain, best, spread):
-    """Whether a gain is larger by more than rounding; `spread` is the node's weight times its impurity."""
-    return gain > best + TIE * best + 1e-3 * TIE * spread
+    """Whether a gain is larger by more than rounding; `spread` is the node's weight times its impurity.
+
+    A negative `best` means that there is none yet: any gain is better, at whatever scale.
+    """
+    return best < 0.0 or gain > best + TIE * best + 1e-3 * TIE * spread
 
 
 @inner

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ import numpy as np
 from tercet.tree._engine.limits import NO_LIMITS, Limits
 from tercet.tree._engine.tree_arrays import TreeArrays
 
+SAFE_EXPONENT = 400  # sums of squares of numbers up to 2^400 do not overflow
+EPSILON = float(np.finfo(float).eps)
 FAST_CRITERIA = ("gini", "entropy", "log_loss", "squared_error")  # of the presorted and the histogram engine
 
 
@@ -22,6 +25,7 @@ def grow(
     criterion: str,
     limits: Limits = NO_LIMITS,
     n_categories: Any = None,
+    category_tests: str = "subset",
     splitter: str = "best",
     seed: int = 0,
     monotonic: Any = None,
@@ -45,6 +49,8 @@ def grow(
         When to stop.
     n_categories : array of shape (d,), optional
         0 for a column of numbers, else the number of its categories.
+    category_tests : {"subset", "value"}
+        Test a set of categories against the others, or one category.
     splitter : {"best", "random"}
     seed : int
         Decides which columns a node tries (`limits.max_features`) and what a random splitter draws.
@@ -74,8 +80,33 @@ def grow(
     kinds = np.zeros(d, dtype=np.int64) if n_categories is None else np.array(n_categories, dtype=np.int64)
     classes = tuple(int(k) for k in n_classes)
     _check_codes(X, target, kinds, classes)
-    options: dict[str, Any] = {"n_classes": classes, "criterion": criterion, "limits": limits}
-    options |= {"n_categories": kinds, "seed": seed, "n_jobs": n_jobs}
+    power = _binary_exponent(target) if max(classes) == 1 else 0
+    options: dict[str, Any] = {
+        "n_classes": classes,
+        "criterion": criterion,
+        "limits": _scaled_limits(limits, criterion, power),
+        "n_categories": kinds,
+        "single": category_tests == "value",
+        "seed": seed,
+        "n_jobs": n_jobs,
+    }
+    target = np.ldexp(target, -power) if power else target
+    grown = _grown(X, target, weight, options, classes, criterion, splitter, monotonic, max_bins)
+    return _unscaled(grown, criterion, power) if power else grown
+
+
+def _grown(
+    X: np.ndarray,
+    target: np.ndarray,
+    weight: np.ndarray | None,
+    options: dict[str, Any],
+    classes: tuple[int, ...],
+    criterion: str,
+    splitter: str,
+    monotonic: Any,
+    max_bins: int | None,
+) -> TreeArrays:
+    """What the fastest engine that can do it grows."""
     constrained = monotonic is not None and np.any(np.asarray(monotonic) != 0)
     fast = len(classes) == 1 and splitter == "best" and not constrained and criterion in FAST_CRITERIA
     if max_bins is not None:
@@ -85,16 +116,48 @@ def grow(
                 f"gini, entropy, log_loss and squared_error; got {len(classes)} outputs, splitter={splitter!r}, "
                 f"criterion={criterion!r}{', monotonic columns' if constrained else ''}."
             )
+        if options.pop("single") and options["n_categories"].any():
+            raise ValueError(f"category_tests='value' does not go with max_bins={max_bins}.")
         from tercet.tree._engine.histogram import grow_binned
 
         return grow_binned(X, target.ravel(), weight, max_bins=max_bins, **options)
-    if fast and limits.max_leaf_nodes is None:
+    if fast and options["limits"].max_leaf_nodes is None:
         from tercet.tree._engine.presorted import grow_presorted
 
         return grow_presorted(X, target.ravel(), weight, **options)
     from tercet.tree._engine.general import grow_general
 
     return grow_general(X, target, weight, splitter=splitter, monotonic=monotonic, **options)
+
+
+def _binary_exponent(target: np.ndarray) -> int:
+    """The power of 2 to divide the targets by: 0, unless sums of their squares may overflow, or all are so small
+    that their squares underflow."""
+    largest = float(np.abs(target).max())
+    exponent = int(np.frexp(largest)[1]) if 0.0 < largest < np.inf else 0
+    return max(exponent - SAFE_EXPONENT, 0) if exponent >= -SAFE_EXPONENT else exponent
+
+
+def _degree(criterion: str) -> int:
+    """How the impurity grows with the scale of the targets."""
+    return 2 if criterion == "squared_error" else 1
+
+
+def _scaled_limits(limits: Limits, criterion: str, power: int) -> Limits:
+    """The limits for targets divided by a power of 2. Rounding must not decide against a split: an epsilon is taken
+    off, as scikit-learn does."""
+    asked = limits.min_impurity_decrease
+    if asked <= 0:
+        return limits
+    floor = np.ldexp(max(asked - EPSILON, 0.0), -_degree(criterion) * power)
+    return replace(limits, min_impurity_decrease=float(floor))
+
+
+def _unscaled(grown: TreeArrays, criterion: str, power: int) -> TreeArrays:
+    """The tree of targets that were divided by a power of 2."""
+    with np.errstate(over="ignore"):  # the tree is right even where its impurities are too large for a number
+        impurity = np.ldexp(np.asarray(grown.nodes["impurity"]), _degree(criterion) * power)
+    return grown._replace(value=np.ldexp(grown.value, power), nodes={**grown.nodes, "impurity": impurity})
 
 
 def _check_codes(

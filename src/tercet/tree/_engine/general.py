@@ -24,13 +24,12 @@ from tercet.tree._engine.general_subtree import (
     sorted_rows,
 )
 from tercet.tree._engine.limits import Limits
-from tercet.tree._engine.traversal import NOWHERE, THRESHOLD
-from tercet.tree._engine.tree_arrays import NodeTable, TreeArrays
+from tercet.tree._engine.traversal import LEAF, NOWHERE, THRESHOLD
+from tercet.tree._engine.tree_arrays import LEAF_VALUES, NODE_DTYPES, NodeTable, TreeArrays
 
 ALL_CODES = CODES | {"absolute_error": ABSOLUTE, "poisson": POISSON}
 PARALLEL_ROWS = 1 << 16  # rows of a node whose columns are searched one by one, by several threads
 SUBTREE_ROWS = 1 << 11  # rows of a node that one kernel call grows to its leaves
-EPSILON = float(np.finfo(float).eps)
 
 
 def grow_general(
@@ -42,6 +41,7 @@ def grow_general(
     criterion: str,
     limits: Limits,
     n_categories: np.ndarray,
+    single: bool = False,
     splitter: str = "best",
     seed: int = 0,
     monotonic: Any = None,
@@ -57,6 +57,7 @@ def grow_general(
         n_classes=n_classes,
         limits=limits,
         n_categories=n_categories,
+        single=single,
         random=splitter == "random",
         signs=np.zeros(d) if monotonic is None else np.asarray(monotonic, dtype=np.float64),
         seed=seed,
@@ -109,6 +110,7 @@ class GeneralGrower:
     n_classes: tuple[int, ...]
     limits: Limits
     n_categories: np.ndarray
+    single: bool  # tests of categories are of one value against the rest
     random: bool
     signs: np.ndarray
     seed: int
@@ -116,6 +118,7 @@ class GeneralGrower:
 
     def __post_init__(self) -> None:
         self.total = float(self.weight.sum())
+        self.floor = self.limits.min_impurity_decrease
         self.constrained = bool(self.signs.any())
         self.n_values = max(self.n_classes)
         self.least = np.array([self.limits.min_samples_leaf, self.limits.min_weight_leaf], dtype=np.float64)
@@ -146,11 +149,11 @@ class GeneralGrower:
                     if side is not None:
                         self._push(side, order)
             leaves += 1
-        for (node, _), grown in zip(
-            self.subtrees, each(self._grow_subtree, self.subtrees, n_jobs=self.n_jobs)
-        ):
-            self._attach_subtree(node.number, grown)
-        return self.nodes.arrays(self.n_classes)
+        upper = self.nodes.arrays(self.n_classes)
+        if not self.subtrees:
+            return upper
+        below = each(self._grow_subtree, self.subtrees, n_jobs=self.n_jobs)
+        return _with_subtrees(upper, [node.number for node, _ in self.subtrees], below)
 
     def _presorted(self) -> np.ndarray:
         """The rows in the order of each column; random thresholds need none."""
@@ -181,7 +184,7 @@ class GeneralGrower:
             self.subtrees.append((node, orders))
             return
         test = self._best_split(node, orders)
-        if test is not None and test.gain / self.total + EPSILON >= self.limits.min_impurity_decrease:
+        if test is not None and (self.floor <= 0.0 or test.gain / self.total >= self.floor):
             first = 0.0 if self.limits.max_leaf_nodes is None else -test.gain
             heapq.heappush(self.frontier, (first, node.number, node, orders, test))
 
@@ -228,6 +231,7 @@ class GeneralGrower:
                 self.n_classes,
                 self.code == ABSOLUTE,
                 float(draws[1, features[0]]),
+                self.single,
             )
             there = ~np.isnan(codes)
             places, results = codes[there].astype(np.int64), []
@@ -275,7 +279,7 @@ class GeneralGrower:
     def _grow_subtree(self, item: tuple[GeneralNode, np.ndarray]) -> SubtreeNodes:
         node, orders = item
         limits = self.limits
-        gain = (limits.min_impurity_decrease - EPSILON) * self.total
+        gain = self.floor * self.total if self.floor > 0.0 else -np.inf
         rules = SubtreeRules(
             limits.max_depth - node.depth,
             limits.min_samples_split,
@@ -297,24 +301,6 @@ class GeneralGrower:
             rules,
             node.key,
         )
-
-    def _attach_subtree(self, t: int, grown: SubtreeNodes) -> None:
-        """Append the nodes of a grown subtree; its first node is there already."""
-        offset = len(self.nodes.nodes) - 1
-        self.nodes.nodes += [{} for _ in range(grown.child.size - 1)]
-        columns = [array.tolist() if array.ndim == 1 else array for array in grown]
-        for k, (child, feature, cut, missing, value, impurity, samples, weight) in enumerate(zip(*columns)):
-            place = t if k == 0 else offset + k
-            self.nodes.set(place, value=value, impurity=impurity, samples=samples, weight=weight)
-            if child >= 0:
-                self.nodes.nodes[place].update(
-                    kind=THRESHOLD,
-                    child=offset + child,
-                    n_children=2,
-                    feature=feature,
-                    threshold=cut,
-                    missing=missing,
-                )
 
     def _split(self, node: GeneralNode, test: GeneralSplit) -> tuple[range, np.ndarray]:
         """Write the test of a node; returns its children, and which rows go to the second."""
@@ -348,3 +334,32 @@ class GeneralGrower:
             return np.clip(value, *bounds)
         p = float(np.clip(value[0, -1], *bounds))
         return np.array([[1.0 - p, p]])
+
+
+def _with_subtrees(upper: TreeArrays, roots: list[int], below: list[SubtreeNodes]) -> TreeArrays:
+    """The tree with grown subtrees at some of its leaves; the first node of each is there already."""
+    nodes, count = {name: [array] for name, array in upper.nodes.items()}, len(upper.value)
+    values = [upper.value]
+    for root, grown in zip(roots, below):
+        inner = grown.child >= 0
+        fields = {
+            "kind": np.where(inner, THRESHOLD, LEAF),
+            "feature": grown.feature,
+            "threshold": grown.cut,
+            "child": np.where(inner, grown.child + (count - 1), -1),
+            "n_children": 2 * inner,
+            "missing": grown.missing,
+            "impurity": grown.impurity,
+            "n_node_samples": grown.samples,
+            "weighted_n_node_samples": grown.weight,
+        }
+        for name, parts in nodes.items():
+            found = fields.get(name)
+            if found is None:  # slots, which a threshold has none of, and the share
+                found = np.full(inner.size, LEAF_VALUES.get(name, 0), dtype=NODE_DTYPES[name])
+            parts[0][root] = found[0]
+            parts.append(found[1:])
+        values.append(grown.value[1:])
+        count += inner.size - 1
+    arrays = {name: np.concatenate(parts, dtype=NODE_DTYPES[name]) for name, parts in nodes.items()}
+    return upper._replace(value=np.concatenate(values), nodes=arrays)

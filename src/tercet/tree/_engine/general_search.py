@@ -157,9 +157,9 @@ def scan_cuts(x, order, slot, size, until, whole, sign, candidates, node, sides,
             gain = 0.0
         if better(gain, best[GAIN], scale):
             best[GAIN], best[LOW], best[HIGH] = gain, low, high
-            best[CUT] = np.inf
-            if k < p:
-                best[CUT] = drawn if random else midpoint(x[order[k - 1]], x[order[k]])
+            best[CUT] = drawn if random else np.inf
+            if k < p and not random:
+                best[CUT] = midpoint(x[order[k - 1]], x[order[k]])
             best[MISSING] = slot
             if p == n:  # none is missing here: the larger side
                 best[MISSING] = 0.0 if a > b else 1.0

@@ -11,10 +11,12 @@ class Limits:
 
     Parameters
     ----------
-    max_depth, min_samples_split, min_samples_leaf, min_impurity_decrease, max_leaf_nodes
+    max_depth, min_samples_split, min_samples_leaf, max_leaf_nodes
         As scikit-learn has them; fractions of the rows are resolved already.
     min_weight_leaf : float
         The least weight of a leaf.
+    min_impurity_decrease : float
+        The least decrease of the impurity by a split; 0 for no limit.
     max_features : int or None
         How many columns (that are not constant there) are tried at each node; all when None.
     """

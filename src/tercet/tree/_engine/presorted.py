@@ -52,6 +52,7 @@ from tercet.tree._engine.presorted_scan import (
 from tercet.tree._engine.traversal import CATEGORY, LEAF
 from tercet.tree._engine.tree_arrays import TreeArrays
 
+SMALL_SORT = 1_000  # rows up to which comparisons sort faster than digits
 SUBTREE_ROWS = 20_000  # a node of fewer rows is grown with all that is below it, by one thread
 INTERRUPT_ENTRIES = 50_000_000  # entries that a kernel scans before Python can react to Ctrl-C
 TASK_ENTRIES = 100_000  # entries of a large node in one task, at least
@@ -73,17 +74,16 @@ def grow_presorted(
     criterion: str,
     limits: Limits,
     n_categories: np.ndarray,
+    single: bool = False,
     seed: int = 0,
     n_jobs: int | None = None,
 ) -> TreeArrays:
     """Grow a tree depth first (`tercet.tree._engine.grow` has the parameters)."""
     X = read_only(np.ascontiguousarray(X, dtype=np.float64))
-    code, n_values = CODES[criterion], int(n_classes[0])
-    mean = float(np.average(target, weights=weight)) if code == SQUARED else 0.0
+    code = CODES[criterion]
+    n_values = 2 if code == SQUARED else int(n_classes[0])  # the mean is in two parts
     scan_target = (
-        regression_target(target, mean, weight)
-        if code == SQUARED
-        else class_target(len(X), n_values, weight, code)
+        regression_target(target, weight) if code == SQUARED else class_target(len(X), n_values, weight, code)
     )
     sample = _presorted_sample(
         X, None if code == SQUARED else target, scan_target.shift, n_categories, n_jobs
@@ -98,18 +98,24 @@ def grow_presorted(
         float(limits.min_impurity_decrease),
         code,
         float(len(X) if weight is None else weight.sum()),
+        single,
     )
     grower = PresortedGrower(sample, scan_target, bounds, n_values, limits.max_features, n_jobs)
-    top, jobs = grower.split_large_nodes(int(hashed(seed & 0xFFFFFFFF, seed >> 32 & 0xFFFFFFFF)))
+    key = int(hashed(seed & 0xFFFFFFFF, seed >> 32 & 0xFFFFFFFF))
+    if len(X) < SUBTREE_ROWS:
+        return _assembled(grower.grow_below(sample, scan_target, 0, key), [], [], X.shape[1], code)
+    top, jobs = grower.split_large_nodes(key)
     jobs.sort(key=lambda job: job.start - job.stop)  # the largest first, so that no thread is left with one
     below = each(grower.grow_subtree, jobs, n_jobs=n_jobs)
-    return _assembled(_filled_arrays(top), [job.node for job in jobs], below, X.shape[1], mean, code)
+    return _assembled(_filled_arrays(top), [job.node for job in jobs], below, X.shape[1], code)
 
 
 def _presorted_sample(
     X: np.ndarray, target: np.ndarray | None, shift: int, n_categories: np.ndarray, n_jobs: int | None
 ) -> SortedSample:
     """All rows, in the order of every column of numbers."""
+    if len(X) < SMALL_SORT and not n_categories.any():
+        return _small_sample(X, target, shift, n_categories)
     n, numeric = len(X), np.flatnonzero(n_categories == 0)
     lane, holes = np.full(X.shape[1], -1, dtype=np.int64), np.zeros(X.shape[1], dtype=np.bool_)
     lane[numeric] = np.arange(len(numeric))
@@ -125,6 +131,21 @@ def _presorted_sample(
 
     each(sort, range(len(orders)), n_jobs=n_jobs)
     return SortedSample(X, np.arange(n, dtype=np.uint32), orders.ravel(), n, shift, lane, holes, n_categories)
+
+
+def _small_sample(
+    X: np.ndarray, target: np.ndarray | None, shift: int, n_categories: np.ndarray
+) -> SortedSample:
+    """The same for few rows and no categories: all columns are sorted by one call."""
+    n, d = X.shape
+    columns = np.ascontiguousarray(X.T)
+    order = np.argsort(columns, axis=1, kind="stable")
+    holes = np.isnan(columns).any(axis=1)
+    orders = (order << shift) | (0 if target is None else target[order])
+    entries = orders.astype(_entry_dtype(n, shift)).ravel()
+    return SortedSample(
+        X, np.arange(n, dtype=np.uint32), entries, n, shift, np.arange(d), holes, n_categories
+    )
 
 
 def _entry_dtype(n: int, shift: int) -> Any:
@@ -222,7 +243,7 @@ class PresortedGrower:
             int(sample.n_categories.max(initial=0)),
         )
         self.lanes = sample.orders.size // sample.size
-        self.place = np.empty(sample.size, dtype=np.uint32)
+        self.place = np.empty(sample.size if sample.size >= SUBTREE_ROWS else 0, dtype=np.uint32)
 
     def workspace(self) -> tuple[ScanWorkspace, CategoryWorkspace | None]:
         return new_workspace(self.n_values, self.widest, len(self.sample.lane))
@@ -292,11 +313,19 @@ class PresortedGrower:
         renumber_lanes(sample.orders, sample.size, start, stop, sample.shift, self.place, orders)
         sample = sample._replace(ids=rows, orders=orders, size=m)
         y, weight = (None if array is None else array[rows] for array in (target.y, target.weight))
-        target = target._replace(y=y, weight=weight)
+        return self.grow_below(sample, target._replace(y=y, weight=weight), depth, key)
+
+    def grow_below(self, sample: SortedSample, target: ScanTarget, depth: int, key: int) -> StoreArrays:
+        """Grow the tree of a sample, whose root has this depth."""
+        m = sample.size
         found = NodeStore.empty(2 * m, self.n_values, self.widest, m)
-        goes_left, spare, own = np.empty(m, dtype=np.uint8), np.empty_like(orders[:m]), self.workspace()
+        goes_left, spare, own = (
+            np.empty(m, dtype=np.uint8),
+            np.empty_like(sample.orders[:m]),
+            self.workspace(),
+        )
         more = goes_left, spare, self.max_features, INTERRUPT_ENTRIES
-        add_root(orders, m, target, self.bounds, found, depth, key)
+        add_root(sample.orders, m, target, self.bounds, found, depth, key)
         while found.state[PENDING]:
             found = found.with_capacity(0, self.widest + 1, 0)
             grow_pending(sample, target, self.bounds, found, *own, *more)
@@ -309,9 +338,7 @@ def _filled_arrays(found: NodeStore) -> StoreArrays:
     return found.integers[:nodes].T.copy(), found.reals[:nodes].T.copy(), found.slots[:slots].copy()
 
 
-def _assembled(
-    top: StoreArrays, roots: list[int], below: list[StoreArrays], d: int, mean: float, code: int
-) -> TreeArrays:
+def _assembled(top: StoreArrays, roots: list[int], below: list[StoreArrays], d: int, code: int) -> TreeArrays:
     """One tree of the large nodes and of the subtrees that stand at `roots`."""
     count, n_slots = top[0].shape[1], len(top[2])
     for root, (integers, reals, slots) in zip(roots, below):
@@ -321,14 +348,16 @@ def _assembled(
         integers[SLOT_START, integers[KIND] == CATEGORY] += n_slots
         top[0][:, root], top[1][:, root] = integers[:, 0], reals[:, 0]
         count, n_slots = count + integers.shape[1] - 1, n_slots + len(slots)
-    integers, reals = (np.hstack([top[k], *(part[k][:, 1:] for part in below)]) for k in (0, 1))
+    integers, reals = top[:2]
+    if below:
+        integers, reals = (np.hstack([top[k], *(part[k][:, 1:] for part in below)]) for k in (0, 1))
     kind, feature, child, missing, slot_start, slot_count, samples = integers
     threshold, weight, impurity, *sums = reals
     inner, value = kind != LEAF, np.array(sums).T
     first, share = child[inner], np.ones(count)
     for k in range(2):
         share[first + k] = weight[first + k] / weight[inner]
-    value = value + mean if code == SQUARED else value / weight[:, None]
+    value = value.sum(axis=1, keepdims=True) if code == SQUARED else value / weight[:, None]
     slots = np.concatenate([top[2], *(slots for _, _, slots in below)])
     nodes = {
         "kind": kind,
@@ -344,4 +373,4 @@ def _assembled(
         "n_node_samples": samples,
         "weighted_n_node_samples": weight,
     }
-    return TreeArrays(d, value[:, None, :], [len(sums)], slots, None, nodes)
+    return TreeArrays(d, value[:, None, :], [value.shape[1]], slots, None, nodes)

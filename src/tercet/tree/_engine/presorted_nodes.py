@@ -33,7 +33,7 @@ class NodeStore(NamedTuple):
     """Growing arrays of the nodes of a tree, or of a subtree, and the stack of pending nodes."""
 
     integers: np.ndarray  # (nodes, 7): the integer fields of each node
-    reals: np.ndarray  # (nodes, 3 + values): the real fields, then class weights or the mean
+    reals: np.ndarray  # (nodes, 3 + values): the real fields, then class weights, or the mean in two parts
     slots: np.ndarray  # of all tests of categories, one after the other
     pending: np.ndarray  # (segments, 5): stack of PendingNode
     state: np.ndarray  # the numbers of nodes, slots and pending nodes
@@ -66,8 +66,8 @@ THRESHOLD_AT, WEIGHT, IMPURITY, SUMS = range(4)  # columns of NodeStore.reals
 def write_node(target, orders, start, stop, integers, reals, t):
     """Write the statistics of a node; until it is split it is a leaf."""
     fields, sums = reals[t], reals[t, SUMS:]
-    y, w, code, shift, noise = target.y, target.weight, target.code, target.shift, target.noise
-    fields[WEIGHT], fields[IMPURITY] = node_statistics(orders, start, stop, sums, y, w, code, shift, noise)
+    y, w, code, shift = target.y, target.weight, target.code, target.shift
+    fields[WEIGHT], fields[IMPURITY] = node_statistics(orders, start, stop, sums, y, w, code, shift)
     fields[THRESHOLD_AT] = -2.0
     fields = integers[t]
     fields[KIND], fields[FEATURE], fields[CHILD], fields[MISSING] = LEAF, -2, -1, 0
@@ -196,7 +196,7 @@ def split_sorted_node(sample, target, bounds, store, job, best, sets, goes_left,
     a, b = reals[child], reals[child + 1]
     if bounds.min_decrease > 0.0:
         fall = reals[t, WEIGHT] * reals[t, IMPURITY] - a[WEIGHT] * a[IMPURITY] - b[WEIGHT] * b[IMPURITY]
-        if fall / bounds.weight + np.finfo(np.float64).eps < bounds.min_decrease:
+        if fall / bounds.weight < bounds.min_decrease:
             return NEITHER
     store.state[NODES] += 2
     fields = integers[t]

@@ -21,6 +21,8 @@ from tercet.tree._engine.criteria import ENTROPY, SQUARED, TIE, better, impurity
 REGRESSION, TWO_CLASSES, GINI_CLASSES, ENTROPY_CLASSES = 0, 1, 2, 3  # formulas of the gain
 BLOCK = 256  # thresholds whose gains are computed at once
 LEAST_SHARE = 1e-14  # a side with less of the node's weight is lost in rounding
+NOISE = 4 * np.finfo(np.float64).eps  # numbers that differ by no more than this share are equal
+TINY = np.finfo(np.float64).tiny
 
 
 class SortedSample(NamedTuple):
@@ -50,8 +52,7 @@ class ScanTarget(NamedTuple):
     mode: int
     code: int  # the criterion
     shift: int  # how many bits of an entry are its class
-    y: np.ndarray | None  # numbers, less their mean; None for classes
-    noise: float  # numbers nearer to each other are equal
+    y: np.ndarray | None  # numbers; None for classes
     weight: np.ndarray | None  # None where all weights are 1
     mass: np.ndarray  # table of x log2 x for whole x; empty where it is not used
 
@@ -66,6 +67,7 @@ class KernelLimits(NamedTuple):
     min_decrease: float
     code: int
     weight: float
+    single: bool  # tests of categories are of one value against the rest
 
 
 class PresortedSplit(NamedTuple):
@@ -114,14 +116,14 @@ def class_target(n: int, n_classes: int, weight: np.ndarray | None, code: int) -
         if weight is None and n_classes == 2
         else GINI_CLASSES
     )
-    return ScanTarget(mode, code, shift, None, 0.0, None if weight is None else weight.copy(), mass)
+    return ScanTarget(mode, code, shift, None, None if weight is None else weight.copy(), mass)
 
 
-def regression_target(y: np.ndarray, mean: float, weight: np.ndarray | None) -> ScanTarget:
-    """A target of numbers, centred: sums are more exact without their mean."""
-    noise = 4 * np.finfo(float).eps * float(np.abs(y).max())
+def regression_target(y: np.ndarray, weight: np.ndarray | None) -> ScanTarget:
+    """A target of numbers. Each node subtracts its own mean: that of all rows would leave nothing of numbers that
+    are much smaller."""
     own = None if weight is None else weight.copy()
-    return ScanTarget(REGRESSION, SQUARED, 0, y - mean, noise, own, np.empty(0))
+    return ScanTarget(REGRESSION, SQUARED, 0, np.array(y, dtype=np.float64), own, np.empty(0))
 
 
 def new_workspace(n_values: int, widest: int, d: int) -> tuple[ScanWorkspace, CategoryWorkspace | None]:
@@ -245,8 +247,9 @@ def first_best_cut(X, ids, orders, shift, column, segment, gain, left, level, we
 
 
 @inner
-def node_statistics(orders, start, stop, sums, y, w, code, shift, noise):
-    """Weight and impurity of a segment of rows; their class weights, or their mean, go to `sums`."""
+def node_statistics(orders, start, stop, sums, y, w, code, shift):
+    """Weight and impurity of a segment of rows. Their class weights go to `sums`; of numbers the mean, and what
+    rounding took from it: deviations from both together add up to 0."""
     start, stop = np.uint64(start), np.uint64(stop)
     weight, total, low, high, squares = 0.0, 0.0, np.inf, -np.inf, 0.0
     if y is None:
@@ -267,14 +270,19 @@ def node_statistics(orders, start, stop, sums, y, w, code, shift, noise):
             weight += more
             total += more * y[e]
             low, high = min(low, y[e]), max(high, y[e])
-        mean = total / weight
-        sums[0] = mean
-        if high - low <= noise:  # all equal: exactly 0
-            return weight, 0.0
+        mean, rest = total / weight, 0.0
+        if low == high:  # exactly
+            mean = low
         for i in range(start, stop):
             e = orders[i]
-            squares += (1.0 if w is None else w[e]) * (y[e] - mean) ** 2
-        return weight, squares / weight
+            more, away = 1.0 if w is None else w[e], y[e] - mean
+            rest += more * away
+            squares += more * away * away
+        rest /= weight
+        sums[0], sums[1] = mean, rest
+        if high - low <= NOISE * max(abs(low), abs(high)):  # all equal: exactly 0
+            return weight, 0.0
+        return weight, max(squares / weight - rest * rest, TINY)  # squares may underflow
 
 
 @inner
@@ -331,9 +339,9 @@ def gains_two_classes(orders, start, count, weight, sums, run, gain, total):
 @inner
 def gains_squared_error(orders, start, count, weight, sums, run, gain, total, y):
     """The same for numbers, all of weight 1."""
-    start, here, mean = np.uint64(start), run[1], sums[0]
+    start, here, mean, rest = np.uint64(start), run[1], sums[0], sums[1]
     for i in range(count):
-        here += y[orders[start + np.uint64(i)]] - mean
+        here += (y[orders[start + np.uint64(i)]] - mean) - rest
         total[i] = here
     before = run[0]
     for i in range(count):
@@ -345,11 +353,12 @@ def gains_squared_error(orders, start, count, weight, sums, run, gain, total, y)
 @inner
 def gains_weighted_squared_error(orders, start, count, weight, sums, run, gain, left, y, w):
     """The same for numbers with weights; `left` gets the weight on the left."""
-    start, before, here, mean, least = np.uint64(start), run[0], run[1], sums[0], LEAST_SHARE * weight
+    start, before, here, mean, off = np.uint64(start), run[0], run[1], sums[0], sums[1]
+    least = LEAST_SHARE * weight
     for i in range(count):
         e = orders[start + np.uint64(i)]
         before += w[e]
-        here += w[e] * (y[e] - mean)
+        here += w[e] * ((y[e] - mean) - off)
         rest = weight - before
         gain[i] = here * here * weight / (before * rest) if rest > least else 0.0
         left[i] = before

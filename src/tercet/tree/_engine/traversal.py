@@ -37,55 +37,50 @@ class NodeArrays(NamedTuple):
     coef: np.ndarray
 
 
-class ThresholdNodes(NamedTuple):
-    """A tree of thresholds only, in which a leaf is its own child on either side of infinity."""
-
-    feature: np.ndarray
-    threshold: np.ndarray
-    child: np.ndarray
-    missing: np.ndarray
-
-
-def threshold_nodes(nodes: NodeArrays) -> ThresholdNodes | None:
-    """The short form of a tree of thresholds, in which a traversal takes half the time; None for other trees."""
-    leaf = nodes.kind == LEAF
-    if not (leaf | ((nodes.kind == THRESHOLD) & (nodes.missing != SHARED))).all():
-        return None
-    return ThresholdNodes(
-        np.where(leaf, 0, nodes.feature),
-        np.where(leaf, np.inf, nodes.threshold),
-        np.where(leaf, np.arange(leaf.size, dtype=np.int32), nodes.child),
-        np.where(leaf, 0, nodes.missing),
-    )
-
-
-def apply_thresholds(X: np.ndarray, tree: ThresholdNodes) -> np.ndarray:
-    """The leaf of each row in a tree of thresholds."""
-    leaf = np.zeros(len(X), dtype=np.int64)
-    traverse_lanes(X, tree, leaf, np.arange(LANES, dtype=np.int64), np.zeros(LANES, dtype=np.int64))
-    return leaf
+@kernel
+def only_thresholds(kind, missing):
+    """Whether all tests are thresholds, and every row goes one way: traversal then takes half the time."""
+    plain = True
+    for t in range(kind.size):
+        plain &= kind[t] == LEAF or (kind[t] == THRESHOLD and missing[t] != SHARED)
+    return plain
 
 
 @kernel
-def traverse_lanes(X, tree, leaf, row, node):
-    """Lane k holds a row and the node it is at; a row that reaches its leaf makes way for the next row."""
+def shares_rows(kind, missing):
+    """Whether some test sends a row without a value to all children."""
+    shares = False
+    for t in range(kind.size):
+        shares |= kind[t] != LEAF and missing[t] == SHARED
+    return shares
+
+
+@kernel
+def apply_thresholds(X, feature, threshold, child, missing):
+    """The leaf of each row in a tree of thresholds, whose leaves have the child -1.
+
+    Lane k holds a row and the node it is at; a row that reaches its leaf makes way for the next row.
+    """
     n = X.shape[0]
+    leaf, row, node = np.empty(n, np.int64), np.empty(LANES, np.int64), np.zeros(LANES, np.int64)
     active = min(LANES, n)
     following = active  # the first row that no lane has taken
+    for k in range(active):
+        row[k] = k
     while active > 0:
         k = 0
         while k < active:
             t = np.uint64(node[k])
-            x = X[np.uint64(row[k]), np.uint64(tree.feature[t])]
-            slot = np.int64(x > tree.threshold[t])
-            if np.isnan(x):
-                slot = np.int64(tree.missing[t])
-            child = np.int64(tree.child[t]) + slot
-            if child != node[k]:
-                node[k] = child
+            first = np.int64(child[t])
+            if first >= 0:
+                x = X[np.uint64(row[k]), np.uint64(feature[t])]
+                slot = np.int64(x > threshold[t])
+                if np.isnan(x):
+                    slot = np.int64(missing[t])
+                node[k] = first + slot
                 k += 1
                 continue
-            leaf[row[k]] = child
+            leaf[row[k]] = node[k]
             if following < n:
                 row[k], node[k] = following, 0
                 following += 1
@@ -93,6 +88,7 @@ def traverse_lanes(X, tree, leaf, row, node):
             else:
                 active -= 1
                 row[k], node[k] = row[active], node[active]
+    return leaf
 
 
 @kernel

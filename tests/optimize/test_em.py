@@ -465,3 +465,10 @@ def test_no_passes():
     for found in (run(model, start, max_iter=0), online_em(model, model.chunks, start, max_iter=0)):
         assert found.theta is start
         assert found.value == -np.inf
+
+
+def test_gem3_of_a_model_without_parts_is_refused():
+    """Without parts nothing would be maximised, and the start would count as converged."""
+    model = coins()
+    with pytest.raises(ValueError, match=r"variant='gem3'.*EnumerableModel has parts=0.*variant='em'"):
+        em(model, model.chunks, (0.4, 0.6, 0.7), variant="gem3")

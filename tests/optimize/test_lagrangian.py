@@ -100,3 +100,54 @@ def test_bad_multipliers():
         two().value([0.0, 0.0], [1.0, 2.0], [0.0])
     with pytest.raises(ValueError, match="alpha must not be negative"):
         two().theta_D([-1.0], [0.0], x0=[0.0, 0.0])
+
+
+def test_an_objective_that_is_unbounded_alone():
+    """theta_D is -infinity but for one multiplier; the constrained problem has a solution all the same."""
+    line = Lagrangian(lambda x: x[0], [lambda x: -x[0]]).solve([3.0])
+    assert line.success
+    np.testing.assert_allclose([line.x[0], line.alpha[0], line.fun, line.gap], [0, 1, 0, 0], atol=1e-7)
+    disc = Lagrangian(lambda x: x[0] + x[1], [lambda x: x @ x - 2]).solve([0.5, 0.0])
+    np.testing.assert_allclose([*disc.x, *disc.alpha, disc.fun], [-1, -1, 0.5, -2], atol=1e-7)
+    assert disc.kkt.holds(1e-7)
+
+
+def test_maximum_entropy_by_its_dual():
+    """000 Example 6.2: P(y1) + P(y2) = 3/10."""
+    problem = Lagrangian(lambda p: p @ np.log(p), [], [lambda p: p[0] + p[1] - 0.3, lambda p: p.sum() - 1])
+    found = problem.solve(np.full(5, 0.2))
+    assert found.success
+    np.testing.assert_allclose(found.x, [0.15, 0.15, 7 / 30, 7 / 30, 7 / 30], atol=1e-7)
+    assert found.fun == pytest.approx(-1.5878370583, abs=1e-8)
+
+
+def test_problems_without_a_solution_say_why():
+    def solve(f, *constraints):
+        return Lagrangian(f, constraints).solve([3.0])
+
+    assert solve(lambda x: x[0], lambda x: x[0]).status == 3
+    assert "unbounded" in solve(lambda x: x[0], lambda x: x[0]).message
+    assert solve(square, lambda x: x[0] + 1, lambda x: 1 - x[0]).status == 2
+    hill = Lagrangian(lambda x: -square(x), [lambda x: x[0] - 1, lambda x: -1 - x[0]]).solve([0.3])
+    assert (hill.success, hill.status) == (False, 4)
+    assert "not convex" in hill.message
+
+
+def test_slater_of_nonlinear_constraints():
+    disc, shifted = (lambda x: x @ x - 1), (lambda x: (x[0] - 1) ** 2 + x[1] ** 2 - 0.01)
+    x = slater([disc, shifted], x0=[5.0, -3.0])
+    assert max(disc(x), shifted(x)) < 0
+    assert slater([disc, lambda x: (x[0] - 2) ** 2 - 1], x0=[0.0, 0.0]) is None  # they touch in one point
+    line = [lambda x: x[0] - x[1]]
+    x = Lagrangian(square, [disc, shifted], line).slater([0.0, 0.0])
+    assert x is None  # the line misses the small disc
+    x = Lagrangian(square, [disc], line).slater([3.0, 0.0])
+    assert disc(x) < 0
+    assert x[0] == pytest.approx(x[1], abs=1e-8)
+    flat = [disc, lambda x: x[0], lambda x: -x[0]]
+    assert slater(flat, x0=[1.0, 1.0]) is None
+    assert slater(flat, x0=[1.0, 1.0], strict=[True, False, False]) is not None
+    with pytest.raises(ValueError, match="need x0"):
+        slater([disc])
+    with pytest.raises(ValueError, match="need h"):
+        slater([[1.0]])

@@ -1,6 +1,8 @@
 """The front door: results, stopping rules, callbacks, objectives, errors."""
 
 import functools
+import inspect
+import warnings
 
 import numpy as np
 import pytest
@@ -8,8 +10,27 @@ import scipy.optimize
 from scipy.optimize import rosen, rosen_der, rosen_hess, rosen_hess_prod
 
 from tercet.core.estimator import Estimator, Regressor
-from tercet.core.steps import ConvergenceWarning
-from tercet.optimize import METHODS, Quadratic, minimize
+from tercet.core.steps import ConvergenceWarning, Steps
+from tercet.optimize import (
+    METHODS,
+    Quadratic,
+    bfgs,
+    broyden,
+    dfp,
+    fista,
+    genetic_algorithm,
+    gradient_descent,
+    ista,
+    lbfgs,
+    minimize,
+    newton,
+    newton_cg,
+    noisy_descent,
+    owlqn,
+    proximal_gradient,
+    simulated_annealing,
+    stochastic_gradient,
+)
 from tercet.optimize.objective import CountedObjective
 
 DESCENTS = ["newton", "newton-cg", "dfp", "bfgs", "broyden", "lbfgs"]
@@ -294,3 +315,70 @@ def test_errors_of_type():
         minimize(rosen, [1.0, 2.0], jac="yes")
     with pytest.raises(ValueError, match="A must be symmetric"):
         Quadratic([[1, 2], [0, 1]])
+
+
+FUNCTIONS = {
+    "gd": gradient_descent, "newton": newton, "newton-cg": newton_cg, "dfp": dfp, "bfgs": bfgs, "broyden": broyden,
+    "lbfgs": lbfgs, "owlqn": owlqn, "ista": ista, "fista": fista, "proximal": proximal_gradient,
+    "sgd": stochastic_gradient, "annealing": simulated_annealing, "noisy-gd": noisy_descent,
+    "genetic": genetic_algorithm,
+}  # fmt: skip
+NEEDED = {
+    "sgd": {"learning_rate": 0.1},
+    "genetic": {"bounds": [(-3, 3)] * 2}, "noisy-gd": {"noise": 0.0, "step_size": 0.1},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_method_by_itself_takes_the_options_of_minimize(name):
+    """All that `minimize` documents for every method, with the same result."""
+    f, seen = Quadratic([[3, 1], [1, 2]], [1, 1]), []
+    options = {"tol": 1e-3, "max_iter": 200, **NEEDED.get(name, {})}
+    if name in ("annealing", "noisy-gd", "genetic"):
+        options["random_state"] = 0
+    shared = {
+        "jac": f.gradient, "hess": f.hessian, "hessp": f.hessian_product, "keep": True,
+        "callback": lambda step: seen.append(step.index), "steps": Steps,
+    }  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        found = FUNCTIONS[name](f.value, [2.0, -1.0], **shared, **options)
+        passes, seen[:] = list(seen), []
+        method = "fista" if name == "proximal" else name
+        through = minimize(f.value, [2.0, -1.0], method=method, **shared, **options)
+    np.testing.assert_array_equal(found.x, through.x)
+    np.testing.assert_array_equal(found.trajectory, through.trajectory)
+    assert passes == seen == found.history["pass"]
+    assert (found.nfev, found.njev, found.nhev) == (through.nfev, through.njev, through.nhev)
+    for option in ("stop", "norm") if "norm" in inspect.signature(FUNCTIONS[name]).parameters else ():
+        value = {"stop": "value", "norm": 2}[option]
+        FUNCTIONS[name](f, [2.0, -1.0], **{option: value}, **options)
+
+
+@pytest.mark.parametrize("name", ["gd", "newton", "newton-cg", "dfp", "bfgs", "broyden", "lbfgs"])
+def test_line_searches_of_a_method_by_itself(name):
+    for search in (None, "exact", "exact-global", "wolfe", "armijo", 0.05):
+        found = FUNCTIONS[name](
+            Quadratic([[3, 1], [1, 2]], [1, 1]),
+            [2.0, -1.0],
+            line_search=search,
+            stop="value",
+            norm=2,
+            max_iter=2000,
+        )
+        np.testing.assert_allclose(found.x, [0.2, 0.4], atol=2e-2)
+
+
+def test_every_option_of_a_method_is_in_its_signature():
+    for function in FUNCTIONS.values():
+        names = inspect.signature(function).parameters
+        assert {"jac", "hess", "hessp", "steps", "callback", "keep"} <= set(names) or "options" in names
+    with pytest.raises(ValueError, match="max_iter must be an integer"):
+        gradient_descent(rosen, [0.0, 0.0], max_iter=0)
+    with pytest.raises(TypeError, match="momentun"):
+        lbfgs(rosen, [0.0, 0.0], momentun=0.9)
+
+
+def test_hessians_by_differences_of_values():
+    x = np.array([-1.2, 1.0, 0.7])
+    np.testing.assert_allclose(CountedObjective(rosen).hessian(x), rosen_hess(x), rtol=1e-6, atol=1e-3)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import rosen, rosen_der
 
-from tercet.optimize import Quadratic, minimize, sherman_morrison
+from tercet.optimize import Quadratic, minimize, quasi_newton_conditions, sherman_morrison
 from tercet.optimize.quasi_newton import QuasiNewton, bfgs_update, broyden_update, dfp_update
 
 seeds = st.integers(0, 10_000)
@@ -151,3 +151,29 @@ def test_sherman_morrison(seed, n):
 def test_sherman_morrison_of_a_singular_sum():
     with pytest.raises(np.linalg.LinAlgError, match="singular"):
         sherman_morrison(np.eye(2), [1, 0], [-1, 0])
+
+
+@pytest.mark.parametrize("form", ["inverse", "b"])
+def test_updates_satisfy_the_quasi_newton_conditions(form):
+    rng = np.random.default_rng(0)
+    M = rng.normal(size=(4, 4))
+    start, delta = M @ M.T + np.eye(4), rng.normal(size=4)
+    y = delta + 0.1 * rng.normal(size=4)
+    update = dfp_update if form == "inverse" else bfgs_update
+    good = quasi_newton_conditions(update(start, delta, y), delta, y, form=form)
+    assert good.holds(1e-10)
+    assert good.curvature == pytest.approx(delta @ y)
+    before = quasi_newton_conditions(start, delta, y, form=form)
+    assert before.positive_definite
+    assert not before.holds()
+    left, right = (y, delta) if form == "inverse" else (delta, y)
+    np.testing.assert_allclose(before.secant, start @ left - right)
+    # without δᵀy > 0 no update stays positive definite
+    assert not quasi_newton_conditions(update(start, delta, -y), delta, -y, form=form).positive_definite
+
+
+def test_quasi_newton_conditions_of_wrong_shapes():
+    with pytest.raises(ValueError, match=r"shapes \(n, n\), \(n,\) and \(n,\); got"):
+        quasi_newton_conditions(np.eye(2), [1.0, 2.0, 3.0], [1.0, 2.0])
+    with pytest.raises(ValueError, match="form must be"):
+        quasi_newton_conditions(np.eye(2), [1.0, 2.0], [1.0, 2.0], form="c")

@@ -17,6 +17,7 @@ from tercet.sequence.crf._engine.marginals import best_paths, chain_marginals
 from tercet.sequence.crf._engine.objective import ChainObjective
 from tercet.sequence.crf._engine.online import Corpus, StochasticGradient
 from tercet.sequence.crf._engine.transition_tables import TransitionTables
+from tercet.sequence.crf.token_input import sequences_in
 from tests.sequence.crf_data import steps_corpus
 
 EXACT = {"epsilon": 1e-9, "delta": 1e-13}
@@ -173,7 +174,7 @@ def test_an_attribute_that_all_tokens_have_is_a_second_transition_weight():
     model = CRF(c2=0.4, transition_attributes="one", **more, **EXACT).fit(twice, Y)
     np.testing.assert_allclose(model.bigram_weights_, model.transition_weights_, atol=1e-7)
     plain = CRF(**more)
-    rows, y = plain._check(plain._sequences(words), Y)
+    rows, y = plain._check(sequences_in(words), Y)
     codes = plain._encode(y)
     features = choose_features(rows, codes, None, 3, all_transitions=True)
     objective = ChainObjective(rows, codes, None, features)
@@ -203,7 +204,7 @@ def test_every_algorithm_minimises_the_same(algorithm):
 def test_exact_zeros_by_an_l1_penalty():
     model = CRF(c1=0.5, c2=0.1, **BOTH, **EXACT).fit(X, Y)
     assert 0 < np.count_nonzero(model.bigram_weights_) < model.bigram_weights_.size
-    rows, y = model._check(model._sequences(X), Y)
+    rows, y = model._check(sequences_in(X), Y)
     w = model._all_weights()
     g = ChainObjective(rows, model._encode(y), None, model._features(), 0.1).gradient(w)
     np.testing.assert_allclose(g[w != 0], -0.5 * np.sign(w[w != 0]), atol=1e-4)
@@ -213,7 +214,7 @@ def test_exact_zeros_by_an_l1_penalty():
 
 
 def prepared(model, data=X, labels=Y):
-    rows, y = model._check(model._sequences(data), labels)
+    rows, y = model._check(sequences_in(data), labels)
     codes = model._encode(y)
     return rows, codes, model._choose_features(rows, codes, None)
 

@@ -8,6 +8,7 @@ from tercet.sequence import CRF
 from tercet.sequence.crf._engine.features import choose_features
 from tercet.sequence.crf._engine.objective import ChainObjective
 from tercet.sequence.crf._engine.online import Corpus, StochasticGradient
+from tercet.sequence.crf.token_input import sequences_in
 from tests.sequence.crf_data import corpus, crfsuite, differences
 
 X, Y = corpus()
@@ -38,7 +39,7 @@ def test_one_sequence_as_crfsuite_learns_it(tmp_path, algorithm, ours, theirs, p
 def test_stochastic_steps_follow_the_gradient():
     """A tiny step from each sequence, all from the same weights, adds up to the gradient."""
     model = CRF()
-    rows, y = model._check(model._sequences(X), Y)
+    rows, y = model._check(sequences_in(X), Y)
     codes, rng = model._encode(y), np.random.default_rng(0)
     features, weight = choose_features(rows, codes, None, 3), rng.uniform(0.5, 2.0, size=len(X))
     data, w = Corpus(rows, codes, weight, features), rng.normal(size=features.size)
@@ -55,7 +56,7 @@ def test_stochastic_steps_follow_the_gradient():
 @pytest.mark.parametrize("scale", [1.0, 3000.0])
 def test_steps_where_scaled_numbers_fail(scale):
     model = CRF()
-    rows, y = model._check(model._sequences(X), Y)
+    rows, y = model._check(sequences_in(X), Y)
     codes, rng = model._encode(y), np.random.default_rng(0)
     features = choose_features(rows, codes, None, 3)
     w = scale * rng.normal(size=features.size)

@@ -51,6 +51,7 @@ def test_odd_data(seed):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", message=".*did not converge")
+        warnings.filterwarnings("ignore", message=".*degenerate")
         model.fit(X, y, lengths)
     posterior = model.predict_proba(X, lengths)
     assert np.isfinite(model.score(X, lengths=lengths))

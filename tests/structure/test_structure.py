@@ -47,7 +47,6 @@ GROUPED = {
 LONG_FILES = {
     "tercet.linear_model.logistic.logistic_regression": "14 solvers in one parameter list",
     "tercet.linear_model.perceptron": "primal and dual form with their kernels, as in the book",
-    "tercet.sequence.crf.base": "what all labellers of tokens answer",
     "tercet.sequence.crf.crf": "11 algorithms in one parameter list",
     "tercet.sequence.hmm.base": "Baum-Welch and what a hidden Markov model answers",
     "tercet.sequence.hmm.hmm_tagger": "a hidden Markov model of its own",

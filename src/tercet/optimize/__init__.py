@@ -1,7 +1,9 @@
 """Optimisation: gradient, Newton and quasi-Newton methods, proximal and stochastic methods, quadratic
-programming, Lagrangian duality, iterative scaling, global search, and EM."""
+and convex programming, Lagrangian duality, iterative scaling, global search, and EM."""
 
 from tercet.optimize.conjugate_gradient import CGIterate, conjugate_gradient, conjugate_gradient_iterates
+from tercet.optimize.convex_programming import solve_convex
+from tercet.optimize.coordinate_ascent import coordinate_ascent
 from tercet.optimize.coordinate_descent import coordinate_descent, elastic_net_duality_gap
 from tercet.optimize.em import EMResult, LatentModel, check_ascent, em, em_restarts
 from tercet.optimize.em_functions import (
@@ -37,6 +39,7 @@ from tercet.optimize.proximal_gradient import fista, ista, proximal_gradient
 from tercet.optimize.quadratic import Quadratic
 from tercet.optimize.quadratic_programming import solve_qp
 from tercet.optimize.quasi_newton import bfgs, bfgs_update, broyden, broyden_update, dfp, dfp_update
+from tercet.optimize.quasi_newton_conditions import QuasiNewtonConditions, quasi_newton_conditions
 from tercet.optimize.sherman_morrison import sherman_morrison
 from tercet.optimize.stochastic_gradient import stochastic_gradient
 from tercet.optimize.update_rules import RULES, SGD, AdaGrad, Adam, Momentum, Nesterov, RMSProp
@@ -62,6 +65,7 @@ __all__ = [
     "Nesterov",
     "Objective",
     "Quadratic",
+    "QuasiNewtonConditions",
     "RMSProp",
     "Ray",
     "RayPoint",
@@ -75,6 +79,7 @@ __all__ = [
     "check_ascent",
     "conjugate_gradient",
     "conjugate_gradient_iterates",
+    "coordinate_ascent",
     "coordinate_descent",
     "dfp",
     "dfp_update",
@@ -106,11 +111,13 @@ __all__ = [
     "owlqn",
     "proximal_gradient",
     "q_function",
+    "quasi_newton_conditions",
     "scaling_bounds",
     "scaling_step",
     "sherman_morrison",
     "simulated_annealing",
     "slater",
+    "solve_convex",
     "solve_qp",
     "stochastic_gradient",
 ]

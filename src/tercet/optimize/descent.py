@@ -6,6 +6,7 @@ The methods differ in the direction alone, so each of them is a `DescentMethod`.
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 from collections.abc import Callable
 from typing import Any
@@ -36,6 +37,61 @@ PATIENCE = 8  # iterations in a row that reduce neither f nor the gradient befor
 standalone_loop = functools.partial(
     Steps, hint="Check the gradient, raise max_iter or tol, scale the variables, or try another method."
 )
+
+
+def run_method(
+    method: Callable[..., OptimizeResult],
+    fun: Any,
+    x0: Any,
+    *,
+    jac: Any = None,
+    hess: Any = None,
+    hessp: Any = None,
+    steps: Callable[..., Steps] | None = None,
+    callback: Callable[[Steps], Any] | None = None,
+    keep: bool = False,
+    **options: Any,
+) -> OptimizeResult:
+    """Call a method with the options that all of them share (see `minimize`): derivatives of f, a callback, the
+    trajectory. The method gets a `CountedObjective`, x0 as an array, and `steps`, which makes its loop."""
+    if options.get("max_iter", 1) < 1:
+        raise ValueError(f"max_iter must be an integer in [1, inf); got {options['max_iter']!r}.")
+    trajectory = [initial_point(x0)]
+
+    def watch(step: Steps) -> Any:
+        if keep:
+            trajectory.append(step.state)
+        return callback(step) if callback is not None else False
+
+    loop: Any = steps or standalone_loop
+    if keep or callback is not None:
+        loop = functools.partial(loop, watch=watch)
+    result = method(as_objective(fun, jac, hess, hessp), trajectory[0], steps=loop, **options)
+    if keep:
+        result.trajectory = trajectory
+    return result
+
+
+SHARED_OPTIONS = {  # of all methods
+    name: parameter
+    for name, parameter in inspect.signature(run_method).parameters.items()
+    if parameter.kind is parameter.KEYWORD_ONLY
+}
+
+
+def takes_shared_options(method: Callable[..., OptimizeResult]) -> Callable[..., OptimizeResult]:
+    """A method as a function that takes the options of `run_method` too, when it is called by itself."""
+
+    @functools.wraps(method)
+    def run(objective: Any, x0: Any, **options: Any) -> OptimizeResult:
+        return run_method(method, objective, x0, **options)
+
+    own = inspect.signature(method)
+    more = [parameter for name, parameter in SHARED_OPTIONS.items() if name not in own.parameters]
+    named = list(own.parameters.values())
+    rest = [parameter for parameter in named if parameter.kind is parameter.VAR_KEYWORD]
+    run.__signature__ = own.replace(parameters=[*named[: len(named) - len(rest)], *more, *rest])  # type: ignore[attr-defined]
+    return run
 
 
 class DescentMethod:

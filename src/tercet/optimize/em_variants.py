@@ -24,6 +24,11 @@ def m_step_of(model: Any, variant: str) -> Callable[[Any, Any], Any]:
     if variant not in REQUIRED_METHODS:
         raise ValueError(f"variant must be one of {', '.join(map(repr, VARIANTS))}; got {variant!r}.")
     require(model, f"variant={variant!r}", *REQUIRED_METHODS[variant])
+    if variant == "gem3" and not model.parts:
+        raise ValueError(
+            f"EM: variant='gem3' maximises Q over one part of theta after the other, but {type(model).__name__} "
+            "has parts=0: give the M steps of its parts (EnumerableModel(..., parts=[...])), or use variant='em'."
+        )
     if variant == "gem2":
         return GradientMStep(model)
     if variant == "gem3":

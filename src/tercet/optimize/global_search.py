@@ -12,7 +12,7 @@ from scipy.optimize import OptimizeResult
 from tercet.core.catalog import method as card
 from tercet.core.estimator import generator
 from tercet.core.steps import Steps
-from tercet.optimize.descent import check_start, initial_point, make_result
+from tercet.optimize.descent import check_start, initial_point, make_result, takes_shared_options
 from tercet.optimize.objective import as_objective
 
 
@@ -25,6 +25,7 @@ from tercet.optimize.objective import as_objective
     texts=["002 ch. 3"],
     peers=["scipy.optimize.dual_annealing"],
 )
+@takes_shared_options
 def simulated_annealing(
     objective: Any,
     x0: Any,
@@ -107,6 +108,7 @@ def simulated_annealing(
     algorithms="gradient steps with decaying random noise",
     texts=["002 ch. 3"],
 )
+@takes_shared_options
 def noisy_descent(
     objective: Any,
     x0: Any,
@@ -175,6 +177,7 @@ def noisy_descent(
     texts=["002 ch. 3"],
     peers=["scipy.optimize.differential_evolution"],
 )
+@takes_shared_options
 def genetic_algorithm(
     objective: Any,
     x0: Any,

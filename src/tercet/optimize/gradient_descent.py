@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from tercet.core.catalog import method
-from tercet.optimize.descent import DescentMethod, descend
+from tercet.optimize.descent import DescentMethod, descend, takes_shared_options
 from tercet.optimize.line_search import Ray
 
 
@@ -39,6 +39,7 @@ class SteepestDescent(DescentMethod):
     texts=["000 app. A, Alg A.1", "001 ch. 2", "004 ch. 5"],
     peers=["scipy.optimize.minimize"],
 )
+@takes_shared_options
 def gradient_descent(
     objective: Any, x0: Any, *, line_search: Any = "exact", **options: Any
 ) -> OptimizeResult:

@@ -18,6 +18,7 @@ from scipy import optimize
 
 from tercet.core.catalog import method
 from tercet.core.steps import ConvergenceWarning
+from tercet.optimize.convex_programming import solve_convex, strictly_feasible_point
 from tercet.optimize.minimize import minimize
 from tercet.optimize.objective import as_objective
 
@@ -187,53 +188,44 @@ class Lagrangian:
         """theta_P(x) and theta_D(alpha, beta): bounds of the optimum from above and below."""
         return DualityGap(self.theta_P(x), self.theta_D(alpha, beta, x0=x))
 
-    def solve(self, x0: ArrayLike, tol: float = 1e-9, max_iter: int = 1000) -> optimize.OptimizeResult:
-        """Solve the dual problem, max of theta_D over alpha >= 0 and beta (000 eq. C.11-C.14).
+    def solve(self, x0: ArrayLike, tol: float = 1e-9, max_iter: int = 200) -> optimize.OptimizeResult:
+        """Solve the primal and the dual problem of a convex program (000 eq. C.11-C.14).
 
-        For convex problems under Slater's condition its x solves the primal problem too (000 Thm C.2), if L has
-        one minimiser in x. The gradient of theta_D is (c(x), h(x)) at that minimiser.
+        The solution of the KKT conditions, by an interior point method (`solve_convex`). For convex problems under
+        Slater's condition its x solves the primal problem, its multipliers the dual one, and both have one value
+        (000 Thm C.2, C.3).
 
         Parameters
         ----------
         x0 : array
-            The start of the minimisation over x.
+            The start; it need not be feasible.
         tol, max_iter
-            Of the outer loop.
+            As in `solve_convex`.
 
         Returns
         -------
         result : OptimizeResult
-            x, alpha, beta, fun (the dual optimum), kkt, gap, success, message.
+            x, alpha, beta, fun (the dual optimum L(x, alpha, beta)), kkt, gap, success, status and message.
         """
-        m, k = len(self._c), len(self._h)
-        x = _vector(x0)
-
-        def negative(z: np.ndarray) -> tuple[float, np.ndarray]:
-            nonlocal x
-            found = self.minimiser(z[:m], z[m:], x0=x)
-            if found is None:
-                return 1e20, np.zeros(m + k)
-            x = found
-            return -self.value(x, z[:m], z[m:]), -np.concatenate(self.constraints(x))
-
-        bounds = [(0, None)] * m + [(None, None)] * k
-        options = {"ftol": 1e-15, "gtol": tol, "maxiter": max_iter}
-        z, found = np.zeros(m + k), None
-        if m + k:
-            found = optimize.minimize(
-                negative, z, jac=True, bounds=bounds, method="L-BFGS-B", options=options
-            )
-            z = found.x
-        best = self.minimiser(z[:m], z[m:], x0=x)
-        x = x if best is None else best
-        kkt = self.kkt(x, z[:m], z[m:])
-        dual = -math.inf if best is None else self.value(x, z[:m], z[m:])
-        # alpha c(x) cannot be smaller than alpha times the rounding error of c(x).
-        success = best is not None and kkt.holds(1e-5 * max(1.0, np.abs(z).max(initial=0.0)))
+        found = solve_convex(self._f, _vector(x0), self._c, self._h, tol=tol, max_iter=max_iter)
+        x, alpha, beta = found.x, found.alpha, found.beta
         return optimize.OptimizeResult(
-            x=x, alpha=z[:m], beta=z[m:], fun=dual, kkt=kkt, gap=self.theta_P(x, tol=1e-6) - dual, success=success,
-            message="Solved." if success else f"The KKT conditions are off by {kkt.worst:.3g}.",
+            x=x, alpha=alpha, beta=beta, fun=found.dual, kkt=self.kkt(x, alpha, beta),
+            gap=self.theta_P(x, tol=1e-6) - found.dual, nit=found.nit, success=found.success, status=found.status,
+            message=found.message,
         )  # fmt: skip
+
+    def slater(self, x0: ArrayLike, *, strict: Any = None) -> np.ndarray | None:
+        """A point that satisfies the inequalities strictly (Slater's condition; 000 Thm C.2), or None.
+
+        Parameters
+        ----------
+        x0 : array
+            The start of the search.
+        strict : boolean array, optional
+            Which inequalities must hold strictly; by default all. (Affine ones need not, for strong duality.)
+        """
+        return strictly_feasible_point(self._c, self._h, x0, strict)
 
     def _multipliers(self, alpha: ArrayLike, beta: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         alpha, beta = _vector(alpha), _vector(beta)
@@ -248,22 +240,27 @@ class Lagrangian:
 @method(
     zh="Slater条件",
     task="optimisation",
-    model="there is an x with Gx < h, Ax = b",
+    model="there is an x with c_i(x) < 0, h_j(x) = 0",
     texts=["000 app. C, Thm C.2", "001 ch. 4, sec. 4.3.1"],
 )
-def slater(G: Any, h: Any, A: Any = None, b: Any = None, *, strict: Any = None) -> np.ndarray | None:
-    """A point that satisfies linear constraints strictly, the condition for strong duality (000 Thm C.2).
+def slater(
+    G: Any, h: Any = None, A: Any = None, b: Any = None, *, strict: Any = None, x0: Any = None
+) -> np.ndarray | None:
+    """A point that satisfies convex constraints strictly, the condition for strong duality (000 Thm C.2).
 
     (Affine inequalities need not hold strictly for strong duality; then plain feasibility is enough.)
 
     Parameters
     ----------
-    G, h : arrays of shape (m, n) and (m,)
-        Inequalities G x <= h.
-    A, b : arrays of shape (k, n) and (k,), optional
-        Equalities.
+    G, h : arrays of shape (m, n) and (m,), or a list of callables
+        Linear inequalities G x <= h, by linear programming; or in place of G convex functions c_i, in c_i(x) <= 0
+        (without h), by an interior point method.
+    A, b : arrays of shape (k, n) and (k,), or a list of callables, optional
+        Equalities A x = b; or beside functions c_i affine functions h_j, in h_j(x) = 0.
     strict : boolean array of shape (m,), optional
         Which inequalities must hold strictly; by default all.
+    x0 : array of shape (n,), optional
+        The start of the search; needed where the constraints are functions.
 
     Returns
     -------
@@ -276,8 +273,28 @@ def slater(G: Any, h: Any, A: Any = None, b: Any = None, *, strict: Any = None) 
     array([ True])
     >>> slater([[1.0], [-1.0]], [0.0, 0.0]) is None
     True
+    >>> disc, half = lambda x: x @ x - 1, lambda x: 0.5 - x[0]
+    >>> x = slater([disc, half], x0=[0.0, 0.0])
+    >>> bool(disc(x) < 0 and half(x) < 0)
+    True
     """
-    G, h = np.atleast_2d(np.asarray(G, dtype=float)), _vector(h)
+    if any(map(_is_function, G)):
+        if x0 is None or h is not None or b is not None:
+            raise ValueError(
+                "slater: constraints that are functions need x0, and neither h nor b (c_i(x) <= 0, h_j(x) = 0)."
+            )
+        return strictly_feasible_point(list(G), [] if A is None else list(A), x0, strict)
+    if h is None:
+        raise ValueError("slater: linear inequalities G x <= h need h.")
+    return _linear_interior_point(np.atleast_2d(np.asarray(G, dtype=float)), _vector(h), A, b, strict)
+
+
+def _is_function(constraint: Any) -> bool:
+    return callable(constraint) or hasattr(constraint, "value_and_gradient")
+
+
+def _linear_interior_point(G: np.ndarray, h: np.ndarray, A: Any, b: Any, strict: Any) -> np.ndarray | None:
+    """A point with G x < h and A x = b: the one with the largest margin, up to 1; None when there is none."""
     n = G.shape[1]
     margin = np.ones(len(h)) if strict is None else np.asarray(strict, dtype=float)
     rows = (

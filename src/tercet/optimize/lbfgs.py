@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from tercet.optimize.descent import DescentMethod, descend
+from tercet.optimize.descent import DescentMethod, descend, takes_shared_options
 from tercet.optimize.line_search import EPS, Ray
 
 
@@ -82,6 +82,7 @@ def two_loop_recursion(
     return a, c, gamma
 
 
+@takes_shared_options
 def lbfgs(
     objective: Any, x0: Any, *, memory: int = 10, line_search: Any = "wolfe", **options: Any
 ) -> OptimizeResult:

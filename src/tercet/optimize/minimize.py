@@ -10,12 +10,11 @@ from typing import Any
 from scipy.optimize import OptimizeResult
 
 from tercet.core.steps import Steps
-from tercet.optimize.descent import descend, initial_point, standalone_loop
+from tercet.optimize.descent import SHARED_OPTIONS, descend, run_method
 from tercet.optimize.global_search import genetic_algorithm, noisy_descent, simulated_annealing
 from tercet.optimize.gradient_descent import gradient_descent
 from tercet.optimize.lbfgs import lbfgs
 from tercet.optimize.newton import newton, newton_cg
-from tercet.optimize.objective import as_objective
 from tercet.optimize.owlqn import owlqn
 from tercet.optimize.proximal_gradient import fista, ista
 from tercet.optimize.quasi_newton import bfgs, broyden, dfp
@@ -102,27 +101,13 @@ def minimize(
     """
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}; got {method!r}.")
-    if max_iter < 1:
-        raise ValueError(f"max_iter must be an integer in [1, inf); got {max_iter!r}.")
-    trajectory = [initial_point(x0)]
-
-    def watch(step: Steps) -> Any:
-        if keep:
-            trajectory.append(step.state)
-        return callback(step) if callback is not None else False
-
-    loop: Any = steps or standalone_loop
-    if keep or callback is not None:
-        loop = functools.partial(loop, watch=watch)
     if line_search is not None:
         options["line_search"] = line_search
     check_options(method, options)
-    result = METHODS[method](
-        as_objective(fun, jac, hess, hessp), trajectory[0], tol=tol, max_iter=max_iter, steps=loop, **options
-    )
-    if keep:
-        result.trajectory = trajectory
-    return result
+    return run_method(
+        METHODS[method], fun, x0, jac=jac, hess=hess, hessp=hessp, steps=steps, callback=callback, keep=keep,
+        tol=tol, max_iter=max_iter, **options,
+    )  # fmt: skip
 
 
 def check_options(method: str, options: dict[str, Any]) -> None:
@@ -140,6 +125,6 @@ def check_options(method: str, options: dict[str, Any]) -> None:
         "method",
         *(["alpha"] if method in ("dfp", "bfgs") else []),
     }
-    allowed = ", ".join(sorted(names - {"tol", "max_iter", "steps"}))
+    allowed = ", ".join(sorted(names - {"tol", "max_iter", *SHARED_OPTIONS}))
     for name in options.keys() - names:
         raise ValueError(f"minimize: method={method!r} has no option {name!r}; its options are {allowed}.")

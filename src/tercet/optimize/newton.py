@@ -10,7 +10,7 @@ from scipy.optimize import OptimizeResult
 
 from tercet.core.catalog import method
 from tercet.optimize.conjugate_gradient import conjugate_gradient
-from tercet.optimize.descent import DescentMethod, descend
+from tercet.optimize.descent import DescentMethod, descend, takes_shared_options
 from tercet.optimize.line_search import EPS
 from tercet.optimize.objective import CountedObjective, as_objective
 
@@ -91,6 +91,7 @@ class NewtonCG(DescentMethod):
     texts=["000 app. B, Alg B.1", "001 ch. 2"],
     peers=["scipy.optimize.minimize"],
 )
+@takes_shared_options
 def newton(
     objective: Any, x0: Any, *, safeguard: bool = True, line_search: Any = None, **options: Any
 ) -> OptimizeResult:
@@ -120,6 +121,7 @@ def newton(
     return descend(objective, x0, Newton(objective, safeguard), line_search=search, **options)
 
 
+@takes_shared_options
 def newton_cg(
     objective: Any,
     x0: Any,

@@ -16,11 +16,13 @@ from tercet.optimize.descent import (
     initial_point,
     make_result,
     standalone_loop,
+    takes_shared_options,
 )
 from tercet.optimize.lbfgs import LimitedMemory
 from tercet.optimize.objective import as_objective
 
 
+@takes_shared_options
 def owlqn(
     objective: Any,
     x0: Any,
@@ -74,7 +76,7 @@ def owlqn(
             while found is None:
                 p = method.direction_within((x != 0) | (down != 0), -down)
                 p[(x == 0) & (p * down <= 0)] = 0.0
-                scale = 1.0 if method.order else 1 / float(np.linalg.norm(p))
+                scale = 1.0 if method.order or not p.any() else 1 / float(np.linalg.norm(p))
                 found = (
                     _backtrack(objective, x, total, down, p, orthant, l1, scale, noise) if p.any() else None
                 )

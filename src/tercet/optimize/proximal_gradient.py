@@ -21,6 +21,7 @@ from tercet.optimize.descent import (
     initial_point,
     make_result,
     standalone_loop,
+    takes_shared_options,
 )
 from tercet.optimize.objective import as_objective
 from tercet.penalties import NoPenalty
@@ -47,6 +48,7 @@ class ProximalPenalty(Protocol):
     texts=["002 ch. 10, eq. 10.8-10.13"],
     peers=["skglm.solvers.FISTA"],
 )
+@takes_shared_options
 def proximal_gradient(
     objective: Any,
     x0: Any,

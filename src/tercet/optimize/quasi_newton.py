@@ -13,7 +13,7 @@ from scipy import linalg
 from scipy.optimize import OptimizeResult
 
 from tercet.core.catalog import method
-from tercet.optimize.descent import DescentMethod, descend
+from tercet.optimize.descent import DescentMethod, descend, takes_shared_options
 from tercet.optimize.line_search import EPS, Ray, Wolfe
 
 
@@ -167,6 +167,7 @@ def bfgs(
     algorithms="p = -Gg, G = α G_DFP + (1 - α) G_BFGS",
     texts=["000 app. B"],
 )
+@takes_shared_options
 def broyden(
     objective: Any,
     x0: Any,

@@ -21,6 +21,7 @@ from tercet.optimize.descent import (
     initial_point,
     make_result,
     standalone_loop,
+    takes_shared_options,
 )
 from tercet.optimize.objective import as_objective
 from tercet.optimize.update_rules import RULES, SGD
@@ -44,6 +45,7 @@ __all__ = ["stochastic_gradient"]
     texts=["000 ch. 29, sec. 29.2, eq. 29.1-29.12", "001 ch. 2, sec. 2.1"],
     peers=["torch.optim"],
 )
+@takes_shared_options
 def stochastic_gradient(
     objective: Any,
     x0: Any,

@@ -8,6 +8,7 @@ list, a flat array for a table.
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, ClassVar, Self
@@ -40,7 +41,7 @@ class SequenceEstimator(Estimator):
         lengths : array of shape (n_sequences,), optional
             The lengths of the sequences, where X is one table; by default it is one sequence. (Also understood in
             second place, where other libraries have it, unless there is one for each row: those are labels, be they
-            all 1.)
+            all 1, of which a warning tells.)
         sample_weight : array of shape (n_sequences,), optional
             How much each sequence counts; 2 is as good as having the sequence twice.
 
@@ -48,7 +49,7 @@ class SequenceEstimator(Estimator):
         -------
         self
         """
-        if mistaken_lengths(X, y, lengths):
+        if mistaken_lengths(X, y, lengths, symbols=self.symbols):
             y, lengths = None, y
         return self._learn(Sequences.of(X, lengths, symbols=self.symbols), y, sample_weight)
 
@@ -119,6 +120,13 @@ class Sequences:
         X = _as_array(X)
         if is_listed(X, symbols):
             listed = cls._stacked(list(X), symbols)
+            if lengths is None and symbols and len(listed) > 1 and listed.longest == 1:
+                warnings.warn(
+                    f"X is a list of {len(listed)} lists of one symbol each, which means {len(listed)} sequences "
+                    "of length 1. An array of shape (n, 1), a flat list of symbols, or lengths, mean one.",
+                    UserWarning,
+                    stacklevel=4,
+                )
             if lengths is None or np.array_equal(listed.lengths, lengths):
                 return listed
             if listed.longest > 1:
@@ -166,6 +174,13 @@ class Sequences:
     @property
     def longest(self) -> int:
         return int(self.lengths.max())
+
+    def nonempty(self) -> Sequences:
+        """The sequences that have rows."""
+        lengths = self.lengths
+        if lengths.all():
+            return self
+        return Sequences(self.rows, np.concatenate([[0], np.cumsum(lengths[lengths > 0])]), self.listed)
 
     def with_rows(self, rows: Any) -> Sequences:
         """The same borders with other rows (checked ones, codes, labels)."""
@@ -233,19 +248,32 @@ def labels_like(y: Any, X: Sequences) -> Any:
     return labels
 
 
-def mistaken_lengths(X: Any, y: Any, lengths: Any) -> bool:
+def mistaken_lengths(X: Any, y: Any, lengths: Any, *, symbols: bool = False) -> bool:
     """Whether y is really `lengths`, which other libraries take in second place: whole numbers, not one for each
-    row, that add up to the number of rows."""
+    row, that add up to the number of rows, or that are the lengths of the sequences in a list. (A number for each
+    row is a label, also if all are 1; then a warning says so.)"""
     if lengths is not None or y is None or isinstance(X, Sequences):
         return False
     try:
         y = np.asarray(y)
     except ValueError:  # lists of unequal lengths
         return False
-    n = _n_rows(_as_array(X))
-    return bool(
-        y.ndim == 1 and y.dtype.kind in "iu" and y.size != n and y.min(initial=1) > 0 and y.sum() == n
-    )
+    if y.ndim != 1 or y.dtype.kind not in "iu" or y.min(initial=1) < 1:
+        return False
+    X = _as_array(X)
+    n = _n_rows(X)
+    if y.size == n and is_listed(X, symbols):
+        counts = [_n_rows(part) for part in X]
+        if max(counts) > 1:
+            return counts == y.tolist()
+    if y.size == n > 1 and y.max() == 1:
+        warnings.warn(
+            "y has a 1 for each row, which are labels; if they are the lengths of the sequences, give them as "
+            "lengths=.",
+            UserWarning,
+            stacklevel=3,
+        )
+    return bool(y.size != n and y.sum() == n)
 
 
 def _as_array(X: Any) -> Any:
@@ -303,8 +331,7 @@ def flat(values: Any) -> np.ndarray:
         if len(kinds) == 1 and issubclass(next(iter(kinds)), str | int | np.number | float | bool):
             array = np.array(values)
         else:
-            array = np.empty(len(values), dtype=object)
-            array[:] = values
+            array = np.fromiter(values, dtype=object, count=len(values))  # tuples are values, too
     return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
 
 

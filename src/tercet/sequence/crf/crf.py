@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self
 
@@ -25,8 +26,10 @@ from tercet.sequence.crf._engine.online import (
     calibrate,
     widen,
 )
-from tercet.sequence.crf.base import WEIGHTS, TokenEstimator, positive_weight
+from tercet.sequence.crf.base import TokenEstimator
+from tercet.sequence.crf.feature_weights import WEIGHTS
 from tercet.sequence.crf.iterative_scaling import SCALINGS, crf_iterative_scaling
+from tercet.sequence.crf.token_input import learnable, sequences_in
 from tercet.sequence.text.tokens import distinct_labels
 
 MAX_PASSES = {"ap": 100, "pa": 100, "arow": 100}  # where max_iterations is None; else 1000
@@ -82,7 +85,7 @@ class CRF(TokenEstimator):
     algorithm : {"lbfgs", "l2sgd", "ap", "pa", "arow", "gd", "newton-cg", "bfgs", "iis", "iis-s", "iis-t"}, \
 default="lbfgs"
         How the weights are found. "bfgs" keeps a square matrix of the number of weights; iterative scaling needs
-        values that are not negative, and where they are not whole numbers "iis" is "iis-t".
+        values that are not negative; "iis" needs whole numbers, and with others runs as "iis-t", with a warning.
     transition_attributes : str or list of str, optional
         The attributes that act on transitions, by name or by patterns as for files: "B*" are the B lines of
         templates, "gap:*" is all that tokens have under {"gap": ...}. To act on single labels too, an attribute
@@ -242,8 +245,7 @@ default="lbfgs"
         self.__dict__.pop("online_", None)
         if self.c1 and self.algorithm != "lbfgs":
             raise ValueError(f"CRF: c1={self.c1} needs algorithm='lbfgs'; got {self.algorithm!r}.")
-        if sample_weight is not None and not sample_weight.all():
-            X, y, sample_weight = self._drop_weightless(X, y, sample_weight)
+        X, y, sample_weight = self._learnable(X, y, sample_weight)
         features = self._choose_features(X, y, sample_weight)
         if self.transition_attributes is not None and not self._transition_columns().size:
             raise ValueError(
@@ -269,7 +271,13 @@ default="lbfgs"
             )  # fmt: skip
         mean = MeanObjective(objective)
         algorithm: Any = self.algorithm
-        if algorithm == "iis" and not mean.whole:  # "iis" counts features
+        if algorithm == "iis" and not mean.whole:
+            warnings.warn(
+                "CRF: algorithm='iis' counts features, which must be whole numbers, and X has values that are not: "
+                "algorithm T ('iis-t') runs in its place. Set algorithm='iis-t' or 'lbfgs'.",
+                UserWarning,
+                stacklevel=2,
+            )
             algorithm = "iis-t"
         with one_blas_thread():
             found = crf_iterative_scaling(
@@ -344,7 +352,7 @@ default="lbfgs"
         """
         check_parameters(self)
         first = not hasattr(self, "online_")
-        rows = self._rows(self._sequences(X, lengths), reset=first, growing=True)
+        rows = self._rows(sequences_in(X, lengths), reset=first, growing=True)
         if classes is not None:
             given = distinct_labels(flat(classes))[0]
             if not first and not np.array_equal(given, self.classes_):
@@ -355,8 +363,7 @@ default="lbfgs"
         elif first:
             self._encode(rows.with_rows(self._labels_in(y, rows)))
         codes, weight = self._codes(y, rows), check_weight(sample_weight, rows)
-        if weight is not None and not weight.all():
-            rows, codes, weight = positive_weight(rows, codes, weight)
+        rows, codes, weight = learnable(rows, codes, weight)
         features = self._choose_features(rows, codes, weight)
         state = {"weights": np.zeros(features.size), "seen": 0}
         if not first:

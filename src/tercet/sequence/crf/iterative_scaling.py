@@ -24,6 +24,7 @@ from tercet.sequence.crf._engine.marginals import Marginals
 
 SCALINGS = ("iis", "iis-s", "iis-t")
 NEWTON_ITERATIONS = 100
+MOST_TOTALS = 10_000  # of "iis": each costs forward and backward passes over all sequences
 MAX_EXPONENT = (
     10.0  # of δ T: the coefficients of "iis" are exact to 1e-16 or so, which exp(10) leaves harmless
 )
@@ -182,6 +183,11 @@ class FeatureTotals:
         most = grouped_best_scores(self.node, self.edge, self.groups)
         if self.exact:
             _check_whole_counts(self.node, self.edge)
+            if most.max() > MOST_TOTALS:
+                raise ValueError(
+                    "Exact iterative scaling ('iis') has a term for every total of all features, here up to "
+                    f"{most.max():g}; allowed are totals up to {MOST_TOTALS}. Use 'iis-t' or 'iis-s'."
+                )
             self.node, self.edge = (np.rint(count).astype(np.int64) for count in (self.node, self.edge))
             self.totals = np.arange(round(most.max()) + 1.0)
             return

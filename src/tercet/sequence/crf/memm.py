@@ -126,8 +126,7 @@ class MEMM(TokenEstimator):
                 "MEMM learns each label given the one before it, so all labels must be known; "
                 f"that of token {int(np.flatnonzero(y < 0)[0])} is not. CRF learns from partly labelled sequences."
             )
-        if sample_weight is not None and not sample_weight.all():
-            X, y, sample_weight = self._drop_weightless(X, y, sample_weight)
+        X, y, sample_weight = self._learnable(X, y, sample_weight)
         features = self._choose_features(X, y, sample_weight)
         objective = LocalObjective(X, y, sample_weight, features, self.c2, self.n_jobs)
         w = minimise(

@@ -113,8 +113,7 @@ class StructuredPerceptron(TokenEstimator):
     n_mistakes_: int
 
     def _fit(self, X: Sequences, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
-        if sample_weight is not None and not sample_weight.all():
-            X, y, sample_weight = self._drop_weightless(X, y, sample_weight)
+        X, y, sample_weight = self._learnable(X, y, sample_weight)
         features = self._choose_features(X, y, sample_weight)
         corpus, rng = Corpus(X, y, sample_weight, features), generator(self.random_state)
         learner = MistakeDriven(np.zeros(features.size), "ap", averaging=self.averaged)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+import weakref
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +28,9 @@ from tercet.sequence.hmm.em import (
 from tercet.sequence.hmm.markov_chain import sample_path, stationary_distribution, topology
 from tercet.sequence.hmm.state_labels import check_transitions_allowed, state_codes
 from tercet.sequence.k_best import k_best
+
+# The parameters that the last `fit` of a model found: others were set by hand. They are no part of its state.
+_learned: weakref.WeakKeyDictionary[Any, Theta] = weakref.WeakKeyDictionary()
 
 
 class HMM(SequenceEstimator):
@@ -68,13 +73,16 @@ class HMM(SequenceEstimator):
     def _fit(self, X: Sequences, y: Sequences | None, sample_weight: np.ndarray | None) -> None:
         """Baum-Welch (Alg 10.4), from one start or several; counting (10.30), (10.31) where no state is hidden."""
         e_step = self._e_step(X, None if y is None else y.rows, sample_weight)
+        self._warn_overwritten(e_step.emissions)
         known = e_step.states is not None and bool((e_step.states >= 0).all())
         if known and e_step.emissions.closed_form(e_step.X.rows):
-            self.__dict__.update(self._initial(e_step, None), converged_=True)
+            self._keep(self._initial(e_step, None), converged_=True)
             return
         rng, best = generator(self.random_state), None
         for loop in self._restarts():
             theta, value, before = self._initial(e_step, rng), -np.inf, -np.inf
+            if best is None:
+                self._warn_degenerate(e_step, theta)
             chunks = e_step.chunks(theta)
             for step in loop:
                 # E: expected counts of all sequences, added up (10.27)-(10.29)
@@ -91,7 +99,12 @@ class HMM(SequenceEstimator):
                 best = value, theta, loop
         assert best is not None
         _, theta, loop = best
-        self.__dict__.update(theta, converged_=bool(loop.is_converged), n_iter_=loop.count)
+        self._keep(theta, converged_=bool(loop.is_converged), n_iter_=loop.count)
+
+    def _keep(self, theta: Theta, **more: Any) -> None:
+        """Set the fitted attributes."""
+        self.__dict__.update(theta, **more)
+        _learned[self] = theta
 
     def _maximise(self, emissions: Emissions, counts: list[Any], theta: Theta) -> Theta:
         """The M step, with the pseudo-counts of the priors; only what `params` names is learned."""
@@ -204,6 +217,33 @@ class HMM(SequenceEstimator):
                 theta[name] = np.where(labelled.reshape(-1, *[1] * (drawn.ndim - 1)), counted[name], drawn)
         return theta
 
+    def _warn_overwritten(self, emissions: Emissions) -> None:
+        """Warn of attributes that were set by hand, and that `init_params` draws anew."""
+        learned = _learned.get(self)
+        fitted_elsewhere = learned is None and ("converged_" in vars(self) or "history_" in vars(self))
+        for letter, names in _attributes(emissions).items():
+            for name in names if letter in self.init_params and not fitted_elsewhere else ():
+                if name in vars(self) and (learned is None or vars(self)[name] is not learned.get(name)):
+                    warnings.warn(
+                        f"{type(self).__name__}: {name.lstrip('_')} has been set, but is initialised anew, as "
+                        f"init_params={self.init_params!r} contains {letter!r}. To begin with what was set, leave "
+                        "the letter out.",
+                        UserWarning,
+                        stacklevel=2,
+                    )
+
+    def _warn_degenerate(self, e_step: EStep, theta: Theta) -> None:
+        """Warn of more parameters to learn than observed values."""
+        free = self._free_parameters(e_step.emissions, theta)
+        count, size = sum(free[letter] for letter in self.params), e_step.X.rows.size
+        if size < count:
+            warnings.warn(
+                f"{type(self).__name__}: a model with {count} free parameters is fitted to only {size} data "
+                "points, and the solution will be degenerate. Use fewer states, or more data.",
+                UserWarning,
+                stacklevel=2,
+            )
+
     def _check_letters(self, emissions: Emissions) -> None:
         letters = _attributes(emissions)
         for name in ("params", "init_params"):
@@ -229,7 +269,7 @@ class HMM(SequenceEstimator):
         sample_weight : array of shape (n_sequences,), optional
             How much each sequence counts.
         """
-        if mistaken_lengths(X, y, lengths):
+        if mistaken_lengths(X, y, lengths, symbols=self.symbols):
             lengths = y
         e_step, theta = self._given_model(X, lengths)
         weight = check_weight(sample_weight, e_step.X)
@@ -404,9 +444,13 @@ class HMM(SequenceEstimator):
     def _n_parameters(self) -> int:
         """Free parameters: of the start, of the allowed transitions, and of the emissions."""
         emissions = self._emissions()
-        theta = self._parameters(emissions)
+        return sum(self._free_parameters(emissions, self._parameters(emissions)).values())
+
+    def _free_parameters(self, emissions: Emissions, theta: Theta) -> dict[str, int]:
+        """The number of free parameters that each letter of `params` stands for."""
         allowed = topology(self.topology, theta["startprob_"].size)
-        return int(len(allowed) - 1 + allowed.sum() - len(allowed)) + emissions.n_parameters(theta)
+        n = len(allowed)
+        return {"s": n - 1, "t": int(allowed.sum()) - n, **emissions.n_parameters(theta)}
 
     def _state_names(self, theta: Theta) -> np.ndarray:
         n = theta["startprob_"].size

@@ -9,7 +9,7 @@ import numpy as np
 
 from tercet.core.catalog import method
 from tercet.core.kernel import kernel
-from tercet.core.parameters import Count, Jobs, NonNegative, Seed
+from tercet.core.parameters import Count, CountOrZero, Jobs, NonNegative, Seed
 from tercet.sequence.base import Sequences
 from tercet.sequence.hmm.base import HMM
 from tercet.sequence.hmm.em import Emissions, Theta, log, log_dirichlet, mask_known_states, probability_table
@@ -59,7 +59,7 @@ class CategoricalHMM(HMM):
     algorithm : {"viterbi", "map"}, default="viterbi"
         How `predict` decodes: the most likely path, or the most likely state at each step.
     n_iter : int, default=10
-        The most passes of EM.
+        The most passes of EM; with 0 the model is only initialised.
     tol : float, default=1e-2
         EM stops when a pass raises the log-likelihood (with the log-prior) by less.
     n_init : int, default=1
@@ -122,7 +122,7 @@ class CategoricalHMM(HMM):
         n_features: Count | None = None,
         topology: Literal["ergodic", "left-right", "bakis", "cycle"] | list | np.ndarray = "ergodic",
         algorithm: Literal["viterbi", "map"] = "viterbi",
-        n_iter: Count = 10,
+        n_iter: CountOrZero = 10,
         tol: float = 1e-2,
         n_init: Count = 1,
         params: str = "ste",
@@ -255,9 +255,9 @@ class CategoricalEmissions(Emissions):
     def log_prior(self, theta: Theta) -> float:
         return log_dirichlet(theta["emissionprob_"], self.prior) if "e" in self.params else 0.0
 
-    def n_parameters(self, theta: Theta) -> int:
+    def n_parameters(self, theta: Theta) -> dict[str, int]:
         n, m = theta["emissionprob_"].shape
-        return n * (m - 1)
+        return {"e": n * (m - 1)}
 
     def draw(self, states: np.ndarray, theta: Theta, rng: np.random.Generator) -> np.ndarray:
         cumulated = np.cumsum(theta["emissionprob_"], axis=1)

@@ -83,8 +83,8 @@ class Emissions:
         """The log-density of the priors, up to a constant."""
         return 0.0
 
-    def n_parameters(self, theta: Theta) -> int:
-        """The number of free parameters, for AIC and BIC."""
+    def n_parameters(self, theta: Theta) -> dict[str, int]:
+        """The number of free parameters that each letter stands for."""
         raise NotImplementedError
 
     def draw(self, states: np.ndarray, theta: Theta, rng: np.random.Generator) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from tercet.core.catalog import method
-from tercet.core.parameters import Count, Jobs, NonNegative, Real, Seed
+from tercet.core.parameters import Count, CountOrZero, Jobs, NonNegative, Real, Seed
 from tercet.distributions._gaussian.covariances import (
     CovarianceType,
     check_covariances,
@@ -73,7 +73,7 @@ class GaussianHMM(HMM):
     random_state : int, optional
         Decides what is drawn.
     n_iter : int, default=10
-        The most passes of EM.
+        The most passes of EM; with 0 the model is only initialised.
     tol : float, default=1e-2
         EM stops when a pass raises the log-likelihood (with the log-prior) by less.
     verbose : bool, default=False
@@ -137,7 +137,7 @@ class GaussianHMM(HMM):
         covars_weight: Real | list | np.ndarray = 1,
         algorithm: Literal["viterbi", "map"] = "viterbi",
         random_state: Seed = None,
-        n_iter: Count = 10,
+        n_iter: CountOrZero = 10,
         tol: float = 1e-2,
         verbose: bool | int = False,
         params: str = "stmc",
@@ -286,9 +286,9 @@ class GaussianEmissions(RealEmissions):
         n, d = theta["means_"].shape
         return expanded(theta["_covars_"], self.covariance_type, (n,), d)
 
-    def n_parameters(self, theta: Theta) -> int:
+    def n_parameters(self, theta: Theta) -> dict[str, int]:
         n, d = theta["means_"].shape
-        return n * d + n_free(self.covariance_type, (n,), d)
+        return {"m": n * d, "c": n_free(self.covariance_type, (n,), d)}
 
     def draw(self, states: np.ndarray, theta: Theta, rng: np.random.Generator) -> np.ndarray:
         return draw(states, theta["means_"], self._expanded(theta), rng)

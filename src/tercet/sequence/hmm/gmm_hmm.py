@@ -9,7 +9,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from tercet.core.catalog import method
-from tercet.core.parameters import Count, Jobs, NonNegative, Real, Seed
+from tercet.core.parameters import Count, CountOrZero, Jobs, NonNegative, Real, Seed
 from tercet.distributions._gaussian.covariances import (
     CovarianceType,
     check_covariances,
@@ -81,7 +81,7 @@ class GMMHMM(HMM):
     random_state : int, optional
         Decides what is drawn.
     n_iter : int, default=10
-        The most passes of EM.
+        The most passes of EM; with 0 the model is only initialised.
     tol : float, default=1e-2
         EM stops when a pass raises the log-likelihood (with the log-prior) by less.
     verbose : bool, default=False
@@ -149,7 +149,7 @@ class GMMHMM(HMM):
         algorithm: Literal["viterbi", "map"] = "viterbi",
         covariance_type: CovarianceType = "diag",
         random_state: Seed = None,
-        n_iter: Count = 10,
+        n_iter: CountOrZero = 10,
         tol: float = 1e-2,
         verbose: bool | int = False,
         params: str = "stmcw",
@@ -332,9 +332,9 @@ class GMMEmissions(RealEmissions):
         lead, d = means.shape[:2], means.shape[2]
         return means.reshape(-1, d), expanded(theta["covars_"], self.covariance_type, lead, d)
 
-    def n_parameters(self, theta: Theta) -> int:
+    def n_parameters(self, theta: Theta) -> dict[str, int]:
         n, m, d = theta["means_"].shape
-        return n * (m - 1) + n * m * d + n_free(self.covariance_type, (n, m), d)
+        return {"w": n * (m - 1), "m": n * m * d, "c": n_free(self.covariance_type, (n, m), d)}
 
     def draw(self, states: np.ndarray, theta: Theta, rng: np.random.Generator) -> np.ndarray:
         cumulated = np.cumsum(theta["weights_"], axis=1)[states]

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from tercet.core.catalog import method
-from tercet.core.parameters import Count, Jobs, NonNegative, Seed
+from tercet.core.parameters import Count, CountOrZero, Jobs, NonNegative, Seed
 from tercet.sequence.base import Sequences
 from tercet.sequence.hmm.base import HMM
 from tercet.sequence.hmm.em import Theta, log
@@ -55,7 +55,7 @@ class PoissonHMM(HMM):
     random_state : int, optional
         Decides what is drawn.
     n_iter : int, default=10
-        The most passes of EM.
+        The most passes of EM; with 0 the model is only initialised.
     tol : float, default=1e-2
         EM stops when a pass raises the log-likelihood (with the log-prior) by less.
     verbose : bool, default=False
@@ -111,7 +111,7 @@ class PoissonHMM(HMM):
         lambdas_weight: NonNegative | list | np.ndarray = 0.0,
         algorithm: Literal["viterbi", "map"] = "viterbi",
         random_state: Seed = None,
-        n_iter: Count = 10,
+        n_iter: CountOrZero = 10,
         tol: float = 1e-2,
         verbose: bool | int = False,
         params: str = "stl",
@@ -226,8 +226,8 @@ class PoissonEmissions(RealEmissions):
         prior = broadcast_prior(self.prior, shape, self.owner, "lambdas_prior", low=0.0)
         return prior, broadcast_prior(self.prior_weight, shape, self.owner, "lambdas_weight", low=0.0)
 
-    def n_parameters(self, theta: Theta) -> int:
-        return theta["lambdas_"].size
+    def n_parameters(self, theta: Theta) -> dict[str, int]:
+        return {"l": theta["lambdas_"].size}
 
     def draw(self, states: np.ndarray, theta: Theta, rng: np.random.Generator) -> np.ndarray:
         return rng.poisson(theta["lambdas_"][states])

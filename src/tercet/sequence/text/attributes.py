@@ -82,7 +82,16 @@ def is_tokens(X: Any) -> bool:
         return False
     if not isinstance(X, list | tuple | np.ndarray) or not len(X):
         return False
-    return any(_has_words(thing, depth) for thing in itertools.islice(X, 3))
+    things = (thing for thing in X if depth == 1 or not is_empty(thing))  # an empty sentence says nothing
+    return any(_has_words(thing, depth) for thing in itertools.islice(things, 3))
+
+
+def is_empty(sentence: Any) -> bool:
+    """Whether this is a sentence without tokens."""
+    shape = getattr(sentence, "shape", None)
+    return (
+        shape[:1] == (0,) if shape is not None else isinstance(sentence, list | tuple) and not len(sentence)
+    )
 
 
 def _has_words(thing: Any, depth: int) -> bool:
@@ -124,8 +133,6 @@ def token_sequences(X: Any, lengths: Any = None) -> Sequences:
     for k, sentence in enumerate(sentences):
         if isinstance(sentence, str | Mapping) or not hasattr(sentence, "__len__"):
             raise ValueError(f"Sequence {k} must be a list of tokens; got {sentence!r}.")
-        if not len(sentence):
-            raise ValueError(f"Sequence {k} of {len(X)} is empty; every sequence needs a token.")
     borders = np.concatenate([[0], np.cumsum([len(sentence) for sentence in sentences])])
     return Sequences(list(itertools.chain.from_iterable(sentences)), borders.astype(np.int64), listed=True)
 

@@ -113,6 +113,8 @@ def distinct_labels(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     --------
     >>> distinct_labels(np.array(["N", "D", "N"], dtype=object))
     (array(['D', 'N'], dtype='<U1'), array([1, 0, 1]))
+    >>> distinct_labels(np.fromiter([("N", 1), ("D", 2)], dtype=object))[0].shape
+    (2,)
     """
     if labels.dtype != object:
         classes, index = np.unique(labels, return_inverse=True)
@@ -126,7 +128,7 @@ def distinct_labels(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     different = in_order(list(set(values)))
     place = {label: k for k, label in enumerate(different)}
     alike = len({type(label) for label in different}) == 1 and isinstance(different[0], str | int | float)
-    classes = np.array(different, dtype=None if alike else object)
+    classes = np.array(different) if alike else _objects(different)  # tuples must not become rows of a matrix
     return classes, np.array([place[label] for label in values], dtype=np.int64)
 
 

@@ -4,6 +4,7 @@ from tercet.svm._dual.problem import DualProblem, DualSolution
 from tercet.svm.central_svc import CentralSVC
 from tercet.svm.hinge_svc import HingeSVC
 from tercet.svm.kkt import KKTReport, kkt_conditions, kkt_report, maximal_violating_pair
+from tercet.svm.l1_min_c import l1_min_c
 from tercet.svm.linear_svc import LinearSVC
 from tercet.svm.linear_svr import LinearSVR
 from tercet.svm.margins import (
@@ -54,6 +55,7 @@ __all__ = [
     "geometric_margin",
     "kkt_conditions",
     "kkt_report",
+    "l1_min_c",
     "margin_slack",
     "margin_width",
     "maximal_violating_pair",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from tercet.linear_model import LinearRegressor
 from tercet.svm._linear.epochs import HINT, l2_solver, run_epoch, use_dual
 from tercet.svm._linear.intercept import linear_attributes
 from tercet.svm._linear.problem import LinearProblem, row_major
+from tercet.svm.support_vectors import positive_part
 
 Array = np.ndarray
 
@@ -104,6 +105,9 @@ class LinearSVR(LinearRegressor):
         self.random_state = random_state
         self.max_iter = max_iter
         self.n_jobs = n_jobs
+
+    def _learn(self, X: Any, y: Any = None, sample_weight: Any = None, **more: Any) -> Self:
+        return super()._learn(X, y, positive_part(sample_weight), **more)
 
     def _fit(self, X: Any, y: Array, sample_weight: Array | None) -> None:
         squared = self.loss != "epsilon_insensitive"

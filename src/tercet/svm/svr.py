@@ -14,7 +14,7 @@ from tercet.svm._dual.problem import DualProblem, DualSolution
 from tercet.svm._dual.solver import solve_dual
 from tercet.svm.base import Degree, Gamma, Iterations, KernelLike, SupportVectorRegressor
 from tercet.svm.smo import smo
-from tercet.svm.support_vectors import training_rows, tube_problem
+from tercet.svm.support_vectors import slack_costs, training_rows, tube_problem
 
 
 @method(
@@ -142,7 +142,7 @@ class SVR(SupportVectorRegressor):
         rows = training_rows(
             self, K, X, sample_weight, centring=not self.record
         )  # recorded: rows as they are
-        target, C = y[rows.index], self.C * rows.weight
+        target, C = y[rows.index], slack_costs(self.C, rows.weight)
         p = np.concatenate([self.epsilon - target, self.epsilon + target])
         problem = tube_problem(rows, p, C, np.zeros(p.size), nu=False)
 

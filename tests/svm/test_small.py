@@ -54,7 +54,7 @@ def test_same_optimum_as_blocks_and_the_quadratic_program(name, problem):
 def test_badly_scaled_kernel_reaches_the_optimum():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(30, 4)), rng.integers(0, 2, 30)
-    options = {"kernel": Polynomial(degree=2, gamma=100.0), "tol": 1e-3}
+    options = {"kernel": Polynomial(degree=2, gamma=1000.0), "tol": 1e-3}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model = SVC(**options).fit(X, y)

@@ -21,7 +21,7 @@ from tercet.svm import SVC, kkt_report, support_categories
 
 INF = float("inf")
 X3, Y3 = np.array([[3.0, 3], [4, 3], [1, 1]]), np.array([1, 1, -1])  # Example 7.1
-ALGORITHMS = ("working-set", "smo", "dual-qp", "primal-qp", "penalty")
+ALGORITHMS = ("working-set", "smo", "coordinate-ascent", "dual-qp", "primal-qp", "penalty")
 
 
 def data(n=150, d=5, k=2, seed=0):

@@ -2,6 +2,7 @@
 
 from tercet.svm._dual.problem import DualProblem, DualSolution
 from tercet.svm.central_svc import CentralSVC
+from tercet.svm.coordinate_ascent import coordinate_ascent
 from tercet.svm.hinge_svc import HingeSVC
 from tercet.svm.kkt import KKTReport, kkt_conditions, kkt_report, maximal_violating_pair
 from tercet.svm.l1_min_c import l1_min_c
@@ -52,6 +53,7 @@ __all__ = [
     "NuSVR",
     "OneClassSVM",
     "SMOStep",
+    "coordinate_ascent",
     "geometric_margin",
     "kkt_conditions",
     "kkt_report",

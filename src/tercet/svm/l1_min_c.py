@@ -22,8 +22,8 @@ def l1_min_c(
 ) -> float:
     """The bound of C below which all weights of an L1-penalised linear classifier are zero.
 
-    At w = 0 the derivative of a row's loss along a feature is -2 y x, or -y x / 2. While C times the sum of these is
-    at most 1 for every feature, the penalty |w|₁ keeps all weights at zero.
+    At w = 0 the derivative of a row's loss along a feature is -2 y x, or -y x / 2. While C times the sum of these
+    is at most 1 for every feature, the penalty |w|₁ keeps all weights at zero.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ from tercet.core.estimator import generator
 from tercet.core.parameters import CountOrZero, Jobs, Positive, Seed
 from tercet.linear_model import LinearClassifier
 from tercet.svm._linear.crammer_singer import CrammerSinger
-from tercet.svm._linear.epochs import HINT, l2_solver, run_epoch, use_dual
+from tercet.svm._linear.epochs import HINT, l2_solver, run_epochs, use_dual
 from tercet.svm._linear.intercept import linear_attributes
 from tercet.svm._linear.l1_coordinate import L1CoordinateDescent, compressed_columns
 from tercet.svm._linear.problem import LinearProblem, row_major
@@ -143,10 +143,8 @@ class LinearSVC(LinearClassifier):
         else:
             solvers = self._one_vs_rest(X, y, weight, by_class, bias, rng)
         unpack = functools.partial(self._attributes, X.dtype)
-        for step in self.steps(self.max_iter, unpack=unpack, hint=HINT):
-            done = run_epoch(self, step, solvers)  # a pass over the rows (or features) for each class
-            if step.converged(done):
-                break
+        # each pass: over the rows (or features), for each class
+        run_epochs(self, self.steps(self.max_iter, unpack=unpack, hint=HINT), solvers)
         self.__dict__.update(unpack([np.asarray(solver.v) for solver in solvers]))
 
     def _one_vs_rest(

@@ -23,6 +23,7 @@ from tercet.svm.binary_problems import (
     is_pairwise,
 )
 from tercet.svm.calibration import calibrate
+from tercet.svm.coordinate_ascent import coordinate_ascent
 from tercet.svm.hard_margin import nearest_points
 from tercet.svm.maximum_margin import solve_dual_qp, solve_primal_qp
 from tercet.svm.penalty_method import solve_penalty
@@ -38,6 +39,7 @@ from tercet.svm.support_vectors import dense_coef, dual_rows, shared_rows, slack
     algorithms={
         "working-set": "blocks of the dual's variables, pairs by second-order choice",
         "smo": "sequential minimal optimisation as the texts teach it",
+        "coordinate-ascent": "one of the dual's variables at a time, b by the method of multipliers",
         "dual-qp": "the dual as one quadratic program",
         "primal-qp": "the primal as one quadratic program",
         "penalty": "penalties for the dual's constraints, and conjugate gradients",
@@ -87,7 +89,8 @@ class SVC(SupportVectorClassifier):
     verbose : bool, default=False
         Print a line for each binary problem.
     max_iter : int, default=-1
-        The most two-variable steps for each binary problem; -1 is no limit.
+        The most two-variable steps for each binary problem; -1 is no limit ("smo": 100 000 steps;
+        "coordinate-ascent": 10 000 passes; "penalty": 500 rounds).
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
         Of more than two classes by pairs: votes for each class, or the score of each pair.
     break_ties : bool, default=False
@@ -96,8 +99,9 @@ class SVC(SupportVectorClassifier):
         Decides a random `code`; nothing else is random.
     loss : {"hinge", "squared_hinge"}, default="hinge"
         What C multiplies: ξ, or ξ².
-    algorithm : {"working-set", "smo", "dual-qp", "primal-qp", "penalty"}, default="working-set"
-        How the dual (or primal) is solved; all but the first are for small data.
+    algorithm : str, default="working-set"
+        How the dual (or primal) is solved: "working-set", "smo", "coordinate-ascent", "dual-qp", "primal-qp" or
+        "penalty"; all but the first are for small data.
     multi_class : {"ovo", "ovr", "dag", "ecoc"}, default="ovo"
         Binary problems for more than two classes: one for each pair, which vote; one for each class against the
         rest, the highest score wins; those of the pairs as a decision DAG, where the loser drops out; one for each
@@ -186,7 +190,9 @@ class SVC(SupportVectorClassifier):
         break_ties: bool = False,
         random_state: Seed = None,
         loss: Literal["hinge", "squared_hinge"] = "hinge",
-        algorithm: Literal["working-set", "smo", "dual-qp", "primal-qp", "penalty"] = "working-set",
+        algorithm: Literal[
+            "working-set", "smo", "coordinate-ascent", "dual-qp", "primal-qp", "penalty"
+        ] = "working-set",
         multi_class: MultiClass = "ovo",
         code: ArrayLike = "exhaustive",
         calibration: Literal["platt", "isotonic"] | None = None,
@@ -268,6 +274,9 @@ class SVC(SupportVectorClassifier):
         if self.algorithm == "smo":
             limit = 100_000 if self.max_iter < 0 else self.max_iter
             return smo(problem, tol=self.tol, max_iter=limit, record=binary.updates, steps=steps)
+        if self.algorithm == "coordinate-ascent":
+            limit = 10_000 if self.max_iter < 0 else self.max_iter
+            return coordinate_ascent(problem, tol=self.tol, max_iter=limit, steps=steps)
         if self.algorithm == "penalty":
             limit = 500 if self.max_iter < 0 else self.max_iter
             return solve_penalty(with_gram_matrix(problem, n_jobs), tol=self.tol, max_iter=limit, steps=steps)

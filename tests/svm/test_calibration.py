@@ -198,7 +198,7 @@ def test_only_what_the_last_fit_learned():
     model = SVC(calibration="platt").fit(*data(60))
     X, y = data(90, k=3)
     model.set_params(calibration=None).fit(X, y)
-    with pytest.raises(NotFittedError, match="not fitted with calibration"):
+    with pytest.raises(NotFittedError, match="fitted with probability=False and without calibration"):
         model.set_params(calibration="platt").predict_proba(X)
 
 

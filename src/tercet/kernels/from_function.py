@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
+from scipy import sparse
 
 from tercet.core.catalog import method
 from tercet.kernels._engine.prepared_rows import PreparedRows
@@ -65,7 +66,8 @@ class FromFunction(Kernel):
         X, Z = left.values, right.values
         shape = X.shape[0], Z.shape[0]
         if self.of == "matrices":
-            found = np.asarray(self.function(X, Z))
+            found = self.function(_as_given(X), _as_given(Z))
+            found = found.toarray() if sparse.issparse(found) else np.asarray(found)
         else:
             pairs = ([self.function(X[i], Z[j]) for j in range(shape[1])] for i in range(shape[0]))
             found = np.array(list(pairs), dtype=np.float64).reshape(shape)
@@ -85,3 +87,8 @@ class FromFunction(Kernel):
     def features(self, X: Any) -> Any:
         """None: the function does not say how it maps points."""
         self._no_feature_map("the function does not say how it maps points")
+
+
+def _as_given(X: Any) -> Any:
+    """Rows as the user gave them: objects came in a list."""
+    return X.tolist() if isinstance(X, np.ndarray) and X.dtype.kind == "O" and X.ndim == 1 else X

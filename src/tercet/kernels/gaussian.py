@@ -8,10 +8,12 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from tercet.core.catalog import method
+from tercet.core.kernel import kernel
 from tercet.core.parameters import NonNegative, Positive, check_parameters
-from tercet.kernels._engine.prepared_rows import PreparedRows, scaled_rows
+from tercet.kernels._engine.prepared_rows import PreparedRows, common_float, scaled_rows
 from tercet.kernels.base import Kernel, numeric_gamma, resolve_gamma
 
+FEW = 1 << 14  # pairs of rows whose kernel is computed from their differences, one by one
 FAR = 1e6  # half a squared norm, in widths of the kernel, from which cancellation could lose K(x, x) = 1
 
 
@@ -55,7 +57,8 @@ class Gaussian(Kernel):
 
     def resolve(self, X: Any, sample_weight: np.ndarray | None = None) -> Self:
         check_parameters(self)
-        given = {n: v for n, v in self.get_params(deep=False).items() if v is not None}
+        named = {"sigma": self.sigma, "gamma": self.gamma, "width": self.width}
+        given = {name: value for name, value in named.items() if value is not None}
         if len(given) > 1:
             raise ValueError(f"Gaussian takes one of sigma, gamma and width; got {given}.")
         if given and not isinstance(self.gamma, str):
@@ -80,5 +83,30 @@ class Gaussian(Kernel):
             left.refine(right, values)
         return np.exp(values, out=values)
 
+    def times(self, X: Any, Z: Any, coef: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
+        few = isinstance(X, np.ndarray) and isinstance(Z, np.ndarray) and 0 < X.shape[0] * Z.shape[0] <= FEW
+        if not few or X.shape[1] != Z.shape[1]:
+            return super().times(X, Z, coef, n_jobs=n_jobs)
+        out = np.zeros((X.shape[0], coef.size // coef.shape[0]))
+        rows, points, weights = (np.require(part, np.float64, ["C", "W"]) for part in (X, Z, coef))
+        expand_few(rows, points, weights.reshape(coef.shape[0], -1), self.rate, out)
+        dtype = common_float(X, Z, coef)
+        return out.reshape(X.shape[0], *coef.shape[1:]).astype(dtype, copy=False)
+
     def _diag(self, X: Any) -> np.ndarray:
         return np.ones(X.shape[0], dtype=X.dtype)
+
+
+@kernel
+def expand_few(X, Z, coef, rate, out):
+    """out += exp(-rate |x - z|²) coef, from the differences of rows: for few pairs."""
+    for i in range(X.shape[0]):
+        x, sums = X[i], out[i]
+        for k in range(Z.shape[0]):
+            z, own = Z[k], coef[k]
+            total = 0.0
+            for j in range(x.size):
+                total += (x[j] - z[j]) * (x[j] - z[j])
+            value = np.exp(-rate * total) if rate > 0.0 else 1.0
+            for c in range(sums.size):
+                sums[c] += value * own[c]

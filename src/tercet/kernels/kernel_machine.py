@@ -18,7 +18,7 @@ w = Σ_j coef_j x_j for any offset o, and its b is larger by w·o.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -45,6 +45,7 @@ class KernelMachine(Estimator):
     """Base of estimators with a kernel: input checks by what the kernel takes, and kernel expansions."""
 
     batch_rounding = 1e-12  # kernel rows are products by BLAS
+    takes_objects: ClassVar[bool] = False  # whether a user's function may take rows that are no numbers
     kernel: Any
     gamma: Any
     degree: Any
@@ -79,6 +80,8 @@ class KernelMachine(Estimator):
         """What rows are: "vectors", "strings", rows of a "gram" matrix, or "numbers" of rows of a given one."""
         if isinstance(self.kernel, str):
             return "gram" if self.kernel == "precomputed" else "vectors"
+        if vars(self).get("_objects", False):
+            return "objects"
         takes = getattr(self.kernel, "takes", "vectors")
         return "numbers" if takes == "gram" and self.kernel.holds_gram else takes
 
@@ -98,6 +101,10 @@ class KernelMachine(Estimator):
         return self.kernel_.times(X, points, coef, n_jobs=getattr(self, "n_jobs", None))
 
     def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
+        if self.takes_objects and reset:
+            vars(self).pop("_objects", None)
+            if callable(self.kernel) and not isinstance(self.kernel, Kernel) and not are_numbers(X):
+                self._objects = True
         takes, name = self._takes, type(self).__name__
         if takes == "vectors":
             return super()._check(X, y, reset=reset)
@@ -114,7 +121,7 @@ class KernelMachine(Estimator):
                     f"got {gram.shape[0]} x {gram.shape[1]}."
                 )
             return found
-        rows = self.kernel.check(X)
+        rows = object_rows(X) if takes == "objects" else self.kernel.check(X)
         if reset:
             self.n_features_in_ = 1
         else:
@@ -133,6 +140,26 @@ class KernelMachine(Estimator):
         tags.input_tags.string = takes == "strings"
         tags.input_tags.one_d_array = takes == "strings"
         return tags
+
+
+def are_numbers(X: Any) -> bool:
+    """Whether rows are a table of numbers, or something that a check of such a table can judge."""
+    if sparse.issparse(X) or hasattr(X, "__array__") or hasattr(X, "__dataframe__"):
+        kind = getattr(getattr(X, "dtype", None), "kind", "f")
+        return kind in "fiub" or np.ndim(X) == 2
+    try:
+        return np.asarray(X).dtype.kind in "fiub"
+    except (ValueError, TypeError):  # rows of different lengths
+        return False
+
+
+def object_rows(X: Any) -> np.ndarray:
+    """Rows that are no numbers, as an array; those of a list as an array of objects."""
+    if isinstance(X, np.ndarray):
+        return X
+    rows = np.empty(len(X), dtype=object)
+    rows[:] = list(X)
+    return rows
 
 
 def as_kernel(

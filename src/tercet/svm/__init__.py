@@ -2,8 +2,10 @@
 
 from tercet.svm._dual.problem import DualProblem, DualSolution
 from tercet.svm.central_svc import CentralSVC
+from tercet.svm.coordinate_ascent import coordinate_ascent
 from tercet.svm.hinge_svc import HingeSVC
 from tercet.svm.kkt import KKTReport, kkt_conditions, kkt_report, maximal_violating_pair
+from tercet.svm.l1_min_c import l1_min_c
 from tercet.svm.linear_svc import LinearSVC
 from tercet.svm.linear_svr import LinearSVR
 from tercet.svm.margins import (
@@ -51,9 +53,11 @@ __all__ = [
     "NuSVR",
     "OneClassSVM",
     "SMOStep",
+    "coordinate_ascent",
     "geometric_margin",
     "kkt_conditions",
     "kkt_report",
+    "l1_min_c",
     "margin_slack",
     "margin_width",
     "maximal_violating_pair",

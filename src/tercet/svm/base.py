@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from itertools import combinations, pairwise
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from scipy import sparse
@@ -26,7 +26,14 @@ from tercet.svm.binary_problems import (
     pairwise_votes,
     vote_scores,
 )
-from tercet.svm.calibration import calibrated_probabilities, pairwise_coupling, probabilities_from_code
+from tercet.svm.calibration import (
+    calibrated_probabilities,
+    pairwise_coupling,
+    platt_parameters,
+    probabilities_from_code,
+    warn_of_attribute,
+    warn_of_probability,
+)
 from tercet.svm.support_vectors import (
     TrainingRows,
     check_support_shapes,
@@ -35,8 +42,11 @@ from tercet.svm.support_vectors import (
     decision_values,
     dense_coef,
     dual_rows,
+    expansion,
+    function_rows,
     kernel_sums,
     linear_coef,
+    positive_part,
     support_attributes,
     support_points,
 )
@@ -48,13 +58,15 @@ Gamma = Literal["scale", "auto"] | NonNegative
 Degree = NonNegative
 Iterations = Annotated[int, Range(-1, INF, "[)")]
 Nu = Annotated[float, Range(0, 1, "(]")]
+FEW_CLASSES = 4
 SolveBinary = Callable[..., DualSolution]  # (binary, start, *, n_jobs, steps)
 
 
 def _gives_probabilities(self: Any) -> bool:
-    if self.calibration is None:
+    if self._calibration_method is None:
         raise AttributeError(
-            f"{type(self).__name__} has predict_proba with calibration='platt' or 'isotonic' only."
+            f"{type(self).__name__}: predict_proba is not available when probability=False, unless calibration is "
+            "'platt' or 'isotonic'."
         )
     return True
 
@@ -66,6 +78,7 @@ class SupportVectorClassifier(KernelMachine, Classifier):
     multi_class: Any
     code: Any
     calibration: Any
+    probability: bool | str = "deprecated"
     decision_function_shape: str
     break_ties: bool
     random_state: Any
@@ -79,9 +92,34 @@ class SupportVectorClassifier(KernelMachine, Classifier):
     n_support_: np.ndarray
     class_weight_: np.ndarray
     calibration_: list
+    takes_objects = True
     _warns: bool = True  # where a dual was not solved
 
     # Learning ---------------------------------------------------------------------------------------------------
+
+    def _learn(self, X: Any, y: Any = None, sample_weight: Any = None, **more: Any) -> Self:
+        if self.probability != "deprecated":
+            warn_of_probability(type(self).__name__)
+        return super()._learn(X, y, positive_part(sample_weight), **more)
+
+    @property
+    def _calibration_method(self) -> str | None:
+        """How scores become probabilities: as `calibration` says, or by Platt's sigmoid with probability=True."""
+        if self.calibration is not None:
+            return self.calibration
+        return "platt" if self.probability != "deprecated" and self.probability else None
+
+    @property
+    def probA_(self) -> np.ndarray:
+        """A of Platt's sigmoid of each binary problem, in libsvm's form; empty without it. Deprecated."""
+        warn_of_attribute("probA_")
+        return platt_parameters(self)[0]
+
+    @property
+    def probB_(self) -> np.ndarray:
+        """B of Platt's sigmoid of each binary problem, in libsvm's form; empty without it. Deprecated."""
+        warn_of_attribute("probB_")
+        return platt_parameters(self)[1]
 
     def _row_weights(self, y: np.ndarray, sample_weight: np.ndarray | None) -> np.ndarray:
         """Weights of the rows times those of their classes; an error where fewer than 2 classes have any."""
@@ -92,9 +130,11 @@ class SupportVectorClassifier(KernelMachine, Classifier):
         present = np.unique(y[weight > 0])
         if present.size < 2:
             found = f"the same class {self.classes_[present].tolist()[0]!r}" if present.size else "no class"
+            if hasattr(self, "nu"):
+                found += ": specified nu is infeasible"
             raise ValueError(
-                f"{type(self).__name__}: all rows with positive weights belong to {found} (class_weight="
-                f"{self.class_weight!r}); at least 2 classes are needed."
+                f"{type(self).__name__}: Invalid input - all samples with positive weights belong to {found} "
+                f"(class_weight={self.class_weight!r}); at least 2 classes are needed."
             )
         return weight
 
@@ -184,8 +224,8 @@ class SupportVectorClassifier(KernelMachine, Classifier):
         found = solve(rest, solution.alpha[~held], n_jobs=1)
         coef = rest.sign * found.alpha
         support = np.flatnonzero(coef)
-        kernel, rows = dual_rows(self, K, X, binary.rows[held], binary.centre)
-        points = dual_rows(self, K, X, rest.rows[support], binary.centre)[1]
+        kernel, rows = dual_rows(K, X, binary.rows[held], binary.centre)
+        points = dual_rows(K, X, rest.rows[support], binary.centre)[1]
         return kernel.times(rows, points, coef[support]) + found.b
 
     @property
@@ -280,7 +320,10 @@ class SupportVectorClassifier(KernelMachine, Classifier):
         probabilities : array of shape (n_samples, n_classes)
         """
         check_is_fitted(
-            self, "calibration_", msg="This %(name)s was not fitted with calibration: fit it (again)."
+            self,
+            "calibration_",
+            msg="%(name)s: predict_proba is not available when fitted with probability=False and without "
+            "calibration: fit it again.",
         )
         scores = self._scores(X)
         positive = np.column_stack(
@@ -339,12 +382,19 @@ class SupportVectorClassifier(KernelMachine, Classifier):
 
 def _pairwise_sums(model: SupportVectorClassifier, X: Any) -> np.ndarray:
     """`kernel_sums` of pairs of classes: a support vector has a part in the problems of its own class only."""
-    points, coef = support_points(model), dense_coef(model.dual_coef_)
+    points, coef, k = support_points(model), dense_coef(model.dual_coef_), model.classes_.size
+    X, pairs = function_rows(model, X), list(combinations(range(k), 2))
+    if k <= FEW_CLASSES:  # one product, in which most coefficients are there twice or are 0
+        table = np.zeros((coef.shape[1], len(pairs)), dtype=coef.dtype)
+        spans = model._class_spans
+        for column, (i, j) in zip(table.T, pairs):
+            here, there = spans[i], spans[j]
+            column[here], column[there] = coef[j - 1, here], coef[i, there]
+        return expansion(model, X, points, table)
     blocks = [
-        model._kernel_expansion(X, points[span], np.ascontiguousarray(coef[:, span].T))
+        expansion(model, X, points[span], np.ascontiguousarray(coef[:, span].T))
         for span in model._class_spans
     ]
-    pairs = combinations(range(model.classes_.size), 2)
     return np.column_stack([blocks[i][:, j - 1] + blocks[j][:, i] for i, j in pairs])
 
 
@@ -358,6 +408,10 @@ class SupportVectorRegressor(KernelMachine, Regressor):
     support_vectors_: Any
     dual_coef_: Any
     intercept_: np.ndarray
+    takes_objects = True
+
+    def _learn(self, X: Any, y: Any = None, sample_weight: Any = None, **more: Any) -> Self:
+        return super()._learn(X, y, positive_part(sample_weight), **more)
 
     def _attributes(self, X: Any, rows: TrainingRows, alpha: np.ndarray, b: float) -> dict[str, Any]:
         """The fitted attributes for multipliers (α, α*) of the training rows, and b of centred rows."""

@@ -6,9 +6,10 @@ without a fold begins at the multipliers of the fit with all rows.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from itertools import combinations
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy.optimize import isotonic_regression
@@ -154,6 +155,38 @@ def calibrated_probabilities(learned: np.ndarray, scores: np.ndarray) -> np.ndar
     if learned.ndim == 1:
         return expit(-(learned[0] * scores + learned[1]))
     return np.interp(scores, *learned)
+
+
+def platt_parameters(model: Any) -> np.ndarray:
+    """A and B of the sigmoids of a fitted classifier, of shape (2, n_binary); (2, 0) where there are none.
+
+    libsvm's f of two classes is positive for the first one, so that its B has the opposite sign.
+    """
+    found = [part for part in vars(model).get("calibration_", []) if part.ndim == 1]
+    parameters = np.array(found, dtype=np.float64).reshape(-1, 2).T
+    if model.classes_.size == 2:
+        parameters = parameters * np.array([[1.0], [-1.0]])
+    return parameters
+
+
+def warn_of_probability(name: str) -> None:
+    """The warning of the parameter `probability`, which scikit-learn deprecates."""
+    warnings.warn(
+        f"The `probability` parameter was deprecated in scikit-learn 1.9 and will go in 1.11: use "
+        f"`{name}(calibration='platt')`, or `CalibratedClassifierCV({name}(), ensemble=False)`.",
+        FutureWarning,
+        stacklevel=4,
+    )
+
+
+def warn_of_attribute(name: str) -> None:
+    """The warning of `probA_` and `probB_`, which scikit-learn deprecates."""
+    warnings.warn(
+        f"Attribute `{name}` was deprecated in scikit-learn 1.9 and will go in 1.11; `calibration_` has the "
+        "parameters of the sigmoids.",
+        FutureWarning,
+        stacklevel=3,
+    )
 
 
 def pairwise_coupling(pairs: np.ndarray, n_classes: int) -> np.ndarray:

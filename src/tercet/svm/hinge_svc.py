@@ -24,6 +24,7 @@ from tercet.svm._linear.intercept import hinge_intercepts
 from tercet.svm._linear.problem import LinearProblem, bytes_per_row, read_only_rows, row_major
 
 Array = np.ndarray
+CENTRE_GAIN = 10.0  # how much of what the penalty takes from the intercept's moving part goes to its centre
 
 
 @method(
@@ -58,7 +59,7 @@ class HingeSVC(LinearClassifier):
         Multiplies the losses of a class.
     tol : float, default=1e-4
         "coordinate": ends when no condition of optimality is violated by more. "subgradient": when the
-        latter half of the passes has not changed the objective by this share.
+        duality gap is no more than this share of the objective.
     max_iter : int, default=1000
         The most passes.
     verbose : int, default=0
@@ -77,8 +78,8 @@ class HingeSVC(LinearClassifier):
         The least values.
     n_iter_ : int
     history_ : dict of lists
-        `objective` and `violation` of each pass: those of the minimised dual, or with "subgradient" the objective
-        of the mean, as C times the one above, and how much the latter half of the passes changed it.
+        `objective` and `violation` of each pass: those of the minimised dual, or with "subgradient" the least
+        objective up to then, as C times the one above, and the duality gap as a share of it.
 
     Examples
     --------
@@ -189,67 +190,100 @@ class FreeInterceptDescent(DualCoordinateDescent):
 class StochasticSubgradient:
     """Stochastic subgradient descent with step sizes 1/t, and the weighted mean of its iterates (Pegasos).
 
+    b has no penalty: steps of 1/t alone would leave it far from its goal. It is b = c + p, of which p is penalised
+    as the weight of a feature as large as the rows are; what the penalty takes from p goes to c, several times.
+
+    The mean of the indicators of violations, times the costs, is a point of the dual (Σ α y = 0 is restored by
+    scaling): its value is a lower bound of the objective, and w = Σ α y x a second candidate beside the mean.
+
     Parameters
     ----------
     problem : LinearProblem
         Of classification, without a penalised intercept.
     tol : float
-        Ends when the latter half of the passes has changed the objective of the mean by no more than this share:
-        the error falls as 1/t, so that is about the remaining error.
+        Ends when the duality gap is no more than this share of the objective.
     rng : Generator
         Decides the order of the rows.
     """
 
     def __init__(self, problem: LinearProblem, tol: float, rng: np.random.Generator, intercept: bool) -> None:
         self.problem, self.tol, self.rng, self.intercept = problem, tol, rng, intercept
-        d = problem.shape[1]
-        self.data, self.w, self.b = read_only_rows(problem.X), np.zeros(d), np.zeros(1)
+        n, d = problem.shape
+        self.data, self.w, self.b = read_only_rows(problem.X), np.zeros(d), np.zeros(2)
         square = squared_norms(problem.X)
+        self.size = max(float(square.mean()), 1e-300) if intercept else 0.0
         # so large that the first steps do not overshoot
-        self.t = self.first_t = max(2.0, float(problem.cost @ (square + intercept)))
-        self.v, self.objectives = np.zeros(d + 1), [float(problem.cost.sum())]
-        self.objective, self.violation, self.done = self.objectives[0], np.inf, False
+        self.t = max(2.0, float(problem.cost @ (square + self.size)))
+        self.v, self.mean, self.share, self.passes = np.zeros(d + 1), np.zeros(d), np.zeros(n), 0
+        self.objective, self.bound = float(problem.cost.sum()), -np.inf
+        self.violation, self.done = np.inf, False
 
     def epoch(self) -> None:
-        """One pass; later passes count for more in the mean."""
+        """One pass; later passes count for more in the means."""
         problem, n = self.problem, self.problem.shape[0]
         order = visiting_order(np.arange(n), bytes_per_row(problem.X), self.rng)
-        mean, scale, scale_sum, free = np.zeros_like(self.w), 1.0, 0.0, float(self.intercept)
+        mean, hits, scale, scale_sum = np.zeros_like(self.w), np.zeros(n), 1.0, 0.0
         for part in order_parts(order, bytes_per_row(problem.X)):
             scale, scale_sum = subgradient_pass(
-                self.data, part, problem.side, problem.cost, self.w, self.b, mean, self.t, n, free, scale, scale_sum
+                self.data, part, problem.side, problem.cost, self.w, self.b, mean, hits, self.t, n, self.size,
+                scale, scale_sum,
             )  # fmt: skip
             self.t += part.size
         mean = (mean + scale_sum * self.w) / n
         self.w *= scale
-        passes = len(self.objectives)
-        self.v[:-1] += 2.0 / (passes + 1) * (mean - self.v[:-1])
-        scores = problem.X @ self.v[:-1]
-        self.v[-1] = sum(hinge_intercepts(scores, problem.side, problem.cost)) / 2 if self.intercept else 0.0
-        loss = problem.cost @ np.maximum(1.0 - problem.side * (scores + self.v[-1]), 0.0)
-        self.objective = float(self.v[:-1] @ self.v[:-1] / 2 + loss)
-        self.objectives.append(self.objective)
-        self.violation = abs(self.objectives[passes // 2] - self.objective) / max(self.objective, 1e-300)
-        # before t has doubled, little changes because the steps are short
-        self.done = passes >= 20 and self.t >= 2 * self.first_t and self.violation <= self.tol
+        self.passes += 1
+        weight = 2.0 / (self.passes + 1)
+        self.mean += weight * (mean - self.mean)
+        self.share += weight * (hits - self.share)
+        w, self.bound = self._dual_point()
+        self._keep_better(self.mean)
+        self._keep_better(w)
+        self.violation = max(0.0, (self.objective - self.bound) / max(self.objective, 1e-300))
+        self.done = self.violation <= self.tol
+
+    def _dual_point(self) -> tuple[Array, float]:
+        """w = Σ α y x of the mean indicators of violations, and the greatest value of the dual up to now."""
+        problem = self.problem
+        alpha, positive = self.share * problem.cost, problem.side > 0
+        if self.intercept:
+            plus, minus = float(alpha[positive].sum()), float(alpha[~positive].sum())
+            least = min(plus, minus)
+            alpha *= np.where(positive, least / max(plus, 1e-300), least / max(minus, 1e-300))
+        w = np.asarray(problem.X.T @ (alpha * problem.side))
+        return w, max(self.bound, float(alpha.sum() - w @ w / 2))
+
+    def _keep_better(self, w: Array) -> None:
+        """w with the best b for it, if the objective is less than that of what is kept."""
+        problem = self.problem
+        scores = np.asarray(problem.X @ w)
+        b = sum(hinge_intercepts(scores, problem.side, problem.cost)) / 2 if self.intercept else 0.0
+        loss = problem.cost @ np.maximum(1.0 - problem.side * (scores + b), 0.0)
+        value = float(w @ w / 2 + loss)
+        if value <= self.objective:
+            self.objective = value
+            self.v[:-1], self.v[-1] = w, b
 
 
 @kernel
-def subgradient_pass(rows, order, y, cost, w, b, mean, t, n, learn_b, scale, scale_sum):
+def subgradient_pass(rows, order, y, cost, w, b, mean, hits, t, n, size, scale, scale_sum):
     """A part of a pass over n rows: the iterate is scale w, the sum of all iterates mean + scale_sum w.
 
     The penalty shrinks all weights in every step: `scale` is their common factor, `scale_sum` the sum of it.
-    Shapes: w and mean (n_features,), b (1,), y and cost (n,).
+    Shapes: w and mean (n_features,), y, cost and hits (which rows have a loss) (n,); b holds c and p.
     """
     for s in range(order.size):
         i = order[s]
         rate = n / (t + s)
-        violates = y[i] * (scale * row_dot(rows, i, w) + b[0]) < 1.0
+        violates = y[i] * (scale * row_dot(rows, i, w) + b[0] + b[1]) < 1.0
         scale *= 1.0 - 1.0 / (t + s)
+        moved = b[1] / (t + s)
+        b[0] += CENTRE_GAIN * moved
+        b[1] -= moved
         if violates:
             step = rate * cost[i] * y[i]
             row_add(rows, i, step / scale, w)
             row_add(rows, i, -step / scale * scale_sum, mean)
-            b[0] += learn_b * step
+            b[1] += size * step
+            hits[i] = 1.0
         scale_sum += scale
     return scale, scale_sum

@@ -13,7 +13,7 @@ from tercet.core.catalog import method
 from tercet.core.estimator import check_weight
 from tercet.kernels import centring_offset, intercept_shift, subtract_offset
 from tercet.svm._dual.problem import DualSolution, dual_solution, feasible_directions, violating_pair
-from tercet.svm.support_vectors import dense_coef
+from tercet.svm.support_vectors import dense_coef, positive_part, slack_costs
 
 __all__ = [
     "KKTReport",
@@ -135,11 +135,8 @@ def kkt_report(model: Any, X: Any, y: Any, sample_weight: Any = None, *, tol: fl
         raise ValueError(f"X has {n} rows; the model was fitted to {model.shape_fit_[0]}.")
     if y.shape != (n,):
         raise ValueError(f"y has the shape {y.shape}; X has {n} rows.")
-    weight = check_weight(sample_weight, K)
+    weight = check_weight(positive_part(sample_weight), rows)
     weight = np.ones(n) if weight is None else np.asarray(weight, dtype=float)
-    C = (
-        np.where(weight > 0, model.C, 0.0) * weight
-    )  # a row of weight 0 has no slack to pay for, even with C = inf
     beta = np.zeros(n)
     beta[model.support_] = dense_coef(model.dual_coef_)[0]
     square, b = None, float(np.ravel(model.intercept_)[0]) + intercept_shift(beta, rows, np.arange(n), centre)
@@ -151,14 +148,14 @@ def kkt_report(model: Any, X: Any, y: Any, sample_weight: Any = None, *, tol: fl
                 f"{model.classes_.tolist()}."
             )
         index = np.searchsorted(model.classes_, y)
-        C = C * np.asarray(model.class_weight_)[index]
+        C = slack_costs(model.C, np.asarray(model.class_weight_)[index] * weight)
         sign = np.where(index == 1, 1.0, -1.0)
         alpha, p = sign * beta, np.full(n, -1.0)
         if getattr(model, "loss", "hinge") == "squared_hinge" and np.isfinite(model.C):
             square, C = 2 * C, np.full(n, np.inf)
     else:
         y = check_array(y, ensure_2d=False, dtype=float, input_name="y")
-        K, C = np.tile(K, (2, 2)), np.tile(C, 2)
+        K, C = np.tile(K, (2, 2)), np.tile(slack_costs(model.C, weight), 2)
         sign = np.repeat([1.0, -1.0], n)
         alpha = np.maximum(sign * np.tile(beta, 2), 0.0)
         p = model.epsilon - sign * np.tile(y, 2)

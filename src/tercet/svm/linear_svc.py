@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -12,10 +12,11 @@ from tercet.core.estimator import generator
 from tercet.core.parameters import CountOrZero, Jobs, Positive, Seed
 from tercet.linear_model import LinearClassifier
 from tercet.svm._linear.crammer_singer import CrammerSinger
-from tercet.svm._linear.epochs import HINT, l2_solver, run_epoch, use_dual
+from tercet.svm._linear.epochs import HINT, l2_solver, run_epochs, use_dual
 from tercet.svm._linear.intercept import linear_attributes
 from tercet.svm._linear.l1_coordinate import L1CoordinateDescent, compressed_columns
 from tercet.svm._linear.problem import LinearProblem, row_major
+from tercet.svm.support_vectors import positive_part
 
 Array = np.ndarray
 # For a loss and a penalty: the forms, dual or not, that can be solved.
@@ -125,6 +126,9 @@ class LinearSVC(LinearClassifier):
         self.max_iter = max_iter
         self.n_jobs = n_jobs
 
+    def _learn(self, X: Any, y: Any = None, sample_weight: Any = None, **more: Any) -> Self:
+        return super()._learn(X, y, positive_part(sample_weight), **more)
+
     def _fit(self, X: Any, y: Array, sample_weight: Array | None) -> None:
         by_class = self._class_weights(self.class_weight, y, sample_weight)
         weight = np.ones(y.size) if sample_weight is None else sample_weight.astype(np.float64)
@@ -139,10 +143,8 @@ class LinearSVC(LinearClassifier):
         else:
             solvers = self._one_vs_rest(X, y, weight, by_class, bias, rng)
         unpack = functools.partial(self._attributes, X.dtype)
-        for step in self.steps(self.max_iter, unpack=unpack, hint=HINT):
-            done = run_epoch(self, step, solvers)  # a pass over the rows (or features) for each class
-            if step.converged(done):
-                break
+        # each pass: over the rows (or features), for each class
+        run_epochs(self, self.steps(self.max_iter, unpack=unpack, hint=HINT), solvers)
         self.__dict__.update(unpack([np.asarray(solver.v) for solver in solvers]))
 
     def _one_vs_rest(
@@ -153,9 +155,9 @@ class LinearSVC(LinearClassifier):
         dual = use_dual(self.dual, X.shape, possible) if possible else False
         if dual not in possible:
             raise ValueError(
-                f"LinearSVC: there is no way to solve loss={self.loss!r} with penalty={self.penalty!r} and "
-                f"dual={self.dual!r}; the choices are "
-                + ", ".join(f"({loss!r}, {p!r}, dual={d})" for (loss, p), ds in FORMS.items() for d in ds)
+                f"LinearSVC: Unsupported set of arguments: penalty={self.penalty!r}, loss={self.loss!r}, "
+                f"dual={self.dual!r} cannot be solved; the choices are "
+                + ", ".join(f"({p!r}, {loss!r}, dual={d})" for (loss, p), ds in FORMS.items() for d in ds)
                 + "."
             )
         positive = range(by_class.size) if by_class.size > 2 else [1]

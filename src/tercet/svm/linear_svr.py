@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -11,9 +11,10 @@ from tercet.core.catalog import method
 from tercet.core.estimator import generator
 from tercet.core.parameters import CountOrZero, Jobs, NonNegative, Positive, Seed
 from tercet.linear_model import LinearRegressor
-from tercet.svm._linear.epochs import HINT, l2_solver, run_epoch, use_dual
+from tercet.svm._linear.epochs import HINT, l2_solver, run_epochs, use_dual
 from tercet.svm._linear.intercept import linear_attributes
 from tercet.svm._linear.problem import LinearProblem, row_major
+from tercet.svm.support_vectors import positive_part
 
 Array = np.ndarray
 
@@ -24,7 +25,7 @@ Array = np.ndarray
     model="f(x) = w·x + b",
     strategy="|w|²/2 plus C times the sum of losses max(0, |y - f(x)| - ε), or of their squares",
     algorithms={
-        "dual": "dual coordinate descent with shrinking",
+        "dual": "an interior-point method for many rows of few features, else dual coordinate descent",
         "primal": "Newton's method",
     },
     texts=["003 ch. 5, sec. 5.5"],
@@ -105,6 +106,9 @@ class LinearSVR(LinearRegressor):
         self.max_iter = max_iter
         self.n_jobs = n_jobs
 
+    def _learn(self, X: Any, y: Any = None, sample_weight: Any = None, **more: Any) -> Self:
+        return super()._learn(X, y, positive_part(sample_weight), **more)
+
     def _fit(self, X: Any, y: Array, sample_weight: Array | None) -> None:
         squared = self.loss != "epsilon_insensitive"
         dual = use_dual(self.dual, X.shape, (False, True) if squared else (True,))
@@ -120,12 +124,8 @@ class LinearSVR(LinearRegressor):
         )
         solver = l2_solver(problem, dual, self.tol, generator(self.random_state), self.n_jobs)
         unpack = functools.partial(self._attributes, X.dtype)
-        for step in self.steps(self.max_iter, unpack=unpack, hint=HINT):
-            done = run_epoch(
-                self, step, [solver]
-            )  # dual: each row's multiplier in turn; primal: a Newton step
-            if step.converged(done):
-                break
+        # each pass: a Newton step (of the primal, or along the central path), or each row's multiplier in turn
+        run_epochs(self, self.steps(self.max_iter, unpack=unpack, hint=HINT), [solver])
         self.__dict__.update(unpack([solver.v]))
 
     def _attributes(self, dtype: Any, weights: list[Array]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from tercet.core.catalog import method
 from tercet.core.parameters import ArrayLike, Jobs, Positive, Real, Seed
+from tercet.core.steps import ConvergenceWarning
 from tercet.kernels import Kernel, centring_offset
 from tercet.svm._dual.problem import DualProblem, DualSolution
 from tercet.svm._dual.solver import solve_dual
@@ -29,7 +31,7 @@ from tercet.svm.binary_problems import (
     constant_solution,
 )
 from tercet.svm.calibration import calibrate
-from tercet.svm.support_vectors import dual_rows
+from tercet.svm.support_vectors import dual_rows, shared_rows
 
 NO_MARGIN = 1e-12  # a margin this small, relative to what f could be, is rounding
 
@@ -63,6 +65,9 @@ class NuSVC(SupportVectorClassifier):
     shrinking : bool, default=True
         Leave out variables that no violating pair contains at the time, where the full Gram matrix is computed
         (up to 2048 rows).
+    probability : bool, default="deprecated"
+        Whether there is `predict_proba`, by Platt's sigmoid; `calibration="platt"` is the same without the warning
+        that scikit-learn has given since it deprecated this parameter.
     tol : float, default=1e-3
         Tolerance of the KKT conditions.
     cache_size : float, default=200
@@ -130,6 +135,7 @@ class NuSVC(SupportVectorClassifier):
         gamma: Gamma = "scale",
         coef0: Real = 0.0,
         shrinking: bool = True,
+        probability: bool | Literal["deprecated"] = "deprecated",
         tol: Positive = 1e-3,
         cache_size: Positive = 200,
         class_weight: dict | Literal["balanced"] | None = None,
@@ -149,6 +155,7 @@ class NuSVC(SupportVectorClassifier):
         self.gamma = gamma
         self.coef0 = coef0
         self.shrinking = shrinking
+        self.probability = probability
         self.tol = tol
         self.cache_size = cache_size
         self.class_weight = class_weight
@@ -169,6 +176,9 @@ class NuSVC(SupportVectorClassifier):
         binary = binary_problems(y, weight, codes)  # "ovo": one for each pair of classes
         for problem in binary:
             problem.centre = centring_offset(K, X, problem.rows, weight[problem.rows])
+        self._check_feasible(weight, binary)
+        centred = any(problem.centre is not None for problem in binary)
+        kernel, rows = shared_rows(self, K, X, centred=centred)
 
         def attributes_at(state: tuple[np.ndarray, float, float]) -> dict[str, Any]:
             """The fitted attributes on the way, from alpha, b and rho."""
@@ -176,14 +186,15 @@ class NuSVC(SupportVectorClassifier):
             found = unit_margin(DualSolution(alpha, alpha, b, (b, b), 0.0, 0.0, 0, False, rho))
             return self._attributes(X, y, codes, binary, [found])
 
-        solve = functools.partial(self._solve_binary, K, X, weight)
+        solve = functools.partial(self._solve_binary, kernel, rows, weight)
         solutions = self._solve_each(solve, binary, [None] * len(binary), attributes_at)
         self._store(X, y, codes, binary, solutions)
         self.rho_ = np.array([solution.rho for solution in solutions])
         self.__dict__.pop("calibration_", None)
-        if self.calibration is not None:
-            scores = functools.partial(self._held_out_scores, solve, K, X)
-            self.calibration_ = calibrate(self.calibration, binary, solutions, weight, scores, self.n_jobs)
+        how = self._calibration_method
+        if how is not None:
+            scores = functools.partial(self._held_out_scores, solve, kernel, rows)
+            self.calibration_ = calibrate(how, binary, solutions, weight, scores, self.n_jobs)
 
     def _solve_binary(
         self,
@@ -196,18 +207,13 @@ class NuSVC(SupportVectorClassifier):
         steps: Any = None,
     ) -> DualSolution:
         """Solve min α'Qα / 2 with 0 <= α <= weight and the same sum of α, nu Σ weight / 2, over both signs."""
-        if binary.one_sided:
+        if binary.one_sided:  # a fold without one of the classes
             return constant_solution(binary)
         upper, sign = weight[binary.rows], binary.sign
         half = self.nu * upper.sum() / 2
         sides = upper[sign > 0].sum(), upper[sign < 0].sum()
-        if half > min(sides) * (1 + 1e-12):
-            raise ValueError(
-                f"NuSVC: specified nu is infeasible: nu={self.nu} must be at most "
-                f"{2 * min(sides) / upper.sum():.4g}, twice the part of the smaller class, where "
-                f"{self._names(binary)} are told apart. Lower nu, or weigh the classes."
-            )
-        kernel, rows = dual_rows(self, K, X, binary.rows, binary.centre)
+        half = min(half, *sides)  # rounding, or a fold with fewer rows of a class
+        kernel, rows = dual_rows(K, X, binary.rows, binary.centre)
         problem = DualProblem(
             kernel=kernel,
             X=rows,
@@ -220,22 +226,35 @@ class NuSVC(SupportVectorClassifier):
         # There is no linear term: where K and the weights are small, so are all gradients.
         size = float(np.abs(kernel.diag(rows)).mean())
         tol = self.tol * min(1.0, size * float(upper.mean()) or 1.0)
-        found = solve_dual(
-            problem,
-            tol=tol,
-            n_jobs=n_jobs,
-            steps=steps,
-            max_iter=self.max_iter,
-            cache_size=self.cache_size,
-            shrinking=self.shrinking,
-        )
+        options = {"max_iter": self.max_iter, "cache_size": self.cache_size, "shrinking": self.shrinking}
+        found = solve_dual(problem, tol=tol, n_jobs=n_jobs, steps=steps, **options)
         if found.converged and found.rho <= NO_MARGIN * size * upper.sum():
-            raise ValueError(
+            self._warn_of_no_margin(binary)
+            # At the optimum f is 0. As in libsvm, the direction is that of a solution within tol, where it is not.
+            found = solve_dual(problem, tol=tol, n_jobs=n_jobs, full_precision=False, **options)
+        return unit_margin(found)
+
+    def _check_feasible(self, weight: np.ndarray, binary: list[BinaryProblem]) -> None:
+        """An error where nu is more than twice the part of the smaller class of a binary problem."""
+        for problem in binary:
+            upper = weight[problem.rows]
+            sides = upper[problem.sign > 0].sum(), upper[problem.sign < 0].sum()
+            if self.nu * sum(sides) / 2 > min(sides) * (1 + 1e-12):
+                raise ValueError(
+                    f"NuSVC: specified nu is infeasible: nu={self.nu} must be at most "
+                    f"{2 * min(sides) / sum(sides):.4g}, twice the part of the smaller class, where "
+                    f"{self._names(problem)} are told apart. Lower nu, or weigh the classes."
+                )
+
+    def _warn_of_no_margin(self, binary: BinaryProblem) -> None:
+        if self._warns:
+            warnings.warn(
                 f"NuSVC: nu={self.nu} is too small where {self._names(binary)} are told apart: so many rows are "
                 "on the wrong side that no margin is left, or the kernel is not positive semidefinite. Raise nu, "
-                "or take another kernel."
+                "or take another kernel.",
+                ConvergenceWarning,
+                stacklevel=2,
             )
-        return unit_margin(found)
 
     def _names(self, binary: BinaryProblem) -> str:
         return f"{self.classes_[binary.code > 0].tolist()} and {self.classes_[binary.code < 0].tolist()}"

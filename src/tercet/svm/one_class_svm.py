@@ -25,6 +25,7 @@ from tercet.svm.support_vectors import (
     filled_start,
     kernel_sums,
     linear_coef,
+    positive_part,
     support_attributes,
     training_rows,
 )
@@ -131,6 +132,7 @@ class OneClassSVM(OutlierMixin, KernelMachine):
         self.max_iter = max_iter
         self.n_jobs = n_jobs
 
+    takes_objects = True
     n_support_: np.ndarray
     support_: np.ndarray
     support_vectors_: Any
@@ -154,7 +156,7 @@ class OneClassSVM(OutlierMixin, KernelMachine):
         -------
         self
         """
-        return self._learn(X, y, sample_weight)
+        return self._learn(X, y, positive_part(sample_weight))
 
     def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
         X = super()._check(X, reset=reset)

@@ -132,7 +132,7 @@ def smo(
     >>> found.alpha, found.b, found.converged
     (array([0.25, 0.  , 0.25]), -2.0, True)
     """
-    K, y, C, p, alpha = _problem(K, y, C, p, start)
+    K, y, C, p, alpha = dual_arrays(K, y, C, p, start)
     target = -y * p  # y itself, but for regression
     b, g = 0.0, K @ (alpha * y)
     objective = float(alpha @ (y * g + p) + alpha @ p) / 2
@@ -361,7 +361,7 @@ def _decreases(K, y, alpha, C, E, i: int) -> np.ndarray:
     return fall
 
 
-def _problem(K: Any, y: Any, C: Any, p: Any, start: Any) -> tuple[np.ndarray, ...]:
+def dual_arrays(K: Any, y: Any, C: Any, p: Any, start: Any) -> tuple[np.ndarray, ...]:
     """The Gram matrix, signs, bounds, linear part and a first alpha as arrays of floats."""
     if isinstance(K, DualProblem):
         K, y, C, p, start = dense_dual(K)

@@ -12,14 +12,11 @@ from scipy import sparse
 from tercet.core.estimator import check_is_fitted
 from tercet.core.row_products import row_products
 from tercet.core.steps import ConvergenceWarning
-from tercet.kernels import (
-    Kernel,
-    Precomputed,
-    centring_offset,
-    common_float,
-    subtract_offset,
-)
+from tercet.kernels import FromFunction, Kernel, Precomputed, centring_offset, subtract_offset
 from tercet.svm._dual.problem import DualProblem, DualSolution
+from tercet.svm._dual.small import SMALL, small_gram
+
+FUNCTION_ROWS = 4096  # up to which a user's function is called once, with all rows
 
 
 @dataclass
@@ -43,18 +40,61 @@ def training_rows(
     weight = np.ones(X.shape[0]) if sample_weight is None else sample_weight.astype(np.float64)
     index = np.flatnonzero(weight > 0)
     centre = centring_offset(K, X, index, weight[index]) if centring else None
-    kernel, points = dual_rows(model, K, X, None if index.size == weight.size else index, centre)
+    K, X = shared_rows(model, K, X, centred=centre is not None)
+    kernel, points = dual_rows(K, X, None if index.size == weight.size else index, centre)
     return TrainingRows(index, weight[index], centre, kernel, points)
 
 
-def dual_rows(
-    model: Any, K: Kernel, X: Any, index: np.ndarray | None = None, centre: np.ndarray | None = None
-) -> tuple[Kernel, Any]:
-    """Kernel and (centred) rows for a `DualProblem`; of a Gram matrix, the indices of its rows."""
+def positive_part(sample_weight: Any) -> Any:
+    """Sample weights with 0 for negative ones: as in libsvm, rows without a positive weight are left out."""
+    if sample_weight is None:
+        return None
+    weight = np.asarray(sample_weight)
+    if weight.dtype.kind not in "fiub" or weight.size == 0 or np.isnan(weight).any():
+        return sample_weight  # the check of weights says what is wrong
+    if not (weight > 0).any():
+        raise ValueError(
+            "Invalid input - all samples have zero or negative weights: sample_weight must be positive for some "
+            f"rows; its largest value is {weight.max()}."
+        )
+    return np.maximum(weight, 0) if weight.min() < 0 else sample_weight
+
+
+def shared_rows(model: Any, K: Kernel, X: Any, *, centred: bool = False) -> tuple[Kernel, Any]:
+    """Kernel and rows that all duals of a fit share: of small data, the Gram matrix and the indices of its rows.
+
+    A user's function is called once, with all rows, as scikit-learn calls it: it may know no others.
+    """
+    n = X.shape[0]
     if model._takes == "gram":
         gram = X if isinstance(K, Precomputed) else K(X)  # a multiple of the given one, say
-        return Precomputed(gram), np.arange(X.shape[0]) if index is None else index
+        return Precomputed(gram), np.arange(n)
+    vars(model).pop("_X_fit", None)
+    if isinstance(K, FromFunction) and not isinstance(model.kernel, Kernel):
+        if n <= FUNCTION_ROWS or model._takes == "objects":
+            model._X_fit = X
+            return Precomputed(K.gram(X, X)), np.arange(n)
+        return K, X
+    explicit = getattr(model, "algorithm", None) == "primal-qp"  # needs the mapped rows themselves
+    if n > SMALL or centred or explicit or isinstance(K, Precomputed):
+        return K, X
+    return Precomputed(small_gram(K, X, getattr(model, "n_jobs", None))), np.arange(n)
+
+
+def dual_rows(
+    K: Kernel, X: Any, index: np.ndarray | None = None, centre: np.ndarray | None = None
+) -> tuple[Kernel, Any]:
+    """Kernel and (centred) rows for a `DualProblem`, from what `shared_rows` gave."""
     return K, subtract_offset(centre, X if index is None else X[index])
+
+
+def slack_costs(C: float, weight: np.ndarray) -> np.ndarray:
+    """The cost of each row's slack, the upper bound of its multiplier: C times the row's weight.
+
+    The weight is that of the row times that of its class, multiplied in this order: solver and checks must agree on
+    the bounds to the last bit. A row of weight 0 costs nothing, even with C = inf.
+    """
+    return C * weight if np.isfinite(C) else np.where(weight > 0, C, 0.0) * weight
 
 
 def tube_problem(rows: TrainingRows, p: np.ndarray, C: np.ndarray, start: Any, *, nu: bool) -> DualProblem:
@@ -86,10 +126,10 @@ def convergence_status(model: Any, solutions: list[DualSolution]) -> int:
     worst = max(s.violation for s in bad)
     reason = next((f" ({s.message})" for s in bad if s.message), "")
     warnings.warn(
-        f"{type(model).__name__}: the solver stopped before it converged{reason}: the KKT conditions are missed "
-        f"by {worst:.3g}, tol={model.tol:g} (max_iter={model.max_iter}). Scale the features (StandardScaler, "
-        "MinMaxScaler), lower C, or raise max_iter or tol; a kernel that is not positive semidefinite may have "
-        "no solution.",
+        f"{type(model).__name__}: Solver terminated early (max_iter={model.max_iter}).  Consider pre-processing "
+        f"your data with StandardScaler or MinMaxScaler. The KKT conditions are missed by {worst:.3g}{reason}, "
+        f"tol={model.tol:g}. Lower C, or raise max_iter or tol; a kernel that is not positive semidefinite may "
+        "have no solution.",
         ConvergenceWarning,
         stacklevel=2,
     )
@@ -100,7 +140,7 @@ def support_attributes(
     model: Any, X: Any, support: np.ndarray, coef: np.ndarray, intercept: np.ndarray
 ) -> dict[str, Any]:
     """The fitted attributes of f: `coef`, of shape (n_functions, n_support), over the rows `support` of X."""
-    points = np.empty((0, 0)) if model._takes == "gram" else X[support]
+    points = np.empty((0, 0)) if model._takes in ("gram", "objects") else X[support]
     dtype = np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
     coef = coef.astype(dtype)
     return {
@@ -114,21 +154,36 @@ def support_attributes(
 
 def support_points(model: Any) -> Any:
     """The support vectors as the kernel takes them."""
-    return model.support_.astype(np.intp) if model._takes == "gram" else model.support_vectors_
+    if model._takes == "gram" or "_X_fit" in vars(model):
+        return model.support_.astype(np.intp)
+    return model.support_vectors_
+
+
+def function_rows(model: Any, X: Any) -> Any:
+    """Rows for `expansion`: where a user's function was called with all training rows, what it gives for X."""
+    return model.kernel_.gram(X, model._X_fit) if "_X_fit" in vars(model) else X
+
+
+def expansion(model: Any, X: Any, points: Any, coef: np.ndarray) -> np.ndarray:
+    """Σ_j coef_j K(x, point j) of rows that `function_rows` gave."""
+    if "_X_fit" in vars(model):
+        return Precomputed().times(X, points, coef)
+    return model._kernel_expansion(X, points, coef)
 
 
 def kernel_sums(model: Any, X: Any) -> np.ndarray:
     """Σ_j dual_coef_j K(x, x_j) of checked rows X, of shape (n_samples, n_functions)."""
     if model._is_linear:
         return row_products(X, dense_coef(model._weights()))
-    return model._kernel_expansion(X, support_points(model), dense_coef(model.dual_coef_).T)
+    return expansion(model, function_rows(model, X), support_points(model), dense_coef(model.dual_coef_).T)
 
 
 def decision_values(model: Any, X: Any, sums: Any = kernel_sums) -> np.ndarray:
     """f(x) = Σ_j dual_coef_j K(x, x_j) + b of rows X, of shape (n_samples, n_functions)."""
     check_is_fitted(model, "support_")
     X = model._check(X, reset=False)
-    return (sums(model, X) + model.intercept_).astype(common_float(X, model.dual_coef_), copy=False)
+    dtype = np.float32 if getattr(X, "dtype", None) == np.float32 == model.dual_coef_.dtype else np.float64
+    return (sums(model, X) + model.intercept_).astype(dtype, copy=False)
 
 
 def linear_coef(model: Any) -> Any:
@@ -145,8 +200,9 @@ def check_support_shapes(model: Any, width: int) -> None:
     """An error where the attributes do not fit together; those of a forged file need not."""
     count, coef = model.support_.size, dense_coef(model.dual_coef_)
     good = coef.ndim == 2 and coef.shape[1] == count and np.ndim(model.intercept_) == 1
-    if model._takes == "gram":
-        good &= count == 0 or 0 <= model.support_.min() <= model.support_.max() < width
+    if model._takes in ("gram", "objects"):
+        columns = model.shape_fit_[0] if model._takes == "objects" else width
+        good &= count == 0 or 0 <= model.support_.min() <= model.support_.max() < columns
     else:
         shape = np.shape(model.support_vectors_)
         good &= shape == ((count, width) if model._takes == "vectors" else (count,))

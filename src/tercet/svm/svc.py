@@ -23,11 +23,12 @@ from tercet.svm.binary_problems import (
     is_pairwise,
 )
 from tercet.svm.calibration import calibrate
+from tercet.svm.coordinate_ascent import coordinate_ascent
 from tercet.svm.hard_margin import nearest_points
 from tercet.svm.maximum_margin import solve_dual_qp, solve_primal_qp
 from tercet.svm.penalty_method import solve_penalty
 from tercet.svm.smo import smo
-from tercet.svm.support_vectors import dense_coef, dual_rows
+from tercet.svm.support_vectors import dense_coef, dual_rows, shared_rows, slack_costs
 
 
 @method(
@@ -38,6 +39,7 @@ from tercet.svm.support_vectors import dense_coef, dual_rows
     algorithms={
         "working-set": "blocks of the dual's variables, pairs by second-order choice",
         "smo": "sequential minimal optimisation as the texts teach it",
+        "coordinate-ascent": "one of the dual's variables at a time, b by the method of multipliers",
         "dual-qp": "the dual as one quadratic program",
         "primal-qp": "the primal as one quadratic program",
         "penalty": "penalties for the dual's constraints, and conjugate gradients",
@@ -75,6 +77,9 @@ class SVC(SupportVectorClassifier):
     shrinking : bool, default=True
         Leave out variables that no violating pair contains at the time, where the full Gram matrix is computed
         (up to 2048 rows).
+    probability : bool, default="deprecated"
+        Whether there is `predict_proba`, by Platt's sigmoid; `calibration="platt"` is the same without the warning
+        that scikit-learn has given since it deprecated this parameter.
     tol : float, default=1e-3
         Tolerance of the KKT conditions.
     cache_size : float, default=200
@@ -84,7 +89,8 @@ class SVC(SupportVectorClassifier):
     verbose : bool, default=False
         Print a line for each binary problem.
     max_iter : int, default=-1
-        The most two-variable steps for each binary problem; -1 is no limit.
+        The most two-variable steps for each binary problem; -1 is no limit ("smo": 100 000 steps;
+        "coordinate-ascent": 10 000 passes; "penalty": 500 rounds).
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
         Of more than two classes by pairs: votes for each class, or the score of each pair.
     break_ties : bool, default=False
@@ -93,8 +99,9 @@ class SVC(SupportVectorClassifier):
         Decides a random `code`; nothing else is random.
     loss : {"hinge", "squared_hinge"}, default="hinge"
         What C multiplies: ξ, or ξ².
-    algorithm : {"working-set", "smo", "dual-qp", "primal-qp", "penalty"}, default="working-set"
-        How the dual (or primal) is solved; all but the first are for small data.
+    algorithm : str, default="working-set"
+        How the dual (or primal) is solved: "working-set", "smo", "coordinate-ascent", "dual-qp", "primal-qp" or
+        "penalty"; all but the first are for small data.
     multi_class : {"ovo", "ovr", "dag", "ecoc"}, default="ovo"
         Binary problems for more than two classes: one for each pair, which vote; one for each class against the
         rest, the highest score wins; those of the pairs as a decision DAG, where the loser drops out; one for each
@@ -173,6 +180,7 @@ class SVC(SupportVectorClassifier):
         gamma: Gamma = "scale",
         coef0: Real = 0.0,
         shrinking: bool = True,
+        probability: bool | Literal["deprecated"] = "deprecated",
         tol: Positive = 1e-3,
         cache_size: Positive = 200,
         class_weight: dict | Literal["balanced"] | None = None,
@@ -182,7 +190,9 @@ class SVC(SupportVectorClassifier):
         break_ties: bool = False,
         random_state: Seed = None,
         loss: Literal["hinge", "squared_hinge"] = "hinge",
-        algorithm: Literal["working-set", "smo", "dual-qp", "primal-qp", "penalty"] = "working-set",
+        algorithm: Literal[
+            "working-set", "smo", "coordinate-ascent", "dual-qp", "primal-qp", "penalty"
+        ] = "working-set",
         multi_class: MultiClass = "ovo",
         code: ArrayLike = "exhaustive",
         calibration: Literal["platt", "isotonic"] | None = None,
@@ -196,6 +206,7 @@ class SVC(SupportVectorClassifier):
         self.gamma = gamma
         self.coef0 = coef0
         self.shrinking = shrinking
+        self.probability = probability
         self.tol = tol
         self.cache_size = cache_size
         self.class_weight = class_weight
@@ -223,6 +234,8 @@ class SVC(SupportVectorClassifier):
                 problem.updates = []
             else:
                 problem.centre = centring_offset(K, X, problem.rows, weight[problem.rows])
+        centred = any(problem.centre is not None for problem in binary)
+        kernel, rows = shared_rows(self, K, X, centred=centred)
 
         def attributes_at(state: tuple[np.ndarray, float, float]) -> dict[str, Any]:
             """The fitted attributes on the way, from alpha and b."""
@@ -230,14 +243,15 @@ class SVC(SupportVectorClassifier):
             found = DualSolution(alpha, alpha, b, (b, b), 0.0, 0.0, 0, False)
             return self._attributes(X, y, codes, binary, [found])
 
-        solve = functools.partial(self._solve_binary, K, X, weight)
+        solve = functools.partial(self._solve_binary, kernel, rows, weight)
         solutions = self._solve_each(solve, binary, self._warm_starts(y, binary), attributes_at)
         self._store(X, y, codes, binary, solutions)
         self._set_optimality(X, weight, binary, solutions)
         self.__dict__.pop("calibration_", None)
-        if self.calibration is not None:
-            scores = functools.partial(self._held_out_scores, solve, K, X)
-            self.calibration_ = calibrate(self.calibration, binary, solutions, weight, scores, self.n_jobs)
+        how = self._calibration_method
+        if how is not None:
+            scores = functools.partial(self._held_out_scores, solve, kernel, rows)
+            self.calibration_ = calibrate(how, binary, solutions, weight, scores, self.n_jobs)
 
     def _solve_binary(
         self,
@@ -260,6 +274,9 @@ class SVC(SupportVectorClassifier):
         if self.algorithm == "smo":
             limit = 100_000 if self.max_iter < 0 else self.max_iter
             return smo(problem, tol=self.tol, max_iter=limit, record=binary.updates, steps=steps)
+        if self.algorithm == "coordinate-ascent":
+            limit = 10_000 if self.max_iter < 0 else self.max_iter
+            return coordinate_ascent(problem, tol=self.tol, max_iter=limit, steps=steps)
         if self.algorithm == "penalty":
             limit = 500 if self.max_iter < 0 else self.max_iter
             return solve_penalty(with_gram_matrix(problem, n_jobs), tol=self.tol, max_iter=limit, steps=steps)
@@ -283,8 +300,8 @@ class SVC(SupportVectorClassifier):
     ) -> DualProblem:
         """min α'Qα / 2 - Σ α with Σ α y = 0 and 0 <= α <= C (7.37-7.39); squared slacks: no upper bounds, and
         1 / (2C) on the diagonal of Q."""
-        C = self.C * weight[binary.rows]
-        kernel, rows = dual_rows(self, K, X, binary.rows, binary.centre)
+        C = slack_costs(self.C, weight[binary.rows])
+        kernel, rows = dual_rows(K, X, binary.rows, binary.centre)
         upper = np.full(C.size, np.inf) if self._squared_slacks else C
         return DualProblem(
             kernel=kernel,
@@ -354,7 +371,9 @@ class SVC(SupportVectorClassifier):
         """Set `dual_gap_`, `intercept_interval_` and `updates_`."""
         pairs = list(zip(binary, solutions))
         self._last_C = self.C
-        self.dual_gap_ = np.array([self._duality_gap(*pair, self.C * weight[pair[0].rows]) for pair in pairs])
+        self.dual_gap_ = np.array(
+            [self._duality_gap(*pair, slack_costs(self.C, weight[pair[0].rows])) for pair in pairs]
+        )
         self.intercept_interval_ = np.array(
             [np.subtract(found.interval, self._centre_offset(X, problem, found)) for problem, found in pairs]
         )

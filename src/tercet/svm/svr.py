@@ -13,8 +13,9 @@ from tercet.kernels import intercept_shift
 from tercet.svm._dual.problem import DualProblem, DualSolution
 from tercet.svm._dual.solver import solve_dual
 from tercet.svm.base import Degree, Gamma, Iterations, KernelLike, SupportVectorRegressor
+from tercet.svm.coordinate_ascent import coordinate_ascent
 from tercet.svm.smo import smo
-from tercet.svm.support_vectors import training_rows, tube_problem
+from tercet.svm.support_vectors import slack_costs, training_rows, tube_problem
 
 
 @method(
@@ -25,6 +26,7 @@ from tercet.svm.support_vectors import training_rows, tube_problem
     algorithms={
         "working-set": "the dual, by blocks of variables and second-order pairs",
         "smo": "the texts' SMO on the 2n multipliers",
+        "coordinate-ascent": "one of the 2n multipliers at a time, b by the method of multipliers",
     },
     texts=["002 ch. 4, eq. 4.34-4.43", "003 ch. 5, eq. 5-60 - 5-69"],
     peers=["sklearn.svm.SVR", "sklearnex.svm.SVR"],
@@ -61,11 +63,11 @@ class SVR(SupportVectorRegressor):
     verbose : bool, default=False
         Print how the solver ended.
     max_iter : int, default=-1
-        The most two-variable steps; -1 is no limit.
+        The most two-variable steps; -1 is no limit ("smo": 100 000 steps; "coordinate-ascent": 10 000 passes).
     n_jobs : int, optional
         Threads; the result does not depend on it.
-    algorithm : {"working-set", "smo"}, default="working-set"
-        How to solve the dual. "smo" is the texts' method, for small data.
+    algorithm : {"working-set", "smo", "coordinate-ascent"}, default="working-set"
+        How to solve the dual. "smo" and "coordinate-ascent" are the texts' methods, for small data.
     record : bool, default=False
         Keep every step of "smo" in `updates_`.
 
@@ -119,7 +121,7 @@ class SVR(SupportVectorRegressor):
         verbose: bool | int = False,
         max_iter: Iterations = -1,
         n_jobs: Jobs = None,
-        algorithm: Literal["working-set", "smo"] = "working-set",
+        algorithm: Literal["working-set", "smo", "coordinate-ascent"] = "working-set",
         record: bool = False,
     ) -> None:
         self.kernel = kernel
@@ -142,7 +144,7 @@ class SVR(SupportVectorRegressor):
         rows = training_rows(
             self, K, X, sample_weight, centring=not self.record
         )  # recorded: rows as they are
-        target, C = y[rows.index], self.C * rows.weight
+        target, C = y[rows.index], slack_costs(self.C, rows.weight)
         p = np.concatenate([self.epsilon - target, self.epsilon + target])
         problem = tube_problem(rows, p, C, np.zeros(p.size), nu=False)
 
@@ -185,4 +187,7 @@ class SVR(SupportVectorRegressor):
             limit = 100_000 if self.max_iter < 0 else self.max_iter
             record = self.updates_ if self.record else None
             found = smo(problem, tol=self.tol, max_iter=limit, record=record, steps=steps)
+        if self.algorithm == "coordinate-ascent":
+            limit = 10_000 if self.max_iter < 0 else self.max_iter
+            found = coordinate_ascent(problem, tol=self.tol, max_iter=limit, steps=steps)
         return found

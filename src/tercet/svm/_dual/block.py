@@ -11,17 +11,24 @@ MAX_BLOCK = 4096  # variables of a block
 
 @kernel
 def smo_block(K, diag, ridge, v, beta, lower, upper, split, min_curvature, tol, limit):
+    """`second_order_steps`, to be called from Python."""
+    return second_order_steps(K, diag, ridge, v, beta, lower, upper, split, min_curvature, tol, limit)
+
+
+@inner
+def second_order_steps(K, diag, ridge, v, beta, lower, upper, split, min_curvature, tol, limit):
     """Up to `limit` two-variable steps on a block; updates `v` and `beta`, returns the number of steps.
 
     A step takes i = argmax of v over I_up, and of I_down the j with which the objective falls most (second-order
     working set selection); beta_i gains what beta_j gives. Pairs come from within [0, split) or within [split, q),
-    the variables of the two equality constraints. Shapes: K (q, q), all others (q,). A curvature
-    K_ii + K_jj - 2 K_ij below `min_curvature` counts as that.
+    the variables of the two equality constraints. Shapes: K (q, q), all others (q,); or K (n, n) and all others
+    (2n,), where variables k and n + k share a row. A curvature K_ii + K_jj - 2 K_ij below `min_curvature` counts as
+    that.
 
     Compilers do not vectorise the search for a largest float. So floats are read as integers of the same order,
     and the index takes the place of their last bits.
     """
-    q = v.size
+    q, n = np.int64(v.size), np.int64(K.shape[0])
     places = np.int64(1)
     while places < q:
         places *= 2
@@ -45,11 +52,15 @@ def smo_block(K, diag, ridge, v, beta, lower, upper, split, min_curvature, tol, 
                     i, first, last = begin + top, begin, end
         if i < 0 or violation <= tol:
             return step
-        second_order_gains(
-            K[i, first:last], diag[first:last], v[first:last], diag[i], v[i], min_curvature, gain[first:last]
-        )
+        row_i = K[i - n if i >= n else i]
+        for copy in range(2):
+            a, b = max(first, copy * n), min(last, copy * n + n)
+            if a < b:
+                own = row_i[a - copy * n : b - copy * n]
+                second_order_gains(own, diag[a:b], v[a:b], diag[i], v[i], min_curvature, gain[a:b])
         j = first + masked_argmax(gain_bits[first:last], down[first:last], index)
-        t = (v[i] - v[j]) / max(diag[i] + diag[j] - 2.0 * K[i, j], min_curvature)
+        row_j = K[j - n if j >= n else j]
+        t = (v[i] - v[j]) / max(diag[i] + diag[j] - 2.0 * row_i[j - n if j >= n else j], min_curvature)
         above, below = upper[i] - beta[i], beta[j] - lower[j]
         t = min(t, above, below)
         # Bounds are reached exactly: rounding must not leave a variable just inside.
@@ -57,7 +68,9 @@ def smo_block(K, diag, ridge, v, beta, lower, upper, split, min_curvature, tol, 
         beta[j] = lower[j] if t == below else beta[j] - t
         up[i], down[i] = -1 if beta[i] < upper[i] else 0, -1 if beta[i] > lower[i] else 0
         up[j], down[j] = -1 if beta[j] < upper[j] else 0, -1 if beta[j] > lower[j] else 0
-        update_gradient(v, K[i], K[j], t)
+        update_gradient(v[:n], row_i, row_j, t)
+        if q > n:
+            update_gradient(v[n:], row_i, row_j, t)
         v[i] -= t * ridge[i]
         v[j] += t * ridge[j]
     return limit

@@ -20,12 +20,13 @@ from tercet.core.steps import Steps
 from tercet.svm._dual.block import MAX_BLOCK, smo_block
 from tercet.svm._dual.gram_rows import FullGram, gram_rows
 from tercet.svm._dual.problem import DualProblem, DualSolution, Interval, bias_and_rho
+from tercet.svm._dual.small import blocks
 
 BLOCK = 1024  # variables of a working set
 BLOCK_TOL = 0.05  # a block is solved to this part of the violation it began with
 FLOAT32_TOL = 1e-5  # the least tolerance for which rows in float32 are exact enough
-MAX_BLOCKS = 10_000
 KEEP = 0.7  # a set that would shrink by less than the rest of its members stays: its part of K is at hand
+NO_LIMIT = 1 << 62  # steps
 PATIENCE = 30  # blocks in a row without progress
 WORK = 50_000_000  # entries that one call of the block kernel may read: a fraction of a second
 
@@ -41,11 +42,11 @@ def solve_by_blocks(
     steps: Callable[..., Steps] | None = None,
 ) -> DualSolution:
     """Solve the dual by block-coordinate descent; `solve_dual` has the parameters, and holds BLAS to one thread."""
-    converged, message = False, f"{MAX_BLOCKS} blocks were not enough"
+    converged, message = False, "it was stopped"
     # Without bounds an indefinite kernel leads to infinity, which `DualState.diverges` notices.
     with np.errstate(over="ignore", invalid="ignore"):
         descent = _BlockDescent(problem, tol, max_iter, cache_size, shrinking, n_jobs)
-        for step in (steps or Steps)(MAX_BLOCKS, name="block"):
+        for step in blocks(steps):
             violation, objective = descent.check_optimality()
             step.report(
                 descent.state.multipliers(descent.v, descent.intervals),
@@ -80,7 +81,7 @@ class _BlockDescent:
         self.problem, self.tol, self.shrinking, self.n_jobs = problem, tol, shrinking, n_jobs
         self.cache_bytes = cache_size * 2.0**20
         self.state = DualState(problem)
-        self.max_iter = max(10_000_000, 100 * self.state.beta.size) if max_iter < 0 else max_iter
+        self.max_iter = NO_LIMIT if max_iter < 0 else max_iter
         self.n_iter = 0
         self._load_gram(fine=tol < FLOAT32_TOL)
         self.last = self.state.beta.copy(), self.F.copy()  # before the last block

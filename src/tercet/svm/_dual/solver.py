@@ -8,6 +8,7 @@ all paths lead to: the gradients of the free variables are one multiple of their
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -16,10 +17,11 @@ import numpy as np
 from tercet.core.parallel import one_blas_thread
 from tercet.core.steps import Steps
 from tercet.kernels import Precomputed
+from tercet.optimize import solve_qp
 from tercet.svm._dual.block_descent import solve_by_blocks
 from tercet.svm._dual.problem import DualProblem, DualSolution, dual_solution
+from tercet.svm._dual.small import SMALL, small_gram, solve_small, suits
 
-SMALL = 1000  # variables of a small problem
 MAX_FREE = 300  # of them free
 TRACE = 1e-13  # of the upper bound: what rounding leaves of a multiplier, if that much does not change f
 EXACT = 1e-11  # a violation this small, relative to the gradient, is rounding
@@ -44,7 +46,7 @@ def solve_dual(
     tol : float, default=1e-3
         The greatest violation of the KKT conditions by a pair of variables.
     max_iter : int, default=-1
-        The most two-variable steps; -1 is a hundred for each variable and ten million at least.
+        The most two-variable steps; -1 is no limit.
     cache_size : float, default=200
         Megabytes for rows of the Gram matrix. (Of up to 2048 rows the full Gram matrix is computed.)
     shrinking : bool, default=True
@@ -67,6 +69,12 @@ def solve_dual(
     if refined:
         problem = with_gram_matrix(problem, n_jobs)
     solve = functools.partial(solve_by_blocks, cache_size=cache_size, shrinking=shrinking, n_jobs=n_jobs)
+    if refined and suits(problem):
+        found, exact = solve_small(problem, tol=tol, max_iter=max_iter, steps=steps, exact=solve_exactly)
+        if exact or max_iter >= 0:
+            return found
+        with one_blas_thread():
+            return refine(problem, found, solve)
     with one_blas_thread():
         found = solve(problem, tol=tol, max_iter=max_iter, steps=steps)
         return refine(problem, found, solve) if refined and max_iter < 0 else found
@@ -77,9 +85,35 @@ def with_gram_matrix(problem: DualProblem, n_jobs: int | None = None) -> DualPro
     matrix = getattr(problem.kernel, "matrix", None)
     if matrix is not None and matrix.dtype == np.float64:
         return problem
-    X = problem.X.astype(np.float64) if problem.X.dtype == np.float32 else problem.X
-    gram = problem.kernel.gram(X, X, n_jobs=n_jobs).astype(np.float64, copy=False)
+    gram = small_gram(problem.kernel, problem.X, n_jobs)
     return replace(problem, kernel=Precomputed(gram), X=np.arange(gram.shape[0]))
+
+
+def solve_exactly(problem: DualProblem) -> DualSolution:
+    """A small problem as a quadratic program, by an interior-point method: for badly scaled kernels."""
+    row = np.arange(problem.sign.size) if problem.row is None else problem.row
+    sign, upper, alpha = problem.sign, problem.upper, np.asarray(problem.start, dtype=np.float64)
+    index = problem.X[row]
+    Q = sign[:, None] * problem.kernel.matrix[np.ix_(index, index)] * sign
+    if problem.ridge is not None:
+        Q[np.diag_indices_from(Q)] += problem.ridge[row]
+    A = np.array([sign > 0, sign < 0], dtype=np.float64) if problem.nu else sign[None]
+    # In units in which Q and the bounds are of the order of 1.
+    unit = max(float(upper.max()), 1e-300)
+    size = max(float(np.abs(Q.diagonal()).max()) * unit, float(np.abs(problem.p).max()), 1e-300)
+    G, h = np.vstack([-np.eye(sign.size), np.eye(sign.size)]), np.concatenate([0 * upper, upper / unit])
+    with one_blas_thread(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what it comes to is judged by its violation
+        try:
+            program = solve_qp(Q * (unit / size), problem.p / size, G, h, A, A @ alpha / unit, tol=1e-12)
+            if np.isfinite(program.x).all():
+                near = 1e-9 * upper
+                alpha = np.clip(unit * program.x, 0.0, upper)
+                alpha = np.where(alpha < near, 0.0, np.where(alpha > upper - near, upper, alpha))
+        except (ValueError, np.linalg.LinAlgError):  # not convex, but for rounding
+            pass
+    gradient = Q @ alpha + problem.p
+    return dual_solution(alpha, gradient, sign, problem.p, upper, nu=problem.nu)
 
 
 def refine(problem: DualProblem, found: DualSolution, solve: Callable[..., DualSolution]) -> DualSolution:

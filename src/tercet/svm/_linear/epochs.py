@@ -9,9 +9,12 @@ import numpy as np
 
 from tercet.core.parallel import each
 from tercet.core.steps import Steps
+from tercet.svm._linear import interior_point, small_newton
 from tercet.svm._linear.dual_coordinate import DualCoordinateDescent
+from tercet.svm._linear.interior_point import InteriorPoint
 from tercet.svm._linear.primal_newton import MAX_HESSIAN_FEATURES, PrimalNewton
 from tercet.svm._linear.problem import LinearProblem
+from tercet.svm._linear.small_newton import SmallNewton
 
 HINT = "Scale the features, or raise max_iter or tol."
 
@@ -38,6 +41,28 @@ class Solver(Protocol):
 
     def epoch(self) -> None:
         """One pass over the data."""
+
+
+def run_epochs(model: Any, steps: Steps, solvers: Sequence[Any]) -> None:
+    """Passes until all solvers are done; those of compiled loops are reported after they were made.
+
+    Where callbacks watch, or a line for each pass is asked for, every pass is a call.
+    """
+    quick = steps._context is None and not model.verbose and all(hasattr(s, "run") for s in solvers)
+    if not quick:
+        for step in steps:
+            if step.converged(run_epoch(model, step, solvers)):
+                break
+        return
+    traces: list[list] = [[] for _ in solvers]
+    made = max((solver.run(steps.limit, trace) for solver, trace in zip(solvers, traces)), default=0)
+    done, state = all(solver.done for solver in solvers), [solver.v for solver in solvers]
+    for step in steps:
+        at = [trace[min(step.index, len(trace) - 1)] for trace in traces if trace]
+        objective, violation = sum(x[0] for x in at), max((x[1] for x in at), default=0.0)
+        step.report(state, objective=objective, violation=violation)
+        if step.converged(done and step.count >= made):
+            break
 
 
 def run_epoch(model: Any, step: Steps, solvers: Sequence[Solver]) -> bool:
@@ -68,4 +93,7 @@ def l2_solver(
 ) -> DualCoordinateDescent | PrimalNewton:
     """The solver of a problem with the penalty |v|^2 / 2, in its dual or primal form."""
     problem = problem.without_zero_cost()
-    return DualCoordinateDescent(problem, tol, rng) if dual else PrimalNewton(problem, tol, n_jobs)
+    if dual:
+        method = InteriorPoint if interior_point.suits(problem) else DualCoordinateDescent
+        return method(problem, tol, rng)
+    return SmallNewton(problem, tol) if small_newton.suits(problem) else PrimalNewton(problem, tol, n_jobs)

@@ -1,0 +1,402 @@
+"""Small duals: second-order SMO on the full Gram matrix, then the solution to full precision, in compiled loops.
+
+The variables are beta = sign alpha, as in `block_descent`, those of sign +1 first where there are two equality
+constraints. A regression has two variables for each row, k and n + k, which share row k of K.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from tercet.core.kernel import inner, kernel
+from tercet.core.steps import Steps
+from tercet.kernels import Gaussian, Kernel
+from tercet.svm._dual.block import second_order_steps
+from tercet.svm._dual.cholesky import cholesky, solve_cholesky
+from tercet.svm._dual.problem import DualProblem, DualSolution
+
+SMALL = 1000  # variables of a small problem
+DIRECT = 4_000_000  # multiplications up to which distances are computed from differences
+WORK = 50_000_000  # entries that one call may read: a fraction of a second
+SLICE = 4096  # least number of steps between two reports to callbacks
+MAX_BLOCKS = 10_000  # reports of one loop
+MAX_FREE = 128  # free variables of a linear system that is solved here
+TRACE = 1e-13  # of the upper bound: what rounding leaves of a multiplier, if that much does not change f
+EXACT = 1e-11  # a violation this small, relative to the gradient, is rounding
+IDLE = 10  # gradients computed anew without a smaller violation or objective
+
+Array = np.ndarray
+
+
+def small_gram(K: Kernel, X: Any, n_jobs: int | None = None) -> Array:
+    """The Gram matrix of few rows in float64."""
+    single = getattr(X, "dtype", None) == np.float32
+    if type(K) is Gaussian and isinstance(X, np.ndarray) and X.size * len(X) <= DIRECT and K.rate > 0:
+        out = np.empty((len(X), len(X)))
+        gaussian_exponents(np.require(X, np.float64, ["C", "W"]), K.rate, out)
+        return np.exp(out, out=out)
+    X = X.astype(np.float64) if single else X
+    return K.gram(X, X, n_jobs=n_jobs).astype(np.float64, copy=False)
+
+
+class SmallDual:
+    """State of the solver of a small dual with a Gram matrix: beta, and v = -(K beta + ridge beta + q)."""
+
+    def __init__(self, problem: DualProblem) -> None:
+        sign, upper = problem.sign, problem.upper
+        index, gram = np.asarray(problem.X, dtype=np.int64), problem.kernel.matrix
+        self.problem, self.order = problem, None
+        if problem.nu and problem.row is None:
+            self.order = np.argsort(-sign, kind="stable")
+            sign, upper, index = sign[self.order], upper[self.order], index[self.order]
+        every = index.size == len(gram) and self.order is None and bool((np.diff(index) == 1).all())
+        self.K = gram if every and gram.flags.c_contiguous else submatrix(np.ascontiguousarray(gram), index)
+        self.sign = np.ascontiguousarray(sign, dtype=np.float64)
+        positive = self.sign > 0
+        self.split = int(np.count_nonzero(positive)) if problem.nu else sign.size
+        self.q = self.sign * self._ordered(problem.p)
+        self.upper = np.where(positive, upper, 0.0)
+        self.lower = np.where(positive, 0.0, -np.asarray(upper, dtype=np.float64))
+        self.beta = np.clip(self.sign * self._ordered(problem.start), self.lower, self.upper)
+        self.ridge = np.zeros(sign.size)
+        if problem.ridge is not None:
+            ridge = np.asarray(problem.ridge, dtype=np.float64)
+            self.ridge = self._ordered(ridge if problem.row is None else ridge[problem.row])
+        diag = self.K.diagonal()
+        self.diag = (diag if problem.row is None else np.concatenate([diag, diag])) + self.ridge
+        self.v, self.numbers, self.n_iter = np.empty(sign.size), np.zeros(8), 0
+        self.evaluate()
+
+    def _ordered(self, values: Any) -> Array:
+        values = np.asarray(values, dtype=np.float64)
+        return values if self.order is None else values[self.order]
+
+    @property
+    def arrays(self) -> tuple[Array, ...]:
+        return self.K, self.q, self.ridge, self.lower, self.upper, self.beta, self.v
+
+    @property
+    def violation(self) -> float:
+        return float(self.numbers[1])
+
+    def evaluate(self) -> None:
+        """v from beta, and the numbers that follow from it."""
+        evaluate_dual(*self.arrays, self.split, self.numbers)
+
+    def descend(self, tol: float, limit: int) -> bool:
+        """Up to `limit` two-variable steps; whether rounding keeps it from going on."""
+        steps, idle = descend_dual(*self.arrays, self.diag, self.split, tol, limit, self.numbers)
+        self.n_iter += int(steps)
+        return bool(idle)
+
+    def refine(self) -> bool:
+        """The solution to full precision, from one within a tolerance; False where this is not the way."""
+        size = max(float(np.abs(self.q).max()), float(np.abs(self.v).max()), 1e-300)
+        rounding, least = EXACT * size, float(self.violation)
+        start, n_iter = (self.beta.copy(), self.v.copy(), self.numbers.copy()), self.n_iter
+        for attempt in range(2):
+            if attempt:  # the set of free variables was not the right one
+                self.beta, self.v, self.numbers = (part.copy() for part in start)
+                self.descend(rounding, 2 * self.beta.size)
+                self.n_iter = n_iter
+            self._snap(rounding)
+            if not self._newton():
+                self.beta, self.v, self.numbers = start
+                return False
+            if self.violation <= rounding:
+                return True
+        if self.violation > least:
+            self.beta, self.v, self.numbers = start
+        return True
+
+    def _snap(self, rounding: float) -> None:
+        """Set variables to bounds from which only rounding keeps them: they must not decide b."""
+        unseen = rounding / max(float(np.abs(self.diag).max()), 1e-300)
+        trace = np.minimum(TRACE * (self.upper - self.lower), unseen)
+        self.beta = np.where(self.beta - self.lower < trace, self.lower, self.beta)
+        self.beta = np.where(self.upper - self.beta < trace, self.upper, self.beta)
+        self.evaluate()
+
+    def _newton(self) -> bool:
+        """Newton's step for the free variables, if it is one forward; False if they are too many, or Q indefinite.
+
+        The gradients of free variables are the same at the optimum (of each equality constraint): a linear system.
+        """
+        free = np.flatnonzero((self.beta > self.lower) & (self.beta < self.upper))
+        if not free.size:
+            return True
+        if free.size > MAX_FREE:
+            return False
+        Q, move = np.diag(self.ridge[free]), np.zeros(free.size)
+        ridge = 1e-9 * max(float(np.abs(self.diag[free]).mean()), 1e-300)
+        first = int(np.searchsorted(free, self.split))
+        work = np.empty_like(Q), Q, np.empty((3, free.size))
+        if not newton_move(self.K, free, first, ridge, self.v, *work, move):
+            return False
+        beta, v, numbers = self.beta, self.v, self.numbers
+        self.beta, self.v, self.numbers = beta.copy(), np.empty(v.size), np.zeros(8)
+        self.beta[free] += move
+        inside = self.beta[free]
+        if np.all((inside > self.lower[free]) & (inside < self.upper[free])):
+            self.evaluate()
+            if self.violation <= numbers[1]:
+                return True
+        self.beta, self.v, self.numbers = beta, v, numbers
+        return True
+
+    def start_at(self, alpha: Array) -> None:
+        """Go on from other multipliers."""
+        self.beta = np.clip(self.sign * self._ordered(alpha), self.lower, self.upper)
+        self.evaluate()
+
+    def state(self) -> tuple[Array, float, float]:
+        """alpha, b and rho."""
+        return self._given_order(self.sign * self.beta) + 0.0, float(self.numbers[6]), float(self.numbers[7])
+
+    def _given_order(self, values: Array) -> Array:
+        if self.order is None:
+            return values
+        out = np.empty(values.size)
+        out[self.order] = values
+        return out
+
+    def solution(self, converged: bool, message: str) -> DualSolution:
+        alpha, b, rho = self.state()
+        return DualSolution(
+            alpha=alpha,
+            gradient=self._given_order(-self.sign * self.v),
+            b=b,
+            interval=(float(self.numbers[2]), float(self.numbers[3])),
+            objective=float(self.numbers[0]),
+            violation=self.violation,
+            n_iter=self.n_iter,
+            converged=converged,
+            rho=rho,
+            message=message,
+        )
+
+
+def suits(problem: DualProblem) -> bool:
+    """Whether `SmallDual` can solve a problem: a variable for each row, or two of opposite sign."""
+    n = problem.X.shape[0]
+    if not np.isfinite(problem.upper).all() or problem.sign.size > SMALL:
+        return False
+    if problem.row is None:
+        return True
+    halves = problem.sign.size == 2 * n and bool(
+        (problem.sign[:n] > 0).all() and (problem.sign[n:] < 0).all()
+    )
+    return halves and np.array_equal(problem.row, np.tile(np.arange(n), 2))
+
+
+def blocks(steps: Callable[..., Steps] | None) -> Iterator[Steps]:
+    """Steps without a limit: one loop after the other, until a callback stops them."""
+    while True:
+        loop = (steps or Steps)(MAX_BLOCKS, name="block")
+        yield from loop
+        if loop.stopped:
+            return
+
+
+def solve_small(
+    problem: DualProblem,
+    *,
+    tol: float,
+    max_iter: int,
+    steps: Callable[..., Steps] | None,
+    exact: Callable[[DualProblem], DualSolution],
+) -> tuple[DualSolution, bool]:
+    """Solve a small dual within tol, and with no limit of steps to full precision; whether it is refined.
+
+    Where two-variable steps are too slow, or rounding stops them, `exact` is asked for the solution.
+    """
+    dual = SmallDual(problem)
+    converged, message, tried = False, "", False
+    slow = 10_000 + 1000 * problem.sign.size
+    most = max(1, WORK // problem.sign.size)
+    for step in blocks(steps):
+        done = dual.violation <= tol
+        refined = done and max_iter < 0 and dual.refine()
+        step.report(dual.state(), objective=dual.numbers[0], violation=dual.violation)
+        if done:
+            converged = step.converged(True)
+            break
+        if 0 <= max_iter <= dual.n_iter:
+            message = f"max_iter={max_iter} steps were not enough"
+            break
+        watched = step._context is not None
+        limit = max(SLICE, 2 * problem.sign.size) if watched else most
+        idle = dual.descend(tol, min(limit, max_iter - dual.n_iter if max_iter >= 0 else slow))
+        if max_iter < 0 and not tried and dual.violation > tol and (idle or dual.n_iter >= slow):
+            tried = True
+            take_better(dual, exact(problem), tol)
+        elif idle and dual.violation > tol:
+            message = "rounding keeps it from getting nearer"
+            break
+    return dual.solution(converged, message), converged and refined
+
+
+def take_better(dual: SmallDual, found: DualSolution, tol: float) -> None:
+    """Go on from another solution if it is the better one."""
+    objective, alpha = float(dual.numbers[0]), dual.state()[0]
+    dual.start_at(found.alpha)
+    if dual.violation > tol and not dual.numbers[0] <= objective:
+        dual.start_at(alpha)
+
+
+@kernel
+def gaussian_exponents(X, rate, out):
+    """-rate |x - z|² of all pairs of rows."""
+    for i in range(X.shape[0]):
+        x = X[i]
+        out[i, i] = 0.0
+        for k in range(i):
+            z = X[k]
+            total = 0.0
+            for j in range(x.size):
+                total += (x[j] - z[j]) * (x[j] - z[j])
+            out[i, k] = -rate * total
+            out[k, i] = -rate * total
+
+
+@kernel
+def submatrix(gram, index):
+    """Rows and columns of a matrix."""
+    out = np.empty((index.size, index.size))
+    for i in range(index.size):
+        row = gram[index[i]]
+        for k in range(index.size):
+            out[i, k] = row[index[k]]
+    return out
+
+
+@kernel
+def evaluate_dual(K, q, ridge, lower, upper, beta, v, split, numbers):
+    """v from beta, and the `numbers` that follow from it (see `evaluated`)."""
+    compute_gradient(K, q, ridge, beta, v)
+    evaluated(q, lower, upper, beta, v, split, numbers)
+
+
+@kernel
+def descend_dual(K, q, ridge, lower, upper, beta, v, diag, split, tol, limit, numbers):
+    """Two-variable steps until v, computed anew, says that beta is optimal within tol.
+
+    Returns the number of steps, and whether neither objective nor violation has fallen for some time.
+    """
+    least = 0.0
+    for k in range(diag.size):
+        least = max(least, 1e-12 * abs(diag[k]))
+    done, idle = 0, 0
+    objective, violation = numbers[0], numbers[1]
+    while done < limit:
+        part = second_order_steps(K, diag, ridge, v, beta, lower, upper, split, least, tol, limit - done)
+        done += part
+        if done < limit:  # optimal by a gradient that has been added up: compute it anew
+            compute_gradient(K, q, ridge, beta, v)
+        evaluated(q, lower, upper, beta, v, split, numbers)
+        if numbers[1] <= tol:
+            break
+        if done < limit:
+            better = numbers[0] < objective - 1e-14 * abs(objective) or numbers[1] < 0.99 * violation
+            idle = 0 if better else idle + 1
+            objective, violation = min(objective, numbers[0]), min(violation, numbers[1])
+            if idle >= IDLE:
+                return done, True
+    return done, False
+
+
+@kernel
+def newton_move(K, free, first, ridge, v, L, Q, right, move):
+    """The move of the free variables to where their v are the same within each group; False if Q is not definite.
+
+    `first` of the free variables are of the first group, `ridge` (of Q) makes the system regular, and iterative
+    refinement takes it out again. L and Q, of shape (f, f), and right, of shape (3, f), are for work.
+    """
+    n, f = K.shape[0], free.size
+    for a in range(f):
+        for b in range(a + 1):
+            Q[a, b] += K[free[a] % n, free[b] % n]
+            Q[b, a] = Q[a, b]
+            # The sums of a group's moves are 0: what is added for its pairs changes the multiplier only.
+            L[a, b] = Q[a, b] + (1e9 * ridge if (a < first) == (b < first) else 0.0)
+        L[a, a] += ridge
+    if not cholesky(L, 0.5 * ridge):
+        return False
+    for turn in range(5):  # the first solves for the multipliers of the groups
+        worst, middle = 0.0, 0.0
+        for a in range(f):
+            if turn == 0:
+                right[1, a], right[2, a] = (1.0, 0.0) if a < first else (0.0, 1.0)
+            total = v[free[a]]
+            row = Q[a]
+            for b in range(f):
+                total -= row[b] * move[b]
+            right[0, a] = total
+        for r in range(3 if turn == 0 else 1):
+            solve_cholesky(L, right[r])
+        s00, s01, s11, r0, r1 = 0.0, 0.0, 0.0, 0.0, 0.0
+        for a in range(f):
+            if a < first:
+                s00, s01, r0 = s00 + right[1, a], s01 + right[2, a], r0 + right[0, a]
+            else:
+                s11, r1 = s11 + right[2, a], r1 + right[0, a]
+        det = s00 * s11 - s01 * s01
+        x0 = r0 / s00 if first == f else (0.0 if first == 0 else (r0 * s11 - r1 * s01) / det)
+        x1 = r1 / s11 if first == 0 else (0.0 if first == f else (r1 * s00 - r0 * s01) / det)
+        for a in range(f):
+            step = right[0, a] - x0 * right[1, a] - x1 * right[2, a]
+            move[a] += step
+            worst, middle = max(worst, abs(step)), max(middle, abs(move[a]))
+        if worst <= 1e-16 * middle:
+            break
+    return True
+
+
+@inner
+def compute_gradient(K, q, ridge, beta, v):
+    """v = -(K beta + ridge beta + q)."""
+    n = K.shape[0]
+    F = np.zeros(n)
+    for k in range(beta.size):
+        if beta[k] != 0.0:
+            row, factor = K[k % n], beta[k]
+            for i in range(n):
+                F[i] += factor * row[i]
+    for k in range(beta.size):
+        v[k] = -(F[k % n] + q[k] + ridge[k] * beta[k])
+
+
+@inner
+def evaluated(q, lower, upper, beta, v, split, numbers):
+    """Objective, violation, for each group the largest v over I_up and the smallest over I_down, b and rho."""
+    objective, violation = 0.0, 0.0
+    middles = np.zeros(2)
+    for g in range(2):
+        low, high, total, count = -np.inf, np.inf, 0.0, 0
+        for k in range(0 if g == 0 else split, split if g == 0 else beta.size):
+            objective += beta[k] * (q[k] - v[k]) / 2.0
+            rises, falls = beta[k] < upper[k], beta[k] > lower[k]
+            if rises and v[k] > low:
+                low = v[k]
+            if falls and v[k] < high:
+                high = v[k]
+            if rises and falls:
+                total += v[k]
+                count += 1
+        numbers[2 + 2 * g], numbers[3 + 2 * g] = low, high
+        if low - high > violation:
+            violation = low - high
+        if count > 0:
+            middles[g] = total / count
+        elif np.isfinite(low) and np.isfinite(high):
+            middles[g] = (low + high) / 2.0
+        elif np.isfinite(low) or np.isfinite(high):
+            middles[g] = low if np.isfinite(low) else high
+    numbers[0], numbers[1] = objective, violation
+    if split < beta.size:
+        numbers[6], numbers[7] = (middles[0] + middles[1]) / 2.0, (middles[1] - middles[0]) / 2.0
+    else:
+        numbers[6], numbers[7] = middles[0], 1.0

@@ -332,7 +332,7 @@ class InitialKMeans(KMeans):
     def steps(self, limit: int, **options: Any) -> Steps:
         return super().steps(limit, **options, watch=lambda step: step.count == limit)
 
-    def _warn_of_empty(self, distinct: int) -> None:
+    def _warn(self, message: str, kind: type[Warning] = RuntimeWarning) -> None:
         pass
 
 

@@ -28,6 +28,7 @@ from tercet.cluster._engine.nearest_kernels import (
 from tercet.core import parallel
 from tercet.core.parallel import Chunks, each, total
 from tercet.core.rows import Dense, Rows, rows
+from tercet.core.scaling import largest, scale_exponent, times_power
 
 AMBIGUOUS = 0.05  # a share of ambiguous rows from which on single precision does not pay
 
@@ -235,6 +236,8 @@ def assign_rows(
 
 def nearest_centre(X: Any, centres: np.ndarray, n_jobs: Any = None) -> np.ndarray:
     """The index of the nearest centre for every row of X."""
+    exponent = scale_exponent(max(largest(X), largest(centres)))
+    X, centres = times_power(X, -exponent), times_power(centres, -exponent)
     mean = None if sparse.issparse(X) else centres.mean(axis=0, dtype=np.float64)
     found = CentreSet(centres.astype(np.float64), mean)
     parts = each(nearest_centre_chunk, Chunks(X, rows=rows_per_chunk(X, len(centres))), found, n_jobs=n_jobs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from scipy import sparse
@@ -28,6 +28,7 @@ class Neighbors(Estimator):
     """An estimator that keeps its training rows and searches them when it predicts (lazy learning)."""
 
     multi_output = True
+    supervised: ClassVar[bool] = True
     width_checked_attributes = ("_fit_X",)
 
     n_neighbors: Any
@@ -62,6 +63,10 @@ class Neighbors(Estimator):
                 X = X._fit_X
             elif isinstance(X, KDTree | BallTree):
                 self._tree, X = X, np.asarray(X.data)
+        if not self.supervised and y is not NO_TARGET:
+            # Nothing is learned from a target, but callbacks may score by it.
+            X, y = self._check(X, reset=reset), None if y is None else np.asarray(y)
+            return X, None if y is None or y.shape[:1] != X.shape[:1] else y
         if self._precomputed and sparse.issparse(X) and X.format not in ("csr", "csc", "coo", "lil"):
             raise TypeError(
                 f"Sparse matrix in {X.format!r} format is not supported due to its handling of explicit zeros: "
@@ -346,22 +351,6 @@ class RadiusNeighborsMixin(Neighbors):
         """The rows within the radius of each query."""
         indptr, found, far = self._within(X, None, ordered=True)
         return Neighbourhood(indptr, found, far, None if self._mass is None else self._mass[found])
-
-
-class UnsupervisedNeighbors(Neighbors):
-    """Neighbours without a target. A transformer into graphs has as many columns as there are training rows."""
-
-    def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
-        X = super()._check(X, reset=reset)
-        if y is NO_TARGET:
-            return X
-        # Nothing is learned from a target, but callbacks may score by it.
-        y = None if y is None else np.asarray(y)
-        return X, None if y is None or y.shape[:1] != X.shape[:1] else y
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_samples_fit_
 
 
 def without_self(far: np.ndarray, found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -10,7 +10,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from tercet.core.catalog import method
 from tercet.core.parameters import Count, Jobs
 from tercet.neighbors._engine.search import Metric
-from tercet.neighbors.base import Algorithm, KNeighborsMixin, Power, UnsupervisedNeighbors
+from tercet.neighbors.base import Algorithm, KNeighborsMixin, Power
 
 
 @method(
@@ -25,9 +25,7 @@ from tercet.neighbors.base import Algorithm, KNeighborsMixin, Power, Unsupervise
     },
     peers=["sklearn.neighbors.KNeighborsTransformer"],
 )
-class KNeighborsTransformer(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, UnsupervisedNeighbors, KNeighborsMixin
-):
+class KNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KNeighborsMixin):
     """Transform rows into the graph of their k nearest neighbours.
 
     Parameters
@@ -66,6 +64,8 @@ class KNeighborsTransformer(
            [0., 0., 2.],
            [1., 0., 0.]])
     """
+
+    supervised = False
 
     def __init__(
         self,
@@ -112,3 +112,7 @@ class KNeighborsTransformer(
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """The graph of the rows X among themselves; y is ignored."""
         return self.fit(X).transform(X)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_samples_fit_

@@ -15,7 +15,6 @@ from tercet.neighbors.base import (
     Power,
     Radius,
     RadiusNeighborsMixin,
-    UnsupervisedNeighbors,
 )
 
 
@@ -32,7 +31,7 @@ from tercet.neighbors.base import (
     texts=["000 ch. 3, 3.3"],
     peers=["sklearn.neighbors.NearestNeighbors", "scipy.spatial.cKDTree", "faiss.IndexFlatL2"],
 )
-class NearestNeighbors(UnsupervisedNeighbors, KNeighborsMixin, RadiusNeighborsMixin):
+class NearestNeighbors(KNeighborsMixin, RadiusNeighborsMixin):
     """Search for the rows that are nearest to a query, or within a radius of it.
 
     The answers are exact, with distances in double precision, and equal distances in the order of the rows,
@@ -75,6 +74,8 @@ class NearestNeighbors(UnsupervisedNeighbors, KNeighborsMixin, RadiusNeighborsMi
     >>> model.kneighbors([[2, 1]])
     (array([[1., 3.]]), array([[0, 1]]))
     """
+
+    supervised = False
 
     def __init__(
         self,

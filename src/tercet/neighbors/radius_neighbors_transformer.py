@@ -10,7 +10,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from tercet.core.catalog import method
 from tercet.core.parameters import Count, Jobs
 from tercet.neighbors._engine.search import Metric
-from tercet.neighbors.base import Algorithm, Power, Radius, RadiusNeighborsMixin, UnsupervisedNeighbors
+from tercet.neighbors.base import Algorithm, Power, Radius, RadiusNeighborsMixin
 
 
 @method(
@@ -25,9 +25,7 @@ from tercet.neighbors.base import Algorithm, Power, Radius, RadiusNeighborsMixin
     },
     peers=["sklearn.neighbors.RadiusNeighborsTransformer"],
 )
-class RadiusNeighborsTransformer(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, UnsupervisedNeighbors, RadiusNeighborsMixin
-):
+class RadiusNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RadiusNeighborsMixin):
     """Transform rows into the graph of their neighbours within a radius.
 
     Parameters
@@ -65,6 +63,8 @@ class RadiusNeighborsTransformer(
            [0., 0., 2.],
            [1., 0., 0.]])
     """
+
+    supervised = False
 
     def __init__(
         self,
@@ -114,3 +114,7 @@ class RadiusNeighborsTransformer(
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """The graph of the rows X among themselves; y is ignored."""
         return self.fit(X).transform(X)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_samples_fit_

@@ -1,4 +1,7 @@
-"""Run the benchmark: ``python -m benchmarks [ROW ...] [--size full|smoke] [--rounds 3] [--list]``."""
+"""Run the benchmark: ``python -m benchmarks [ROW ...] [--size full|smoke] [--rounds 3] [--list]``.
+
+``python -m benchmarks defaults`` has options of its own; see `benchmarks.defaults`.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from benchmarks import (
     cluster,
     command,
     crf,
+    defaults,
     linear,
     maxent,
     mixture,
@@ -50,12 +54,15 @@ ROWS: dict[str, Row | Report] = {
 
 
 def main(arguments: list[str] | None = None) -> int:
+    given = sys.argv[1:] if arguments is None else arguments
+    if given[:1] == ["defaults"]:
+        return defaults.main(given[1:])
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Ours and the peers by turns.")
     parser.add_argument("rows", nargs="*", metavar="ROW", help="rows to run; all of them when none is named")
     parser.add_argument("--size", choices=["full", "smoke"], default="full", help="smoke is only printed")
     parser.add_argument("--rounds", type=int, default=3, help="turns of each contender")
     parser.add_argument("--list", action="store_true", help="name the rows and stop")
-    options = parser.parse_args(arguments)
+    options = parser.parse_args(given)
     if options.list:
         try:
             print("\n".join(f"{name:16} {work(row, options.size)}" for name, row in ROWS.items()), flush=True)
@@ -67,7 +74,6 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error(f"unknown rows {strangers}; the rows are {list(ROWS)}")
     if options.rounds < (3 if options.size == "full" else 1):
         parser.error(f"--rounds={options.rounds} is too few: at least 3 for full size, 1 for smoke")
-    given = sys.argv[1:] if arguments is None else arguments
     said = shlex.join(["python", "-m", "benchmarks", *given])
     for name in options.rows or ROWS:
         print(f"==> {name}", flush=True)

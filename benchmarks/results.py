@@ -114,7 +114,7 @@ def verdict(entry: dict[str, Any]) -> str:
 
 def section(entry: dict[str, Any]) -> str:
     """What was done, the table, and the circumstances."""
-    table = figures_table(entry) if "figures" in entry else scores_table(entry)
+    table = entry.get("table") or (figures_table(entry) if "figures" in entry else scores_table(entry))
     versions = ", ".join(f"{name} {version}" for name, version in entry["versions"].items())
     foot = f"{entry['date']}, `{entry['command']}`, {entry['cpu']}; {versions}."
     return f"{entry['work'][0].upper()}{entry['work'][1:]}.\n\n{table}\n\n{foot}\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import multiprocessing
 import os
 import platform
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks import cluster, linear, maxent, results, worker
+from benchmarks import cluster, defaults, linear, maxent, results, worker
 from benchmarks.__main__ import ROWS, main
 from benchmarks.harness import Contender, Outcome, Row, Score, judge, run_row
 from benchmarks.store import load, make_data, save
@@ -230,6 +231,40 @@ def test_command_line(tmp_path, capsys, monkeypatch):
     assert "a pass that reports a number" in text
     assert platform.node() not in text.replace(results.machine(), "")
     assert str(Path.cwd()) not in text
+
+
+def test_defaults_against_defaults(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(results, "PATH", tmp_path / "RESULTS.md")
+    file = tmp_path / "times.json"
+    few = ["--size", "tiny", "--rounds", "3", "--json", str(file)]
+    assert (
+        main(["defaults", "GaussianNB", "LinearRegression", "AgglomerativeClustering", *few, "--write"]) == 0
+    )
+    dense = {line["name"]: line for line in json.loads(file.read_text())}
+    assert list(dense["GaussianNB"]["cells"]) == ["fit", "predict", "one row"]
+    assert list(dense["AgglomerativeClustering"]["cells"]) == ["fit"]
+    assert "tiny dense, one row: geometric mean" in capsys.readouterr().out
+    assert "| LinearRegression | tiny | dense |" in results.PATH.read_text()
+    assert main(["defaults", "GaussianNB", "LinearRegression", *few, "--sparse"]) == 0
+    assert [line["name"] for line in json.loads(file.read_text())] == ["LinearRegression"]
+    with pytest.raises(SystemExit):
+        main(["defaults", "Lazzo"])
+    assert "unknown classes" in capsys.readouterr().err
+
+
+def test_what_both_libraries_have():
+    both = {(pair.module, pair.name) for pair in defaults.pairs()}
+    assert {("kernel_ridge", "KernelRidge"), ("svm", "SVC"), ("multiclass", "OneVsOneClassifier")} <= both
+    for module, name in both:
+        X, y = defaults.data(defaults.Pair(module, name), "tiny", "dense")
+        assert len(X) == len(y) == 40
+        assert defaults.Pair(module, name).make("tercet") is not None
+
+
+def test_a_miss_is_slower_by_a_tenth_and_by_30_microseconds():
+    assert defaults.Cell(2e-3, 1e-3, 0, 0, 3).miss
+    assert not defaults.Cell(21e-6, 10e-6, 0, 0, 3).miss
+    assert not defaults.Cell(1.05, 1.0, 0, 0, 3).miss
 
 
 def test_errors_lose_their_paths():

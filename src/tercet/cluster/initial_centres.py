@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import check_array
 
 from tercet.cluster._engine.nearest_centres import rows_per_chunk
 from tercet.cluster._engine.nearest_kernels import row_squared_distance
@@ -20,6 +19,7 @@ from tercet.core.kernel import kernel
 from tercet.core.parallel import Chunks, total
 from tercet.core.rows import row_dot, rows
 from tercet.core.scaling import largest, scale_exponent, times_power
+from tercet.core.validation import check_array
 
 
 def kmeans_plusplus(

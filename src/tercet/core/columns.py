@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_array, check_consistent_length, check_X_y, validate_data
+from sklearn.utils.validation import check_consistent_length
 
 from tercet.core.column_parsing import (
     TIMES,
@@ -34,6 +34,7 @@ from tercet.core.column_parsing import (
 )
 from tercet.core.estimator import NO_TARGET, Estimator
 from tercet.core.spelling_suggestions import spelling_suggestions
+from tercet.core.validation import check_array, check_target, validate_data
 
 # The type of the parameter `categorical_features`.
 Features = str | list | tuple | np.ndarray | None  # type: ignore[type-arg]
@@ -72,10 +73,7 @@ class MixedColumns(Estimator):
             return X, None
         numeric = isinstance(self, RegressorMixin)
         check_consistent_length(X, y)
-        _, target = check_X_y(
-            np.zeros((len(X), 1)), y, multi_output=self.multi_output, y_numeric=numeric, estimator=self
-        )
-        return X, target
+        return X, check_target(self, y, len(X), multi_output=self.multi_output, numeric=numeric)
 
     def _columns(self, X: Any, *, reset: bool) -> Columns:
         """The columns of X, after scikit-learn's checks of its shape and its names."""

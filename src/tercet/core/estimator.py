@@ -15,16 +15,12 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, ClusterMixin, RegressorMixin
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    check_array,
-    check_is_fitted,
-    check_random_state,
-    validate_data,
-)
+from sklearn.utils.validation import check_random_state
 
 from tercet.core.parameters import check_parameters
 from tercet.core.public_names import PublicPickle
 from tercet.core.steps import Iterative, running_fit, with_callbacks
+from tercet.core.validation import check_array, check_is_fitted, validate_data
 
 NO_TARGET = object()
 

@@ -7,18 +7,20 @@ from collections.abc import Callable, Iterable
 from typing import Any, Self
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone, is_regressor
 from sklearn.utils import get_tags, indexable
 from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_array, check_consistent_length, validate_data
+from sklearn.utils.validation import check_consistent_length
 
 from tercet.core.estimator import NO_TARGET, Classifier
 from tercet.core.parallel import one_blas_thread
 from tercet.core.parameters import check_parameters
 from tercet.core.public_names import PublicPickle
 from tercet.core.steps import CallbackSupport, Fit, Task, fitted_attributes, with_callbacks
+from tercet.core.validation import check_array, validate_data
 
 
 class MetaClassifier(MetaEstimatorMixin, Classifier):
@@ -121,6 +123,8 @@ class MetaClassifier(MetaEstimatorMixin, Classifier):
         # changing its number of threads while another thread is in it makes it crawl.
         jobs, verbose = getattr(self, "n_jobs", None), getattr(self, "verbose", 0)
         with one_blas_thread():
+            if not verbose and effective_n_jobs(jobs) == 1:  # a pool of one would only cost time
+                return [call.function(*given, **named) for call, given, named in calls]
             return Parallel(n_jobs=jobs, verbose=verbose, prefer="threads")(calls)
 
     @property

@@ -81,6 +81,9 @@ def total(
     The statistics are an array, a number, or a tuple of such; results are added as they come in, so that
     memory does not grow with the number of chunks.
     """
+    if len(chunks) == 1 and _engine.get() is None:
+        (alone,) = each(statistics, chunks, *parameters)
+        return tuple(part + 0 for part in alone) if isinstance(alone, tuple) else alone + 0
     results = engine(n_jobs).map(statistics, chunks, parameters)
     first = next(results)
     if not isinstance(first, tuple):
@@ -96,6 +99,9 @@ def each(
     function: Callable[..., Any], items: Sequence[Any], *parameters: Any, n_jobs: int | None = None
 ) -> list[Any]:
     """`[function(item, *parameters) for item in items]`, on several threads."""
+    if len(items) == 1 and _engine.get() is None:
+        with one_blas_thread():
+            return [function(items[0], *parameters)]
     return list(engine(n_jobs).map(function, items, parameters))
 
 
@@ -235,47 +241,53 @@ class _Blas:
     """BLAS held to one thread while anyone here is at work (two levels of threads ruin each other).
 
     The setting belongs to the whole process, so it is counted: the first to come sets it, the last to leave
-    puts back what was there. To threadpoolctl the thread that sets a limit owns BLAS, and what others set is
-    ignored: ownership is given up at once, as another thread may leave last.
+    puts back what was there. The libraries are asked and told directly, some microseconds in all: a limit of
+    threadpoolctl takes some 60, and belongs to the thread that set it, while here another may leave last.
     """
 
     def __init__(self) -> None:
         self.lock, self.users = threading.Lock(), 0
-        self.controller: ThreadpoolController | None = None
-        self.limit: Any = None
-        self.nothing: Any = contextlib.nullcontext()
+        self.libraries: list[tuple[Callable[[], int], Callable[[int], Any]]] | None = None
+        self.before: list[tuple[Callable[[int], Any], int]] = []
 
     def __enter__(self) -> None:
         with self.lock:
             self.users += 1
             if self.users == 1:
-                if self.controller is None:
-                    self.controller = ThreadpoolController().select(user_api="blas")
-                    self.nothing = self.controller.select(filepath="").limit(limits=1)
-                self.limit = self.controller.limit(limits=1)
-                self.disown()
+                if self.libraries is None:
+                    self.libraries = _blas_libraries()
+                self.before = [(tell, many) for ask, tell in self.libraries if (many := ask()) != 1]
+                for tell, _ in self.before:
+                    tell(1)
 
     def __exit__(self, *error: Any) -> None:
         with self.lock:
             self.users -= 1
             if self.users == 0:
-                self.limit.restore_original_limits()
-                self.disown()
+                self.restore()
 
-    def disown(self) -> None:
-        """Whoever leaves a thread's outermost limit gives up its ownership, be it a limit of nothing."""
-        with self.nothing:
-            pass
+    def restore(self) -> None:
+        """Put back what was there."""
+        for tell, many in self.before:
+            tell(many)
+        self.before = []
+
+
+def _blas_libraries() -> list[tuple[Callable[[], int], Callable[[int], Any]]]:
+    """How to ask each BLAS of this process for its number of threads, and how to tell it."""
+    found = ThreadpoolController().select(user_api="blas").lib_controllers
+    # past the ownership that threadpoolctl gives to one thread, where its version has that
+    return [
+        (one.get_num_threads, getattr(one, "_real_set_num_threads", one.set_num_threads)) for one in found
+    ]
 
 
 _blas = _Blas()
 
 
-@contextlib.contextmanager
-def one_blas_thread() -> Iterator[None]:
+def one_blas_thread() -> _Blas:
     """Hold BLAS to one thread inside a `with` block."""
-    with _blas:
-        yield
+    return _blas
 
 
 def _after_fork() -> None:
@@ -283,10 +295,9 @@ def _after_fork() -> None:
     global _threads, _guard, _blas
     _threads, _guard = None, threading.Lock()
     before, _blas = _blas, _Blas()
-    _blas.controller, _blas.nothing = before.controller, before.nothing
-    if before.users and before.limit is not None:
-        before.limit.restore_original_limits()
-        _blas.disown()
+    _blas.libraries = before.libraries
+    if before.users:
+        before.restore()
 
 
 if hasattr(os, "register_at_fork"):

@@ -9,6 +9,7 @@ the parameter, the value and what is allowed.
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 import numbers
 import types
@@ -51,17 +52,27 @@ CountOrZero = Annotated[int, Range(0, INF, "[)")]
 Seed = CountOrZero | np.random.RandomState | np.random.Generator | None
 Jobs = int | None
 ArrayLike = Any
+NONE_SUCH = object()
 
 
 def check_parameters(thing: Any) -> None:
     """Refuse the first parameter of an estimator whose value its signature does not allow."""
     kind: Any = type(thing)
+    defaults = allowed_defaults(kind)
     for name, hint in hints(kind).items():
         value = getattr(thing, name)
-        if not allows(hint, value):
+        if value is not defaults.get(name, NONE_SUCH) and not allows(hint, value):
             raise ValueError(
                 f"{type(thing).__name__}: parameter {name!r} must be {describe(hint)}; got {value!r}."
             )
+
+
+@functools.cache
+def allowed_defaults(kind: type) -> dict[str, Any]:
+    """The defaults that need no further check, which most values of most estimators are."""
+    parameters = inspect.signature(kind).parameters
+    allowed = {name: parameters[name].default for name in hints(kind) if name in parameters}
+    return {name: value for name, value in allowed.items() if allows(hints(kind)[name], value)}
 
 
 @functools.cache

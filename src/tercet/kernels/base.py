@@ -12,10 +12,10 @@ from typing import Any, NoReturn, Self
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_array
 
 from tercet.core.parameters import check_parameters
 from tercet.core.public_names import PublicPickle
+from tercet.core.validation import check_array
 from tercet.kernels._engine.prepared_rows import (
     PreparedRows,
     blocked_gram,

@@ -23,9 +23,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import check_consistent_length, validate_data
+from sklearn.utils.validation import check_consistent_length
 
 from tercet.core.estimator import NO_TARGET, Estimator
+from tercet.core.validation import validate_data
 from tercet.kernels._engine.prepared_rows import squared_norms
 from tercet.kernels.base import Kernel
 from tercet.kernels.from_function import FromFunction

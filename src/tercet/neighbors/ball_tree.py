@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.validation import check_array
 
 from tercet.core.catalog import method
+from tercet.core.validation import check_array
 from tercet.neighbors._engine.ball_metrics import CODES
 from tercet.neighbors._engine.flat_ball_tree import FlatBallTree
 from tercet.neighbors._engine.search import POWERS, NeighborIndex

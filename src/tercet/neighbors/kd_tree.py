@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.validation import check_array
 
 from tercet.core.catalog import method
+from tercet.core.validation import check_array
 from tercet.metrics.distance import check_p, check_weights
 from tercet.neighbors._engine.flat_ball_tree import FlatBallTree
 from tercet.neighbors._engine.flat_kd_tree import FlatKDTree

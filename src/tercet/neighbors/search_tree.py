@@ -6,8 +6,8 @@ import numbers
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.validation import check_array
 
+from tercet.core.validation import check_array
 from tercet.neighbors._engine.flat_ball_tree import KERNELS, FlatBallTree
 from tercet.neighbors._engine.neighbourhood import check_radius, ragged
 

@@ -14,9 +14,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tercet.core.estimator import Estimator
+from tercet.core.validation import check_is_fitted, validate_data
 
 
 class SequenceEstimator(Estimator):

@@ -13,12 +13,12 @@ from scipy import sparse
 from sklearn.base import ClassifierMixin, clone
 from sklearn.model_selection import check_cv
 from sklearn.utils import Bunch
-from sklearn.utils.validation import check_X_y, validate_data
 
 from tercet.core.columns import MixedColumns
 from tercet.core.estimator import NO_TARGET, check_is_fitted, generator
 from tercet.core.memory import available
 from tercet.core.parameters import INF, Count, OpenFraction, Range
+from tercet.core.validation import check_target, validate_data
 from tercet.tree import _engine
 from tercet.tree._engine import Limits
 from tercet.tree.pruning import (
@@ -282,8 +282,7 @@ class DecisionTree(MixedColumns):
         numeric = not isinstance(self, ClassifierMixin)
         if sparse.issparse(y):
             raise TypeError(f"{type(self).__name__}: y must not be sparse.")
-        placeholder = np.broadcast_to(np.zeros(1), (X.shape[0], 1))
-        _, y = check_X_y(placeholder, y, multi_output=self.multi_output, y_numeric=numeric, estimator=self)
+        y = check_target(self, y, X.shape[0], multi_output=self.multi_output, numeric=numeric)
         return X, _single_column(y)
 
     def _is_numeric(self, X: Any, reset: bool) -> bool:

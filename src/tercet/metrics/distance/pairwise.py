@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import check_array
 
 from tercet.core.catalog import method
 from tercet.core.kernel import kernel
 from tercet.core.parallel import Chunks, each
 from tercet.core.spelling_suggestions import spelling_suggestions
+from tercet.core.validation import check_array
 from tercet.metrics.distance.vectors import centred, check_p, check_weights, mahalanobis_factor, unit
 
 # By name, what p is; None for what is not an L_p distance.

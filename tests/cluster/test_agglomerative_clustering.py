@@ -215,13 +215,13 @@ def test_wrong_input_is_named():
     X = points(10)
     D = cdist(X, X)
     wrong = {
-        "exactly one of n_clusters": {"distance_threshold": 1.0},
-        "connectivity must be None": {"connectivity": np.ones((10, 10))},
+        "Exactly one of n_clusters": {"distance_threshold": 1.0},
+        "does not take connectivity": {"linkage": "centroid", "connectivity": np.ones((10, 10))},
         "n_clusters=11 of n_samples=10": {"n_clusters": 11},
         "Euclidean distances; got metric='cosine'": {"metric": "cosine"},
         "'metric' must be one of .* got 'no such'": {"metric": "no such", "linkage": "single"},
-        "which is square": {"metric": "precomputed", "linkage": "single"},
-        "needs compute_full_tree": {
+        "should be square": {"metric": "precomputed", "linkage": "single"},
+        "compute_full_tree must be True": {
             "n_clusters": None,
             "distance_threshold": 1.0,
             "compute_full_tree": False,

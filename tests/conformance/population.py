@@ -5,6 +5,7 @@ import inspect
 import warnings
 
 import numpy as np
+from scipy import sparse
 
 import tercet
 
@@ -89,9 +90,10 @@ def is_tabular(card):
 
 def output(model, X):
     """What a fitted model says of rows, as numbers; of its own rows where it cannot tell of others."""
-    for name in ("predict_proba", "decision_function", "predict", "transform"):
+    for name in ("predict_proba", "decision_function", "predict", "transform", "score_samples"):
         if hasattr(model, name):
             found = getattr(model, name)(X)
+            found = found.toarray() if sparse.issparse(found) else found
             return np.asarray(np.concatenate(found) if isinstance(found, list) else found, dtype=float)
     if hasattr(model, "kneighbors"):
         return np.hstack(model.kneighbors(X))

@@ -361,7 +361,7 @@ def test_flat_data(kind):
     [
         (
             {"degrees_of_freedom_prior": 1.0},
-            r"degrees_of_freedom_prior must be greater than n_features - 1 = 1",
+            r"'degrees_of_freedom_prior' should be greater than 1, but got",
         ),
         ({"mean_prior": [0.0]}, r"mean_prior must have the shape \(2,\)"),
         ({"covariance_prior": [1.0]}, r"covariance_prior must have the shape \(2, 2\)"),

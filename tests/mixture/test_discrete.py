@@ -319,7 +319,7 @@ def test_samples_have_the_shares_of_the_model(kind):
     np.testing.assert_allclose(rows.mean(axis=0), X.mean(axis=0), atol=0.15 * max(1, X.mean()))
     again = model.sample(4000)[0]
     np.testing.assert_array_equal(rows, again)
-    with pytest.raises(ValueError, match="n_samples must be at least 1"):
+    with pytest.raises(ValueError, match="Invalid value for 'n_samples'"):
         model.sample(0)
 
 

@@ -238,7 +238,7 @@ def test_one_warning_for_the_chosen():
 def test_folds_with_too_few_rows_are_told():
     X, _ = clusters(n=2)
     model = GaussianMixtureIC(5, 5, criterion="cv", cv=2, covariance_type="spherical", random_state=0)
-    with pytest.raises(ValueError, match="no candidate could be learned: expected n_samples >= n_components"):
+    with pytest.raises(ValueError, match="no candidate could be learned: Expected n_samples >= n_components"):
         model.fit(X)
 
 

@@ -163,7 +163,7 @@ def test_bad_input_is_named():
         ValueError, match="Expected n_neighbors <= n_samples_fit, but n_neighbors = 5, n_samples_fit = 2"
     ):
         KNeighborsClassifier().fit([[0], [1]], [0, 1]).predict([[0]])
-    with pytest.raises(ValueError, match="all neighbours of query 0 have weight zero"):
+    with pytest.raises(ValueError, match="no neighbour of query 0 has a weight"):
         KNeighborsClassifier(weights=np.zeros_like).fit(X, y).predict(Q)
     with pytest.raises(ValueError, match="needs complete rows"):
         KNeighborsClassifier().fit(X, y).predict([[0, 0, np.nan]])

@@ -53,5 +53,5 @@ def test_one_neighbour_returns_what_was_learned():
 def test_bad_input_is_named():
     with pytest.raises(ValueError, match="n_neighbors = 5, n_samples_fit = 1"):
         KNeighborsRegressor().fit([[0]], [0]).predict([[0]])
-    with pytest.raises(ValueError, match="all neighbours of query 0 have weight zero"):
+    with pytest.raises(ValueError, match="no neighbour of query 0 has a weight"):
         KNeighborsRegressor(weights=np.zeros_like).fit(X, Y).predict(Q)

@@ -6,30 +6,15 @@ from collections.abc import Callable
 from typing import Any, Literal, Self
 
 import numpy as np
-from scipy.spatial.distance import pdist, squareform
+from scipy import sparse
+from scipy.spatial.distance import squareform
 from sklearn.utils.validation import check_memory
 
-from tercet.cluster._engine.linkage import (
-    MergeTree,
-    euclidean_pdist,
-    merge_by_centres,
-    merge_by_distances,
-    single_linkage_tree,
-)
+from tercet.cluster._engine.linkage import MergeTree
+from tercet.cluster.merge_trees import ALIASES, METRICS, build_tree, check_distances, pair_distances
 from tercet.core.catalog import method
 from tercet.core.estimator import Clusterer, check_is_fitted
 from tercet.core.parameters import Count, Jobs, NonNegative
-
-ALIASES = {
-    "l2": "euclidean",
-    "l1": "cityblock",
-    "manhattan": "cityblock",
-    "absolute_correlation": "correlation",
-}
-METRICS = (
-    *("braycurtis", "canberra", "chebyshev", "cityblock", "correlation", "cosine", "euclidean", "hamming"),
-    *("jaccard", "mahalanobis", "minkowski", "seuclidean", "sqeuclidean"),
-)
 
 
 @method(
@@ -60,13 +45,15 @@ class AgglomerativeClustering(Clusterer):
     metric : str or callable, default="euclidean"
         The distance of two rows: a name that `scipy.spatial.distance.pdist` knows ("cityblock", "minkowski",
         "mahalanobis", "correlation", "cosine" ...), "l1", "l2", "manhattan", "absolute_correlation" (1 - |r|), a
-        function of two rows, or "precomputed" when X is the matrix of distances.
+        function of two rows or one of all rows that gives the matrix of distances, or "precomputed" when X is that.
     memory : str or joblib.Memory, optional
         Where to keep trees, so that cutting the same tree elsewhere does not grow it again.
-    connectivity : None
-        Trees in which only neighbours may be merged are not here; None is all there is.
+    connectivity : array or sparse matrix of shape (n_samples, n_samples), or callable, optional
+        Which rows are neighbours, or a function of X that says it. Only clusters with neighbours in each other are
+        merged, and complete, average and single linkage take only the distances of neighbours.
     compute_full_tree : "auto" or bool, default="auto"
-        The tree is always full.
+        Whether to go on merging when `n_clusters` are left. With `connectivity` only: else the tree is always full,
+        and so it is by default unless `n_clusters` is large, at least 100 and 2 % of the rows.
     linkage : {"ward", "complete", "average", "single", "centroid"}, default="ward"
         The distance of two clusters: how much the sum of squares would grow; of the two farthest rows; the mean
         of all pairs; of the two nearest rows; of the two centres ("ward" and "centroid": Euclidean only).
@@ -93,7 +80,7 @@ class AgglomerativeClustering(Clusterer):
     distances_ : array of shape (n_samples - 1,)
         Their distances.
     n_leaves_, n_connected_components_ : int
-        The number of rows, and 1.
+        The number of rows, and of connected components of `connectivity`; 1 without it.
 
     Examples
     --------
@@ -156,12 +143,23 @@ class AgglomerativeClustering(Clusterer):
     def _fit(self, X: np.ndarray, y: None, sample_weight: np.ndarray | None) -> None:
         self._check_choices(X)
         X = X.astype(np.float64, copy=False)
+        graph = self.connectivity(X) if callable(self.connectivity) else self.connectivity
+        if graph is not None and not sparse.issparse(graph):
+            graph = np.asarray(graph)
         build = check_memory(self.memory).cache(build_tree, ignore=["n_jobs"])
-        children, heights = build(X, self.linkage, self.metric, self.metric_params, n_jobs=self.n_jobs)
-        self.children_, self.distances_ = children, heights
-        self.n_leaves_, self.n_connected_components_ = len(X), 1
+        self.children_, self.distances_, self.n_connected_components_ = build(
+            X, self.linkage, self.metric, self.metric_params, graph, self._least(len(X)), n_jobs=self.n_jobs
+        )
+        self.n_leaves_ = len(X)
         self.n_clusters_ = self._count(X)
         self.labels_ = self.cut(self.n_clusters_)
+
+    def _least(self, n: int) -> int | None:
+        """The number of clusters at which merging stops; None for the full tree."""
+        full = self.compute_full_tree
+        if full == "auto":
+            full = self.n_clusters is None or self.n_clusters < max(100, 0.02 * n)
+        return None if full or self.connectivity is None else self.n_clusters
 
     def _check_choices(self, X: np.ndarray) -> None:
         """Refuse parameters that do not fit each other, or the data."""
@@ -170,12 +168,15 @@ class AgglomerativeClustering(Clusterer):
         if sum(value is not None for value in stops.values()) != 1:
             given = ", ".join(f"{name}={value!r}" for name, value in stops.items())
             raise ValueError(
-                f"AgglomerativeClustering: exactly one of {', '.join(stops)} must be given; got {given}."
+                f"AgglomerativeClustering: Exactly one of {', '.join(stops)} has to be given; got {given}."
             )
-        if self.connectivity is not None:
-            raise ValueError("AgglomerativeClustering: connectivity must be None; got something else.")
-        if self.distance_threshold is not None and not self.compute_full_tree:
-            raise ValueError("AgglomerativeClustering: distance_threshold needs compute_full_tree=True.")
+        if self.connectivity is not None and self.linkage == "centroid":
+            raise ValueError("AgglomerativeClustering: linkage='centroid' does not take connectivity.")
+        if self.n_clusters is None and not self.compute_full_tree:
+            raise ValueError(
+                "AgglomerativeClustering: compute_full_tree must be True if distance_threshold or max_diameter is "
+                "set."
+            )
         if n < 2:
             raise ValueError(f"AgglomerativeClustering needs at least 2 rows; got n_samples = {n}.")
         if self.n_clusters is not None and self.n_clusters > n:
@@ -200,6 +201,8 @@ class AgglomerativeClustering(Clusterer):
             return self.n_clusters
         if self.distance_threshold is not None:
             over = self.distances_ >= self.distance_threshold
+            if self.connectivity is not None:  # as many merges are undone, though distances may fall again
+                return int(over.sum()) + 1
         else:
             over = self._diameters(X) > self.max_diameter
         return len(X) - int(np.argmax(over)) if over.any() else 1
@@ -220,15 +223,16 @@ class AgglomerativeClustering(Clusterer):
     def cut(self, n_clusters: int) -> np.ndarray:
         """The cluster of each row when the tree is cut into so many clusters."""
         check_is_fitted(self)
-        if not 1 <= n_clusters <= self.n_leaves_:
-            raise ValueError(f"n_clusters must be from 1 to {self.n_leaves_}; got {n_clusters!r}.")
-        return MergeTree(self.children_, self.distances_).cut(int(n_clusters))
+        least = self.n_leaves_ - len(self.children_)
+        if not least <= n_clusters <= self.n_leaves_:
+            raise ValueError(f"n_clusters must be from {least} to {self.n_leaves_}; got {n_clusters!r}.")
+        return MergeTree(self.children_, self.distances_).cut(int(n_clusters), self.n_leaves_)
 
     def linkage_matrix(self) -> np.ndarray:
         """The tree as `scipy.cluster.hierarchy` has it: two clusters, their distance, the number of rows."""
         check_is_fitted(self)
         n = self.n_leaves_
-        sizes = np.ones(2 * n - 1)
+        sizes = np.ones(n + len(self.children_))
         for k, (a, b) in enumerate(self.children_, n):
             sizes[k] = sizes[a] + sizes[b]
         return np.column_stack([self.children_, self.distances_, sizes[n:]]).astype(np.float64)
@@ -323,54 +327,3 @@ def lance_williams(
             f"linkage must be 'single', 'complete', 'average', 'centroid' or 'ward'; got {linkage!r}."
         )
     return np.sqrt(np.maximum(squares, 0.0))
-
-
-def build_tree(
-    X: np.ndarray, linkage: str, metric: Any, metric_params: dict | None, n_jobs: Any = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """All merges: the pairs, and their distances."""
-    plain = metric in ("euclidean", "l2") and not metric_params
-    if linkage in ("ward", "centroid"):
-        tree = merge_by_centres(X, linkage == "ward", n_jobs)
-    elif linkage == "single" and plain:
-        tree = single_linkage_tree(X)
-    else:
-        tree = merge_by_distances(pair_distances(X, metric, metric_params, n_jobs), len(X), linkage)
-    return tree.children, tree.heights
-
-
-def pair_distances(X: np.ndarray, metric: Any, metric_params: dict | None, n_jobs: Any = None) -> np.ndarray:
-    """Distances of all pairs of rows in condensed form, a new array."""
-    options = dict(metric_params or {})
-    if metric == "precomputed":
-        return squareform(X, checks=False).copy()
-    if metric in ("euclidean", "l2") and not options:
-        return euclidean_pdist(X, n_jobs)
-    name = ALIASES.get(metric, metric) if isinstance(metric, str) else metric
-    if name == "mahalanobis" and "VI" not in options:
-        options["VI"] = np.linalg.pinv(np.atleast_2d(np.cov(X.T)))
-    found = pdist(X, name, **options)
-    if metric == "absolute_correlation":
-        found = 1 - np.abs(1 - found)
-    if not np.isfinite(found).all():
-        lost = ~np.isfinite(squareform(found))
-        raise ValueError(
-            f"AgglomerativeClustering: metric={metric!r} is not defined for row {int(lost.sum(axis=1).argmax())} "
-            "(a row of zeros or of equal values, perhaps)."
-        )
-    return found
-
-
-def check_distances(D: np.ndarray) -> None:
-    """Refuse what cannot be a matrix of distances. (The triangle inequality is not asked for: the texts' own
-    example does not keep it.)"""
-    who = "AgglomerativeClustering: metric='precomputed' takes a matrix of distances"
-    if D.shape[0] != D.shape[1]:
-        raise ValueError(f"{who}, which is square; got the shape {D.shape}.")
-    scale = np.abs(D).max()
-    if D.min() < 0:
-        raise ValueError(f"{who}, which are not negative; the smallest is {D.min()}.")
-    if np.abs(np.diag(D)).max() > 1e-8 * scale:
-        raise ValueError(f"{who} with zeros in the diagonal; its largest value there is {np.diag(D).max()}.")
-    if np.abs(D - D.T).max() > 1e-8 * scale:
-        raise ValueError(f"{who}, which is symmetric; it differs from its transpose.")

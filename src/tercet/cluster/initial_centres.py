@@ -18,6 +18,7 @@ from tercet.core.estimator import check_weight, generator
 from tercet.core.kernel import kernel
 from tercet.core.parallel import Chunks, total
 from tercet.core.rows import row_dot, rows
+from tercet.core.scaling import largest, scale_exponent, times_power
 from tercet.core.validation import check_array
 
 
@@ -41,8 +42,8 @@ def kmeans_plusplus(
         How many.
     sample_weight : array of shape (n_samples,), optional
         Weights of the rows.
-    x_squared_norms : ignored
-        Taken for the sake of callers of scikit-learn's function.
+    x_squared_norms : array of shape (n_samples,), optional
+        Taken for the sake of callers of scikit-learn's function; only its length is looked at.
     random_state : int, optional
         Decides the draws.
     n_local_trials : int, optional
@@ -65,9 +66,16 @@ def kmeans_plusplus(
     X = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32))
     n, k = X.shape[0], int(n_clusters)
     if not 1 <= k <= n:
-        raise ValueError(f"n_clusters must be between 1 and n_samples={n}; got {n_clusters!r}.")
+        raise ValueError(
+            f"n_samples={n} should be >= n_clusters={n_clusters!r}, and n_clusters must be at least 1."
+        )
+    if x_squared_norms is not None and len(x_squared_norms) != n:
+        raise ValueError(
+            f"The length of x_squared_norms {len(x_squared_norms)} should be equal to the length of n_samples {n}."
+        )
     weight = check_weight(sample_weight, X)
-    chosen = draw_plusplus(X, k, weight, generator(random_state), n_local_trials, n_jobs)
+    scaled = times_power(X, -scale_exponent(largest(X)))
+    chosen = draw_plusplus(scaled, k, weight, generator(random_state), n_local_trials, n_jobs)
     return dense_rows(X, chosen), chosen
 
 

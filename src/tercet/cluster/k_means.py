@@ -19,6 +19,7 @@ from tercet.cluster.initial_centres import dense_rows, draw_plusplus, draw_rando
 from tercet.core.catalog import method
 from tercet.core.estimator import Clusterer, check_is_fitted, check_weight, generator
 from tercet.core.parameters import Count, Jobs, NonNegative, Seed
+from tercet.core.scaling import largest, scale_exponent, times_power
 from tercet.core.steps import Steps
 
 
@@ -132,20 +133,35 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
                 f"KMeans: n_clusters={self.n_clusters} needs as many rows; n_samples={X.shape[0]} should be "
                 f">= n_clusters={self.n_clusters}."
             )
+        if self.algorithm == "elkan" and self.n_clusters == 1:
+            self._warn("algorithm='elkan' doesn't make sense for a single cluster. Using 'lloyd' instead.")
         X = X if sparse.issparse(X) else np.ascontiguousarray(X)
-        rng = generator(self.random_state)
+        exponent = scale_exponent(largest(X))  # squares must neither overflow nor vanish
+        X, rng = times_power(X, -exponent), generator(self.random_state)
         best: Partition | None = None
-        for loop in self._starts(X, sample_weight):
-            found = self._lloyd(X, sample_weight, self._initial_centres(X, sample_weight, rng), loop)
+        for loop in self._starts(X, sample_weight, exponent):
+            initial = self._initial_centres(X, sample_weight, rng, exponent)
+            found = self._lloyd(X, sample_weight, initial, loop, exponent)
             if best is None or found.inertia < best.inertia:
                 best, passes = found, loop.count
         assert best is not None
-        distinct = np.unique(best.labels).size
+        distinct = np.count_nonzero(np.bincount(best.labels))
         if distinct < self.n_clusters:
-            self._warn_of_empty(distinct)
-        self.__dict__.update(best.attributes(), n_iter_=passes)
+            self._warn(
+                f"Number of distinct clusters ({distinct}) found smaller than n_clusters ({self.n_clusters}). "
+                f"Possibly due to duplicate points in X.",
+                ConvergenceWarning,
+            )
+        self.__dict__.update(best.attributes(exponent), n_iter_=passes)
+        if best.inertia > 0 and not 0 < self.inertia_ < np.inf:
+            self._warn(
+                f"KMeans: inertia_ is {self.inertia_}: the sum of squared distances is beyond floating point. The "
+                f"clusters are right; scale X by 2**{-exponent} to see it.",
+            )
 
-    def _lloyd(self, X: Any, weight: np.ndarray | None, initial: np.ndarray, loop: Steps) -> Partition:
+    def _lloyd(
+        self, X: Any, weight: np.ndarray | None, initial: np.ndarray, loop: Steps, exponent: int = 0
+    ) -> Partition:
         """Assignment and update by turns (see `lloyd_step`), from the initial centres to the last."""
         bounds = {"lloyd": 0, "hamerly": 1, "elkan": self.n_clusters}[self.algorithm]
         assignment = Assignment(X, weight, self.n_clusters, bounds if self.n_clusters > 1 else 0, self.n_jobs)
@@ -160,37 +176,35 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
             centres = CentreSet(sums.means(centres.points), assignment.mean, before=centres)
             # W is the total scatter less that between the clusters, whatever the partition.
             between = sums.mass @ ((centres.points - assignment.overall_mean) ** 2).sum(axis=1)
-            inertia = max(assignment.scatter - between, 0.0)
+            inertia = times_square(max(assignment.scatter - between, 0.0), exponent)
+            shift = float((centres.shift**2).sum())
             step.report(centres.points, inertia=inertia, moved=sums.moved)
             if self.verbose:
-                print(f"pass {step.count}: inertia {inertia:.6g}, {sums.moved} rows moved")
-            if step.converged(settled or (centres.shift**2).sum() <= small):
+                print(f"Iteration {step.count}, inertia {inertia:.6g}, {sums.moved} rows moved.")
+            if step.converged(settled or shift <= small):
+                if self.verbose:
+                    why = f"center shift {shift:.6g} within tolerance {small:.6g}"
+                    print(f"Converged at iteration {step.count}: {'strict convergence' if settled else why}.")
                 break
         return Partition(assignment, centres.points.astype(X.dtype), settled)
 
-    def _warn_of_empty(self, distinct: int) -> None:
-        warnings.warn(
-            f"KMeans: the number of distinct clusters ({distinct}) found is smaller than "
-            f"n_clusters ({self.n_clusters}); there may be too few different rows.",
-            ConvergenceWarning,
-            stacklevel=6,
-        )
+    def _warn(self, message: str, kind: type[Warning] = RuntimeWarning) -> None:
+        warnings.warn(message, kind, stacklevel=7)
 
-    def _starts(self, X: Any, weight: Any) -> Iterable[Steps]:
+    def _starts(self, X: Any, weight: Any, exponent: int = 0) -> Iterable[Steps]:
         """The loops of passes: one, or one inside each of several starts."""
 
         def fitted(centres: np.ndarray) -> dict[str, Any]:
-            return Partition.around(X, centres, weight, self.n_jobs).attributes()
+            return Partition.around(X, centres, weight, self.n_jobs).attributes(exponent)
 
         starts = self.n_init
         drawn = callable(self.init) or (isinstance(self.init, str) and self.init == "random")
         if starts == "auto":
             starts = 10 if drawn else 1
         elif starts > 1 and not (drawn or isinstance(self.init, str)):
-            warnings.warn(
-                f"KMeans: init gives the first centres, so there is one start to make instead of n_init={starts}.",
-                RuntimeWarning,
-                stacklevel=6,
+            self._warn(
+                f"Explicit initial center position passed: performing only one init in {type(self).__name__} "
+                f"instead of n_init={starts}."
             )
             starts = 1
         if starts == 1:
@@ -199,20 +213,25 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
         for start in self.steps(starts, name="start", inner=self.max_iter):
             yield start.steps(self.max_iter, unpack=fitted)
 
-    def _initial_centres(self, X: Any, weight: Any, rng: np.random.Generator) -> np.ndarray:
-        """The centres of one start, as `init` says."""
+    def _initial_centres(
+        self, X: Any, weight: Any, rng: np.random.Generator, exponent: int = 0
+    ) -> np.ndarray:
+        """The centres of one start, as `init` says; X is scaled by 2^-exponent."""
         k, init = self.n_clusters, self.init
         if callable(init):
-            init = init(X, k, random_state=np.random.RandomState(rng.integers(2**31 - 1)))
+            given = times_power(X, exponent)
+            init = init(given, k, random_state=np.random.RandomState(rng.integers(2**31 - 1)))
+        if self.verbose:
+            print("Initialization complete")
         if isinstance(init, str):
             if init == "hierarchical":
                 return hierarchical_centers(X, k).astype(np.float64)
             if init == "random":
                 return dense_rows(X, draw_random(X, k, weight, rng)).astype(np.float64)
             return dense_rows(X, draw_plusplus(X, k, weight, rng, n_jobs=self.n_jobs)).astype(np.float64)
-        return self._given_centres(X, init)
+        return self._given_centres(X, init, exponent)
 
-    def _given_centres(self, X: Any, init: Any) -> np.ndarray:
+    def _given_centres(self, X: Any, init: Any, exponent: int = 0) -> np.ndarray:
         """Centres as the caller gave them: as points, or as numbers of rows."""
         k, (n, d) = self.n_clusters, X.shape
         given = init.toarray() if sparse.issparse(init) else np.asarray(init)
@@ -223,11 +242,16 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
                 )
             return dense_rows(X, given).astype(np.float64)
         given = check_array(given, dtype=np.float64, input_name="init")
-        if given.shape != (k, d):
+        if given.shape[0] != k:
             raise ValueError(
-                f"KMeans: init must have the shape (n_clusters, n_features) = ({k}, {d}); got {given.shape}."
+                f"The shape of the initial centers {given.shape} does not match the number of clusters {k}."
             )
-        return given.astype(X.dtype).astype(np.float64)
+        if given.shape[1] != d:
+            raise ValueError(
+                f"The shape of the initial centers {given.shape} does not match the number of features of the data "
+                f"{d}."
+            )
+        return times_power(given.astype(X.dtype).astype(np.float64), -exponent)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the clusters of the rows X.
@@ -257,13 +281,18 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
 
     def transform(self, X: Any) -> np.ndarray:
         """The distances of each row from all centres."""
-        return euclidean_distances(self._checked_rows(X), self.cluster_centers_)
+        X, centres = self._checked_rows(X), self.cluster_centers_
+        exponent = scale_exponent(max(largest(X), largest(centres)))
+        apart = euclidean_distances(times_power(X, -exponent), times_power(centres, -exponent))
+        return times_power(apart, exponent)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Minus the inertia of the rows."""
         X = self._checked_rows(X)
-        weight = check_weight(sample_weight, X)
-        return -Partition.around(X, self.cluster_centers_.astype(np.float64), weight, self.n_jobs).inertia
+        weight, exponent = check_weight(sample_weight, X), scale_exponent(largest(X))
+        centres = times_power(self.cluster_centers_.astype(np.float64), -exponent)
+        found = Partition.around(times_power(X, -exponent), centres, weight, self.n_jobs)
+        return -times_square(found.inertia, exponent)
 
     def _checked_rows(self, X: Any) -> Any:
         check_is_fitted(self)
@@ -334,5 +363,66 @@ class Partition:
     def labels(self) -> np.ndarray:
         return self.assignment.labels
 
-    def attributes(self) -> dict[str, Any]:
-        return {"cluster_centers_": self.centres, "labels_": self.labels, "inertia_": self.inertia}
+    def attributes(self, exponent: int = 0) -> dict[str, Any]:
+        """What the estimator shows, for rows that were scaled by 2^-exponent."""
+        return {
+            "cluster_centers_": times_power(self.centres, exponent),
+            "labels_": self.labels,
+            "inertia_": times_square(self.inertia, exponent),
+        }
+
+
+def times_square(value: float, exponent: int) -> float:
+    """A sum of squares of rows that were scaled by 2^-exponent, as it was before."""
+    with np.errstate(over="ignore", under="ignore"):
+        return float(np.ldexp(value, 2 * exponent)) if exponent else value
+
+
+def k_means(
+    X: Any,
+    n_clusters: int,
+    *,
+    sample_weight: Any = None,
+    init: Any = "k-means++",
+    n_init: Any = "auto",
+    max_iter: int = 300,
+    verbose: Any = False,
+    tol: float = 1e-4,
+    random_state: Any = None,
+    copy_x: bool = True,
+    algorithm: str = "lloyd",
+    return_n_iter: bool = False,
+) -> tuple:
+    """k-means clustering in one call; see `KMeans`.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_features)
+        The rows.
+    n_clusters : int
+        The number k of clusters.
+    sample_weight : array of shape (n_samples,), optional
+        How much each row counts.
+    init, n_init, max_iter, verbose, tol, random_state, copy_x, algorithm : as in `KMeans`
+    return_n_iter : bool, default=False
+        Give the number of passes, too.
+
+    Returns
+    -------
+    centroid : array of shape (n_clusters, n_features)
+    label : array of shape (n_samples,)
+    inertia : float
+    best_n_iter : int
+        Only with `return_n_iter`.
+
+    Examples
+    --------
+    >>> centroid, label, inertia = k_means([[0.0], [1.0], [10.0], [11.0]], 2, random_state=0)
+    >>> np.sort(centroid.ravel()), inertia
+    (array([ 0.5, 10.5]), 1.0)
+    """
+    options: dict[str, Any] = {"init": init, "n_init": n_init, "max_iter": max_iter, "verbose": verbose}
+    options.update(tol=tol, random_state=random_state, copy_x=copy_x, algorithm=algorithm)
+    model = KMeans(n_clusters, **options).fit(X, sample_weight=sample_weight)
+    found = model.cluster_centers_, model.labels_, model.inertia_
+    return (*found, model.n_iter_) if return_n_iter else found

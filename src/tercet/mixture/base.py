@@ -27,7 +27,10 @@ from tercet.mixture.components import (
 )
 from tercet.optimize import check_ascent
 
-HINT = "Raise max_iter or tol, or try more starts (n_init)."
+HINT = (
+    "Best performing initialization did not converge. Try different init parameters, or increase max_iter, tol, or "
+    "check for degenerate data."
+)
 
 
 class Mixture(DensityMixin, Estimator):
@@ -151,7 +154,7 @@ class Mixture(DensityMixin, Estimator):
     def _check_n_samples(self, rows: int, which: str = "") -> None:
         if rows < self.n_components:
             raise ValueError(
-                f"{type(self).__name__}: expected n_samples >= n_components, but got "
+                f"{type(self).__name__}: Expected n_samples >= n_components, but got "
                 f"n_components={self.n_components}, n_samples={rows}{which}."
             )
 
@@ -282,7 +285,9 @@ class Mixture(DensityMixin, Estimator):
         """
         check_is_fitted(self)
         if n_samples < 1:
-            raise ValueError(f"{type(self).__name__}: n_samples must be at least 1; got {n_samples!r}.")
+            raise ValueError(
+                f"Invalid value for 'n_samples': {type(self).__name__} draws at least 1 sample; got {n_samples!r}."
+            )
         rng, theta = generator(self.random_state), self._theta()
         weights = np.asarray(self.weights_, dtype=np.float64)
         counts = rng.multinomial(n_samples, weights / weights.sum())
@@ -332,7 +337,7 @@ class InitialKMeans(KMeans):
     def steps(self, limit: int, **options: Any) -> Steps:
         return super().steps(limit, **options, watch=lambda step: step.count == limit)
 
-    def _warn_of_empty(self, distinct: int) -> None:
+    def _warn(self, message: str, kind: type[Warning] = RuntimeWarning) -> None:
         pass
 
 

@@ -203,8 +203,8 @@ class BayesianGaussianMixture(Mixture):
         d, given = X.shape[1], self.degrees_of_freedom_prior
         if given is not None and given <= d - 1:
             raise ValueError(
-                f"BayesianGaussianMixture: degrees_of_freedom_prior must be greater than n_features - 1 = {d - 1}; "
-                f"got {given!r}."
+                f"The parameter 'degrees_of_freedom_prior' should be greater than {d - 1}, but got {given:.3f}. It "
+                f"must be greater than n_features - 1."
             )
         alpha, beta = self.weight_concentration_prior, self.mean_precision_prior
         self.weight_concentration_prior_ = 1.0 / self.n_components if alpha is None else alpha

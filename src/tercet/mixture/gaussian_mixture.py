@@ -278,17 +278,12 @@ class GaussianMixture(Mixture):
         weights, means, cholesky = self.weights_init, self.means_init, None
         if weights is not None:
             weights = check_array(weights, dtype=np.float64, ensure_2d=False, input_name="weights_init")
-            if weights.shape != (k,) or weights.min() < 0 or abs(weights.sum() - 1) > 1e-6:
-                raise ValueError(
-                    f"{name}: weights_init must be {k} numbers in [0, 1] that add up to 1; "
-                    f"got {self.weights_init!r}."
-                )
+            check_given_weights(weights, k)
         if means is not None:
             means = check_array(means, dtype=np.float64, input_name="means_init")
             if means.shape != (k, d):
                 raise ValueError(
-                    f"{name}: means_init must have the shape (n_components, n_features) = ({k}, {d}); "
-                    f"got {means.shape}."
+                    f"The parameter 'means' should have the shape of {(k, d)}, but got {means.shape} in means_init."
                 )
         if self.precisions_init is not None:
             precisions = check_precisions(self.precisions_init, self.covariance_type, k, d, name)
@@ -376,3 +371,21 @@ def gaussian_mixture_step(X: Any, weights: Any, means: Any, covariances: Any) ->
     apart = X[:, None, :] - means
     covariances = np.einsum("jk,jka,jkb->kab", gamma, apart, apart) / counts[:, None, None]  # (9.31)
     return GaussianMixtureStep(counts / len(X), means, covariances, gamma, float(log_total.sum()))  # (9.32)
+
+
+def check_given_weights(weights: np.ndarray, k: int) -> None:
+    """An error for `weights_init` that are not k probabilities."""
+    if weights.shape != (k,):
+        raise ValueError(
+            f"The parameter 'weights' should have the shape of {(k,)}, but got {weights.shape} in weights_init."
+        )
+    if weights.min() < 0 or weights.max() > 1:
+        raise ValueError(
+            f"The parameter 'weights' should be in the range [0, 1], but got min value {weights.min():.5f}, max "
+            f"value {weights.max():.5f} in weights_init."
+        )
+    if abs(weights.sum() - 1) > 1e-6:
+        raise ValueError(
+            f"The parameter 'weights' should be normalized, but got sum(weights) = {weights.sum():.5f} in "
+            f"weights_init."
+        )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from scipy import sparse
@@ -15,10 +15,11 @@ from tercet.core.estimator import NO_TARGET, Estimator, check_is_fitted
 from tercet.core.parameters import Range
 from tercet.neighbors._engine.neighbourhood import Neighbourhood, ragged
 from tercet.neighbors._engine.search import Metric, NeighborIndex, check_metric_params
+from tercet.neighbors.ball_tree import BallTree
 from tercet.neighbors.kd_tree import KDTree
 
 Algorithm = Literal["auto", "ball_tree", "kd_tree", "brute"]
-Power = Annotated[float, Range(1, np.inf, "[]")] | None
+Power = Annotated[float, Range(0, np.inf, "(]")] | None
 Weighting = Literal["uniform", "distance"] | Callable | None
 Radius = Annotated[float, Range(0, np.inf, "[]")] | None
 
@@ -27,6 +28,7 @@ class Neighbors(Estimator):
     """An estimator that keeps its training rows and searches them when it predicts (lazy learning)."""
 
     multi_output = True
+    supervised: ClassVar[bool] = True
     width_checked_attributes = ("_fit_X",)
 
     n_neighbors: Any
@@ -59,8 +61,17 @@ class Neighbors(Estimator):
             if isinstance(X, Neighbors):
                 check_is_fitted(X)
                 X = X._fit_X
-            elif isinstance(X, KDTree):
+            elif isinstance(X, KDTree | BallTree):
                 self._tree, X = X, np.asarray(X.data)
+        if not self.supervised and y is not NO_TARGET:
+            # Nothing is learned from a target, but callbacks may score by it.
+            X, y = self._check(X, reset=reset), None if y is None else np.asarray(y)
+            return X, None if y is None or y.shape[:1] != X.shape[:1] else y
+        if self._precomputed and sparse.issparse(X) and X.format not in ("csr", "csc", "coo", "lil"):
+            raise TypeError(
+                f"Sparse matrix in {X.format!r} format is not supported due to its handling of explicit zeros: "
+                f"metric='precomputed' takes csr, csc, coo and lil."
+            )
         try:
             checked = super()._check(X, y, reset=reset)
         except ValueError as error:
@@ -72,7 +83,7 @@ class Neighbors(Estimator):
             raise
         if self._precomputed:
             rows = checked if y is NO_TARGET else checked[0]
-            check_non_negative(rows, f"{type(self).__name__} with metric='precomputed'")
+            check_non_negative(rows, "precomputed distance matrix.")
             if reset and rows.shape[0] != rows.shape[1]:
                 raise ValueError(
                     f"{type(self).__name__}: metric='precomputed' takes the distances of all rows from each other; "
@@ -109,12 +120,28 @@ class Neighbors(Estimator):
         if not (isinstance(self.metric, str) and self.metric == "minkowski"):
             return self.metric, params
         p, w = params.pop("p", 2 if self.p is None else self.p), params.pop("w", None)
+        if p < 1:
+            self._check_semimetric()
         plain = {1: "manhattan", 2: "euclidean", np.inf: "chebyshev"}
         if w is None and p in plain:
             return plain[p], params
         return "minkowski", {**params, "p": p, "w": w}
 
-    def _build_index(self, tree: KDTree | None = None) -> NeighborIndex:
+    def _check_semimetric(self) -> None:
+        """Refuse or warn of a power below 1: there is no triangle inequality to prune by."""
+        if self.algorithm in ("kd_tree", "ball_tree"):
+            raise ValueError(
+                f'algorithm="{self.algorithm}" does not support 0 < p < 1 for the Minkowski metric. To resolve '
+                f'this problem either set p >= 1 or algorithm="brute".'
+            )
+        warnings.warn(
+            "Mind that for 0 < p < 1, Minkowski metrics are not distance metrics. Continuing the execution with "
+            "`algorithm='brute'`.",
+            UserWarning,
+            stacklevel=6,
+        )
+
+    def _build_index(self, tree: KDTree | BallTree | None = None) -> NeighborIndex:
         """The tree or the scan; built again after a model was loaded, whose file holds the rows only."""
         if sparse.issparse(self._fit_X):
             self._fit_X.check_format(full_check=True)  # no file may send a kernel out of bounds
@@ -127,7 +154,7 @@ class Neighbors(Estimator):
             leaf_size=self.leaf_size,
             k=self._n_neighbors() if tree is None else None,
             n_jobs=self.n_jobs,
-            tree=tree._tree if tree is not None and tree.w is None else None,
+            tree=tree._tree if tree is not None and tree.plain else None,
         )
         if self.algorithm == "kd_tree" and index.method != "kd_tree" and not sparse.issparse(self._fit_X):
             raise ValueError(
@@ -327,16 +354,18 @@ class RadiusNeighborsMixin(Neighbors):
 
 
 def without_self(far: np.ndarray, found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The neighbours of row i without i itself; where equals have pushed it out, without the last."""
+    """The neighbours of row i without i itself; where equals have pushed it out, without the first."""
     others = found != np.arange(len(found))[:, None]
-    others[others.all(axis=1), -1] = False
+    others[others.all(axis=1), 0] = False
     shape = len(found), found.shape[1] - 1
     return far[others].reshape(shape), found[others].reshape(shape)
 
 
 def check_mode(mode: Any) -> None:
     if mode not in ("connectivity", "distance"):
-        raise ValueError(f"mode must be 'connectivity' or 'distance'; got {mode!r}. Unsupported mode.")
+        raise ValueError(
+            f'Unsupported mode, must be one of "connectivity", or "distance" but got "{mode}" instead.'
+        )
 
 
 def neighbors_graph(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, n: int) -> Any:

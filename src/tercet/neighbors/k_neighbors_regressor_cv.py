@@ -52,7 +52,7 @@ class KNeighborsRegressorCV(KNeighborsMixin, NeighborsRegressor):
     leaf_size : int, default=30
         Rows in a leaf of the tree; changes nothing but the time.
     p : float, default=2
-        The power of "minkowski", at least 1.
+        The power of "minkowski"; below 1 it is not a metric, and only the linear scan can use it.
     metric : str or callable, default="minkowski"
         How far apart rows are; see `NearestNeighbors`.
     metric_params : dict, optional

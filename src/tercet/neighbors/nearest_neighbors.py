@@ -7,10 +7,15 @@ from typing import Any, Self
 import numpy as np
 
 from tercet.core.catalog import method
-from tercet.core.estimator import NO_TARGET
 from tercet.core.parameters import Count, Jobs
 from tercet.neighbors._engine.search import Metric
-from tercet.neighbors.base import Algorithm, KNeighborsMixin, Power, Radius, RadiusNeighborsMixin
+from tercet.neighbors.base import (
+    Algorithm,
+    KNeighborsMixin,
+    Power,
+    Radius,
+    RadiusNeighborsMixin,
+)
 
 
 @method(
@@ -20,6 +25,7 @@ from tercet.neighbors.base import Algorithm, KNeighborsMixin, Power, Radius, Rad
     strategy="none: nothing is fitted, the rows are kept",
     algorithms={
         "kd_tree": "a kd-tree over the rows; whole branches are pruned",
+        "ball_tree": "a ball tree over the rows; whole balls are pruned",
         "brute": "a linear scan: distances to all rows, by products of blocks",
     },
     texts=["000 ch. 3, 3.3"],
@@ -38,8 +44,8 @@ class NearestNeighbors(KNeighborsMixin, RadiusNeighborsMixin):
     radius : float, default=1.0
         How far neighbours may be; those at just this distance belong to them.
     algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
-        How to search: by a kd-tree, by a linear scan, or by what should be faster: a tree for at most 10 features
-        and at least 1000 rows. "ball_tree" gives the same answers by one of the two.
+        How to search: by a ball tree, by a kd-tree, by a linear scan, or by what should be faster: a kd-tree for
+        at most 10 features and at least 1000 rows, else the scan.
     leaf_size : int, default=30
         Rows in a leaf of the tree; changes nothing but the time.
     metric : str or callable, default="minkowski"
@@ -47,7 +53,7 @@ class NearestNeighbors(KNeighborsMixin, RadiusNeighborsMixin):
         "seuclidean", "cosine", "correlation", any other name that scikit-learn has, a function of two rows, or
         "precomputed", when X holds the distances themselves.
     p : float, default=2
-        The power of "minkowski", at least 1: below that it is not a metric.
+        The power of "minkowski"; below 1 it is not a metric, and only the linear scan can use it.
     metric_params : dict, optional
         What else the metric takes: weights `w` of the features, a covariance `V` or its inverse `VI`.
     n_jobs : int, optional
@@ -68,6 +74,8 @@ class NearestNeighbors(KNeighborsMixin, RadiusNeighborsMixin):
     >>> model.kneighbors([[2, 1]])
     (array([[1., 3.]]), array([[0, 1]]))
     """
+
+    supervised = False
 
     def __init__(
         self,
@@ -104,14 +112,6 @@ class NearestNeighbors(KNeighborsMixin, RadiusNeighborsMixin):
         self
         """
         return self._learn(X, y)
-
-    def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
-        X = super()._check(X, reset=reset)
-        if y is NO_TARGET:
-            return X
-        # Nothing is learned from a target, but callbacks may score by it.
-        y = None if y is None else np.asarray(y)
-        return X, None if y is None or y.shape[:1] != X.shape[:1] else y
 
     def _fit(self, X: Any, y: Any, sample_weight: np.ndarray | None) -> None:
         self._keep_rows(X, None, None)

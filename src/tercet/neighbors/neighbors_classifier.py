@@ -108,8 +108,9 @@ class NeighborsClassifier(Classifier, Neighbors):
     def _check_voters(self, cast: np.ndarray) -> None:
         if (cast == 0).any():
             raise ValueError(
-                f"{type(self).__name__}: all neighbours of query {np.argmin(cast)} have weight zero; `weights` "
-                f"must give some of them a vote."
+                f"All neighbors of some sample is getting zero weights. Please modify 'weights' to avoid this case "
+                f"if you are using a user-defined function. ({type(self).__name__}: no neighbour of query "
+                f"{np.argmin(cast)} has a weight.)"
             )
 
     def _or_outlier(self, chosen: np.ndarray, votes: np.ndarray, output: int) -> np.ndarray:

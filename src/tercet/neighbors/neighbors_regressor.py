@@ -39,8 +39,9 @@ class NeighborsRegressor(Regressor, Neighbors):
     def _check_weights(self, total: np.ndarray) -> None:
         if (total == 0).any():
             raise ValueError(
-                f"{type(self).__name__}: all neighbours of query {np.argmax(total == 0)} have weight zero; "
-                f"`weights` must give some of them a say."
+                f"All neighbors of some sample is getting zero weights. Please modify 'weights' to avoid this case "
+                f"if you are using a user-defined function. ({type(self).__name__}: no neighbour of query "
+                f"{np.argmax(total == 0)} has a weight.)"
             )
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

@@ -23,6 +23,7 @@ from tercet.neighbors.neighbors_classifier import NeighborsClassifier
     strategy="the majority, which has the least 0-1 loss in the neighbourhood",
     algorithms={
         "kd_tree": "neighbours by a kd-tree",
+        "ball_tree": "neighbours by a ball tree",
         "brute": "neighbours by a linear scan",
     },
     texts=["000 ch. 3, 3.1"],
@@ -43,7 +44,7 @@ class RadiusNeighborsClassifier(RadiusNeighborsMixin, NeighborsClassifier):
     leaf_size : int, default=30
         Rows in a leaf of the tree; changes nothing but the time.
     p : float, default=2
-        The power of "minkowski", at least 1.
+        The power of "minkowski"; below 1 it is not a metric, and only the linear scan can use it.
     metric : str or callable, default="minkowski"
         How far apart rows are; see `NearestNeighbors`.
     outlier_label : label, list of labels or "most_frequent", optional

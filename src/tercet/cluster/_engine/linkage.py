@@ -33,16 +33,22 @@ class MergeTree(NamedTuple):
         number_clusters(first, second, children)
         return cls(children, heights)
 
-    def cut(self, k: int) -> np.ndarray:
-        """The cluster of each row when there are k of them: the last k - 1 merges undone."""
-        n = len(self.heights) + 1
-        heads = [2 - 2 * n]  # a heap with the latest merge on top; its final order numbers the clusters
-        for _ in range(k - 1):
+    def cut(self, k: int, n: int | None = None) -> np.ndarray:
+        """The cluster of each row when there are k of them: the last merges undone.
+
+        n is the number of rows; without it the tree is full.
+        """
+        n = len(self.heights) + 1 if n is None else n
+        nodes = n + len(self.heights)
+        roots = np.setdiff1d(np.arange(nodes), self.children)
+        heads = np.negative(roots[::-1]).tolist()  # a heap with the latest merge on top
+        for _ in range(k - len(roots)):
             one, other = self.children[-heads[0] - n].tolist()
             heapq.heappush(heads, -one)
             heapq.heappushpop(heads, -other)
-        label = np.empty(2 * n - 1, dtype=np.int64)
-        label[np.negative(heads)] = np.arange(k)
+        label = np.empty(nodes, dtype=np.int64)
+        # Clusters are numbered by the heap's final order; where merging had stopped there, by their own.
+        label[np.negative(heads) if len(roots) == 1 else np.sort(np.negative(heads))] = np.arange(k)
         for node in range(2 * n - 1 - k, n - 1, -1):  # from the top: a cluster has its label before its parts
             label[self.children[node - n]] = label[node]
         return label[:n]

@@ -28,8 +28,11 @@ from tercet.cluster._engine.nearest_kernels import (
 from tercet.core import parallel
 from tercet.core.parallel import Chunks, each, total
 from tercet.core.rows import Dense, Rows, rows
+from tercet.core.scaling import largest, scale_exponent, times_power
 
 AMBIGUOUS = 0.05  # a share of ambiguous rows from which on single precision does not pay
+FEW = 1 << 16  # multiplications up to which distances are simply computed
+NO_BOUNDS = np.empty(0), np.empty((0, 0))
 
 
 class CentreSet:
@@ -235,6 +238,13 @@ def assign_rows(
 
 def nearest_centre(X: Any, centres: np.ndarray, n_jobs: Any = None) -> np.ndarray:
     """The index of the nearest centre for every row of X."""
+    exponent = scale_exponent(max(largest(X), largest(centres)))
+    X, centres = times_power(X, -exponent), times_power(centres, -exponent)
+    if X.shape[0] * centres.size <= FEW:
+        points, labels = centres.astype(np.float64), np.empty(X.shape[0], dtype=np.int32)
+        squares = np.einsum("ij,ij->i", points, points)
+        search_exactly(rows(X), np.arange(X.shape[0]), points, squares, labels, *NO_BOUNDS)
+        return labels
     mean = None if sparse.issparse(X) else centres.mean(axis=0, dtype=np.float64)
     found = CentreSet(centres.astype(np.float64), mean)
     parts = each(nearest_centre_chunk, Chunks(X, rows=rows_per_chunk(X, len(centres))), found, n_jobs=n_jobs)
@@ -244,8 +254,7 @@ def nearest_centre(X: Any, centres: np.ndarray, n_jobs: Any = None) -> np.ndarra
 def nearest_centre_chunk(chunk: tuple, centres: CentreSet) -> np.ndarray:
     (X,) = chunk
     labels = np.full(X.shape[0], -1, dtype=np.int32)
-    nothing = np.empty(0), np.empty((0, 0))
-    assign_rows(rows(X), np.arange(X.shape[0]), centres, labels, *nothing, not sparse.issparse(X))
+    assign_rows(rows(X), np.arange(X.shape[0]), centres, labels, *NO_BOUNDS, not sparse.issparse(X))
     return labels
 
 

@@ -73,7 +73,10 @@ def check_precisions(given: Any, kind: CovarianceType, k: int, d: int, owner: st
     )
     shape = covariance_shape(kind, (k,), d)
     if precisions.shape != shape:
-        raise ValueError(f"{owner}: precisions_init must have the shape {shape}; got {precisions.shape}.")
+        raise ValueError(
+            f"{owner}: The parameter '{kind} precision' should have the shape of {shape}, but got "
+            f"{precisions.shape} in precisions_init."
+        )
     if kind in ("diag", "spherical"):
         good = bool((precisions > 0).all())
     else:
@@ -88,7 +91,8 @@ def check_precisions(given: Any, kind: CovarianceType, k: int, d: int, owner: st
 def _refuse_singular(components: Any) -> None:
     if len(components):
         raise ValueError(
-            f"The covariances of the components {list(map(int, components))} are singular: these components have "
-            "collapsed onto too few different rows, or features depend on each other. Try fewer components, a "
-            "larger reg_covar, features of like scale, or float64 where the data is float32."
+            "Fitting the mixture model failed because some components have ill-defined empirical covariance (for "
+            "instance caused by singleton or collapsed samples). Try to decrease the number of components, "
+            "increase reg_covar, or scale the input data. The covariances of the components "
+            f"{list(map(int, components))} are singular; float64 may help where the data is float32."
         )

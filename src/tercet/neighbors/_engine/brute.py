@@ -17,6 +17,7 @@ from scipy import sparse
 
 from tercet.core.parallel import each
 from tercet.core.rows import rows
+from tercet.core.scaling import largest, scale_exponent, times_power
 from tercet.neighbors._engine.brute_kernels import (
     add_by_distances,
     add_by_products,
@@ -129,8 +130,11 @@ class Scan:
         return tile
 
 
-class EuclideanScan(Scan):
-    """Exact neighbours under the Euclidean distance, by products of blocks.
+class EuclideanScan:
+    """Exact neighbours under the Euclidean distance.
+
+    Nothing is computed before the first query. Rows whose squares would overflow or vanish are scaled by a power of
+    two, and the distances scaled back.
 
     Parameters
     ----------
@@ -146,11 +150,49 @@ class EuclideanScan(Scan):
     """
 
     def __init__(self, X: Any) -> None:
+        self.X = X
+        self.most: float | None = None
+        self.scans: dict[int, ProductScan] = {}
+
+    def query(self, Q: Any, k: int, n_jobs: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Distances and indices of the k nearest rows, in order; of equals, the smaller index first."""
+        exponent = self._exponent(Q)
+        far, found = self._scan(exponent).query(times_power(Q, -exponent), k, n_jobs)
+        return times_power(far, exponent), found
+
+    def radius(self, Q: Any, r: Any, n_jobs: int | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The rows that are no farther than r, a number or one for each query, as (indptr, indices, distances)."""
+        exponent = self._exponent(Q)
+        r = times_power(np.asarray(r, dtype=np.float64), -exponent)
+        indptr, found, far = self._scan(exponent).radius(times_power(Q, -exponent), r, n_jobs)
+        return indptr, found, times_power(far, exponent)
+
+    def _exponent(self, Q: Any) -> int:
+        """The power of two to divide by; 0 as a rule."""
+        if self.most is None:
+            self.most = largest(self.X)
+        return scale_exponent(max(self.most, largest(Q)))
+
+    def _scan(self, exponent: int) -> ProductScan:
+        if exponent not in self.scans:
+            self.scans = {exponent: ProductScan(times_power(self.X, -exponent))}
+        return self.scans[exponent]
+
+
+class ProductScan(Scan):
+    """Exact neighbours under the Euclidean distance, by products of blocks; squares must not overflow.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, d)
+        The rows to search.
+    """
+
+    def __init__(self, X: Any) -> None:
         self.sparse = sparse.issparse(X)
         self.X = X.astype(np.float64) if self.sparse else np.ascontiguousarray(X)
         self.view = rows(self.X)
         n, d = X.shape
-        refuse_overflow(self.X)
         self.mean = np.zeros(d)
         if self.sparse:
             self.squares = np.asarray(self.X.multiply(self.X).sum(axis=1)).ravel()
@@ -207,7 +249,6 @@ class EuclideanScan(Scan):
 
     def _queries(self, Q: Any) -> Any:
         """Queries in the one form that the kernels are compiled for."""
-        refuse_overflow(Q)
         if self.sparse:
             return sparse.csr_array(Q, dtype=np.float64)
         Q = Q.toarray() if sparse.issparse(Q) else Q
@@ -250,14 +291,6 @@ class EuclideanScan(Scan):
                     Z[i : i + ROWS] = self.X[i : i + ROWS] - self.mean
             self.centred[dtype] = Z, (self.squares / 2).astype(dtype)
         return self.centred[dtype]
-
-
-def refuse_overflow(X: Any) -> None:
-    """An error for numbers whose squares overflow when they are summed."""
-    data = X.data if sparse.issparse(X) else X
-    top = max(float(data.max(initial=0.0)), -float(data.min(initial=0.0)))
-    if top > 1e145:
-        raise ValueError(f"X holds {top:.3g} in size: the squares of distances overflow. Scale its columns.")
 
 
 def sorted_by_query(parts: list[tuple], n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -30,7 +30,7 @@ from tercet.neighbors._engine.kd_metrics import Metric, Minkowski, metric_of
 PARTS, PART, SAMPLE = 4096, 1024, 16  # parts at most, rows of a part, how many of them are in the sample
 TASK = 1 << 15  # rows of the parts that are built by one task
 QUERIES = 1024  # queries answered by one task
-LARGE = 1e150  # what may be squared
+SMALL, LARGE = 1e-130, 1e150  # what may be squared
 
 
 class FlatKDTree:
@@ -47,6 +47,8 @@ class FlatKDTree:
     n_jobs : int, optional
         Threads to build and search with.
     """
+
+    method = "kd_tree"
 
     def __init__(self, points: np.ndarray, leaf_size: int, p: float, n_jobs: int | None = None) -> None:
         self.points, self.p, self.n_jobs = points, p, n_jobs
@@ -76,7 +78,7 @@ class FlatKDTree:
 
     def query(self, Q: np.ndarray, k: int, n_jobs: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Distances and indices of the k nearest rows, in order; of equals, the smaller index first."""
-        Q = _kernel_form(Q)
+        Q = kernel_form(Q)
         far, near = np.empty((len(Q), k)), np.empty((len(Q), k), dtype=np.int64)
         tree, metric = self._arrays(), self._metric(Q)
         self._answer(
@@ -88,7 +90,7 @@ class FlatKDTree:
         self, Q: np.ndarray, limits: np.ndarray, n_jobs: int | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The rows no farther than a limit for each query, as (indptr, indices, distances)."""
-        Q = _kernel_form(Q)
+        Q = kernel_form(Q)
         indptr = np.zeros(len(Q) + 1, dtype=np.int64)
         np.cumsum(self._within(Q, limits, indptr, 0, n_jobs)[0], out=indptr[1:])
         _, near, far = self._within(Q, limits, indptr, int(indptr[-1]), n_jobs)
@@ -96,7 +98,7 @@ class FlatKDTree:
 
     def counts(self, Q: np.ndarray, limits: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
         """How many rows are no farther than a limit for each query."""
-        Q = _kernel_form(Q)
+        Q = kernel_form(Q)
         return self._within(Q, limits, np.zeros(len(Q) + 1, dtype=np.int64), 0, n_jobs)[0]
 
     def _arrays(self) -> tuple[np.ndarray, np.ndarray, Nodes, np.ndarray, int]:
@@ -133,9 +135,7 @@ class FlatKDTree:
         each(answer, Chunks(turns, rows=QUERIES), n_jobs=n_jobs)
 
     def _metric(self, Q: np.ndarray) -> Metric:
-        if self.p == 2 and not max(np.abs(self.box).max(), np.abs(Q).max(initial=0.0)) < LARGE:
-            return Minkowski(2.0)  # squares would overflow
-        return metric_of(self.p)
+        return lp_metric(self.p, max(np.abs(self.box).max(), np.abs(Q).max(initial=0.0)))
 
 
 class TreeTop:
@@ -189,6 +189,13 @@ def _empty_nodes(n: int) -> Nodes:
     return Nodes(np.empty(n, np.int32), np.empty((n, 2), np.int32), np.empty(n), np.empty(n))
 
 
-def _kernel_form(Q: np.ndarray) -> np.ndarray:
+def lp_metric(p: float, most: float) -> Metric:
+    """The L_p distance of rows whose largest number is `most`, such that squares neither overflow nor vanish."""
+    if p == 2 and most > 0 and not SMALL < most < LARGE:
+        return Minkowski(2.0)
+    return metric_of(p)
+
+
+def kernel_form(Q: np.ndarray) -> np.ndarray:
     """Queries in the one form that kernels are compiled for."""
     return read_only(np.ascontiguousarray(Q, dtype=np.float64))

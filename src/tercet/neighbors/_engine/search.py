@@ -1,4 +1,4 @@
-"""Neighbours by whichever is faster, a kd-tree or a linear scan, for every distance.
+"""Neighbours by a kd-tree, a ball tree or a linear scan, for every distance.
 
 A weighted L_p distance, the standardised Euclidean and the Mahalanobis distance are plain L_p distances of
 transformed rows: `NeighborIndex` transforms them once, and each query as it comes.
@@ -16,7 +16,9 @@ from sklearn import metrics as sklearn_metrics
 from sklearn.metrics import DistanceMetric
 
 from tercet.metrics.distance import check_p, check_weights, mahalanobis_factor, pairwise_distances
+from tercet.neighbors._engine.ball_metrics import CODES
 from tercet.neighbors._engine.brute import EuclideanScan, Scan
+from tercet.neighbors._engine.flat_ball_tree import FlatBallTree
 from tercet.neighbors._engine.flat_kd_tree import FlatKDTree
 from tercet.neighbors._engine.kd_kernels import lp_distances
 from tercet.neighbors._engine.kd_metrics import metric_of
@@ -75,6 +77,8 @@ METRIC_PARAMS: dict[Any, tuple[str, ...]] = {
     "seuclidean": ("V",),
     "mahalanobis": ("V", "VI"),
 }
+# Objects of scikit-learn's DistanceMetric that are named metrics.
+OBJECTS = {f"{name.title()}Distance": name for name in ("euclidean", "manhattan", "chebyshev")}
 BOOLEAN = ("dice", "jaccard", "rogerstanimoto", "russellrao", "sokalmichener", "sokalsneath", "yule")
 SPARSE = ("cosine", "manhattan", "cityblock", "l1")  # beside the Euclidean ones
 MAX_FEATURES, MIN_ROWS = 10, 1000  # of a tree: beyond them the scan is faster (measured)
@@ -92,19 +96,19 @@ class NeighborIndex:
     p, params : float, dict
         The power of "minkowski", and what else the metric takes: `w`, `V`, `VI` ...
     algorithm : {"auto", "kd_tree", "ball_tree", "brute"}
-        How to search. "ball_tree" stands for the kd-tree, or for the scan where a kd-tree cannot measure.
+        How to search. A tree that cannot measure is replaced by the scan.
     leaf_size : int
         Rows in a leaf of the tree.
     k : int, optional
         How many neighbours will be asked for, as far as is known.
     n_jobs : int, optional
         Threads to build with; the result does not depend on it.
-    tree : FlatKDTree, optional
+    tree : FlatKDTree or FlatBallTree, optional
         An existing tree of these rows; it is used if it has the same distance.
 
     Attributes
     ----------
-    method : "kd_tree" or "brute".
+    method : "kd_tree", "ball_tree" or "brute".
 
     Examples
     --------
@@ -125,9 +129,10 @@ class NeighborIndex:
         leaf_size: int = 30,
         k: int | None = None,
         n_jobs: int | None = None,
-        tree: FlatKDTree | None = None,
+        tree: FlatKDTree | FlatBallTree | None = None,
     ) -> None:
         params = dict(params or {})
+        metric = OBJECTS.get(type(metric).__name__.removesuffix("64").removesuffix("32"), metric)
         if isinstance(metric, str):
             check_metric_params(metric, params)
         power: Any = POWERS.get(metric) if isinstance(metric, str) else None
@@ -136,23 +141,34 @@ class NeighborIndex:
         lp = isinstance(metric, str) and metric in POWERS
         self.squared = isinstance(metric, str) and metric == "sqeuclidean"
         if lp:
-            power = check_p(params.pop("p", p) if power is None else power)
+            power = params.pop("p", p) if power is None else power
+            power = float(power) if 0 < power < 1 else float(check_p(power))  # below 1 by the scan only
             self.transform = lp_transform(X, metric, power, params)
             X = self._transformed(X)
         pays = X.shape[1] <= MAX_FEATURES and X.shape[0] >= MIN_ROWS and (k is None or k < X.shape[0] // 2)
-        asked = algorithm in ("kd_tree", "ball_tree") or (algorithm == "auto" and pays)
-        self.method = "kd_tree" if lp and asked and not sparse.issparse(X) else "brute"
-        self.engine: Any
-        if tree is not None and lp and self.transform is None and tree.p == power:
-            self.engine, self.method = tree, "kd_tree"
-        elif self.method == "kd_tree":
-            self.engine = FlatKDTree(np.ascontiguousarray(X), leaf_size, power, n_jobs)
-        elif power == 2:
-            self.engine = EuclideanScan(X)
-        elif isinstance(metric, str) and metric == "precomputed":
-            self.engine = Precomputed(X.shape[0])
-        else:
-            self.engine = Scan(X, block_distances(metric, power, params, sparse.issparse(X)))
+        if algorithm == "auto":
+            algorithm = "kd_tree" if lp and pays else "brute"
+        measure = power if lp else metric
+        if tree is not None and self.transform is None and same_distance(tree, measure, params):
+            self.engine, self.method = tree, tree.method
+            return
+        self.method = algorithm if not self.sparse and tree_measures(algorithm, measure, params) else "brute"
+        self.engine: Any = self._engine(X, measure, params, leaf_size, n_jobs)
+
+    def _engine(self, X: Any, measure: Any, params: dict[str, Any], leaf_size: int, n_jobs: Any) -> Any:
+        """The tree or the scan; `measure` is the power of an L_p distance, or another metric."""
+        if self.method == "kd_tree":
+            return FlatKDTree(np.ascontiguousarray(X), leaf_size, measure, n_jobs)
+        if self.method == "ball_tree":
+            return FlatBallTree(X, leaf_size, measure, params if callable(measure) else None, n_jobs)
+        if isinstance(measure, str) and measure == "precomputed":
+            return Precomputed(X.shape[0])
+        lp = isinstance(measure, int | float)
+        if lp and measure == 2:
+            return EuclideanScan(X)
+        return Scan(
+            X, block_distances("minkowski" if lp else measure, measure if lp else None, params, self.sparse)
+        )
 
     def query(self, Q: Any, k: int, n_jobs: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Distances and indices of the k nearest rows, in order; of equals, the smaller index first."""
@@ -181,6 +197,24 @@ class NeighborIndex:
         if self.transform.ndim == 2:
             return X @ self.transform
         return X.multiply(self.transform).tocsr() if sparse.issparse(X) else X * self.transform
+
+
+def tree_measures(algorithm: str, measure: Any, params: dict[str, Any]) -> bool:
+    """Whether a tree can measure an L_p distance of a power, or another metric."""
+    if isinstance(measure, int | float):
+        return algorithm != "brute" and measure >= 1
+    if algorithm != "ball_tree":
+        return False
+    if isinstance(measure, str):
+        return measure == "haversine" or (measure in CODES and not params)
+    return not hasattr(measure, "pairwise")
+
+
+def same_distance(tree: FlatKDTree | FlatBallTree, measure: Any, params: dict[str, Any]) -> bool:
+    """Whether a tree has been built for this distance."""
+    if isinstance(tree, FlatKDTree):
+        return isinstance(measure, int | float) and tree.p == measure
+    return bool(tree.given == measure) and (not callable(measure) or tree.params == params)
 
 
 def lp_transform(X: Any, metric: str, p: float, params: dict[str, Any]) -> np.ndarray | None:
@@ -216,11 +250,11 @@ def block_distances(
 ) -> Callable[[Any, Any], Any]:
     """The function that gives the distances between two blocks of rows."""
     if is_sparse and isinstance(metric, str):
-        name = "manhattan" if p == 1 else metric
+        name = "manhattan" if p == 1 else f"minkowski, p={p:g}" if p is not None else metric
         if name not in SPARSE:
             names = ", ".join([*SPARSE, *(n for n, power in POWERS.items() if power == 2)])
             raise ValueError(
-                f"metric={metric!r} does not take sparse rows; those that do are {names}, and functions."
+                f"Metric '{metric}' not valid for sparse input. Those that are: {names}, and functions; got {name}."
             )
         return lambda Q, X: sklearn_metrics.pairwise_distances(Q, X, metric=name)
     if p is not None:

@@ -2,7 +2,8 @@
 programming, Lagrangian duality, iterative scaling, global search, and EM."""
 
 from tercet.optimize.conjugate_gradient import CGIterate, conjugate_gradient, conjugate_gradient_iterates
-from tercet.optimize.coordinate_descent import coordinate_descent, elastic_net_duality_gap
+from tercet.optimize.coordinate_descent import coordinate_descent
+from tercet.optimize.elastic_net_duality_gap import elastic_net_duality_gap
 from tercet.optimize.em import EMResult, LatentModel, check_ascent, em, em_restarts
 from tercet.optimize.em_functions import (
     f_function,

@@ -80,6 +80,8 @@ WITH = {
     ("MaxEnt", "iis"): {"negative": "shift", "max_iter": 20},
     ("Perceptron", "averaged"): {"tol": None, "max_iter": 100},
     ("Ridge", "lbfgs"): {"positive": True},
+    ("Ridge", "sag"): TIGHT,
+    ("Ridge", "saga"): TIGHT,
     ("RidgeClassifier", "lbfgs"): {"positive": True},
     "LogisticRegressionCV": FEW,
 }
@@ -88,7 +90,6 @@ ORDER = "an online method: the result depends on the order of the rows, and a re
 FLAT = "the check's data leave a class no density: its covariance has no inverse, and the method says so"
 POSITIVE = "weights that may not be negative cannot tell the check's classes apart"
 ALONE = "rows of weight 0 that the check asks about have no neighbour within the radius: an error by default"
-NO_TRANSFORM = "as in scikit-learn, there is no projection with this solver, and transform says so"
 ORDERED = "the rows of a table are a sequence: what is said of a row depends on those around it"
 WHOLE = "a weight belongs to a whole sequence, and a table of rows is one sequence"
 ONE_STATE = "the check sets n_components=1 and gives labels of several states"
@@ -96,25 +97,6 @@ UNLABELLED = "the check wants a column of predict_proba for each class of a y th
 FOLDS = "probabilities come from held-out folds of rows, and a repeated row lies in two of them"
 FEW_OF_A_CLASS = "nu is a part of all rows, and of a class that weighs next to nothing there is no such part"
 WEIGHTS = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
-TRANSFORMS = (
-    "check_dict_unchanged",
-    "check_dtype_object",
-    "check_estimators_dtypes",
-    "check_estimators_nan_inf",
-    "check_estimators_pickle",
-    "check_f_contiguous_array_estimator",
-    "check_fit2d_predict1d",
-    "check_fit_idempotent",
-    "check_fit_score_takes_y",
-    "check_methods_sample_order_invariance",
-    "check_methods_subset_invariance",
-    "check_n_features_in_after_fitting",
-    "check_pipeline_consistency",
-    "check_sample_weight_equivalence_on_dense_data",
-    "check_transformer_data_not_an_array",
-    "check_transformer_general",
-    "check_transformer_preserve_dtypes",
-)
 SEQUENCES = {
     "check_methods_sample_order_invariance": ORDERED,
     "check_methods_subset_invariance": ORDERED,
@@ -147,13 +129,10 @@ EXEMPT = {
     "NuSVC": {"check_class_weight_classifiers": FEW_OF_A_CLASS},
     "Perceptron": dict.fromkeys(WEIGHTS, ORDER),
     "RadiusNeighborsClassifier": dict.fromkeys(WEIGHTS, ALONE),
-    ("LinearDiscriminantAnalysis", "lsqr"): dict.fromkeys(TRANSFORMS, NO_TRANSFORM),
     ("HingeSVC", "subgradient"): dict.fromkeys(WEIGHTS, ORDER),
     ("LinearRegression", "sgd"): dict.fromkeys(WEIGHTS, ORDER),
     ("LogisticRegression", "sgd"): dict.fromkeys(WEIGHTS, ORDER),
     ("SVC", "platt"): dict.fromkeys(WEIGHTS, FOLDS),
-    ("Ridge", "sag"): dict.fromkeys(WEIGHTS, ORDER),
-    ("Ridge", "saga"): dict.fromkeys(WEIGHTS, ORDER),
     ("RidgeClassifier", "lbfgs"): {"check_classifiers_train": POSITIVE},
 }
 

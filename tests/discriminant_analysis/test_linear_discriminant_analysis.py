@@ -261,7 +261,7 @@ def test_output_names():
         ({"shrinkage": 0.2}, NotImplementedError, "shrinkage is not supported with solver='svd'"),
         ({"n_components": 3}, ValueError, r"min\(n_features, n_classes - 1\) = 2; got 3"),
         ({"covariance_estimator": OAS()}, ValueError, "not supported with solver='svd'"),
-        ({"solver": "lsqr", "shrinkage": 0.1, "covariance_estimator": OAS()}, ValueError, "only one of"),
+        ({"solver": "lsqr", "shrinkage": 0.1, "covariance_estimator": OAS()}, ValueError, "Only one of"),
         ({"shrinkage": 2.0, "solver": "lsqr"}, ValueError, r"'shrinkage' must be .* in \[0, 1\]"),
         ({"priors": [0.5, 0.5]}, ValueError, "one number for each of 3 classes"),
         ({"priors": [-0.5, 0.5, 1]}, ValueError, "priors must be non-negative"),

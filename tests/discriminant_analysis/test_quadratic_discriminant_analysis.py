@@ -132,7 +132,7 @@ def test_float32_stays():
     [
         ({"shrinkage": 0.1}, NotImplementedError, "shrinkage is not supported with solver='svd'"),
         ({"covariance_estimator": OAS()}, ValueError, "covariance_estimator is not supported"),
-        ({"solver": "eigen", "shrinkage": 0.1, "covariance_estimator": OAS()}, ValueError, "only one of"),
+        ({"solver": "eigen", "shrinkage": 0.1, "covariance_estimator": OAS()}, ValueError, "Only one of"),
         ({"thresholds": [1, 2]}, ValueError, r"one for each of 3 classes; got \[1, 2\]"),
         ({"ddof": 50}, ValueError, "got ddof=50 and 50 in class 0"),
         ({"reg_param": -1.0}, ValueError, r"'reg_param' must be .* in \[0, 1\]"),

@@ -74,6 +74,7 @@ def test_every_path_finds_the_same(monkeypatch, limits, layout, weighted):
     s = s if weighted else None
     reference = coordinate_descent(LeastSquares(X, y, s), l1=0.1, l2=0.05, tol=1e-12)
     monkeypatch.setattr(MODULE, "INITIAL_SIZE", limits[0])
+    monkeypatch.setattr("tercet.optimize.least_squares.FEW_COLUMNS", limits[0])
     monkeypatch.setattr(MODULE, "MAX_SIZE", limits[1])
     turned = {
         "C": lambda X: X,

@@ -288,7 +288,8 @@ def check_weight(sample_weight: Any, X: Any) -> np.ndarray | None:
         raise ValueError(f"sample_weight is zero for every {one}: there is nothing to learn from.")
     if weight.shape != (n,):
         raise ValueError(
-            f"sample_weight.shape == {weight.shape}, expected ({n},): one weight for each {one}."
+            f"Sample weights must be 1D array or scalar: sample_weight.shape == {weight.shape}, expected ({n},), "
+            f"one weight for each {one}."
         )
     if weight.min() < 0:
         raise ValueError(f"sample_weight must not be negative; its smallest value is {weight.min()}.")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import types
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -95,4 +98,27 @@ def check_covariance_parameters(name: str, solver: str, shrinkage: Any, estimato
     if solver == "svd" and estimator is not None:
         raise ValueError(f"{name}: covariance_estimator is not supported with solver='svd'; use 'eigen'.")
     if shrinkage and estimator is not None:
-        raise ValueError(f"{name}: only one of shrinkage and covariance_estimator can be set.")
+        raise ValueError(
+            f"{name}: covariance_estimator and shrinkage parameters are not None. Only one of the two can be set."
+        )
+
+
+class NoProjection(AttributeError, NotImplementedError):
+    """There is no projection with this solver: to `hasattr` no method, to a caller one that is not implemented."""
+
+
+class OfProjection:
+    """A method that only models with a projection have; others do not show it (scikit-learn's `available_if`)."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, function)  # type: ignore[arg-type]
+        self.function = function
+
+    def __get__(self, model: Any, owner: Any = None) -> Any:
+        if model is None:
+            return self.function
+        if model.solver == "lsqr":
+            raise NoProjection(
+                "transform not implemented for 'lsqr' solver (use 'svd', 'eigen' or 'fisher')."
+            )
+        return types.MethodType(self.function, model)

@@ -12,6 +12,8 @@ from sklearn.utils.validation import has_fit_parameter
 from tercet.core.parallel import Chunks, total
 from tercet.discriminant_analysis.scatter import EPS, class_means, pooled_scatter
 
+ALIKE = 16.0  # spreads that differ by no more are of one size
+
 
 def covariance(
     X: np.ndarray,
@@ -29,7 +31,8 @@ def covariance(
                 name = type(estimator).__name__
                 raise ValueError(f"covariance_estimator: {name}.fit takes no sample_weight.")
             options = {"sample_weight": weight}
-        fitted = clone(estimator).fit(X, **options)
+        fitted = clone(estimator, safe=False)
+        fitted.fit(X, **options)  # which may return nothing
         if not hasattr(fitted, "covariance_"):
             raise ValueError(f"covariance_estimator: {type(fitted).__name__} has no covariance_ after fit.")
         return np.atleast_2d(fitted.covariance_)
@@ -92,10 +95,13 @@ def whitening(C: np.ndarray, tol: float = 0.0) -> np.ndarray:
 def principal_axes(C: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Variances (falling) and axes (columns) of a covariance, good to the last digits in any units.
 
-    Taking the root of the correlation matrix first and its singular values after keeps a feature of small
-    spread from drowning in the rounding of one of large spread.
+    Where spreads differ, taking the root of the correlation matrix first and its singular values after keeps a
+    feature of small spread from drowning in the rounding of one of large spread.
     """
     std = standard_deviations(C)
+    if std.max() <= ALIKE * std.min():
+        values, vectors = np.linalg.eigh(C)
+        return np.maximum(values[::-1], 0.0), np.ascontiguousarray(vectors[:, ::-1])
     values, vectors = linalg.eigh(C / np.outer(std, std))
     root = np.sqrt(np.maximum(values, 0))[:, None] * vectors.T * std
     _, s, axes = linalg.svd(root)

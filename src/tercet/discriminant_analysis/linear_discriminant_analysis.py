@@ -15,6 +15,7 @@ from tercet.core.parameters import ArrayLike, Count, Fraction, Jobs, NonNegative
 from tercet.core.row_products import row_products
 from tercet.discriminant_analysis.base import (
     DiscriminantClassifier,
+    OfProjection,
     check_covariance_parameters,
     check_priors,
 )
@@ -267,10 +268,6 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         Z : array of shape (n_samples, n_components)
         """
         check_is_fitted(self)
-        if self.solver == "lsqr":
-            raise NotImplementedError(
-                "transform is not there with solver='lsqr'; use 'svd', 'eigen' or 'fisher'."
-            )
         X = self._check(X, reset=False)
         if self.solver == "svd":
             X = X - self.xbar_
@@ -293,3 +290,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         check_is_fitted(self)
         scores = row_products(self._check(X, reset=False), self.coef_) + self.intercept_
         return scores[:, 0] if self.classes_.size == 2 else scores
+
+
+# Afterwards: scikit-learn's `set_output` wraps the method when the class is made.
+LinearDiscriminantAnalysis.transform = OfProjection(LinearDiscriminantAnalysis.transform)  # type: ignore[method-assign, assignment]

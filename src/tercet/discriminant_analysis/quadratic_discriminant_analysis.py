@@ -9,9 +9,9 @@ from scipy import linalg
 
 from tercet.core.catalog import method
 from tercet.core.estimator import check_is_fitted
+from tercet.core.kernel import kernel
 from tercet.core.parallel import Chunks, each
 from tercet.core.parameters import ArrayLike, CountOrZero, Fraction, Jobs, NonNegative
-from tercet.core.row_products import row_products
 from tercet.discriminant_analysis.base import (
     DiscriminantClassifier,
     check_covariance_parameters,
@@ -19,7 +19,7 @@ from tercet.discriminant_analysis.base import (
 )
 from tercet.discriminant_analysis.covariance import covariance, principal_axes, standard_deviations
 from tercet.discriminant_analysis.quadratic_form import QuadraticForm
-from tercet.discriminant_analysis.scatter import EPS, class_means
+from tercet.discriminant_analysis.scatter import EPS, SMALL, class_means, pooled_scatter
 
 
 @method(
@@ -117,46 +117,60 @@ class QuadraticDiscriminantAnalysis(DiscriminantClassifier):
         name, K = type(self).__name__, self.classes_.size
         check_covariance_parameters(name, self.solver, self.shrinkage, self.covariance_estimator)
         mass, means = class_means(X, y, sample_weight, K, n_jobs=self.n_jobs)
-        self.means_ = means.astype(X.dtype, copy=False)
-        self.priors_ = check_priors(self.priors, mass, K, name).astype(X.dtype, copy=False)
-        self.rotations_, self.scalings_, covariances = [], [], []
+        priors = check_priors(self.priors, mass, K, name)
+        covariances, variances, axes = [], [], []
         for k in range(K):
             mine = y == k if sample_weight is None else (y == k) & (sample_weight > 0)
             weight = None if sample_weight is None else sample_weight[mine]
-            C = self._covariance(X[mine], weight, mass[k], self.classes_[k])
-            variances, axes = principal_axes(C)
+            if mass[k] <= self.ddof:
+                raise ValueError(
+                    f"{name}: ddof must be less than the number of samples in every class; "
+                    f"got ddof={self.ddof} and {mass[k]:g} in class {self.classes_[k]}."
+                )
+            C = self._covariance(X[mine], weight, means[k], mass[k])
+            v, A = principal_axes(C)
+            self._check_rank(C, v, X[mine], self.classes_[k])
             covariances.append(C.astype(X.dtype, copy=False))
-            self.scalings_.append(variances.astype(X.dtype, copy=False))
-            self.rotations_.append(axes.astype(X.dtype, copy=False))
+            variances.append(v.astype(X.dtype, copy=False))
+            axes.append(A.astype(X.dtype, copy=False))
+        self.means_, self.priors_ = means.astype(X.dtype, copy=False), priors.astype(X.dtype, copy=False)
+        self.rotations_, self.scalings_ = axes, variances
         if self.store_covariance:
             self.covariance_ = covariances
         self.thresholds_ = self._thresholds()
 
-    def _covariance(self, X: np.ndarray, weight: Any, mass: float, label: Any) -> np.ndarray:
-        """Σ_k as asked, or an error where it is not of full rank."""
-        if mass <= self.ddof:
-            raise ValueError(
-                f"{type(self).__name__}: ddof must be less than the number of samples in every class; "
-                f"got ddof={self.ddof} and {mass:g} in class {label}."
-            )
-        options = {"shrinkage": self.shrinkage, "estimator": self.covariance_estimator, "n_jobs": self.n_jobs}
-        C = covariance(X, weight, **options) * (mass / (mass - self.ddof))
-        C = (1 - self.reg_param) * C + self.reg_param * np.eye(C.shape[0])
-        std = standard_deviations(C)
-        smallest = linalg.eigvalsh(C / np.outer(std, std), subset_by_index=[0, 0])[0]
-        if smallest <= max(self.tol**2, C.shape[0] * EPS):
-            n, d = X.shape
-            few = f"y has only 1 sample in class {label}, covariance is ill defined. " if n == 1 else ""
-            other = ""
-            if self.solver == "svd":
-                other = ", or use solver='eigen' with shrinkage"
-            elif self.covariance_estimator is None and self.shrinkage != "auto":
-                other = f", or raise shrinkage={self.shrinkage or 0.0}"
-            raise linalg.LinAlgError(
-                f"{few}The covariance matrix of class {label} ({n} samples, {d} features) is not full rank. "
-                f"Raise reg_param={self.reg_param}{other}."
-            )
-        return C
+    def _covariance(self, X: np.ndarray, weight: Any, mean: np.ndarray, mass: float) -> np.ndarray:
+        """Σ_k as asked."""
+        if self.shrinkage is None and self.covariance_estimator is None:
+            one = np.zeros(X.shape[0], dtype=np.intp)
+            C = pooled_scatter(X, one, weight, mean[None], n_jobs=self.n_jobs) / mass
+        else:
+            options = {"estimator": self.covariance_estimator, "n_jobs": self.n_jobs}
+            C = covariance(X, weight, shrinkage=self.shrinkage, **options)
+        if self.ddof:
+            C = C * (mass / (mass - self.ddof))
+        return (1 - self.reg_param) * C + self.reg_param * np.eye(C.shape[0]) if self.reg_param else C
+
+    def _check_rank(self, C: np.ndarray, variances: np.ndarray, X: np.ndarray, label: Any) -> None:
+        """An error where Σ_k, in units of the features' spread, is not of full rank."""
+        (n, d), std = X.shape, standard_deviations(C)
+        least = max(self.tol**2, d * EPS)
+        # the variances along the axes, in the smallest and largest units there are, settle most cases
+        if variances[-1] > least * std.max() ** 2:
+            return
+        if linalg.eigvalsh(C / np.outer(std, std), subset_by_index=[0, 0])[0] > least:
+            return
+        few = f"y has only 1 sample in class {label}, covariance is ill defined. " if n == 1 else ""
+        other = f"Raise reg_param={self.reg_param}"
+        if self.solver == "svd" and n <= d:
+            other = f"When using `solver='svd'` a class needs more samples than features. {other}"
+        if self.solver == "svd":
+            other += ", or use solver='eigen' with shrinkage"
+        elif self.covariance_estimator is None and self.shrinkage != "auto":
+            other += f", or raise shrinkage={self.shrinkage or 0.0}"
+        raise linalg.LinAlgError(
+            f"{few}The covariance matrix of class {label} ({n} samples, {d} features) is not full rank. {other}."
+        )
 
     def _thresholds(self) -> np.ndarray:
         """K_k² as given, or by Bayes' rule: 2 ln π_k - ln|Σ_k|."""
@@ -184,10 +198,15 @@ class QuadraticDiscriminantAnalysis(DiscriminantClassifier):
         -------
         distances : array of shape (n_samples, n_classes)
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "scalings_")
         X = self._check(X, reset=False)
-        roots = [axes / np.sqrt(v) for axes, v in zip(self.rotations_, self.scalings_)]
-        return np.concatenate(each(_squared_mahalanobis, Chunks(X), self.means_, roots, n_jobs=self.n_jobs))
+        roots = np.array(self.rotations_) / np.sqrt(self.scalings_)[:, None, :]  # root rootᵀ = Σ_k⁻¹
+        dtype = np.result_type(X, roots)
+        distances = np.empty((X.shape[0], len(roots)), dtype=dtype)
+        whole = (np.ascontiguousarray(X, dtype=dtype), distances)
+        parts = [whole] if X.size < SMALL else Chunks(*whole)
+        each(_squared_mahalanobis, parts, self.means_.astype(dtype), roots.astype(dtype), n_jobs=self.n_jobs)
+        return distances
 
     def boundary(self, first: Any = None, second: Any = None) -> QuadraticForm:
         """The surface between two classes, as the W, w and w₀ of xᵀWx + wᵀx + w₀.
@@ -202,7 +221,7 @@ class QuadraticDiscriminantAnalysis(DiscriminantClassifier):
         -------
         QuadraticForm
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "scalings_")
         labels = [
             self.classes_[0] if first is None else first,
             self.classes_[1] if second is None else second,
@@ -236,8 +255,24 @@ class QuadraticDiscriminantAnalysis(DiscriminantClassifier):
         return scores[:, 1] - scores[:, 0] if self.classes_.size == 2 else scores
 
 
-def _squared_mahalanobis(chunk: Any, means: np.ndarray, roots: list[np.ndarray]) -> np.ndarray:
-    """Squared distances of a chunk of rows; root_k has root rootᵀ = Σ_k⁻¹."""
-    (X,) = chunk
-    columns = [np.square(row_products(X - mean, root.T)).sum(axis=1) for mean, root in zip(means, roots)]
-    return np.column_stack(columns)
+def _squared_mahalanobis(chunk: Any, means: np.ndarray, roots: np.ndarray) -> None:
+    squared_mahalanobis(chunk[0], means, roots, chunk[1])
+
+
+@kernel
+def squared_mahalanobis(X: Any, means: Any, roots: Any, distances: Any) -> None:
+    """Squared distances |root_kᵀ(x - μ_k)|² of rows; shapes (n, d), (K, d), (K, d, d), (n, K)."""
+    d = X.shape[1]
+    along = np.empty(d, dtype=X.dtype)
+    for i in range(X.shape[0]):
+        for k in range(means.shape[0]):
+            along[:] = 0
+            for j in range(d):
+                deviation = X[i, j] - means[k, j]
+                row = roots[k, j]
+                for c in range(d):
+                    along[c] += deviation * row[c]
+            square = X.dtype.type(0)
+            for c in range(d):
+                square += along[c] * along[c]
+            distances[i, k] = square

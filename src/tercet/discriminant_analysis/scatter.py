@@ -17,6 +17,7 @@ from tercet.core.estimator import check_weight
 from tercet.core.parallel import Chunks, total
 
 EPS = np.finfo(np.float64).eps
+SMALL = 1 << 16  # numbers in an array that are summed at once
 
 
 class Scatter(NamedTuple):
@@ -81,7 +82,7 @@ def class_means(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The total weight and the mean of each class."""
     n_classes = n_classes or int(y.max()) + 1
-    mass, sums = total(_class_sums, Chunks(X, y, weight), n_classes, n_jobs=n_jobs)
+    mass, sums = _total(_class_sums, X, y, weight, n_classes, n_jobs=n_jobs)
     if not mass.all():
         raise ValueError(
             f"class number {mass.argmin()} has no sample of positive weight; every class needs one."
@@ -89,12 +90,23 @@ def class_means(
     return mass, sums / mass[:, None]
 
 
+def _total(statistics: Any, X: Any, y: Any, weight: Any, parameter: Any, *, n_jobs: int | None) -> Any:
+    if X.size < SMALL:  # one chunk, which no thread need share
+        return statistics((X, y, weight), parameter)
+    return total(statistics, Chunks(X, y, weight), parameter, n_jobs=n_jobs)
+
+
 def _class_sums(chunk: Any, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
     """Weights and weighted sums of the rows of each class in a chunk."""
     X, y, weight = chunk
-    w = np.ones(y.size) if weight is None else weight.astype(np.float64)
+    w = None if weight is None else weight.astype(np.float64)
+    mass = np.bincount(y, w, n_classes).astype(np.float64, copy=False)
+    if X.size < SMALL:
+        member = (y[:, None] == np.arange(n_classes)).astype(np.float64)
+        return mass, (member if w is None else member * w[:, None]).T @ X
+    w = np.ones(y.size) if w is None else w
     member = sparse.csc_array((w, y, np.arange(y.size + 1)), shape=(n_classes, y.size))
-    return np.bincount(y, w, n_classes), member @ np.asarray(X, dtype=np.float64)
+    return mass, member @ np.asarray(X, dtype=np.float64)
 
 
 def between_scatter(mass: np.ndarray, means: np.ndarray) -> np.ndarray:
@@ -107,7 +119,7 @@ def pooled_scatter(
     X: np.ndarray, y: np.ndarray, weight: np.ndarray | None, means: np.ndarray, *, n_jobs: int | None = None
 ) -> np.ndarray:
     """Σ_i w_i (x_i-μ)(x_i-μ)ᵀ, with μ the mean of the row's class."""
-    S = total(_scatter, Chunks(X, y, weight), means, n_jobs=n_jobs)
+    S = _total(_scatter, X, y, weight, means, n_jobs=n_jobs)
     # What a constant feature has left is the rounding of its mean; taken for a spread it would be scaled up.
     mass = X.shape[0] if weight is None else weight.sum(dtype=np.float64)
     noise = mass * (X.shape[0] * EPS * np.abs(means).max(axis=0)) ** 2

@@ -17,7 +17,9 @@ from tercet.linear_model.least_squares.log_linear_regression import LogLinearReg
 from tercet.linear_model.least_squares.polynomial_regression import PolynomialRegression
 from tercet.linear_model.least_squares.ridge import Ridge
 from tercet.linear_model.least_squares.ridge_classifier import RidgeClassifier
+from tercet.linear_model.least_squares.ridge_classifier_cv import RidgeClassifierCV
 from tercet.linear_model.least_squares.ridge_cv import RidgeCV
+from tercet.linear_model.least_squares.ridge_regression import ridge_regression
 from tercet.linear_model.least_squares.sum_of_squares import SumOfSquares
 from tercet.linear_model.least_squares.tikhonov import tikhonov
 from tercet.linear_model.logistic.logistic_regression import LogisticRegression, logistic_newton_step
@@ -65,6 +67,7 @@ __all__ = [
     "Ridge",
     "RidgeCV",
     "RidgeClassifier",
+    "RidgeClassifierCV",
     "Separability",
     "SumOfSquares",
     "TweedieRegressor",
@@ -79,6 +82,7 @@ __all__ = [
     "max_entropy",
     "novikoff_bound",
     "perceptron_loss",
+    "ridge_regression",
     "scaling_update",
     "tikhonov",
 ]

@@ -33,7 +33,7 @@ class LinearClassifier(Classifier):
         check_is_fitted(self, "coef_")
         X = self._check(X, reset=False)
         scores = row_products(X, self.coef_) + self.intercept_
-        return scores.ravel() if scores.shape[1] == 1 else scores
+        return scores.ravel() if scores.ndim == 2 and scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of each row.

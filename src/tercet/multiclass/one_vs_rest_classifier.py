@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.parallel import delayed
 
 from tercet.core.catalog import method
@@ -77,6 +77,11 @@ class OneVsRestClassifier(MetaClassifier):
 
     def _encode(self, y: Any) -> Any:
         """One column of zeros and ones for each class."""
+        if type_of_target(y).endswith("multioutput"):
+            raise ValueError(
+                "Multioutput target data is not supported with label binarization: y must be labels, or an "
+                f"indicator matrix of zeros and ones; got {type_of_target(y)!r}."
+            )
         check_classification_targets(y)
         self.label_binarizer_ = LabelBinarizer(sparse_output=True)
         columns = self.label_binarizer_.fit_transform(y).tocsc()

@@ -4,7 +4,8 @@ and convex programming, Lagrangian duality, iterative scaling, global search, an
 from tercet.optimize.conjugate_gradient import CGIterate, conjugate_gradient, conjugate_gradient_iterates
 from tercet.optimize.convex_programming import solve_convex
 from tercet.optimize.coordinate_ascent import coordinate_ascent
-from tercet.optimize.coordinate_descent import coordinate_descent, elastic_net_duality_gap
+from tercet.optimize.coordinate_descent import coordinate_descent
+from tercet.optimize.elastic_net_duality_gap import elastic_net_duality_gap
 from tercet.optimize.em import EMResult, LatentModel, check_ascent, em, em_restarts
 from tercet.optimize.em_functions import (
     f_function,

@@ -9,31 +9,39 @@ and once the signs are stable the minimum solves a linear system. Columns that v
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import linalg, sparse
+from scipy import linalg
 from scipy.optimize import OptimizeResult
 
 from tercet.core.catalog import method
-from tercet.core.kernel import inner, kernel
+from tercet.core.kernel import kernel
 from tercet.core.parallel import one_blas_thread
-from tercet.core.rows import columns, row_add, row_dot, row_square
 from tercet.core.steps import Steps
-from tercet.optimize.least_squares import LeastSquares
+from tercet.optimize.elastic_net_duality_gap import elastic_net_duality_gap, gap_and_value
+from tercet.optimize.least_squares import FEW_COLUMNS, LeastSquares
+from tercet.optimize.residual_solver import BATCH, STATIONARY, ResidualSolver, coordinate_minimum
 
-__all__ = ["coordinate_descent", "elastic_net_duality_gap"]
+__all__ = ["coordinate_descent"]
 
-INITIAL_SIZE = 300  # of the working set; with no more columns than that it holds all of them
+INITIAL_SIZE = FEW_COLUMNS  # of the working set
 MAX_SIZE = 3000  # of the working set: beyond it the Gram matrix costs more than it saves
-BATCH = 10  # sweeps between two checks of the signs
 INNER_TOLERANCE = 0.1  # of the tolerance, for the gap inside the working set
 ROUND_PRODUCTS = (
     2e8  # multiplications per round, a fraction of a second: then it reports and can be interrupted
 )
-STATIONARY = 1e-12  # largest change of a coordinate that counts as none, in units of y's standard deviation
+ROUNDING = 1e-14  # a gap, in units of y's variance, that may be rounding alone
+HUGE = 1e250  # a strength of the penalty beyond which nothing changes
+HINT = (
+    "Objective did not converge. You might want to increase the number of iterations, raise tol or scale the "
+    "features."
+)
+CHEAP = 128  # columns of a working set for which a Newton step costs next to nothing
+SERIAL = 64  # columns of a working set whose products BLAS gives to one thread in any case
 
 Order = Callable[[int], np.ndarray]
 
@@ -92,90 +100,81 @@ def coordinate_descent(
     >>> coordinate_descent(problem, l1=0.3).x.round(10)
     array([ 2.7, -0.1,  0.7])
     """
-    w = np.zeros(problem.n_features) if start is None else np.array(start, dtype=np.float64)
+    # From here on in the units of the problem, which are not 1 where squares of the data would not be numbers.
+    w_unit = problem.y_unit / problem.x_unit
+    w = np.zeros(problem.n_features) if start is None else np.array(start, dtype=np.float64) / w_unit
     if positive:
         w = np.maximum(w, 0.0)
-    loop = steps(max_iter, hint="Raise max_iter or tol, or scale the features.")
-    with one_blas_thread():  # short vectors, maybe inside our own threads
-        return _working_set_rounds(problem, w, float(l1), float(l2), positive, tol, order, loop)
+    strengths = np.array([l1, l2], dtype=np.float64) / problem.x_unit
+    with np.errstate(over="ignore"):
+        strengths = np.minimum(strengths / [problem.y_unit, problem.x_unit], HUGE)
+    penalty = float(strengths[0]), float(strengths[1]), bool(positive)
+    loop = steps(max_iter, hint=HINT)
+    alone = problem.n_features <= SERIAL
+    with (
+        contextlib.nullcontext() if alone else one_blas_thread()
+    ):  # short vectors, maybe inside our own threads
+        return _working_set_rounds(problem, w, penalty, tol, order, loop)
 
 
 def _working_set_rounds(
-    problem: Any, w: Any, l1: Any, l2: Any, positive: Any, tol: Any, order: Any, loop: Any
+    problem: Any, w: Any, penalty: Any, tol: Any, order: Any, loop: Any
 ) -> OptimizeResult:
     """Rounds of the working set method: solve inside it, check all columns, add the worst violators."""
+    l1, l2, positive = penalty
     result = OptimizeResult(x=w, nit=0, success=False)
-    without_gram: _ResidualSolver | None = None
+    without_gram: ResidualSolver | None = None
     for step in loop:
-        if without_gram is None:
+        if without_gram is None and not problem.complete:
             new = candidates(problem, w, l1, positive)
-            if problem.index.size + new.size > MAX_SIZE and not problem.complete:
+            if problem.index.size + new.size > MAX_SIZE:
                 problem.drop_zero_columns(w)
-            if problem.index.size + new.size > MAX_SIZE and not problem.complete:
-                without_gram = _ResidualSolver(problem, w)
+            if problem.index.size + new.size > MAX_SIZE:
+                without_gram = ResidualSolver(problem, w)
             else:
                 problem.add_columns(new)
         if without_gram is not None:
-            w, stationary = without_gram.solve(l1, l2, positive, order)
+            w, end = without_gram.solve(l1, l2, positive, order)
         else:
-            w, stationary = solve_working_set(problem, w, l1, l2, positive, tol, loop.limit, order)
+            w, end = solve_working_set(problem, w, penalty, tol, loop.limit, order)
         correlations, square = problem.residual_correlations(w)
         gap, loss = elastic_net_duality_gap(w, correlations, square, l1, l2, positive)
-        b = problem.intercept(w)
-        step.report((w, b), loss=loss, gap=gap, nonzero=np.count_nonzero(w))
-        # At the limit of floating point the gap can be no smaller.
-        exact = stationary and (
-            without_gram is not None or not violators(problem, correlations, l1, positive).size
+        found = _in_units_of_the_data(problem, w, gap, loss)
+        step.report(
+            (found["x"], found["intercept"]), loss=found["fun"], gap=found["gap"], nonzero=np.count_nonzero(w)
         )
         enough = gap <= tol * problem.target_square / 2
-        message = "The duality gap is small enough." if enough else "No coordinate can be improved."
-        result.update(
-            x=w, intercept=b, fun=loss, gap=gap, nit=step.count, success=enough or exact, message=message
+        stationary = end != "" and (
+            without_gram is not None or not violators(problem, correlations, l1, positive).size
         )
+        # At the limit of floating point the gap can be no smaller, and without a penalty it says nothing.
+        exact = stationary and (end == "polished" or l1 == l2 == 0 or gap <= ROUNDING * problem.target_square)
+        message = "The duality gap is small enough." if enough else "No coordinate can be improved."
+        result.update(found, nit=step.count, success=enough or exact, message=message)
         if step.converged(result.success):
+            break
+        if stationary:
+            loop.warn("stopped where no coordinate can be improved by floating point numbers")
             break
     if not result.success:
         result.message = f"The duality gap is still {result.gap:.3g} after {result.nit} rounds."
     return result
 
 
-def elastic_net_duality_gap(
-    w: np.ndarray, correlations: np.ndarray, square: float, l1: float, l2: float = 0.0, positive: bool = False
-) -> tuple[float, float]:
-    """Duality gap of the elastic net at w, a bound on its distance from the minimum, and the value at w.
-
-    Parameters
-    ----------
-    w : array of shape (n_features,)
-        Coordinates.
-    correlations, square : array of shape (n_features,), float
-        Correlations of the residual r with the columns, and its mean square
-        (`LeastSquares.residual_correlations`).
-    l1, l2, positive
-        The penalty.
-
-    Returns
-    -------
-    gap, value : float
-
-    Examples
-    --------
-    >>> elastic_net_duality_gap(np.zeros(1), np.array([2.0]), 5.0, l1=4.0)
-    (0.0, 2.5)
-    """
-    ridge = l2 * (w @ w)
-    value = square / 2 + l1 * np.abs(w).sum() + ridge / 2
-    along = square + w @ correlations  # y.r
-    # Dual point 1: the best feasible multiple of the residual, the L2 part written as extra rows of data ...
-    gradient = correlations - l2 * w
-    largest = gradient.max(initial=0.0) if positive else np.abs(gradient).max(initial=0.0)
-    bound = l1 / largest if largest > 0 else np.inf
-    scale = min(along / (square + ridge), bound) if square + ridge > 0 else 0.0
-    dual = scale * along - scale**2 / 2 * (square + ridge)
-    if l2 > 0:  # ... or 2: the residual itself, which is feasible with an L2 part
-        excess = np.maximum((correlations if positive else np.abs(correlations)) - l1, 0.0)
-        dual = max(dual, along - square / 2 - excess @ excess / (2 * l2))
-    return float(max(value - dual, 0.0)), float(value)
+def _in_units_of_the_data(problem: LeastSquares, w: np.ndarray, gap: float, loss: float) -> dict[str, Any]:
+    """A solution as the caller knows the data, or an error where its coefficients are no numbers."""
+    x_unit, y_unit = problem.x_unit, problem.y_unit
+    if x_unit == y_unit == 1.0:
+        return {"x": w, "intercept": problem.intercept(w), "gap": gap, "fun": loss}
+    with np.errstate(over="ignore"):
+        x, intercept = w / x_unit * y_unit, float(np.float64(problem.intercept(w)) * y_unit)
+        gap, loss = (float(np.float64(value) * y_unit * y_unit) for value in (gap, loss))
+    if not (np.isfinite(x).all() and np.isfinite(intercept)):
+        raise ValueError(
+            f"The solution is beyond the largest floating point number: X has values of size {x_unit:.3g}, "
+            f"y of size {y_unit:.3g}. Scale X or y."
+        )
+    return {"x": x, "intercept": intercept, "gap": gap, "fun": loss}
 
 
 def violators(problem: LeastSquares, correlations: np.ndarray, l1: float, positive: bool) -> np.ndarray:
@@ -187,7 +186,7 @@ def violators(problem: LeastSquares, correlations: np.ndarray, l1: float, positi
 def candidates(problem: LeastSquares, w: np.ndarray, l1: float, positive: bool) -> np.ndarray:
     """Columns to add: the worst violators, about as many as are nonzero; all columns when they are few."""
     if problem.n_features <= INITIAL_SIZE:
-        return np.flatnonzero(~problem.in_working_set)
+        return np.arange(problem.n_features)[~problem.in_working_set]
     missing = np.flatnonzero((w != 0) & ~problem.in_working_set)
     if missing.size:  # nonzero in a warm start
         return missing
@@ -201,45 +200,75 @@ def candidates(problem: LeastSquares, w: np.ndarray, l1: float, positive: bool) 
 
 
 def solve_working_set(
-    problem: LeastSquares, w: np.ndarray, l1: Any, l2: Any, positive: Any, tol: Any, limit: Any, order: Any
-) -> tuple[np.ndarray, bool]:
-    """Minimise over the working set; also returns whether the last sweep changed no coordinate."""
+    problem: LeastSquares, w: np.ndarray, penalty: Any, tol: Any, limit: Any, order: Any
+) -> tuple[np.ndarray, str]:
+    """Minimise over the working set.
+
+    Also returns "stationary" when the last sweep changed no coordinate, "polished" when a Newton step came before
+    it, and "" when the gap is small enough or there were too many sweeps.
+    """
     index, gram = problem.index, problem.gram
     moment, inside = problem.target_correlations[index], w[index]
-    tolerance, done, signs = STATIONARY * np.sqrt(problem.target_square), False, np.zeros(0)
+    # where the residual is rounding alone, a bound of it
+    floor = 4 * np.finfo(np.float64).eps * problem.target_square
+    stop = (
+        STATIONARY * np.sqrt(problem.target_square),
+        INNER_TOLERANCE * tol * problem.target_square / 2,
+        floor,
+    )
+    end, signs = "", np.zeros(0)
     correlations = moment - gram @ inside
     limit = min(limit, max(BATCH, int(ROUND_PRODUCTS / max(index.size**2, 1e4))))
+    cyclic = np.arange(index.size)[None] if order is np.arange else None
+    polished = False
     for begin in range(0, limit, BATCH):
-        orders = np.stack([order(index.size) for _ in range(min(BATCH, limit - begin))])
-        done = sweep(gram, orders, inside, correlations, l1, l2, positive, tolerance)
-        square = max(problem.target_square - inside @ (moment + correlations), 0.0)
-        gap, _ = elastic_net_duality_gap(inside, correlations, square, l1, l2, positive)
-        before, signs = signs, np.sign(inside)
-        if done or gap <= INNER_TOLERANCE * tol * problem.target_square / 2:
+        sweeps = min(BATCH, limit - begin)
+        orders = np.stack([order(index.size) for _ in range(sweeps)]) if cyclic is None else cyclic
+        done, gap = sweep(
+            gram, orders, sweeps, moment, problem.target_square, inside, correlations, *penalty, *stop
+        )
+        if gap <= stop[1]:
+            if index.size <= CHEAP:  # one more step, mostly to the exact solution
+                solve_with_fixed_signs(gram, moment, inside, correlations, *penalty[:2])
             break
-        if np.array_equal(before, signs):
-            solve_with_fixed_signs(gram, moment, inside, correlations, l1, l2)
+        before, signs = signs, np.sign(inside)
+        if done and polished:
+            end = "polished"
+            break
+        polished = False
+        if done or np.array_equal(before, signs):
+            polished = solve_with_fixed_signs(gram, moment, inside, correlations, *penalty[:2])
+        if done and not polished:
+            end = "stationary"
+            break
     w = np.zeros_like(w)
     w[index] = inside
-    return w, done
-
-
-@inner
-def coordinate_minimum(partial: Any, square: Any, l1: Any, l2: Any, positive: Any) -> Any:
-    """Minimiser of square w^2 / 2 - partial w + l1 |w| + l2 w^2 / 2, by soft thresholding."""
-    if partial > l1:
-        return (partial - l1) / (square + l2)
-    if partial < -l1 and not positive:
-        return (partial + l1) / (square + l2)
-    return 0.0
+    return w, end
 
 
 @kernel
 def sweep(
-    gram: Any, orders: Any, w: Any, correlations: Any, l1: Any, l2: Any, positive: Any, tolerance: Any
+    gram: Any,
+    orders: Any,
+    sweeps: Any,
+    moment: Any,
+    target_square: Any,
+    w: Any,
+    correlations: Any,
+    l1: Any,
+    l2: Any,
+    positive: Any,
+    tolerance: Any,
+    goal: Any,
+    floor: Any,
 ) -> Any:
-    """Coordinate descent passes over the working set, with the correlations of the residual kept up to date."""
-    for order in orders:
+    """Coordinate descent passes over the working set, with the correlations of the residual kept up to date.
+
+    Returns whether a pass changed no coordinate, and the duality gap.
+    """
+    done = False
+    for s in range(sweeps):
+        order = orders[s % orders.shape[0]]
         largest = 0.0
         for j in order:
             square = gram[j, j]  # of column j
@@ -255,26 +284,35 @@ def sweep(
                 w[j] = new
                 largest = max(largest, abs(move) * np.sqrt(square))
         if largest <= tolerance:
-            return True
-    return False
+            done = True
+            break
+    fitted = 0.0
+    for j in range(w.size):
+        fitted += w[j] * (moment[j] + correlations[j])
+    return done, gap_and_value(w, correlations, max(target_square - fitted, floor), l1, l2, positive)[0]
 
 
 def solve_with_fixed_signs(
     gram: np.ndarray, moment: np.ndarray, w: np.ndarray, correlations: np.ndarray, l1: float, l2: float
-) -> None:
-    """Newton step on the nonzero coordinates with their signs fixed, cut where the first of them reaches zero."""
+) -> bool:
+    """Newton step on the nonzero coordinates with their signs fixed, cut where the first of them reaches zero.
+
+    Returns whether it was possible.
+    """
+    correlations[:] = moment - gram @ w  # without the rounding of many small changes
     active = np.flatnonzero(w)
+    if not active.size:
+        return True
     hessian = gram[np.ix_(active, active)]
     hessian[np.diag_indices_from(hessian)] += l2
     descent = correlations[active] - l2 * w[active] - l1 * np.sign(w[active])  # -gradient
-    try:
-        direction = linalg.cho_solve(linalg.cho_factor(hessian, lower=True, overwrite_a=True), descent)
-    except linalg.LinAlgError:  # linearly dependent columns, which the sweeps can handle
-        return
+    _, direction, singular = linalg.lapack.dposv(hessian, descent, lower=True)
+    if singular:  # linearly dependent columns, which the sweeps can handle
+        return False
     change = direction @ gram[active]
     curvature = direction @ (change[active] + l2 * direction)
     if not (descent @ direction > 0 and curvature > 0):
-        return
+        return not descent.any()
     step = min(1.0, descent @ direction / curvature)
     with np.errstate(divide="ignore", invalid="ignore"):
         to_zero = np.where(direction * w[active] < 0, -w[active] / direction, np.inf)
@@ -284,77 +322,4 @@ def solve_with_fixed_signs(
     if step == to_zero[first]:
         w[active[first]] = 0.0
     correlations[:] = moment - gram @ w
-
-
-class _ResidualSolver:
-    """Coordinate descent without a Gram matrix, for very many nonzero coordinates; it updates the residual.
-
-    Columns are centred implicitly, so that sparse ones stay sparse: centring shifts the residual by a constant,
-    `shift`, which a change of coordinate j changes by the mean of column j.
-    """
-
-    def __init__(self, problem: LeastSquares, w: np.ndarray) -> None:
-        self.problem, self.w = problem, w.copy()
-        problem.compute_means(np.arange(problem.n_features))
-        X, weight, residual = problem.X, problem.normalised_weight, problem.target - problem.X @ w
-        self.shift = np.array([weight @ residual if problem.fit_intercept else 0.0])
-        self.factor = weight[0]
-        if weight.min() < weight.max():  # weights enter by scaling rows with their square roots
-            root = np.sqrt(weight)
-            X = sparse.diags_array(root).tocsr() @ X if sparse.issparse(X) else X * root[:, None]
-            residual, self.factor = root * residual, 1.0
-        self.columns, self.residual = columns(X), residual
-        squares = np.empty(problem.n_features)
-        column_squares(self.columns, squares)
-        self.centred_squares = np.maximum(self.factor * squares - problem.mean**2, 0.0)
-
-    def solve(self, l1: Any, l2: Any, positive: Any, order: Any) -> Any:
-        """One sweep over all coordinates and a few over the nonzero ones."""
-        tolerance = STATIONARY * np.sqrt(self.problem.target_square)
-        parts = (self.columns, self.factor, self.problem.mean)
-        state = (self.centred_squares, self.w, self.residual, self.shift, l1, l2, positive)
-        largest = sweep_columns(*parts, order(self.w.size), *state)
-        done = largest <= tolerance
-        for _ in range(BATCH):
-            if largest <= tolerance:
-                break
-            active = np.flatnonzero(self.w)
-            largest = sweep_columns(*parts, active[order(active.size)], *state)
-        return self.w.copy(), done
-
-
-@kernel
-def column_squares(columns: Any, out: Any) -> None:
-    """Squared norms of the columns."""
-    for j in range(out.size):
-        out[j] = row_square(columns, j)
-
-
-@kernel
-def sweep_columns(
-    columns: Any,
-    factor: Any,
-    mean: Any,
-    order: Any,
-    squares: Any,
-    w: Any,
-    residual: Any,
-    shift: Any,
-    l1: Any,
-    l2: Any,
-    positive: Any,
-) -> Any:
-    """One pass over the coordinates in `order`; returns the largest change."""
-    largest = 0.0
-    for j in order:
-        if squares[j] + l2 <= 0.0:
-            continue
-        partial = factor * row_dot(columns, j, residual) - mean[j] * shift[0] + squares[j] * w[j]
-        new = coordinate_minimum(partial, squares[j], l1, l2, positive)
-        move = new - w[j]
-        if move != 0.0:
-            row_add(columns, j, -move, residual)
-            shift[0] -= move * mean[j]
-            w[j] = new
-            largest = max(largest, abs(move) * np.sqrt(squares[j]))
-    return largest
+    return True

@@ -18,6 +18,10 @@ from tercet.core.rows import transposed_times
 
 __all__ = ["LeastSquares"]
 
+FEW_COLUMNS = 300  # with no more of them than that, the working set holds all from the start
+SMALL = 1 << 16  # numbers in an array that are summed at once
+TINIEST, LARGEST = 1e-280, 1e140  # a square that is below has lost digits; the square of this is a number
+
 
 class LeastSquares:
     """Least squares problem that solvers with any penalty share.
@@ -43,6 +47,9 @@ class LeastSquares:
         Correlations of the columns with y.
     index, gram : arrays
         The columns in the working set and their Gram matrix.
+    x_unit, y_unit : float
+        What X and y were divided by: 1, or powers of two where squares of the data would not be numbers. All
+        sums here are in these units.
 
     Examples
     --------
@@ -64,18 +71,74 @@ class LeastSquares:
     ) -> None:
         self.X, self.fit_intercept, self.n_jobs = X, fit_intercept, n_jobs
         n, self.n_features = X.shape
-        weight = np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64)
-        self.normalised_weight = weight / weight.sum()
-        self.target_mean = float(self.normalised_weight @ y) if fit_intercept else 0.0
+        self.x_unit = self.y_unit = 1.0
+        self._weighted = weight is not None
+        self.normalised_weight = np.full(n, 1.0 / n) if weight is None else _normalised(weight)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            self._set_data(X, y)
+            if not self._in_range():
+                self._set_data(*self._rescaled(X, y))
+
+    def _set_data(self, X: Any, y: np.ndarray) -> None:
+        """Sums over the rows that every solution needs; of all columns, when they are few."""
+        self.X = X
+        self.target_mean = float(self.normalised_weight @ y) if self.fit_intercept else 0.0
         self.target = y - self.target_mean
         self.target_square = float(self.normalised_weight @ self.target**2)
         # Float32 columns are summed over short chunks of rows, for precision.
         self._by_columns = not sparse.issparse(X) and X.flags.f_contiguous and X.dtype == np.float64
-        self.target_correlations = self.correlations(self.target)
         self.index = np.zeros(0, dtype=np.intp)
         self.gram, self.mean = np.zeros((0, 0)), np.zeros(self.n_features)
         self.in_working_set = np.zeros(self.n_features, dtype=bool)
+        if sparse.issparse(X) or self.n_features > FEW_COLUMNS:
+            self.target_correlations = self.correlations(self.target)
+        else:
+            self._add_all_columns()
         self._cached = (np.zeros(self.n_features), self.target_correlations, self.target_square)
+
+    def _add_all_columns(self) -> None:
+        """Means, Gram matrix and correlations with the target of all columns of an array."""
+        weight = self.normalised_weight if self._weighted else None
+        if self.fit_intercept:
+            self.mean = self._sum(_all_means, self.X, weight)
+            if weight is None:
+                self.mean /= self.X.shape[0]
+        products = self._sum(_all_products, self.X, self.target, weight, parameters=(self.mean,))
+        self.gram, self.target_correlations = products
+        if weight is None:
+            self.gram, self.target_correlations = (part / self.X.shape[0] for part in products)
+        self.index = np.arange(self.n_features)
+        self.in_working_set[:] = True
+
+    def _sum(self, statistics: Any, *arrays: Any, parameters: tuple[Any, ...] = ()) -> Any:
+        if self.X.size < SMALL:  # one chunk, which no thread need share
+            return statistics(arrays, *parameters)
+        return total(statistics, Chunks(*arrays), *parameters, n_jobs=self.n_jobs)
+
+    def _in_range(self) -> bool:
+        """Whether squares of the data neither overflow nor vanish."""
+        if not np.isfinite(self.target_square) or (self.target_square < TINIEST and self.target.any()):
+            return False
+        if self.complete:
+            squares = self.gram.diagonal()
+            if not np.isfinite(squares).all():
+                return False
+            return squares.max(initial=1.0) >= TINIEST or not self.X.any()
+        return _largest(self.X) < LARGEST
+
+    def _rescaled(self, X: Any, y: np.ndarray) -> tuple[Any, np.ndarray]:
+        """The data in units, powers of two, in which squares are numbers: X / x_unit and y / y_unit."""
+        self.x_unit, self.y_unit = _power_of_two(_largest(X)), _power_of_two(np.abs(y).max())
+        X = X.astype(np.float64) / self.x_unit
+        sizes = abs(X).max(axis=0)
+        sizes = sizes.toarray().ravel() if sparse.issparse(X) else sizes
+        if (lost := np.flatnonzero((sizes > 0) & (sizes < 1.0 / LARGEST))).size:
+            raise ValueError(
+                f"X: the features are too different in scale for floating point numbers: column "
+                f"{sizes.argmax()} has values of size {self.x_unit * sizes.max():.3g}, column {lost[0]} of "
+                f"{self.x_unit * sizes[lost[0]]:.3g} at most. Scale the features."
+            )
+        return X, y / self.y_unit
 
     @property
     def complete(self) -> bool:
@@ -90,13 +153,14 @@ class LeastSquares:
             return np.concatenate(each(_dot, column_chunks, r, n_jobs=self.n_jobs))
         return total(_correlate, Chunks(self.X, r, rows=self._rows), n_jobs=self.n_jobs)
 
-    def residual_correlations(self, w: np.ndarray) -> tuple[np.ndarray, float]:
+    def residual_correlations(self, w: np.ndarray, from_data: bool = False) -> tuple[np.ndarray, float]:
         """Correlations of the residual of w with every column, and its mean square.
 
-        Columns with non-zero coordinates must be in the working set.
+        Columns with non-zero coordinates must be in the working set. `from_data` computes the residual of every
+        row even where the Gram matrix would do, which loses the last digits of a small mean square.
         """
         if not np.array_equal(w, self._cached[0]):
-            if self.complete:
+            if self.complete and not from_data:
                 correlations = np.empty_like(w)
                 correlations[self.index] = self.target_correlations[self.index] - self.gram @ w[self.index]
                 square = max(float(self.target_square - w @ (self.target_correlations + correlations)), 0.0)
@@ -119,6 +183,14 @@ class LeastSquares:
         self.compute_means(new)
         old = self.index.size
         index = np.concatenate([self.index, new])
+        if (
+            sparse.issparse(self.X)
+            and index.size == self.n_features
+            and old == 0
+            and (np.diff(new) > 0).all()
+        ):
+            self._add_sparse_columns()
+            return
         implicit = sparse.issparse(self.X) or not self.fit_intercept
         shift = None if implicit else self.mean[index]
         chunks = Chunks(self.X, self.normalised_weight, rows=min(self._rows, 4096))
@@ -132,6 +204,15 @@ class LeastSquares:
         self.index, self.gram = index, gram
         self.in_working_set[new] = True
 
+    def _add_sparse_columns(self) -> None:
+        """The Gram matrix of all columns of a sparse matrix."""
+        chunks = Chunks(self.X, self.normalised_weight if self._weighted else None, rows=self._rows)
+        gram = total(_sparse_products, chunks, n_jobs=self.n_jobs)
+        gram = gram if self._weighted else gram / self.X.shape[0]
+        self.gram = gram - np.outer(self.mean, self.mean)
+        self.index = np.arange(self.n_features)
+        self.in_working_set[:] = True
+
     def drop_zero_columns(self, w: np.ndarray) -> None:
         """Drop the columns whose coordinate is zero from the working set."""
         used = np.flatnonzero(w[self.index])
@@ -139,23 +220,30 @@ class LeastSquares:
         self.in_working_set[:] = False
         self.in_working_set[self.index] = True
 
-    def set_gram(self, gram: np.ndarray) -> None:
-        """Set the Gram matrix of all columns, sum_i s_i x_i x_i' of the centred data; two columns are checked."""
-        ends = np.unique([0, self.n_features - 1])
-        self.add_columns(ends)
-        error = np.abs(gram[np.ix_(ends, ends)] - self.gram)
-        if error.max() > 1e-5 * (1.0 + np.abs(self.gram).max()):
-            raise ValueError(
-                f"The Gram matrix is not that of the data: an element is off by {error.max():.3g}. "
-                "With an intercept the features must be centred first."
-            )
-        self.index, self.gram = np.arange(self.n_features), np.ascontiguousarray(gram)
-        self.compute_means(self.index)
+    def set_gram(self, gram: np.ndarray) -> float | None:
+        """Set the Gram matrix of all columns, sum_i s_i x_i x_i' of the centred data.
+
+        Two columns are checked: a matrix that is not of these data is not taken, and its error is returned.
+        """
+        gram = gram / self.x_unit / self.x_unit
+        if self.complete:
+            ends, known = self.index, self.gram
+        else:
+            ends = np.unique([0, self.n_features - 1])
+            self.add_columns(ends)
+            known = self.gram
+        error = float(np.abs(gram[np.ix_(ends, ends)] - known).max(initial=0.0))
+        if not error <= 1e-5 * (1.0 + np.abs(known).max(initial=0.0)):
+            return error
+        everything = np.arange(self.n_features)
+        self.compute_means(everything)
+        self.index, self.gram = everything, np.ascontiguousarray(gram)
         self.in_working_set[:] = True
+        return None
 
     def compute_means(self, new: np.ndarray) -> None:
         """Compute the weighted means of columns."""
-        if self.fit_intercept:
+        if self.fit_intercept and not self.in_working_set.all():
             chunks = Chunks(self.X, self.normalised_weight, rows=self._rows)
             self.mean[new] = total(_means, chunks, new, n_jobs=self.n_jobs)
 
@@ -167,6 +255,48 @@ class LeastSquares:
     def _rows(self) -> int:
         # A chunk's result is as long as a row: chunks are large enough that summing results is cheap.
         return max(1024, -(-self.X.shape[0] // 64))
+
+
+def _normalised(weight: np.ndarray) -> np.ndarray:
+    """Weights that sum to 1."""
+    weight = np.asarray(weight, dtype=np.float64)
+    with np.errstate(over="ignore"):
+        mass = weight.sum()
+    return weight / mass if np.isfinite(mass) else _normalised(weight / weight.max())
+
+
+def _largest(X: Any) -> float:
+    """The largest size of an element."""
+    values = X.data if sparse.issparse(X) else X
+    return max(abs(float(values.max(initial=0.0))), abs(float(values.min(initial=0.0))))
+
+
+def _power_of_two(size: float) -> float:
+    """The largest power of two up to a size; 1 for 0."""
+    return float(np.ldexp(1.0, int(np.frexp(size)[1]) - 1)) if size > 0 else 1.0
+
+
+def _all_means(chunk: tuple[Any, ...]) -> np.ndarray:
+    X, weight = chunk
+    return X.sum(axis=0, dtype=np.float64) if weight is None else np.dot(weight, X)
+
+
+def _all_products(chunk: tuple[Any, ...], mean: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Products of the centred columns with each other and with the target."""
+    X, target, weight = chunk
+    with np.errstate(over="ignore", invalid="ignore"):
+        Z = X - mean
+        if weight is None:
+            return Z.T @ Z, Z.T @ target
+        S = Z * weight[:, None]
+        return Z.T @ S, S.T @ target
+
+
+def _sparse_products(chunk: tuple[Any, ...]) -> np.ndarray:
+    X, weight = chunk
+    X = X.astype(np.float64, copy=False)
+    S = X if weight is None else sparse.diags_array(weight) @ X
+    return (X.T @ S).toarray()
 
 
 def _dot(chunk: tuple[Any, ...], r: np.ndarray) -> np.ndarray:

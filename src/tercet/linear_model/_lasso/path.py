@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 from scipy.optimize import OptimizeResult
+from sklearn.utils.validation import check_scalar
 
 from tercet.core.estimator import generator
 from tercet.optimize import LeastSquares, coordinate_descent
@@ -22,18 +24,33 @@ def visiting_order(selection: str, random_state: Any) -> Callable[[int], np.ndar
 def alpha_grid(problem: LeastSquares, alphas: Any, l1_ratio: float, eps: float, positive: bool) -> np.ndarray:
     """A geometric grid from the smallest alpha with solution zero down to `eps` times it, or the given alphas."""
     if not isinstance(alphas, int | np.integer):
-        grid = np.sort(np.asarray(alphas, dtype=np.float64).ravel())[::-1]
-        if grid.size == 0 or not (grid >= 0).all():
+        if np.size(alphas) == 0:
             raise ValueError(
                 f"alphas must be a number of strengths or strengths in [0, inf); got {alphas!r}."
             )
-        return grid
+        for k, alpha in enumerate(np.atleast_1d(np.asarray(alphas, dtype=object)).ravel()):
+            check_scalar(alpha, f"alphas[{k}]", numbers.Real, min_val=0.0, include_boundaries="left")
+        return np.sort(np.asarray(alphas, dtype=np.float64).ravel())[::-1]
     if alphas < 1:
         raise ValueError(f"alphas must be at least 1, or an array; got {alphas!r}.")
     if l1_ratio == 0:
-        raise ValueError("alphas must be given as an array with l1_ratio=0: no strength makes all w zero.")
+        raise ValueError(
+            "Automatic alpha grid generation is not supported for l1_ratio=0. Please supply a grid by providing "
+            "your estimator with the appropriate `alphas=` argument."
+        )
     correlation = problem.target_correlations if positive else np.abs(problem.target_correlations)
-    highest = correlation.max(initial=0.0) / l1_ratio
+    with np.errstate(over="ignore"):
+        highest = correlation.max(initial=0.0) / l1_ratio * problem.x_unit * problem.y_unit
+    if not np.isfinite(highest):
+        raise ValueError(
+            f"alphas={alphas}: the strength that makes all w zero is beyond the largest floating point number. "
+            "Scale X or y, or give an array of strengths."
+        )
+    return geometric_grid(float(highest), alphas, eps)
+
+
+def geometric_grid(highest: float, alphas: int, eps: float) -> np.ndarray:
+    """A number of strengths from the highest down to `eps` times it."""
     return np.geomspace(highest, highest * eps, num=alphas) if highest > TINY else np.full(alphas, TINY)
 
 

@@ -122,11 +122,16 @@ class DesignMatrix:
 
 
 def match_target_shape(
-    coef: Array, intercept: Any, y: Array, dtype: Any, fitted: bool = True
+    coef: Array, intercept: Any, y: Array, dtype: Any, fitted: bool = True, flat: bool = False
 ) -> tuple[Array, Any]:
-    """Coefficients (k, d) and k intercepts in the shapes of `coef_` and `intercept_` for y of 1 or 2 axes."""
+    """Coefficients (k, d) and k intercepts in the shapes of `coef_` and `intercept_` for y of 1 or 2 axes.
+
+    With `flat` the coefficients of one target are a vector though y is a column, as scikit-learn's ridge has them.
+    """
     coef, intercept = coef.astype(dtype), np.asarray(intercept).astype(dtype) if fitted else 0.0
-    return (coef[0], intercept[0] if fitted else 0.0) if y.ndim == 1 else (coef, intercept)
+    if y.ndim == 1:
+        return coef[0], intercept[0] if fitted else 0.0
+    return coef[0] if flat and len(coef) == 1 else coef, intercept
 
 
 def append_ones(X: Any) -> Any:

@@ -6,6 +6,7 @@ the iterative ones also give the number of iterations for each target.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, svd
 from scipy.optimize import minimize
 from scipy.sparse import issparse
 from scipy.sparse.linalg import LinearOperator, cg, lsqr
+from sklearn.exceptions import ConvergenceWarning
 
 from tercet.core.estimator import generator
 from tercet.core.kernel import kernel
@@ -75,7 +77,12 @@ def solve_conjugate_gradient(
 
         size = n if dual else d
         system = LinearOperator((size, size), matvec=times, dtype=np.float64)
-        solution, _ = cg(system, v if dual else A.rmatvec(v), rtol=tol, maxiter=max_iter)
+        with np.errstate(invalid="ignore", divide="ignore"):  # of a residual that is zero
+            solution, missed = cg(system, v if dual else A.rmatvec(v), rtol=tol, maxiter=max_iter)
+        if missed:
+            _warn(
+                "sparse_cg", missed if max_iter is None else max_iter, "|residual| <= tol |right-hand side|"
+            )
         found.append(A.rmatvec(solution) if dual else solution)
         counts.append(max(len(calls), 1))
     return np.array(found), np.array(counts, dtype=np.int32)
@@ -86,7 +93,8 @@ def solve_bounded_lbfgs(
 ) -> tuple[Array, Array]:
     """L-BFGS-B with all coefficients at or above zero."""
     d = design.shape[1]
-    options = {"gtol": tol, "ftol": 64 * np.finfo(float).eps, "maxiter": max_iter}
+    # not by the change of the objective, whose last digits say little about the coefficients
+    options = {"gtol": tol, "ftol": 0.0, "maxiter": max_iter}
     found = []
     for k, alpha in enumerate(alphas):
         one = DesignMatrix(design.X, design.y[:, k], design.weight, design.intercept, design.n_jobs)
@@ -100,7 +108,18 @@ def solve_bounded_lbfgs(
             minimize(objective, np.zeros(d), jac=True, method="L-BFGS-B", bounds=bounds, options=options)
         )
     counts = np.array([max(result.nit, 1) for result in found], dtype=np.int32)
+    if any(result.status == 1 for result in found):
+        _warn("lbfgs solver", max_iter, "max|projected gradient| <= tol")
     return np.array([result.x for result in found]), counts
+
+
+def _warn(solver: str, limit: Any, rule: str) -> None:
+    warnings.warn(
+        f"{solver} did not converge after {limit} iterations (rule: {rule}). Raise max_iter or tol, or scale the "
+        "features.",
+        ConvergenceWarning,
+        stacklevel=2,
+    )
 
 
 def solve_lsqr(design: DesignMatrix, alphas: Array, tol: float, max_iter: int | None) -> tuple[Array, Array]:

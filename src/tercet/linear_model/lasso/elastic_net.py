@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar, Literal, Self
 
@@ -56,7 +57,8 @@ class ElasticNet(LinearRegressor):
         Whether to learn b. The data is never centred in place.
     precompute : bool or array of shape (n_features, n_features), default=False
         True computes the Gram matrix of all features at once, an array is that matrix (of centred features,
-        when there is an intercept); False computes it for the features that matter.
+        when there is an intercept: another one is computed again, with a warning); False computes it for the
+        features that matter.
     max_iter : int, default=1000
         The most rounds, and the most sweeps in a round.
     copy_X : bool, default=True
@@ -93,7 +95,7 @@ class ElasticNet(LinearRegressor):
     Examples
     --------
     >>> model = ElasticNet(alpha=0.1).fit([[0, 0], [1, 1], [2, 2], [3, 3]], [0, 1, 2, 3])
-    >>> model.coef_.round(4), round(model.intercept_, 4)
+    >>> model.coef_.round(4), round(float(model.intercept_), 4)
     (array([0.4706, 0.4706]), 0.0882)
     """
 
@@ -157,25 +159,26 @@ class ElasticNet(LinearRegressor):
         return self._learn(X, y, sample_weight)
 
     def _fit(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
-        shape, kind = (*y.shape[1:], X.shape[1]), X.dtype
+        targets = y.reshape(len(y), -1).T
+        # coef_ is a vector for one target, be y a column, too; then intercept_ is an array of one
+        shape, kind = (X.shape[1],) if len(targets) == 1 else (len(targets), X.shape[1]), X.dtype
         constant = self.fit_intercept and self.penalize_intercept
         if constant:  # b is then the coefficient of a feature that is always 1
             X = append_ones(X)
-        targets = y.reshape(len(y), -1).T
         coef, intercept = np.zeros((len(targets), X.shape[1])), np.zeros(len(targets))
-        if self.warm_start and hasattr(self, "coef_") and np.shape(self.coef_) == shape:
+        if self.warm_start and np.shape(getattr(self, "coef_", None)) == shape:
             coef[:, : shape[-1]] = self.coef_
-            coef[:, shape[-1] :] = np.reshape(self.intercept_, (-1, 1))
+            coef[:, shape[-1] :] = np.reshape(getattr(self, "intercept_", 0.0), (-1, 1))
 
         def attributes(state: Any, k: int) -> dict[str, Any]:
             W, b = coef.copy(), intercept.copy()
             W[k], b[k] = state if isinstance(state, tuple) else (state, problem.intercept(state))
             if constant:
                 W, b = W[:, :-1], W[:, -1]
-            return {
-                "coef_": W.reshape(shape).astype(kind),
-                "intercept_": b.astype(kind) if y.ndim > 1 else float(b[0]),
-            }
+            learned: Any = 0.0
+            if self.fit_intercept:
+                learned = b.astype(kind) if y.ndim > 1 else b[0].astype(kind)
+            return {"coef_": W.reshape(shape).astype(kind), "intercept_": learned}
 
         results = []
         for k, target in enumerate(targets):
@@ -186,14 +189,14 @@ class ElasticNet(LinearRegressor):
                 fit_intercept=self.fit_intercept and not constant,
                 n_jobs=self.n_jobs,
             )
-            self._use_gram(problem)
+            self._use_gram(problem, sample_weight)
             steps = functools.partial(self.steps, unpack=functools.partial(attributes, k=k))
             results.append(self._solve(problem, coef[k], steps))
             coef[k], intercept[k] = results[k].x, results[k].intercept
         self.__dict__.update(attributes((coef[-1], intercept[-1]), k=len(targets) - 1))
-        many = y.ndim > 1 and len(targets) > 1
-        self.dual_gap_ = np.array([r.gap for r in results], dtype=kind) if many else results[0].gap
-        self.n_iter_ = [r.nit for r in results] if many else results[0].nit
+        gaps = np.array([r.gap for r in results]).astype(kind)
+        self.dual_gap_ = gaps if len(targets) > 1 else gaps[0]
+        self.n_iter_ = [r.nit for r in results] if len(targets) > 1 else results[0].nit
 
     @property
     def sparse_coef_(self) -> Any:
@@ -203,6 +206,8 @@ class ElasticNet(LinearRegressor):
     def _solve(self, problem: LeastSquares, start: np.ndarray, steps: Callable[..., Steps]) -> OptimizeResult:
         """Minimise over w, for one target, by the solver asked for."""
         l1, l2 = self.alpha * self.l1_ratio, self.alpha * (1.0 - self.l1_ratio)
+        if not np.isfinite(start).all():
+            raise ValueError(f"{type(self).__name__}: warm_start=True needs a finite coef_; got {start}.")
         if self.solver == "cd":  # `coordinate_sweep` again and again, on a working set of features
             return coordinate_descent(
                 problem,
@@ -214,6 +219,11 @@ class ElasticNet(LinearRegressor):
                 max_iter=self.max_iter,
                 order=visiting_order(self.selection, self.random_state),
                 steps=steps,
+            )
+        if problem.x_unit != 1.0 or problem.y_unit != 1.0:
+            raise ValueError(
+                f"{type(self).__name__}: with solver={self.solver!r} squares of X and y must be floating point "
+                "numbers; scale them or use solver='cd'."
             )
         penalty = penalties.ElasticNet(self.alpha, l1_ratio=self.l1_ratio, half=True)
         problem.compute_means(np.arange(problem.n_features))
@@ -231,13 +241,13 @@ class ElasticNet(LinearRegressor):
         )
         return OptimizeResult(result, intercept=problem.intercept(result.x), gap=gap)
 
-    def _use_gram(self, problem: LeastSquares) -> None:
+    def _use_gram(self, problem: LeastSquares, sample_weight: np.ndarray | None) -> None:
         """Take the Gram matrix that the caller has, or compute it."""
         if self.precompute is False or self.solver != "cd":
             return
         everything = np.arange(problem.n_features)
         if self.precompute is True:
-            problem.add_columns(everything)
+            problem.add_columns(everything[~problem.in_working_set])
             return
         gram, d = np.asarray(self.precompute, dtype=np.float64), problem.n_features
         if gram.shape != (d, d) or self.penalize_intercept:
@@ -245,7 +255,20 @@ class ElasticNet(LinearRegressor):
                 f"{type(self).__name__}: precompute must be True, False or an array of shape ({d}, {d}), and no "
                 f"array with penalize_intercept=True; got an array of shape {gram.shape}."
             )
-        problem.set_gram(gram / problem.target.size)
+        error = problem.set_gram(gram / problem.target.size)
+        if error is None:
+            return
+        if sample_weight is None and not (
+            self.fit_intercept and np.abs(problem.mean).max(initial=0.0) > 1e-8
+        ):
+            raise ValueError(
+                f"Gram matrix passed in via 'precompute' parameter did not pass validation: it is not that of the "
+                f"data, an element is off by {error:.3g}."
+            )
+        why = "X was centered to fit intercept" if sample_weight is None else "the rows have weights"
+        warnings.warn(
+            f"Gram matrix was provided but {why}: recomputing Gram matrix.", UserWarning, stacklevel=2
+        )
 
 
 def coordinate_sweep(X: ArrayLike, y: ArrayLike, w: ArrayLike, *, l1: float, l2: float = 0.0) -> np.ndarray:
@@ -296,10 +319,10 @@ class SquaredLoss:
         self.problem = problem
 
     def value(self, w: np.ndarray) -> float:
-        return self.problem.residual_correlations(w)[1] / 2
+        return self.problem.residual_correlations(w, from_data=True)[1] / 2
 
     def gradient(self, w: np.ndarray) -> np.ndarray:
-        return -self.problem.residual_correlations(w)[0]
+        return -self.problem.residual_correlations(w, from_data=True)[0]
 
     def value_and_gradient(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         return self.value(w), self.gradient(w)

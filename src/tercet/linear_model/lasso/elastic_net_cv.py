@@ -64,7 +64,7 @@ class ElasticNetCV(LinearRegressor):
     --------
     >>> X = np.random.default_rng(0).normal(size=(40, 5))
     >>> model = ElasticNetCV(l1_ratio=[0.5, 1.0], alphas=10).fit(X, X[:, 0])
-    >>> model.l1_ratio_, model.mse_path_.shape, np.flatnonzero(model.coef_.round(2))
+    >>> float(model.l1_ratio_), model.mse_path_.shape, np.flatnonzero(model.coef_.round(2))
     (1.0, (2, 10, 5), array([0]))
     """
 
@@ -123,6 +123,11 @@ class ElasticNetCV(LinearRegressor):
         self
         """
         routed = route(self, sample_weight, params)
+        if np.ndim(y) == 2 and np.shape(y)[1] > 1:
+            raise ValueError(
+                f"For multi-task outputs, use MultiTask{type(self).__name__} of scikit-learn, or `enet_path`; "
+                f"{type(self).__name__} takes one target, got y of the shape {np.shape(y)}."
+            )
         return self._learn(X, y, sample_weight, split=routed.splitter.split if routed else {})
 
     def get_metadata_routing(self) -> MetadataRouter:
@@ -146,19 +151,20 @@ class ElasticNetCV(LinearRegressor):
         errors = each(self._fold_errors, folds, (X, y, sample_weight), ratios, grids, n_jobs=self.n_jobs)
         table = np.stack(errors, axis=-1)
         best = np.unravel_index(np.argmin(table.mean(axis=-1)), table.shape[:2])
-        self.mse_path_ = table[0] if len(ratios) == 1 else table
+        self.mse_path_ = (table[0] if len(ratios) == 1 else table).astype(X.dtype, copy=False)
         self.alphas_ = grids[0] if len(ratios) == 1 or np.ndim(self.alphas) else np.array(grids)
-        self.alpha_, self.l1_ratio_ = float(grids[best[0]][best[1]]), float(ratios[best[0]])
+        self.alpha_, self.l1_ratio_ = grids[best[0]][best[1]], ratios[best[0]]
 
         def steps(limit: int, **options: Any) -> Any:
             return self.steps(limit, unpack=attributes, **options)
 
         def attributes(state: tuple[np.ndarray, float]) -> dict[str, Any]:
-            return {"coef_": state[0].astype(X.dtype), "intercept_": state[1]}
+            learned = np.float64(state[1]).astype(X.dtype) if self.fit_intercept else 0.0
+            return {"coef_": state[0].astype(X.dtype), "intercept_": learned}
 
         (result,) = solve_path(problem, [self.alpha_], self.l1_ratio_, steps=steps, **self._path_options())
         self.__dict__.update(attributes((result.x, result.intercept)))
-        self.dual_gap_, self.n_iter_ = result.gap, result.nit
+        self.dual_gap_, self.n_iter_ = np.float64(result.gap).astype(X.dtype), result.nit
 
     def _fold_errors(
         self,

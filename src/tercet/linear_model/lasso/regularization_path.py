@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
+from sklearn.utils.validation import check_array, check_consistent_length
 
 from tercet.core.catalog import method
 from tercet.core.estimator import check_weight
-from tercet.linear_model._lasso.path import alpha_grid, solve_path, visiting_order
+from tercet.linear_model._lasso.multi_task import multi_task_problem, solve_multi_task_path
+from tercet.linear_model._lasso.path import alpha_grid, geometric_grid, solve_path, visiting_order
 from tercet.optimize import LeastSquares
 
 
@@ -28,7 +30,8 @@ def enet_path(
     *,
     l1_ratio: float = 0.5,
     eps: float = 1e-3,
-    alphas: Any = 100,
+    n_alphas: Any = "deprecated",
+    alphas: Any = "warn",
     precompute: Any = "auto",
     Xy: Any = None,
     copy_X: bool = True,
@@ -43,6 +46,7 @@ def enet_path(
     selection: Literal["cyclic", "random"] = "cyclic",
     random_state: Any = None,
     n_jobs: int | None = None,
+    **params: Any,
 ) -> Any:
     """Elastic net coefficients for many strengths of the penalty, without an intercept.
 
@@ -54,11 +58,13 @@ def enet_path(
         Share of the L1 part.
     eps : float, default=1e-3
         Smallest alpha over largest.
+    n_alphas : int
+        Deprecated, as in scikit-learn: give `alphas` a number.
     alphas : int or array, default=100
         How many, or which.
     precompute, Xy, copy_X, check_input
         For compatibility: the Gram matrix is made of the features that matter, X is never changed.
-    coef_init : array of shape (n_features,), optional
+    coef_init : array of shape (n_features,) or (n_targets, n_features), optional
         Where to begin.
     verbose : bool, default=False
         Print a line for every alpha.
@@ -66,12 +72,16 @@ def enet_path(
         Whether to return the numbers of rounds too.
     positive, sample_weight, tol, max_iter, selection, random_state, n_jobs
         As in `ElasticNet`.
+    **params
+        Refused, with their names.
 
     Returns
     -------
     alphas : array of shape (n_alphas,)
         From the largest down.
-    coefs : array of shape (n_features, n_alphas)
+    coefs : array of shape (n_features, n_alphas) or (n_targets, n_features, n_alphas)
+        With several targets a feature enters for all of them or for none: the L1 part is the sum of the lengths
+        of the columns, as in scikit-learn.
     dual_gaps : array of shape (n_alphas,)
     n_iters : list, when `return_n_iter`
 
@@ -83,17 +93,63 @@ def enet_path(
     array([[ 1. ,  0. ,  0. ],
            [ 2.7, -0.1,  0.7]])
     """
+    alphas = _number_or_strengths(alphas, n_alphas)
+    params.pop("do_screening", None)  # of scikit-learn's solver; the working set is a screening
+    if params:
+        raise ValueError(f"Unexpected parameters in params: {sorted(params)}.")
     X = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32))
-    y = column_or_1d(check_array(y, dtype=np.float64, ensure_2d=False, input_name="y"))
+    y = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
     check_consistent_length(X, y)
-    problem = LeastSquares(X, y, check_weight(sample_weight, X), fit_intercept=False, n_jobs=n_jobs)
-    grid = alpha_grid(problem, alphas, l1_ratio, eps, positive)
-    options: dict[str, Any] = {"positive": positive, "tol": tol, "max_iter": max_iter, "start": coef_init}
-    order = visiting_order(selection, random_state)
-    results = solve_path(problem, grid, l1_ratio, order=order, verbose=verbose, **options)
-    coefs = np.stack([result.x for result in results], axis=1).astype(X.dtype)
-    found = grid, coefs, np.array([result.gap for result in results])
-    return (*found, [result.nit for result in results]) if return_n_iter else found
+    weight, order = check_weight(sample_weight, X), visiting_order(selection, random_state)
+    options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "start": coef_init, "verbose": verbose}
+    if y.ndim > 1:
+        if positive:
+            raise ValueError(f"positive=True is for one target; y has the shape {y.shape}.")
+        problem = multi_task_problem(X, y, weight, n_jobs)
+        grid = _multi_task_grid(problem, alphas, l1_ratio, eps)
+        solved = solve_multi_task_path(problem, grid, l1_ratio, order=order, **options)
+        coefs = np.stack([W.T for W, _, _ in solved], axis=-1)
+        gaps, counts = [gap for _, gap, _ in solved], [count for _, _, count in solved]
+    else:
+        problem = LeastSquares(X, y, weight, fit_intercept=False, n_jobs=n_jobs)
+        grid = alpha_grid(problem, alphas, l1_ratio, eps, positive)
+        results = solve_path(problem, grid, l1_ratio, order=order, positive=positive, **options)
+        coefs = np.stack([result.x for result in results], axis=-1)
+        gaps, counts = [result.gap for result in results], [result.nit for result in results]
+    found = grid, coefs.astype(X.dtype), np.array(gaps)
+    return (*found, counts) if return_n_iter else found
+
+
+def _number_or_strengths(alphas: Any, n_alphas: Any) -> Any:
+    """What `alphas` and the deprecated `n_alphas` ask for, with the warnings that scikit-learn gives."""
+    asked: Any = 100
+    if not isinstance(n_alphas, str):
+        warnings.warn(
+            "'n_alphas' was deprecated in 1.9 and will be removed in 1.11, as in scikit-learn; give 'alphas' the "
+            "number of strengths.",
+            FutureWarning,
+            stacklevel=3,
+        )
+        asked = n_alphas
+    if alphas is None:
+        warnings.warn(
+            "'alphas=None' is deprecated and will be removed in 1.11, as in scikit-learn; set 'alphas=100'.",
+            FutureWarning,
+            stacklevel=3,
+        )
+        return asked
+    return asked if isinstance(alphas, str) and alphas == "warn" else alphas
+
+
+def _multi_task_grid(problem: Any, alphas: Any, l1_ratio: float, eps: float) -> np.ndarray:
+    """The strengths of a path with several targets."""
+    if not isinstance(alphas, int | np.integer):
+        return np.sort(np.asarray(alphas, dtype=np.float64).ravel())[::-1]
+    if l1_ratio == 0:
+        raise ValueError(
+            "Automatic alpha grid generation is not supported for l1_ratio=0; give `alphas=` an array."
+        )
+    return geometric_grid(float(np.linalg.norm(problem[1], axis=1).max()) / l1_ratio, alphas, eps)
 
 
 @method(
@@ -110,7 +166,8 @@ def lasso_path(
     y: Any,
     *,
     eps: float = 1e-3,
-    alphas: Any = 100,
+    n_alphas: Any = "deprecated",
+    alphas: Any = "warn",
     precompute: Any = "auto",
     Xy: Any = None,
     copy_X: bool = True,
@@ -125,13 +182,14 @@ def lasso_path(
     selection: Literal["cyclic", "random"] = "cyclic",
     random_state: Any = None,
     n_jobs: int | None = None,
+    **params: Any,
 ) -> Any:
     """Lasso coefficients for many strengths of the penalty: `enet_path` with `l1_ratio=1`.
 
     Parameters
     ----------
-    X, y, eps, alphas, precompute, Xy, copy_X, coef_init, verbose, return_n_iter, positive, check_input, \
-    sample_weight, tol, max_iter, selection, random_state, n_jobs
+    X, y, eps, n_alphas, alphas, precompute, Xy, copy_X, coef_init, verbose, return_n_iter, positive, check_input, \
+    sample_weight, tol, max_iter, selection, random_state, n_jobs, **params
         As in `enet_path`.
 
     Returns
@@ -150,7 +208,7 @@ def lasso_path(
         y,
         l1_ratio=1.0,
         eps=eps,
-        alphas=alphas,
+        alphas=_number_or_strengths(alphas, n_alphas),
         coef_init=coef_init,
         verbose=verbose,
         return_n_iter=return_n_iter,
@@ -161,4 +219,5 @@ def lasso_path(
         selection=selection,
         random_state=random_state,
         n_jobs=n_jobs,
+        **params,
     )

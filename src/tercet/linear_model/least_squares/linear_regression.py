@@ -145,7 +145,7 @@ class LinearRegression(LinearRegressor):
             else:
                 coef, spectrum = solve_least_squares(design, self.tol, self.solver)
                 if spectrum is not None:
-                    self.rank_, self.singular_ = spectrum
+                    self.rank_, self.singular_ = spectrum[0], spectrum[1].astype(X.dtype, copy=False)
             intercept, squares, mass = design.intercepts(coef), design.residuals(coef)[1], design.mass
             self.n_iter_ = 1
         self.coef_, self.intercept_ = match_target_shape(coef, intercept, y, X.dtype, self.fit_intercept)

@@ -11,6 +11,7 @@ from scipy.sparse import issparse
 
 from tercet.core.catalog import method
 from tercet.core.parameters import Count, Jobs, NonNegative, Seed
+from tercet.core.steps import Steps
 from tercet.linear_model._least_squares.design_matrix import DesignMatrix, append_ones, match_target_shape
 from tercet.linear_model._least_squares.direct_solvers import DENSE_COLUMNS
 from tercet.linear_model._least_squares.ridge_solvers import (
@@ -79,6 +80,7 @@ class Ridge(LinearRegressor):
     Attributes
     ----------
     coef_ : array of shape (n_features,) or (n_targets, n_features)
+        A vector for one target, be y a column, too.
     intercept_ : float or array of shape (n_targets,)
     solver_ : the solver that was used.
     n_iter_ : array of shape (n_targets,)
@@ -136,60 +138,83 @@ def fit_ridge(model: Any, X: Any, y: Array, weight: Array | None) -> None:
 
     def fitted(coef: Array) -> dict[str, Any]:
         W, b = (coef[:, :-1], coef[:, -1]) if penalized else (coef, design.intercepts(coef))
-        return dict(zip(("coef_", "intercept_"), match_target_shape(W, b, y, X.dtype, model.fit_intercept)))
+        parts = match_target_shape(W, b, y, X.dtype, model.fit_intercept, flat=True)
+        return dict(zip(("coef_", "intercept_"), parts))
 
+    coef, model.n_iter_, model.solver_ = solve_ridge(
+        design,
+        alphas,
+        solver,
+        tol=model.tol,
+        max_iter=model.max_iter,
+        random_state=model.random_state,
+        steps=functools.partial(model.steps, unpack=fitted),
+    )
+    model.__dict__.update(fitted(coef))
+
+
+def solve_ridge(
+    design: DesignMatrix,
+    alphas: Array,
+    solver: str,
+    *,
+    tol: float,
+    max_iter: int | None,
+    random_state: Any,
+    steps: Any = Steps,
+) -> tuple[Array, Array, str]:
+    """Coefficients of shape (n_targets, n_features), iterations for each target, and the solver that found them."""
     counts = np.ones(len(alphas), dtype=np.int32)  # of a direct solver
     if solver == "cholesky":
         try:
-            coef = solve_cholesky(design, alphas)
+            return solve_cholesky(design, alphas), counts, solver
         except LinAlgError:
             solver = "svd"
-    model.solver_ = solver
     if solver == "svd":
-        coef = solve_svd(design, alphas)
-    elif solver == "sparse_cg":
-        coef, counts = solve_conjugate_gradient(design, alphas, model.tol, model.max_iter)
-    elif solver == "lsqr":
-        coef, counts = solve_lsqr(design, alphas, model.tol, model.max_iter)
-    elif solver == "lbfgs":
-        coef, counts = solve_bounded_lbfgs(design, alphas, model.tol, model.max_iter or 15_000)
-    elif solver in ("sag", "saga"):
-        steps = functools.partial(model.steps, unpack=fitted)
-        options: dict[str, Any] = {
-            "saga": solver == "saga",
-            "random_state": model.random_state,
-            "steps": steps,
-        }
-        coef, counts = solve_average_gradient(design, alphas, model.tol, model.max_iter or 1000, **options)
-    model.n_iter_ = counts
-    model.__dict__.update(fitted(coef))
+        return solve_svd(design, alphas), counts, solver
+    if solver == "sparse_cg":
+        return *solve_conjugate_gradient(design, alphas, tol, max_iter), solver
+    if solver == "lsqr":
+        return *solve_lsqr(design, alphas, tol, max_iter), solver
+    if solver == "lbfgs":
+        return *solve_bounded_lbfgs(design, alphas, tol, max_iter or 15_000), solver
+    options: dict[str, Any] = {"saga": solver == "saga", "random_state": random_state, "steps": steps}
+    return *solve_average_gradient(design, alphas, tol, max_iter or 1000, **options), solver
 
 
 def _alphas(model: Any, targets: int) -> Array:
     """One alpha for each target."""
-    alphas = np.atleast_1d(np.asarray(model.alpha, dtype=np.float64)).ravel()
-    name = type(model).__name__
+    return alpha_of_each_target(model.alpha, targets, type(model).__name__)
+
+
+def alpha_of_each_target(alpha: Any, targets: int, name: str) -> Array:
+    """One alpha for each target, from one number or as many as there are targets."""
+    alphas = np.atleast_1d(np.asarray(alpha, dtype=np.float64)).ravel()
     if not np.all((alphas >= 0) & np.isfinite(alphas)):
-        raise ValueError(f"{name}: parameter 'alpha' must be finite and at least 0; got {model.alpha!r}.")
+        raise ValueError(f"{name}: parameter 'alpha' must be finite and at least 0; got {alpha!r}.")
     if alphas.size not in (1, targets):
         raise ValueError(
-            f"{name}: parameter 'alpha' must be one number or one for each of the {targets} targets; "
-            f"got {alphas.size}."
+            f"{name}: Number of targets and number of penalties do not correspond: {alphas.size} != {targets}; "
+            "'alpha' must be one number or one for each target."
         )
     return np.broadcast_to(alphas, targets)
 
 
 def _solver(model: Any, X: Any) -> str:
+    return choose_solver(model.solver, model.positive, X, type(model).__name__)
+
+
+def choose_solver(solver: str, positive: bool, X: Any, name: str) -> str:
     """The solver that "auto" stands for, or an error where the one asked for does not exist."""
-    name = type(model).__name__
-    if model.positive and model.solver not in ("auto", "lbfgs"):
+    if positive and solver not in ("auto", "lbfgs"):
         raise ValueError(
-            f"{name}: positive=True needs solver='auto' or 'lbfgs'; got solver={model.solver!r}."
+            f"{name}: solver={solver!r} does not support positive fitting: only 'lbfgs' solver can be used ('auto' "
+            "stands for it), or set positive=False."
         )
-    if model.solver == "lbfgs" and not model.positive:
-        raise ValueError(f"{name}: solver='lbfgs' is for positive=True only.")
-    if model.solver != "auto":
-        return model.solver
-    if model.positive:
+    if solver == "lbfgs" and not positive:
+        raise ValueError(f"{name}: 'lbfgs' solver can be used only when positive=True.")
+    if solver != "auto":
+        return solver
+    if positive:
         return "lbfgs"
     return "sparse_cg" if issparse(X) and X.shape[1] > DENSE_COLUMNS else "cholesky"

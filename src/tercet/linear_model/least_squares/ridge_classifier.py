@@ -10,6 +10,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import column_or_1d
 
 from tercet.core.catalog import method
+from tercet.core.estimator import distinct
 from tercet.core.parameters import Count, Jobs, NonNegative, Seed
 from tercet.linear_model.base import LinearClassifier
 from tercet.linear_model.least_squares.ridge import Solver, fit_ridge
@@ -39,7 +40,8 @@ class RidgeClassifier(LinearClassifier):
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
-    coef_ : array of shape (1, n_features) or (n_classes, n_features)
+    coef_ : array of shape (n_features,) or (n_classes, n_features)
+        A vector for two classes.
     intercept_ : array of shape (1,) or (n_classes,)
     solver_, n_iter_
         As in `Ridge`.
@@ -81,22 +83,22 @@ class RidgeClassifier(LinearClassifier):
         self.n_jobs = n_jobs
 
     def _fit(self, X: Any, y: Array, sample_weight: Array | None) -> None:
-        if y.ndim == 2:
-            weight = sample_weight
-            if self.class_weight is not None:
-                by_class = compute_sample_weight(self.class_weight, y)
-                weight = by_class if weight is None else by_class * weight
-            signs = np.where(y > 0, 1.0, -1.0)
-        else:
-            weight = self._balance(self.class_weight, y, sample_weight)
-            indicators = y[:, None] == (np.arange(self.classes_.size) if self.classes_.size > 2 else [1])
-            signs = np.where(indicators, 1.0, -1.0)
-        fit_ridge(self, X, signs, weight)
+        fit_ridge(self, X, signs_of(y, self.classes_.size), self._weights(y, sample_weight))
+
+    def _weights(self, y: Array, sample_weight: Array | None) -> Array | None:
+        """The weights of the rows times those of their classes."""
+        if y.ndim == 1:
+            return self._balance(self.class_weight, y, sample_weight)
+        if self.class_weight is None:
+            return sample_weight
+        by_class = compute_sample_weight(self.class_weight, y)
+        return by_class if sample_weight is None else by_class * sample_weight
 
     def _encode(self, y: Any) -> Array:
         self._multilabel = type_of_target(y).startswith("multilabel")
         if not self._multilabel:
-            return super()._encode(column_or_1d(y, warn=True))
+            self.classes_, index = distinct(column_or_1d(y, warn=True))  # one class alone will do
+            return index
         y = y.toarray() if hasattr(y, "toarray") else np.asarray(y)
         self.classes_ = np.arange(y.shape[1])
         return y
@@ -116,6 +118,8 @@ class RidgeClassifier(LinearClassifier):
         scores = self.decision_function(X)
         if self._multilabel:
             return (scores > 0).astype(int)
+        if self.classes_.size == 1:
+            return np.repeat(self.classes_, len(scores))
         winner = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[winner]
 
@@ -124,3 +128,11 @@ class RidgeClassifier(LinearClassifier):
         tags.target_tags.multi_output = False  # several labels, but not several kinds of labels
         tags.classifier_tags.multi_label = True
         return tags
+
+
+def signs_of(y: Array, n_classes: int) -> Array:
+    """Targets -1 and +1: a column for each of several classes (or labels), one for two classes or one."""
+    if y.ndim == 2:
+        return np.where(y > 0, 1.0, -1.0)
+    columns = np.arange(n_classes) if n_classes > 2 else np.array([1])
+    return np.where(y[:, None] == columns, 1.0, -1.0)

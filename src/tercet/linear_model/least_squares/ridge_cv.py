@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import numbers
+import warnings
 from typing import Any, Literal, Self
 
 import numpy as np
-from scipy.linalg import eigh, svd
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import check_scoring, get_scorer
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+from sklearn.utils.validation import check_scalar
 
 from tercet.core.catalog import method
-from tercet.core.parallel import each, one_blas_thread
 from tercet.core.parameters import Jobs, Positive
 from tercet.linear_model._least_squares.design_matrix import DesignMatrix, match_target_shape
+from tercet.linear_model._least_squares.leave_one_out import leave_one_out
 from tercet.linear_model.base import LinearRegressor
 from tercet.linear_model.least_squares.ridge import Ridge
 from tercet.linear_model.metadata_routing import route, routing_enabled
@@ -127,73 +129,52 @@ class RidgeCV(LinearRegressor):
         -------
         MetadataRouter
         """
-        router = MetadataRouter(owner=self).add_self_request(self)
-        router.add(scorer=self._scorer(), method_mapping=MethodMapping().add(caller="fit", callee="score"))
-        return router.add(splitter=self.cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))
+        return metadata_router(self, self._scorer())
 
     def _scorer(self) -> Any:
-        if self.scoring is None and routing_enabled():  # then the folds' scores count weights too
-            return get_scorer("r2").set_score_request(sample_weight=True)
-        return check_scoring(self, self.scoring)
+        return weighted_scorer(self, "r2")
 
     def _fit(
         self, X: Any, y: Array, sample_weight: Array | None, params: Any = None, score: Any = None
     ) -> None:
-        alphas = np.atleast_1d(np.asarray(self.alphas, dtype=np.float64))
-        least = alphas > 0 if self.cv is None else alphas >= 0
-        if alphas.ndim != 1 or not np.all(least & np.isfinite(alphas)):
-            raise ValueError(
-                "RidgeCV: parameter 'alphas' must hold finite numbers above 0 "
-                f"(at least 0 when cv is given); got {self.alphas!r}."
-            )
+        alphas = check_alphas(self.alphas, self.cv)
         if self.cv is None:
+            if self.gcv_mode == "svd" and issparse(X):
+                warnings.warn(
+                    "The 'svd' mode is not supported for sparse X: gcv_mode='eigen' is used, and in 1.11, as in "
+                    "scikit-learn, it will be an error.",
+                    FutureWarning,
+                    stacklevel=2,
+                )
             if "sample_weight" in score:
                 score = {**score, "sample_weight": sample_weight}
             self._leave_one_out(X, y, sample_weight, alphas, score)
         else:
-            self._folds(X, y, sample_weight, alphas, params)
-
-    def _folds(self, X: Any, y: Array, weight: Array | None, alphas: Array, params: dict[str, Any]) -> None:
-        for name in ("store_cv_results", "alpha_per_target"):
-            if getattr(self, name):
-                raise ValueError(f"RidgeCV: {name}=True needs leave-one-out, cv=None; got cv={self.cv!r}.")
-        model = Ridge(fit_intercept=self.fit_intercept, n_jobs=self.n_jobs)
-        if routing_enabled():
-            model.set_fit_request(sample_weight=True)
-        if weight is not None:
-            params = {**params, "sample_weight": weight}
-        search = GridSearchCV(model, {"alpha": alphas.tolist()}, cv=self.cv, scoring=self._scorer())
-        search.fit(X, y, **params)
-        self.alpha_, self.best_score_ = search.best_params_["alpha"], search.best_score_
-        self.coef_, self.intercept_ = search.best_estimator_.coef_, search.best_estimator_.intercept_
+            search = search_folds(self, Ridge(n_jobs=self.n_jobs), X, y, sample_weight, alphas, params)
+            self.alpha_, self.best_score_ = np.float64(search.best_params_["alpha"]), search.best_score_
+            self.coef_, self.intercept_ = search.best_estimator_.coef_, search.best_estimator_.intercept_
 
     def _leave_one_out(
         self, X: Any, y: Array, weight: Array | None, alphas: Array, metadata: dict[str, Any]
     ) -> None:
         design = DesignMatrix(X, y, weight, self.fit_intercept, self.n_jobs)
-        n, d = design.shape
-        tall = n > d and not (issparse(X) and d > 5000)
-        with one_blas_thread():
-            if tall:
-                errors, coefs = leave_one_out_primal(design, alphas, self.gcv_mode == "svd")
-            else:
-                errors, coefs = leave_one_out_dual(design, alphas)
+        errors, coefs = leave_one_out(design, alphas, self.gcv_mode == "svd" and not issparse(X))
         scores, kept = self._score(design, errors, y, metadata)
         if self.alpha_per_target:
             best = scores.argmax(axis=0)
             self.best_score_ = scores[best, np.arange(scores.shape[1])]
-            self.alpha_ = alphas[best]
+            self.alpha_ = alphas[best] if best.size > 1 else float(alphas[best[0]])
             if y.ndim == 1:
-                self.best_score_, self.alpha_ = float(self.best_score_[0]), float(self.alpha_[0])
+                self.best_score_ = self.best_score_[0]
             coef = coefs[best, np.arange(coefs.shape[1])]
         else:
             one = int(scores.argmax())
-            self.alpha_, self.best_score_, coef = float(alphas[one]), float(scores[one]), coefs[one]
+            self.alpha_, self.best_score_, coef = float(alphas[one]), scores[one], coefs[one]
         if self.store_cv_results:
             table = np.moveaxis(kept, 0, -1).astype(X.dtype)
             self.cv_results_ = table[:, 0] if y.ndim == 1 else table
         self.coef_, self.intercept_ = match_target_shape(
-            coef, design.intercepts(coef), y, X.dtype, self.fit_intercept
+            coef, design.intercepts(coef), y, X.dtype, self.fit_intercept, flat=True
         )
 
     def _score(
@@ -232,73 +213,47 @@ class _GivenPredictions(RegressorMixin, BaseEstimator):
         return X
 
 
-def leave_one_out_primal(design: DesignMatrix, alphas: Array, careful: bool) -> tuple[Array, Array]:
-    """Errors (n_alphas, n, k) and coefficients (n_alphas, k, d) by the right singular vectors of X."""
-    if careful:
-        R, V = design.qr_factor()
-        U, s, Vt = svd(R, full_matrices=False, check_finite=False)
-        squares, vectors, right = s**2, Vt.T, s[:, None] * (U.T @ V)
-    else:
-        gram, cross = design.cross_products()
-        squares, vectors = eigh(gram, check_finite=False)
-        squares, right = np.maximum(squares, 0.0), vectors.T @ cross
-    shrink = 1.0 / (squares[:, None] + alphas)  # (d, n_alphas)
-    along = shrink[:, :, None] * right[:, None, :]  # coefficients in the singular directions
-    parts = each(_leave_one_out_errors, design.chunks, vectors, shrink, along, design, n_jobs=design.n_jobs)
-    coefs = np.einsum("ij,jak->aki", vectors, along)
-    return np.concatenate(parts, axis=1), coefs
+def check_alphas(alphas: Any, cv: Any) -> Array:
+    """The penalties as an array; all must be above 0 for leave-one-out, at least 0 for folds."""
+    given = np.atleast_1d(np.asarray(alphas, dtype=object))
+    boundaries: Any = "neither" if cv is None else "left"
+    for k, alpha in enumerate(given.ravel()):
+        name = "alphas" if given.size == 1 else f"alphas[{k}]"
+        check_scalar(alpha, name, numbers.Real, min_val=0.0, include_boundaries=boundaries)
+    checked = given.astype(np.float64)
+    if checked.ndim != 1 or not np.isfinite(checked).all():
+        raise ValueError(f"parameter 'alphas' must hold finite numbers; got {alphas!r}.")
+    return checked
 
 
-def _leave_one_out_errors(chunk, vectors, shrink, along, design):
-    X, y, weight = chunk
-    root = np.ones(X.shape[0]) if weight is None else np.sqrt(weight, dtype=np.float64)
-    T = root[:, None] * (X @ vectors - design.x_mean @ vectors)
-    V = root[:, None] * (y - design.y_mean)
-    n_alphas, k = along.shape[1:]
-    residuals = V[:, None, :] - (T @ along.reshape(len(along), -1)).reshape(-1, n_alphas, k)
-    leverage = (T * T) @ shrink
-    if design.intercept:
-        leverage += (root**2 / design.mass)[:, None]
-    return np.moveaxis(residuals / (1.0 - leverage)[:, :, None], 1, 0)
+def weighted_scorer(model: Any, default: str) -> Any:
+    """The scorer of a model; the default counts weights, too, when metadata routing is enabled."""
+    if model.scoring is None and routing_enabled():
+        return get_scorer(default).set_score_request(sample_weight=True)
+    return check_scoring(model, model.scoring)
 
 
-def leave_one_out_dual(design: DesignMatrix, alphas: Array) -> tuple[Array, Array]:
-    """The same by the left singular vectors, from the n x n matrix XX'."""
-    n = design.shape[0]
-    root = np.ones(n) if design.weight is None else np.sqrt(design.weight, dtype=np.float64)
-    V = root[:, None] * (design.y - design.y_mean)
-    gram, transposed_product = _outer_products(design, root)
-    if design.intercept:
-        # The direction of the intercept is fitted exactly: made the last eigenvector, it can be left out.
-        one = root / np.sqrt(design.mass)
-        gram += (np.trace(gram) + 1.0) * np.outer(one, one)
-    values, U = eigh(gram, check_finite=False)
-    values = np.maximum(values, 0.0)
-    if design.intercept:
-        values, U = values[:-1], U[:, :-1]
-    right = U.T @ V
-    errors, coefs = [], []
-    for alpha in alphas:
-        dual = U @ (right / (values + alpha)[:, None])
-        diagonal = (U * U) @ (1.0 / (values + alpha))
-        with np.errstate(invalid="ignore", divide="ignore"):
-            errors.append(np.where(root[:, None] > 0, dual / diagonal[:, None], 0.0))
-        coefs.append(transposed_product(dual).T)
-    return np.array(errors), np.array(coefs)
+def metadata_router(model: Any, scorer: Any) -> MetadataRouter:
+    """Where metadata goes from `fit`: to the model itself, to the scorer and to the splitter."""
+    router = MetadataRouter(owner=model).add_self_request(model)
+    router.add(scorer=scorer, method_mapping=MethodMapping().add(caller="fit", callee="score"))
+    return router.add(splitter=model.cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))
 
 
-def _outer_products(design: DesignMatrix, root: Array) -> tuple[Array, Any]:
-    """XX' of the centred, weighted X, and the map u -> X'u."""
-    if not issparse(design.X):
-        Z, _ = design.centred()
-        return Z @ Z.T, lambda u: Z.T @ u
-    X, mean = design.X.astype(np.float64), design.x_mean
-    across = X @ mean
-    gram = (X @ X.T).toarray() - across[:, None] - across + mean @ mean
-    gram *= root[:, None] * root
-
-    def transposed_product(u: Array) -> Array:
-        u = root[:, None] * u
-        return X.T @ u - np.outer(mean, u.sum(axis=0))
-
-    return gram, transposed_product
+def search_folds(
+    model: Any, estimator: Any, X: Any, y: Array, weight: Array | None, alphas: Array, params: dict[str, Any]
+) -> GridSearchCV:
+    """The best penalty by the scores of folds, and the estimator fitted with it to all rows."""
+    for name in ("store_cv_results", "alpha_per_target"):
+        if getattr(model, name, False):
+            raise ValueError(
+                f"{type(model).__name__}: cv!=None and {name}=True are incompatible: only leave-one-out, cv=None, "
+                f"has them; got cv={model.cv!r}."
+            )
+    estimator.set_params(fit_intercept=model.fit_intercept)
+    if routing_enabled():
+        estimator.set_fit_request(sample_weight=True)
+    if weight is not None:
+        params = {**params, "sample_weight": weight}
+    search = GridSearchCV(estimator, {"alpha": alphas.tolist()}, cv=model.cv, scoring=model._scorer())
+    return search.fit(X, y, **params)

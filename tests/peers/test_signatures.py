@@ -1,0 +1,310 @@
+"""Classes and functions that scikit-learn has too: parameters, defaults, methods, fitted attributes, warnings.
+
+Each difference is an entry of `DIFFERENCES` with its reason; an entry that is no difference any more is an error.
+"""
+
+import importlib
+import inspect
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone, is_classifier
+
+from tests.peers.test_public_names import MODULES, absent_names, public_names
+
+NUMBER = "iterations are counted for every solver, which scikit-learn's own checks of estimators ask for"
+DEPRECATIONS = "deprecated in scikit-learn, and not taken yet"
+ONE_QUERY = "the tree has one way to search, and no statistics of it"
+DRAWING = "the drawing has its own options"
+
+# "Class.parameter", "Class.method()", "Class.attribute_", "Class!parameter" (a warning) or "function.parameter".
+DIFFERENCES: dict[str, str] = {
+    **dict.fromkeys(("Ridge.n_iter_", "RidgeClassifier.n_iter_"), NUMBER),
+    **dict.fromkeys(
+        (
+            "LogisticRegression.penalty",
+            "LogisticRegressionCV!default",
+            "LogisticRegressionCV!l1_ratios",
+            "LogisticRegressionCV!scoring",
+            "LogisticRegressionCV.C_",
+            "LogisticRegressionCV.coefs_paths_",
+            "LogisticRegressionCV.l1_ratio_",
+            "LogisticRegressionCV.l1_ratios",
+            "LogisticRegressionCV.n_iter_",
+            "LogisticRegressionCV.penalty",
+            "LogisticRegressionCV.scores_",
+            "LogisticRegressionCV.scoring",
+            "LogisticRegressionCV.use_legacy_attributes",
+            "NuSVC.probA_",
+            "NuSVC.probB_",
+            "NuSVC.probability",
+            "SVC.probA_",
+            "SVC.probB_",
+            "SVC.probability",
+        ),
+        DEPRECATIONS,
+    ),
+    **dict.fromkeys(
+        (
+            "KDTree.get_arrays()",
+            "KDTree.get_n_calls()",
+            "KDTree.get_tree_stats()",
+            "KDTree.kernel_density()",
+            "KDTree.query().breadth_first",
+            "KDTree.query().dualtree",
+            "KDTree.query().sort_results",
+            "KDTree.reset_n_calls()",
+            "KDTree.two_point_correlation()",
+        ),
+        ONE_QUERY,
+    ),
+    **dict.fromkeys(
+        (
+            "plot_tree.filled",
+            "plot_tree.fontsize",
+            "plot_tree.impurity",
+            "plot_tree.label",
+            "plot_tree.node_ids",
+            "plot_tree.precision",
+            "plot_tree.proportion",
+            "plot_tree.rounded",
+        ),
+        DRAWING,
+    ),
+}
+
+REGRESSION = ("Regress", "Ridge", "Lasso", "ElasticNet", "SVR")
+ONLY_DATA = ("Mixture", "KMeans", "Clustering", "OneClassSVM", "NearestNeighbors")
+# How many there are depends on the path to the solution, where it is not unique: only the axes are compared.
+OF_THE_SOLUTION = ("support_", "support_vectors_", "dual_coef_")
+# Values for parameters that scikit-learn deprecates.
+DEPRECATED = {
+    "penalty": "l2",
+    "probability": True,
+    "n_alphas": 3,
+    "use_legacy_attributes": True,
+    "l1_ratios": (0.0,),
+    "scoring": "neg_log_loss",
+    "n_jobs": 1,
+    "alphas": 3,
+    "algorithm": "SAMME",
+}
+
+
+def shared(kind):
+    """Module and name of all that both have: classes, or functions."""
+    for module in MODULES:
+        for name in sorted(public_names(module) - absent_names(module)):
+            thing = getattr(importlib.import_module(f"sklearn.{module}"), name)
+            if kind(thing):
+                yield pytest.param(module, name, id=name)
+
+
+CLASSES, FUNCTIONS = list(shared(inspect.isclass)), list(shared(inspect.isroutine))
+
+
+def pair(module, name):
+    return tuple(
+        getattr(importlib.import_module(f"{package}.{module}"), name) for package in ("sklearn", "tercet")
+    )
+
+
+def same(a, b):
+    return a is b or repr(a) == repr(b) or (type(a) is type(b) and np.array_equal(a, b))
+
+
+def parameters_of(function):
+    return {
+        name: p
+        for name, p in inspect.signature(function).parameters.items()
+        if name != "self" and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+    }
+
+
+def positional(parameters):
+    return [name for name, p in parameters.items() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+
+
+def takes_any_keyword(function):
+    return any(p.kind is p.VAR_KEYWORD for p in inspect.signature(function).parameters.values())
+
+
+def signature_differences(theirs, ours, name):
+    """Parameters that ours lacks, with another default or place, or must be given though theirs need not."""
+    wanted, there = parameters_of(theirs), parameters_of(ours)
+    found = {}
+    for key, p in wanted.items():
+        if key not in there:
+            if not takes_any_keyword(ours):
+                found[f"{name}.{key}"] = "is not there"
+        elif not same(p.default, there[key].default):
+            found[f"{name}.{key}"] = f"default {there[key].default!r}, not {p.default!r}"
+    order = positional(wanted)
+    for k, key in enumerate(order):
+        if key in there and positional(there)[k : k + 1] != [key]:
+            found[f"{name}.{key}"] = "is at another place"
+    if not wanted and takes_any_keyword(theirs):  # an extension type, whose signature says nothing
+        return found
+    for key, p in there.items():
+        if p.default is p.empty and (key not in wanted or wanted[key].default is not p.empty):
+            found[f"{name}.{key}"] = "must be given"
+    return found
+
+
+def method_differences(theirs, ours, name):
+    found = {}
+    for key in dir(theirs):
+        if key.startswith("_") or not callable(getattr(theirs, key, None)):
+            continue
+        if not callable(getattr(ours, key, None)):
+            found[f"{name}.{key}()"] = "is not there"
+        elif not key.endswith("_request"):
+            try:
+                different = signature_differences(getattr(theirs, key), getattr(ours, key), f"{name}.{key}()")
+            except ValueError:  # a method of an extension type without a signature
+                continue
+            found.update(different)
+    return found
+
+
+def instance(kind):
+    """An estimator with as few arguments as possible; None for what is none."""
+    if not hasattr(kind, "fit"):
+        return None
+    needed = [name for name, p in parameters_of(kind.__init__).items() if p.default is p.empty]
+    if not needed:
+        return kind()
+    if needed == ["estimator"]:
+        from sklearn.linear_model import LogisticRegression
+
+        return kind(LogisticRegression())
+    return None
+
+
+def data_for(name):
+    rng = np.random.default_rng(0)
+    X = np.abs(rng.normal(size=(60, 4)) + np.repeat([[0.0], [3.0], [6.0]], 20, axis=0)).round()
+    if any(part in name for part in ONLY_DATA):
+        return (X,)
+    y = (
+        X @ [1.0, 2.0, 0.0, 1.0] + 1.0
+        if any(part in name for part in REGRESSION)
+        else np.repeat([0, 1, 2], 20)
+    )
+    return X, y
+
+
+def fitted(kind, name, **options):
+    """An estimator fitted to a few rows, and the warnings of that."""
+    model = instance(kind)
+    if model is None:
+        return None, []
+    model.set_params(**options)
+    X, *y = data_for(name)
+    if y and is_classifier(model):
+        y = [np.repeat([0, 1, 2], 20)]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = clone(model).fit(X, *y)
+    return model, [str(w.message) for w in caught if issubclass(w.category, FutureWarning)]
+
+
+def learned(model):
+    """The shapes of what a model has learned."""
+    shapes = {}
+    for name in dir(model):
+        if name.endswith("_") and not name.startswith("_"):
+            try:
+                value = getattr(model, name)
+            except (AttributeError, NotImplementedError):
+                continue
+            if callable(value) and not hasattr(value, "fit"):
+                continue
+            shape = (len(value),) if isinstance(value, list | tuple) else np.shape(value)
+            shapes[name] = len(shape) if name in OF_THE_SOLUTION else shape
+    return shapes
+
+
+def attribute_differences(theirs, ours, name):
+    model, peer = fitted(ours, name)[0], fitted(theirs, name)[0]
+    if peer is None:
+        return {}
+    wanted, there = learned(peer), learned(model)
+    return {
+        f"{name}.{key}": f"shape {there[key]}, not {shape}" if key in there else "is not there"
+        for key, shape in wanted.items()
+        if there.get(key, "absent") != shape
+    }
+
+
+def warning_differences(theirs, ours, name):
+    """Deprecated parameters whose use does not give the warning that scikit-learn gives."""
+    found = {}
+    cases = {"default": {}}
+    for key, p in parameters_of(theirs.__init__).items():
+        if isinstance(p.default, str) and p.default in ("deprecated", "warn"):
+            cases[key] = {key: DEPRECATED[key]}
+    for key, options in cases.items():
+        try:
+            said, wanted = (fitted(kind, name, **options)[1] for kind in (ours, theirs))
+        except ValueError:  # the parameter is not there, which `signature_differences` says
+            continue
+        if len(said) != len(wanted) or (
+            key != "default" and wanted and not any(key in text for text in said)
+        ):
+            found[f"{name}!{key}"] = f"warns {said}, not {wanted}"
+    return found
+
+
+def compare(name, found, kinds):
+    """The differences found are those that are listed for this test, and no others."""
+    known = {key for key in DIFFERENCES if key.startswith((f"{name}.", f"{name}!")) and kinds(key)}
+    assert set(found) == known, {
+        "not listed": {key: found[key] for key in set(found) - known},
+        "listed, but no difference": sorted(known - set(found)),
+    }
+
+
+def is_method(key):
+    return "()" in key
+
+
+def is_attribute(key):
+    return key.endswith("_") and not is_method(key)
+
+
+@pytest.mark.parametrize(("module", "name"), CLASSES)
+def test_constructor(module, name):
+    theirs, ours = pair(module, name)
+    try:
+        found = signature_differences(theirs.__init__, ours.__init__, name)
+    except ValueError:  # an extension type without a signature
+        found = {}
+    compare(name, found, lambda key: "!" not in key and not is_method(key) and not is_attribute(key))
+
+
+@pytest.mark.parametrize(("module", "name"), CLASSES)
+def test_methods(module, name):
+    compare(name, method_differences(*pair(module, name), name), is_method)
+
+
+@pytest.mark.parametrize(("module", "name"), CLASSES)
+def test_fitted_attributes(module, name):
+    compare(name, attribute_differences(*pair(module, name), name), is_attribute)
+
+
+@pytest.mark.parametrize(("module", "name"), CLASSES)
+def test_deprecated_parameters_warn(module, name):
+    theirs, ours = pair(module, name)
+    compare(name, warning_differences(theirs, ours, name), lambda key: "!" in key)
+
+
+@pytest.mark.parametrize(("module", "name"), FUNCTIONS)
+def test_functions(module, name):
+    compare(name, signature_differences(*pair(module, name), name), lambda key: True)
+
+
+def test_every_difference_is_of_something_that_both_have():
+    names = {param.values[1] for param in CLASSES + FUNCTIONS}
+    assert {key.replace("!", ".").partition(".")[0] for key in DIFFERENCES} <= names

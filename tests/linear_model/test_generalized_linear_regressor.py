@@ -245,3 +245,25 @@ def test_other_errors():
         GeneralizedLinearRegressor(family="gamma", fit_intercept=False).fit([[1], [2]], [1, 2])
     with pytest.raises(ValueError, match="'power' must not lie in"):
         TweedieRegressor(power=0.5).fit([[1], [2]], [1, 2])
+
+
+@pytest.mark.parametrize(
+    ("model", "y"),
+    [
+        (PoissonRegressor(), [0, 0, 0]),
+        (PoissonRegressor(solver="newton-cholesky", warm_start=True), [0, 0, 0]),
+        (TweedieRegressor(power=1.5), [0, 0, 0]),
+        (GeneralizedLinearRegressor(family="bernoulli"), [1, 1, 1]),
+        (GeneralizedLinearRegressor(family="bernoulli", link="probit"), [0, 0, 0]),
+    ],
+)
+def test_a_mean_at_the_end_of_its_range(model, y):
+    X = np.array([[0.0], [1.0], [2.0]])
+    bound = "upper" if y[0] else "lower"
+    with pytest.warns(ConvergenceWarning, match=f"every y is {y[0]}: the mean is at its {bound} bound"):
+        model.fit(X, y)
+    np.testing.assert_array_equal(model.predict([[1.0], [-7.0]]), y[:2])
+    assert model.score(X, y) == 1.0
+    assert model.deviance(X, y) == pytest.approx(0.0, abs=1e-12)
+    zero = PoissonRegressor(fit_intercept=False).fit(X, [0, 0, 0])  # without an intercept there is a minimum
+    assert np.isfinite(zero.coef_).all()

@@ -91,7 +91,7 @@ def test_class_weights_by_name():
 @pytest.mark.parametrize("data", [iris, cancer])
 def test_elastic_net_against_saga(l1_ratio, data):
     X, y = data()
-    ours = LogisticRegression(C=0.1, l1_ratio=l1_ratio, solver="saga", tol=1e-9).fit(X, y)
+    ours = LogisticRegression(C=0.1, l1_ratio=l1_ratio, solver="auto", tol=1e-9).fit(X, y)
     theirs = peer.LogisticRegression(C=0.1, l1_ratio=l1_ratio, solver="saga", tol=1e-8, max_iter=20000).fit(
         X, y
     )
@@ -107,8 +107,8 @@ def test_liblinear_penalises_the_intercept(l1_ratio):
     theirs = peer.LogisticRegression(tol=1e-9, max_iter=10000, random_state=0, **options).fit(X, y)
     np.testing.assert_allclose(weights(ours), weights(theirs), atol=2e-5)
     if l1_ratio == 0:
-        dual = LogisticRegression(tol=1e-9, dual=True, **options).fit(X, y)
-        np.testing.assert_array_equal(dual.coef_, ours.coef_)
+        dual = LogisticRegression(tol=1e-9, dual=True, max_iter=5000, random_state=0, **options).fit(X, y)
+        np.testing.assert_allclose(dual.coef_, ours.coef_, atol=1e-6)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -118,7 +118,7 @@ def test_l1_on_many_sparse_features(n_classes):
     y = np.asarray(X[:, :n_classes] @ np.eye(n_classes) * 8 + rng.gumbel(size=(300, n_classes))).argmax(
         axis=1
     )
-    model = LogisticRegression(C=3.0, l1_ratio=1.0, solver="saga", tol=1e-6, max_iter=500).fit(X, y)
+    model = LogisticRegression(C=3.0, l1_ratio=1.0, solver="auto", tol=1e-6, max_iter=500).fit(X, y)
     # at a minimum no gradient exceeds the penalty, and those of weights in use equal it
     P = model.predict_proba(X) - np.eye(n_classes)[y]
     g = np.asarray(X.T @ P).T[-len(model.coef_) :] * model.C
@@ -134,7 +134,7 @@ def test_dense_and_sparse_agree():
     for options in (
         {},
         {"solver": "newton-cholesky"},
-        {"solver": "saga", "l1_ratio": 0.5},
+        {"solver": "auto", "l1_ratio": 0.5},
         {"solver": "newton-cg"},
     ):
         dense = LogisticRegression(tol=1e-8, **options).fit(X, y)
@@ -155,7 +155,8 @@ def test_same_bits_for_any_number_of_threads(solver):
     X, y = tall()
     l1_ratio = 0.5 if solver == "saga" else 0.0
     one, two, seven = (
-        LogisticRegression(solver=solver, l1_ratio=l1_ratio, n_jobs=n).fit(X, y) for n in (1, 2, 7)
+        LogisticRegression(solver=solver, l1_ratio=l1_ratio, n_jobs=n, random_state=0).fit(X, y)
+        for n in (1, 2, 7)
     )
     assert one.coef_.tobytes() == two.coef_.tobytes() == seven.coef_.tobytes()
 
@@ -360,7 +361,8 @@ def test_warm_start():
     model = LogisticRegression(warm_start=True, tol=1e-6).fit(X, y)
     cold = model.n_iter_[0]
     assert model.fit(X, y).n_iter_[0] < cold / 4
-    model.fit(X[:, :4], y)  # other data: begins afresh
+    with pytest.warns(UserWarning, match=r"shapes \(1, 30\) and \(1,\); .* begins with zeros"):
+        model.fit(X[:, :4], y)
     np.testing.assert_array_equal(model.coef_, LogisticRegression(tol=1e-6).fit(X[:, :4], y).coef_)
 
 
@@ -383,7 +385,7 @@ def test_log_probabilities_do_not_underflow():
 
 def test_sparse_coefficients():
     X, y = cancer()
-    model = LogisticRegression(C=0.05, l1_ratio=1.0, solver="saga").fit(X, y)
+    model = LogisticRegression(C=0.05, l1_ratio=1.0, solver="auto").fit(X, y)
     before = model.decision_function(X)
     assert sparse.issparse(model.sparsify().coef_)
     np.testing.assert_allclose(model.decision_function(X), before)
@@ -395,7 +397,7 @@ def test_passes_are_seen_by_callbacks(solver):
     X, y = noisy()
     recorder = Recorder()
     model = LogisticRegression(solver=solver, tol=1e-2).set_callbacks(recorder).fit(X > 0, y)
-    assert len(recorder.frames) == model.n_iter_[0] == len(model.history_["fun"])
+    assert len(recorder.frames) == model.n_iter_[0] == len(next(iter(model.history_.values())))
     np.testing.assert_array_equal(recorder.frames[-1].attributes["coef_"], model.coef_)
 
 
@@ -438,9 +440,11 @@ def test_no_passes():
     [
         ({"C": 0}, "parameter 'C' must be a number in"),
         ({"solver": "adam"}, "parameter 'solver' must be one of 'lbfgs'"),
-        ({"l1_ratio": 0.5}, "solver='lbfgs' has no L1 penalty; l1_ratio must be 0, got 0.5"),
+        ({"l1_ratio": 0.5}, "Solver lbfgs supports only 'l2' or None penalties, got elasticnet"),
         ({"dual": True}, "dual=True needs solver='liblinear'"),
-        ({"solver": "liblinear"}, r"Only binary classification is supported .* got 3 classes"),
+        ({"solver": "liblinear"}, r"does not support multiclass classification; got 3 classes"),
+        ({"solver": "liblinear", "C": np.inf}, "C=np.inf .* is not supported for the liblinear solver"),
+        ({"solver": "liblinear", "l1_ratio": 0.5}, "Only 'saga' solver supports elasticnet"),
         ({"loss": "squared"}, "loss='squared' is for two classes"),
         ({"reference": "last", "solver": "iis"}, "reference must be None"),
     ],
@@ -451,6 +455,6 @@ def test_what_is_refused(options, message):
 
 
 def test_parameters_are_scikit_learns():
-    theirs = {k: v for k, v in peer.LogisticRegression().get_params().items() if k != "penalty"}
+    theirs = peer.LogisticRegression().get_params()
     ours = LogisticRegression().get_params()
     assert {k: ours[k] for k in theirs} == theirs

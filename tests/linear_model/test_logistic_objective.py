@@ -108,7 +108,7 @@ def test_second_derivatives_in_blocks(monkeypatch):
     f = LogisticObjective(X, y, s, K)
     theta = np.random.default_rng(1).normal(size=f.size)
     whole = f.hessian(theta)
-    monkeypatch.setattr("tercet.linear_model._logistic.logistic_objective.BLOCK", 1)
+    monkeypatch.setattr("tercet.linear_model._logistic.chunk_sums.BLOCK", 1)
     np.testing.assert_allclose(f.hessian(theta), whole, atol=1e-14)
 
 

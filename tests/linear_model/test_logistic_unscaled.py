@@ -30,7 +30,7 @@ def far_away(offset, n_classes=2, seed=0):
 
 
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize("solver", ["newton", "newton-cholesky", "auto", "saga"])
+@pytest.mark.parametrize("solver", ["newton", "newton-cholesky", "auto"])
 def test_newton_on_features_of_very_different_size(solver, make):
     X, y = unscaled()
     with warnings.catch_warnings():

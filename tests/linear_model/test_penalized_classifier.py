@@ -8,9 +8,19 @@ import pytest
 from scipy import sparse
 from scipy.optimize import linprog, minimize
 from sklearn.datasets import make_classification
+from sklearn.exceptions import ConvergenceWarning
 
 from tercet.linear_model import LogisticRegression, PenalizedClassifier
-from tercet.losses import loss
+from tercet.losses import (
+    Absolute,
+    Huber,
+    Logistic,
+    Poisson,
+    Squared,
+    SquaredEpsilonInsensitive,
+    ZeroOne,
+    loss,
+)
 from tercet.penalties import penalty
 from tercet.svm import HingeSVC, LinearSVC
 
@@ -86,7 +96,7 @@ def test_several_classes_with_weights_and_threads():
 def test_what_a_power_may_be():
     X, y = data()
     with pytest.raises(ValueError, match="'q' must be a number in"):
-        PenalizedClassifier(penalty="lq", q=0.5).fit(X, y)
+        PenalizedClassifier(penalty="lq", q=0.0).fit(X, y)
 
 
 def test_features_far_from_zero_and_large_ones():
@@ -218,10 +228,72 @@ def test_a_class_without_weight_is_left_to_admm():
 def test_what_newton_takes():
     X, y = data()
     with pytest.raises(
-        ValueError, match=r"algorithm='newton' takes a loss in .*'exponential'.*; got loss='hinge'"
+        ValueError, match=r"algorithm='newton' takes a loss .*'exponential'.*; got loss='hinge'"
     ):
         PenalizedClassifier("hinge", algorithm="newton").fit(X, y)
     with pytest.raises(ValueError, match=r"algorithm='newton' takes a penalty in .*'l1'.*; got penalty=None"):
         PenalizedClassifier(penalty=None, algorithm="newton").fit(X, y)
     with pytest.raises(ValueError, match="'algorithm'"):
         PenalizedClassifier(algorithm="simplex").fit(X, y)
+
+
+@pytest.mark.parametrize("name", ["logistic", "exponential"])
+def test_separable_classes_without_a_penalty_are_told_at_once(name):
+    with pytest.warns(ConvergenceWarning, match="linearly separable, so without a penalty"):
+        model = PenalizedClassifier(name, None).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    assert model.n_iter_ < 50
+    assert model.predict([[0.0], [3.0]]).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    "given", [Logistic(base=2), Squared(), Huber(0.5), Absolute(), SquaredEpsilonInsensitive(0.2)]
+)
+def test_any_loss_object(given):
+    X, y = data()
+    side, rng = 2.0 * y - 1, np.random.default_rng(0)
+    model = PenalizedClassifier(given, "l1", C=0.3, tol=1e-9).fit(X, y)
+
+    def objective(w, b):
+        return 0.3 * given.total(side, X @ w + b, average=False) + np.abs(w).sum()
+
+    least = objective(model.coef_[0], model.intercept_[0])
+    assert model.objective_[0] == pytest.approx(least)
+    for _ in range(40):
+        move = 10.0 ** rng.uniform(-4, -1) * rng.normal(size=5)
+        assert objective(model.coef_[0] + move[:4], model.intercept_[0] + move[4]) > least - 1e-7
+    by_name = PenalizedClassifier("logistic", "l1", C=0.3).fit(X, y)
+    same = PenalizedClassifier(Logistic(), "l1", C=0.3).fit(X, y)
+    np.testing.assert_array_equal(same.coef_, by_name.coef_)
+
+
+def test_a_loss_that_cannot_be_minimised_is_refused():
+    with pytest.raises(ValueError, match="loss must have a curvature or a proximal step; got loss=ZeroOne"):
+        PenalizedClassifier(ZeroOne(margin=True)).fit(*data())
+    with pytest.raises(ValueError, match="must"):
+        PenalizedClassifier(Poisson()).fit(*data())
+
+
+@pytest.mark.parametrize("q", [0.4, 0.9])
+def test_a_power_below_one_is_not_convex_and_finds_a_good_minimum(q):
+    X, y = data()
+    side = 2.0 * y - 1
+    model = PenalizedClassifier("logistic", "lq", C=1.0, q=q).fit(X, y)
+
+    def objective(w, b):
+        return loss("logistic").total(side, X @ w + b, average=False) + np.sum(np.abs(w) ** q)
+
+    least = objective(model.coef_[0], model.intercept_[0])
+    assert model.objective_[0] == pytest.approx(least)
+    best = np.inf  # of the smooth problems on all supports
+    for support in itertools.product([False, True], repeat=4):
+        on = np.array(support)
+
+        def part(v, on=on):
+            w = np.zeros(4)
+            w[on] = v[1:]
+            return objective(w, v[0])
+
+        for start in (0.3, 1.0, 3.0):
+            sign = np.sign(X.T @ side)[on]
+            best = min(best, minimize(part, np.append(0.0, start * sign), method="Nelder-Mead").fun)
+    assert least <= best + 1e-3

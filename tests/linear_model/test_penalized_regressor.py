@@ -14,6 +14,14 @@ from sklearn.utils.estimator_checks import check_estimator
 from tercet.core.callbacks import EarlyStopping, Recorder
 from tercet.linear_model import PenalizedRegressor
 from tercet.linear_model._penalized.best_subset import best_subset
+from tercet.losses import (
+    Absolute,
+    EpsilonInsensitive,
+    Huber,
+    Quantile,
+    Squared,
+    SquaredEpsilonInsensitive,
+)
 from tercet.penalties import penalty
 
 
@@ -23,6 +31,45 @@ def data(n=60, d=6, seed=0):
     w = np.zeros(d)
     w[:3] = [3.0, -2.0, 0.5]
     return X, X @ w + 2.0 + rng.laplace(size=n), rng.uniform(0.3, 2.0, n)
+
+
+@pytest.mark.parametrize(
+    ("loss", "kind"),
+    [
+        (Huber(delta=0.5), "l1"),
+        (Huber(delta=0.5), None),
+        (Quantile(0.3), "l2"),
+        (EpsilonInsensitive(0.1), "elasticnet"),
+        (SquaredEpsilonInsensitive(0.1), "lq"),
+    ],
+)
+def test_any_loss(loss, kind):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3)) + 5
+    y, s = X @ [2.0, -1.0, 0.0] + rng.normal(size=60) + 100, rng.integers(0, 3, 60)
+    options = {"penalty": kind, "loss": loss, "alpha": 0.1, "q": 1.5, "tol": 1e-9}
+    model = PenalizedRegressor(**options).fit(X, y, s)
+    cost = penalty(kind, strength=0.1, **({"q": 1.5} if kind == "lq" else {}))
+
+    def objective(w, b):
+        return loss.total(y, X @ w + b, s) + cost.value(w)
+
+    least = objective(model.coef_, model.intercept_)
+    assert model.objective_ == pytest.approx(least, rel=1e-6)
+    for _ in range(40):  # no point nearby is lower
+        move = 10.0 ** rng.uniform(-4, -1) * rng.normal(size=4)
+        assert objective(model.coef_ + move[:3], model.intercept_ + move[3]) > least - 1e-9
+    csr = PenalizedRegressor(**options).fit(sparse.csr_array(X), y, s)
+    assert csr.objective_ == pytest.approx(least, rel=1e-5)
+
+
+def test_squared_and_absolute_losses_as_objects():
+    X, y = np.arange(8.0)[:, None] % 5, np.arange(8.0) ** 1.5
+    for name, loss in (("squared", Squared()), ("absolute", Absolute())):
+        one, other = (PenalizedRegressor("l1", loss=given).fit(X, y) for given in (name, loss))
+        np.testing.assert_array_equal(one.coef_, other.coef_)
+    with pytest.raises(ValueError, match="a loss other than the squared and the absolute must"):
+        PenalizedRegressor("l0", loss=Huber()).fit(X, y)
 
 
 @pytest.mark.parametrize(

@@ -229,9 +229,29 @@ def test_float32_stays():
     assert model.score(X.astype(np.float32), y) == 1
 
 
-def test_the_plane_itself_is_positive_in_prediction():
+def test_the_plane_itself_in_prediction():
     model = Perceptron(shuffle=False).fit(TINY_X, TINY_Y)
-    assert model.predict([[1.5, 1.5]]) == [1]
+    assert model.decision_function([[1.5, 1.5]]) == [0]
+    assert model.predict([[1.5, 1.5]]) == [-1]  # as in scikit-learn
+    assert model.set_params(on_plane="positive").predict([[1.5, 1.5]]) == [1]
+
+
+@pytest.mark.parametrize("form", ["primal", "dual"])
+@pytest.mark.parametrize("order", ["first", "random"])
+def test_pocket_among_misclassified_rows_keeps_the_fewest_mistakes(order, form):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = X @ [1.0, -2.0, 0.5] + 0.5 * rng.normal(size=60) > 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        options = {"order": order, "form": form, "tol": None, "max_iter": 5, "record": True}
+        model = Perceptron(variant="pocket", **options).fit(X, y)
+    updates = model.updates_[0]
+    side = np.where(y, 1.0, -1.0)
+    W = updates["coef"] if form == "primal" else (updates["alpha"] * side) @ X
+    wrong = [np.sum(side * (X @ w + b) <= 0) for w, b in zip(W, updates["intercept"])]
+    assert np.sum(side * model.decision_function(X) <= 0) == min(wrong)
+    assert model.score(X, y) > 0.8
 
 
 @pytest.mark.parametrize(

@@ -101,3 +101,21 @@ def test_errors():
         novikoff_bound(square, [0, 0, 0, 1], [1, 1], 0)
     with pytest.raises(ValueError, match="two classes"):
         linear_separability(square, [0, 1, 2, 0])
+
+
+@pytest.mark.parametrize(
+    ("scale", "offset"), [(1e-9, 0.0), (1e9, 0.0), (1.0, 1e9), (1e-150, 0.0), (1e300, 0.0)]
+)
+def test_separability_has_no_scale(scale, offset):
+    square = np.array([[0, 0], [0, 1], [1, 0], [1, 1.0]])
+    X = scale * square + offset
+    for y in ([0, 0, 0, 1], [0, 1, 1, 1], [0, 1, 1, 0]):
+        found = linear_separability(X, y)
+        assert bool(found) == bool(linear_separability(square, y))
+        if found:
+            assert np.array_equal(X @ found.coef + found.intercept > 0, np.array(y) == 1)
+        else:
+            assert found.coef is None
+    mixed = square * [1e-12, 1e12] + [5.0, -1e12]
+    assert bool(linear_separability(mixed, [0, 0, 0, 1]))
+    assert not linear_separability(mixed, [0, 1, 1, 0])

@@ -22,6 +22,8 @@ from tercet.linear_model.least_squares.ridge_cv import RidgeCV
 from tercet.linear_model.least_squares.ridge_regression import ridge_regression
 from tercet.linear_model.least_squares.sum_of_squares import SumOfSquares
 from tercet.linear_model.least_squares.tikhonov import tikhonov
+from tercet.linear_model.logistic.average_gradient import average_gradient_pass
+from tercet.linear_model.logistic.dual_coordinate_descent import logistic_dual_pass
 from tercet.linear_model.logistic.logistic_regression import LogisticRegression, logistic_newton_step
 from tercet.linear_model.logistic.logistic_regression_cv import LogisticRegressionCV
 from tercet.linear_model.maxent.max_ent import MaxEnt, scaling_update
@@ -71,6 +73,7 @@ __all__ = [
     "Separability",
     "SumOfSquares",
     "TweedieRegressor",
+    "average_gradient_pass",
     "coordinate_sweep",
     "enet_path",
     "functional_margin",
@@ -78,6 +81,7 @@ __all__ = [
     "lasso_path",
     "learn_online",
     "linear_separability",
+    "logistic_dual_pass",
     "logistic_newton_step",
     "max_entropy",
     "novikoff_bound",

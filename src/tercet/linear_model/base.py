@@ -48,7 +48,7 @@ class LinearClassifier(Classifier):
         labels : array of shape (n_samples,)
         """
         scores = self.decision_function(X)
-        winner = (scores >= 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        winner = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[winner]
 
     def _class_weights(self, class_weight: Any, y: np.ndarray, weight: np.ndarray | None) -> np.ndarray:

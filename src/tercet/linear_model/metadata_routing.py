@@ -20,6 +20,6 @@ def route(estimator: Any, sample_weight: Any, params: dict[str, Any]) -> Any:
     if params:
         raise ValueError(
             f"{type(estimator).__name__}.fit: passing {sorted(params)} is only supported if "
-            "enable_metadata_routing=True; see sklearn.set_config."
+            "enable_metadata_routing=True is set: sklearn.set_config(enable_metadata_routing=True)."
         )
     return None

@@ -88,10 +88,11 @@ class Perceptron(LinearClassifier):
         Which row comes next: all in turn; always the first misclassified one; one drawn from the
         misclassified (in these two a pass is at most n_samples corrections); or the rows of a list in turn.
     on_plane : {"mistake", "positive", "negative"}, default="mistake"
-        What a row with w·x + b = 0 counts as while learning; prediction takes it as positive. With outputs
-        0 and 1 the texts say "positive" (a step that is 1 at 0) or "negative".
+        What a row with w·x + b = 0 counts as while learning; in prediction it is positive with "positive" only.
+        With outputs 0 and 1 the texts say "positive" (a step that is 1 at 0) or "negative".
     variant : {"plain", "averaged", "pocket"}, default="plain"
-        The model to keep: the last; the mean over all visited rows; the one that survived the most rows.
+        The model to keep: the last; the mean over all visited rows; the one that survived the most rows (the one
+        with the fewest mistakes where `order` visits misclassified rows only).
     record : bool, default=False
         Keep every correction in `updates_`.
 
@@ -278,6 +279,23 @@ class Perceptron(LinearClassifier):
         self.t_ = seen + y.size
         return self
 
+    def predict(self, X: Any) -> np.ndarray:
+        """The class of each row; of two, a row on the hyperplane has the second with on_plane="positive" only.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            The data.
+
+        Returns
+        -------
+        labels : array of shape (n_samples,)
+        """
+        if self.on_plane != "positive":
+            return super().predict(X)
+        scores = self.decision_function(X)
+        return self.classes_[(scores >= 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+
     def _hyperplanes(self, X: Any, y: np.ndarray, weight: Any, coef: Any, intercept: Any) -> list[Hyperplane]:
         """A hyperplane for each class against the rest, or one for two classes, at its start."""
         k = self.classes_.size if self.classes_.size > 2 else 1
@@ -322,7 +340,7 @@ class Perceptron(LinearClassifier):
     def _accuracy(self, planes: list[Hyperplane], X: Any, y: np.ndarray) -> float:
         w, b = zip(*(p.model() for p in planes))
         scores = np.asarray(X @ np.stack(w).T) + np.concatenate(b)
-        found = scores.argmax(axis=1) if len(planes) > 1 else (scores[:, 0] >= 0)
+        found = scores.argmax(axis=1) if len(planes) > 1 else (scores[:, 0] > 0)
         return float(np.mean(found == y))
 
 
@@ -359,19 +377,34 @@ class Hyperplane:
         self.mistakes, self.loss = 0, 0.0
         length = max(1, PART // max(1, self.rows.shape[1] * (1 if listed else self.rows.shape[0])))
         picks = np.empty(min(length, order.size), dtype=np.int64)
+        wrong = np.zeros(
+            1 if listed else picks.size + 1, dtype=np.int64
+        )  # misclassified rows before each update
         for part in np.split(order, range(length, order.size, length)):
             before = self.w.copy(), self.b.copy()
-            mistakes, loss = self._sweep(sweep if listed else sweep_misclassified, part, picks)
-            found = picks[:mistakes].copy()
-            times, points = (found, part[found]) if listed else (np.arange(mistakes), found)
-            self.trajectory.follow(self, times, points, part.size if listed else mistakes, before)
+            if listed:
+                mistakes, loss = self._sweep(sweep, part, picks)
+                points = part[picks[:mistakes]]
+                self.trajectory.follow(self, picks[:mistakes].copy(), points, part.size, before)
+            else:
+                mistakes, loss = self._sweep(sweep_misclassified, part, picks, wrong)
+                points, seen = picks[:mistakes].copy(), min(mistakes + 1, part.size)
+                self.trajectory.follow(self, np.arange(mistakes), points, mistakes, before, wrong[:seen])
             self.mistakes += mistakes
             self.loss += loss
 
-    def _sweep(self, sweep: Any, order: np.ndarray, picks: np.ndarray) -> tuple[int, float]:
+    def _sweep(self, sweep: Any, order: np.ndarray, *found: np.ndarray) -> tuple[int, float]:
         return sweep(
-            self.rows, self.along, self.signed_eta, order, self.on_plane, self.fit_b, self.w, self.b, picks
+            self.rows, self.along, self.signed_eta, order, self.on_plane, self.fit_b, self.w, self.b, *found
         )
+
+    def count_misclassified(self) -> int:
+        """How many rows the current hyperplane takes for the other class."""
+        scores = np.asarray(self._scores()) + self.b[0]
+        return sum(misclassified(*pair, self.on_plane) for pair in zip(self.signed_eta, scores))
+
+    def _scores(self) -> np.ndarray:
+        return self.X @ self.w
 
     def check_convergence(self, tol: float | None, patience: int) -> None:
         """Done after a pass without mistakes, or when the mean loss has not fallen by tol for `patience` passes."""
@@ -391,7 +424,7 @@ class Hyperplane:
 
     def final(self) -> tuple[np.ndarray, np.ndarray]:
         """w and b of the variant that was asked for."""
-        return self._primal(*self.trajectory.final(self.w.copy(), self.b.copy()))
+        return self._primal(*self.trajectory.final(self.w.copy(), self.b.copy(), self.count_misclassified))
 
     def _primal(self, w: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return w, b
@@ -423,6 +456,9 @@ class DualHyperplane(Hyperplane):
         self.along = rows(sparse.eye_array(n, format="csr", dtype=self.X.dtype))
         self.w = np.zeros(n, dtype=self.X.dtype)
 
+    def _scores(self) -> np.ndarray:
+        return self.rows[0] @ self.w
+
     def displacement(self, points: np.ndarray, factor: Any) -> tuple[np.ndarray, Any]:
         step = self.signed_eta[points] * factor
         return np.bincount(points, step, minlength=self.w.size), self.fit_b * step.sum()
@@ -446,9 +482,9 @@ class PenalisedHyperplane(Hyperplane):
         self.keep, self.clip = max(0.0, 1 - model.eta0 * self.l2), model.eta0 * self.l1
         self.total_l1, self.applied_l1 = np.zeros(1), np.zeros(self.w.size)
 
-    def _sweep(self, sweep: Any, order: np.ndarray, picks: np.ndarray) -> tuple[int, float]:
+    def _sweep(self, sweep: Any, order: np.ndarray, *found: np.ndarray) -> tuple[int, float]:
         return sweep_penalised(
-            self.rows, self.signed_eta, order, self.on_plane, self.fit_b, self.w, self.b, picks,
+            self.rows, self.signed_eta, order, self.on_plane, self.fit_b, self.w, self.b, *found,
             self.keep, self.clip, self.total_l1, self.applied_l1,
         )  # fmt: skip
 
@@ -477,8 +513,11 @@ def sweep(rows, along, signed_eta, order, on_plane, fit_b, w, b, picks):
 
 
 @kernel
-def sweep_misclassified(rows, along, signed_eta, draws, on_plane, fit_b, w, b, picks):
-    """For each draw u from [0, 1) correct one of the m misclassified rows, the one of rank u m; 0 is the first."""
+def sweep_misclassified(rows, along, signed_eta, draws, on_plane, fit_b, w, b, picks, counts):
+    """For each draw u from [0, 1) correct one of the m misclassified rows, the one of rank u m; 0 is the first.
+
+    `counts` gets m before each correction, and 0 at the end where none is left.
+    """
     wrong = np.empty(signed_eta.size, dtype=np.int64)
     loss = 0.0
     for t in range(draws.size):
@@ -487,6 +526,7 @@ def sweep_misclassified(rows, along, signed_eta, draws, on_plane, fit_b, w, b, p
             if misclassified(signed_eta[i], row_dot(rows, i, w) + b[0], on_plane):
                 wrong[m] = i
                 m += 1
+        counts[t] = m
         if m == 0:
             return t, loss
         i = wrong[int(draws[t] * m)]

@@ -111,14 +111,22 @@ def linear_separability(X: Any, y: Any) -> Separability:
     (True, False)
     """
     X, side = _two_classes(X, y)
-    A = side[:, None] * np.column_stack([X, np.ones(len(X))])
+    # Neither the units nor the origin of the features change the answer, but the program's tolerances have a scale.
+    center = X.min(axis=0) / 2 + X.max(axis=0) / 2
+    X = X - center
+    width = np.abs(X).max(axis=0)
+    width[width == 0] = 1.0
+    A = side[:, None] * np.column_stack([X / width, np.ones(len(X))])
     # Free variables as differences of positive ones; the smallest sum keeps the numbers in range.
     found = linprog(np.ones(2 * A.shape[1]), A_ub=np.hstack([-A, A]), b_ub=-np.ones(len(A)), bounds=(0, None))
     if found.status != 0:
         return Separability(False, None, None)
     plus, minus = np.split(found.x, 2)
     w = plus - minus
-    return Separability(bool((A @ w > 0).all()), w[:-1], float(w[-1]))
+    if not (A @ w > 0).all():
+        return Separability(False, None, None)
+    coef = w[:-1] / width
+    return Separability(True, coef, float(w[-1] - coef @ center))
 
 
 @dataclass(frozen=True)

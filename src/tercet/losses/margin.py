@@ -65,8 +65,8 @@ class ZeroOne(Loss):
     """0-1 loss: 1 for a mistake, else 0.
 
     With ``margin=False`` y and f are labels of any kind, compared as they are; with ``margin=True`` y is
-    -1 or +1, f a score, and y f <= 0 is a mistake (002 lets y f = 0 pass). The gradient is 0 wherever it
-    exists.
+    -1 or +1, f a score, and y f <= 0 is a mistake; with ``zero_is_mistake=False`` only y f < 0 is (002 eq. 4.25).
+    The gradient is 0 wherever it exists.
 
     Examples
     --------
@@ -74,9 +74,12 @@ class ZeroOne(Loss):
     array([0., 1.])
     >>> ZeroOne(margin=True).value([1, 1, -1], [0.3, 0.0, 2.0])
     array([0., 1., 1.])
+    >>> ZeroOne(margin=True, zero_is_mistake=False).value([1, 1, -1], [0.3, 0.0, 2.0])
+    array([0., 0., 1.])
     """
 
     margin: bool = False
+    zero_is_mistake: bool = True
     _requirement = "be -1 or +1"
     _no_prox_reason = "of the scores that are right, none is the closest to a wrong one"
 
@@ -86,7 +89,8 @@ class ZeroOne(Loss):
     def value(self, y: ArrayLike, f: ArrayLike) -> np.ndarray:
         if self.margin:
             y, f = as_pair(y, f)
-            return (y * f <= 0).astype(f.dtype)
+            m = y * f
+            return (m <= 0 if self.zero_is_mistake else m < 0).astype(f.dtype)
         f = np.asarray(f)
         return (np.asarray(y) != f).astype(np.float32 if f.dtype == np.float32 else np.float64)
 

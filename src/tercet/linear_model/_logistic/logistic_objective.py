@@ -1,14 +1,14 @@
 """The objective of logistic regression, the mean loss of linear scores plus an L2 penalty, and its derivatives.
 
-Every quantity is a sum over rows, computed chunk by chunk (`core.parallel`) and added up in float64. The functions
-below the class give the sums of one chunk (X, targets, weights). `form` is "binary" (y in {-1, 1}, one score),
-"squared" (the same with squared errors of probabilities), "softmax" (one score for each class) or "reference" (the
-same, with the score of the last class fixed at 0). "Slopes" are the derivatives of each row's loss in its scores,
-of shape (n,) or (n, n_planes).
+Every quantity is a sum over rows, computed chunk by chunk (`core.parallel`) and added up in float64; the sums of
+one chunk are in `chunk_sums`. `form` is "binary" (y in {-1, 1}, one score), "squared" (the same with squared errors
+of probabilities), "softmax" (one score for each class) or "reference" (the same, with the score of the last class
+fixed at 0).
 """
 
 from __future__ import annotations
 
+import copy
 from functools import cached_property
 from itertools import repeat
 from typing import Any
@@ -16,16 +16,20 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from tercet.core.functions import sigmoid, softmax
 from tercet.core.parallel import Chunks, each, total
-from tercet.core.rows import transposed_times
-from tercet.core.sparse_products import Transposed, times
-from tercet.losses import Multinomial
-from tercet.losses.margin import logistic_value_and_slope
+from tercet.core.sparse_products import Transposed
+from tercet.linear_model._logistic.chunk_sums import (
+    curvature,
+    hessian,
+    hessian_times,
+    loss_and_slopes,
+    small_value_and_gradient,
+    with_gradient,
+)
 
 Array = np.ndarray
-MULTINOMIAL = Multinomial()
-BLOCK = 1 << 19  # numbers in a block of rows of the Hessian: they stay in the cache
+SMALL = 1 << 13  # numbers in X up to which one kernel call is faster than NumPy's
+NO_WEIGHT = np.empty(0)
 SAMPLED_ROWS = 4096  # rows from which the means and variances of the columns are estimated
 
 
@@ -55,6 +59,8 @@ class LogisticObjective:
     reference : bool, default=False
     n_jobs : int, optional
         Threads; the results do not depend on it.
+    scale : float, default=1.0
+        What X was divided by before: the weights for the data as they were are θ's divided by it.
 
     Examples
     --------
@@ -77,8 +83,9 @@ class LogisticObjective:
         loss: str = "log",
         reference: bool = False,
         n_jobs: int | None = None,
+        scale: float = 1.0,
     ) -> None:
-        self.X, self.y, self.weight = X, y, weight
+        self.X, self.y, self.weight, self.scale = X, y, weight, scale
         self.n_classes, self.l2, self.intercept, self.intercept_l2 = n_classes, l2, intercept, intercept_l2
         self.loss, self.reference, self.n_jobs = loss, reference, n_jobs
         binary = n_classes == 2
@@ -89,15 +96,14 @@ class LogisticObjective:
         target = np.where(y > 0, 1, -1).astype(X.dtype) if binary else y
         self.mass = float(X.shape[0] if weight is None else weight.sum(dtype=np.float64))
         self.chunks = self._chunks(target)
+        small = not sparse.issparse(X) and X.size <= SMALL and loss == "log"
+        self.small = (np.ascontiguousarray(X), np.asarray(y, dtype=np.int64)) if small else None
         several = sparse.issparse(X) and self.n_planes > 1
         self.transposed = Transposed(X, self.n_planes) if several else None
         d = X.shape[1]
         self.shape = (d + intercept, self.n_planes)
         self.size = self.shape[0] * self.n_planes
-        penalty = np.full(self.shape, float(l2))
-        if intercept:
-            penalty[-1] = intercept_l2
-        self.penalty = penalty.ravel()
+        self.penalty = self._penalties(l2, intercept_l2)
         self.precision = float(np.finfo(X.dtype).eps)
         self.n_uncertain = X.shape[0]  # rows whose class has probability 1/2 or less at the latest point
         self._curvature: tuple[Array, list[Any]] | None = None
@@ -111,6 +117,21 @@ class LogisticObjective:
             if pieces < len(chunks):
                 chunks = Chunks(self.X, target, self.weight, rows=-(-n // pieces))
         return chunks
+
+    def _penalties(self, l2: float, intercept_l2: float) -> Array:
+        """λ of each parameter."""
+        penalty = np.full(self.shape, float(l2))
+        if self.intercept:
+            penalty[-1] = intercept_l2
+        return penalty.ravel()
+
+    def with_penalty(self, l2: float, intercept_l2: float) -> LogisticObjective:
+        """The same problem with another penalty."""
+        other = copy.copy(self)
+        other.l2, other.intercept_l2, other._curvature = l2, intercept_l2, None
+        other.__dict__.pop("centre", None)
+        other.penalty = self._penalties(l2, intercept_l2)
+        return other
 
     def _mean_gradient(
         self, statistic: Any, curvatures: list[Any] | None, theta: Array
@@ -166,7 +187,7 @@ class LogisticObjective:
     def _with_data(self, X: Any, y: Array, weight: Array | None) -> LogisticObjective:
         return LogisticObjective(
             X, y, weight, self.n_classes, l2=self.l2, intercept=self.intercept, intercept_l2=self.intercept_l2,
-            loss=self.loss, reference=self.reference, n_jobs=self.n_jobs,
+            loss=self.loss, reference=self.reference, n_jobs=self.n_jobs, scale=self.scale,
         )  # fmt: skip
 
     def value(self, theta: Array) -> float:
@@ -176,7 +197,19 @@ class LogisticObjective:
         return self.value_and_gradient(theta)[1]
 
     def value_and_gradient(self, theta: Array) -> tuple[float, Array]:
-        g, (loss, self.n_uncertain) = self._mean_gradient(loss_and_slopes, None, theta)
+        if self.small is not None:
+            g, weight = np.empty(self.size), NO_WEIGHT if self.weight is None else self.weight
+            loss, self.n_uncertain = small_value_and_gradient(
+                *self.small,
+                weight,
+                theta.reshape(self.shape),
+                g.reshape(self.shape),
+                self.n_classes,
+                self.intercept,
+            )
+            g /= self.mass
+        else:
+            g, (loss, self.n_uncertain) = self._mean_gradient(loss_and_slopes, None, theta)
         shrinkage = self.penalty * theta
         g += shrinkage
         return float(loss) / self.mass + 0.5 * float(shrinkage @ theta), g
@@ -257,140 +290,3 @@ class LogisticObjective:
         product, _ = self._mean_gradient(hessian_times, self._curvature[1], v)
         product += self.penalty * v
         return product
-
-
-def with_gradient(item, statistic, *parameters):
-    """A statistic whose first result, the slopes R, is replaced by the gradient X'R in float64."""
-    (X, *_), _ = item
-    R, *sums = statistic(item, *parameters)
-    return transposed_times(X, R).astype(np.float64, copy=False), *sums
-
-
-def scores(X, W, b):
-    """XW + b."""
-    if sparse.issparse(X) and W.ndim == 2:
-        return times(X, W) + b
-    return X @ W + b
-
-
-def loss_and_slopes(item, form, W, b):
-    """Slopes, their sum, the sum of the losses, and the number of rows whose class has probability 1/2 or less."""
-    (X, y, weight), _ = item
-    losses, slopes = losses_and_slopes(form, y, scores(X, W, b))
-    if weight is not None:
-        slopes *= weight if slopes.ndim == 1 else weight[:, None]
-        uncertain = np.count_nonzero((losses >= np.log(2)) & (weight > 0))
-        losses *= weight
-    else:
-        uncertain = np.count_nonzero(losses >= np.log(2))
-    return slopes, slopes.sum(axis=0, dtype=np.float64), losses.sum(dtype=np.float64), uncertain
-
-
-def losses_and_slopes(form, y, z):
-    """The losses of rows with scores z, and their derivatives in z."""
-    if form == "binary":
-        losses, slopes = logistic_value_and_slope(y * z)
-        return losses, slopes * y
-    if form == "squared":
-        p = sigmoid(z)
-        error = p - (y > 0)
-        return error * error, 2 * error * p * (1 - p)
-    if form == "softmax":
-        return MULTINOMIAL.value_and_gradient(y, z)
-    losses, slopes = MULTINOMIAL.value_and_gradient(y, append_zero_score(z))
-    return losses, slopes[:, :-1]
-
-
-def append_zero_score(z):
-    """The scores of all classes, that of the last being 0."""
-    return np.hstack([z, np.zeros((len(z), 1), z.dtype)])
-
-
-def curvature(chunk, form, W, b):
-    """Second derivatives in the scores: their values p(1 - p), or the probabilities p of diag(p) - pp'."""
-    X, y, weight = chunk
-    z = scores(X, W, b)
-    if form == "softmax":
-        return softmax(z)
-    if form == "reference":
-        return softmax(append_zero_score(z))[:, :-1]
-    p = sigmoid(z)
-    second = p * (1 - p)
-    if form == "squared":
-        second *= 2 * second + 2 * (p - (y > 0)) * (1 - 2 * p)
-    return second if weight is None else second * weight
-
-
-def hessian_times(item, form, V, c):
-    """The slopes of a Hessian-vector product: the curvature times the scores XV + c, and their sum."""
-    (X, _, weight), second = item
-    u = scores(X, V, c)
-    u *= second
-    if u.ndim == 2:
-        u -= second * u.sum(axis=1, keepdims=True)
-        if weight is not None:
-            u *= weight[:, None]
-    return u, u.sum(axis=0, dtype=np.float64)
-
-
-def hessian(chunk, form, W, b, intercept, dtype, centre):
-    """Hessian of the losses in (W, b) on rows centred on `centre`, a (densified) block of rows at a time."""
-    X, _, weight = chunk
-    second = curvature(chunk, form, W, b)
-    if second.ndim == 1 and sparse.issparse(X) and X.nnz < 0.05 * np.prod(X.shape):
-        return _sparse_hessian(X, second, intercept, centre)
-    size = (X.shape[1] + intercept) * (1 if second.ndim == 1 else second.shape[1])
-    rows = max(64, BLOCK // size)
-    H = np.zeros((size, size))
-    for first in range(0, X.shape[0], rows):
-        here = slice(first, first + rows)
-        A = _augmented(X[here], intercept, dtype, centre)
-        if second.ndim == 1:
-            H += _binary_hessian(A, second[here], form)
-        else:
-            H += _softmax_hessian(
-                A, second[here].astype(dtype, copy=False), None if weight is None else weight[here]
-            )
-    return H
-
-
-def _sparse_hessian(X, second, intercept, centre):
-    d = X.shape[1]
-    H = np.empty((d + intercept, d + intercept))
-    scaled = sparse.diags_array(second.astype(np.float64)) @ X
-    H[:d, :d] = (X.T @ scaled).toarray()
-    if intercept:
-        H[d, :d] = H[:d, d] = np.asarray(scaled.sum(axis=0)).ravel()
-        H[d, d] = second.sum(dtype=np.float64)
-        if centre.any():
-            H[:d] -= np.outer(centre, H[d])
-            H[:, :d] -= np.outer(H[:, d], centre)
-    return H
-
-
-def _binary_hessian(A, second, form):
-    if form == "squared":  # the curvature may be negative
-        return A.T @ (A * second[:, None])
-    A *= np.sqrt(second, dtype=A.dtype)[:, None]
-    return A.T @ A
-
-
-def _augmented(X, intercept, dtype, centre):
-    A = np.empty((X.shape[0], X.shape[1] + intercept), dtype)
-    np.subtract(X.toarray() if sparse.issparse(X) else X, centre, out=A[:, : X.shape[1]], casting="same_kind")
-    if intercept:
-        A[:, -1] = 1
-    return A
-
-
-def _softmax_hessian(A, P, weight):
-    """sum_i s_i (diag(p) - pp') ⊗ xx', the weights of one feature side by side."""
-    if weight is not None:
-        A *= np.sqrt(weight, dtype=A.dtype)[:, None]
-    (m, d), K = A.shape, P.shape[1]
-    spread = (A[:, :, None] * P[:, None, :]).reshape(m, d * K)
-    H = -(spread.T @ spread).astype(np.float64).reshape(d, K, d, K)
-    for k in range(K):
-        B = A * np.sqrt(P[:, k : k + 1])
-        H[:, k, :, k] += B.T @ B
-    return H.reshape(d * K, d * K)

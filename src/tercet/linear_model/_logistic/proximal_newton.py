@@ -10,6 +10,7 @@ import numpy as np
 from tercet.core.kernel import kernel
 from tercet.core.steps import Steps
 from tercet.linear_model._logistic.logistic_objective import LogisticObjective
+from tercet.linear_model._logistic.regularization import regularization
 from tercet.linear_model._logistic.solvers import SilentSteps
 from tercet.optimize import owlqn
 
@@ -63,9 +64,11 @@ def proximal_newton(
 
 def l1_strengths(model: Any, objective: LogisticObjective) -> Array:
     """The weights of the L1 penalty, one for each parameter."""
-    table = np.full(objective.shape, model.l1_ratio / (model.C * objective.mass))
+    penalty = regularization(model)
+    strength = penalty.l1_ratio / (penalty.C * objective.mass)
+    table = np.full(objective.shape, strength / objective.scale)
     if objective.intercept:
-        table[-1] *= 1 / model.intercept_scaling if model.solver == "liblinear" else 0
+        table[-1] = strength / model.intercept_scaling if model.solver == "liblinear" else 0
     return table.ravel()
 
 
@@ -92,9 +95,14 @@ def within_rounding(objective: LogisticObjective, theta: Array, f: float, g: Arr
     The conditions are those of centred data: with columns far from zero, the last digit of the intercept moves the
     gradient in every weight by far more than tol, and all by the same cause.
     """
+    return l1_decrease(objective, theta, l1, g) <= 100 * objective.rounding_level(f, theta)
+
+
+def l1_decrease(objective: LogisticObjective, theta: Array, l1: Array, g: Array | None = None) -> float:
+    """What a step in one parameter of centred data could lower the objective by at least; g is f's gradient."""
+    g = objective.gradient(theta) if g is None else g
     slopes = objective.centred_gradient(g) if free_intercept(objective, l1) else g
-    gain = objective.attainable_decrease(optimality_violation(theta, slopes, l1))
-    return gain <= 100 * objective.rounding_level(f, theta)
+    return objective.attainable_decrease(optimality_violation(theta, slopes, l1))
 
 
 def working_set(objective: LogisticObjective, theta: Array, violation: Array) -> Array | None:

@@ -5,6 +5,7 @@ L-BFGS is preconditioned by a sample where rows are many, and Newton's method ha
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -13,6 +14,7 @@ from scipy import linalg
 
 from tercet.core.steps import Steps
 from tercet.linear_model._logistic.logistic_objective import LogisticObjective
+from tercet.linear_model._logistic.regularization import regularization
 from tercet.optimize import lbfgs, logistic_iis
 
 Array = np.ndarray
@@ -25,26 +27,18 @@ LOG_ONLY = ("auto", "saga", "sag", "liblinear", "sgd", "iis")
 LARGE = 1_000_000  # entries of X from which the economical form pays
 SAMPLE = 16  # one row in so many makes the sample of the start
 ENOUGH = 200  # rows per parameter from which a sample gives a good start
+NEWTON_HINT = "Scale the features, raise max_iter or tol, or lower C."
 KEEP = 0.2  # a Hessian that still shrinks the gradient to this share is kept
 
 
 def check_options(model: Any, n_classes: int) -> None:
     """Refuse combinations of a model's parameters that do not exist."""
-    name, solver = type(model).__name__, model.solver
-    if has_l1(model) and solver not in WITH_L1:
-        raise ValueError(
-            f"{name}: solver={solver!r} has no L1 penalty; l1_ratio must be 0, got {model.l1_ratio!r}, "
-            f"or solver one of {', '.join(map(repr, WITH_L1))}."
-        )
-    if model.dual and (solver != "liblinear" or model.l1_ratio > 0):
-        raise ValueError(
-            f"{name}: dual=True needs solver='liblinear' and l1_ratio=0; got solver={solver!r}, "
-            f"l1_ratio={model.l1_ratio!r}."
-        )
+    name, solver, penalty = type(model).__name__, model.solver, regularization(model)
+    check_penalty(name, solver, penalty.kind, model.dual)
     if solver == "liblinear" and n_classes > 2:
         raise ValueError(
-            f"{name}: Only binary classification is supported by solver='liblinear'; got {n_classes} classes. "
-            "Use another solver, or OneVsRestClassifier."
+            f"{name}: The 'liblinear' solver does not support multiclass classification; got {n_classes} classes. "
+            "Use another solver, or OneVsRestClassifier. Only binary classification is supported."
         )
     if model.reference == "last" and solver == "iis" and n_classes > 2:
         raise ValueError(f"{name}: solver='iis' has weights for all classes; reference must be None.")
@@ -55,9 +49,34 @@ def check_options(model: Any, n_classes: int) -> None:
         )
 
 
+def check_penalty(name: str, solver: str, kind: str | None, dual: bool) -> None:
+    """Refuse a penalty that a solver does not have, and a dual form where there is none."""
+    if kind in ("l1", "elasticnet") and solver not in WITH_L1:
+        raise ValueError(
+            f"{name}: Solver {solver} supports only 'l2' or None penalties, got {kind} penalty: l1_ratio must be "
+            f"0, or solver one of {', '.join(map(repr, WITH_L1))}."
+        )
+    if dual and solver != "liblinear":
+        raise ValueError(
+            f"{name}: Solver {solver} supports only dual=False, got dual={dual}. dual=True needs "
+            "solver='liblinear' and l1_ratio=0."
+        )
+    if dual and kind != "l2":
+        raise ValueError(f"{name}: dual=True needs solver='liblinear' and l1_ratio=0; got {kind} penalty.")
+    if kind == "elasticnet" and solver == "liblinear":
+        raise ValueError(
+            f"{name}: Only 'saga' solver supports elasticnet penalty, got solver=liblinear. (So does 'auto'.)"
+        )
+    if kind is None and solver == "liblinear":
+        raise ValueError(
+            f"{name}: C=np.inf as well as penalty=None is not supported for the liblinear solver; give a finite C."
+        )
+
+
 def has_l1(model: Any) -> bool:
     """Whether the model has an L1 penalty."""
-    return model.l1_ratio > 0 and not np.isinf(model.C)
+    penalty = regularization(model)
+    return penalty.l1_ratio > 0 and not np.isinf(penalty.C)
 
 
 def preconditioned_lbfgs(
@@ -67,6 +86,8 @@ def preconditioned_lbfgs(
 
     That is L-BFGS in variables u with θ = T u, in which the Hessian is close to the identity.
     """
+    hint = "lbfgs failed to converge: raise max_iter or tol, or scale the features."
+    steps = functools.partial(steps, hint=hint)
     begin, sample = sample_solution(objective, theta)
     solver = None if sample is None else HessianSolver(sample, begin, np.float32)
     if solver is None or solver.L is None:
@@ -144,7 +165,7 @@ def newton(
     dtype = np.float32 if economical else np.float64
     f, g = objective.value_and_gradient(theta)
     solve: HessianSolver | None = None
-    loop = steps(max_iter, hint="Scale the features, raise max_iter or tol, or lower C.")
+    loop = steps(max_iter, hint=NEWTON_HINT)
     for step in loop:
         if solve is None:
             solve, fresh = HessianSolver(objective, theta, dtype), True

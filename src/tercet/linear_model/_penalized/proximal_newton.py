@@ -52,6 +52,11 @@ class ProximalNewton:
         self.u, self.b, self.residual, self.done = np.zeros(X.shape[1]), 0.0, np.inf, False
         self.scores, self.secant, self.decrease = np.zeros(y.size), np.zeros(y.size), np.inf
 
+    def start(self, u: Array, b: float) -> None:
+        """Begin at the weights u and the intercept b."""
+        self.u, self.b = u.copy(), b
+        self.scores = self.X @ u + b
+
     def advance(self) -> None:
         """One pass: the quadratic model at (w, b), its minimum with the penalty, a line search towards it."""
         g = self.cost * self.loss.gradient(self.y, self.scores)
@@ -70,7 +75,8 @@ class ProximalNewton:
         ds = self.X @ du + db
         gain = float(g @ ds) + self.penalty.value(u) - self.penalty.value(self.u)
         # The predicted decrease, or a lower bound of it that does not cancel near the minimum.
-        quadratic = 0.5 * float(D @ ds**2 + self.penalty.curvature(u) @ du**2)
+        bend = np.maximum(self.penalty.curvature(u), 0.0)  # negative where the penalty is not convex
+        quadratic = 0.5 * float(D @ ds**2 + bend @ du**2)
         last, self.decrease = self.decrease, max(quadratic, -gain - ROUNDING * value)
         self.residual = float(np.sqrt(self.decrease / max(value, 1e-300)))
         lower = self._step(u, du, db, ds, value, gain)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_array, check_consistent_length
 
 from tercet.core.estimator import check_is_fitted, check_weight
+from tercet.core.steps import ConvergenceWarning
 from tercet.linear_model.base import LinearRegressor
 from tercet.linear_model.generalized.deviance_objective import DevianceObjective, newton_step
 from tercet.linear_model.generalized.exponential_family import ExponentialFamily
@@ -60,6 +62,9 @@ class GeneralizedLinearModel(LinearRegressor):
             w, b = objective.split(theta)
             return {"coef_": w.astype(X.dtype), "intercept_": X.dtype.type(b) if self.fit_intercept else 0.0}
 
+        if self.fit_intercept and not np.isfinite(objective.null_model()[-1]):
+            self._fit_boundary(X, objective)
+            return
         theta = self._initial(objective)
         steps = functools.partial(self.steps, unpack=fitted, watch=self._print)
         if self.solver == "lbfgs":
@@ -68,6 +73,20 @@ class GeneralizedLinearModel(LinearRegressor):
         else:
             theta = self._fisher_scoring(objective, theta, steps)
         self.__dict__.update(fitted(theta))
+
+    def _fit_boundary(self, X: Any, objective: DevianceObjective) -> None:
+        """The fit where all of y is at an end of the range of means, which no finite intercept gives."""
+        mean = float(np.average(objective.y, weights=objective.weight))
+        end = "lower" if mean == 0 else "upper"
+        warnings.warn(
+            f"{type(self).__name__}: every y is {mean:g}: the mean is at its {end} bound, which no finite weights "
+            f"reach. The intercept is {objective.null_model()[-1]:g}, and {mean:g} is predicted everywhere.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+        self.coef_ = np.zeros(X.shape[1], X.dtype)
+        self.intercept_ = X.dtype.type(objective.null_model()[-1])
+        self.n_iter_ = 0
 
     def _fisher_scoring(self, objective: DevianceObjective, theta: Array, steps: Any) -> Array:
         """Newton's method with the expected Hessian (IRLS): each pass is a weighted least squares problem."""
@@ -142,6 +161,8 @@ class GeneralizedLinearModel(LinearRegressor):
         sample_weight : array of shape (n_samples,), optional
         """
         residual, null = self._deviances(X, y, sample_weight)
+        if null == 0:  # all of y is the same
+            return float(residual == 0)
         return 1.0 - residual / null
 
     def _deviances(self, X: Any, y: Any, sample_weight: Any) -> tuple[float, float]:
@@ -155,10 +176,18 @@ class GeneralizedLinearModel(LinearRegressor):
         family = self._family_and_link()[0]
         mean = np.full(len(y), np.average(y, weights=weight))
         predicted = self.predict(X).astype(np.float64)
-        return float(weight @ family.deviance(y, predicted)), float(weight @ family.deviance(y, mean))
+        return float(weight @ _deviance(family, y, predicted)), float(weight @ _deviance(family, y, mean))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         with contextlib.suppress(KeyError, ValueError, TypeError):  # parameters that fit() will refuse
             tags.target_tags.positive_only = not self._family_and_link()[0].in_support(np.array([-1.0]))[0]
         return tags
+
+
+def _deviance(family: ExponentialFamily, y: Array, mean: Array) -> Array:
+    """Deviance of each row; 0 where y and mean are both 0, and 0 is the end of the range of means."""
+    if family.valid_means(np.zeros(1)) or mean.all():
+        return family.deviance(y, mean)
+    found = family.deviance(y, np.where(mean == 0, 1.0, mean))
+    return np.where(mean == 0, np.where(y == 0, 0.0, np.inf), found)

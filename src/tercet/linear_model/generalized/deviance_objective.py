@@ -73,7 +73,9 @@ class DevianceObjective:
     def null_model(self) -> Array:
         """The parameters of the intercept-only model (all zeros without an intercept)."""
         mean = np.average(self.y, weights=self.weight)
-        return self.join(np.zeros(self.n_features), float(self.link.function(np.array([mean]))[0]))
+        with np.errstate(all="ignore"):  # a mean at an end of its range has no finite score
+            b = float(self.link.function(np.array([mean]))[0])
+        return self.join(np.zeros(self.n_features), b)
 
     def value(self, theta: Array) -> float:
         return self.value_and_gradient(theta)[0]

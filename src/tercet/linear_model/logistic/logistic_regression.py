@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -27,8 +28,12 @@ from tercet.core.parameters import (
     check_parameters,
 )
 from tercet.core.steps import ConvergenceWarning, Steps
+from tercet.linear_model._logistic.average_gradient import average_gradient
+from tercet.linear_model._logistic.dual_coordinate_descent import dual_coordinate_descent
+from tercet.linear_model._logistic.extreme_scales import rescaled, warn_of_tiny_values
 from tercet.linear_model._logistic.logistic_objective import LogisticObjective
-from tercet.linear_model._logistic.proximal_newton import l1_strengths, proximal_newton
+from tercet.linear_model._logistic.proximal_newton import l1_decrease, l1_strengths, proximal_newton
+from tercet.linear_model._logistic.regularization import Penalty, regularization, warn_of_deprecated
 from tercet.linear_model._logistic.solvers import (
     Solver,
     check_options,
@@ -59,6 +64,9 @@ ATTAINABLE = 2e-4  # of the mean loss: while one weight alone could lower it by 
         "newton": "Newton's method",
         "newton-cholesky": "Newton's method that reuses Hessians",
         "newton-cg": "Newton's method with conjugate gradients",
+        "sag": "stochastic average gradient",
+        "saga": "its unbiased form, with proximal steps for L1",
+        "liblinear": "Newton's method, proximal Newton for L1, or dual coordinate descent",
         "auto": "proximal Newton for L1, else one of the Newton methods",
         "gd": "gradient descent",
         "sgd": "stochastic gradient descent",
@@ -86,36 +94,40 @@ class LogisticRegression(LinearClassifier):
 
     Minimises C sum_i s_i L(y_i, w·x_i + b) + l1_ratio |w|_1 + (1 - l1_ratio)/2 |w|^2, where L is the negative
     log-likelihood: log(1 + exp(-y z)) for two classes, log sum_k exp(z_k) - z_y for more. The intercept is not
-    penalised. A tie goes to the second class of two, to the first of more.
+    penalised. A tie goes to the first class.
 
     Parameters
     ----------
+    penalty : {"l2", "l1", "elasticnet"}, None or "deprecated", default="deprecated"
+        Deprecated in scikit-learn: "l2" and "l1" stand for l1_ratio 0 and 1, "elasticnet" for `l1_ratio`, None for
+        C=np.inf.
     C : float, default=1.0
         Inverse strength of the penalty; `np.inf` for none.
     l1_ratio : float, default=0.0
         Share of the L1 penalty: 0 is L2, 1 is L1, between them the elastic net. Other than 0 needs one of the
-        solvers "saga", "liblinear" or "auto".
+        solvers "saga", "auto" or, with 1, "liblinear".
     dual : bool, default=False
-        Accepted for solver="liblinear" with an L2 penalty; the minimum is the same and is found in the primal.
+        For solver="liblinear" with an L2 penalty: dual coordinate descent in place of Newton's method.
     tol : float, default=1e-4
         The fit ends when no component of the gradient of the mean objective (the one above divided by C times
-        the sum of the weights) exceeds it; "sgd": when five passes have not lowered the mean loss by it, and no
-        weight alone could lower it by more than 0.01.
+        the sum of the weights) exceeds it; "sag", "saga": when a pass changes no parameter by more than this share
+        of the largest weight; "sgd": when five passes have not lowered the mean loss by it, and no weight alone
+        could lower it by more than 0.01.
     fit_intercept : bool, default=True
     intercept_scaling : float, default=1
         solver="liblinear" only: the intercept is penalised as the weight of a feature with this value.
     class_weight : dict or "balanced", optional
     random_state : int, RandomState or Generator, optional
-        Order of the rows for "sgd".
+        Order of the rows for "sag", "saga", "sgd", and "liblinear" with dual=True.
     solver : str, default="lbfgs"
-        "lbfgs", "newton-cholesky" (few features, many rows), "newton-cg" (many features), "auto"; those of the
-        texts: "newton", "gd", "sgd", "dfp", "bfgs", "broyden", "iis". scikit-learn's other names, "saga", "sag"
-        and "liblinear", stand for the same problems as there and are solved as by "auto", without chance.
+        "lbfgs", "newton-cholesky" (few features, many rows), "newton-cg" (many features), "sag" and "saga" (many
+        rows, scaled features), "liblinear" (two classes), "auto"; those of the texts: "newton", "gd", "sgd", "dfp",
+        "bfgs", "broyden", "iis".
     max_iter : int, default=100
     verbose : int, default=0
         Print a line for each pass.
     warm_start : bool, default=False
-        Begin with the weights of the last fit.
+        Begin with `coef_` and `intercept_`, those of the last fit or set by hand; not with dual=True.
     n_jobs : int, optional
         Threads; the result does not depend on it.
     loss : {"log", "squared"}, default="log"
@@ -154,9 +166,10 @@ class LogisticRegression(LinearClassifier):
 
     def __init__(
         self,
+        penalty: Penalty = "deprecated",
         *,
         C: PositiveOrInf = 1.0,
-        l1_ratio: Fraction = 0.0,
+        l1_ratio: Fraction | None = 0.0,
         dual: bool = False,
         tol: NonNegative = 1e-4,
         fit_intercept: bool = True,
@@ -174,6 +187,7 @@ class LogisticRegression(LinearClassifier):
         batch_size: Count = 1,
         shuffle: bool = True,
     ) -> None:
+        self.penalty = penalty
         self.C = C
         self.l1_ratio = l1_ratio
         self.dual = dual
@@ -194,7 +208,9 @@ class LogisticRegression(LinearClassifier):
         self.shuffle = shuffle
 
     def _fit(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
+        warn_of_deprecated(self)
         check_options(self, self.classes_.size)
+        warn_of_tiny_values(self, X)
         weight = self._class_weighted(y, sample_weight)
         objective = self._objective(X, y, weight)  # f(θ) = mean loss + L2 penalty, θ = (W, b)
         theta = self._start(objective) if self.warm_start else np.zeros(objective.size)
@@ -209,19 +225,21 @@ class LogisticRegression(LinearClassifier):
 
     def _check_convergence(self, objective: LogisticObjective, theta: np.ndarray, loops: list[Steps]) -> None:
         """Warn where a stopping rule was met, but not at a minimum."""
-        if np.isinf(self.C) and objective.n_uncertain == 0:
+        l1 = l1_strengths(self, objective)
+        if objective.n_uncertain == 0 and not (objective.penalty.any() or l1.any()):
             warnings.warn(
-                f"{type(self).__name__}: the classes are linearly separable, so without a penalty (C=inf) no "
-                f"finite weights are the most likely; those of pass {self.n_iter_[0]} are kept. Give a finite C.",
+                f"{type(self).__name__}: the classes are linearly separable, so without a penalty (C=inf, or one "
+                f"of no effect on such values of X) no finite weights are the most likely; those of pass "
+                f"{self.n_iter_[0]} are kept. Give a finite C.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
         elif (
             loops
             and loops[-1].is_converged
-            and not (self.solver == "sgd" or has_l1(self) or self.loss != "log")
+            and not (self.solver == "sgd" or (l1.any() and self.solver != "saga") or self.loss != "log")
         ):
-            gain = objective.attainable_decrease_at(theta)
+            gain = l1_decrease(objective, theta, l1) if l1.any() else objective.attainable_decrease_at(theta)
             if gain > max(ATTAINABLE, 100 * self.tol**2):
                 loops[-1].hint = "Scale the features, or use solver='newton-cholesky'."
                 loops[-1].warn(
@@ -260,34 +278,57 @@ class LogisticRegression(LinearClassifier):
 
     def _objective(self, X: Any, y: np.ndarray, weight: np.ndarray | None) -> LogisticObjective:
         mass = float(X.shape[0] if weight is None else weight.sum(dtype=np.float64))
-        l2 = (1 - self.l1_ratio) / (self.C * mass)
+        l2, intercept_l2 = self._l2(mass)
+        X, scale = rescaled(X) if self.eta is None else (X, 1.0)  # a given step is for the data as they are
         return LogisticObjective(
             X,
             y,
             weight,
             self.classes_.size,
-            l2=l2,
+            l2=l2 / scale / scale,
             intercept=self.fit_intercept,
-            intercept_l2=l2 / self.intercept_scaling**2 if self.solver == "liblinear" else 0.0,
+            intercept_l2=intercept_l2,
             loss=self.loss,
             reference=self.reference == "last" and self.classes_.size > 2,
             n_jobs=self.n_jobs,
+            scale=scale,
         )
 
+    def _with_penalty(self, objective: LogisticObjective) -> LogisticObjective:
+        """An objective of other parameters with the penalty of these."""
+        l2, intercept_l2 = self._l2(objective.mass)
+        return objective.with_penalty(l2 / objective.scale / objective.scale, intercept_l2)
+
+    def _l2(self, mass: float) -> tuple[float, float]:
+        """The strengths of the L2 penalty beside the mean loss, of the weights and of the intercept."""
+        penalty = regularization(self)
+        l2 = (1 - penalty.l1_ratio) / (penalty.C * mass)
+        return l2, l2 / self.intercept_scaling**2 if self.solver == "liblinear" else 0.0
+
     def _start(self, objective: LogisticObjective) -> np.ndarray:
-        """The weights of the last fit, if they fit, else zeros."""
-        rows, d = self.classes_.size if self.classes_.size > 2 else 1, objective.X.shape[1]
-        if getattr(self, "coef_", np.empty(0)).shape != (rows, d):
+        """The weights of the last fit, or those that were set by hand; zeros where there are none."""
+        if not hasattr(self, "coef_"):
             return np.zeros(objective.size)
-        W = dense_coef(self.coef_)
-        b = self.intercept_
+        rows, d = self.classes_.size if self.classes_.size > 2 else 1, objective.X.shape[1]
+        W = np.atleast_2d(np.asarray(dense_coef(self.coef_), dtype=np.float64))
+        b = np.atleast_1d(np.asarray(getattr(self, "intercept_", np.zeros(rows)), dtype=np.float64))
+        if W.shape != (rows, d) or b.shape != (rows,):
+            warnings.warn(
+                f"{type(self).__name__}: coef_ and intercept_ have the shapes {W.shape} and {b.shape}; "
+                f"warm_start=True could begin with {(rows, d)} and {(rows,)}, and begins with zeros.",
+                UserWarning,
+                stacklevel=4,
+            )
+            return np.zeros(objective.size)
         if objective.reference:
             W, b = W[:-1] - W[-1], b[:-1] - b[-1]
-        return objective.join(np.ascontiguousarray(W.T), b)
+        return objective.join(np.ascontiguousarray(W.T) * objective.scale, b)
 
     def _unpack(self, objective: LogisticObjective, theta: np.ndarray) -> dict[str, np.ndarray]:
         W, b = objective.split(theta, objective.X.dtype)
         coef, intercept = W.reshape(-1, objective.n_planes).T.copy(), b.copy()
+        if objective.scale != 1:
+            coef /= coef.dtype.type(objective.scale)
         if objective.reference:
             coef, intercept = (
                 np.vstack([coef, np.zeros_like(coef[:1])]),
@@ -402,10 +443,12 @@ def minimise(
     """The parameters that minimise the objective, by the solver that the model asks for."""
     solver: str = model.solver
     limits: dict[str, Any] = {"tol": model.tol, "max_iter": model.max_iter, "steps": steps}
-    if solver in ("auto", "saga", "sag", "liblinear"):
+    if solver in ("auto", "liblinear"):
         solver = "newton-cholesky" if objective.size <= 500 else "newton-cg"
         if has_l1(model):
             solver = "proximal"
+        elif model.dual:
+            solver = "dual"
     with one_blas_thread():  # BLAS threads would compete with ours
         if solver == "lbfgs":
             return preconditioned_lbfgs(objective, theta, **limits)
@@ -416,6 +459,11 @@ def minimise(
             return newton(objective, theta, economical=solver == "newton-cholesky", **limits)
         if solver == "proximal":
             return proximal_newton(objective, theta, l1_strengths(model, objective), **limits)
+        if solver == "dual":  # `logistic_dual_pass`
+            return dual_coordinate_descent(objective, rng=generator(model.random_state), **limits)
+        if solver in ("sag", "saga"):  # `average_gradient_pass`
+            l1, rng = l1_strengths(model, objective), generator(model.random_state)
+            return average_gradient(objective, theta, l1, saga=solver == "saga", rng=rng, **limits)
         if solver == "sgd":
             options = {"rng": generator(model.random_state), "rate": model.eta, "shuffle": model.shuffle}
             theta, model.t_ = stochastic_descent(
@@ -424,6 +472,9 @@ def minimise(
             return theta
         if solver == "iis":
             return iterative_scaling(objective, theta, **limits)
+        if solver == "newton-cg":
+            hint = "newton-cg failed to converge. Increase the number of iterations, or scale the features."
+            limits["steps"] = partial(steps, hint=hint)
         if solver == "gd" and model.eta is not None:
             limits["line_search"] = model.eta * objective.mass  # the text's step is for the sum, not the mean
         return minimize(objective, theta, method=solver, **limits).x

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+import warnings
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
 
 from tercet.core.catalog import method
 from tercet.core.parallel import each
-from tercet.core.parameters import Count, Fraction, Jobs, Positive, Range
-from tercet.linear_model._penalized.admm import ADMM, ConstantScore, factorise
+from tercet.core.parameters import Count, Fraction, Jobs, Positive
+from tercet.core.steps import ConvergenceWarning
+from tercet.linear_model._penalized.admm import ADMM, ConstantScore
+from tercet.linear_model._penalized.loss_traits import has_curvature, has_prox
+from tercet.linear_model._penalized.plane_solvers import PenaltyChoice, plane_solvers
 from tercet.linear_model._penalized.proximal_newton import ProximalNewton
-from tercet.linear_model._penalized.quadratic_sweep import PENALTY_CODES
 from tercet.linear_model.base import LinearClassifier
+from tercet.losses import Exponential, Logistic, Loss
 from tercet.losses import loss as make_loss
-from tercet.penalties import penalty as make_penalty
 
 Array = np.ndarray
-Power = Annotated[float, Range(1, np.inf, "[)")]
 SMOOTH = ("logistic", "squared_hinge", "modified_huber", "exponential")
-MOST = 2000  # features for which a Hessian in every pass is affordable; ADMM factorises one matrix for all passes
 
 
 @method(
@@ -45,14 +46,15 @@ class PenalizedClassifier(LinearClassifier):
 
     Parameters
     ----------
-    loss : {"logistic", "hinge", "squared_hinge", "modified_huber", "exponential"}, default="logistic"
-        l.
+    loss : {"logistic", "hinge", "squared_hinge", "modified_huber", "exponential"} or Loss, default="logistic"
+        l, or any loss of `tercet.losses` with a curvature or a proximal step: it sees y as -1 and 1.
     penalty : {"l2", "l1", "lq", "elasticnet"} or None, default="l2"
         Ω: sum w_j^2, sum |w_j|, sum |w_j|^q, or l1_ratio sum |w_j| + (1 - l1_ratio) sum w_j^2.
     C : float, default=1.0
         What a loss costs beside the penalty.
     q : float, default=1.5
-        The power of "lq", at least 1.
+        The power of "lq". Below 1 the penalty is not convex: the result is the best of the local minima that are
+        reached from zero and from the minima with an L1 and an L2 penalty.
     l1_ratio : float, default=0.5
         The share of L1 in "elasticnet".
     fit_intercept : bool, default=True
@@ -90,11 +92,12 @@ class PenalizedClassifier(LinearClassifier):
 
     def __init__(
         self,
-        loss: Literal["logistic", "hinge", "squared_hinge", "modified_huber", "exponential"] = "logistic",
+        loss: Literal["logistic", "hinge", "squared_hinge", "modified_huber", "exponential"]
+        | Loss = "logistic",
         penalty: Literal["l2", "l1", "lq", "elasticnet"] | None = "l2",
         *,
         C: Positive = 1.0,
-        q: Power = 1.5,
+        q: Positive = 1.5,
         l1_ratio: Fraction = 0.5,
         fit_intercept: bool = True,
         class_weight: dict | Literal["balanced"] | None = None,
@@ -116,7 +119,8 @@ class PenalizedClassifier(LinearClassifier):
         self.n_jobs = n_jobs
 
     def _fit(self, X: Any, y: Array, sample_weight: Array | None) -> None:
-        self._check_algorithm()
+        loss = make_loss(self.loss) if isinstance(self.loss, str) else self.loss
+        self._check_algorithm(loss)
         weight = np.ones(y.size) if sample_weight is None else sample_weight.astype(np.float64)
         weight *= self._class_weights(self.class_weight, y, sample_weight)[y]
         keep = weight > 0
@@ -132,45 +136,68 @@ class PenalizedClassifier(LinearClassifier):
         if dense:
             rows -= center
         positive = range(self.classes_.size) if self.classes_.size > 2 else [1]
-        planes = self._planes(rows, [np.where(label == k, 1.0, -1.0) for k in positive], cost)
-        live = planes
+        sides = [np.where(label == k, 1.0, -1.0) for k in positive]
+        starts = self._planes(
+            rows, sides, cost, loss
+        )  # one for each side, more where the penalty is not convex
+        planes = [best[0] for best in starts]
+        live = [plane for one in starts for plane in one]
         for step in self.steps(self.max_iter, unpack=self._unpacked(center, X.dtype)):
             each(advance, live, n_jobs=self.n_jobs)
+            planes = [min(one, key=objective) if len(one) > 1 else one[0] for one in starts]
             state = [(plane.u, plane.b) for plane in planes]
             step.report(state, residual=max(plane.residual for plane in planes))
             live = [plane for plane in live if not plane.done]
+            if self.penalty is None and self._separates(planes, loss, step.count):
+                step.converged(True)
+                break
             if step.converged(not live):
                 break
         self.__dict__.update(self._unpacked(center, X.dtype)(state))
         self.objective_ = np.array([plane.objective() for plane in planes])
 
-    def _check_algorithm(self) -> None:
-        if self.algorithm == "newton" and self.loss not in SMOOTH:
-            raise ValueError(f"algorithm='newton' takes a loss in {SMOOTH}; got loss={self.loss!r}.")
+    def _separates(self, planes: list[Any], loss: Loss, count: int) -> bool:
+        """Whether a hyperplane separates the classes though no finite weights have the least loss; it says so."""
+        if not isinstance(loss, Logistic | Exponential):
+            return False
+        if not any(isinstance(p, ADMM) and (p.y * (p.X @ p.u + p.b) > 0).all() for p in planes):
+            return False
+        warnings.warn(
+            f"PenalizedClassifier: the classes are linearly separable, so without a penalty no finite weights have "
+            f"the least {type(loss).__name__.lower()} loss; those of pass {count} are kept. Give a penalty.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+        return True
+
+    def _check_algorithm(self, loss: Loss) -> None:
+        if self.algorithm == "newton" and not has_curvature(loss):
+            raise ValueError(
+                f"algorithm='newton' takes a loss with a curvature, such as {SMOOTH}; got loss={self.loss!r}."
+            )
         if self.algorithm == "newton" and self.penalty is None:
             raise ValueError(
                 "algorithm='newton' takes a penalty in ('l2', 'l1', 'lq', 'elasticnet'); got penalty=None, "
                 "for which there may be no minimum."
             )
+        loss.check(np.array([-1.0, 1.0]))
+        if not has_curvature(loss) and not has_prox(loss):
+            raise ValueError(
+                f"PenalizedClassifier: loss must have a curvature or a proximal step; got loss={self.loss!r}, "
+                "which has neither."
+            )
 
-    def _planes(self, X: Any, sides: list[Array], cost: Array) -> list[ProximalNewton | ADMM | ConstantScore]:
-        """The solver of each one-vs-rest hyperplane."""
-        options = {"lq": {"q": self.q}, "elasticnet": {"l1_ratio": self.l1_ratio}}.get(self.penalty or "", {})
-        parts = make_loss(self.loss), make_penalty(self.penalty, **options)
-        can = self.loss in SMOOTH and self.penalty is not None and X.shape[1] <= MOST
-        newton = self.algorithm == "newton" or (self.algorithm == "auto" and can)
-        prox = PENALTY_CODES[self.penalty], float(self.q), float(self.l1_ratio)
-        solve = None
-        planes: list[ProximalNewton | ADMM | ConstantScore] = []
-        for y in sides:
-            if self.fit_intercept and y.min() == y.max():
-                planes.append(ConstantScore(y, cost, parts[0], X.shape[1]))
-            elif newton:
-                planes.append(ProximalNewton(X, y, cost, *parts, prox, self.fit_intercept, self.tol))
-            else:
-                solve = solve or factorise(X, self.fit_intercept)
-                planes.append(ADMM(X, y, cost, *parts, solve, self.tol))
-        return planes
+    def _planes(self, X: Any, sides: list[Array], cost: Array, loss: Loss) -> list[list[Any]]:
+        """The solvers of each one-vs-rest hyperplane, one for each start."""
+        penalty = PenaltyChoice(self.penalty, self.q, self.l1_ratio)
+        constant = [self.fit_intercept and y.min() == y.max() for y in sides]
+        options: Any = {"intercept": self.fit_intercept, "algorithm": self.algorithm, "tol": self.tol}
+        varied = [y for y, same in zip(sides, constant) if not same]
+        others = iter(plane_solvers(X, varied, cost, loss, penalty, **options))
+        return [
+            [ConstantScore(y, cost, loss, X.shape[1])] if same else next(others)
+            for y, same in zip(sides, constant)
+        ]
 
     def _unpacked(self, center: Array, dtype: Any) -> Any:
         def unpack(state: list[tuple[Array, float]]) -> dict[str, Any]:
@@ -182,3 +209,7 @@ class PenalizedClassifier(LinearClassifier):
 
 def advance(plane: ProximalNewton | ADMM | ConstantScore) -> None:
     plane.advance()
+
+
+def objective(plane: ProximalNewton | ADMM | ConstantScore) -> float:
+    return plane.objective()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
+from scipy import sparse
 from scipy.linalg import eigvalsh, lstsq
 
 from tercet.core.catalog import method
@@ -16,12 +17,24 @@ from tercet.linear_model._penalized.least_absolute_deviations import (
     mean_absolute_error,
     minimise_absolute,
 )
+from tercet.linear_model._penalized.loss_traits import has_curvature, has_prox
+from tercet.linear_model._penalized.plane_solvers import PenaltyChoice, plane_solvers
 from tercet.linear_model._penalized.quadratic_sweep import PENALTY_CODES, quadratic_sweep
 from tercet.linear_model.base import LinearRegressor
+from tercet.losses import (
+    Absolute,
+    EpsilonInsensitive,
+    Huber,
+    Loss,
+    Quantile,
+    Squared,
+    SquaredEpsilonInsensitive,
+)
 from tercet.penalties import Penalty
 from tercet.penalties import penalty as make_penalty
 
 Array = np.ndarray
+RESIDUAL = (Huber, Quantile, EpsilonInsensitive, SquaredEpsilonInsensitive)  # losses of y - f alone
 
 
 @method(
@@ -59,8 +72,8 @@ class PenalizedRegressor(LinearRegressor):
         J.
     alpha : float, default=0.1
         lambda, the strength of the penalty.
-    loss : {"squared", "absolute"}, default="squared"
-        V.
+    loss : {"squared", "absolute"} or Loss, default="squared"
+        V, or any loss of `tercet.losses` with a curvature or a proximal step (not with "l0").
     q : float, default=0.5
         The power of "lq", above 0.
     l1_ratio : float, default=0.5
@@ -69,7 +82,8 @@ class PenalizedRegressor(LinearRegressor):
         Whether there is a b, which is not penalised.
     algorithm : {"auto", "exact", "coordinate", "proximal"}, default="auto"
         How the objective is minimised. "exact" is for "l0"; the absolute loss has its own ways and takes
-        "auto" or, with "l0", "exact".
+        "auto" or, with "l0", "exact"; losses other than the squared take "auto" (proximal Newton where they are
+        smooth, else ADMM).
     n_restarts : int, default=8
         Random starts beside the usual ones where the objective is not convex.
     max_iter : int, default=10000
@@ -105,7 +119,7 @@ class PenalizedRegressor(LinearRegressor):
         penalty: Literal["l0", "l1", "l2", "lq", "elasticnet"] | None = "l0",
         *,
         alpha: NonNegative = 0.1,
-        loss: Literal["squared", "absolute"] = "squared",
+        loss: Literal["squared", "absolute"] | Loss = "squared",
         q: Positive = 0.5,
         l1_ratio: Fraction = 0.5,
         fit_intercept: bool = True,
@@ -134,7 +148,9 @@ class PenalizedRegressor(LinearRegressor):
         cost = make_penalty(self.penalty, strength=self.alpha, **options)
         if self.algorithm == "exact" and self.penalty != "l0":
             raise ValueError(f"algorithm='exact' is for penalty='l0'; got penalty={self.penalty!r}.")
-        if self.loss == "absolute":
+        if isinstance(self.loss, Loss) and not isinstance(self.loss, Squared | Absolute):
+            w, b = self._minimise_loss(X, y, sample_weight, self.loss)
+        elif self.loss == "absolute" or isinstance(self.loss, Absolute):
             if self.algorithm in ("coordinate", "proximal"):
                 raise ValueError(
                     f"loss='absolute' takes algorithm='auto' (or 'exact' with 'l0'); got {self.algorithm!r}."
@@ -148,6 +164,45 @@ class PenalizedRegressor(LinearRegressor):
             self.objective_ = float(design.residuals(w[None])[1][0] / design.mass) + cost.value(w)
         self.__dict__.setdefault("n_iter_", 1)  # a method without passes
         self.coef_, self.intercept_ = match_target_shape(w[None], [b], y, X.dtype, self.fit_intercept)
+
+    def _minimise_loss(self, X: Any, y: Array, weight: Array | None, loss: Loss) -> tuple[Array, float]:
+        """Any loss, by proximal Newton or ADMM; with a penalty that is not convex, the best from several starts."""
+        loss.check(y)
+        if self.penalty == "l0" or self.algorithm != "auto" or not (has_curvature(loss) or has_prox(loss)):
+            raise ValueError(
+                "PenalizedRegressor: a loss other than the squared and the absolute must have a curvature or a "
+                "proximal step, takes algorithm='auto' and a penalty in ('l1', 'l2', 'lq', 'elasticnet', None); "
+                f"got loss={loss!r}, algorithm={self.algorithm!r}, penalty={self.penalty!r}."
+            )
+        name = self.penalty if self.alpha > 0 else None
+        s = np.ones(y.size) if weight is None else weight.astype(np.float64)
+        keep, strength = s > 0, self.alpha if name is not None else 1.0
+        rows, dense = X[keep].astype(np.float64), self.fit_intercept and not sparse.issparse(X)
+        center = rows.mean(axis=0) if dense else np.zeros(rows.shape[1])
+        # a loss of residuals does not see a shift of y, which an intercept makes up for
+        middle = float(np.median(y[keep])) if self.fit_intercept and isinstance(loss, RESIDUAL) else 0.0
+        (planes,) = plane_solvers(
+            rows - center if dense else rows, [y[keep] - middle], s[keep] / (s.sum() * strength), loss,
+            PenaltyChoice(name, self.q, self.l1_ratio), intercept=self.fit_intercept, algorithm="auto",
+            tol=self.tol,
+        )  # fmt: skip
+
+        def fitted(state: tuple[Array, float]) -> dict[str, Any]:
+            parts = match_target_shape(state[0][None], [state[1]], y, X.dtype, self.fit_intercept)
+            return dict(zip(("coef_", "intercept_"), parts))
+
+        best, live = planes[0], planes
+        for step in self.steps(self.max_iter, unpack=fitted):
+            for plane in live:
+                plane.advance()
+            best = min(planes, key=lambda plane: plane.objective())
+            found = best.u, best.b + middle - float(center @ best.u)
+            step.report(found, residual=best.residual)
+            live = [plane for plane in live if not plane.done]
+            if step.converged(not live):
+                break
+        self.objective_ = strength * best.objective()
+        return found
 
     def _minimise_squared(self, design: DesignMatrix, cost: Penalty) -> Array:
         """Descend from every start in turn; each pass reports the best model so far."""

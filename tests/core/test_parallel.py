@@ -123,6 +123,15 @@ def test_blas_is_held_to_one_thread_and_let_go():
     assert blas_threads() == before
 
 
+def test_blas_is_asked_and_told_directly(monkeypatch):
+    """Finding the libraries takes milliseconds: once for all."""
+    with parallel.one_blas_thread():
+        pass
+    monkeypatch.setattr(parallel, "ThreadpoolController", None)
+    seen = each(lambda _: blas_threads(), [0])
+    assert set(seen[0]) <= {1}
+
+
 def child(queue):
     X, y, weight, w = problem(800)
     queue.put(total(gradient, Chunks(X, y, weight, rows=16), w, n_jobs=2)[1])

@@ -18,7 +18,8 @@ than 10 % and more than 30 microseconds slower, and has a star.
 
 The classes that take only counts, categories or positive targets get those; radius neighbours get rows whose
 neighbours within the default radius are a few; the meta-estimators get their own library's LogisticRegression().
-BLAS threads spin: on a machine that is not idle set OPENBLAS_NUM_THREADS=1, or they decide the ratios.
+Threads of BLAS and OpenMP spin: on a machine that is not idle set OPENBLAS_NUM_THREADS=1 and OMP_NUM_THREADS=1, or
+they decide the ratios.
 """
 
 from __future__ import annotations

@@ -18,7 +18,8 @@ than 10 % and more than 30 microseconds slower, and has a star.
 
 The classes that take only counts, categories or positive targets get those; radius neighbours get rows whose
 neighbours within the default radius are a few; the meta-estimators get their own library's LogisticRegression().
-BLAS threads spin: on a machine that is not idle set OPENBLAS_NUM_THREADS=1, or they decide the ratios.
+Threads of BLAS and OpenMP spin: on a machine that is not idle set OPENBLAS_NUM_THREADS=1 and OMP_NUM_THREADS=1, or
+they decide the ratios.
 """
 
 from __future__ import annotations
@@ -29,14 +30,15 @@ import importlib
 import inspect
 import json
 import math
+import os
 import pkgutil
 import statistics
 import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from functools import cache, partial
 from pathlib import Path
@@ -259,11 +261,13 @@ def compare(pair: Pair, size: str, rows: str, rounds: int, seconds: float, limit
         if answer is not None:
             line.remark = "" if answer == "predict" else answer
             answers = [getattr(model, answer) for model in (ours, theirs)]
-            part = X[: max(1, X.shape[0] // 16)]
-            if max(seconds_of(ask, part) for ask in answers) > limit / 16:
-                line.remark += f" of {part.shape[0]} rows"
-            else:
-                part = X
+            for ask in answers:
+                ask(X[:1])
+            part = X
+            if X.shape[0] >= 2000:
+                some = X[: X.shape[0] // 16]
+                if max(seconds_of(ask, some) for ask in answers) > limit / 16:
+                    part, line.remark = some, f"{line.remark} of {some.shape[0]} rows".strip()
             for title, some in (("predict", part), ("one row", X[:1])):
                 actions = [partial(ask, some) for ask in answers]
                 for action in actions:
@@ -292,9 +296,23 @@ def first_fit(pair: Pair, rounds: int) -> Cell:
         np.savez(file, X=X, y=y)
         said = [statement.format(library=library, file=file) for library in ("tercet", "sklearn")]
         actions = [partial(interpreter_seconds, one) for one in said]
-        for action in actions:
-            action()
-        return by_turns(actions, rounds, 60.0)
+        with byte_code(folder):
+            for action in actions:
+                action()
+            return by_turns(actions, rounds, 60.0)
+
+
+@contextmanager
+def byte_code(folder: str) -> Iterator[None]:
+    """Children started inside keep the byte code of what they import, as for a user, whatever is set here."""
+    names = ("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX")
+    before = {name: os.environ.pop(name, None) for name in names}
+    os.environ["PYTHONPYCACHEPREFIX"] = folder
+    try:
+        yield
+    finally:
+        del os.environ["PYTHONPYCACHEPREFIX"]
+        os.environ.update({name: value for name, value in before.items() if value is not None})
 
 
 def duration(seconds: float) -> str:

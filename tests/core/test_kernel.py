@@ -183,6 +183,20 @@ def test_digest_follows_imports(monkeypatch):
     assert kernel_module.digest("tercet.core.functions") != before
 
 
+def test_each_source_is_summed_up_once(monkeypatch):
+    """Kernels of many modules depend on the same sources: an import must not read them again and again."""
+    calls = []
+    monkeypatch.setattr(
+        kernel_module,
+        "_imports",
+        lambda source, ask=kernel_module._imports: calls.append(source) or ask(source),
+    )
+    kernel_module._summary.cache_clear()
+    for name in ("perceptron", "base", "penalized.penalized_classifier"):
+        kernel_module.digest(f"tercet.linear_model.{name}")
+    assert len(calls) == len(set(calls)) > 10
+
+
 def test_imports_are_found():
     text = "from tercet.core import a, b\nfrom tercet.x import (\n    c,\n    d,\n)\nimport tercet.y\nimport numpy"
     found = kernel_module._imports(text)

@@ -78,6 +78,13 @@ def test_each_keeps_order():
     assert each(slow_first, range(200), n_jobs=4) == list(range(200))
 
 
+@pytest.mark.parametrize("count", [1, 2])
+def test_no_threads_at_all_is_an_error(count):
+    for function in (total, each):
+        with pytest.raises(ValueError, match="n_jobs must be"):
+            function(lambda k: 1.0, range(count), n_jobs=0)
+
+
 @pytest.mark.parametrize("n_jobs", [1, 3])
 def test_errors_reach_the_caller(n_jobs):
     def fail(k):
@@ -121,6 +128,15 @@ def test_blas_is_held_to_one_thread_and_let_go():
     with pytest.raises(RuntimeError, match="no"), parallel.one_blas_thread():
         raise RuntimeError("no")
     assert blas_threads() == before
+
+
+def test_blas_is_asked_and_told_directly(monkeypatch):
+    """Finding the libraries takes milliseconds: once for all."""
+    with parallel.one_blas_thread():
+        pass
+    monkeypatch.setattr(parallel, "ThreadpoolController", None)
+    seen = each(lambda _: blas_threads(), [0])
+    assert set(seen[0]) <= {1}
 
 
 def child(queue):

@@ -6,6 +6,7 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
+from tercet.core import parameters
 from tercet.core.parameters import (
     Count,
     Fraction,
@@ -66,3 +67,20 @@ def test_descriptions():
     assert describe(Literal["auto"] | Positive | None) == "'auto' or a number in (0, inf) or None"
     assert describe(Callable[[int], int]) == "a callable"
     assert "Generator" in describe(Seed)
+
+
+def test_defaults_are_checked_once(monkeypatch):
+    """Nearly all values of nearly all estimators: a fit of a hundred rows must not read their type hints again."""
+
+    class Thing:
+        def __init__(self, C: Positive = 1.0, wrong: Positive = -1.0) -> None:
+            self.C, self.wrong = C, wrong
+
+    with pytest.raises(ValueError, match="'wrong'"):  # a default is no excuse
+        check_parameters(Thing())
+    asked = []
+    monkeypatch.setattr(parameters, "allows", lambda hint, value: asked.append(value) or True)
+    check_parameters(Thing())
+    assert asked == [-1.0]
+    check_parameters(Thing(C=2.0, wrong=3.0))
+    assert asked == [-1.0, 2.0, 3.0]

@@ -68,6 +68,8 @@ ASKED = [
     {"ensure_all_finite": False, "accept_sparse": ["csc", "csr"]},
     {"order": "C", "dtype": [np.float64, np.float32]},
     {"ensure_min_samples": 4},
+    {"ensure_2d": False, "dtype": np.float64, "input_name": "sample_weight"},
+    {"ensure_2d": False, "dtype": np.float32, "accept_sparse": "csr"},
     {"copy": True},
 ]
 

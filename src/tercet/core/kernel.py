@@ -143,11 +143,21 @@ def digest(module: str) -> str:
     while waiting:
         name = waiting.pop()
         if name not in seen:
-            seen[name] = _source(name)
-            waiting += _imports(seen[name].decode("utf-8"))
+            seen[name], imported = _summary(_source(name))
+            waiting += imported
     for name in sorted(seen):
         found.update(name.encode() + seen[name])
     return found.hexdigest()[:20]
+
+
+@functools.cache
+def _summary(source: bytes) -> tuple[bytes, list[str]]:
+    """A digest of one source, and the modules of this package that it imports. Most modules import many others:
+    without a memory of these each source would be read dozens of times in an import."""
+    return hashlib.sha256(source).digest(), _imports(source.decode("utf-8"))
+
+
+_PACKAGE = str(Path(__file__).resolve().parent.parent)
 
 
 @functools.cache
@@ -155,10 +165,10 @@ def _source(module: str) -> bytes:
     """The source of a module of this package (nothing when there is no such file)."""
     if not module.startswith("tercet"):  # a kernel of the user's own: numba watches its file
         return b""
-    path = Path(__file__).resolve().parent.parent.joinpath(*module.split(".")[1:])
-    for file in (path.with_suffix(".py"), path / "__init__.py"):
-        if file.is_file():
-            return file.read_bytes()
+    path = os.path.join(_PACKAGE, *module.split(".")[1:])
+    for file in (f"{path}.py", os.path.join(path, "__init__.py")):
+        with contextlib.suppress(OSError), open(file, "rb") as opened:
+            return opened.read()
     return b""
 
 

@@ -81,7 +81,7 @@ def total(
     The statistics are an array, a number, or a tuple of such; results are added as they come in, so that
     memory does not grow with the number of chunks.
     """
-    if len(chunks) == 1 and _engine.get() is None:
+    if len(chunks) == 1 and n_jobs != 0 and _engine.get() is None:
         (alone,) = each(statistics, chunks, *parameters)
         return tuple(part + 0 for part in alone) if isinstance(alone, tuple) else alone + 0
     results = engine(n_jobs).map(statistics, chunks, parameters)
@@ -99,7 +99,7 @@ def each(
     function: Callable[..., Any], items: Sequence[Any], *parameters: Any, n_jobs: int | None = None
 ) -> list[Any]:
     """`[function(item, *parameters) for item in items]`, on several threads."""
-    if len(items) == 1 and _engine.get() is None:
+    if len(items) == 1 and n_jobs != 0 and _engine.get() is None:  # no need to ask how many threads there are
         with one_blas_thread():
             return [function(items[0], *parameters)]
     return list(engine(n_jobs).map(function, items, parameters))

@@ -21,7 +21,7 @@ COMPRESSED_ROWS = (sparse.csr_matrix, sparse.csr_array)
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 NOT_GIVEN = "no_validation"
 # What check_array may be asked for that says nothing about plain float arrays of one row and column or more.
-INDIFFERENT = {"accept_sparse", "estimator", "input_name", "multi_output", "y_numeric"}
+INDIFFERENT = {"accept_sparse", "ensure_2d", "estimator", "input_name", "multi_output", "y_numeric"}
 
 
 def validate_data(
@@ -74,12 +74,14 @@ def check_target(estimator: Any, y: Any, n: int, *, multi_output: bool, numeric:
 
 
 def is_plain(X: Any, options: dict[str, Any]) -> bool:
-    """Whether `check_array(X, **options)` would give X itself: finite floats in two dimensions, not empty."""
+    """Whether `check_array(X, **options)` would give X itself: finite floats, not empty, in two dimensions
+    (or in one, where that is allowed)."""
     kind = type(X)
     sparse_rows = kind in COMPRESSED_ROWS and options.get("accept_sparse") == "csr" and "order" not in options
     if kind is not np.ndarray and not sparse_rows:
         return False
-    if X.ndim != 2 or X.dtype not in FLOATS or not X.shape[0] or not X.shape[1]:
+    flat = X.ndim == 1 and kind is np.ndarray and options.get("ensure_2d") is False
+    if not (X.ndim == 2 or flat) or X.dtype not in FLOATS or 0 in X.shape:
         return False
     finite: Any = True
     for name, value in options.items():

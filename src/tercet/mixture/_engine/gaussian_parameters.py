@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -17,6 +17,13 @@ from tercet.distributions._gaussian.precisions import (
 
 LOG_2PI = float(np.log(2 * np.pi))
 MOST_ROUNDING = 1e-9  # error of a log-density up to which the table of features is used
+
+
+@cache
+def upper_triangle(d: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows, columns and factors of the entries of -½ xᵀPx = Σ_{a<=b} factor P_ab x_a x_b."""
+    a, b = np.triu_indices(d)
+    return a, b, np.where(a == b, -0.5, -1.0)
 
 
 @dataclass
@@ -74,18 +81,23 @@ class GaussianParameters:
         return expanded(self.covariances, self.kind, (k,), d)
 
     @cached_property
+    def precisions(self) -> np.ndarray:
+        """The precisions, in the compact form of the covariances."""
+        return precisions_of(self.cholesky, self.kind)
+
+    @cached_property
     def natural(self) -> np.ndarray:
         """Natural parameters (k, features): their product with a table of features is the log-joint densities."""
         k, d = self.means.shape
-        precisions, m = precisions_of(self.cholesky, self.kind), self.means - self.centre
+        precisions, m = self.precisions, self.means - self.centre
         if self.kind in ("full", "tied"):
             slope = (precisions @ m[:, :, None])[:, :, 0]
         else:
             slope = m * (precisions if self.kind == "diag" else precisions[:, None])
         parts = [(self.constants - 0.5 * (slope * m).sum(axis=1))[:, None], slope]
         if self.kind == "full":
-            a, b = np.triu_indices(d)
-            parts.append(precisions[:, a, b] * np.where(a == b, -0.5, -1.0))
+            a, b, factors = upper_triangle(d)
+            parts.append(precisions[:, a, b] * factors)
         elif self.kind != "tied":
             parts.append(-0.5 * precisions.reshape(k, -1))
         return np.concatenate(parts, axis=1)
@@ -93,7 +105,7 @@ class GaussianParameters:
     @cached_property
     def precision_diagonals(self) -> np.ndarray:
         """The diagonals of the precisions, (k, d) or what broadcasts to it."""
-        precisions = precisions_of(self.cholesky, self.kind)
+        precisions = self.precisions
         if self.kind in ("full", "tied"):
             return np.atleast_2d(np.diagonal(precisions, axis1=-2, axis2=-1))
         return precisions.reshape(len(precisions), -1)

@@ -174,6 +174,9 @@ class Tree(PublicPickle):
         if not _has_type(self.coef, np.float64, 2) or self.coef.shape[1] != self.n_features:
             raise ValueError("Tree: a linear test must have a weight for every feature.")
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: array for name, array in self.__dict__.items() if name != "_kinds"}
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         unseen = {*state} ^ {*NODE_DTYPES, "n_features", "value", "n_classes", "slots", "coef"}
         if unseen:
@@ -243,8 +246,7 @@ class Tree(PublicPickle):
 
     def apply(self, X: Any, n_jobs: int | None = None) -> np.ndarray:
         """The node at which each row ends; a row that several children share follows the largest share."""
-        plain = only_thresholds(self.kind, self.missing)
-        nodes = None if plain else self.nodes
+        nodes = None if self._traversal[0] else self.nodes
 
         def apply_chunk(chunk: tuple[Any]) -> np.ndarray:
             rows = _dense_rows(chunk[0])
@@ -260,7 +262,18 @@ class Tree(PublicPickle):
     @property
     def shares(self) -> bool:
         """Whether a row may come to several leaves."""
-        return shares_rows(self.kind, self.missing)
+        return self._traversal[1]
+
+    @property
+    def _traversal(self) -> tuple[bool, bool]:
+        """Whether all tests are thresholds and rows go one way, and whether rows are shared; found once."""
+        found = self.__dict__.get("_kinds")
+        if found is None:
+            found = self.__dict__["_kinds"] = (
+                only_thresholds(self.kind, self.missing),
+                shares_rows(self.kind, self.missing),
+            )
+        return found
 
     def predict(self, X: Any, n_jobs: int | None = None) -> np.ndarray:
         """The values of the leaves that the rows end at: shape (n, n_outputs, n_values)."""

@@ -138,8 +138,8 @@ class MultivariateNormal(ExponentialFamily):
             return cls(mean, scatter / total)
         except ValueError:
             raise ValueError(
-                f"the covariance of {len(x)} rows of {x.shape[1]} numbers is singular: one is constant, or a sum of "
-                "others, or there are too few rows"
+                f"the covariance of {len(x)} rows of {x.shape[1]} numbers is singular: one is constant, or a sum "
+                "of others, or there are too few rows"
             ) from None
 
     def statistics(self, x: ArrayLike) -> np.ndarray:

@@ -35,7 +35,7 @@ class MultivariateNormal(ExponentialFamily):
            [1., 1.]]))
     """
 
-    mean: ArrayLike  # type: ignore[assignment]
+    mean: ArrayLike
     covariance: ArrayLike
 
     def __post_init__(self) -> None:

@@ -108,6 +108,8 @@ class Tree(PublicPickle):
             tree._verify()
         return tree
 
+    __slots__ = ("_kinds",)  # what is found once is no part of the state
+
     kind: np.ndarray
     feature: np.ndarray
     threshold: np.ndarray
@@ -175,7 +177,7 @@ class Tree(PublicPickle):
             raise ValueError("Tree: a linear test must have a weight for every feature.")
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: array for name, array in self.__dict__.items() if name != "_kinds"}
+        return dict(self.__dict__)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         unseen = {*state} ^ {*NODE_DTYPES, "n_features", "value", "n_classes", "slots", "coef"}
@@ -267,12 +269,10 @@ class Tree(PublicPickle):
     @property
     def _traversal(self) -> tuple[bool, bool]:
         """Whether all tests are thresholds and rows go one way, and whether rows are shared; found once."""
-        found = self.__dict__.get("_kinds")
+        found = getattr(self, "_kinds", None)
         if found is None:
-            found = self.__dict__["_kinds"] = (
-                only_thresholds(self.kind, self.missing),
-                shares_rows(self.kind, self.missing),
-            )
+            found = (only_thresholds(self.kind, self.missing), shares_rows(self.kind, self.missing))
+            self._kinds = found
         return found
 
     def predict(self, X: Any, n_jobs: int | None = None) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Run the benchmark: ``python -m benchmarks [ROW ...] [--size full|smoke] [--rounds 3] [--list]``.
+"""Run the benchmark: ``python -m benchmarks [ROW ...] [--size full|smoke] [--rounds 3] [--growth] [--list]``.
 
 ``python -m benchmarks defaults`` has options of its own; see `benchmarks.defaults`.
 """
@@ -29,6 +29,7 @@ from benchmarks import (
     svm_linear,
     tree,
 )
+from benchmarks.growth import run_growth
 from benchmarks.harness import Report, Row, run_row, version
 from benchmarks.worker import wait_for_quiet
 
@@ -61,6 +62,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("rows", nargs="*", metavar="ROW", help="rows to run; all of them when none is named")
     parser.add_argument("--size", choices=["full", "smoke"], default="full", help="smoke is only printed")
     parser.add_argument("--rounds", type=int, default=3, help="turns of each contender")
+    parser.add_argument("--growth", action="store_true", help="also at a tenth and ten times the size")
     parser.add_argument("--list", action="store_true", help="name the rows and stop")
     options = parser.parse_args(given)
     if options.list:
@@ -77,7 +79,7 @@ def main(arguments: list[str] | None = None) -> int:
     said = shlex.join(["python", "-m", "benchmarks", *given])
     for name in options.rows or ROWS:
         print(f"==> {name}", flush=True)
-        entry = measure(ROWS[name], options.size, options.rounds, said)
+        entry = measure(ROWS[name], options.size, options.rounds, said, growth=options.growth)
         print(results.section(entry))
         if "scores" in entry:
             print(results.summary([entry]), flush=True)
@@ -91,7 +93,9 @@ def work(row: Row | Report, size: str) -> str:
     return row.work.format(**row.sizes[size]) if isinstance(row, Row) else row.work
 
 
-def measure(row: Row | Report, size: str, rounds: int, command: str) -> dict[str, Any]:
+def measure(
+    row: Row | Report, size: str, rounds: int, command: str, *, growth: bool = False
+) -> dict[str, Any]:
     """Run one row and return its entry for the results."""
     if isinstance(row, Report):
         body: dict[str, Any] = {"work": row.work, "size": size}
@@ -99,7 +103,9 @@ def measure(row: Row | Report, size: str, rounds: int, command: str) -> dict[str
         body["figures"] = [asdict(figure) for figure in row.measure(size, rounds)]
         packages = row.packages
     else:
-        body = asdict(run_row(row, size, rounds))
+        outcome = run_row(row, size, rounds)
+        outcome.growth = run_growth(row, outcome, rounds) if growth else None
+        body = asdict(outcome)
         del body["row"]
         packages = tuple(dict.fromkeys(c.package for c in (row.ours, *row.peers.values())))
     versions = {name: version(name) for name in (*packages, "numpy", "scipy", "numba")}

@@ -1,8 +1,8 @@
 """What a row of the benchmark is, and how its contenders are timed.
 
-Every contender lives in a fresh process of its own, which imports its library, loads the row's data and
-then waits for its turn. The parent lets them run by turns and judges what they return: a contender never
-reports its own quality.
+Every contender lives in a fresh process of its own, which imports its library, fits the row's smoke data (so
+that what it loads only once, compiled code above all, is there), loads the row's data and then waits for its
+turn. The parent lets them run by turns and judges what they return: a contender never reports its own quality.
 """
 
 from __future__ import annotations
@@ -97,6 +97,7 @@ class Outcome:
     scores: list[Score] = field(default_factory=list)
     ratio: float | None = None
     against: str = ""
+    growth: dict[str, Any] | None = None  # exponents, see `benchmarks.growth`
 
 
 @dataclass
@@ -134,6 +135,7 @@ def run_row(
     ``"forkserver"``, a copy of one that has the common libraries imported.
     """
     where = make_data(row, size, folder)
+    small = make_data(row, "smoke", folder)
     data = load(where)
     everyone = {"tercet": row.ours, **row.peers}
     workers: dict[str, Worker] = {}
@@ -158,7 +160,7 @@ def run_row(
     try:
         for name, contender in everyone.items():
             try:
-                workers[name] = Worker(contender, where, limit, start)
+                workers[name] = Worker(contender, where, limit, start, small)
             except ContenderError as error:
                 problems[name] = str(error)
         for index in range(rounds):

@@ -23,14 +23,16 @@ HEAD = """# Benchmark results
 
 Written by `python -m benchmarks`; only the notes are by hand. Ratio = wall time of the fastest peer that
 meets the quality / ours: above 1 we are ahead. Ours and the peers run by turns, each in a process of its own
-that has loaded the data and made a warm-up call; wall and CPU time are medians, memory is the peak that the
-fit adds above the loaded data and the imported library, others the cores that other processes used in the
+that has fitted a small model of the same kind, loaded the data and made a warm-up call; wall and CPU time are
+medians, memory is the peak that the fit adds above the loaded data and what the small fit left, others the
+cores that other processes used in the
 median run (a disturbed run is repeated up to three times; above 0.1 do not trust the times). The quality is
 computed by the harness, the worst of the runs; it may exceed the best peer's and the optimum (or zero, where
 it is a gap or a count) by the tolerance. First result: from the start of a new interpreter to the end of the
 first fit with a warm kernel cache, without the loading of the data. Every process has 2 threads; a 1 marks a
 contender that can use only one. A contender that misses the quality is marked NO and does not count as the
-fastest.
+fastest. Growth: the exponents of the time over the size, ours and the fastest peer's, from a tenth of the data, all
+of them and, where memory allows, ten times as many (`--growth`); 1 is linear.
 """
 
 
@@ -79,8 +81,8 @@ def write(path: Path, new: list[dict[str, Any]], order: list[str]) -> None:
 def summary(entries: list[dict[str, Any]]) -> str:
     """One line per row, and the geometric mean of the ratios."""
     lines = [
-        "| row | ratio | against | ours s | first result s | date |",
-        "|---|---|---|---|---|---|",
+        "| row | ratio | growth | against | ours s | first result s | date |",
+        "|---|---|---|---|---|---|---|",
     ]
     ratios = []
     for entry in entries:
@@ -91,6 +93,7 @@ def summary(entries: list[dict[str, Any]]) -> str:
             ratios.append(entry["ratio"])
         cells = [
             verdict(entry),
+            exponents(entry.get("growth")),
             entry["against"] or "-",
             number(ours["wall"]),
             number(ours["first"]),
@@ -101,6 +104,14 @@ def summary(entries: list[dict[str, Any]]) -> str:
         mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
         lines.append(f"\nGeometric mean of {len(ratios)} ratios: {mean:.2f}")
     return "\n".join(lines) + "\n"
+
+
+def exponents(growth: dict[str, Any] | None) -> str:
+    """The exponents of ours and of the fastest peer."""
+    if growth is None or growth["ours"] is None:
+        return "-"
+    peer = growth["peer"]
+    return f"{growth['ours']:.2f}" + ("" if peer is None else f" / {peer:.2f}")
 
 
 def verdict(entry: dict[str, Any]) -> str:

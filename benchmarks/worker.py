@@ -37,10 +37,12 @@ class ContenderError(Exception):
 class Worker:
     """The parent's end of one contender's process. Starting it includes the warm-up call."""
 
-    def __init__(self, contender: Contender, where: Path, limit: float, start: str = "spawn"):
+    def __init__(
+        self, contender: Contender, where: Path, limit: float, start: str = "spawn", small: Path | None = None
+    ):
         context: Any = multiprocessing.get_context(start)
         self.pipe, far_end = context.Pipe()
-        self.process = context.Process(target=work, args=(far_end, contender, where), daemon=True)
+        self.process = context.Process(target=work, args=(far_end, contender, where, small), daemon=True)
         begin = time.monotonic()
         with thread_limits():
             self.process.start()
@@ -73,17 +75,19 @@ class Worker:
             self.process.join()
 
 
-def work(pipe: Any, contender: Contender, where: Path) -> None:
-    """The contender's process: import, load, warm up, then one fit per request until the pipe closes."""
+def work(pipe: Any, contender: Contender, where: Path, small: Path | None = None) -> None:
+    """The contender's process: import, fit the small data, load, warm up, then one fit per request until the pipe
+    closes. Memory is what a fit adds to a process that has fitted the small data and loaded its own."""
     if hasattr(os, "sched_setaffinity"):  # the pools that do not read the environment count the cores
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:THREADS])
     try:
         for module in contender.imports:
             importlib.import_module(module)
+        if small is not None:
+            contender.fit(prepared(contender, small))
+            gc.collect()
         begin = time.monotonic()
-        data = load(where)
-        if contender.prepare is not None:
-            data = contender.prepare(data)
+        data = prepared(contender, where)
         loading = time.monotonic() - begin
         gc.collect()
         loaded = resident()
@@ -105,6 +109,12 @@ def work(pipe: Any, contender: Contender, where: Path) -> None:
         pipe.send(("problem", f"not installed: {plain(error)}"))
     except Exception as error:  # whatever a peer raises belongs in the table
         pipe.send(("problem", f"failed: {type(error).__name__}: {plain(error)}"))
+
+
+def prepared(contender: Contender, where: Path) -> Any:
+    """The data in the form that the contender wants."""
+    data = load(where)
+    return data if contender.prepare is None else contender.prepare(data)
 
 
 def time_to_first_result(contender: Contender, where: Path, limit: float, start: str = "spawn") -> float:

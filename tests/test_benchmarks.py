@@ -12,8 +12,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks import cluster, defaults, linear, maxent, results, worker
+from benchmarks import cluster, defaults, growth, linear, maxent, results, worker
 from benchmarks.__main__ import ROWS, main
+from benchmarks.growth import run_growth
 from benchmarks.harness import Contender, Outcome, Row, Score, judge, run_row
 from benchmarks.store import load, make_data, save
 from benchmarks.worker import plain
@@ -106,6 +107,47 @@ def test_contenders_run_by_turns_and_only_good_peers_count(tmp_path):
     assert hungry.note == "eats; one run, no warm-up"
     assert not hungry.memory < 60  # MB; not a number where there is no /proc
     assert outcome.work == "least squares; 200 x 5"
+
+
+def toy_keeps(data):
+    """Loads 40 MB once, as compiled code is, and takes 8 MB for its data."""
+    if "code" not in kept:
+        kept["code"] = np.ones(5 * 2**20)
+    return {**answer("keeps", data), "sum": np.ones(2**20 if len(data["X"]) > 200 else 2).sum()}
+
+
+kept: dict = {}
+
+
+def test_memory_is_what_a_fit_adds_after_a_small_one(tmp_path):
+    row = toy_row(keeps=peer(toy_keeps))
+    row = dataclasses.replace(row, sizes={**row.sizes, "full-ish": {"n": 400, "d": 5}})
+    _, keeps = run_row(row, "full-ish", rounds=1, folder=tmp_path).scores
+    assert not keeps.problem
+    assert not keeps.memory > 25  # MB; not a number where there is no /proc
+
+
+def test_growth_is_the_exponent_of_time(tmp_path, monkeypatch):
+    row = toy_row(slow=peer(toy_slow), sloppy=peer(toy_sloppy))
+
+    def timed(row, size="smoke", *_):
+        n = row.sizes[size]["n"]
+        assert size == "smoke" or [*row.peers] == ["slow"]
+        walls = {"tercet": 1e-3 * n, "slow": 1e-4 * n**2}
+        scores = [Score(name, wall=wall) for name, wall in walls.items()]
+        return Outcome("toy", size, "", "", 1e-6, scores, against="slow")
+
+    monkeypatch.setattr(growth, "run_row", timed)
+    outcome = timed(row)
+    found = run_growth(row, outcome, folder=tmp_path)
+    assert found["sizes"] == [20.0, 200.0, 2000.0]
+    assert found["left_out"] == ""
+    assert (found["ours"], found["peer"]) == pytest.approx((1.0, 2.0))
+    monkeypatch.setattr(growth, "available_memory", lambda: 0.0)
+    found = run_growth(row, outcome, folder=tmp_path)
+    assert (found["sizes"], found["left_out"]) == ([20.0, 200.0], "tenfold: too little memory")
+    assert results.exponents(found) == "1.00 / 2.00"
+    assert results.exponents(None) == "-"
 
 
 def test_a_peer_that_cannot_run_is_named(tmp_path):
@@ -211,7 +253,7 @@ def test_results_keep_other_rows_and_the_notes(tmp_path):
     assert "b is slow because of | and {x}." in text
     assert text.index("\n## a\n") < text.index("\n## b\n")
     assert "Geometric mean of 2 ratios: 2.00" in text
-    assert "| b | 0.50 | peer | 123 |" in text
+    assert "| b | 0.50 | - | peer | 123 |" in text
     assert results.read(path)[0] == {"a": entry("a", 8.0), "b": entry("b", 0.5, wall=123.0)}
 
 

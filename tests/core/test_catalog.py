@@ -1,9 +1,11 @@
 """The catalogue file is true, complete, and cheap to read."""
 
+import importlib
 import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import tercet
@@ -74,3 +76,38 @@ def test_table_12_1():
     assert {"iis", "gd", "bfgs"} <= set(cards["MaxEnt"].algorithms)
     assert "misclassified" in cards["Perceptron"].strategy
     assert {card.approach for card in tercet.methods()} == {"", "discriminative", "generative"}
+
+
+# Table 12.1: task, generative or discriminative, loss; and which are convex problems (L9326). Boosting is not here.
+TABLE_12_1 = {
+    "linear_model.Perceptron": ("classification", "discriminative", "perceptron", False),
+    "neighbors.KNeighborsClassifier": ("classification", "discriminative", "", None),
+    "naive_bayes.CategoricalNB": ("classification", "generative", "log", False),
+    "tree.DecisionTreeClassifier": ("classification", "discriminative", "log", False),
+    "linear_model.LogisticRegression": ("classification", "discriminative", "logistic", True),
+    "linear_model.MaxEnt": ("classification", "discriminative", "log", True),
+    "svm.SVC": ("classification", "discriminative", "hinge", True),
+    "optimize.em": ("optimisation", "", "log", False),
+    "sequence.CategoricalHMM": ("sequence labelling", "generative", "log", False),
+    "sequence.CRF": ("sequence labelling", "discriminative", "log", True),
+}
+
+
+@pytest.mark.parametrize("name", TABLE_12_1)
+def test_strategies_of_table_12_1(name):
+    from tercet.losses import LOSSES
+
+    family, _, method = name.partition(".")
+    card = getattr(importlib.import_module(f"tercet.{family}"), method).card
+    assert (card.task, card.approach, card.loss, card.convex) == TABLE_12_1[name]
+    assert card.loss in {"", *LOSSES}
+    assert card.strategy
+
+
+@pytest.mark.parametrize("name", ["perceptron", "logistic", "hinge", "exponential"])
+def test_the_losses_of_the_table_are_convex_in_the_margin(name):
+    from tercet.losses import loss
+
+    margin = np.linspace(-3, 3, 61)
+    value = loss(name).value(np.ones(61), margin)
+    assert (np.diff(value, 2) >= -1e-12).all()

@@ -25,6 +25,17 @@ VECTOR = [
 ]
 SCALAR = [*CONTINUOUS, *DISCRETE]
 MEMBERS = [member for member, _ in [*SCALAR, *VECTOR]] + [D.Categorical([0.1, 0.6, 0.3])]
+MEMBERS += [D.MultivariateNormal([0.5, -1.0], V)]
+MATRIX = {D.Wishart: 1, D.MultivariateNormal: 2}  # where the matrix begins in eta
+
+
+def moves_of(member):
+    """Directions of eta; those of a matrix keep it symmetric, for only there is the family defined."""
+    moves, start = np.eye(member.natural.size), MATRIX.get(type(member))
+    if start is not None:
+        moves[start + 1, start + 2] = 1.0
+        moves = np.delete(moves, start + 2, axis=0)
+    return moves
 
 
 def known(member):
@@ -81,11 +92,7 @@ def test_logistic_distribution_of_the_text():
 @pytest.mark.parametrize("member", MEMBERS, ids=repr)
 def test_log_partition_yields_mean_and_covariance(member):
     eta, h = member.natural, 1e-5
-    for direction in np.eye(eta.size):
-        if isinstance(member, D.Wishart):
-            # keep the matrix part symmetric: only there is the family defined
-            matrix = direction[1:].reshape(2, 2)
-            direction = np.append(direction[0], (matrix + matrix.T).ravel() / 2)
+    for direction in moves_of(member):
         up = type(member).from_natural(eta + h * direction, **known(member))
         down = type(member).from_natural(eta - h * direction, **known(member))
         slope = (up.log_partition - down.log_partition) / (2 * h)
@@ -153,9 +160,7 @@ def test_maximum_likelihood_matches_moments(member):
     assert_allclose(fitted.natural, repeated.natural, rtol=1e-6)
     # no neighbour explains the data better
     best = fitted.log_likelihood(x, weight)
-    moves = np.eye(fitted.natural.size)
-    if isinstance(member, D.Wishart):
-        moves = np.array([[1, 0, 0, 0, 0], [0, 1, 0, 0, 0], [0, 0, 1, 1, 0], [0, 0, 0, 0, 1]])
+    moves = moves_of(fitted)
     for move in 0.02 * np.vstack([moves, -moves]):
         near = type(member).from_natural(fitted.natural * (1 + move) + move, **known(member))
         assert near.log_likelihood(x, weight) < best
@@ -288,3 +293,36 @@ def test_location_and_scale(one, peer):
 
 def test_log_density_of_the_far_tail():
     assert D.LogisticDistribution().log_density(2000.0) == -2000
+
+
+def test_multivariate_normal_estimates():
+    x = np.random.default_rng(0).normal(size=(12, 3)) @ np.diag([1.0, 2.0, 3.0]) + 1e6
+    weight = np.arange(12) % 3
+    rows = np.repeat(x, weight, axis=0)
+    for unbiased in (False, True):
+        fitted = D.MultivariateNormal.fit(x, weight, unbiased=unbiased)
+        assert_allclose(fitted.mean, rows.mean(axis=0))
+        assert_allclose(fitted.covariance, np.cov(rows.T, bias=not unbiased), rtol=1e-9)
+    peer = stats.multivariate_normal(fitted.mean, fitted.covariance)
+    assert_allclose(fitted.log_density(x), peer.logpdf(x), rtol=1e-6)
+    assert_allclose(fitted.variance, np.diag(fitted.covariance))
+    one = D.MultivariateNormal([1.0], [[4.0]])
+    assert one.kl(D.MultivariateNormal([0.0], [[1.0]])) == pytest.approx(
+        D.Gaussian(1, 4).kl(D.Gaussian(0, 1))
+    )
+    with pytest.raises(ValueError, match="the covariance of 2 rows of 3 numbers is singular"):
+        D.MultivariateNormal.fit(x[:2])
+    with pytest.raises(ValueError, match="needs a weight above 1"):
+        D.MultivariateNormal.fit(x[:1], unbiased=True)
+    with pytest.raises(ValueError, match="covariance must be positive definite"):
+        D.MultivariateNormal([0, 0], [[1, 2], [2, 1]])
+
+
+def test_the_trials_of_counts_need_not_be_given():
+    counts = np.array([[2, 1, 1], [0, 3, 1]])
+    fitted = D.Multinomial.fit(counts)
+    assert fitted.trials == 4
+    assert_allclose(fitted.p, [0.25, 0.5, 0.25])
+    assert_allclose(D.Multinomial.fit([0, 3, 1]).p, [0, 0.75, 0.25])
+    with pytest.raises(ValueError, match=r"all have the same sum, at least 1; got the sums \[3.0, 4.0\]"):
+        D.Multinomial.fit([[2, 1, 1], [0, 3, 0]])

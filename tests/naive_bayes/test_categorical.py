@@ -181,3 +181,24 @@ def test_only_values_that_occur_are_counted_where_asked():
     assert parts.partial_fit(X[6:], y[6:]).predict_proba([[2, "S"]])[0, 0] == pytest.approx(28 / 43)
     with pytest.raises(ValueError, match=r"categories='seen' .* does not go with min_categories=4"):
         CategoricalNB(categories="seen", min_categories=4).fit(X, y)
+
+
+def test_numbers_that_are_their_own_codes_are_not_looked_up(codes):
+    X, y = codes
+    model, words = CategoricalNB().fit(X, y), CategoricalNB().fit(X.astype(int).astype(str), y)
+    rows = np.array(X[:6], dtype=float)
+    rows[0, 0], rows[1, 0], rows[2, 0], rows[3, 1] = 1.5, -1.0, 99.0, np.nan  # the first three are unknown
+    left_out = rows.copy()
+    left_out[:3, 0] = np.nan
+    expected = model.predict_joint_log_proba(left_out)
+    np.testing.assert_allclose(model.predict_joint_log_proba(rows), expected)
+    np.testing.assert_allclose(model.predict_joint_log_proba(rows.astype(np.float32)), expected)
+    np.testing.assert_allclose(model.predict_joint_log_proba(rows.tolist()), expected)
+    whole = np.array(X[:6], dtype=int)
+    np.testing.assert_allclose(
+        model.predict_joint_log_proba(whole), words.predict_joint_log_proba(whole.astype(str))
+    )
+    with pytest.raises(ValueError, match="features"):
+        model.predict(rows[:, :1])
+    with pytest.raises(ValueError, match="infinity"):
+        model.predict(np.full_like(rows, np.inf))

@@ -44,6 +44,8 @@ class Card:
     module : where to import it from.
     approach : "discriminative", "generative" or nothing (000 ch. 12, Table 12.1).
     model, strategy : the first two of the three elements.
+    loss : the loss that the strategy minimises, by its name in `tercet.losses`; empty where there is none.
+    convex : whether learning is a convex problem; None where the texts do not say.
     algorithms : the third: the names that the method's parameter takes, or words, each with what it is.
     texts : places in the texts.
     peers : what else does the same, as one would look it up.
@@ -59,6 +61,8 @@ class Card:
     approach: str = ""
     model: str = ""
     strategy: str = ""
+    loss: str = ""
+    convex: bool | None = None
     algorithms: dict[str, str] = field(default_factory=dict)
     texts: tuple[str, ...] = ()
     peers: tuple[str, ...] = ()
@@ -78,6 +82,8 @@ def method(
     approach: str = "",
     model: str = "",
     strategy: str = "",
+    loss: str = "",
+    convex: bool | None = None,
     algorithms: dict[str, str] | str = "",
     texts: list[str] | tuple[str, ...] = (),
     peers: list[str] | tuple[str, ...] = (),
@@ -108,6 +114,8 @@ def method(
             approach=approach or ("discriminative" if predictor else ""),
             model=model,
             strategy=strategy,
+            loss=loss,
+            convex=convex,
             algorithms=words,
             texts=tuple(texts),
             peers=tuple(peers),

@@ -18,6 +18,7 @@ from tercet.distributions.multivariate import (
     Multinomial,
     expected_log_dirichlet,
 )
+from tercet.distributions.multivariate_normal import MultivariateNormal
 from tercet.distributions.one_parameter import Bernoulli, Exponential, GaussianKnownVariance, Poisson
 from tercet.distributions.probability_tables import (
     conditional,
@@ -46,6 +47,7 @@ __all__ = [
     "Laplace",
     "LogisticDistribution",
     "Multinomial",
+    "MultivariateNormal",
     "Poisson",
     "Wishart",
     "bernoulli_estimates",

@@ -84,6 +84,20 @@ class Multinomial(ExponentialFamily):
         return cls(np.append(p, max(1.0 - p.sum(), 0.0)), trials)
 
     @classmethod
+    def fit(cls, x: ArrayLike, sample_weight: ArrayLike | None = None, **known: Any) -> Self:
+        """Shares of the outcomes in rows of counts; ``trials`` are the sum of each row, unless given."""
+        if "trials" not in known:
+            counts = np.atleast_2d(np.asarray(x, dtype=float))
+            totals = np.unique(counts.sum(axis=-1))
+            if totals.size != 1 or totals[0] < 1:
+                raise ValueError(
+                    f"x must be rows of counts that all have the same sum, at least 1; got the sums "
+                    f"{totals.tolist()[:5]}"
+                )
+            x, known = counts, {**known, "trials": int(totals[0])}
+        return super().fit(x, sample_weight, **known)
+
+    @classmethod
     def _statistics_of(cls, x: ArrayLike, **known: Any) -> np.ndarray:
         return np.asarray(x, dtype=float)[..., :-1]
 

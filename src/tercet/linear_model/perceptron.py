@@ -38,6 +38,8 @@ PART = 1 << 22  # numbers visited between two checks for Ctrl-C
     task="classification",
     model="f(x) = sign(w·x + b)",
     strategy="sum of -y(w·x + b) over the misclassified",
+    loss="perceptron",
+    convex=False,
     algorithms={"primal": "stochastic gradient descent on w, b", "dual": "counts of mistakes, Gram matrix"},
     texts=["000 ch. 2, Alg 2.1, 2.2", "002 ch. 3, eq. 3.2", "003 ch. 5, eq. 5-15", "004 ch. 5, eq. 5.1, 5.2"],
     peers=["sklearn.linear_model.Perceptron"],

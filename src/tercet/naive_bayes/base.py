@@ -173,7 +173,7 @@ def greatest(joint, otherwise):
         found, top = np.int64(otherwise), row.dtype.type(-np.inf)
         for c in range(row.size):
             if row[c] > top:
-                found, top = c, row[c]
+                found, top = np.int64(c), row[c]
         best[i] = found
     return best
 

@@ -10,6 +10,7 @@ import numpy as np
 from tercet.core.catalog import method
 from tercet.core.column_parsing import label_text
 from tercet.core.columns import Columns, MixedColumns
+from tercet.core.estimator import NO_TARGET, Estimator
 from tercet.core.kernel import kernel
 from tercet.core.parallel import each
 from tercet.core.parameters import ArrayLike, CountOrZero, Jobs, NonNegative
@@ -25,6 +26,8 @@ MAX_INTEGER = 1000  # a column of integers up to this has all values in between,
     approach="generative",
     model="P(c | x) ∝ P(c) Π_j P(x_j | c), a table of probabilities for each column and class",
     strategy="maximum posterior probability; the tables by maximum likelihood (alpha = 0) or Bayesian estimates",
+    loss="log",
+    convex=False,
     algorithms="count the values of each column in each class",
     texts=["000 ch. 4, Alg 4.1, eq. 4.1-4.11", "001 ch. 1, 1.4", "002 ch. 5, eq. 5.6-5.7"],
     peers=["sklearn.naive_bayes.CategoricalNB"],
@@ -129,6 +132,11 @@ class CategoricalNB(MixedColumns, PartialFitMixin, BayesClassifier):
         alpha = raised_alpha(self, self.alpha)
         self.feature_log_prob_ = [log_table(counts, alpha) for counts in self.category_count_]  # (4.10)
         self.n_categories_ = np.array([counts.shape[1] for counts in self.category_count_])
+        # numbers from 0 on are their own codes: prediction need not look them up
+        self._own_codes = all(
+            values.dtype.kind == "f" and np.array_equal(values, np.arange(values.size))
+            for values in self._category_values()
+        )
         if prior is None:
             prior = np.ones(K) if not self.fit_prior else self.class_count_ + alpha * self.smooth_prior
             prior = prior / prior.sum()  # (4.11)
@@ -162,6 +170,12 @@ class CategoricalNB(MixedColumns, PartialFitMixin, BayesClassifier):
                 )
 
     # the categories of each column
+
+    def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
+        codes = isinstance(X, np.ndarray) and X.dtype.kind in "biuf" and self.unknown == "ignore"
+        if codes and not reset and y is NO_TARGET and getattr(self, "_own_codes", False):
+            return Estimator._check(self, X, reset=False)  # no column has to be encoded
+        return super()._check(X, y, reset=reset)
 
     def _categorical(self, columns: Columns) -> list[bool]:
         return [True] * len(columns.values)
@@ -284,11 +298,12 @@ def add_counts(x, y, mass, counts):
 
 @kernel
 def add_entries(X, table, sizes, out):
-    """Add Σ_j log P(x_j | c) to the scores of rows, over the known columns, whose tables are stacked."""
+    """Add Σ_j log P(x_j | c) to the scores of rows, over the columns whose value their table has; the tables are
+    stacked."""
     for i in range(X.shape[0]):
         x, score, start = X[i], out[i], 0
         for j in range(x.size):
-            if 0 <= x[j] < sizes[j]:
+            if 0 <= x[j] < sizes[j] and int(x[j]) == x[j]:
                 entry = table[start + int(x[j])]
                 for c in range(score.size):
                     score[c] += entry[c]

@@ -82,6 +82,8 @@ class EMResult:
     task="optimisation",
     model="P(Y, Z | θ), Y observed, Z latent",
     strategy="maximum likelihood of Y, or maximum a posteriori",
+    loss="log",
+    convex=False,
     algorithms={
         "em": "E: Q(θ, θ_i) = E[log P(Y, Z | θ) | Y, θ_i]; M: θ_{i+1} = argmax Q",
         "hard": "the best Z in place of its distribution, then maximum likelihood",

@@ -36,6 +36,8 @@ from tercet.svm.support_vectors import dense_coef, dual_rows, shared_rows, slack
     task="classification",
     model="f(x) = sign(Σ α_i y_i K(x_i, x) + b)",
     strategy="least ‖w‖² / 2 + C Σ ξ (or C Σ ξ²) with y f(x) >= 1 - ξ; C = inf: the widest margin",
+    loss="hinge",
+    convex=True,
     algorithms={
         "working-set": "blocks of the dual's variables, pairs by second-order choice",
         "smo": "sequential minimal optimisation as the texts teach it",

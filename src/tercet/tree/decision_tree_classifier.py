@@ -28,6 +28,8 @@ from tercet.tree.tree import Tree
     task="classification",
     model="tests of features from a root to a leaf, which has P(y | x) for all rows that get there",
     strategy="impurity of the leaves: Gini index or entropy, with a price for each leaf when pruned",
+    loss="log",
+    convex=False,
     algorithms={
         "cart": "binary tests with the greatest fall of the Gini index or the entropy",
         "id3": "one branch for each value, by information gain",

@@ -109,6 +109,8 @@ class Tree(PublicPickle):
             tree._verify()
         return tree
 
+    __slots__ = ("_kinds",)  # what is found once is no part of the state
+
     kind: np.ndarray
     feature: np.ndarray
     threshold: np.ndarray
@@ -174,6 +176,9 @@ class Tree(PublicPickle):
             raise ValueError("Tree: n_features must be a positive integer, slots an array of integers.")
         if not _has_type(self.coef, np.float64, 2) or self.coef.shape[1] != self.n_features:
             raise ValueError("Tree: a linear test must have a weight for every feature.")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return dict(self.__dict__)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         unseen = {*state} ^ {*NODE_DTYPES, "n_features", "value", "n_classes", "slots", "coef"}
@@ -244,8 +249,7 @@ class Tree(PublicPickle):
 
     def apply(self, X: Any, n_jobs: int | None = None) -> np.ndarray:
         """The node at which each row ends; a row that several children share follows the largest share."""
-        plain = only_thresholds(self.kind, self.missing)
-        nodes = None if plain else self.nodes
+        nodes = None if self._traversal[0] else self.nodes
 
         def apply_chunk(chunk: tuple[Any]) -> np.ndarray:
             rows = _dense_rows(chunk[0])
@@ -261,7 +265,16 @@ class Tree(PublicPickle):
     @property
     def shares(self) -> bool:
         """Whether a row may come to several leaves."""
-        return shares_rows(self.kind, self.missing)
+        return self._traversal[1]
+
+    @property
+    def _traversal(self) -> tuple[bool, bool]:
+        """Whether all tests are thresholds and rows go one way, and whether rows are shared; found once."""
+        found = getattr(self, "_kinds", None)
+        if found is None:
+            found = (only_thresholds(self.kind, self.missing), shares_rows(self.kind, self.missing))
+            self._kinds = found
+        return found
 
     def predict(self, X: Any, n_jobs: int | None = None) -> np.ndarray:
         """The values of the leaves that the rows end at: shape (n, n_outputs, n_values)."""

@@ -59,6 +59,8 @@ ATTAINABLE = 2e-4  # of the mean loss: while one weight alone could lower it by 
     task="classification",
     model="P(Y=1|x) = exp(w·x + b) / (1 + exp(w·x + b)); softmax of w_k·x + b_k for more classes",
     strategy="maximum likelihood, with an L2, L1 or elastic-net penalty; or least squares",
+    loss="logistic",
+    convex=True,
     algorithms={
         "lbfgs": "limited-memory BFGS, preconditioned by a sample where rows are many",
         "newton": "Newton's method",

@@ -49,6 +49,8 @@ def _learns_online(model: Any) -> bool:
     approach="discriminative",
     model="P(y|x) = exp(sum over t of w[x_t, y_t] + u[y_t-1, y_t]) / Z(x)",
     strategy="largest conditional likelihood of the labels, with L1 and L2 penalties",
+    loss="log",
+    convex=True,
     algorithms={
         "lbfgs": "limited-memory BFGS; OWL-QN with an L1 penalty",
         "l2sgd": "stochastic gradient descent",

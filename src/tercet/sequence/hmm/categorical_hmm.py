@@ -23,6 +23,8 @@ MOST_SYMBOLS = 10_000_000  # without n_features, a larger one is refused
     approach="generative",
     model="P(I, O) = π_{i_1} b_{i_1}(o_1) Π_t a_{i_{t-1} i_t} b_{i_t}(o_t): hidden states I, symbols O",
     strategy="maximum likelihood P(O | λ), or P(O, I | λ) where states are known; maximum a posteriori with priors",
+    loss="log",
+    convex=False,
     algorithms={
         "Baum-Welch": "EM: expected counts by the forward-backward algorithm, then divided by their sums",
         "counting": "relative frequencies of transitions and symbols, where all states are known",

@@ -19,8 +19,9 @@ from tercet.tree._engine.general_search import GAIN, best_cuts, best_result, par
 from tercet.tree._engine.general_subtree import (
     SubtreeNodes,
     SubtreeRules,
+    column_draws,
+    column_order,
     grow_subtree,
-    node_draws,
     sorted_rows,
 )
 from tercet.tree._engine.limits import Limits
@@ -165,7 +166,7 @@ class GeneralGrower:
         self, t: int, rows: np.ndarray, depth: int, bounds: tuple[float, float], key: np.uint64
     ) -> GeneralNode | None:
         """Set the value of a new node; returns the node if it may be split."""
-        target, weight = self.target[:, rows], self.weight[rows]
+        target, weight = np.take(self.target, rows, axis=1), self.weight[rows]
         sorting = sorted_rows(target) if self.code == ABSOLUTE else np.empty((len(target), 0), dtype=np.int32)
         value, impurity, pure = node_value(self.code, target, sorting, weight, self.n_values)
         if self.constrained:
@@ -191,7 +192,8 @@ class GeneralGrower:
     def _best_split(self, node: GeneralNode, orders: np.ndarray) -> GeneralSplit | None:
         """The best test of a node, among as many columns (not constant here) as may be tried."""
         d, n_tried = len(self.columns), self.n_tried
-        draws, shuffled = node_draws(node.key, d, n_tried < d, self.random)
+        shuffled = column_order(node.key, d, n_tried < d)
+        draws = column_draws(node.key, np.arange(d), self.random)
         found: list[SearchResults] = []
         tried = seen = 0
         while tried < n_tried and seen < d:
@@ -218,7 +220,7 @@ class GeneralGrower:
         def search_some(features: np.ndarray) -> SearchResults:
             count = int(self.n_categories[features[0]])
             if count == 0:
-                values = self.columns[features[:, None], node.rows]
+                values = np.array([self.columns[f].take(node.rows) for f in features])
                 return self._search_columns(
                     node, features, values, orders[:0] if self.random else orders[features], ranks, draws
                 )
@@ -291,7 +293,7 @@ class GeneralGrower:
             np.array(node.bounds),
         )
         return grow_subtree(
-            self.columns[:, node.rows],
+            np.take(self.columns, node.rows, axis=1),
             node.target,
             node.weight[None],
             orders.copy(),

@@ -12,8 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from tercet.core.kernel import inner, kernel, shared
+from tercet.core.rows import sum_of
 from tercet.tree._engine.criteria import TIE, midpoint
-from tercet.tree._engine.general_costs import centred_targets, prefix_costs
+from tercet.tree._engine.general_costs import ABSOLUTE, centred_targets, prefix_costs
+from tercet.tree._engine.random_search import draw_threshold, target_totals
 
 GAIN, CUT, MISSING, LOW, HIGH = 0, 1, 2, 3, 4  # columns of a table of results
 
@@ -66,19 +68,43 @@ def best_cuts(values, orders, target, ranks, weight, code, n_values, scale, leas
     Returns for each column its gain (NaN where all values are equal, -inf where no threshold is allowed), the
     threshold, the side of missing values, and the levels of the two sides.
     """
-    n = target.shape[1]
     y, shift = centred_targets(code, target, weight)
+    found = np.full((values.shape[0], 5), np.nan)
     node = SearchedNode(y, shift, weight, ranks, code, n_values, scale, least, bounds)
+    slow = True
+    if draws[0].size and draws[0, 0] >= 0.0 and code != ABSOLUTE:
+        totals, both = target_totals(code, y, weight, n_values), np.empty(2)
+        sums, both[0], both[1], slow = np.empty(totals.shape), sum_of(weight), scale, False
+        for f in range(values.shape[0]):
+            line, draw = found[f], draws[0, f]
+            done = signs[f] == 0.0 and draw_threshold(
+                values[f], draw, least, y, weight, code, both, totals, sums, line
+            )
+            line[HIGH] = line[HIGH] if done else np.inf  # a mark for those that are left
+            slow |= not done
+    if slow:
+        search_columns(values, orders, signs, draws, node, found)
+    return found
+
+
+@inner
+def search_columns(values, orders, signs, draws, node, found):
+    """Search the columns from sorted rows: all but those for which a random threshold was drawn already."""
+    n = node.y.shape[1]
     left, right, buffer = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int32)
     sides = Sides(left, right, np.empty((2, n)), np.empty((2, n)), np.empty((2, n)))
-    found, whole = np.full((values.shape[0], 5), np.nan), 0.0
-    if draws[0].size and draws[0, 0] >= 0.0:
-        for i in range(n):
-            left[i] = i
-        side_costs(node, left, n, sides.cost[0], sides.mass[0], sides.level[0])
-        whole = sides.cost[0, n - 1]
+    whole = np.nan
     for f in range(values.shape[0]):
         x, order, random = values[f], buffer, draws[0, f] >= 0.0
+        if random and node.code != ABSOLUTE:
+            if found[f, HIGH] != np.inf:
+                continue
+            found[f, HIGH] = np.nan
+        if random and np.isnan(whole):
+            for i in range(n):
+                left[i] = i
+            side_costs(node, left, n, sides.cost[0], sides.mass[0], sides.level[0])
+            whole = sides.cost[0, n - 1]
         drawn, first, last, p = 0.0, 1, n, n
         if random:
             drawn, first, p = random_cut(x, draws[0, f], order)
@@ -91,7 +117,6 @@ def best_cuts(values, orders, target, ranks, weight, code, n_values, scale, leas
             continue
         candidates = Candidates(first, last, p, drawn, random)
         search_column(x, order, candidates, draws[1, f], whole, signs[f], node, sides, found[f])
-    return found
 
 
 @inner

@@ -120,7 +120,7 @@ def mark_right(column, rows, cut, missing, right):
 def try_columns(columns, orders, s, here, number, y, by_target, w, code, n_values, scale, rules, key):
     """What `search` finds in as many columns (not constant here) as may be tried; NaN for the others."""
     d = columns.shape[0]
-    draws, shuffled = node_draws(key, d, rules.columns < d, rules.random)
+    shuffled = column_order(key, d, rules.columns < d)
     results = np.full((d, 5), np.nan)
     ranks = np.empty(by_target.shape, dtype=np.int32)
     for o in range(by_target.shape[0]):
@@ -137,7 +137,7 @@ def try_columns(columns, orders, s, here, number, y, by_target, w, code, n_value
                 values[b, i] = columns[batch[b], here[i]]
             for k in range(order.shape[1]):
                 order[b, k] = number[orders[batch[b], s + k]]
-        chosen = gather(draws, batch)
+        chosen = column_draws(key, batch, rules.random)
         limits = rules.least, rules.signs, rules.bounds
         found = best_cuts(values, order, y, ranks, w, code, n_values, scale, *limits, chosen)
         for b in range(batch.size):
@@ -148,18 +148,25 @@ def try_columns(columns, orders, s, here, number, y, by_target, w, code, n_value
 
 
 @shared
-def node_draws(key, d, shuffle, random):
-    """The draws of a node: two numbers for each column's random threshold (or -1), and an order of the columns."""
-    draws, order = np.full((2, d), -1.0), np.arange(d)
-    if random:
-        for f in range(d):
-            for k in range(2):
-                draws[k, f] = hashed(key, 4 + 2 * f + k) / 4294967296.0
+def column_order(key, d, shuffle):
+    """The order in which a node tries its columns."""
+    order = np.arange(d)
     if shuffle:
         for f in range(d - 1, 0, -1):
             other = np.int64(hashed(key, 4 + 2 * d + f) % np.uint64(f + 1))
             order[f], order[other] = order[other], order[f]
-    return draws, order
+    return order
+
+
+@shared
+def column_draws(key, columns, random):
+    """Two numbers of a node for the random threshold of each of some columns, or -1."""
+    draws = np.full((2, columns.size), -1.0)
+    if random:
+        for b in range(columns.size):
+            for k in range(2):
+                draws[k, b] = hashed(key, 4 + 2 * columns[b] + k) / 4294967296.0
+    return draws
 
 
 @inner

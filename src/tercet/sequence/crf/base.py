@@ -286,8 +286,6 @@ class TokenEstimator(FeatureWeights, SequenceEstimator):
     def _check(self, X: Any, y: Any = None, *, reset: bool = True) -> Any:
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        if X.listed and not X.borders[-1]:
-            raise ValueError(f"X has no tokens: 0 in {len(X)} sequences.")
         X = self._rows(X, reset=reset)
         return X, X.with_rows(self._labels_in(y, X))
 
@@ -300,6 +298,8 @@ class TokenEstimator(FeatureWeights, SequenceEstimator):
         return labels_like(y, X)
 
     def _rows(self, X: Sequences, *, reset: bool = False, growing: bool = False) -> Sequences:
+        if X.listed and not X.borders[-1]:
+            raise ValueError(f"X has no tokens: 0 in {len(X)} sequences.")
         if is_tokens(X):
             if reset or growing:
                 names = AttributeColumns({} if reset else self.vocabulary_)

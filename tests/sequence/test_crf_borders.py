@@ -50,6 +50,8 @@ def test_empty_sentences_with_weights_and_in_parts():
     )
     online = CRF("ap").partial_fit(WITH_EMPTY, LABELS)
     np.testing.assert_array_equal(online._all_weights(), CRF("ap").partial_fit(X, Y)._all_weights())
+    with pytest.raises(ValueError, match="X has no tokens: 0 in 2 sequences"):
+        online.partial_fit([[], []], [[], []])
 
 
 def test_empty_tables():

@@ -168,7 +168,7 @@ def descend(
             reason = "unbounded"
             break
         method.update(point.step, delta, y)
-        reason = criteria.met(grad_norm, change, criteria.norm(delta))
+        reason = criteria.met(grad_norm, change, criteria.norm(delta) if "step" in criteria.tol else math.inf)
         if reason is None and criteria.stalled(f, grad_norm, ray.noise):
             reason = "precision"
         if step.converged(reason is not None):

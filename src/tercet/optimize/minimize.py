@@ -33,7 +33,7 @@ METHODS: dict[str, Callable[..., OptimizeResult]] = {
     "owlqn": owlqn,
     "ista": ista,
     "fista": fista,
-    **{rule: functools.partial(stochastic_gradient, rule=rule) for rule in RULES},  # type: ignore[arg-type]
+    **{rule: functools.partial(stochastic_gradient, rule=rule) for rule in RULES},
     "annealing": simulated_annealing,
     "noisy-gd": noisy_descent,
     "genetic": genetic_algorithm,

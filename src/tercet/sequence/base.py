@@ -208,6 +208,8 @@ class Sequences:
 
     def chunks(self, rows: int = 4096) -> list[tuple[int, int]]:
         """Ranges of sequences (from, to) of about so many rows together; cut by the data alone."""
+        if 0 < self.borders[-1] <= rows:
+            return [(0, len(self))]
         cuts = np.unique(np.searchsorted(self.borders, np.arange(0, self.borders[-1], rows)))
         cuts = np.unique(np.concatenate([[0], cuts, [len(self)]]))
         return list(pairwise(cuts.tolist()))

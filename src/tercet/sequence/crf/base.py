@@ -41,8 +41,6 @@ class TokenEstimator(FeatureWeights, SequenceEstimator):
     n_jobs: int | None
     verbose: Any
 
-    online_: dict[str, Any]  # where there is `partial_fit`: what it goes on from
-
     def fit(  # type: ignore[override]
         self, X: Any, y: Any, lengths: Any = None, sample_weight: Any = None
     ) -> Self:
@@ -288,8 +286,6 @@ class TokenEstimator(FeatureWeights, SequenceEstimator):
     def _check(self, X: Any, y: Any = None, *, reset: bool = True) -> Any:
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        if X.listed and not X.borders[-1]:
-            raise ValueError(f"X has no tokens: 0 in {len(X)} sequences.")
         X = self._rows(X, reset=reset)
         return X, X.with_rows(self._labels_in(y, X))
 
@@ -302,9 +298,13 @@ class TokenEstimator(FeatureWeights, SequenceEstimator):
         return labels_like(y, X)
 
     def _rows(self, X: Sequences, *, reset: bool = False, growing: bool = False) -> Sequences:
+        if X.listed and not X.borders[-1]:
+            raise ValueError(f"X has no tokens: 0 in {len(X)} sequences.")
         if is_tokens(X):
-            names = AttributeColumns() if reset else AttributeColumns(self.vocabulary_)
-            names.growing = reset or growing
+            if reset or growing:
+                names = AttributeColumns({} if reset else self.vocabulary_)
+            else:
+                names = self._known_attributes()
             rows = encode_tokens(X.rows, names)
             if names.bigram is not None and self.transition_attributes is None:
                 raise ValueError(
@@ -316,14 +316,14 @@ class TokenEstimator(FeatureWeights, SequenceEstimator):
                 self.__dict__.pop("feature_names_in_", None)
             elif rows.nnz and rows.indices.max() >= self.n_features_in_:
                 raise ValueError(f"{type(self).__name__}: vocabulary_ has columns past n_features_in_.")
-            check_size(rows, self.attributes_, type(self).__name__)
+            check_size(rows, self.vocabulary_, type(self).__name__)
             return X.with_rows(rows)
         X = super()._rows(X, reset=reset)
         if reset:
             given = getattr(self, "feature_names_in_", None)
             named = [f"x{j}" for j in range(self.n_features_in_)] if given is None else given.tolist()
             self.vocabulary_ = {name: j for j, name in enumerate(named)}
-        check_size(X.rows, self.attributes_, type(self).__name__)
+        check_size(X.rows, self.vocabulary_, type(self).__name__)
         if not sparse.issparse(X.rows):
             return X.with_rows(np.ascontiguousarray(X.rows, dtype=np.float64))
         rows = sparse.csr_array(X.rows, dtype=np.float64, copy=True)
@@ -357,7 +357,9 @@ class TokenEstimator(FeatureWeights, SequenceEstimator):
 
     def _learnable(self, X: Sequences, y: np.ndarray, weight: np.ndarray | None) -> Any:
         """The sequences that have tokens and a positive weight; `classes_` become the labels that these have."""
-        X, y, weight = learnable(X, y, weight)
+        given, (X, y, weight) = X, learnable(X, y, weight)
+        if X is given:
+            return X, y, weight
         if not (y >= 0).any():
             raise ValueError(
                 f"{type(self).__name__} needs labels; the sequences of positive weight have none."

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from tercet.sequence.base import Sequences
 from tercet.sequence.crf._engine.features import Features, choose_features
 from tercet.sequence.crf.constraints import masks_of
+from tercet.sequence.text.attributes import AttributeColumns
 
 WEIGHTS = {"state": "pairs", "transition": "pairs", "bigram": "triples"}  # kinds of weights, in their order
 
@@ -43,6 +44,7 @@ class FeatureWeights:
     transition_weights_: np.ndarray
     bigram_triples_: np.ndarray = np.empty((0, 3), dtype=np.int64)
     bigram_weights_: np.ndarray = np.empty(0)
+    online_: dict[str, Any]  # where there is `partial_fit`: what it goes on from
 
     @property
     def attributes_(self) -> list[str]:
@@ -78,6 +80,15 @@ class FeatureWeights:
     def bigram_features_(self) -> dict[tuple[str, Any, Any], float]:
         """The weights of (attribute, label from, label to)."""
         return self._features_by_name("bigram")
+
+    def _known_attributes(self) -> AttributeColumns:
+        """The columns of the attributes, -1 for any other name; made once for each vocabulary."""
+        kept = _made.setdefault(self, {}).get("attributes")
+        if kept is None or kept[0] is not self.vocabulary_ or len(kept[1]) != len(self.vocabulary_):
+            names = AttributeColumns(self.vocabulary_)
+            names.growing = False
+            kept = _made[self]["attributes"] = self.vocabulary_, names
+        return kept[1]
 
     def _by_name(self, kind: str, n: int | None = None) -> list[tuple[Any, float]]:
         """The names and weights of all features of a kind, or of the n largest (|n| smallest for a negative n)."""

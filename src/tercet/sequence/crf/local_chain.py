@@ -12,7 +12,7 @@ from tercet.core.kernel import inner, kernel
 from tercet.sequence._chain.log_space import log_sum
 from tercet.sequence.base import Sequences
 from tercet.sequence.crf._engine.features import observation_scores
-from tercet.sequence.crf._engine.objective import ChainObjective, SequenceBlock, Span
+from tercet.sequence.crf._engine.objective import BlockChunk, ChainObjective, SequenceBlock, Span
 from tercet.sequence.crf.linear_chain import LinearChain
 from tercet.sequence.k_best import k_best
 
@@ -21,14 +21,13 @@ class LocalObjective(ChainObjective):
     """The sum over tokens of -log P(y_t | y_t-1, x_t), plus l2 |w|²."""
 
     def _chunk(
-        self, span: Span, block: SequenceBlock, node: np.ndarray, states: Any, transitions: Any
+        self, chunk: BlockChunk, block: SequenceBlock, node: np.ndarray, states: Any, transitions: Any
     ) -> tuple[float, np.ndarray]:
-        borders = block.borders[span[0] : span[1] + 1]
-        rows, borders = slice(borders[0], borders[-1]), borders - borders[0]
+        _, rows, borders, weight, _ = chunk
         scores = observation_scores(block.X, rows.start, rows.stop, states, self.features.n_labels)
         start = self.X.borders[block.first] + rows.start
         before = labels_before(self.y[start : start + len(scores)], borders)
-        weight = np.repeat(self.weight[block.first + span[0] : block.first + span[1]], np.diff(borders))
+        weight = np.repeat(weight, np.diff(borders))
         edge = np.zeros(transitions.shape)
         log_z = local_probabilities(scores, transitions, before, weight, edge)
         node[rows] = scores

@@ -40,14 +40,15 @@ def learnable(X: Sequences, y: np.ndarray, weight: np.ndarray | None) -> tuple[A
     return X[there], X.with_rows(y)[there].rows, None if weight is None else weight[there]
 
 
-def check_size(rows: Any, attributes: list[str], owner: str) -> None:
+def check_size(rows: Any, vocabulary: dict[str, int], owner: str) -> None:
     """Refuse values whose squares and sums would overflow."""
     values = rows.data if sparse.issparse(rows) else rows.ravel()
     if values.size and max(-values.min(), values.max()) > LARGEST:
         at = int(np.abs(values).argmax())
         column = int(rows.indices[at] if sparse.issparse(rows) else at % rows.shape[1])
+        name = next((name for name, place in vocabulary.items() if place == column), f"x{column}")
         raise ValueError(
-            f"{owner}: attribute {attributes[column]!r} has the value {values[at]:g}; allowed are numbers up to "
+            f"{owner}: attribute {name!r} has the value {values[at]:g}; allowed are numbers up to "
             f"{LARGEST:g} in size. Scale it, or give its logarithm."
         )
 

@@ -424,8 +424,8 @@ class HMM(SequenceEstimator):
         check_parameters(self)  # a model that was set by hand has not been through `fit`
         emissions = self._emissions()
         theta = self._parameters(emissions)
-        scaling = self.implementation == "scaling"
-        return EStep(emissions, self._given(X, lengths), scaling=scaling), theta
+        X = self._rows(Sequences.of(X, lengths, symbols=self.symbols))
+        return EStep(emissions, X, scaling=self.implementation == "scaling"), theta
 
     def _parameters(self, emissions: Emissions, n: int | None = None, fresh: Any = None) -> Theta:
         """The parameters as checked float64 arrays: `fresh` ones, and attributes, which may have been set by

@@ -336,6 +336,8 @@ def probability_table(
 
 def _check_prior(given: Any, name: str, shape: tuple[int, ...], owner: str) -> None:
     """Refuse a prior that is not a number or an array of the given shape, or is negative."""
+    if isinstance(given, int | float) and 0 <= given < np.inf:
+        return
     prior = np.asarray(given, dtype=np.float64)
     try:
         np.broadcast_to(prior, shape)

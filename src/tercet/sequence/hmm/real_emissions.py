@@ -15,6 +15,7 @@ from tercet.sequence.hmm.em import Emissions
 MOST_ROWS = 20_000  # more than these do not make better first means
 LEAST_PART = 1e-6  # of a feature's variance: the least that a Gaussian on a single value may have
 ROUNDING = 1e-8  # of it: below this, rounding errors dominate a matrix
+MOST = float(np.finfo(float).max)
 SMALLEST = 1e-200  # a variance that may still be divided by; a feature with less is constant
 
 
@@ -117,6 +118,8 @@ def broadcast_prior(
 ) -> np.ndarray:
     """A prior's parameter for each entry of `shape`: from a number, an array that NumPy would broadcast, or one
     with the first axes only (a value for each state, say)."""
+    if isinstance(value, int | float) and max(low, -MOST) <= value <= MOST:
+        return np.full(shape, float(value))
     array = np.asarray(value, dtype=np.float64)
     if array.ndim and array.shape == shape[: array.ndim] and array.shape != shape[-array.ndim :]:
         array = array.reshape(*array.shape, *[1] * (len(shape) - array.ndim))

@@ -82,8 +82,10 @@ def is_tokens(X: Any) -> bool:
         return False
     if not isinstance(X, list | tuple | np.ndarray) or not len(X):
         return False
-    things = (thing for thing in X if depth == 1 or not is_empty(thing))  # an empty sentence says nothing
-    return any(_has_words(thing, depth) for thing in itertools.islice(things, 3))
+    things = X[:3]
+    if depth == 2 and any(map(is_empty, things)):  # an empty sentence says nothing
+        things = list(itertools.islice(itertools.filterfalse(is_empty, X), 3))
+    return any(_has_words(thing, depth) for thing in things)
 
 
 def is_empty(sentence: Any) -> bool:

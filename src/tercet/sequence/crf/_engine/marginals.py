@@ -69,8 +69,7 @@ def chain_marginals(
     node = np.empty((n, N)) if node is None else node
     alpha, scale, log_z = np.empty((n, N)), np.empty(n), np.empty(borders.size - 1)
     smooth(borders, np.ones(N), trans, trans.T.copy(), like, alpha, node, scale, log_z)
-    underflown = np.flatnonzero(~np.isfinite(log_z))
-    log_z += np.add.reduceat(top, borders[:-1]) + (np.diff(borders) - 1) * ceiling
+    underflown = np.flatnonzero(~np.isfinite(log_z)) if add_subtracted(borders, top, ceiling, log_z) else ()
     if weight is not None:
         like *= np.repeat(weight, np.diff(borders))[:, None]
     edge = (alpha[:-1].T @ like[1:]) * trans
@@ -125,6 +124,19 @@ def best_paths(
     else:
         decode(borders, np.zeros(N), transitions, scores, delta, path, values)
     return path, values
+
+
+@kernel
+def add_subtracted(borders, top, ceiling, log_z):
+    """Add to the log Z of each chain what was subtracted from its scores; whether some are not finite."""
+    lost = False
+    for s in range(log_z.size):
+        lost = lost or not abs(log_z[s]) < np.inf
+        subtracted = (borders[s + 1] - borders[s] - 1) * ceiling
+        for t in range(borders[s], borders[s + 1]):
+            subtracted += top[t]
+        log_z[s] += subtracted
+    return lost
 
 
 @kernel

@@ -61,12 +61,12 @@ class Preconditioned:
 
     def __init__(self, objective: ChainObjective) -> None:
         self.objective, self.unit = objective, 1 / np.sqrt(objective.curvature())
-        self.latest: tuple[Any, float] = (None, np.inf)
+        self.latest: tuple[Any, Any] = (None, None)  # v, and the gradient with respect to w
 
     def value_and_gradient(self, v: np.ndarray) -> tuple[float, np.ndarray]:
         """f and its gradient with respect to v."""
         f, g = self.objective.value_and_gradient(v * self.unit)
-        self.latest = v, float(np.linalg.norm(g))
+        self.latest = v, g
         return f, g * self.unit
 
     def value(self, v: np.ndarray) -> float:
@@ -81,7 +81,7 @@ class Preconditioned:
         """The norm of the gradient with respect to w."""
         if self.latest[0] is not v:
             self.value_and_gradient(v)
-        return self.latest[1]
+        return float(np.linalg.norm(self.latest[1]))
 
 
 class StoppingRule:

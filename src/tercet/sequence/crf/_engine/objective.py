@@ -50,15 +50,39 @@ class SequenceBlock(NamedTuple):
     X, borders : rows of their tokens, and where each sequence begins among these
     sums : FeatureSums
         Of X.
-    chunks : list of (int, int)
-        Pieces of work, from one sequence of the block to another.
+    chunks : list of BlockChunk
+        Pieces of work.
     """
 
     first: int
     X: Any
     borders: np.ndarray
     sums: FeatureSums
-    chunks: list[Span]
+    chunks: list[BlockChunk]
+
+
+class BlockChunk(NamedTuple):
+    """Sequences of a block that are computed together.
+
+    Attributes
+    ----------
+    span : (int, int)
+        From one sequence of the block to another.
+    rows : slice
+        Their tokens in the block.
+    borders : array of int
+        Where each sequence begins among these.
+    weight : array
+        How much each sequence counts.
+    hidden : array of bool, or None
+        Which sequences have unknown labels; None where none has.
+    """
+
+    span: Span
+    rows: slice
+    borders: np.ndarray
+    weight: np.ndarray
+    hidden: np.ndarray | None
 
 
 class ChainObjective:
@@ -112,9 +136,17 @@ class ChainObjective:
         a, b = self.X.borders[first], self.X.borders[last]
         X = self.X.rows[a:b]
         part = Sequences(X, self.X.borders[first : last + 1] - a, False)
-        chunks = part.chunks(CHUNK)
-        self.transitions.add_block(first, last, chunks)
+        spans = part.chunks(CHUNK)
+        self.transitions.add_block(first, last, spans)
+        chunks = [self._part(first, span, part.borders) for span in spans]
         return SequenceBlock(first, X, part.borders, FeatureSums(X, self.features), chunks)
+
+    def _part(self, first: int, span: Span, borders: np.ndarray) -> BlockChunk:
+        borders = borders[span[0] : span[1] + 1]
+        here = slice(first + span[0], first + span[1])
+        hidden = self.hidden[here] if self.hidden[here].any() else None
+        rows = slice(int(borders[0]), int(borders[-1]))
+        return BlockChunk(span, rows, borders - borders[0], self.weight[here], hidden)
 
     def _empirical(self) -> np.ndarray:
         counts, labels = np.zeros(self.features.size), np.arange(self.features.n_labels)
@@ -166,15 +198,12 @@ class ChainObjective:
         return self.value_and_gradient(w)[1]
 
     def _chunk(
-        self, span: Span, block: SequenceBlock, node: np.ndarray, states: Any, transitions: Any
+        self, chunk: BlockChunk, block: SequenceBlock, node: np.ndarray, states: Any, transitions: Any
     ) -> tuple[float, np.ndarray]:
         """log Z and the expected transitions of a chunk of sequences; the marginals of its tokens go to `node`."""
-        borders = block.borders[span[0] : span[1] + 1]
-        rows, borders = slice(borders[0], borders[-1]), borders - borders[0]
+        span, rows, borders, weight, hidden = chunk
         scores = observation_scores(block.X, rows.start, rows.stop, states, self.features.n_labels)
         pairs = self.transitions.chunk_scores(transitions, block.first, span)
-        here = slice(block.first + span[0], block.first + span[1])
-        weight, hidden = self.weight[here], self.hidden[here]
         whole = node[rows] if node.flags.c_contiguous else None
         found = chain_marginals(scores, borders, pairs, weight if self.weighted else None, whole)
         if self.weighted:
@@ -182,7 +211,7 @@ class ChainObjective:
         elif whole is None:
             node[rows] = found.node
         log_z, edge = float(weight @ found.log_z), found.edge
-        if hidden.any():  # less what is expected of the paths that agree with the known labels
+        if hidden is not None:  # less what is expected of the paths that agree with the known labels
             start = self.X.borders[block.first] + rows.start
             known = self.y[start : start + len(scores)]
             clamped, borders, at = clamp_known_labels(scores, known, borders, hidden)

@@ -101,7 +101,7 @@ class KernelMachine(Estimator):
 
     def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
         if self.takes_objects and reset:
-            vars(self).pop("_objects", None)
+            self.__dict__.pop("_objects", None)
             if callable(self.kernel) and not isinstance(self.kernel, Kernel) and not are_numbers(X):
                 self._objects = True
         takes, name = self._takes, type(self).__name__

@@ -112,8 +112,31 @@ class InteriorPoint(DualCoordinateDescent):
         if not np.isfinite(beta).all():
             beta = np.zeros(beta.size)
         self.beta[:] = np.clip(beta, self.low, self.high)
-        self.v = self.problem.transpose_times(self.beta)
-        self.done = self._free().size <= MAX_FREE and self._refine()
+        self.done = self._solve_free()
+        if not self.done:
+            self.beta[:] = np.clip(beta, self.low, self.high)
+            self.v = self.problem.transpose_times(self.beta)
+            self.done = self._free().size <= MAX_FREE and self._refine()
+
+    def _solve_free(self) -> bool:
+        """Newton's step for the free variables; whether the result is optimal within tol."""
+        free, beta, Z, problem = self._free(), self.beta, self.Z, self.problem
+        if free.size > Z.shape[1]:  # not the one solution
+            return False
+        if free.size:
+            rows = Z[free]
+            right = problem.target[free] - rows @ (beta @ Z) - problem.epsilon * np.sign(beta[free])
+            try:
+                beta[free] += np.linalg.solve(rows @ rows.T, right)
+            except np.linalg.LinAlgError:
+                return False
+            inside = np.abs(beta[free])
+            if not np.all((inside > 0) & (inside < self.high[free])):
+                return False
+        self.v = beta @ Z
+        self.violation = self._max_violation()
+        self.objective = -problem.dual_objective(beta, self.v)
+        return self.violation <= self.tol
 
     @property
     def problem_scale(self) -> float:

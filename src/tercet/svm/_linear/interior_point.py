@@ -25,6 +25,7 @@ ROWS_PER_FEATURE = 4
 GAP = 1e-10  # relative gap between the objectives at which bounds are told from free variables
 ROUNDING = 1e-10  # a part of the cost that is next to a bound
 WORK = 30_000_000  # multiplications of one call: a fraction of a second
+QUICK = 1_000_000  # multiplications of an iteration that takes no time to speak of
 MOST = 100  # iterations, before coordinate descent takes over
 
 
@@ -57,6 +58,7 @@ class InteriorPoint(DualCoordinateDescent):
         self.a = np.tile(problem.cost / 2.0, (2, 1))
         self.s, self.t = np.full((2, n), size), np.full((2, n), size)
         self.inside, self.iterations, self.gap = True, 0, np.inf
+        self.quick = self.Z.size * self.Z.shape[1] <= QUICK
 
     def epoch(self) -> None:
         """One iteration, or (after the last) one pass of coordinate descent."""

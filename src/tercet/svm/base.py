@@ -98,7 +98,7 @@ class SupportVectorClassifier(KernelMachine, Classifier):
     # Learning ---------------------------------------------------------------------------------------------------
 
     def _learn(self, X: Any, y: Any = None, sample_weight: Any = None, **more: Any) -> Self:
-        if self.probability != "deprecated":
+        if isinstance(self.probability, bool | np.bool_):
             warn_of_probability(type(self).__name__)
         return super()._learn(X, y, positive_part(sample_weight), **more)
 

@@ -132,6 +132,19 @@ def test_function_of_lists(machine):
         _ = model.coef_
 
 
+@pytest.mark.parametrize("machine", [SVC, SVR])
+def test_function_of_numbers_of_rows_and_of_missing_values(machine):
+    gram = X6 @ X6.T
+    plain = machine(kernel="linear").fit(X6, Y6)
+    numbers = machine(kernel=lambda a, b: gram[np.ix_(a, b)]).fit(np.arange(6), Y6)
+    np.testing.assert_allclose(numbers.predict(np.arange(6)), plain.predict(X6), atol=1e-9)
+    holes = np.vstack([X6, [[np.nan, 3.0]]])
+    model = machine(kernel=lambda a, b: np.nan_to_num(a) @ np.nan_to_num(b).T).fit(holes, [*Y6, 2])
+    assert np.isfinite(model.predict(holes)).all()
+    with pytest.raises(ValueError, match="NaN"):
+        machine().fit(holes, [*Y6, 2])
+
+
 def test_function_that_knows_its_gram_matrix_only():
     gram = X6 @ X6.T
     model = SVC(kernel=lambda x, z: gram).fit(X6, Y6)

@@ -147,6 +147,8 @@ class KernelRidge(KernelMachine, Regressor):
 
     def _checked_alpha(self, n_targets: int) -> np.ndarray:
         """A penalty for each target."""
+        if isinstance(self.alpha, int | float):  # its annotation has been checked
+            return np.full(n_targets, float(self.alpha))
         alpha = np.atleast_1d(np.asarray(self.alpha, dtype=np.float64))
         fits = alpha.ndim == 1 and alpha.size in (1, n_targets)
         if not fits or not np.all((alpha >= 0) & (alpha < np.inf)):

@@ -102,7 +102,7 @@ class KernelMachine(Estimator):
 
     def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
         if self.takes_objects and reset:
-            vars(self).pop("_objects", None)
+            self.__dict__.pop("_objects", None)
             if callable(self.kernel) and not isinstance(self.kernel, Kernel) and not are_numbers(X):
                 self._objects = True
         takes, name = self._takes, type(self).__name__
@@ -122,10 +122,10 @@ class KernelMachine(Estimator):
                 )
             return found
         rows = object_rows(X) if takes == "objects" else self.kernel.check(X)
-        if reset:
-            self.n_features_in_ = 1
-        else:
+        if not reset:
             self._check_widths(1)
+        elif takes != "objects":
+            self.n_features_in_ = 1
         if y is NO_TARGET:
             return rows
         y = validate_data(self, X="no_validation", y=y, multi_output=self.multi_output)
@@ -143,20 +143,23 @@ class KernelMachine(Estimator):
 
 
 def are_numbers(X: Any) -> bool:
-    """Whether rows are a table of numbers, or something that a check of such a table can judge."""
-    if sparse.issparse(X) or hasattr(X, "__array__") or hasattr(X, "__dataframe__"):
-        kind = getattr(getattr(X, "dtype", None), "kind", "f")
-        return kind in "fiub" or np.ndim(X) == 2
+    """Whether rows are a table of finite numbers."""
+    if sparse.issparse(X):
+        return True
     try:
-        return np.asarray(X).dtype.kind in "fiub"
-    except (ValueError, TypeError):  # rows of different lengths
+        values = np.asarray(X)
+        values = values.astype(np.float64) if values.dtype.kind == "O" else values
+    except (ValueError, TypeError):  # no numbers, or rows of different lengths
         return False
+    return values.ndim == 2 and values.dtype.kind in "fiub" and bool(np.isfinite(values).all())
 
 
 def object_rows(X: Any) -> np.ndarray:
-    """Rows that are no numbers, as an array; those of a list as an array of objects."""
+    """Rows that are no table of numbers, as an array; those of a list as an array of objects."""
     if isinstance(X, np.ndarray):
         return X
+    if hasattr(X, "__array__"):
+        return np.asarray(X, dtype=object)
     rows = np.empty(len(X), dtype=object)
     rows[:] = list(X)
     return rows

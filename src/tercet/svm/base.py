@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from itertools import combinations, pairwise
+from itertools import accumulate, combinations, pairwise
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -98,12 +98,12 @@ class SupportVectorClassifier(KernelMachine, Classifier):
     # Learning ---------------------------------------------------------------------------------------------------
 
     def _learn(self, X: Any, y: Any = None, sample_weight: Any = None, **more: Any) -> Self:
-        if self.probability != "deprecated":
+        if isinstance(self.probability, bool | np.bool_):
             warn_of_probability(type(self).__name__)
         return super()._learn(X, y, positive_part(sample_weight), **more)
 
     @property
-    def _calibration_method(self) -> str | None:
+    def _calibration_method(self) -> Literal["platt", "isotonic"] | None:
         """How scores become probabilities: as `calibration` says, or by Platt's sigmoid with probability=True."""
         if self.calibration is not None:
             return self.calibration
@@ -148,7 +148,8 @@ class SupportVectorClassifier(KernelMachine, Classifier):
             found = solve(binary[0], starts[0], n_jobs=self.n_jobs, steps=steps)
             self._print_progress(0, 1, found)
             return [found]
-        inside = max(1, getattr(engine(self.n_jobs), "n_jobs", 1) // count)
+        threads = getattr(engine(self.n_jobs), "n_jobs", 0)
+        inside = max(1, threads // count)
 
         def solve_one(task: tuple[int, Any]) -> DualSolution:
             k, part = task
@@ -157,8 +158,10 @@ class SupportVectorClassifier(KernelMachine, Classifier):
             self._print_progress(k, count, found)
             return found
 
-        tasks = Fit.of(self).tasks(count, "binary problem")
-        return each(solve_one, list(enumerate(tasks)), n_jobs=self.n_jobs)
+        tasks = list(enumerate(Fit.of(self).tasks(count, "binary problem")))
+        if threads == 1:
+            return [solve_one(task) for task in tasks]
+        return each(solve_one, tasks, n_jobs=self.n_jobs)
 
     def _print_progress(self, k: int, count: int, found: DualSolution) -> None:
         if self.verbose:
@@ -250,7 +253,7 @@ class SupportVectorClassifier(KernelMachine, Classifier):
     @property
     def _class_spans(self) -> list[slice]:
         """The support vectors of each class."""
-        return [slice(a, b) for a, b in pairwise(np.concatenate([[0], np.cumsum(self.n_support_)]))]
+        return [slice(a, b) for a, b in pairwise(accumulate(self.n_support_.tolist(), initial=0))]
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores of the classes.

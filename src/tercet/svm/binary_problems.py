@@ -7,6 +7,7 @@ class against the rest ("ovr"), or one for each column of an error-correcting ou
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Literal
@@ -66,6 +67,17 @@ def constant_solution(binary: BinaryProblem) -> DualSolution:
     return DualSolution(zeros, zeros, b, (b, b), 0.0, 0.0, 0, True)
 
 
+def feasible_start(start: np.ndarray, sign: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """Multipliers near a start within the bounds and with Σ α y = 0: those of the heavier sign are scaled down."""
+    alpha = np.clip(start, 0.0, upper)
+    plus, minus = alpha[sign > 0].sum(), alpha[sign < 0].sum()
+    if plus > minus:
+        alpha[sign > 0] *= minus / plus
+    elif minus > plus:
+        alpha[sign < 0] *= plus / minus
+    return alpha
+
+
 def is_pairwise(how: MultiClass, n_classes: int) -> bool:
     """Whether there is a binary problem for each pair of more than two classes."""
     return n_classes > 2 and how in ("ovo", "dag")
@@ -88,11 +100,17 @@ def pairwise_coef(
 
 def pairwise_votes(scores: np.ndarray, n_classes: int) -> np.ndarray:
     """How many pairs vote for each class; a score of 0 is a vote for the second."""
-    count = np.zeros((len(scores), n_classes), dtype=np.int64)
-    for (i, j), score in zip(combinations(range(n_classes), 2), scores.T):
-        count[:, i] += score > 0
-        count[:, j] += score <= 0
-    return count
+    first, second = _pair_members(n_classes)
+    won = (scores > 0).astype(np.float64)
+    return (won @ first + (1.0 - won) @ second).astype(np.int64)
+
+
+@functools.cache
+def _pair_members(n_classes: int) -> tuple[np.ndarray, np.ndarray]:
+    """The first and the second class of each pair, as rows of 0 and 1."""
+    i, j = np.triu_indices(n_classes, 1)
+    unit = np.eye(n_classes)
+    return unit[i], unit[j]
 
 
 def vote_scores(scores: np.ndarray, n_classes: int) -> np.ndarray:

@@ -226,12 +226,20 @@ class NuSVC(SupportVectorClassifier):
         # There is no linear term: where K and the weights are small, so are all gradients.
         size = float(np.abs(kernel.diag(rows)).mean())
         tol = self.tol * min(1.0, size * float(upper.mean()) or 1.0)
-        options = {"max_iter": self.max_iter, "cache_size": self.cache_size, "shrinking": self.shrinking}
-        found = solve_dual(problem, tol=tol, n_jobs=n_jobs, steps=steps, **options)
+        solve = functools.partial(
+            solve_dual,
+            problem,
+            tol=tol,
+            n_jobs=n_jobs,
+            max_iter=self.max_iter,
+            cache_size=self.cache_size,
+            shrinking=self.shrinking,
+        )
+        found = solve(steps=steps)
         if found.converged and found.rho <= NO_MARGIN * size * upper.sum():
             self._warn_of_no_margin(binary)
             # At the optimum f is 0. As in libsvm, the direction is that of a solution within tol, where it is not.
-            found = solve_dual(problem, tol=tol, n_jobs=n_jobs, full_precision=False, **options)
+            found = solve(full_precision=False)
         return unit_margin(found)
 
     def _check_feasible(self, weight: np.ndarray, binary: list[BinaryProblem]) -> None:

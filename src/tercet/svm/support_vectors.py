@@ -14,7 +14,8 @@ from tercet.core.row_products import row_products
 from tercet.core.steps import ConvergenceWarning
 from tercet.kernels import FromFunction, Kernel, Precomputed, centring_offset, subtract_offset
 from tercet.svm._dual.problem import DualProblem, DualSolution
-from tercet.svm._dual.small import SMALL, small_gram
+from tercet.svm._dual.small import SMALL
+from tercet.svm._dual.small_gram import small_gram
 
 FUNCTION_ROWS = 4096  # up to which a user's function is called once, with all rows
 

@@ -20,6 +20,7 @@ from tercet.svm.binary_problems import (
     binary_problems,
     class_codes,
     constant_solution,
+    feasible_start,
     is_pairwise,
 )
 from tercet.svm.calibration import calibrate
@@ -392,14 +393,3 @@ class SVC(SupportVectorClassifier):
         slack = np.maximum(1 - margins - binary.sign * solution.b, 0.0)
         cost = C @ (slack**2 if self._squared_slacks else slack) if np.isfinite(self.C) else 0.0
         return float(alpha @ margins / 2 + cost + solution.objective)
-
-
-def feasible_start(start: np.ndarray, sign: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """Multipliers near a start within the bounds and with Σ α y = 0: those of the heavier sign are scaled down."""
-    alpha = np.clip(start, 0.0, upper)
-    plus, minus = alpha[sign > 0].sum(), alpha[sign < 0].sum()
-    if plus > minus:
-        alpha[sign > 0] *= minus / plus
-    elif minus > plus:
-        alpha[sign < 0] *= plus / minus
-    return alpha

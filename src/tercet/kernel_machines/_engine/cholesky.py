@@ -67,7 +67,7 @@ class CholeskyFactor:
         if self.C is None:
             return self.V @ (self.inverse * (self.V.T @ r).T).T
         scale = self.scale.reshape(-1, *(1,) * (r.ndim - 1))
-        return scale * linalg.cho_solve((self.C.T, False), scale * r, check_finite=False)
+        return scale * linalg.lapack.dpotrs(self.C.T, scale * r, lower=0)[0]
 
     def solve_saddle_point(self, E: np.ndarray | None, r: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """u and b of B u + E b = r, Eᵀu = 0."""
@@ -98,6 +98,11 @@ class CholeskyFactor:
 def blocked_cholesky(B: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
     """The Cholesky factor in the lower triangle of B, panel by panel; the upper triangle stays what it was."""
     cuts = panels(len(B))
+    if len(cuts) == 1:
+        corner, failed = linalg.lapack.dpotrf(B.T, lower=0, clean=0)  # LAPACK reads columns first
+        if failed:
+            raise linalg.LinAlgError(f"The leading minor of order {failed} is not positive definite.")
+        return corner.T
     for k, here in enumerate(cuts):
         corner = linalg.cholesky(B[here, here], lower=True, check_finite=False)
         B[here, here] = corner + np.triu(B[here, here], 1)

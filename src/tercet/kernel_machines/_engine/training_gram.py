@@ -54,12 +54,12 @@ class TrainingGram:
             )
         self.K: np.ndarray | None = None
         if in_memory:  # a function or a matrix may give integers, or float32
-            self.K = X if self.precomputed else np.asarray(kernel(X, n_jobs=n_jobs), dtype=np.float64)
+            self.K = X if self.precomputed else np.asarray(kernel.gram(X, X, n_jobs=n_jobs), dtype=np.float64)
 
     def _check_diagonal(self) -> None:
         """Refuse rows whose K(x, x) overflows."""
         with np.errstate(over="ignore", invalid="ignore"):
-            finite = np.isfinite(self.kernel.diag(self.X))
+            finite = np.isfinite(self.kernel._diag(self.X))
         if not finite.all():
             raise ValueError(
                 f"{self.kernel!r}: K(x, x) of row {int(finite.argmin())} is too large for a number; scale X down."

@@ -277,10 +277,20 @@ def block_shape(left: Any, right: Any, *, square: bool = False) -> tuple[int, in
 
 def symmetrized(tile: np.ndarray) -> np.ndarray:
     """A square block with its upper triangle copied below: K(x, z) and K(z, x) must not differ by rounding."""
-    return np.triu(tile) + np.triu(tile, 1).T
+    tile = np.require(tile, requirements=["C", "W"])
+    copy_upper_triangle(tile)
+    return tile
 
 
 # Kernels ------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def copy_upper_triangle(tile):
+    """Copy the upper triangle of a square block to the lower one."""
+    for i in range(tile.shape[0]):
+        for k in range(i):
+            tile[i, k] = tile[k, i]
 
 
 @kernel

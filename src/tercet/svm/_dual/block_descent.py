@@ -20,13 +20,12 @@ from tercet.core.steps import Steps
 from tercet.svm._dual.block import MAX_BLOCK, smo_block
 from tercet.svm._dual.gram_rows import FullGram, gram_rows
 from tercet.svm._dual.problem import DualProblem, DualSolution, Interval, bias_and_rho
-from tercet.svm._dual.small import blocks
+from tercet.svm._dual.small import NO_LIMIT, blocks
 
 BLOCK = 1024  # variables of a working set
 BLOCK_TOL = 0.05  # a block is solved to this part of the violation it began with
 FLOAT32_TOL = 1e-5  # the least tolerance for which rows in float32 are exact enough
 KEEP = 0.7  # a set that would shrink by less than the rest of its members stays: its part of K is at hand
-NO_LIMIT = 1 << 62  # steps
 PATIENCE = 30  # blocks in a row without progress
 WORK = 50_000_000  # entries that one call of the block kernel may read: a fraction of a second
 

@@ -13,33 +13,23 @@ import numpy as np
 
 from tercet.core.kernel import inner, kernel
 from tercet.core.steps import Steps
-from tercet.kernels import Gaussian, Kernel
 from tercet.svm._dual.block import second_order_steps
 from tercet.svm._dual.cholesky import cholesky, solve_cholesky
 from tercet.svm._dual.problem import DualProblem, DualSolution
+from tercet.svm._dual.small_gram import submatrix
 
 SMALL = 1000  # variables of a small problem
-DIRECT = 4_000_000  # multiplications up to which distances are computed from differences
 WORK = 50_000_000  # entries that one call may read: a fraction of a second
 SLICE = 4096  # least number of steps between two reports to callbacks
 MAX_BLOCKS = 10_000  # reports of one loop
+MAX_EXACT = 300  # variables of a quadratic program that takes less time than very many steps
+NO_LIMIT = 1 << 62  # steps
 MAX_FREE = 128  # free variables of a linear system that is solved here
 TRACE = 1e-13  # of the upper bound: what rounding leaves of a multiplier, if that much does not change f
 EXACT = 1e-11  # a violation this small, relative to the gradient, is rounding
 IDLE = 10  # gradients computed anew without a smaller violation or objective
 
 Array = np.ndarray
-
-
-def small_gram(K: Kernel, X: Any, n_jobs: int | None = None) -> Array:
-    """The Gram matrix of few rows in float64."""
-    single = getattr(X, "dtype", None) == np.float32
-    if type(K) is Gaussian and isinstance(X, np.ndarray) and X.size * len(X) <= DIRECT and K.rate > 0:
-        out = np.empty((len(X), len(X)))
-        gaussian_exponents(np.require(X, np.float64, ["C", "W"]), K.rate, out)
-        return np.exp(out, out=out)
-    X = X.astype(np.float64) if single else X
-    return K.gram(X, X, n_jobs=n_jobs).astype(np.float64, copy=False)
 
 
 class SmallDual:
@@ -67,7 +57,7 @@ class SmallDual:
             self.ridge = self._ordered(ridge if problem.row is None else ridge[problem.row])
         diag = self.K.diagonal()
         self.diag = (diag if problem.row is None else np.concatenate([diag, diag])) + self.ridge
-        self.v, self.numbers, self.n_iter = np.empty(sign.size), np.zeros(8), 0
+        self.v, self.numbers, self.n_iter = np.empty(sign.size), np.zeros(9), 0
         self.evaluate()
 
     def _ordered(self, values: Any) -> Array:
@@ -75,7 +65,7 @@ class SmallDual:
         return values if self.order is None else values[self.order]
 
     @property
-    def arrays(self) -> tuple[Array, ...]:
+    def arrays(self) -> tuple[Array, Array, Array, Array, Array, Array, Array]:
         return self.K, self.q, self.ridge, self.lower, self.upper, self.beta, self.v
 
     @property
@@ -94,7 +84,7 @@ class SmallDual:
 
     def refine(self) -> bool:
         """The solution to full precision, from one within a tolerance; False where this is not the way."""
-        size = max(float(np.abs(self.q).max()), float(np.abs(self.v).max()), 1e-300)
+        size = max(float(self.numbers[8]), 1e-300)
         rounding, least = EXACT * size, float(self.violation)
         start, n_iter = (self.beta.copy(), self.v.copy(), self.numbers.copy()), self.n_iter
         for attempt in range(2):
@@ -114,11 +104,8 @@ class SmallDual:
 
     def _snap(self, rounding: float) -> None:
         """Set variables to bounds from which only rounding keeps them: they must not decide b."""
-        unseen = rounding / max(float(np.abs(self.diag).max()), 1e-300)
-        trace = np.minimum(TRACE * (self.upper - self.lower), unseen)
-        self.beta = np.where(self.beta - self.lower < trace, self.lower, self.beta)
-        self.beta = np.where(self.upper - self.beta < trace, self.upper, self.beta)
-        self.evaluate()
+        if snap_to_bounds(self.lower, self.upper, self.beta, self.diag, TRACE, rounding):
+            self.evaluate()
 
     def _newton(self) -> bool:
         """Newton's step for the free variables, if it is one forward; False if they are too many, or Q indefinite.
@@ -137,7 +124,7 @@ class SmallDual:
         if not newton_move(self.K, free, first, ridge, self.v, *work, move):
             return False
         beta, v, numbers = self.beta, self.v, self.numbers
-        self.beta, self.v, self.numbers = beta.copy(), np.empty(v.size), np.zeros(8)
+        self.beta, self.v, self.numbers = beta.copy(), np.empty(v.size), np.zeros(9)
         self.beta[free] += move
         inside = self.beta[free]
         if np.all((inside > self.lower[free]) & (inside < self.upper[free])):
@@ -215,7 +202,8 @@ def solve_small(
     """
     dual = SmallDual(problem)
     converged, message, tried = False, "", False
-    slow = 10_000 + 1000 * problem.sign.size
+    few = problem.sign.size <= MAX_EXACT
+    slow = 10_000 + 1000 * problem.sign.size if few else NO_LIMIT
     most = max(1, WORK // problem.sign.size)
     for step in blocks(steps):
         done = dual.violation <= tol
@@ -230,7 +218,7 @@ def solve_small(
         watched = step._context is not None
         limit = max(SLICE, 2 * problem.sign.size) if watched else most
         idle = dual.descend(tol, min(limit, max_iter - dual.n_iter if max_iter >= 0 else slow))
-        if max_iter < 0 and not tried and dual.violation > tol and (idle or dual.n_iter >= slow):
+        if max_iter < 0 and few and not tried and dual.violation > tol and (idle or dual.n_iter >= slow):
             tried = True
             take_better(dual, exact(problem), tol)
         elif idle and dual.violation > tol:
@@ -248,29 +236,21 @@ def take_better(dual: SmallDual, found: DualSolution, tol: float) -> None:
 
 
 @kernel
-def gaussian_exponents(X, rate, out):
-    """-rate |x - z|² of all pairs of rows."""
-    for i in range(X.shape[0]):
-        x = X[i]
-        out[i, i] = 0.0
-        for k in range(i):
-            z = X[k]
-            total = 0.0
-            for j in range(x.size):
-                total += (x[j] - z[j]) * (x[j] - z[j])
-            out[i, k] = -rate * total
-            out[k, i] = -rate * total
+def snap_to_bounds(lower, upper, beta, diag, trace, rounding):
+    """Set variables to bounds nearer than `trace` of their range, and so near that f changes by rounding only.
 
-
-@kernel
-def submatrix(gram, index):
-    """Rows and columns of a matrix."""
-    out = np.empty((index.size, index.size))
-    for i in range(index.size):
-        row = gram[index[i]]
-        for k in range(index.size):
-            out[i, k] = row[index[k]]
-    return out
+    Returns whether there were any.
+    """
+    largest, any_moved = 1e-300, False
+    for k in range(diag.size):
+        largest = max(largest, abs(diag[k]))
+    for k in range(beta.size):
+        near = min(trace * (upper[k] - lower[k]), rounding / largest)
+        if lower[k] < beta[k] < lower[k] + near:
+            beta[k], any_moved = lower[k], True
+        elif upper[k] - near < beta[k] < upper[k]:
+            beta[k], any_moved = upper[k], True
+    return any_moved
 
 
 @kernel
@@ -371,13 +351,15 @@ def compute_gradient(K, q, ridge, beta, v):
 
 @inner
 def evaluated(q, lower, upper, beta, v, split, numbers):
-    """Objective, violation, for each group the largest v over I_up and the smallest over I_down, b and rho."""
-    objective, violation = 0.0, 0.0
+    """Objective, violation, for each group the largest v over I_up and the smallest over I_down, b, rho, and the
+    largest absolute value of q and v."""
+    objective, violation, size = 0.0, 0.0, 0.0
     middles = np.zeros(2)
     for g in range(2):
         low, high, total, count = -np.inf, np.inf, 0.0, 0
         for k in range(0 if g == 0 else split, split if g == 0 else beta.size):
             objective += beta[k] * (q[k] - v[k]) / 2.0
+            size = max(size, abs(q[k]), abs(v[k]))
             rises, falls = beta[k] < upper[k], beta[k] > lower[k]
             if rises and v[k] > low:
                 low = v[k]
@@ -395,7 +377,7 @@ def evaluated(q, lower, upper, beta, v, split, numbers):
             middles[g] = (low + high) / 2.0
         elif np.isfinite(low) or np.isfinite(high):
             middles[g] = low if np.isfinite(low) else high
-    numbers[0], numbers[1] = objective, violation
+    numbers[0], numbers[1], numbers[8] = objective, violation, size
     if split < beta.size:
         numbers[6], numbers[7] = (middles[0] + middles[1]) / 2.0, (middles[1] - middles[0]) / 2.0
     else:

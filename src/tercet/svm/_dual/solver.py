@@ -20,7 +20,8 @@ from tercet.kernels import Precomputed
 from tercet.optimize import solve_qp
 from tercet.svm._dual.block_descent import solve_by_blocks
 from tercet.svm._dual.problem import DualProblem, DualSolution, dual_solution
-from tercet.svm._dual.small import SMALL, small_gram, solve_small, suits
+from tercet.svm._dual.small import SMALL, solve_small, suits
+from tercet.svm._dual.small_gram import small_gram
 
 MAX_FREE = 300  # of them free
 TRACE = 1e-13  # of the upper bound: what rounding leaves of a multiplier, if that much does not change f

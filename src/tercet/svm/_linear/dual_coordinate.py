@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import sparse
 
 from tercet.core.cache_lines import LINE, fetch_line
 from tercet.core.kernel import implement, kernel, verb
@@ -173,12 +173,12 @@ def newton_step(H: Array, g: Array, least: float) -> Array:
 
     `least` is a lower bound of the eigenvalues of H, whatever rounding makes of them.
     """
-    curvature, U = linalg.eigh(H)
+    curvature, U = np.linalg.eigh(H)
     part = U.T @ g
     if least > 0:
         return -(U @ (part / np.maximum(curvature, least)))
     flat = curvature <= 1e-13 * len(g) * curvature[-1]
-    if linalg.norm(part[flat]) > 1e-9 * linalg.norm(part):
+    if np.linalg.norm(part[flat]) > 1e-9 * np.linalg.norm(part):
         return U[:, flat] @ part[flat] * -1e100
     return -(U[:, ~flat] @ (part[~flat] / curvature[~flat]))
 

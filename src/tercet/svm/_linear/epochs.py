@@ -46,9 +46,10 @@ class Solver(Protocol):
 def run_epochs(model: Any, steps: Steps, solvers: Sequence[Any]) -> None:
     """Passes until all solvers are done; those of compiled loops are reported after they were made.
 
-    Where callbacks watch, or a line for each pass is asked for, every pass is a call.
+    Where callbacks watch, a line for each pass is asked for or a pass takes its time, every pass is a call.
     """
-    quick = steps._context is None and not model.verbose and all(hasattr(s, "run") for s in solvers)
+    watched = steps._context is not None or bool(model.verbose)
+    quick = not watched and all(getattr(solver, "quick", False) for solver in solvers)
     if not quick:
         for step in steps:
             if step.converged(run_epoch(model, step, solvers)):

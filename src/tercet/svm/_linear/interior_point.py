@@ -25,6 +25,7 @@ ROWS_PER_FEATURE = 4
 GAP = 1e-10  # relative gap between the objectives at which bounds are told from free variables
 ROUNDING = 1e-10  # a part of the cost that is next to a bound
 WORK = 30_000_000  # multiplications of one call: a fraction of a second
+QUICK = 1_000_000  # multiplications of an iteration that takes no time to speak of
 MOST = 100  # iterations, before coordinate descent takes over
 
 
@@ -57,6 +58,7 @@ class InteriorPoint(DualCoordinateDescent):
         self.a = np.tile(problem.cost / 2.0, (2, 1))
         self.s, self.t = np.full((2, n), size), np.full((2, n), size)
         self.inside, self.iterations, self.gap = True, 0, np.inf
+        self.quick = self.Z.size * self.Z.shape[1] <= QUICK
 
     def epoch(self) -> None:
         """One iteration, or (after the last) one pass of coordinate descent."""
@@ -112,9 +114,31 @@ class InteriorPoint(DualCoordinateDescent):
         if not np.isfinite(beta).all():
             beta = np.zeros(beta.size)
         self.beta[:] = np.clip(beta, self.low, self.high)
-        self.v = self.problem.transpose_times(self.beta)
-        self._restrict(np.arange(self.beta.size), self.problem.X)
-        self.done = self._free().size <= MAX_FREE and self._refine()
+        self.done = self._solve_free()
+        if not self.done:
+            self.beta[:] = np.clip(beta, self.low, self.high)
+            self.v = self.problem.transpose_times(self.beta)
+            self.done = self._free().size <= MAX_FREE and self._refine()
+
+    def _solve_free(self) -> bool:
+        """Newton's step for the free variables; whether the result is optimal within tol."""
+        free, beta, Z, problem = self._free(), self.beta, self.Z, self.problem
+        if free.size > Z.shape[1]:  # not the one solution
+            return False
+        if free.size:
+            rows = Z[free]
+            right = problem.target[free] - rows @ (beta @ Z) - problem.epsilon * np.sign(beta[free])
+            try:
+                beta[free] += np.linalg.solve(rows @ rows.T, right)
+            except np.linalg.LinAlgError:
+                return False
+            inside = np.abs(beta[free])
+            if not np.all((inside > 0) & (inside < self.high[free])):
+                return False
+        self.v = beta @ Z
+        self.violation = self._max_violation()
+        self.objective = -problem.dual_objective(beta, self.v)
+        return self.violation <= self.tol
 
     @property
     def problem_scale(self) -> float:
@@ -133,8 +157,9 @@ def interior_iterations(Z, target, cost, epsilon, a, s, t, v, enough, numbers):
     n, d = Z.shape
     H, dv = np.empty((d, d)), np.empty(d)
     da, ds, dt = np.zeros((2, n)), np.zeros((2, n)), np.zeros((2, n))
+    low, high, theta = np.empty((2, n)), np.empty((2, n)), np.empty((2, n))  # reciprocals
     for k in range(numbers.shape[0]):
-        weigh_rows(Z, target, cost, epsilon, a, s, t, v, H)
+        weigh_rows(Z, cost, a, s, t, v, H, low, high, theta)
         if not cholesky(H, 0.0):
             return max(k, 1)
         mu = 0.0
@@ -143,7 +168,10 @@ def interior_iterations(Z, target, cost, epsilon, a, s, t, v, enough, numbers):
                 mu += (a[c, i] * s[c, i] + (cost[i] - a[c, i]) * t[c, i]) / (4 * n)
         centre, length = 0.0, 0.0
         for turn in range(2):
-            direction(Z, target, cost, epsilon, a, s, t, v, H, centre, turn == 1, dv, da, ds, dt)
+            second = turn == 1
+            direction(
+                Z, target, cost, epsilon, a, s, t, v, H, low, high, theta, centre, second, dv, da, ds, dt
+            )
             length = 1.0
             for i in range(n):
                 for c in range(2):
@@ -159,8 +187,8 @@ def interior_iterations(Z, target, cost, epsilon, a, s, t, v, enough, numbers):
                 ahead = 0.0
                 for i in range(n):
                     for c in range(2):
-                        x, low, high = a[c, i] + length * da[c, i], length * ds[c, i], length * dt[c, i]
-                        ahead += (x * (s[c, i] + low) + (cost[i] - x) * (t[c, i] + high)) / (4 * n)
+                        x, other = a[c, i] + length * da[c, i], t[c, i] + length * dt[c, i]
+                        ahead += (x * (s[c, i] + length * ds[c, i]) + (cost[i] - x) * other) / (4 * n)
                 centre = mu * (ahead / mu) ** 3
         length *= max(0.9, 1.0 - mu) if mu < 1.0 else 0.9
         for i in range(n):
@@ -175,29 +203,32 @@ def interior_iterations(Z, target, cost, epsilon, a, s, t, v, enough, numbers):
 
 
 @inner
-def weigh_rows(Z, target, cost, epsilon, a, s, t, v, H):
-    """The lower triangle of H = I + Z' D Z, and v = Z'(a_0 - a_1)."""
+def weigh_rows(Z, cost, a, s, t, v, H, low, high, theta):
+    """The lower triangle of H = I + Z' D Z, v = Z'(a_0 - a_1), and reciprocals of a, cost - a and theta."""
     n, d = Z.shape
     for j in range(d):
         v[j] = 0.0
-        for l in range(d):
-            H[j, l] = 1.0 if j == l else 0.0
+        for m in range(d):
+            H[j, m] = 1.0 if j == m else 0.0
     for i in range(n):
         z, weight = Z[i], 0.0
         for c in range(2):
-            weight += 1.0 / (s[c, i] / a[c, i] + t[c, i] / (cost[i] - a[c, i]))
+            low[c, i], high[c, i] = 1.0 / a[c, i], 1.0 / (cost[i] - a[c, i])
+            theta[c, i] = 1.0 / (s[c, i] * low[c, i] + t[c, i] * high[c, i])
+            weight += theta[c, i]
         beta = a[0, i] - a[1, i]
         for j in range(d):
             v[j] += beta * z[j]
             factor, row = weight * z[j], H[j]
-            for l in range(j + 1):
-                row[l] += factor * z[l]
+            for m in range(j + 1):
+                row[m] += factor * z[m]
 
 
 @inner
-def direction(Z, target, cost, epsilon, a, s, t, v, L, centre, second, dv, da, ds, dt):
+def direction(Z, target, cost, epsilon, a, s, t, v, L, low, high, theta, centre, second, dv, da, ds, dt):
     """The Newton step for products `centre`; if `second`, with the products of the last step's changes."""
     n, d = Z.shape
+    right = np.zeros(d)
     for j in range(d):
         dv[j] = 0.0
     for turn in range(2):  # dv from all rows; then what each row makes of it
@@ -205,26 +236,29 @@ def direction(Z, target, cost, epsilon, a, s, t, v, L, centre, second, dv, da, d
             z, score, change, total = Z[i], 0.0, 0.0, 0.0
             for j in range(d):
                 score += z[j] * v[j]
-                change += z[j] * dv[j] if turn == 1 else 0.0
+                change += z[j] * dv[j]
             for c in range(2):
-                side, x, y = (1.0 if c == 0 else -1.0), a[c, i], cost[i] - a[c, i]
-                low, high = centre - x * s[c, i], centre - y * t[c, i]
+                side = 1.0 if c == 0 else -1.0
+                below, above = centre - a[c, i] * s[c, i], centre - (cost[i] - a[c, i]) * t[c, i]
                 if second:
-                    low -= da[c, i] * ds[c, i]
-                    high += da[c, i] * dt[c, i]
-                theta = s[c, i] / x + t[c, i] / y
-                h = low / x - high / y - (side * (score - target[i]) + epsilon - s[c, i] + t[c, i])
+                    # the first turn has not changed them yet
+                    below -= da[c, i] * ds[c, i]
+                    above += da[c, i] * dt[c, i]
+                h = below * low[c, i] - above * high[c, i]
+                h -= side * (score - target[i]) + epsilon - s[c, i] + t[c, i]
                 if turn == 0:
-                    total += side * h / theta
+                    total += side * h * theta[c, i]
                 else:
-                    step = (h - side * change) / theta
-                    ds[c, i] = (low - s[c, i] * step) / x
-                    dt[c, i] = (high + t[c, i] * step) / y
+                    step = (h - side * change) * theta[c, i]
+                    ds[c, i] = (below - s[c, i] * step) * low[c, i]
+                    dt[c, i] = (above + t[c, i] * step) * high[c, i]
                     da[c, i] = step
             if turn == 0:
                 for j in range(d):
-                    dv[j] += total * z[j]
+                    right[j] += total * z[j]
         if turn == 0:
+            for j in range(d):
+                dv[j] = right[j]
             solve_cholesky(L, dv)
 
 

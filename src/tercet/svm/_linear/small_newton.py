@@ -11,6 +11,7 @@ from tercet.svm._linear.problem import LinearProblem
 
 Array = np.ndarray
 WORK = 10_000_000  # multiplications of one Hessian
+QUICK = 1_000_000  # of one that takes no time to speak of
 
 
 def suits(problem: LinearProblem) -> bool:
@@ -27,6 +28,7 @@ class SmallNewton(PrimalNewton):
         self.Z = np.empty((n, d + 1))
         self.Z[:, :d] = problem.X
         self.Z[:, d] = problem.bias
+        self.quick = n * (d + 1) ** 2 <= QUICK
         super().__init__(problem, tol)
 
     def epoch(self) -> None:

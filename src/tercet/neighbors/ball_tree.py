@@ -13,7 +13,6 @@ import numpy as np
 from tercet.core.catalog import method
 from tercet.core.validation import check_array
 from tercet.neighbors._engine.ball_metrics import CODES
-from tercet.neighbors._engine.flat_ball_tree import FlatBallTree
 from tercet.neighbors._engine.search import POWERS, NeighborIndex
 from tercet.neighbors.search_tree import SearchTree, check_count
 
@@ -101,7 +100,7 @@ class BallTree(SearchTree):
             leaf_size=self.leaf_size,
             n_jobs=n_jobs,
         )
-        self._tree: FlatBallTree = self._index.engine
+        self._tree = self._index.engine
 
     @property
     def plain(self) -> bool:

@@ -108,7 +108,9 @@ class Assignment:
         self.labels = np.full(n, -1, dtype=np.int32)
         self.upper = np.full(n, np.inf)
         self.lower = np.zeros((n, bounds))
-        self.chunks = Chunks(X, self.weight, self.labels, self.upper, self.lower, rows=rows_per_chunk(X, k))
+        self.chunks: list[Any] = Chunks(
+            X, self.weight, self.labels, self.upper, self.lower, rows=rows_per_chunk(X, k)
+        )
         self.mean: np.ndarray | None = None
         if not sparse.issparse(X):
             self.mean = total(weighted_sum_chunk, self.chunks, n_jobs=n_jobs) / self.weight.sum()
@@ -221,7 +223,7 @@ def assign_chunk(
         half_gaps, half_gap = gaps
         elkan(view, centres.points, centres.squares, centres.shift, half_gaps, half_gap, labels, upper, lower)
     elif tiled and single and in_single_range(centres):
-        ambiguous = assign_tiles(view, *tiled, centres, labels)
+        ambiguous = assign_tiles(view, tiled[0], tiled[1], centres, labels)
     else:
         open_ = np.arange(len(labels)) if everyone else np.empty(len(labels), dtype=np.int64)
         if not everyone:

@@ -80,6 +80,8 @@ class Scan:
         """Blocks of queries: no more than take about a second where distances are products."""
         n, d = self.X.shape
         size = int(np.clip(min(WORK / max(n * d, 1), Q.shape[0] / BLOCKS), SMALL, QUERIES))
+        if Q.shape[0] * n <= QUERIES * ROWS and Q.shape[0] <= QUERIES:
+            size = QUERIES  # not worth a second block
         return [slice(i, i + size) for i in range(0, max(Q.shape[0], 1), size)]
 
     def _each(self, work: Callable[..., Any], blocks: list, *more: Any, n_jobs: int | None) -> list[Any]:
@@ -95,9 +97,9 @@ class Scan:
 
         return each(run, blocks, n_jobs=n_jobs)
 
-    def _block_starts(self, halt: threading.Event) -> Iterator[int]:
+    def _block_starts(self, halt: threading.Event, step: int | None = None) -> Iterator[int]:
         """Where the blocks of rows begin."""
-        for start in range(0, self.X.shape[0], ROWS):
+        for start in range(0, self.X.shape[0], step or ROWS):
             if halt.is_set():
                 return  # the results are not wanted any more
             yield start
@@ -270,15 +272,18 @@ class ProductScan(Scan):
             Q = Q.astype(dtype)
         Z, half = self._centred_rows(dtype)
         slack, fine = ((d + 8) * float(np.finfo(kind).eps) for kind in (dtype, np.float64))
-        buffer = np.empty(Q.shape[0] * ROWS, dtype=dtype)
-        for b, start in enumerate(self._block_starts(halt)):
-            part = Z[start : start + ROWS]
+        # As many rows at once as fill a tile, in whole blocks.
+        blocks = max(1, min(QUERIES // max(Q.shape[0], 1), len(self.reach)))
+        step = blocks * ROWS
+        buffer = np.empty(Q.shape[0] * step, dtype=dtype)
+        for start in self._block_starts(halt, step):
+            part, reach = Z[start : start + step], self.reach[start // ROWS : start // ROWS + blocks]
             if self.sparse:
                 tile = np.ascontiguousarray((part @ turned).toarray().T)
             else:
                 tile = buffer[: Q.shape[0] * part.shape[0]].reshape(Q.shape[0], part.shape[0])
                 np.dot(Q, part.T, out=tile)
-            yield tile, half[start : start + ROWS], slack, fine, float(self.reach[b]), start, base
+            yield tile, half[start : start + step], slack, fine, float(reach.max()), start, base
 
     def _centred_rows(self, dtype: Any) -> tuple[Any, np.ndarray]:
         """The centred rows in the given precision, and half their squared norms."""

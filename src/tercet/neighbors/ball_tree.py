@@ -62,7 +62,7 @@ class BallTree(SearchTree):
     >>> cities = np.radians([[51.5, -0.1], [48.9, 2.4], [52.5, 13.4]])  # London, Paris, Berlin
     >>> distances, indices = BallTree(cities, metric="haversine").query(np.radians([[50.8, 4.4]]), k=2)
     >>> indices, (6371 * distances).round()
-    (array([[1, 0]]), array([[256., 324.]]))
+    (array([[1, 0]]), array([[255., 323.]]))
     """
 
     valid_metrics: ClassVar[list[str]] = [

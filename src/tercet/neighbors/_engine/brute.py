@@ -26,6 +26,7 @@ from tercet.neighbors._engine.brute_kernels import (
 )
 
 QUERIES, ROWS = 1024, 256  # at most; a tile of so many products stays in a core's own cache
+TILE = 1 << 16  # products at once of few queries: a larger tile leaves the cache
 BLOCKS = 16  # of queries, at least: work for all threads
 SMALL = 32  # queries of a block, at least
 WORK = 5e9  # multiplications of one block of queries
@@ -272,8 +273,8 @@ class ProductScan(Scan):
             Q = Q.astype(dtype)
         Z, half = self._centred_rows(dtype)
         slack, fine = ((d + 8) * float(np.finfo(kind).eps) for kind in (dtype, np.float64))
-        # As many rows at once as fill a tile, in whole blocks.
-        blocks = max(1, min(QUERIES // max(Q.shape[0], 1), len(self.reach)))
+        # Of few queries, several blocks of rows at once.
+        blocks = max(1, min(TILE // max(Q.shape[0] * ROWS, 1), len(self.reach)))
         step = blocks * ROWS
         buffer = np.empty(Q.shape[0] * step, dtype=dtype)
         for start in self._block_starts(halt, step):

@@ -196,9 +196,9 @@ def test_bad_input_is_named():
     with pytest.raises(ValueError, match="needs complete rows"):
         NearestNeighbors().fit([[0.0, np.nan], [1.0, 2.0]])
     with pytest.raises(ValueError, match="parameter 'p' must be"):
-        NearestNeighbors(p=0.5).fit(X)
+        NearestNeighbors(p=0).fit(X)
     with pytest.raises(ValueError, match="p must be"):
-        NearestNeighbors(metric_params={"p": 0.5}, p=None).fit(X)
+        NearestNeighbors(metric_params={"p": -0.5}, p=None).fit(X)
     with pytest.raises(ValueError, match="column 1 has 0"):
         NearestNeighbors(metric="seuclidean").fit([[0, 1], [1, 1], [2, 1]])
     with pytest.raises(ValueError, match="positive definite"):

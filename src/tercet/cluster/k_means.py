@@ -172,7 +172,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
             if (sums.count == 0).any():
                 assignment.refill_empty(centres, sums)
             settled = sums.moved == 0
-            sums = assignment.recompute_sums() if settled and bounds else sums
+            sums = assignment.recompute_sums() if settled else sums
             centres = CentreSet(sums.means(centres.points), assignment.mean, before=centres)
             # W is the total scatter less that between the clusters, whatever the partition.
             between = sums.mass @ ((centres.points - assignment.overall_mean) ** 2).sum(axis=1)

@@ -224,9 +224,9 @@ def edge_distances(
         return np.asarray(metric(X))[first, second]
     order = np.argsort(first, kind="stable")
     found = np.empty(first.size)
-    for here in np.split(order, np.flatnonzero(np.diff(first[order])) + 1):
-        if here.size:
-            found[here] = block_distances(X, first[here[:1]], second[here], metric, params)[0]
+    for some in np.split(order, np.flatnonzero(np.diff(first[order])) + 1):
+        if some.size:
+            found[some] = block_distances(X, first[some[:1]], second[some], metric, params)[0]
     return found
 
 

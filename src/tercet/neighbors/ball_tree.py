@@ -13,7 +13,6 @@ import numpy as np
 from tercet.core.catalog import method
 from tercet.core.validation import check_array
 from tercet.neighbors._engine.ball_metrics import CODES
-from tercet.neighbors._engine.flat_ball_tree import FlatBallTree
 from tercet.neighbors._engine.search import POWERS, NeighborIndex
 from tercet.neighbors.search_tree import SearchTree, check_count
 
@@ -63,7 +62,7 @@ class BallTree(SearchTree):
     >>> cities = np.radians([[51.5, -0.1], [48.9, 2.4], [52.5, 13.4]])  # London, Paris, Berlin
     >>> distances, indices = BallTree(cities, metric="haversine").query(np.radians([[50.8, 4.4]]), k=2)
     >>> indices, (6371 * distances).round()
-    (array([[1, 0]]), array([[256., 324.]]))
+    (array([[1, 0]]), array([[255., 323.]]))
     """
 
     valid_metrics: ClassVar[list[str]] = [
@@ -101,7 +100,7 @@ class BallTree(SearchTree):
             leaf_size=self.leaf_size,
             n_jobs=n_jobs,
         )
-        self._tree: FlatBallTree = self._index.engine
+        self._tree = self._index.engine
 
     @property
     def plain(self) -> bool:

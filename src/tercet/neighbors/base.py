@@ -55,6 +55,10 @@ class Neighbors(Estimator):
         return isinstance(self.metric, str) and self.metric == "precomputed"
 
     def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
+        if not self.supervised and y is not NO_TARGET:
+            # Nothing is learned from a target, but callbacks may score by it.
+            X, y = self._check(X, reset=reset), None if y is None else np.asarray(y)
+            return X, None if y is None or y.shape[:1] != X.shape[:1] else y
         if reset:
             self.__dict__.pop("_index", None)
             self.__dict__.pop("_tree", None)
@@ -63,10 +67,6 @@ class Neighbors(Estimator):
                 X = X._fit_X
             elif isinstance(X, KDTree | BallTree):
                 self._tree, X = X, np.asarray(X.data)
-        if not self.supervised and y is not NO_TARGET:
-            # Nothing is learned from a target, but callbacks may score by it.
-            X, y = self._check(X, reset=reset), None if y is None else np.asarray(y)
-            return X, None if y is None or y.shape[:1] != X.shape[:1] else y
         if self._precomputed and sparse.issparse(X) and X.format not in ("csr", "csc", "coo", "lil"):
             raise TypeError(
                 f"Sparse matrix in {X.format!r} format is not supported due to its handling of explicit zeros: "
@@ -120,7 +120,7 @@ class Neighbors(Estimator):
         if not (isinstance(self.metric, str) and self.metric == "minkowski"):
             return self.metric, params
         p, w = params.pop("p", 2 if self.p is None else self.p), params.pop("w", None)
-        if p < 1:
+        if 0 < p < 1:
             self._check_semimetric()
         plain = {1: "manhattan", 2: "euclidean", np.inf: "chebyshev"}
         if w is None and p in plain:

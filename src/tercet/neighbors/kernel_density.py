@@ -56,8 +56,8 @@ class KernelDensity(Estimator):
     Examples
     --------
     >>> model = KernelDensity(bandwidth=0.5).fit([[0.0], [1.0], [5.0]])
-    >>> np.exp(model.score_samples([[0.0], [3.0]])).round(4)
-    array([0.302 , 0.0002])
+    >>> np.exp(model.score_samples([[0.0], [1.5]])).round(3)
+    array([0.302, 0.164])
     """
 
     sparse_input = False

@@ -61,7 +61,7 @@ class RadiusNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMix
     >>> RadiusNeighborsTransformer(radius=2).fit_transform([[0.0], [3.0], [1.0]]).toarray()
     array([[0., 0., 1.],
            [0., 0., 2.],
-           [1., 0., 0.]])
+           [1., 2., 0.]])
     """
 
     supervised = False

@@ -16,14 +16,17 @@ import numpy as np
 from scipy import sparse
 
 from tercet.cluster._engine.nearest_kernels import (
+    BLOCK,
     MARGIN,
     add_cluster_sums,
     elkan,
+    fill_tiles,
     hamerly,
     move_cluster_sums,
     own_squared_distances,
     search_by_products,
     search_exactly,
+    search_tiles,
 )
 from tercet.core import parallel
 from tercet.core.parallel import Chunks, each, total
@@ -31,6 +34,7 @@ from tercet.core.rows import Dense, Rows, rows
 from tercet.core.scaling import largest, scale_exponent, times_power
 
 AMBIGUOUS = 0.05  # a share of ambiguous rows from which on single precision does not pay
+FEW_MOVES, MOVING = 0.2, 16  # share of rows below which sums are moved along, and for how many passes
 FEW = 1 << 16  # multiplications up to which distances are simply computed
 NO_BOUNDS = np.empty(0), np.empty((0, 0))
 
@@ -104,12 +108,15 @@ class Assignment:
         self.labels = np.full(n, -1, dtype=np.int32)
         self.upper = np.full(n, np.inf)
         self.lower = np.zeros((n, bounds))
-        self.chunks = Chunks(X, self.weight, self.labels, self.upper, self.lower, rows=rows_per_chunk(X, k))
+        self.chunks: list[Any] = Chunks(
+            X, self.weight, self.labels, self.upper, self.lower, rows=rows_per_chunk(X, k)
+        )
         self.mean: np.ndarray | None = None
         if not sparse.issparse(X):
             self.mean = total(weighted_sum_chunk, self.chunks, n_jobs=n_jobs) / self.weight.sum()
         self.single = self.mean is not None
         self._sums: ClusterSums | None = None
+        self._moving = 0  # passes since the sums were computed from all rows
 
     @functools.cached_property
     def overall_mean(self) -> np.ndarray:
@@ -126,17 +133,26 @@ class Assignment:
     def assign(self, centres: CentreSet) -> ClusterSums:
         """Assign every row to its nearest centre; the sums of the clusters then."""
         first = self._sums is None
+        if first and self.single and not self.bounds and in_single_range(centres):
+            self.chunks = each(tiled_chunk, self.chunks, self.mean, n_jobs=self.n_jobs)
+        moving = self.bounds > 0 or (not first and self._few_moves())
+        self._moving = self._moving + 1 if moving else 0
         gaps = centres.half_gaps() if self.bounds and not first else (np.empty((0, 0)), np.empty(0))
         sums, mass, count, moved, ambiguous = total(
-            assign_chunk, self.chunks, centres, gaps, first, self.single, n_jobs=self.n_jobs
+            assign_chunk, self.chunks, centres, gaps, first, self.single, moving, n_jobs=self.n_jobs
         )
         if self.single and ambiguous > AMBIGUOUS * len(self.labels):
             self.single = False
-        if self._sums is not None and self.bounds:  # only what has changed was added up
+        if self._sums is not None and moving:  # only what has changed was added up
             sums, mass, count = self._sums.sums + sums, self._sums.mass + mass, self._sums.count + count
         sums[count == 0], mass[count == 0] = 0.0, 0.0
         self._sums = ClusterSums(sums, mass, count, int(moved))
         return self._sums
+
+    def _few_moves(self) -> bool:
+        """Whether few rows changed cluster in the last pass, and the sums are not yet due to be computed anew."""
+        assert self._sums is not None
+        return self._sums.moved < FEW_MOVES * len(self.labels) and self._moving < MOVING
 
     def recompute_sums(self) -> ClusterSums:
         """The sums anew from all rows: incremental sums gather rounding."""
@@ -181,9 +197,24 @@ def rows_per_chunk(X: Any, k: int) -> int:
     return max(fill, 8 * k, parallel.GRAIN) // parallel.GRAIN * parallel.GRAIN
 
 
-def assign_chunk(chunk: tuple, centres: CentreSet, gaps: tuple, first: bool, single: bool) -> tuple:
+def tiled_chunk(chunk: tuple, mean: np.ndarray) -> tuple:
+    """A chunk with its rows in tiles of single precision, and their squared lengths."""
+    n, d = chunk[0].shape
+    tiles, norms = np.zeros((-(-n // BLOCK), d, BLOCK), dtype=np.float32), np.zeros(n)
+    fill_tiles(rows(chunk[0]), mean, tiles, norms)
+    return (*chunk, tiles, norms)
+
+
+def in_single_range(centres: CentreSet) -> bool:
+    """Whether squares neither overflow nor underflow in single precision."""
+    return 1e-15 < centres.radius < 1e15
+
+
+def assign_chunk(
+    chunk: tuple, centres: CentreSet, gaps: tuple, first: bool, single: bool, moving: bool
+) -> tuple:
     """Assign one chunk of rows; sums (or changes of sums), rows that moved, ambiguous rows."""
-    X, weight, labels, upper, lower = chunk
+    X, weight, labels, upper, lower, *tiled = chunk
     view, k = rows(X), len(centres.points)
     old = labels.copy()
     ambiguous = 0
@@ -191,6 +222,8 @@ def assign_chunk(chunk: tuple, centres: CentreSet, gaps: tuple, first: bool, sin
     if lower.shape[1] > 1 and not first:
         half_gaps, half_gap = gaps
         elkan(view, centres.points, centres.squares, centres.shift, half_gaps, half_gap, labels, upper, lower)
+    elif tiled and single and in_single_range(centres):
+        ambiguous = assign_tiles(view, tiled[0], tiled[1], centres, labels)
     else:
         open_ = np.arange(len(labels)) if everyone else np.empty(len(labels), dtype=np.int64)
         if not everyone:
@@ -211,19 +244,30 @@ def assign_chunk(chunk: tuple, centres: CentreSet, gaps: tuple, first: bool, sin
         ambiguous = assign_rows(view, open_, centres, labels, upper, lower, single)
     sums, mass, count = np.zeros(centres.points.shape), np.zeros(k), np.zeros(k, dtype=np.int64)
     moved = np.flatnonzero(labels != old)
-    if lower.shape[1]:
+    if moving:
         move_cluster_sums(view, weight, moved, old, labels, sums, mass, count)
     else:
         add_cluster_sums(view, weight, labels, sums, mass, count)
     return sums, mass, count, moved.size, ambiguous
 
 
+def assign_tiles(
+    view: Rows, tiles: np.ndarray, norms: np.ndarray, centres: CentreSet, labels: np.ndarray
+) -> int:
+    """The nearest centres of all rows; returns how many were ambiguous."""
+    points, half = centres.centred.astype(np.float32), centres.half.astype(np.float32)
+    slack = (points.shape[1] + 8) * np.finfo(np.float32).eps
+    ambiguous = np.empty(len(labels), dtype=np.int64)
+    n = search_tiles(tiles, norms, points, half, slack, centres.radius, labels, ambiguous)
+    search_exactly(view, ambiguous[:n], centres.points, centres.squares, labels, *NO_BOUNDS)
+    return n
+
+
 def assign_rows(
     view: Rows, ids: np.ndarray, centres: CentreSet, labels: Any, upper: Any, lower: Any, single: bool = True
 ) -> int:
     """The nearest centres of the rows `ids`; returns how many were ambiguous."""
-    fits = 1e-15 < centres.radius < 1e15  # squares must neither overflow nor underflow
-    dtype = np.float32 if single and fits else np.float64
+    dtype = np.float32 if single and in_single_range(centres) else np.float64
     k, d = centres.centred.shape
     points = centres.centred if isinstance(view, Dense) and k >= d else centres.centred.T
     points, half = np.ascontiguousarray(points, dtype=dtype), centres.half.astype(dtype)

@@ -96,6 +96,41 @@ def search_by_products(rows, ids, mean, points, half, slack, radius, labels, upp
     return count
 
 
+@kernel
+def fill_tiles(rows, mean, tiles, norms):
+    """The centred rows as columns of tiles of shape (d, BLOCK), and their squared lengths."""
+    for t in range(tiles.shape[0]):
+        tile, begin = tiles[t], t * BLOCK
+        for start in range(begin, min(begin + BLOCK, norms.size), 16):  # they fit into the first-level cache
+            stop = min(start + 16, norms.size)
+            for j in range(mean.size):
+                for i in range(start, stop):
+                    v = rows.values[i, j] - mean[j]
+                    tile[j, i - begin] = v
+                    norms[i] += v * v
+
+
+@kernel
+def search_tiles(tiles, norms, points, half, slack, radius, labels, ambiguous):
+    """As `search_by_products`, for rows in tiles and all of them; points : (k, d)."""
+    scores = np.zeros((half.size, BLOCK), points.dtype)
+    best, second, at = np.zeros(BLOCK, half.dtype), np.zeros(BLOCK, half.dtype), np.zeros(BLOCK, np.int32)
+    count = 0
+    for t in range(tiles.shape[0]):
+        np.dot(points, tiles[t], scores)
+        two_smallest(scores, half, best, second, at)
+        begin = t * BLOCK
+        for i in range(begin, min(begin + BLOCK, labels.size)):
+            r = i - begin
+            error = slack * radius * (np.sqrt(norms[i]) + radius)
+            if second[r] - best[r] > 2 * error:
+                labels[i] = at[r]
+            else:
+                ambiguous[count] = i
+                count += 1
+    return count
+
+
 @inner
 def two_smallest(scores, half, best, second, at):
     """The two smallest values of half - scores in every column, and where the smallest is.

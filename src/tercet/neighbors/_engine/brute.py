@@ -26,6 +26,7 @@ from tercet.neighbors._engine.brute_kernels import (
 )
 
 QUERIES, ROWS = 1024, 256  # at most; a tile of so many products stays in a core's own cache
+TILE = 1 << 16  # products at once of few queries: a larger tile leaves the cache
 BLOCKS = 16  # of queries, at least: work for all threads
 SMALL = 32  # queries of a block, at least
 WORK = 5e9  # multiplications of one block of queries
@@ -80,6 +81,8 @@ class Scan:
         """Blocks of queries: no more than take about a second where distances are products."""
         n, d = self.X.shape
         size = int(np.clip(min(WORK / max(n * d, 1), Q.shape[0] / BLOCKS), SMALL, QUERIES))
+        if Q.shape[0] * n <= QUERIES * ROWS and Q.shape[0] <= QUERIES:
+            size = QUERIES  # not worth a second block
         return [slice(i, i + size) for i in range(0, max(Q.shape[0], 1), size)]
 
     def _each(self, work: Callable[..., Any], blocks: list, *more: Any, n_jobs: int | None) -> list[Any]:
@@ -95,9 +98,9 @@ class Scan:
 
         return each(run, blocks, n_jobs=n_jobs)
 
-    def _block_starts(self, halt: threading.Event) -> Iterator[int]:
+    def _block_starts(self, halt: threading.Event, step: int | None = None) -> Iterator[int]:
         """Where the blocks of rows begin."""
-        for start in range(0, self.X.shape[0], ROWS):
+        for start in range(0, self.X.shape[0], step or ROWS):
             if halt.is_set():
                 return  # the results are not wanted any more
             yield start
@@ -270,15 +273,18 @@ class ProductScan(Scan):
             Q = Q.astype(dtype)
         Z, half = self._centred_rows(dtype)
         slack, fine = ((d + 8) * float(np.finfo(kind).eps) for kind in (dtype, np.float64))
-        buffer = np.empty(Q.shape[0] * ROWS, dtype=dtype)
-        for b, start in enumerate(self._block_starts(halt)):
-            part = Z[start : start + ROWS]
+        # Of few queries, several blocks of rows at once.
+        blocks = max(1, min(TILE // max(Q.shape[0] * ROWS, 1), len(self.reach)))
+        step = blocks * ROWS
+        buffer = np.empty(Q.shape[0] * step, dtype=dtype)
+        for start in self._block_starts(halt, step):
+            part, reach = Z[start : start + step], self.reach[start // ROWS : start // ROWS + blocks]
             if self.sparse:
                 tile = np.ascontiguousarray((part @ turned).toarray().T)
             else:
                 tile = buffer[: Q.shape[0] * part.shape[0]].reshape(Q.shape[0], part.shape[0])
                 np.dot(Q, part.T, out=tile)
-            yield tile, half[start : start + ROWS], slack, fine, float(self.reach[b]), start, base
+            yield tile, half[start : start + step], slack, fine, float(reach.max()), start, base
 
     def _centred_rows(self, dtype: Any) -> tuple[Any, np.ndarray]:
         """The centred rows in the given precision, and half their squared norms."""

@@ -72,7 +72,8 @@ class FlatBallTree:
         if callable(metric):
             check_function(metric, self.params, points)
         size = 2 * (n // ((self.leaf_size + 1) // 2)) + 1
-        balls = Balls(*(np.empty(size, np.int64) for _ in range(3)), np.empty(size), np.empty((size, d)))
+        start, stop, child = (np.empty(size, np.int64) for _ in range(3))
+        balls = Balls(start, stop, child, np.empty(size), np.empty((size, d)))
         self.order = np.arange(n)
         by_means = not callable(metric) and metric not in CODES
         count = self._run(

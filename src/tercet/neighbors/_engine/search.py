@@ -149,11 +149,12 @@ class NeighborIndex:
         if algorithm == "auto":
             algorithm = "kd_tree" if lp and pays else "brute"
         measure = power if lp else metric
+        self.engine: Any
         if tree is not None and self.transform is None and same_distance(tree, measure, params):
             self.engine, self.method = tree, tree.method
             return
         self.method = algorithm if not self.sparse and tree_measures(algorithm, measure, params) else "brute"
-        self.engine: Any = self._engine(X, measure, params, leaf_size, n_jobs)
+        self.engine = self._engine(X, measure, params, leaf_size, n_jobs)
 
     def _engine(self, X: Any, measure: Any, params: dict[str, Any], leaf_size: int, n_jobs: Any) -> Any:
         """The tree or the scan; `measure` is the power of an L_p distance, or another metric."""

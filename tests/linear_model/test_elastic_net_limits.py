@@ -37,6 +37,7 @@ def test_without_l1_it_is_ridge(alpha, precompute):
 def test_the_gap_bounds_the_distance_to_the_minimum_when_the_penalty_is_tiny():
     X, y = ill_conditioned()
     problem, l2 = LeastSquares(X, y), 1e-9
+    problem.add_columns(np.arange(100))
     reference = peer.Ridge(alpha=l2 * len(y), solver="svd").fit(X, y).coef_
     rng = np.random.default_rng(0)
     for size in (1e-1, 1e-3, 1e-5):

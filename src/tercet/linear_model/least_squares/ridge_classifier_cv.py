@@ -74,6 +74,8 @@ class RidgeClassifierCV(RidgeClassifier):
     (1.0, array(['near', 'far'], dtype='<U4'))
     """
 
+    alpha_: Any
+
     def __init__(
         self,
         alphas: Positive | list | tuple | np.ndarray = (0.1, 1.0, 10.0),

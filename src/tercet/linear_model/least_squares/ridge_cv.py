@@ -78,6 +78,7 @@ class RidgeCV(LinearRegressor):
     """
 
     multi_output = True
+    alpha_: Any
 
     def __init__(
         self,

@@ -98,6 +98,8 @@ def test_what_no_number_can_say_is_refused():
     X, y = rng.normal(size=(20, 3)), rng.normal(size=20)
     with pytest.raises(ValueError, match="beyond the largest floating point number"):
         Lasso(alpha=0.0).fit(X * 1e-200, y * 1e200)
+    with pytest.raises(ValueError, match="too small beside an L2 penalty"):
+        ElasticNet().fit(X * 1e-200, y * 1e300)
     with pytest.raises(ValueError, match="too different in scale"):
         Lasso().fit(X * [1e300, 1.0, 1.0], y)
     with pytest.raises(ValueError, match="Scale X or y"):

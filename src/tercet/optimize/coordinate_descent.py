@@ -107,7 +107,12 @@ def coordinate_descent(
         w = np.maximum(w, 0.0)
     strengths = np.array([l1, l2], dtype=np.float64) / problem.x_unit
     with np.errstate(over="ignore"):
-        strengths = np.minimum(strengths / [problem.y_unit, problem.x_unit], HUGE)
+        strengths = np.minimum(strengths / [problem.y_unit, problem.x_unit], 2 * HUGE)
+    if strengths[1] > HUGE:
+        raise ValueError(
+            f"X has values of size {problem.x_unit:.3g} at most, too small beside an L2 penalty of {l2:.3g}. Scale "
+            "the features."
+        )
     penalty = float(strengths[0]), float(strengths[1]), bool(positive)
     loop = steps(max_iter, hint=HINT)
     alone = problem.n_features <= SERIAL

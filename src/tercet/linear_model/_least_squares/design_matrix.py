@@ -145,6 +145,22 @@ def match_target_shape(
     return coef[0] if flat and len(coef) == 1 else coef, intercept
 
 
+def in_units(X: Any, alphas: Array) -> tuple[Any, Array, float]:
+    """X and the penalties of ridge regression in units of X in which its squares are numbers, and the unit.
+
+    The unit is 1, or a power of two where values are very large or very small; coefficients are to be divided by
+    it. Small values stay as they are where the penalties alone decide.
+    """
+    values = X.data if sparse.issparse(X) else X
+    size = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+    if size == 0.0 or 1e-140 < size < 1e140:
+        return X, alphas, 1.0
+    unit = float(np.ldexp(1.0, int(np.frexp(size)[1]) - 1))
+    with np.errstate(over="ignore"):
+        scaled = np.asarray(alphas) / unit / unit
+    return (X / unit, scaled, unit) if np.max(scaled) < 1e250 else (X, alphas, 1.0)
+
+
 def append_ones(X: Any) -> Any:
     """X with a last column of ones."""
     ones = np.ones((X.shape[0], 1), dtype=X.dtype)

@@ -42,7 +42,8 @@ def _dense_least_squares(design: DesignMatrix, tol: float, solver: str) -> tuple
 
 def least_norm(R: Array, V: Array, tol: float) -> tuple[Array, tuple[int, Array]]:
     """Minimum-norm least squares by SVD: W', then the rank and the singular values."""
-    W, _, rank, singular = lstsq(R, V, cond=tol, check_finite=False)
+    with np.errstate(over="ignore"):  # squares of residuals, which are not used
+        W, _, rank, singular = lstsq(R, V, cond=tol, check_finite=False)
     return W.T, (int(rank), singular)
 
 

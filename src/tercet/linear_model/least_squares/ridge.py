@@ -14,7 +14,12 @@ from tercet.core.catalog import method
 from tercet.core.parallel import one_blas_thread
 from tercet.core.parameters import Count, Jobs, NonNegative, Seed
 from tercet.core.steps import Steps
-from tercet.linear_model._least_squares.design_matrix import DesignMatrix, append_ones, match_target_shape
+from tercet.linear_model._least_squares.design_matrix import (
+    DesignMatrix,
+    append_ones,
+    in_units,
+    match_target_shape,
+)
 from tercet.linear_model._least_squares.direct_solvers import DENSE_COLUMNS
 from tercet.linear_model._least_squares.ridge_solvers import (
     solve_average_gradient,
@@ -132,15 +137,14 @@ def fit_ridge(model: Any, X: Any, y: Array, weight: Array | None) -> None:
     """Minimise the objective for the parameters of a `Ridge` or `RidgeClassifier`, and set what it has learned."""
     alphas = _alphas(model, 1 if y.ndim == 1 else y.shape[1])
     solver = _solver(model, X)
-    penalized = (
-        model.fit_intercept and model.penalize_intercept
-    )  # then b is the coefficient of a constant feature
-    design = DesignMatrix(
-        append_ones(X) if penalized else X, y, weight, model.fit_intercept and not penalized, model.n_jobs
-    )
+    # then b is the coefficient of a constant feature
+    penalized = model.fit_intercept and model.penalize_intercept
+    rows, alphas, unit = in_units(append_ones(X) if penalized else X, alphas)
+    design = DesignMatrix(rows, y, weight, model.fit_intercept and not penalized, model.n_jobs)
 
     def fitted(coef: Array) -> dict[str, Any]:
-        W, b = (coef[:, :-1], coef[:, -1]) if penalized else (coef, design.intercepts(coef))
+        b = coef[:, -1] / unit if penalized else design.intercepts(coef)
+        W = (coef[:, :-1] if penalized else coef) / unit
         parts = match_target_shape(W, b, y, X.dtype, model.fit_intercept, flat=True)
         return dict(zip(("coef_", "intercept_"), parts))
 

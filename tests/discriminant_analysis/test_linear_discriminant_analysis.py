@@ -289,3 +289,26 @@ def test_other_errors():
 def test_conformance(options):
     results = check_estimator(LinearDiscriminantAnalysis(**options), on_fail=None, on_skip=None)
     assert [r["check_name"] for r in results if r["status"] == "failed"] == []
+
+
+def test_there_is_no_projection_with_lsqr():
+    model = LinearDiscriminantAnalysis("lsqr").fit(X, y)
+    assert not hasattr(model, "transform")
+    assert hasattr(model.set_params(solver="svd").fit(X, y), "transform")
+    names = model.set_output(transform="pandas").transform(X).columns
+    assert list(names) == ["lineardiscriminantanalysis0", "lineardiscriminantanalysis1"]
+
+
+@pytest.mark.parametrize("size", [1e200, 1e-200])
+def test_features_whose_squares_are_no_numbers(size):
+    with pytest.raises(ValueError, match="squares are beyond floating point numbers"):
+        LinearDiscriminantAnalysis().fit(X * size, y)
+
+
+def test_a_covariance_estimator_need_be_no_estimator_of_scikit_learn():
+    class Plain:
+        def fit(self, X):
+            self.covariance_ = np.cov(X.T, bias=True)
+
+    ours = LinearDiscriminantAnalysis("lsqr", covariance_estimator=Plain()).fit(X, y)
+    assert_allclose(ours.covariance_, LinearDiscriminantAnalysis("lsqr").fit(X, y).covariance_)

@@ -183,3 +183,39 @@ def test_conformance_without_regularisation():
     failed = {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
     assert failed.keys() <= singular
     assert all(isinstance(error, np.linalg.LinAlgError) for error in failed.values())
+
+
+def test_a_failed_fit_is_no_model():
+    model = QuadraticDiscriminantAnalysis()
+    with pytest.raises(np.linalg.LinAlgError, match="is not full rank"):
+        model.fit(np.column_stack([X, X[:, 0]]), y)
+    with pytest.raises(AttributeError):
+        model.predict(np.column_stack([X, X[:, 0]]))
+    with pytest.raises(
+        np.linalg.LinAlgError, match=r"is not full rank\. When using `solver='svd'` a class needs"
+    ):
+        model.fit(X[[0, 1, 2, 50, 51, 52]], y[[0, 1, 2, 50, 51, 52]])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_distances_are_those_of_the_formula_whatever_the_batch(dtype):
+    model = QuadraticDiscriminantAnalysis(store_covariance=True).fit(X.astype(dtype), y)
+    distances = model.mahalanobis(X.astype(dtype))
+    assert distances.dtype == dtype
+    for k, C in enumerate(model.covariance_):
+        Z = X - model.means_[k]
+        assert_allclose(distances[:, k], np.sum(Z @ np.linalg.inv(C) * Z, axis=1), rtol=2e-3)
+    assert_array_equal(np.vstack([model.mahalanobis(x[None].astype(dtype)) for x in X[:20]]), distances[:20])
+    wide = np.random.default_rng(0).normal(size=(3000, 4)).astype(dtype)  # more than one chunk
+    assert_array_equal(model.mahalanobis(wide)[:7], model.mahalanobis(wide[:7]))
+
+
+def test_features_of_very_different_spread():
+    scale = np.logspace(-6, 6, 4)
+    model, plain = (
+        QuadraticDiscriminantAnalysis().fit(X * scale, y),
+        QuadraticDiscriminantAnalysis().fit(X, y),
+    )
+    assert_allclose(model.mahalanobis(X * scale), plain.mahalanobis(X), rtol=1e-7)
+    with pytest.raises(ValueError, match="squares are beyond floating point numbers"):
+        QuadraticDiscriminantAnalysis().fit(X * 1e200, y)

@@ -37,6 +37,7 @@ def test_without_l1_it_is_ridge(alpha, precompute):
 def test_the_gap_bounds_the_distance_to_the_minimum_when_the_penalty_is_tiny():
     X, y = ill_conditioned()
     problem, l2 = LeastSquares(X, y), 1e-9
+    problem.add_columns(np.arange(100))
     reference = peer.Ridge(alpha=l2 * len(y), solver="svd").fit(X, y).coef_
     rng = np.random.default_rng(0)
     for size in (1e-1, 1e-3, 1e-5):
@@ -97,6 +98,8 @@ def test_what_no_number_can_say_is_refused():
     X, y = rng.normal(size=(20, 3)), rng.normal(size=20)
     with pytest.raises(ValueError, match="beyond the largest floating point number"):
         Lasso(alpha=0.0).fit(X * 1e-200, y * 1e200)
+    with pytest.raises(ValueError, match="too small beside an L2 penalty"):
+        ElasticNet().fit(X * 1e-200, y * 1e300)
     with pytest.raises(ValueError, match="too different in scale"):
         Lasso().fit(X * [1e300, 1.0, 1.0], y)
     with pytest.raises(ValueError, match="Scale X or y"):

@@ -257,3 +257,25 @@ def test_descent_on_a_constant_target_converges(recwarn):
     model = LinearRegression(solver="gd").fit(X, np.full(len(X), 7.0))
     assert model.intercept_ == pytest.approx(7.0, abs=1e-2)
     assert not recwarn.list
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_huge_targets_and_single_precision():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 3)), rng.normal(size=30)
+    plain, huge = LinearRegression().fit(X, y), LinearRegression().fit(X, y * 2.0**1000)
+    np.testing.assert_allclose(huge.coef_ / 2.0**1000, plain.coef_)
+    assert LinearRegression().fit(X.astype(np.float32), y).singular_.dtype == np.float32
+
+
+def test_sparse_rows_are_predicted_and_checked():
+    rng = np.random.default_rng(0)
+    X = sparse.random(60, 8, density=0.4, format="csr", random_state=0)
+    model = LinearRegression().fit(X, rng.normal(size=60))
+    np.testing.assert_allclose(model.predict(X), X.toarray() @ model.coef_ + model.intercept_)
+    np.testing.assert_allclose(model.predict(X.tocsc()), model.predict(X))
+    with pytest.raises(ValueError, match="8 features as input"):
+        model.predict(X[:, :5])
+    X.data[3] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        model.predict(X)

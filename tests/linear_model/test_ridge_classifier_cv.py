@@ -179,3 +179,28 @@ def test_average_gradients_reach_the_one_optimum(solver, make):
     np.testing.assert_allclose(weighted.coef_, exact.coef_, rtol=1e-9)
     np.testing.assert_allclose(twice.coef_, exact.coef_, rtol=1e-9)
     assert weighted.intercept_ == pytest.approx(exact.intercept_, rel=1e-9)
+
+
+@pytest.mark.parametrize("size", [2.0**900, 2.0**-900])
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_features_whose_squares_are_no_numbers(size):
+    for model in (Ridge(), Ridge(solver="svd"), RidgeCV(), RidgeClassifier(), RidgeClassifierCV()):
+        model.fit(X * size, y)
+        if size > 1:  # the penalty is nothing beside such features
+            reference = peer.LinearRegression().fit(
+                X, y if "Classifier" not in type(model).__name__ else one_hot()
+            )
+            np.testing.assert_allclose(model.coef_ * size, reference.coef_, rtol=1e-6, atol=1e-9)
+        else:
+            np.testing.assert_allclose(model.coef_, 0.0, atol=1e-250)
+
+
+def one_hot():
+    return 2.0 * (y[:, None] == np.arange(3)) - 1
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_huge_targets():
+    ours, huge = RidgeCV(ALPHAS).fit(X, 1.0 * y), RidgeCV(ALPHAS).fit(X, y * 2.0**1000)
+    assert huge.alpha_ == ours.alpha_
+    np.testing.assert_allclose(huge.coef_ / 2.0**1000, ours.coef_)

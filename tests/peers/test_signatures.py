@@ -3,6 +3,7 @@
 Each difference is an entry of `DIFFERENCES` with its reason; an entry that is no difference any more is an error.
 """
 
+import functools
 import importlib
 import inspect
 import warnings
@@ -195,6 +196,7 @@ def data_for(name):
     return X, y
 
 
+@functools.cache
 def fitted(kind, name, **options):
     """An estimator fitted to a few rows, and the warnings of that."""
     model = instance(kind)
@@ -216,7 +218,9 @@ def learned(model):
     for name in dir(model):
         if name.endswith("_") and not name.startswith("_"):
             try:
-                value = getattr(model, name)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # an attribute may be deprecated
+                    value = getattr(model, name)
             except (AttributeError, NotImplementedError):
                 continue
             if callable(value) and not hasattr(value, "fit"):

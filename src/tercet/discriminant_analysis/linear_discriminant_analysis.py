@@ -18,6 +18,7 @@ from tercet.discriminant_analysis.base import (
     OfProjection,
     check_covariance_parameters,
     check_priors,
+    check_squares,
 )
 from tercet.discriminant_analysis.covariance import covariance, flip_signs, shrunk, whitening
 from tercet.discriminant_analysis.discriminant_directions import fisher_directions, trace_ratio
@@ -142,6 +143,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     def _fit(self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
         K = self.classes_.size
+        check_squares(X, type(self).__name__)
         self._max_components = self._n_features_out = self._check_parameters(X.shape, sample_weight)
         for name in FITTED & vars(self).keys():  # another solver may have left more than this one learns
             delattr(self, name)

@@ -16,6 +16,7 @@ from tercet.discriminant_analysis.base import (
     DiscriminantClassifier,
     check_covariance_parameters,
     check_priors,
+    check_squares,
 )
 from tercet.discriminant_analysis.covariance import covariance, principal_axes, standard_deviations
 from tercet.discriminant_analysis.quadratic_form import QuadraticForm
@@ -115,6 +116,7 @@ class QuadraticDiscriminantAnalysis(DiscriminantClassifier):
 
     def _fit(self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
         name, K = type(self).__name__, self.classes_.size
+        check_squares(X, name)
         check_covariance_parameters(name, self.solver, self.shrinkage, self.covariance_estimator)
         mass, means = class_means(X, y, sample_weight, K, n_jobs=self.n_jobs)
         priors = check_priors(self.priors, mass, K, name)

@@ -17,7 +17,7 @@ from tercet.core.estimator import check_weight
 from tercet.core.parallel import Chunks, total
 
 EPS = np.finfo(np.float64).eps
-SMALL = 1 << 16  # numbers in an array that are summed at once
+SMALL = 1 << 12  # numbers in an array that are summed at once: BLAS takes one thread for them in any case
 
 
 class Scatter(NamedTuple):

@@ -30,9 +30,7 @@ class LinearClassifier(Classifier):
         scores : array
             Positive means the second class when there are two.
         """
-        check_is_fitted(self, "coef_")
-        X = self._check(X, reset=False)
-        scores = row_products(X, self.coef_) + self.intercept_
+        scores = linear_scores(self, X)
         return scores.ravel() if scores.ndim == 2 and scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> np.ndarray:
@@ -102,11 +100,25 @@ class LinearRegressor(Regressor):
         -------
         y : array of shape (n_samples,) or (n_samples, n_targets)
         """
-        check_is_fitted(self, "coef_")
-        X = self._check(X, reset=False)
-        return row_products(X, self.coef_) + self.intercept_
+        return linear_scores(self, X)
 
 
 def dense_coef(coef: Any) -> np.ndarray:
     """Weights as an array, whether or not `sparsify` was called."""
     return coef.toarray() if sparse.issparse(coef) else coef
+
+
+def linear_scores(model: Any, X: Any) -> np.ndarray:
+    """The scores w·x + b of a fitted model; rows are checked first, sparse ones of the right kind by the result."""
+    check_is_fitted(model, "coef_")
+    if sparse.issparse(X) and X.format == "csr" and X.dtype.char in "df" and _is_plain(model, X):
+        scores = row_products(X, model.coef_) + model.intercept_
+        if np.isfinite(scores).all():
+            return scores
+    return row_products(model._check(X, reset=False), model.coef_) + model.intercept_
+
+
+def _is_plain(model: Any, X: Any) -> bool:
+    """Whether X is as wide as the model was fitted for, and has rows; a model that knows names asks for them."""
+    known = getattr(model, "n_features_in_", None)
+    return X.ndim == 2 and X.shape[0] > 0 and X.shape[1] == known and not hasattr(model, "feature_names_in_")

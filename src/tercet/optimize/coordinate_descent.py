@@ -23,12 +23,12 @@ from tercet.core.kernel import kernel
 from tercet.core.parallel import one_blas_thread
 from tercet.core.steps import Steps
 from tercet.optimize.elastic_net_duality_gap import elastic_net_duality_gap, gap_and_value
-from tercet.optimize.least_squares import FEW_COLUMNS, LeastSquares
+from tercet.optimize.least_squares import LeastSquares
 from tercet.optimize.residual_solver import BATCH, STATIONARY, ResidualSolver, coordinate_minimum
 
 __all__ = ["coordinate_descent"]
 
-INITIAL_SIZE = FEW_COLUMNS  # of the working set
+INITIAL_SIZE = 300  # of the working set; with no more columns than that it holds all of them or none
 MAX_SIZE = 3000  # of the working set: beyond it the Gram matrix costs more than it saves
 INNER_TOLERANCE = 0.1  # of the tolerance, for the gap inside the working set
 ROUND_PRODUCTS = (
@@ -107,7 +107,12 @@ def coordinate_descent(
         w = np.maximum(w, 0.0)
     strengths = np.array([l1, l2], dtype=np.float64) / problem.x_unit
     with np.errstate(over="ignore"):
-        strengths = np.minimum(strengths / [problem.y_unit, problem.x_unit], HUGE)
+        strengths = np.minimum(strengths / [problem.y_unit, problem.x_unit], 2 * HUGE)
+    if strengths[1] > HUGE:
+        raise ValueError(
+            f"X has values of size {problem.x_unit:.3g} at most, too small beside an L2 penalty of {l2:.3g}. Scale "
+            "the features."
+        )
     penalty = float(strengths[0]), float(strengths[1]), bool(positive)
     loop = steps(max_iter, hint=HINT)
     alone = problem.n_features <= SERIAL
@@ -186,7 +191,8 @@ def violators(problem: LeastSquares, correlations: np.ndarray, l1: float, positi
 def candidates(problem: LeastSquares, w: np.ndarray, l1: float, positive: bool) -> np.ndarray:
     """Columns to add: the worst violators, about as many as are nonzero; all columns when they are few."""
     if problem.n_features <= INITIAL_SIZE:
-        return np.arange(problem.n_features)[~problem.in_working_set]
+        none = not w.any() and not violators(problem, problem.target_correlations, l1, positive).size
+        return np.flatnonzero(~problem.in_working_set & (not none))
     missing = np.flatnonzero((w != 0) & ~problem.in_working_set)
     if missing.size:  # nonzero in a warm start
         return missing
@@ -207,6 +213,7 @@ def solve_working_set(
     Also returns "stationary" when the last sweep changed no coordinate, "polished" when a Newton step came before
     it, and "" when the gap is small enough or there were too many sweeps.
     """
+    l1, l2, positive = penalty
     index, gram = problem.index, problem.gram
     moment, inside = problem.target_correlations[index], w[index]
     # where the residual is rounding alone, a bound of it
@@ -225,11 +232,11 @@ def solve_working_set(
         sweeps = min(BATCH, limit - begin)
         orders = np.stack([order(index.size) for _ in range(sweeps)]) if cyclic is None else cyclic
         done, gap = sweep(
-            gram, orders, sweeps, moment, problem.target_square, inside, correlations, *penalty, *stop
+            gram, orders, sweeps, moment, problem.target_square, inside, correlations, l1, l2, positive, *stop
         )
         if gap <= stop[1]:
             if index.size <= CHEAP:  # one more step, mostly to the exact solution
-                solve_with_fixed_signs(gram, moment, inside, correlations, *penalty[:2])
+                solve_with_fixed_signs(gram, moment, inside, correlations, l1, l2)
             break
         before, signs = signs, np.sign(inside)
         if done and polished:
@@ -237,7 +244,7 @@ def solve_working_set(
             break
         polished = False
         if done or np.array_equal(before, signs):
-            polished = solve_with_fixed_signs(gram, moment, inside, correlations, *penalty[:2])
+            polished = solve_with_fixed_signs(gram, moment, inside, correlations, l1, l2)
         if done and not polished:
             end = "stationary"
             break
@@ -303,8 +310,8 @@ def solve_with_fixed_signs(
     active = np.flatnonzero(w)
     if not active.size:
         return True
-    hessian = gram[np.ix_(active, active)]
-    hessian[np.diag_indices_from(hessian)] += l2
+    hessian = gram.copy() if active.size == w.size else gram[np.ix_(active, active)]
+    hessian.flat[:: active.size + 1] += l2
     descent = correlations[active] - l2 * w[active] - l1 * np.sign(w[active])  # -gradient
     _, direction, singular = linalg.lapack.dposv(hessian, descent, lower=True)
     if singular:  # linearly dependent columns, which the sweeps can handle

@@ -18,8 +18,9 @@ from tercet.core.rows import transposed_times
 
 __all__ = ["LeastSquares"]
 
-FEW_COLUMNS = 300  # with no more of them than that, the working set holds all from the start
-SMALL = 1 << 16  # numbers in an array that are summed at once
+FEW_COLUMNS = 64  # with no more of them than that, the working set holds all from the start
+SMALL = 1 << 12  # numbers in an array that are summed at once: BLAS takes one thread for them in any case
+DENSE = 1 << 16  # numbers up to which sparse rows are as well made dense
 TINIEST, LARGEST = 1e-280, 1e140  # a square that is below has lost digits; the square of this is a number
 
 
@@ -69,8 +70,10 @@ class LeastSquares:
         fit_intercept: bool = True,
         n_jobs: int | None = None,
     ) -> None:
-        self.X, self.fit_intercept, self.n_jobs = X, fit_intercept, n_jobs
         n, self.n_features = X.shape
+        if sparse.issparse(X) and n * self.n_features < DENSE:
+            X = X.toarray()
+        self.X, self.fit_intercept, self.n_jobs = X, fit_intercept, n_jobs
         self.x_unit = self.y_unit = 1.0
         self._weighted = weight is not None
         self.normalised_weight = np.full(n, 1.0 / n) if weight is None else _normalised(weight)
@@ -82,9 +85,9 @@ class LeastSquares:
     def _set_data(self, X: Any, y: np.ndarray) -> None:
         """Sums over the rows that every solution needs; of all columns, when they are few."""
         self.X = X
-        self.target_mean = float(self.normalised_weight @ y) if self.fit_intercept else 0.0
+        self.target_mean = self._mean(y) if self.fit_intercept else 0.0
         self.target = y - self.target_mean
-        self.target_square = float(self.normalised_weight @ self.target**2)
+        self.target_square = self._mean(self.target**2)
         # Float32 columns are summed over short chunks of rows, for precision.
         self._by_columns = not sparse.issparse(X) and X.flags.f_contiguous and X.dtype == np.float64
         self.index = np.zeros(0, dtype=np.intp)
@@ -109,6 +112,10 @@ class LeastSquares:
             self.gram, self.target_correlations = (part / self.X.shape[0] for part in products)
         self.index = np.arange(self.n_features)
         self.in_working_set[:] = True
+
+    def _mean(self, values: np.ndarray) -> float:
+        """Weighted mean of a number for each row (not by BLAS, whose threads cost more than they save)."""
+        return float((values * self.normalised_weight).sum() if self._weighted else values.mean())
 
     def _sum(self, statistics: Any, *arrays: Any, parameters: tuple[Any, ...] = ()) -> Any:
         if self.X.size < SMALL:  # one chunk, which no thread need share
@@ -171,7 +178,7 @@ class LeastSquares:
                 residual = self.target - (fitted - self.mean @ w)
                 correlations, square = (
                     self.correlations(residual),
-                    float(self.normalised_weight @ residual**2),
+                    self._mean(residual**2),
                 )
             self._cached = (w.copy(), correlations, square)
         return self._cached[1:]
@@ -180,17 +187,15 @@ class LeastSquares:
         """Add columns to the working set: their means and their part of the Gram matrix."""
         if new.size == 0:
             return
+        if new.size == self.n_features and not sparse.issparse(self.X):
+            self._add_all_columns()
+            return
         self.compute_means(new)
-        old = self.index.size
-        index = np.concatenate([self.index, new])
-        if (
-            sparse.issparse(self.X)
-            and index.size == self.n_features
-            and old == 0
-            and (np.diff(new) > 0).all()
-        ):
+        if new.size == self.n_features:
             self._add_sparse_columns()
             return
+        old = self.index.size
+        index = np.concatenate([self.index, new])
         implicit = sparse.issparse(self.X) or not self.fit_intercept
         shift = None if implicit else self.mean[index]
         chunks = Chunks(self.X, self.normalised_weight, rows=min(self._rows, 4096))

@@ -46,7 +46,7 @@ def alpha_grid(problem: LeastSquares, alphas: Any, l1_ratio: float, eps: float, 
             f"alphas={alphas}: the strength that makes all w zero is beyond the largest floating point number. "
             "Scale X or y, or give an array of strengths."
         )
-    return geometric_grid(float(highest), alphas, eps)
+    return geometric_grid(float(highest), int(alphas), eps)
 
 
 def geometric_grid(highest: float, alphas: int, eps: float) -> np.ndarray:

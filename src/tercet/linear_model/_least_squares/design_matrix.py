@@ -18,6 +18,8 @@ from tercet.core.parallel import Chunks, each, total
 from tercet.core.rows import row_dot, row_square
 
 Array = np.ndarray
+SMALL = 1 << 12  # numbers in an array that are summed at once: BLAS takes one thread for them in any case
+DENSE = 1 << 16  # numbers up to which sparse rows are as well made dense
 
 
 class DesignMatrix:
@@ -48,6 +50,8 @@ class DesignMatrix:
     def __init__(
         self, X: Any, y: Array, weight: Array | None = None, intercept: bool = True, n_jobs: int | None = None
     ) -> None:
+        if sparse.issparse(X) and X.shape[0] * X.shape[1] < DENSE:
+            X = X.toarray()
         self.X, self.y, self.weight = X, y.reshape(X.shape[0], -1), weight
         self.intercept, self.n_jobs = intercept, n_jobs
         self.chunks = self._chunks(
@@ -56,12 +60,18 @@ class DesignMatrix:
         self.mass = float(X.shape[0] if weight is None else weight.sum(dtype=np.float64))
         self.x_mean, self.y_mean = np.zeros(X.shape[1]), np.zeros(self.y.shape[1])
         if intercept:
-            x_sum, y_sum = total(_weighted_sums, self.chunks, n_jobs=n_jobs)
+            x_sum, y_sum = self._total(_weighted_sums)
             self.x_mean, self.y_mean = x_sum / self.mass, y_sum / self.mass
 
     @property
     def shape(self) -> tuple[int, int]:
         return self.X.shape
+
+    def _total(self, statistics: Any, *parameters: Any) -> Any:
+        """The sum of the statistics of all chunks; of small data, which no thread need share, at once."""
+        if self.X.shape[0] * self.X.shape[1] < SMALL:
+            return statistics((self.X, self.y, self.weight), *parameters)
+        return total(statistics, self.chunks, *parameters, n_jobs=self.n_jobs)
 
     def _chunks(self, least: int) -> Chunks:
         chunks = Chunks(self.X, self.y, self.weight)
@@ -71,14 +81,14 @@ class DesignMatrix:
 
     def cross_products(self) -> tuple[Array, Array]:
         """X'SX and X'SY of the centred data, the two sides of the normal equations."""
-        gram, cross = total(_products, self.chunks, self.x_mean, self.y_mean, n_jobs=self.n_jobs)
+        gram, cross = self._total(_products, self.x_mean, self.y_mean)
         if sparse.issparse(self.X):
             gram -= self.mass * np.outer(self.x_mean, self.x_mean)
         return gram, cross
 
     def sums_of_squares(self) -> tuple[Array, Array]:
         """Sums of squares of the columns of the centred X, and of the targets."""
-        columns, targets = total(_squares, self.chunks, self.x_mean, self.y_mean, n_jobs=self.n_jobs)
+        columns, targets = self._total(_squares, self.x_mean, self.y_mean)
         if sparse.issparse(self.X):
             columns = np.maximum(columns - self.mass * self.x_mean**2, 0.0)
         return columns, targets
@@ -86,6 +96,9 @@ class DesignMatrix:
     def qr_factor(self) -> tuple[Array, Array]:
         """R and Q'Y of a QR factorisation of the centred, weighted X: an equivalent problem with few rows."""
         d = self.shape[1]
+        if self.X.shape[0] * d < SMALL:
+            R = _qr_factor((self.X, self.y, self.weight), self.x_mean, self.y_mean)
+            return R[:, :d], R[:, d:]
         chunks = self._chunks(least=4 * (d + self.y.shape[1]))
         parts = each(_qr_factor, chunks, self.x_mean, self.y_mean, n_jobs=self.n_jobs)
         R = parts[0] if len(parts) == 1 else _r_factor(np.vstack(parts))
@@ -93,9 +106,7 @@ class DesignMatrix:
 
     def residuals(self, coef: Array) -> tuple[Array, Array]:
         """X'S(Y - XW) of the centred data, of shape (d, k), and the sum of squared residuals of each target."""
-        gradient, mean, squares = total(
-            _residuals, self.chunks, coef.T, self.x_mean, self.y_mean, n_jobs=self.n_jobs
-        )
+        gradient, mean, squares = self._total(_residuals, coef.T, self.x_mean, self.y_mean)
         return gradient - np.outer(self.x_mean, mean), squares
 
     def centred(self) -> tuple[Array, Array]:
@@ -132,6 +143,22 @@ def match_target_shape(
     if y.ndim == 1:
         return coef[0], intercept[0] if fitted else 0.0
     return coef[0] if flat and len(coef) == 1 else coef, intercept
+
+
+def in_units(X: Any, alphas: Array) -> tuple[Any, Array, float]:
+    """X and the penalties of ridge regression in units of X in which its squares are numbers, and the unit.
+
+    The unit is 1, or a power of two where values are very large or very small; coefficients are to be divided by
+    it. Small values stay as they are where the penalties alone decide.
+    """
+    values = X.data if sparse.issparse(X) else X
+    size = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+    if size == 0.0 or 1e-140 < size < 1e140:
+        return X, alphas, 1.0
+    unit = float(np.ldexp(1.0, int(np.frexp(size)[1]) - 1))
+    with np.errstate(over="ignore"):
+        scaled = np.asarray(alphas) / unit / unit
+    return (X / unit, scaled, unit) if np.max(scaled) < 1e250 else (X, alphas, 1.0)
 
 
 def append_ones(X: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from scipy.linalg import eigh, lstsq
 from scipy.sparse import issparse
 from scipy.sparse.linalg import lsqr
 
+from tercet.core.parallel import one_blas_thread
 from tercet.linear_model._least_squares.design_matrix import DesignMatrix
 
 Array = np.ndarray
@@ -18,9 +20,15 @@ GRAM_WORK = 1e8  # from n d^2 on, cross products are worth their check of the co
 
 def solve_least_squares(design: DesignMatrix, tol: float, solver: str = "lstsq") -> tuple[Array, Any]:
     """Minimum-norm coefficients of shape (k, d), and (rank, singular values) where they are known."""
-    n, d = design.shape
+    d = design.shape[1]
     if issparse(design.X) and d > DENSE_COLUMNS:
         return sparse_least_squares(design, tol), None
+    with one_blas_thread() if 64 < d <= DENSE_COLUMNS else contextlib.nullcontext():
+        return _dense_least_squares(design, tol, solver)
+
+
+def _dense_least_squares(design: DesignMatrix, tol: float, solver: str) -> tuple[Array, Any]:
+    n, d = design.shape
     if solver == "normal":
         return normal_equations(design, tol)
     if n * d * d > GRAM_WORK and n > d:
@@ -34,7 +42,8 @@ def solve_least_squares(design: DesignMatrix, tol: float, solver: str = "lstsq")
 
 def least_norm(R: Array, V: Array, tol: float) -> tuple[Array, tuple[int, Array]]:
     """Minimum-norm least squares by SVD: W', then the rank and the singular values."""
-    W, _, rank, singular = lstsq(R, V, cond=tol, check_finite=False)
+    with np.errstate(over="ignore"):  # squares of residuals, which are not used
+        W, _, rank, singular = lstsq(R, V, cond=tol, check_finite=False)
     return W.T, (int(rank), singular)
 
 

@@ -166,7 +166,7 @@ class ElasticNet(LinearRegressor):
         if constant:  # b is then the coefficient of a feature that is always 1
             X = append_ones(X)
         coef, intercept = np.zeros((len(targets), X.shape[1])), np.zeros(len(targets))
-        if self.warm_start and np.shape(getattr(self, "coef_", None)) == shape:
+        if self.warm_start and np.shape(getattr(self, "coef_", ())) == shape:
             coef[:, : shape[-1]] = self.coef_
             coef[:, shape[-1] :] = np.reshape(getattr(self, "intercept_", 0.0), (-1, 1))
 

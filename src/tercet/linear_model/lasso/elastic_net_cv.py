@@ -123,10 +123,11 @@ class ElasticNetCV(LinearRegressor):
         self
         """
         routed = route(self, sample_weight, params)
-        if np.ndim(y) == 2 and np.shape(y)[1] > 1:
+        shape = getattr(y, "shape", None) or np.asarray(y).shape
+        if len(shape) == 2 and shape[1] > 1:
             raise ValueError(
                 f"For multi-task outputs, use MultiTask{type(self).__name__} of scikit-learn, or `enet_path`; "
-                f"{type(self).__name__} takes one target, got y of the shape {np.shape(y)}."
+                f"{type(self).__name__} takes one target, got y of the shape {shape}."
             )
         return self._learn(X, y, sample_weight, split=routed.splitter.split if routed else {})
 

@@ -105,9 +105,9 @@ def enet_path(
     if y.ndim > 1:
         if positive:
             raise ValueError(f"positive=True is for one target; y has the shape {y.shape}.")
-        problem = multi_task_problem(X, y, weight, n_jobs)
-        grid = _multi_task_grid(problem, alphas, l1_ratio, eps)
-        solved = solve_multi_task_path(problem, grid, l1_ratio, order=order, **options)
+        together = multi_task_problem(X, y, weight, n_jobs)
+        grid = _multi_task_grid(together, alphas, l1_ratio, eps)
+        solved = solve_multi_task_path(together, grid, l1_ratio, order=order, **options)
         coefs = np.stack([W.T for W, _, _ in solved], axis=-1)
         gaps, counts = [gap for _, gap, _ in solved], [count for _, _, count in solved]
     else:
@@ -149,7 +149,7 @@ def _multi_task_grid(problem: Any, alphas: Any, l1_ratio: float, eps: float) -> 
         raise ValueError(
             "Automatic alpha grid generation is not supported for l1_ratio=0; give `alphas=` an array."
         )
-    return geometric_grid(float(np.linalg.norm(problem[1], axis=1).max()) / l1_ratio, alphas, eps)
+    return geometric_grid(float(np.linalg.norm(problem[1], axis=1).max()) / l1_ratio, int(alphas), eps)
 
 
 @method(

@@ -146,7 +146,9 @@ class LinearRegression(LinearRegressor):
                 coef, spectrum = solve_least_squares(design, self.tol, self.solver)
                 if spectrum is not None:
                     self.rank_, self.singular_ = spectrum[0], spectrum[1].astype(X.dtype, copy=False)
-            intercept, squares, mass = design.intercepts(coef), design.residuals(coef)[1], design.mass
+            intercept, mass = design.intercepts(coef), design.mass
+            with np.errstate(over="ignore"):  # the variance of huge targets may be no number
+                squares = design.residuals(coef)[1]
             self.n_iter_ = 1
         self.coef_, self.intercept_ = match_target_shape(coef, intercept, y, X.dtype, self.fit_intercept)
         self.sigma2_ = squares / mass if y.ndim > 1 else float(squares[0] / mass)

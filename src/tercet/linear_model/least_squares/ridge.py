@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from typing import Any, Literal
 
@@ -10,9 +11,15 @@ from scipy.linalg import LinAlgError
 from scipy.sparse import issparse
 
 from tercet.core.catalog import method
+from tercet.core.parallel import one_blas_thread
 from tercet.core.parameters import Count, Jobs, NonNegative, Seed
 from tercet.core.steps import Steps
-from tercet.linear_model._least_squares.design_matrix import DesignMatrix, append_ones, match_target_shape
+from tercet.linear_model._least_squares.design_matrix import (
+    DesignMatrix,
+    append_ones,
+    in_units,
+    match_target_shape,
+)
 from tercet.linear_model._least_squares.direct_solvers import DENSE_COLUMNS
 from tercet.linear_model._least_squares.ridge_solvers import (
     solve_average_gradient,
@@ -25,6 +32,7 @@ from tercet.linear_model._least_squares.ridge_solvers import (
 from tercet.linear_model.base import LinearRegressor
 
 Array = np.ndarray
+TINY, SERIAL = 64, 1024  # sizes of matrices from which BLAS takes threads, and from which they pay
 Solver = Literal["auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs"]
 
 
@@ -129,15 +137,14 @@ def fit_ridge(model: Any, X: Any, y: Array, weight: Array | None) -> None:
     """Minimise the objective for the parameters of a `Ridge` or `RidgeClassifier`, and set what it has learned."""
     alphas = _alphas(model, 1 if y.ndim == 1 else y.shape[1])
     solver = _solver(model, X)
-    penalized = (
-        model.fit_intercept and model.penalize_intercept
-    )  # then b is the coefficient of a constant feature
-    design = DesignMatrix(
-        append_ones(X) if penalized else X, y, weight, model.fit_intercept and not penalized, model.n_jobs
-    )
+    # then b is the coefficient of a constant feature
+    penalized = model.fit_intercept and model.penalize_intercept
+    rows, alphas, unit = in_units(append_ones(X) if penalized else X, alphas)
+    design = DesignMatrix(rows, y, weight, model.fit_intercept and not penalized, model.n_jobs)
 
     def fitted(coef: Array) -> dict[str, Any]:
-        W, b = (coef[:, :-1], coef[:, -1]) if penalized else (coef, design.intercepts(coef))
+        b = coef[:, -1] / unit if penalized else design.intercepts(coef)
+        W = (coef[:, :-1] if penalized else coef) / unit
         parts = match_target_shape(W, b, y, X.dtype, model.fit_intercept, flat=True)
         return dict(zip(("coef_", "intercept_"), parts))
 
@@ -164,6 +171,20 @@ def solve_ridge(
     steps: Any = Steps,
 ) -> tuple[Array, Array, str]:
     """Coefficients of shape (n_targets, n_features), iterations for each target, and the solver that found them."""
+    options = {"saga": solver == "saga", "random_state": random_state, "steps": steps}
+    # threads of BLAS cost more than they save on small matrices
+    with one_blas_thread() if TINY < min(design.shape) <= SERIAL else contextlib.nullcontext():
+        return _solve(design, alphas, solver, tol, max_iter, options)
+
+
+def _solve(
+    design: DesignMatrix,
+    alphas: Array,
+    solver: str,
+    tol: float,
+    max_iter: int | None,
+    options: dict[str, Any],
+) -> tuple[Array, Array, str]:
     counts = np.ones(len(alphas), dtype=np.int32)  # of a direct solver
     if solver == "cholesky":
         try:
@@ -178,7 +199,6 @@ def solve_ridge(
         return *solve_lsqr(design, alphas, tol, max_iter), solver
     if solver == "lbfgs":
         return *solve_bounded_lbfgs(design, alphas, tol, max_iter or 15_000), solver
-    options: dict[str, Any] = {"saga": solver == "saga", "random_state": random_state, "steps": steps}
     return *solve_average_gradient(design, alphas, tol, max_iter or 1000, **options), solver
 
 

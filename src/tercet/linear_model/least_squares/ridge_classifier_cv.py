@@ -10,7 +10,7 @@ from sklearn.utils.metadata_routing import MetadataRouter
 
 from tercet.core.catalog import method
 from tercet.core.parameters import Jobs, Positive
-from tercet.linear_model._least_squares.design_matrix import DesignMatrix, match_target_shape
+from tercet.linear_model._least_squares.design_matrix import DesignMatrix, in_units, match_target_shape
 from tercet.linear_model._least_squares.leave_one_out import leave_one_out
 from tercet.linear_model.least_squares.ridge_classifier import RidgeClassifier, signs_of
 from tercet.linear_model.least_squares.ridge_cv import (
@@ -73,6 +73,8 @@ class RidgeClassifierCV(RidgeClassifier):
     >>> model.alpha_, model.predict([[5, 5], [0, 0]])
     (1.0, array(['near', 'far'], dtype='<U4'))
     """
+
+    alpha_: Any
 
     def __init__(
         self,
@@ -140,8 +142,9 @@ class RidgeClassifierCV(RidgeClassifier):
             self.coef_, self.intercept_ = search.best_estimator_.coef_, search.best_estimator_.intercept_
             return
         signs = signs_of(y, self.classes_.size)
-        design = DesignMatrix(X, signs, weight, self.fit_intercept, self.n_jobs)
-        errors, coefs = leave_one_out(design, alphas, careful=False)
+        rows, strengths, unit = in_units(X, alphas)
+        design = DesignMatrix(rows, signs, weight, self.fit_intercept, self.n_jobs)
+        errors, coefs = leave_one_out(design, strengths, careful=False)
         if self.scoring is None:
             kept = errors**2
             scores = -kept.mean(axis=(1, 2))
@@ -156,7 +159,7 @@ class RidgeClassifierCV(RidgeClassifier):
         if self.store_cv_results:
             self.cv_results_ = np.moveaxis(kept, 0, -1).astype(X.dtype)
         self.coef_, self.intercept_ = match_target_shape(
-            coefs[one], design.intercepts(coefs[one]), signs, X.dtype, self.fit_intercept, flat=True
+            coefs[one] / unit, design.intercepts(coefs[one]), signs, X.dtype, self.fit_intercept, flat=True
         )
 
     def _score_of(self, scores: Array, y: Array, metadata: dict[str, Any]) -> float:

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_scalar
 
 from tercet.core.catalog import method
 from tercet.core.parameters import Jobs, Positive
-from tercet.linear_model._least_squares.design_matrix import DesignMatrix, match_target_shape
+from tercet.linear_model._least_squares.design_matrix import DesignMatrix, in_units, match_target_shape
 from tercet.linear_model._least_squares.leave_one_out import leave_one_out
 from tercet.linear_model.base import LinearRegressor
 from tercet.linear_model.least_squares.ridge import Ridge
@@ -78,6 +78,7 @@ class RidgeCV(LinearRegressor):
     """
 
     multi_output = True
+    alpha_: Any
 
     def __init__(
         self,
@@ -157,8 +158,9 @@ class RidgeCV(LinearRegressor):
     def _leave_one_out(
         self, X: Any, y: Array, weight: Array | None, alphas: Array, metadata: dict[str, Any]
     ) -> None:
-        design = DesignMatrix(X, y, weight, self.fit_intercept, self.n_jobs)
-        errors, coefs = leave_one_out(design, alphas, self.gcv_mode == "svd" and not issparse(X))
+        rows, strengths, unit = in_units(X, alphas)
+        design = DesignMatrix(rows, y, weight, self.fit_intercept, self.n_jobs)
+        errors, coefs = leave_one_out(design, strengths, self.gcv_mode == "svd" and not issparse(X))
         scores, kept = self._score(design, errors, y, metadata)
         if self.alpha_per_target:
             best = scores.argmax(axis=0)
@@ -174,7 +176,7 @@ class RidgeCV(LinearRegressor):
             table = np.moveaxis(kept, 0, -1).astype(X.dtype)
             self.cv_results_ = table[:, 0] if y.ndim == 1 else table
         self.coef_, self.intercept_ = match_target_shape(
-            coef, design.intercepts(coef), y, X.dtype, self.fit_intercept, flat=True
+            coef / unit, design.intercepts(coef), y, X.dtype, self.fit_intercept, flat=True
         )
 
     def _score(
@@ -186,7 +188,12 @@ class RidgeCV(LinearRegressor):
         """
         weight = design.weight
         if self.scoring is None:
-            squares = errors**2
+            with np.errstate(over="ignore"):
+                squares = errors**2
+                if not np.isfinite(squares).all():  # of huge targets: the order is what matters
+                    squares = np.where(np.isfinite(squares), squares, np.inf)
+                    errors = errors / np.abs(errors).max()
+                    return -(errors**2).mean(axis=1 if self.alpha_per_target else (1, 2)), squares
             return -squares.mean(axis=1 if self.alpha_per_target else (1, 2)), squares
         scorer = check_scoring(_GivenPredictions(), self.scoring)
         root = 1.0 if weight is None else np.sqrt(np.maximum(weight, 1e-300), dtype=np.float64)[:, None]

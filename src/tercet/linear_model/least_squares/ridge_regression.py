@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_array, check_consistent_length
 
 from tercet.core.catalog import method
 from tercet.core.estimator import check_weight
-from tercet.linear_model._least_squares.design_matrix import DesignMatrix
+from tercet.linear_model._least_squares.design_matrix import DesignMatrix, in_units
 from tercet.linear_model.least_squares.ridge import (
     Solver,
     alpha_of_each_target,
@@ -95,11 +95,12 @@ def ridge_regression(
     if chosen == "svd" and issparse(X):
         raise TypeError("SVD solver does not support sparse inputs currently; use another solver.")
     alphas = alpha_of_each_target(alpha, 1 if y.ndim == 1 else y.shape[1], "ridge_regression")
-    design = DesignMatrix(X, y, weight, return_intercept)
+    rows, alphas, unit = in_units(X, alphas)
+    design = DesignMatrix(rows, y, weight, return_intercept)
     options = {"tol": tol, "max_iter": max_iter, "random_state": random_state}
     coef, counts, used = solve_ridge(design, alphas, chosen, **options)
     intercept = design.intercepts(coef).astype(X.dtype)
-    coef = coef.astype(X.dtype)
+    coef = (coef / unit).astype(X.dtype)
     found = [coef[0] if len(coef) == 1 else coef]
     if return_n_iter:
         found.append(None if used in ("cholesky", "svd") else counts)

@@ -60,7 +60,8 @@ def test_elastic_net_grid_and_threads():
         "solver": "saga",
         "cv": 3,
         "random_state": 0,
-        "tol": 1e-5,
+        "tol": 1e-7,
+        "max_iter": 3000,
     }
     one, two = (search(n_jobs=n, **options).fit(X, y) for n in (1, 2))
     assert one.scores_.shape == (3, 2, 3)

@@ -26,6 +26,7 @@ SHARED = (
     "fit_intercept", "dual", "solver", "tol", "max_iter", "class_weight", "intercept_scaling", "random_state",
 )  # fmt: skip
 
+EXACT = ("liblinear", "newton", "newton-cholesky", "auto")  # they end with Newton steps themselves
 POLISHED = 200  # parameters up to which the last fit ends with a few Newton steps
 
 
@@ -272,17 +273,12 @@ class LogisticRegressionCV(LogisticRegression):
                 f"{name}: parameter 'l1_ratios' must be numbers in [0, 1]; got (l1_ratios={self.l1_ratios!r}). "
                 "l1_ratios must be an array-like of numbers between 0 and 1."
             )
-        check_penalty(name, self.solver, self._kind(), self.dual)
+        check_penalty(name, self.solver, self._kind(), self.dual, self.classes_.size)
 
     def _single_model(self, C: float, l1_ratio: float) -> LogisticRegression:
         """The model for one C and l1_ratio, with all the classes of the fit."""
         model = LogisticRegression(C=C, l1_ratio=l1_ratio, **{name: getattr(self, name) for name in SHARED})
         model.classes_, model.n_features_in_ = self.classes_, self.n_features_in_
-        if self.solver == "liblinear" and self.classes_.size > 2:
-            raise ValueError(
-                f"{type(self).__name__}: The 'liblinear' solver does not support multiclass classification; got "
-                f"{self.classes_.size} classes. Use another solver, or OneVsRestClassifier."
-            )
         return model
 
     def _final(
@@ -294,8 +290,11 @@ class LogisticRegressionCV(LogisticRegression):
         objective = model._objective(X, y, weight)
         loops: list[Steps] = []
         theta = from_table(objective, mean)
+        if self.solver == "liblinear":  # which always begins with zeros
+            theta = np.zeros(objective.size)
         theta = minimise(model, objective, theta, model._loop(objective, loops, self.steps))
-        if l1_ratio == 0 and objective.size <= POLISHED and loops and loops[-1].is_converged:
+        done = loops and loops[-1].is_converged
+        if done and l1_ratio == 0 and objective.size <= POLISHED and self.solver not in EXACT:
             # where a path ends within tol, rounding decides; weighted and repeated rows shall have the same end
             theta = newton(objective, theta, tol=1e-13, max_iter=20, steps=SilentSteps)
         return table(objective, theta)

@@ -499,8 +499,9 @@ class PenalisedHyperplane(Hyperplane):
         self.total_l1, self.applied_l1 = np.zeros(1), np.zeros(self.w.size)
 
     def _sweep(self, sweep: Any, order: np.ndarray, *found: np.ndarray) -> tuple[int, float]:
+        (picks,) = found
         return sweep_penalised(
-            self.rows, self.signed_eta, order, self.on_plane, self.fit_b, self.w, self.b, *found,
+            self.rows, self.signed_eta, order, self.on_plane, self.fit_b, self.w, self.b, picks,
             self.keep, self.clip, self.total_l1, self.applied_l1,
         )  # fmt: skip
 

@@ -179,7 +179,7 @@ class LogisticRegressionCV(LogisticRegression):
         tasks = [(train, test, ratio, next(seeds)) for train, test in folds for ratio in ratios]
         found = each(path, tasks, n_jobs=self.n_jobs)
         grid = (len(folds), ratios.size, Cs.size)
-        paths, scores, counts, unconverged = zip(*found)
+        tables, marks, passes, unconverged = zip(*found)
         if sum(unconverged):
             warnings.warn(
                 f"{type(self).__name__}: {sum(unconverged)} of {np.prod(grid)} fits of the folds did not converge "
@@ -187,8 +187,8 @@ class LogisticRegressionCV(LogisticRegression):
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        paths = np.array(paths).reshape(*grid, *np.shape(paths)[2:])
-        scores, counts = np.array(scores).reshape(grid), np.array(counts, dtype=np.int32).reshape(grid)
+        paths = np.array(tables).reshape(*grid, *np.shape(tables)[2:])
+        scores, counts = np.array(marks).reshape(grid), np.array(passes, dtype=np.int32).reshape(grid)
         d = X.shape[1]
         if self.refit:
             # of equal scores the smallest C wins, then the first l1_ratio
@@ -223,8 +223,8 @@ class LogisticRegressionCV(LogisticRegression):
         given = self._given_ratios()
         self.Cs_, self.l1_ratios_ = Cs, np.asarray([None] if given is None else given)
         if not self.use_legacy_attributes:  # "warn" is True
-            self.C_, self.l1_ratio_ = best
-            self.scores_, self.coefs_paths_, self.n_iter_ = scores, paths, counts
+            found: Any = *best, scores, paths, counts
+            self.C_, self.l1_ratio_, self.scores_, self.coefs_paths_, self.n_iter_ = found
             return
         planes = paths.shape[-2]
         ratio: Any = best[1]
@@ -261,7 +261,7 @@ class LogisticRegressionCV(LogisticRegression):
         """The name of the penalty."""
         ratios = self._ratios()
         if self.penalty != "deprecated":
-            return self.penalty
+            return str(self.penalty)
         return "l2" if not ratios.any() else "l1" if (ratios == 1).all() else "elasticnet"
 
     def _check_grid(self, Cs: np.ndarray, ratios: np.ndarray) -> None:

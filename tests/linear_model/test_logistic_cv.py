@@ -206,11 +206,11 @@ def test_groups_reach_the_splitter_and_weights_the_scorer():
 def test_metadata_needs_routing():
     X, y = noisy(2)
     with pytest.raises(
-        ValueError, match=r"passing \['groups'\] is only supported if enable_metadata_routing=True"
+        ValueError, match=r"\['groups'\] can .* is only supported if enable_metadata_routing=True"
     ):
         search(cv=GroupKFold(3)).fit(X, y, groups=y)
     model = search(Cs=2).fit(X, y)
-    with pytest.raises(ValueError, match=r"score: passing \['extra'\] is only supported if enable_metadata"):
+    with pytest.raises(ValueError, match=r"score: \['extra'\] can .* is only supported if enable_metadata"):
         model.score(X, y, extra=1)
 
 

@@ -338,8 +338,8 @@ class LogisticRegressionCV(LogisticRegression):
             params = process_routing(self, "score", **params).scorer.score
         elif score_params:
             raise ValueError(
-                f"{type(self).__name__}.score: passing {sorted(score_params)} is only supported if "
-                "enable_metadata_routing=True is set: sklearn.set_config(enable_metadata_routing=True)."
+                f"{type(self).__name__}.score: {sorted(score_params)} can be passed only with metadata routing "
+                "enabled: it is only supported if enable_metadata_routing=True in sklearn.set_config."
             )
         return self._get_scorer()(self, X, y, **params)
 

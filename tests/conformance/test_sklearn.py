@@ -54,8 +54,8 @@ REPEATED = {
 # What a variant cannot do without, and less of what it need not do at full length.
 FEW = {"Cs": [0.1, 1.0], "cv": 3}
 # Not all of these are for speed. Like scikit-learn's, LogisticRegressionCV misses the class-weight check at its
-# defaults with liblinear; the averaged perceptron misses it when tol ends it early. SAG and SAGA visit rows by
-# chance: weighted and repeated rows end at one point when tol is tight. (A name alone is for all variants but the first;
+# defaults with liblinear; the averaged perceptron misses it when tol ends it early. SAG and SAGA draw rows:
+# weighted and repeated rows end at one point when tol is tight. (A name alone is for all variants but the first;
 # "default" is for that one.)
 TIGHT = {"tol": 1e-11}
 CLOSE = {"tol": 1e-12, "max_iter": 20_000}

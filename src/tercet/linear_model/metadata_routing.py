@@ -19,7 +19,7 @@ def route(estimator: Any, sample_weight: Any, params: dict[str, Any]) -> Any:
         return process_routing(estimator, "fit", sample_weight=sample_weight, **params)
     if params:
         raise ValueError(
-            f"{type(estimator).__name__}.fit: passing {sorted(params)} is only supported if "
-            "enable_metadata_routing=True is set: sklearn.set_config(enable_metadata_routing=True)."
+            f"{type(estimator).__name__}.fit: {sorted(params)} can be passed only with metadata routing enabled: "
+            "it is only supported if enable_metadata_routing=True in sklearn.set_config."
         )
     return None

@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from tercet.core.catalog import method
 from tercet.core.estimator import check_weight, generator
 from tercet.core.kernel import kernel
-from tercet.core.parallel import each
+from tercet.core.parallel import each, one_blas_thread
 from tercet.core.parameters import (
     Count,
     Fraction,
@@ -211,12 +211,34 @@ class Perceptron(LinearClassifier):
             )
             held, X, y, weight = (X[out], y[out]), X[rest], y[rest], None if weight is None else weight[rest]
         planes = self._hyperplanes(X, y, weight, *self._start)
+        with one_blas_thread():
+            self._descend(X, y, weight, planes, held, rng)
+        self.__dict__.update(self._model([(p.final(), p.trajectory.visited) for p in planes]))
+        if self.record:
+            self.updates_ = [p.updates() for p in planes]
+        if self.form == "dual":
+            self.alpha_ = np.stack([np.abs(p.w) for p in planes])
+            self.gram_ = planes[0].rows[0]
+
+    def _descend(
+        self,
+        X: Any,
+        y: np.ndarray,
+        weight: Any,
+        planes: list[Hyperplane],
+        held: Any,
+        rng: np.random.Generator,
+    ) -> None:
+        """Passes over the rows until every hyperplane has made one without a mistake, or made no more progress."""
         live, best, idle = planes, -np.inf, 0
         for step in self.steps(
             self.max_iter, unpack=self._model, hint="The classes may not be linearly separable."
         ):
             order = visiting_order(X, weight, self.order, self.shuffle, rng)
-            each(Hyperplane.sweep, live, order, n_jobs=self.n_jobs)
+            if len(live) == 1:
+                live[0].sweep(order)
+            else:
+                each(Hyperplane.sweep, live, order, n_jobs=self.n_jobs)
             mistakes, loss = sum(p.mistakes for p in live), sum(p.loss for p in live)
             step.report(
                 [(p.model(), p.trajectory.visited) for p in planes], mistakes=mistakes, loss=loss / y.size
@@ -232,12 +254,6 @@ class Perceptron(LinearClassifier):
             live = [p for p in live if not p.done]
             if step.converged(not live or idle >= self.n_iter_no_change):
                 break
-        self.__dict__.update(self._model([(p.final(), p.trajectory.visited) for p in planes]))
-        if self.record:
-            self.updates_ = [p.updates() for p in planes]
-        if self.form == "dual":
-            self.alpha_ = np.stack([np.abs(p.w) for p in planes])
-            self.gram_ = planes[0].rows[0]
 
     @available_if(lambda self: (self.form, self.variant, self.record) == ("primal", "plain", False))
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -485,8 +501,9 @@ class PenalisedHyperplane(Hyperplane):
         self.total_l1, self.applied_l1 = np.zeros(1), np.zeros(self.w.size)
 
     def _sweep(self, sweep: Any, order: np.ndarray, *found: np.ndarray) -> tuple[int, float]:
+        (picks,) = found
         return sweep_penalised(
-            self.rows, self.signed_eta, order, self.on_plane, self.fit_b, self.w, self.b, *found,
+            self.rows, self.signed_eta, order, self.on_plane, self.fit_b, self.w, self.b, picks,
             self.keep, self.clip, self.total_l1, self.applied_l1,
         )  # fmt: skip
 

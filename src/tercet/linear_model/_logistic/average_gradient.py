@@ -83,13 +83,16 @@ def average_gradient(
 ) -> Array:
     """Passes of SAG or SAGA until one changes no parameter by more than tol times the largest weight."""
     state = AverageGradient(objective, theta, float(l1[0]), saga)
-    for step in steps(max_iter, hint="Scale the features, or raise max_iter or tol."):
+    reached = "The max_iter was reached which means the coef_ did not converge."
+    for step in steps(max_iter, hint=f"{reached} Scale the features, or raise max_iter or tol."):
         change = state.sweep(rng)
         size = float(np.abs(state.W).max())
         theta = from_hyperplanes(objective, state.W, state.b)
         step.report(theta, change=change / size if size > 0 else change)
         if not np.isfinite(change):
-            raise FloatingPointError("solver='sag' or 'saga' diverged: scale the features.")
+            raise ValueError(
+                f"solver='sag' or 'saga': Floating-point under-/overflow in pass {step.count}; scale the features."
+            )
         if step.converged(change <= tol * size):
             break
     return theta

@@ -42,9 +42,7 @@ def dual_coordinate_descent(
     rest = cost - alpha
     w, v = np.asarray(o.X.T @ (alpha * side), dtype=np.float64), np.array([one * float(alpha @ side)])
     data, theta = rows(o.X), o.join(w, one * v)
-    for step in steps(
-        max_iter, hint="Liblinear failed to converge: scale the features, or raise max_iter or tol."
-    ):
+    for step in steps(max_iter, hint="Scale the features, or raise max_iter or tol."):
         dual_sweep(data, side, cost, rng.permutation(kept), one, alpha, rest, w, v)
         theta = o.join(w, one * v)
         value, g = o.value_and_gradient(theta)

@@ -82,8 +82,8 @@ def warn_of_changing_defaults(model: Any, ratios: Any) -> None:
         )
     if isinstance(model.use_legacy_attributes, str):
         messages.append(
-            f"The fitted attributes of {name} will be simplified in scikit-learn 1.10. Set "
-            "use_legacy_attributes=False for the new form, or True for the old one without this warning."
+            f"The fitted attributes of {name} will be simplified. The default value of use_legacy_attributes "
+            "will change from True to False in scikit-learn 1.10. Set it: False is the new form, True the old one."
         )
     for message in messages:
         warnings.warn(message, FutureWarning, stacklevel=5)

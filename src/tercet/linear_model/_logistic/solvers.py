@@ -34,12 +34,7 @@ KEEP = 0.2  # a Hessian that still shrinks the gradient to this share is kept
 def check_options(model: Any, n_classes: int) -> None:
     """Refuse combinations of a model's parameters that do not exist."""
     name, solver, penalty = type(model).__name__, model.solver, regularization(model)
-    check_penalty(name, solver, penalty.kind, model.dual)
-    if solver == "liblinear" and n_classes > 2:
-        raise ValueError(
-            f"{name}: The 'liblinear' solver does not support multiclass classification; got {n_classes} classes. "
-            "Use another solver, or OneVsRestClassifier. Only binary classification is supported."
-        )
+    check_penalty(name, solver, penalty.kind, model.dual, n_classes)
     if model.reference == "last" and solver == "iis" and n_classes > 2:
         raise ValueError(f"{name}: solver='iis' has weights for all classes; reference must be None.")
     if model.loss == "squared" and (n_classes > 2 or solver in LOG_ONLY):
@@ -49,8 +44,8 @@ def check_options(model: Any, n_classes: int) -> None:
         )
 
 
-def check_penalty(name: str, solver: str, kind: str | None, dual: bool) -> None:
-    """Refuse a penalty that a solver does not have, and a dual form where there is none."""
+def check_penalty(name: str, solver: str, kind: str | None, dual: bool, n_classes: int) -> None:
+    """Refuse a penalty that a solver does not have, a dual form where there is none, and too many classes."""
     if kind in ("l1", "elasticnet") and solver not in WITH_L1:
         raise ValueError(
             f"{name}: Solver {solver} supports only 'l2' or None penalties, got {kind} penalty: l1_ratio must be "
@@ -70,6 +65,11 @@ def check_penalty(name: str, solver: str, kind: str | None, dual: bool) -> None:
     if kind is None and solver == "liblinear":
         raise ValueError(
             f"{name}: C=np.inf as well as penalty=None is not supported for the liblinear solver; give a finite C."
+        )
+    if solver == "liblinear" and n_classes > 2:
+        raise ValueError(
+            f"{name}: The 'liblinear' solver does not support multiclass classification; got {n_classes} classes. "
+            "Use another solver, or OneVsRestClassifier. Only binary classification is supported."
         )
 
 

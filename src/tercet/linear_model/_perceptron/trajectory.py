@@ -34,7 +34,7 @@ class Trajectory:
             for lag, moved in zip(self.lag, plane.displacement(points, self.visited + times)):
                 lag += moved
         elif self.variant == "pocket" and wrong is not None:
-            k = int(wrong.argmin())
+            k: Any = wrong.argmin()
             if self.fewest is None or wrong[k] < self.fewest:
                 self.fewest = int(wrong[k])
                 self.pocket = tuple(m + d for m, d in zip(before, plane.displacement(points[:k], 1.0)))

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_array, check_consistent_length
 
 from tercet.core.estimator import check_is_fitted, check_weight
+from tercet.core.parallel import one_blas_thread
 from tercet.core.steps import ConvergenceWarning
 from tercet.linear_model.base import LinearRegressor
 from tercet.linear_model.generalized.deviance_objective import DevianceObjective, newton_step
@@ -41,7 +42,10 @@ class GeneralizedLinearModel(LinearRegressor):
         y, family = super()._encode(y), self._family_and_link()[0]
         bad = ~family.in_support(y)
         if bad.any():
-            raise ValueError(f"{type(self).__name__}: y must {family.requirement}; got {y[bad][0]}.")
+            raise ValueError(
+                f"{type(self).__name__}: Some value(s) of y are out of the valid range of the loss: y must "
+                f"{family.requirement}; got {y[bad][0]}."
+            )
         return y
 
     def _fit(self, X: Any, y: Array, sample_weight: Array | None) -> None:
@@ -62,16 +66,19 @@ class GeneralizedLinearModel(LinearRegressor):
             w, b = objective.split(theta)
             return {"coef_": w.astype(X.dtype), "intercept_": X.dtype.type(b) if self.fit_intercept else 0.0}
 
-        if self.fit_intercept and not np.isfinite(objective.null_model()[-1]):
+        null = objective.null_model()
+        if self.fit_intercept and not np.isfinite(null[-1]):
             self._fit_boundary(X, objective)
             return
-        theta = self._initial(objective)
+        theta = self._initial(objective, null)
         steps = functools.partial(self.steps, unpack=fitted, watch=self._print)
         if self.solver == "lbfgs":
-            with np.errstate(all="ignore"):  # a trial step may leave the domain; the line search comes back
+            # a trial step may leave the domain; the line search comes back
+            with np.errstate(all="ignore"), one_blas_thread():
                 theta = minimize(objective, theta, tol=self.tol, max_iter=self.max_iter, steps=steps).x
         else:
-            theta = self._fisher_scoring(objective, theta, steps)
+            with one_blas_thread():
+                theta = self._fisher_scoring(objective, theta, steps)
         self.__dict__.update(fitted(theta))
 
     def _fit_boundary(self, X: Any, objective: DevianceObjective) -> None:
@@ -111,11 +118,11 @@ class GeneralizedLinearModel(LinearRegressor):
                 break
         return theta
 
-    def _initial(self, objective: DevianceObjective) -> Array:
+    def _initial(self, objective: DevianceObjective, theta: Array) -> Array:
+        """The weights of the last fit, or those of the intercept-only model."""
         if self.warm_start and hasattr(self, "coef_"):
             return objective.join(self.coef_.astype(np.float64), float(self.intercept_))
-        theta = objective.null_model()
-        if not np.isfinite(objective.value(theta)):
+        if not self.fit_intercept and not np.isfinite(objective.value(theta)):
             raise ValueError(
                 f"{type(self).__name__}: without an intercept the link has no start where w·x = 0; "
                 "set fit_intercept=True or choose another link."

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq
+from scipy.special import xlogy
 
 from tercet.core.parallel import Chunks, total
 from tercet.core.rows import transposed_times
-from tercet.linear_model.generalized.exponential_family import ExponentialFamily
-from tercet.linear_model.generalized.link import Link
+from tercet.linear_model.generalized.exponential_family import ExponentialFamily, Tweedie
+from tercet.linear_model.generalized.link import LINKS, Link
 
 Array = np.ndarray
 
@@ -60,7 +61,9 @@ class DevianceObjective:
         self.factor = family.factor if canonical else None
         self.alpha, self.fit_intercept, self.n_jobs = alpha, fit_intercept, n_jobs
         self.mass = float(len(y) if weight is None else weight.sum(dtype=np.float64))
-        self.chunks = Chunks(X, y, weight)
+        self.power = family.power if isinstance(family, Tweedie) and link is LINKS["log"] else None
+        known = None if self.power is None else saturated(y, self.power)
+        self.chunks = Chunks(X, y, weight, known)
 
     def split(self, theta: Array) -> tuple[Array, float]:
         """w and b."""
@@ -68,7 +71,11 @@ class DevianceObjective:
 
     def join(self, w: Array, b: float) -> Array:
         """The opposite of `split`."""
-        return np.append(w, b) if self.fit_intercept else w.copy()
+        theta = np.empty(self.n_features + self.fit_intercept)
+        theta[: self.n_features] = w
+        if self.fit_intercept:
+            theta[-1] = b
+        return theta
 
     def null_model(self) -> Array:
         """The parameters of the intercept-only model (all zeros without an intercept)."""
@@ -104,16 +111,10 @@ class DevianceObjective:
         return float(value / (2 * self.mass) + 0.5 * self.alpha * w @ w), gradient
 
     def _totals(self, statistics: Any, theta: Array) -> Any:
-        with np.errstate(all="ignore"):  # outside the domain of the mean the value is infinite
-            return total(
-                statistics,
-                self.chunks,
-                *self.split(theta),
-                self.family,
-                self.link,
-                self.factor,
-                n_jobs=self.n_jobs,
-            )
+        parameters = *self.split(theta), self.family, self.link, self.factor, self.power
+        if len(self.chunks) == 1:
+            return statistics(self.chunks[0], *parameters)
+        return total(statistics, self.chunks, *parameters, n_jobs=self.n_jobs)
 
 
 def newton_step(information: Array, gradient: Array) -> Array:
@@ -124,10 +125,44 @@ def newton_step(information: Array, gradient: Array) -> Array:
         return -lstsq(information, gradient)[0]
 
 
-def _working_quantities(chunk, w, b, family, link, factor):
+def saturated(y: Array, power: float) -> Array:
+    """The part of half the deviance of a Tweedie family with a log link that depends on y alone."""
+    if power == 1:
+        return xlogy(y, y) - y
+    if power == 2:
+        return -np.log(y) - 1
+    if power == 0:
+        return 0.5 * y * y
+    return np.maximum(y, 0.0) ** (2 - power) / ((1 - power) * (2 - power))
+
+
+def _log_link_quantities(y, z, weight, known, power):
+    """`_working_quantities` of a Tweedie family with a log link, as functions of the score z = log(mean)."""
+    if power == 1:
+        information = np.exp(z)
+        losses, errors = information - y * z, information - y
+    elif power == 2:
+        ratio, information = y * np.exp(-z), np.ones_like(z)
+        losses, errors = z + ratio, 1 - ratio
+    else:
+        mean = np.exp(z)
+        scaled = mean ** (1 - power)
+        information = scaled * mean
+        losses = information / (2 - power) - y * scaled / (1 - power)
+        errors = information - y * scaled
+    losses += known
+    if weight is not None:
+        losses, errors, information = losses * weight, errors * weight, information * weight
+    value = 2 * float(losses.sum())
+    return value if np.isfinite(value) else np.inf, errors, information
+
+
+def _working_quantities(chunk, w, b, family, link, factor, power):
     """Deviance of a chunk, half its derivative in each score z, and the IRLS weight (dmean/dz)^2 / V(mean)."""
-    X, y, weight = chunk
+    X, y, weight, known = chunk
     z = X @ w + b
+    if power is not None:
+        return _log_link_quantities(y, z, weight, known, power)
     mean = link.inverse(z)
     slope = link.derivative(z)
     ratio = factor if factor is not None else slope / family.variance(mean)
@@ -140,18 +175,18 @@ def _working_quantities(chunk, w, b, family, link, factor):
     return value, (mean - y) * ratio, slope * ratio
 
 
-def gradient_sums(chunk, w, b, family, link, factor):
+def gradient_sums(chunk, *parameters):
     """Deviance of a chunk, and half its gradient in w and b."""
-    with np.errstate(all="ignore"):
-        value, errors, _ = _working_quantities(chunk, w, b, family, link, factor)
+    with np.errstate(all="ignore"):  # outside the domain of the mean the value is infinite
+        value, errors, _ = _working_quantities(chunk, *parameters)
         return value, transposed_times(chunk[0], errors), errors.sum()
 
 
-def information_sums(chunk, w, b, family, link, factor):
+def information_sums(chunk, *parameters):
     """The same, and half the expected Hessian: X'DX with D the IRLS weights."""
     X = chunk[0]
     with np.errstate(all="ignore"):
-        value, errors, weights = _working_quantities(chunk, w, b, family, link, factor)
+        value, errors, weights = _working_quantities(chunk, *parameters)
         if sparse.issparse(X):
             H = (X.T @ sparse.diags_array(weights) @ X).toarray()
         else:

@@ -51,6 +51,7 @@ from tercet.linear_model._logistic.stochastic_gradient import (
 from tercet.linear_model.base import LinearClassifier, dense_coef
 from tercet.optimize import minimize
 
+LIBLINEAR_HINT = "Liblinear failed to converge, increase the number of iterations. Or scale the features."
 ATTAINABLE = 2e-4  # of the mean loss: while one weight alone could lower it by more, a fit has not converged
 
 
@@ -322,6 +323,11 @@ class LogisticRegression(LinearClassifier):
                 stacklevel=4,
             )
             return np.zeros(objective.size)
+        if not (np.isfinite(W).all() and np.isfinite(b).all()):
+            raise ValueError(
+                f"{type(self).__name__}: Floating-point under-/overflow: coef_ and intercept_ hold values that are "
+                "not finite; warm_start=True cannot begin with them."
+            )
         if objective.reference:
             W, b = W[:-1] - W[-1], b[:-1] - b[-1]
         return objective.join(np.ascontiguousarray(W.T) * objective.scale, b)
@@ -445,6 +451,12 @@ def minimise(
     """The parameters that minimise the objective, by the solver that the model asks for."""
     solver: str = model.solver
     limits: dict[str, Any] = {"tol": model.tol, "max_iter": model.max_iter, "steps": steps}
+    if solver == "liblinear":
+
+        def liblinear_steps(limit: int, **options: Any) -> Steps:
+            return steps(limit, **{**options, "hint": LIBLINEAR_HINT})
+
+        limits["steps"] = liblinear_steps
     if solver in ("auto", "liblinear"):
         solver = "newton-cholesky" if objective.size <= 500 else "newton-cg"
         if has_l1(model):

@@ -26,6 +26,7 @@ SHARED = (
     "fit_intercept", "dual", "solver", "tol", "max_iter", "class_weight", "intercept_scaling", "random_state",
 )  # fmt: skip
 
+EXACT = ("liblinear", "newton", "newton-cholesky", "auto")  # they end with Newton steps themselves
 POLISHED = 200  # parameters up to which the last fit ends with a few Newton steps
 
 
@@ -178,7 +179,7 @@ class LogisticRegressionCV(LogisticRegression):
         tasks = [(train, test, ratio, next(seeds)) for train, test in folds for ratio in ratios]
         found = each(path, tasks, n_jobs=self.n_jobs)
         grid = (len(folds), ratios.size, Cs.size)
-        paths, scores, counts, unconverged = zip(*found)
+        tables, marks, passes, unconverged = zip(*found)
         if sum(unconverged):
             warnings.warn(
                 f"{type(self).__name__}: {sum(unconverged)} of {np.prod(grid)} fits of the folds did not converge "
@@ -186,8 +187,8 @@ class LogisticRegressionCV(LogisticRegression):
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        paths = np.array(paths).reshape(*grid, *np.shape(paths)[2:])
-        scores, counts = np.array(scores).reshape(grid), np.array(counts, dtype=np.int32).reshape(grid)
+        paths = np.array(tables).reshape(*grid, *np.shape(tables)[2:])
+        scores, counts = np.array(marks).reshape(grid), np.array(passes, dtype=np.int32).reshape(grid)
         d = X.shape[1]
         if self.refit:
             # of equal scores the smallest C wins, then the first l1_ratio
@@ -222,8 +223,8 @@ class LogisticRegressionCV(LogisticRegression):
         given = self._given_ratios()
         self.Cs_, self.l1_ratios_ = Cs, np.asarray([None] if given is None else given)
         if not self.use_legacy_attributes:  # "warn" is True
-            self.C_, self.l1_ratio_ = best
-            self.scores_, self.coefs_paths_, self.n_iter_ = scores, paths, counts
+            found: Any = *best, scores, paths, counts
+            self.C_, self.l1_ratio_, self.scores_, self.coefs_paths_, self.n_iter_ = found
             return
         planes = paths.shape[-2]
         ratio: Any = best[1]
@@ -260,7 +261,7 @@ class LogisticRegressionCV(LogisticRegression):
         """The name of the penalty."""
         ratios = self._ratios()
         if self.penalty != "deprecated":
-            return self.penalty
+            return str(self.penalty)
         return "l2" if not ratios.any() else "l1" if (ratios == 1).all() else "elasticnet"
 
     def _check_grid(self, Cs: np.ndarray, ratios: np.ndarray) -> None:
@@ -272,17 +273,12 @@ class LogisticRegressionCV(LogisticRegression):
                 f"{name}: parameter 'l1_ratios' must be numbers in [0, 1]; got (l1_ratios={self.l1_ratios!r}). "
                 "l1_ratios must be an array-like of numbers between 0 and 1."
             )
-        check_penalty(name, self.solver, self._kind(), self.dual)
+        check_penalty(name, self.solver, self._kind(), self.dual, self.classes_.size)
 
     def _single_model(self, C: float, l1_ratio: float) -> LogisticRegression:
         """The model for one C and l1_ratio, with all the classes of the fit."""
         model = LogisticRegression(C=C, l1_ratio=l1_ratio, **{name: getattr(self, name) for name in SHARED})
         model.classes_, model.n_features_in_ = self.classes_, self.n_features_in_
-        if self.solver == "liblinear" and self.classes_.size > 2:
-            raise ValueError(
-                f"{type(self).__name__}: The 'liblinear' solver does not support multiclass classification; got "
-                f"{self.classes_.size} classes. Use another solver, or OneVsRestClassifier."
-            )
         return model
 
     def _final(
@@ -294,8 +290,11 @@ class LogisticRegressionCV(LogisticRegression):
         objective = model._objective(X, y, weight)
         loops: list[Steps] = []
         theta = from_table(objective, mean)
+        if self.solver == "liblinear":  # which always begins with zeros
+            theta = np.zeros(objective.size)
         theta = minimise(model, objective, theta, model._loop(objective, loops, self.steps))
-        if l1_ratio == 0 and objective.size <= POLISHED and loops and loops[-1].is_converged:
+        done = loops and loops[-1].is_converged
+        if done and l1_ratio == 0 and objective.size <= POLISHED and self.solver not in EXACT:
             # where a path ends within tol, rounding decides; weighted and repeated rows shall have the same end
             theta = newton(objective, theta, tol=1e-13, max_iter=20, steps=SilentSteps)
         return table(objective, theta)
@@ -339,8 +338,8 @@ class LogisticRegressionCV(LogisticRegression):
             params = process_routing(self, "score", **params).scorer.score
         elif score_params:
             raise ValueError(
-                f"{type(self).__name__}.score: passing {sorted(score_params)} is only supported if "
-                "enable_metadata_routing=True is set: sklearn.set_config(enable_metadata_routing=True)."
+                f"{type(self).__name__}.score: {sorted(score_params)} can be passed only with metadata routing "
+                "enabled: it is only supported if enable_metadata_routing=True in sklearn.set_config."
             )
         return self._get_scorer()(self, X, y, **params)
 

@@ -33,7 +33,16 @@ def validate_data(
     if found is None:
         found = full.validate_data(estimator, X, y, reset=reset, **options)
         check_structure(found[0] if isinstance(found, tuple) else found)
+        if isinstance(found, tuple):
+            _refuse_missing_targets(found[1])
     return found
+
+
+def _refuse_missing_targets(y: Any) -> None:
+    """An array of objects is checked before None in it becomes NaN."""
+    if isinstance(y, np.ndarray) and y.dtype.kind == "f" and not np.isfinite(y).all():
+        row = int(np.argmin(np.isfinite(y).reshape(len(y), -1).all(axis=1)))
+        raise ValueError(f"Input y contains NaN: the target of row {row} is missing (None) or not a number.")
 
 
 def _has_names(estimator: Any) -> bool:
@@ -118,6 +127,7 @@ def check_target(estimator: Any, y: Any, n: int, *, multi_output: bool, numeric:
         _, target = check_X_y(
             placeholder, y, multi_output=multi_output, y_numeric=numeric, estimator=estimator
         )
+        _refuse_missing_targets(target)
     return target
 
 

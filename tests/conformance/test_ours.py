@@ -409,5 +409,5 @@ def test_a_missing_target_is_refused(card):
     X, y = data(card, n=20)
     gap = y.astype(object)
     gap[3] = None
-    with pytest.raises(ValueError, match="row 3|NaN"):
+    with pytest.raises(ValueError, match=r"row 3|NaN"):
         make(card).fit(X, gap)

@@ -400,3 +400,14 @@ def test_sample_weight_must_make_sense(card):
         make(card).fit(X, y, sample_weight=np.full(len(y), np.nan))
     with pytest.raises(ValueError, match="sample_weight"):
         make(card).fit(X, y, sample_weight=-np.ones(len(y)))
+
+
+@pytest.mark.parametrize(
+    "card", [card for card in CARDS if card.task == "regression"], ids=lambda card: card.name
+)
+def test_a_missing_target_is_refused(card):
+    X, y = data(card, n=20)
+    gap = y.astype(object)
+    gap[3] = None
+    with pytest.raises(ValueError, match=r"row 3|NaN"):
+        make(card).fit(X, gap)

@@ -12,7 +12,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from scipy import sparse
 
 import tercet
 from tercet.datasets import TableError, read_table
@@ -110,3 +112,13 @@ def test_every_note_has_its_chinese():
     fields = lambda text: sorted(piece[1:3] for piece in string.Formatter().parse(text) if piece[1])  # noqa: E731
     for english, chinese in words.items():
         assert fields(english) == fields(chinese)
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc", "coo", "bsr"])
+def test_a_sparse_table_whose_indices_point_outside_of_it(tmp_path, kind):
+    X = sparse.random_array((6, 4), density=0.5, format=kind, rng=np.random.default_rng(0))
+    where = X.coords[1] if kind == "coo" else X.indices
+    where[0] = 10**6
+    sparse.save_npz(tmp_path / "forged.npz", X)
+    with pytest.raises(TableError, match="1000000"):
+        read_table(tmp_path / "forged.npz")

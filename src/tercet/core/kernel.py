@@ -57,6 +57,8 @@ def _compiled(function: Function, options: Any) -> Function:
         return function
     import numba
 
+    from tercet.core.kernel_cache import KernelCache
+
     compiled: Any = numba.njit(**options)(function)
     folder = cache_folder(function.__module__)
     if folder is not None:
@@ -64,7 +66,7 @@ def _compiled(function: Function, options: Any) -> Function:
             settings: Any = numba.config
             before, settings.CACHE_DIR = settings.CACHE_DIR, str(folder)
             try:
-                compiled.enable_caching()
+                compiled._cache = KernelCache(function)  # what `enable_caching` does, with a cache of ours
             except RuntimeError:  # the folder went away or filled up: compile in memory
                 pass
             finally:

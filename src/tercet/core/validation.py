@@ -28,8 +28,21 @@ def validate_data(
     estimator: Any, X: Any = NOT_GIVEN, y: Any = NOT_GIVEN, *, reset: bool = True, **options: Any
 ) -> Any:
     """scikit-learn's `validate_data`: checked X, or X and y, and the names and number of features."""
+    check_structure(X)
     found = None if _has_names(estimator) else _plain_data(estimator, X, y, reset, options)
-    return full.validate_data(estimator, X, y, reset=reset, **options) if found is None else found
+    if found is None:
+        found = full.validate_data(estimator, X, y, reset=reset, **options)
+        check_structure(found[0] if isinstance(found, tuple) else found)
+        if isinstance(found, tuple):
+            _refuse_missing_targets(found[1])
+    return found
+
+
+def _refuse_missing_targets(y: Any) -> None:
+    """An array of objects is checked before None in it becomes NaN."""
+    if isinstance(y, np.ndarray) and y.dtype.kind == "f" and not np.isfinite(y).all():
+        row = int(np.argmin(np.isfinite(y).reshape(len(y), -1).all(axis=1)))
+        raise ValueError(f"Input y contains NaN: the target of row {row} is missing (None) or not a number.")
 
 
 def _has_names(estimator: Any) -> bool:
@@ -59,7 +72,51 @@ def _plain_data(estimator: Any, X: Any, y: Any, reset: bool, options: dict[str, 
 
 def check_array(X: Any, **options: Any) -> Any:
     """scikit-learn's `check_array`."""
-    return X if is_plain(X, options) else full.check_array(X, **options)
+    check_structure(X)
+    return X if is_plain(X, options) else check_structure(full.check_array(X, **options))
+
+
+def check_structure(X: Any) -> Any:
+    """X, unless it is a sparse matrix whose indices point outside of it.
+
+    Neither SciPy nor compiled kernels look where an index points: one out of range reads, or writes, other memory.
+    """
+    if not sparse.issparse(X):
+        return X
+    if X.format == "coo":
+        wrong = next(filter(None, (_wrong_indices(*axis) for axis in zip(X.coords, X.shape))), "")
+    elif X.format in ("csr", "csc", "bsr"):
+        block = X.blocksize if X.format == "bsr" else (1, 1)
+        lines, across = (n // size for n, size in zip(X.shape, block))
+        wrong = _wrong_structure(X, *((across, lines) if X.format == "csc" else (lines, across)))
+    else:  # other formats are checked once they are converted
+        return X
+    if wrong:
+        raise ValueError(f"X is not a valid {X.format.upper()} matrix of shape {X.shape}: {wrong}.")
+    return X
+
+
+def _wrong_structure(X: Any, lines: int, across: int) -> str:
+    """What is wrong with the arrays of a compressed matrix of so many lines, and so many places in each."""
+    indptr, entries = X.indptr, min(X.indices.size, len(X.data))
+    if indptr.dtype.kind != "i" or indptr.shape != (lines + 1,) or indptr[0] != 0:
+        return f"indptr must have {lines + 1} integers and begin with 0"
+    if (indptr[1:] < indptr[:-1]).any():
+        return "indptr must not fall"
+    if indptr[-1] > entries:
+        return f"indptr ends at {indptr[-1]}, beyond the {entries} entries"
+    return _wrong_indices(X.indices, across)
+
+
+def _wrong_indices(indices: np.ndarray, size: int) -> str:
+    """What is wrong with indices that should be from 0 to size - 1."""
+    if indices.dtype.kind != "i":
+        return f"indices must be integers; got {indices.dtype}"
+    # in one pass: as unsigned numbers, negative ones are large
+    if not indices.size or int(indices.view(f"u{indices.itemsize}").max()) < size:
+        return ""
+    strange = indices[(indices < 0) | (indices >= size)][0]
+    return f"indices must be from 0 to {size - 1}; got {strange}"
 
 
 def check_target(estimator: Any, y: Any, n: int, *, multi_output: bool, numeric: bool) -> np.ndarray:
@@ -70,6 +127,7 @@ def check_target(estimator: Any, y: Any, n: int, *, multi_output: bool, numeric:
         _, target = check_X_y(
             placeholder, y, multi_output=multi_output, y_numeric=numeric, estimator=estimator
         )
+        _refuse_missing_targets(target)
     return target
 
 

@@ -195,7 +195,10 @@ def _sparse(source: SourceFile, request: ReadRequest) -> Iterator[Table]:
     import polars as pl
     from scipy import sparse
 
-    matrix = sparse.csr_array(sparse.load_npz(source.path))  # SciPy loads without pickle
+    from tercet.core.validation import check_structure
+
+    # SciPy loads without pickle, and without a look at the indices
+    matrix = check_structure(sparse.csr_array(check_structure(sparse.load_npz(source.path))))
     if matrix.dtype.kind not in "biuf":
         raise _unsupported(source, "data", matrix.shape, matrix.dtype)
     total, notes = matrix.shape[0], list[Message]()

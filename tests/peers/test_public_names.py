@@ -19,18 +19,16 @@ MODULES = (
 )
 
 TO_COME = "clustering is to come: these belong to methods of the texts that are not written yet"
-NOT_IN_TEXTS = "not in the texts"
 GREEDY = "not in the texts: least-angle regression and orthogonal matching pursuit"
 ROBUST = "not in the texts: robust and quantile regression"
 BAYESIAN = "not in the texts: evidence maximisation for linear regression"
 MULTI_TASK = "not in the texts: the multi-task penalty as a class (`enet_path` has it for several targets)"
 ONLINE = "not in the texts under these names: `Perceptron`, `LinearSVC` and `solver='sgd'` learn online"
-SEPARATE = "of other families: density estimation, outliers, metric learning and ensembles are to come"
+SEPARATE = "of other families: outlier detection and metric learning are to come"
 
 # By module: the names that are absent, and why. A name that is there is an error: take it off.
 ABSENT = {
     "cluster": {
-        "not a function here: the name is that of the module of `KMeans`": ("k_means",),
         TO_COME: (
             "AffinityPropagation",
             "Birch",
@@ -51,10 +49,8 @@ ABSENT = {
             "dbscan",
             "estimate_bandwidth",
             "get_bin_seeds",
-            "linkage_tree",
             "mean_shift",
             "spectral_clustering",
-            "ward_tree",
         ),
     },
     "linear_model": {
@@ -82,29 +78,7 @@ ABSENT = {
             "SGDRegressor",
         ),
     },
-    "neighbors": {
-        SEPARATE: (
-            "KernelDensity",
-            "LocalOutlierFactor",
-            "NeighborhoodComponentsAnalysis",
-        ),
-        NOT_IN_TEXTS: (
-            "BallTree",
-            "KNeighborsTransformer",
-            "NearestCentroid",
-            "RadiusNeighborsTransformer",
-            "VALID_METRICS",
-            "VALID_METRICS_SPARSE",
-            "kneighbors_graph",
-            "radius_neighbors_graph",
-            "sort_graph_by_row_values",
-        ),
-    },
-    "svm": {NOT_IN_TEXTS: ("l1_min_c",)},
-    "tree": {
-        "an abstract class": ("BaseDecisionTree",),
-        SEPARATE: ("ExtraTreeClassifier", "ExtraTreeRegressor"),
-    },
+    "neighbors": {SEPARATE: ("LocalOutlierFactor", "NeighborhoodComponentsAnalysis")},
 }
 
 

@@ -15,64 +15,10 @@ from sklearn.base import clone, is_classifier
 from tests.peers.test_public_names import MODULES, absent_names, public_names
 
 NUMBER = "iterations are counted for every solver, which scikit-learn's own checks of estimators ask for"
-DEPRECATIONS = "deprecated in scikit-learn, and not taken yet"
-ONE_QUERY = "the tree has one way to search, and no statistics of it"
-DRAWING = "the drawing has its own options"
 
 # "Class.parameter", "Class.method()", "Class.attribute_", "Class!parameter" (a warning) or "function.parameter".
 DIFFERENCES: dict[str, str] = {
     **dict.fromkeys(("Ridge.n_iter_", "RidgeClassifier.n_iter_"), NUMBER),
-    **dict.fromkeys(
-        (
-            "LogisticRegression.penalty",
-            "LogisticRegressionCV!default",
-            "LogisticRegressionCV!l1_ratios",
-            "LogisticRegressionCV!scoring",
-            "LogisticRegressionCV.C_",
-            "LogisticRegressionCV.coefs_paths_",
-            "LogisticRegressionCV.l1_ratio_",
-            "LogisticRegressionCV.l1_ratios",
-            "LogisticRegressionCV.n_iter_",
-            "LogisticRegressionCV.penalty",
-            "LogisticRegressionCV.scores_",
-            "LogisticRegressionCV.scoring",
-            "LogisticRegressionCV.use_legacy_attributes",
-            "NuSVC.probA_",
-            "NuSVC.probB_",
-            "NuSVC.probability",
-            "SVC.probA_",
-            "SVC.probB_",
-            "SVC.probability",
-        ),
-        DEPRECATIONS,
-    ),
-    **dict.fromkeys(
-        (
-            "KDTree.get_arrays()",
-            "KDTree.get_n_calls()",
-            "KDTree.get_tree_stats()",
-            "KDTree.kernel_density()",
-            "KDTree.query().breadth_first",
-            "KDTree.query().dualtree",
-            "KDTree.query().sort_results",
-            "KDTree.reset_n_calls()",
-            "KDTree.two_point_correlation()",
-        ),
-        ONE_QUERY,
-    ),
-    **dict.fromkeys(
-        (
-            "plot_tree.filled",
-            "plot_tree.fontsize",
-            "plot_tree.impurity",
-            "plot_tree.label",
-            "plot_tree.node_ids",
-            "plot_tree.precision",
-            "plot_tree.proportion",
-            "plot_tree.rounded",
-        ),
-        DRAWING,
-    ),
 }
 
 REGRESSION = ("Regress", "Ridge", "Lasso", "ElasticNet", "SVR")

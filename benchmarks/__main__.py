@@ -1,4 +1,4 @@
-"""Run the benchmark: ``python -m benchmarks [ROW ...] [--size full|smoke] [--rounds 3] [--growth] [--list]``."""
+"""Run the benchmark: ``python -m benchmarks [ROW ...] [--size full|smoke] [--rounds 3] [--list]``."""
 
 from __future__ import annotations
 

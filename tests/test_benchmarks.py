@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks import cluster, defaults, growth, linear, maxent, results, worker
+from benchmarks import cluster, defaults, linear, maxent, results, worker
 from benchmarks.__main__ import ROWS, main
 from benchmarks.growth import run_growth
 from benchmarks.harness import Contender, Outcome, Row, Score, judge, run_row
@@ -137,13 +137,13 @@ def test_growth_is_the_exponent_of_time(tmp_path, monkeypatch):
         scores = [Score(name, wall=wall) for name, wall in walls.items()]
         return Outcome("toy", size, "", "", 1e-6, scores, against="slow")
 
-    monkeypatch.setattr(growth, "run_row", timed)
+    monkeypatch.setattr("benchmarks.growth.run_row", timed)
     outcome = timed(row)
     found = run_growth(row, outcome, folder=tmp_path)
     assert found["sizes"] == [20.0, 200.0, 2000.0]
     assert found["left_out"] == ""
     assert (found["ours"], found["peer"]) == pytest.approx((1.0, 2.0))
-    monkeypatch.setattr(growth, "available_memory", lambda: 0.0)
+    monkeypatch.setattr("benchmarks.growth.available_memory", lambda: 0.0)
     found = run_growth(row, outcome, folder=tmp_path)
     assert (found["sizes"], found["left_out"]) == ([20.0, 200.0], "tenfold: too little memory")
     assert results.exponents(found) == "1.00 / 2.00"

@@ -17,7 +17,7 @@ from tercet.sequence.crf._engine.marginals import best_paths, chain_marginals
 from tercet.sequence.crf._engine.objective import ChainObjective
 from tercet.sequence.crf._engine.online import Corpus, StochasticGradient
 from tercet.sequence.crf._engine.transition_tables import TransitionTables
-from tercet.sequence.crf.token_input import sequences_in
+from tercet.sequence.text.attributes import sequences_in
 from tests.sequence.crf_data import steps_corpus
 
 EXACT = {"epsilon": 1e-9, "delta": 1e-13}

@@ -8,7 +8,7 @@ from tercet.sequence import CRF
 from tercet.sequence.crf._engine.features import choose_features
 from tercet.sequence.crf._engine.objective import ChainObjective
 from tercet.sequence.crf._engine.online import Corpus, StochasticGradient
-from tercet.sequence.crf.token_input import sequences_in
+from tercet.sequence.text.attributes import sequences_in
 from tests.sequence.crf_data import corpus, crfsuite, differences
 
 X, Y = corpus()

@@ -13,14 +13,19 @@ from sklearn.utils.validation import check_is_fitted
 from tercet.core.estimator import check_weight
 from tercet.core.parallel import each
 from tercet.core.steps import Steps
-from tercet.sequence.base import SequenceEstimator, Sequences, labels_like
+from tercet.sequence.base import SequenceEstimator, Sequences, labels_like, learnable
 from tercet.sequence.crf._engine.features import Features
 from tercet.sequence.crf.constraints import masks_of
 from tercet.sequence.crf.feature_weights import WEIGHTS, FeatureWeights
 from tercet.sequence.crf.linear_chain import LinearChain
-from tercet.sequence.crf.token_input import check_size, label_indices, learnable, sequences_in
-from tercet.sequence.text.attributes import AttributeColumns, encode_tokens, is_tokens
-from tercet.sequence.text.tokens import distinct_labels, known_labels
+from tercet.sequence.text.attributes import (
+    AttributeColumns,
+    check_size,
+    encode_tokens,
+    is_tokens,
+    sequences_in,
+)
+from tercet.sequence.text.tokens import distinct_labels, known_labels, label_indices
 
 CHUNK = 4096  # tokens of one piece of work when predicting
 

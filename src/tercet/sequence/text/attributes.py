@@ -18,6 +18,7 @@ from scipy import sparse
 
 from tercet.sequence.base import Sequences
 
+LARGEST = 1e100  # value of an attribute: squares and sums stay finite
 SEPARATOR = ":"  # joins the parts of an attribute's name
 
 
@@ -139,6 +140,23 @@ def token_sequences(X: Any, lengths: Any = None) -> Sequences:
     return Sequences(list(itertools.chain.from_iterable(sentences)), borders.astype(np.int64), listed=True)
 
 
+def sequences_in(X: Any, lengths: Any = None) -> Sequences:
+    """Sequences of tokens, or of rows of numbers; some may be empty."""
+    if is_tokens(X):
+        return token_sequences(X, lengths)
+    if lengths is not None or not isinstance(X, list | tuple) or (len(X) and not any(map(is_empty, X))):
+        return Sequences.of(X, lengths)
+    full = np.array([not is_empty(part) for part in X], dtype=bool)
+    counts = np.zeros(full.size, dtype=np.int64)
+    rows: Any = []
+    if full.any():
+        tables = Sequences.of([part for part in X if not is_empty(part)])
+        if not tables.listed:
+            raise ValueError("X has empty rows among others; give a list of tables, one for each sequence.")
+        rows, counts[full] = tables.rows, tables.lengths
+    return Sequences(rows, np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), listed=True)
+
+
 def _rows_as_dicts(X: Any) -> Any:
     """The rows of a frame as dicts; anything else as it is."""
     if not hasattr(X, "columns"):
@@ -177,6 +195,19 @@ def encode_tokens(tokens: list[Any], names: AttributeColumns) -> sparse.csr_arra
     small = np.int32 if max(index.size, len(names)) < 2**31 else np.int64
     shape = (len(tokens), len(names))
     return sparse.csr_array((data, index.astype(small), borders.astype(small)), shape=shape)
+
+
+def check_size(rows: Any, vocabulary: dict[str, int], owner: str) -> None:
+    """Refuse values whose squares and sums would overflow."""
+    values = rows.data if sparse.issparse(rows) else rows.ravel()
+    if values.size and max(-values.min(), values.max()) > LARGEST:
+        at = int(np.abs(values).argmax())
+        column = int(rows.indices[at] if sparse.issparse(rows) else at % rows.shape[1])
+        name = next((name for name, place in vocabulary.items() if place == column), f"x{column}")
+        raise ValueError(
+            f"{owner}: attribute {name!r} has the value {values[at]:g}; allowed are numbers up to "
+            f"{LARGEST:g} in size. Scale it, or give its logarithm."
+        )
 
 
 def _entries(tokens: list[Any], names: AttributeColumns) -> tuple[list[int], list[float] | None, list[int]]:
@@ -242,4 +273,12 @@ def _located_error(tokens: list[Any], error: Exception) -> ValueError:
     return ValueError(str(error))
 
 
-__all__ = ["AttributeColumns", "BigramAttribute", "encode_tokens", "is_tokens", "token_sequences"]
+__all__ = [
+    "AttributeColumns",
+    "BigramAttribute",
+    "check_size",
+    "encode_tokens",
+    "is_tokens",
+    "sequences_in",
+    "token_sequences",
+]

@@ -132,6 +132,19 @@ def distinct_labels(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return classes, np.array([place[label] for label in values], dtype=np.int64)
 
 
+def label_indices(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """The index of each label among the classes: -1 for an unknown label, n_classes for one that is not among them.
+
+    Examples
+    --------
+    >>> label_indices(np.array(["B", None, "C"], dtype=object), np.array(["A", "B"]))
+    array([ 1, -1,  2])
+    """
+    place, known = {label: k for k, label in enumerate(classes.tolist())}, known_labels(labels)
+    codes = [place.get(label, classes.size) if there else -1 for label, there in zip(labels.tolist(), known)]
+    return np.array(codes, dtype=np.int64)
+
+
 def known_labels(labels: np.ndarray) -> np.ndarray:
     """Which labels are known: not None and not NaN."""
     if labels.dtype == object:
@@ -181,6 +194,7 @@ __all__ = [
     "in_order",
     "known_labels",
     "label_codes",
+    "label_indices",
     "labels_of",
     "missing",
     "tokens",

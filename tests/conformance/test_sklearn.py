@@ -72,7 +72,9 @@ WITH = {
     ("SVC", "primal-qp"): {"kernel": "linear"},  # it needs the feature space
     ("SVC", "penalty"): {"tol": 1e-9, "kernel": "linear"},
     ("SVC", "smo"): {"tol": 1e-9},
+    ("SVC", "coordinate-ascent"): {"tol": 1e-9},
     ("SVR", "smo"): {"tol": 1e-9},
+    ("SVR", "coordinate-ascent"): {"tol": 1e-9},
     ("PenalizedClassifier", "admm"): {"max_iter": 300},
     ("MaxEnt", "gis"): {"negative": "shift", "max_iter": 20},
     ("MaxEnt", "iis"): {"negative": "shift", "max_iter": 20},

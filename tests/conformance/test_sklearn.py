@@ -72,10 +72,12 @@ WITH = {
     ("SVC", "primal-qp"): {"kernel": "linear"},  # it needs the feature space
     ("SVC", "penalty"): {"tol": 1e-9, "kernel": "linear"},
     ("SVC", "smo"): {"tol": 1e-9},
+    ("SVC", "coordinate-ascent"): {"tol": 1e-9},
     ("SVR", "smo"): {"tol": 1e-9},
     ("LinearRegression", "minibatch"): {"max_iter": 100},
     ("LinearRegression", "sgd"): {"max_iter": 100},
     ("PenalizedClassifier", "admm"): {"max_iter": 100},
+    ("SVR", "coordinate-ascent"): {"tol": 1e-9},
     ("MaxEnt", "gis"): {"negative": "shift", "max_iter": 20},
     ("MaxEnt", "iis"): {"negative": "shift", "max_iter": 20},
     ("Perceptron", "averaged"): {"tol": None, "max_iter": 100},

@@ -27,7 +27,7 @@ def test_card(card):
     assert card.title
     assert card.title.endswith(".")
     assert card.kind in KINDS
-    assert card.texts, "where do the texts teach it?"
+    assert card.texts or card.peers, "where do the texts teach it, or who has it that users come from?"
     assert [place for place in card.texts if not PLACE.match(place)] == []
     if card.kind == "estimator":
         assert card.model

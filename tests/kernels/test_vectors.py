@@ -305,3 +305,16 @@ def test_rows_too_long_are_refused():
 )
 def test_maps_of_float32_are_float32(kernel, rows):
     assert kernel.features(rows[0].astype(np.float32)).dtype == np.float32
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("shape", [(5,), (5, 2)])
+def test_few_pairs_give_the_same_expansion(dtype, shape, monkeypatch):
+    rng = np.random.default_rng(0)
+    X, Z, coef = (rng.normal(size=s).astype(dtype) for s in ((3, 4), (5, 4), shape))
+    few = Gaussian(gamma=0.5).times(X, Z, coef)
+    monkeypatch.setattr("tercet.kernels.gaussian.FEW", 0)
+    blocks = Gaussian(gamma=0.5).times(X, Z, coef)
+    assert few.dtype == blocks.dtype == dtype
+    np.testing.assert_allclose(few, blocks, rtol=1e-12 if dtype == np.float64 else 1e-5)
+    assert few.shape == (3, *shape[1:])

@@ -14,6 +14,7 @@ from tercet.kernels._engine.prepared_rows import PreparedRows, common_float, sca
 from tercet.kernels.base import Kernel, numeric_gamma, resolve_gamma
 
 FEW = 1 << 14  # pairs of rows whose kernel is computed from their differences, one by one
+SHORT = 1 << 20  # differences, for that
 FAR = 1e6  # half a squared norm, in widths of the kernel, from which cancellation could lose K(x, x) = 1
 
 
@@ -84,8 +85,8 @@ class Gaussian(Kernel):
         return np.exp(values, out=values)
 
     def times(self, X: Any, Z: Any, coef: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
-        few = isinstance(X, np.ndarray) and isinstance(Z, np.ndarray) and 0 < X.shape[0] * Z.shape[0] <= FEW
-        if not few or X.shape[1] != Z.shape[1]:
+        dense = isinstance(X, np.ndarray) and isinstance(Z, np.ndarray) and X.shape[1] == Z.shape[1]
+        if not dense or not 0 < X.shape[0] * Z.shape[0] <= FEW or X.size * Z.shape[0] > SHORT:
             return super().times(X, Z, coef, n_jobs=n_jobs)
         out = np.zeros((X.shape[0], coef.size // coef.shape[0]))
         rows, points, weights = (np.require(part, np.float64, ["C", "W"]) for part in (X, Z, coef))

@@ -47,9 +47,10 @@ def inertia(data: Data, result: Result) -> float:
 
 
 def kmeans_ours(data: Data) -> Result:
+    """The default for a few passes; bounds pay when there are many."""
     from tercet.cluster import KMeans
 
-    return one_fit(KMeans, data, algorithm="hamerly", n_jobs=2)
+    return one_fit(KMeans, data, algorithm="hamerly" if data["stop"][0] > 100 else "lloyd", n_jobs=2)
 
 
 def kmeans_lloyd(data: Data) -> Result:

@@ -106,7 +106,7 @@ class Assignment:
         self.X, self.k, self.bounds, self.n_jobs = X, k, bounds, n_jobs
         self.weight = np.ones(n) if weight is None else weight.astype(np.float64, copy=False)
         self.labels = np.full(n, -1, dtype=np.int32)
-        self.upper = np.full(n, np.inf)
+        self.upper = np.full(n if bounds else 0, np.inf)
         self.lower = np.zeros((n, bounds))
         self.chunks: list[Any] = Chunks(
             X, self.weight, self.labels, self.upper, self.lower, rows=rows_per_chunk(X, k)
@@ -182,7 +182,8 @@ class Assignment:
                 sums.count[c] += sign
             sums.moved += 1
             self.labels[i] = cluster
-            self.upper[i], self.lower[i] = np.inf, 0.0
+            if self.bounds:
+                self.upper[i], self.lower[i] = np.inf, 0.0
 
     def inertia(self, centres: CentreSet) -> float:
         """Sum of squared distances to the rows' own centres."""
@@ -200,7 +201,7 @@ def rows_per_chunk(X: Any, k: int) -> int:
 def tiled_chunk(chunk: tuple, mean: np.ndarray) -> tuple:
     """A chunk with its rows in tiles of single precision, and their squared lengths."""
     n, d = chunk[0].shape
-    tiles, norms = np.zeros((-(-n // BLOCK), d, BLOCK), dtype=np.float32), np.zeros(n)
+    tiles, norms = np.zeros((-(-n // BLOCK), d, BLOCK), dtype=np.float32), np.zeros(n, dtype=np.float32)
     fill_tiles(rows(chunk[0]), mean, tiles, norms)
     return (*chunk, tiles, norms)
 

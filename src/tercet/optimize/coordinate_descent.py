@@ -41,6 +41,7 @@ HINT = (
     "features."
 )
 CHEAP = 128  # columns of a working set for which a Newton step costs next to nothing
+EXACT = 1e-10  # of the tolerance: a gap that leaves nothing to polish
 SERIAL = 64  # columns of a working set whose products BLAS gives to one thread in any case
 
 Order = Callable[[int], np.ndarray]
@@ -235,7 +236,7 @@ def solve_working_set(
             gram, orders, sweeps, moment, problem.target_square, inside, correlations, l1, l2, positive, *stop
         )
         if gap <= stop[1]:
-            if index.size <= CHEAP:  # one more step, mostly to the exact solution
+            if index.size <= CHEAP and gap > EXACT * stop[1]:  # one more step, mostly to the exact solution
                 solve_with_fixed_signs(gram, moment, inside, correlations, l1, l2)
             break
         before, signs = signs, np.sign(inside)
@@ -273,7 +274,7 @@ def sweep(
 
     Returns whether a pass changed no coordinate, and the duality gap.
     """
-    done = False
+    done, gap = False, np.inf
     for s in range(sweeps):
         order = orders[s % orders.shape[0]]
         largest = 0.0
@@ -290,13 +291,17 @@ def sweep(
                     correlations[k] -= move * row[k]
                 w[j] = new
                 largest = max(largest, abs(move) * np.sqrt(square))
-        if largest <= tolerance:
-            done = True
-            break
-    fitted = 0.0
-    for j in range(w.size):
-        fitted += w[j] * (moment[j] + correlations[j])
-    return done, gap_and_value(w, correlations, max(target_square - fitted, floor), l1, l2, positive)[0]
+        done = largest <= tolerance
+        # short sweeps are not worth a look at the gap after each
+        if done or s == sweeps - 1 or w.size > SERIAL:
+            fitted = 0.0
+            for j in range(w.size):
+                fitted += w[j] * (moment[j] + correlations[j])
+            square = max(target_square - fitted, floor)
+            gap = gap_and_value(w, correlations, square, l1, l2, positive)[0]
+            if done or gap <= goal:
+                break
+    return done, gap
 
 
 def solve_with_fixed_signs(

@@ -238,3 +238,12 @@ def test_tiny_values(solver):
 def test_a_tie_goes_to_the_first_class():
     model = LogisticRegression(max_iter=0).fit([[0.0], [1.0]], ["a", "b"])
     assert model.predict([[3.0]]).tolist() == ["a"]
+
+
+def test_a_model_saved_before_there_was_a_penalty_parameter():
+    X, y = noisy()
+    model = LogisticRegression().fit(X, y)
+    expected = model.standard_errors(X)[0]
+    del model.__dict__["penalty"]
+    np.testing.assert_array_equal(model.standard_errors(X)[0], expected)
+    assert model.get_params()["penalty"] == "deprecated"

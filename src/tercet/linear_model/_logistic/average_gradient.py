@@ -211,13 +211,20 @@ def _catch_up(data, i, t, had, W, gradient, eta, threshold, power, geometric):
         return dense
 
     def compressed(data, i, t, had, W, gradient, eta, threshold, power, geometric):
-        for s in range(data.indptr[i], data.indptr[i + 1]):
-            j = data.indices[s]
-            if had[j] < t:
-                for k in range(W.shape[0]):
-                    a, m = eta * gradient[k, j], t - had[j]
-                    W[k, j] = after_steps(W[k, j], a, m, threshold, power, geometric)
-            had[j] = t + 1
+        used = data.indices[data.indptr[i] : data.indptr[i + 1]]
+        for k in range(W.shape[0]):
+            w, g = W[k], gradient[k]
+            if threshold == 0:
+                for s in range(used.size):  # unsigned indices are not tested for wrap-around
+                    j = np.uint64(used[s])
+                    m = np.uint64(t - had[j])
+                    w[j] = power[m] * w[j] - eta * geometric[m] * g[j]
+            else:
+                for s in range(used.size):
+                    j = np.uint64(used[s])
+                    w[j] = after_steps(w[j], eta * g[j], t - had[j], threshold, power, geometric)
+        for s in range(used.size):
+            had[np.uint64(used[s])] = t + 1
 
     return compressed
 
@@ -295,9 +302,17 @@ def _average_step(data, i, change, share, eta, threshold, keep, w, g):
 
     def compressed(data, i, change, share, eta, threshold, keep, w, g):
         c = share * change
-        for s in range(data.indptr[i], data.indptr[i + 1]):
-            j, x = data.indices[s], data.data[s]
-            w[j] = shrink(keep * w[j] - eta * g[j] - c * x, threshold)
-            g[j] += change * x
+        used = data.indices[data.indptr[i] : data.indptr[i + 1]]
+        values = data.data[data.indptr[i] : data.indptr[i + 1]]
+        if threshold == 0:
+            for s in range(used.size):
+                j, x = np.uint64(used[s]), values[s]
+                w[j] = keep * w[j] - eta * g[j] - c * x
+                g[j] += change * x
+        else:
+            for s in range(used.size):
+                j, x = np.uint64(used[s]), values[s]
+                w[j] = shrink(keep * w[j] - eta * g[j] - c * x, threshold)
+                g[j] += change * x
 
     return compressed

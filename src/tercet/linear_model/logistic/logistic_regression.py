@@ -166,6 +166,7 @@ class LogisticRegression(LinearClassifier):
     """
 
     t_: float
+    penalty: Any = "deprecated"  # models saved before there was this parameter do not hold it
 
     def __init__(
         self,

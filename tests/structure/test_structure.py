@@ -45,7 +45,6 @@ GROUPED = {
 }
 # Pages and bases that would be parted from what they are read with.
 LONG_FILES = {
-    "tercet.cluster.k_means": "Lloyd's, Hamerly's and Elkan's passes, and k-means as a function",
     "tercet.linear_model.logistic.logistic_regression": "14 solvers in one parameter list",
     "tercet.linear_model.perceptron": "primal and dual form with their kernels, as in the book",
     "tercet.sequence.crf.crf": "11 algorithms in one parameter list",

@@ -9,13 +9,14 @@ V3 := NUMBA_CPU_NAME=x86-64-v3 NUMBA_CPU_FEATURES= OPENBLAS_CORETYPE=Haswell \
 V2 := NUMBA_CPU_NAME=x86-64-v2 NUMBA_CPU_FEATURES= OPENBLAS_CORETYPE=Nehalem \
       NPY_DISABLE_CPU_FEATURES="X86_V3 X86_V4 AVX512_ICL AVX512_SPR"
 
-.PHONY: help run test lint types unit pytest modes test-deep test-cpus bench catalog pictures warm format clean
+.PHONY: help run test lint types unit pytest modes test-deep test-cpus test-peers bench catalog pictures warm format clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make run        install into .venv and compare the methods on embedded data (offline)"
 	@echo "make test       lint, types and all tests"
-	@echo "make test-deep  all tests again with bounds checks, as plain Python and as on other CPUs (slow)"
+	@echo "make test-deep  all tests again with bounds checks, as plain Python and as on other CPUs, and scikit-learn's (slow)"
+	@echo "make test-peers scikit-learn's own tests on our classes"
 	@echo "make bench      the benchmark; ROWS='lasso maxent' for some rows, SIZE=smoke for a quick look"
 	@echo "make catalog    write the catalogue file anew from the cards"
 	@echo "make pictures   make the README's pictures anew (needs a Chromium)"
@@ -76,11 +77,15 @@ modes: $(VENV)/.test
 	@echo "==> the texts' examples as plain Python"
 	@TERCET_JIT=0 $(BIN)/python -m pytest -n 2 -q tests/texts
 
-test-deep: $(VENV)/.test test-cpus
+test-deep: $(VENV)/.test test-cpus test-peers
 	@echo "==> all tests with bounds checks"
 	@NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n 2 -q tests
 	@echo "==> all tests as plain Python"
 	@TERCET_JIT=0 $(BIN)/python -m pytest -n 2 -q tests
+
+test-peers: $(VENV)/.test
+	@echo "==> scikit-learn's own tests on our classes"
+	@$(BIN)/python -m tests.peers -- -n 3
 
 test-cpus: $(VENV)/.test
 	@echo "==> all tests as on a CPU with AVX2 (x86-64-v3)"

@@ -10,6 +10,7 @@ from tercet.core.catalog import method
 from tercet.core.kernel import kernel
 from tercet.core.parallel import total
 from tercet.core.parameters import ArrayLike, CountOrZero, Jobs, NonNegative
+from tercet.core.rows import read_only
 from tercet.naive_bayes._engine.class_sums import class_chunks
 from tercet.naive_bayes.base import (
     BayesClassifier,
@@ -168,7 +169,7 @@ class GaussianNB(PartialFitMixin, BayesClassifier):
         X = np.ascontiguousarray(X)
         out = np.empty((X.shape[0], theta.shape[0]))
         with np.errstate(over="ignore"):  # too far from the mean for a number is -inf
-            log_densities(X, theta, root, peak, out)
+            log_densities(read_only(X), theta, root, peak, out)
             add_to_rows(out, as_vector(self.class_log_prior_))
             return out.astype(X.dtype, copy=False)
 
@@ -191,7 +192,7 @@ def _sums(chunk: Any, centre: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.nd
     X, y, weight = chunk
     sums = np.zeros((3, *centre.shape))
     weight = np.ones(y.size) if weight is None else weight.astype(np.float64)
-    add_moments(np.ascontiguousarray(X), y, weight, centre, sums)
+    add_moments(read_only(np.ascontiguousarray(X)), y, weight, centre, sums)
     return sums[0], sums[1], sums[2]
 
 

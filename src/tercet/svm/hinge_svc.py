@@ -11,7 +11,7 @@ from tercet.core.catalog import method
 from tercet.core.estimator import generator
 from tercet.core.kernel import kernel
 from tercet.core.parameters import CountOrZero, Jobs, Positive, Seed
-from tercet.core.rows import row_add, row_dot
+from tercet.core.rows import row_add, row_dot, rows
 from tercet.linear_model import LinearClassifier
 from tercet.svm._linear.dual_coordinate import (
     DualCoordinateDescent,
@@ -21,7 +21,7 @@ from tercet.svm._linear.dual_coordinate import (
 )
 from tercet.svm._linear.epochs import HINT, run_epoch
 from tercet.svm._linear.intercept import hinge_intercepts
-from tercet.svm._linear.problem import LinearProblem, bytes_per_row, read_only_rows, row_major
+from tercet.svm._linear.problem import LinearProblem, bytes_per_row, row_major
 
 Array = np.ndarray
 CENTRE_GAIN = 10.0  # how much of what the penalty takes from the intercept's moving part goes to its centre
@@ -122,9 +122,9 @@ class HingeSVC(LinearClassifier):
         positive = range(self.classes_.size) if self.classes_.size > 2 else [1]
         with np.errstate(over="ignore", invalid="ignore"):  # `LinearProblem` checks its costs
             cost = weight / (2 * share)
-        rows = row_major(X)
+        X_rows = row_major(X)
         sides = [np.where(y == k, 1.0, -1.0) for k in positive]
-        problems = [LinearProblem(rows, side, side, cost, 0.0).without_zero_cost() for side in sides]
+        problems = [LinearProblem(X_rows, side, side, cost, 0.0).without_zero_cost() for side in sides]
         solvers = [self._solver(problem, own) for problem, own in zip(problems, rng.spawn(len(problems)))]
         unpack = functools.partial(self._attributes, problems, X.dtype)
         for step in self.steps(self.max_iter, unpack=unpack, hint=HINT):
@@ -209,7 +209,7 @@ class StochasticSubgradient:
     def __init__(self, problem: LinearProblem, tol: float, rng: np.random.Generator, intercept: bool) -> None:
         self.problem, self.tol, self.rng, self.intercept = problem, tol, rng, intercept
         n, d = problem.shape
-        self.data, self.w, self.b = read_only_rows(problem.X), np.zeros(d), np.zeros(2)
+        self.data, self.w, self.b = rows(problem.X), np.zeros(d), np.zeros(2)
         square = squared_norms(problem.X)
         self.size = max(float(square.mean()), 1e-300) if intercept else 0.0
         # so large that the first steps do not overshoot

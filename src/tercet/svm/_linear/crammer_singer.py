@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from tercet.core.kernel import implement, inner, kernel, verb
-from tercet.core.rows import Dense, Rows
+from tercet.core.rows import Dense, Rows, rows
 from tercet.svm._linear.dual_coordinate import order_parts, squared_norms, visiting_order
-from tercet.svm._linear.problem import LinearProblem, bytes_per_row, read_only_rows
+from tercet.svm._linear.problem import LinearProblem, bytes_per_row
 
 Array = np.ndarray
 
@@ -34,7 +34,7 @@ class CrammerSinger:
 
     def __init__(self, problem: LinearProblem, n_classes: int, tol: float, rng: np.random.Generator) -> None:
         X, y = problem.X, problem.target
-        self.data, self.y, self.cost, self.bias = read_only_rows(X), y, problem.cost, problem.bias
+        self.data, self.y, self.cost, self.bias = rows(X), y, problem.cost, problem.bias
         self.tol, self.rng, self.size = tol, rng, bytes_per_row(X)
         self.curvature = squared_norms(X) + self.bias**2
         self.alpha = np.zeros((y.size, n_classes))

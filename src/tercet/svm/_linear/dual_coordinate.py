@@ -15,8 +15,8 @@ from scipy import sparse
 
 from tercet.core.cache_lines import LINE, fetch_line
 from tercet.core.kernel import implement, kernel, verb
-from tercet.core.rows import Dense, Rows, row_add, row_dot, row_square
-from tercet.svm._linear.problem import LinearProblem, bytes_per_row, read_only_rows
+from tercet.core.rows import Dense, Rows, row_add, row_dot, row_square, rows
+from tercet.svm._linear.problem import LinearProblem, bytes_per_row
 
 Array = np.ndarray
 CACHE = 1 << 22  # bytes of rows that may be visited in any order at full speed
@@ -64,13 +64,13 @@ class DualCoordinateDescent:
         self.passes, self.patience = 0, PATIENCE
         self._restrict(np.arange(n), problem.X)
 
-    def _restrict(self, rows: Array, X: Any, threshold: float = np.inf) -> None:
+    def _restrict(self, chosen: Array, X: Any, threshold: float = np.inf) -> None:
         """Go on with some of the rows, copied together in X."""
-        self.rows, self.X, self.data = rows, X, read_only_rows(X)
-        whole = rows.size == self.beta.size
+        self.rows, self.X, self.data = chosen, X, rows(X)
+        whole = chosen.size == self.beta.size
         parts = (self.problem.target, self.low, self.high, self.curvature, self.ridge, self.beta)
-        self.parts = [part if whole else part[rows] for part in parts]
-        self.active = np.ones(rows.size, dtype=np.bool_)
+        self.parts = [part if whole else part[chosen] for part in parts]
+        self.active = np.ones(chosen.size, dtype=np.bool_)
         self.threshold = threshold  # of shrinking: variables with more slack are left out
 
     def epoch(self) -> None:
@@ -221,7 +221,7 @@ def squared_norms(X: Any) -> Array:
     """Squared norms of all rows; an error where they overflow."""
     out = np.empty(X.shape[0])
     with np.errstate(over="ignore"):
-        row_squares(read_only_rows(X), out)
+        row_squares(rows(X), out)
     if not np.isfinite(out).all():
         row = int(np.argmin(np.isfinite(out)))
         raise ValueError(

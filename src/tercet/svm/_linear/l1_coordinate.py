@@ -13,9 +13,9 @@ import numpy as np
 from scipy import sparse
 
 from tercet.core.kernel import inner, kernel
-from tercet.core.rows import Sparse
+from tercet.core.rows import Sparse, rows
 from tercet.svm._linear.dual_coordinate import order_parts
-from tercet.svm._linear.problem import LinearProblem, read_only_rows
+from tercet.svm._linear.problem import LinearProblem
 
 Array = np.ndarray
 
@@ -79,7 +79,7 @@ def compressed_columns(X: Any, bias: float) -> Sparse:
     if bias > 0:
         ones = np.full((X.shape[0], 1), bias, dtype=X.dtype)
         X = sparse.hstack([X, ones], format="csc")
-    return read_only_rows(X.T)  # type: ignore[return-value]
+    return rows(X.T)  # type: ignore[return-value]
 
 
 @kernel

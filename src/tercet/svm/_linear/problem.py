@@ -16,8 +16,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from tercet.core.rows import Dense, Rows, Sparse, rows
-
 Array = np.ndarray
 MAX_COST = 1e150  # the square of a larger number overflows
 
@@ -104,20 +102,6 @@ class LinearProblem:
 def row_major(X: Any) -> Any:
     """X in C order, or CSR: else every sweep, and every class, would begin with a copy."""
     return X if sparse.issparse(X) else np.ascontiguousarray(X)
-
-
-def read_only_rows(X: Any) -> Rows:
-    """The rows of X, read-only, so that kernels are compiled for one kind of array."""
-    view = rows(X)
-    if isinstance(view, Dense):
-        return Dense(_read_only(view.values))
-    return Sparse(_read_only(view.data), _read_only(view.indices), _read_only(view.indptr), view.n_columns)
-
-
-def _read_only(array: Array) -> Array:
-    view = array.view()
-    view.flags.writeable = False
-    return view
 
 
 def bytes_per_row(X: Any) -> float:

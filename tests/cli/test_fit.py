@@ -116,7 +116,7 @@ def test_fit_as_json(folder, tmp_path):
     assert 0.9 < told["score"]["r2"] <= 1
     assert told["settings"] == ["alpha=0.5", "max_iter=1"]
     assert ["did not converge in 1 passes" in text for text in told["warnings"]] == [True]
-    assert remarks.count("did not converge") == 1
+    assert remarks.count("did not converge in 1 passes") == 1
     model, about = load_model(tmp_path / "m.skops")
     assert (model[-1].alpha, model[-1].max_iter, model[-1].random_state) == (0.5, 1, 3)
     assert about["target"] == "price"

@@ -56,9 +56,13 @@ BLANK = {
     "FeatureMap",
     "KNeighborsClassifier",
     "KNeighborsRegressor",
+    "KNeighborsTransformer",
+    "KernelDensity",
+    "NearestCentroid",
     "NearestNeighbors",
     "RadiusNeighborsClassifier",
     "RadiusNeighborsRegressor",
+    "RadiusNeighborsTransformer",
     "InformationSelector",
 }
 
@@ -137,7 +141,7 @@ def test_paths_of_cross_validation(three_classes):
 
     logistic = LogisticRegressionCV(Cs=5, cv=3).fit(X, y)
     mean = plot_model(logistic).get_lines()[-2]
-    np.testing.assert_allclose(mean.get_ydata(), logistic.scores_.mean(axis=(0, 1)))
+    np.testing.assert_allclose(mean.get_ydata(), logistic.scores_[1].mean(axis=0))
     assert mean.get_xdata()[np.argmax(mean.get_ydata())] == pytest.approx(np.ravel(logistic.C_)[0])
 
 

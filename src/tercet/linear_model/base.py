@@ -9,6 +9,7 @@ from scipy import sparse
 
 from tercet.core.estimator import Classifier, Regressor, check_is_fitted
 from tercet.core.row_products import row_products
+from tercet.core.validation import check_structure
 
 
 class LinearClassifier(Classifier):
@@ -112,7 +113,7 @@ def linear_scores(model: Any, X: Any) -> np.ndarray:
     """The scores w·x + b of a fitted model; rows are checked first, sparse ones of the right kind by the result."""
     check_is_fitted(model, "coef_")
     if sparse.issparse(X) and X.format == "csr" and X.dtype.char in "df" and _is_plain(model, X):
-        scores = row_products(X, model.coef_) + model.intercept_
+        scores = row_products(check_structure(X), model.coef_) + model.intercept_
         if np.isfinite(scores).all():
             return scores
     return row_products(model._check(X, reset=False), model.coef_) + model.intercept_

@@ -200,7 +200,7 @@ def encode_tokens(tokens: list[Any], names: AttributeColumns) -> sparse.csr_arra
 def check_size(rows: Any, vocabulary: dict[str, int], owner: str) -> None:
     """Refuse values whose squares and sums would overflow."""
     values = rows.data if sparse.issparse(rows) else rows.ravel()
-    if values.size and max(-values.min(), values.max()) > LARGEST:
+    if values.size and max(-float(values.min()), float(values.max())) > LARGEST:
         at = int(np.abs(values).argmax())
         column = int(rows.indices[at] if sparse.issparse(rows) else at % rows.shape[1])
         name = next((name for name, place in vocabulary.items() if place == column), f"x{column}")

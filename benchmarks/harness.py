@@ -135,7 +135,7 @@ def run_row(
     ``"forkserver"``, a copy of one that has the common libraries imported.
     """
     where = make_data(row, size, folder)
-    small = make_data(row, "smoke", folder)
+    small = None if size == "smoke" else make_data(row, "smoke", folder)
     data = load(where)
     everyone = {"tercet": row.ours, **row.peers}
     workers: dict[str, Worker] = {}

@@ -234,7 +234,9 @@ def test_metadata_is_routed_as_in_scikit_learn(cv, scoring):
 
 def test_metadata_needs_routing():
     X, Y, _ = data()
-    with pytest.raises(ValueError, match=r"RidgeCV.fit: .'groups'. .*supported if enable_metadata_routing=True"):
+    with pytest.raises(
+        ValueError, match=r"RidgeCV.fit: .'groups'. .*supported if enable_metadata_routing=True"
+    ):
         RidgeCV(cv=GroupKFold(3)).fit(X, Y, groups=np.arange(len(X)) % 5)
 
 

@@ -5,6 +5,8 @@ a fit with an `EOFError`, and damaged machine code ends the process. Here every 
 rest; one that does not match is removed, and the kernel compiled again.
 """
 
+# mypy: allow-untyped-calls
+
 from __future__ import annotations
 
 import contextlib

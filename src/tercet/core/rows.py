@@ -74,8 +74,8 @@ def transposed_times(X: Any, r: np.ndarray) -> np.ndarray:
 def _compressed(X: Any) -> Sparse:
     # One index type wherever it suffices, so that a kernel is not compiled twice.
     index = np.int32 if max(X.nnz, *X.shape) <= np.iinfo(np.int32).max else np.int64
-    parts = X.data, X.indices.astype(index, copy=False), X.indptr.astype(index, copy=False)
-    return Sparse(*map(read_only, parts), X.shape[1])
+    indices, indptr = X.indices.astype(index, copy=False), X.indptr.astype(index, copy=False)
+    return Sparse(read_only(X.data), read_only(indices), read_only(indptr), X.shape[1])
 
 
 @verb

@@ -1,19 +1,5 @@
 """Clustering."""
 
-from tercet.cluster.agglomerative_clustering import AgglomerativeClustering, agglomerate, lance_williams
-from tercet.cluster.initial_centres import hierarchical_centers, kmeans_plusplus
-from tercet.cluster.k_means import KMeans, k_means, lloyd_step
-from tercet.cluster.merge_trees import linkage_tree, ward_tree
+from tercet.core.lazy import lazy_package
 
-__all__ = [
-    "AgglomerativeClustering",
-    "KMeans",
-    "agglomerate",
-    "hierarchical_centers",
-    "k_means",
-    "kmeans_plusplus",
-    "lance_williams",
-    "linkage_tree",
-    "lloyd_step",
-    "ward_tree",
-]
+__getattr__, __dir__, __all__ = lazy_package(__name__)

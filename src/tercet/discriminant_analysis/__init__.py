@@ -1,22 +1,5 @@
 """Discriminant analysis."""
 
-from tercet.discriminant_analysis.discriminant_directions import (
-    fisher_directions,
-    rayleigh_quotient,
-    trace_ratio,
-)
-from tercet.discriminant_analysis.linear_discriminant_analysis import LinearDiscriminantAnalysis
-from tercet.discriminant_analysis.quadratic_discriminant_analysis import QuadraticDiscriminantAnalysis
-from tercet.discriminant_analysis.quadratic_form import QuadraticForm
-from tercet.discriminant_analysis.scatter import Scatter, scatter_matrices
+from tercet.core.lazy import lazy_package
 
-__all__ = [
-    "LinearDiscriminantAnalysis",
-    "QuadraticDiscriminantAnalysis",
-    "QuadraticForm",
-    "Scatter",
-    "fisher_directions",
-    "rayleigh_quotient",
-    "scatter_matrices",
-    "trace_ratio",
-]
+__getattr__, __dir__, __all__ = lazy_package(__name__)

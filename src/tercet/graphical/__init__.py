@@ -1,26 +1,5 @@
 """Probabilistic graphical models."""
 
-from tercet.graphical.markov_property import factorise, independent, markov_property
-from tercet.graphical.markov_random_field import MarkovRandomField, exponential_potential
-from tercet.graphical.undirected import (
-    is_clique,
-    markov_blanket,
-    markov_statements,
-    maximal_cliques,
-    separates,
-    undirected,
-)
+from tercet.core.lazy import lazy_package
 
-__all__ = [
-    "MarkovRandomField",
-    "exponential_potential",
-    "factorise",
-    "independent",
-    "is_clique",
-    "markov_blanket",
-    "markov_property",
-    "markov_statements",
-    "maximal_cliques",
-    "separates",
-    "undirected",
-]
+__getattr__, __dir__, __all__ = lazy_package(__name__)

@@ -4,21 +4,6 @@ A method that uses its rows in inner products only takes any kernel in their pla
 representer theorem (002 ch. 4, eq. 4.45) what it learns is f(x) = Σ_j a_j K(x, x_j) + b.
 """
 
-from tercet.kernel_machines.kernel_fisher_discriminant import KernelFisherDiscriminant, scatter_in_kernel
-from tercet.kernel_machines.kernel_logistic_regression import KernelLogisticRegression
-from tercet.kernel_machines.kernel_mse import kernel_mse
-from tercet.kernel_machines.kernel_perceptron import KernelPerceptron
-from tercet.kernel_machines.kernel_ridge import KernelRidge
-from tercet.kernel_machines.lssvc import LSSVC
-from tercet.kernel_machines.lssvr import LSSVR
+from tercet.core.lazy import lazy_package
 
-__all__ = [
-    "LSSVC",
-    "LSSVR",
-    "KernelFisherDiscriminant",
-    "KernelLogisticRegression",
-    "KernelPerceptron",
-    "KernelRidge",
-    "kernel_mse",
-    "scatter_in_kernel",
-]
+__getattr__, __dir__, __all__ = lazy_package(__name__)

@@ -1,20 +1,5 @@
 """Mixtures of distributions."""
 
-from tercet.mixture.bayesian_gaussian_mixture import BayesianGaussianMixture
-from tercet.mixture.bernoulli_mixture import BernoulliMixture
-from tercet.mixture.categorical_mixture import CategoricalMixture
-from tercet.mixture.gaussian_mixture import GaussianMixture, gaussian_mixture_step
-from tercet.mixture.gaussian_mixture_ic import GaussianMixtureIC
-from tercet.mixture.multinomial_mixture import MultinomialMixture
-from tercet.mixture.three_coins import ThreeCoins
+from tercet.core.lazy import lazy_package
 
-__all__ = [
-    "BayesianGaussianMixture",
-    "BernoulliMixture",
-    "CategoricalMixture",
-    "GaussianMixture",
-    "GaussianMixtureIC",
-    "MultinomialMixture",
-    "ThreeCoins",
-    "gaussian_mixture_step",
-]
+__getattr__, __dir__, __all__ = lazy_package(__name__)

@@ -1,0 +1,18 @@
+from tercet.mixture.bayesian_gaussian_mixture import BayesianGaussianMixture
+from tercet.mixture.bernoulli_mixture import BernoulliMixture
+from tercet.mixture.categorical_mixture import CategoricalMixture
+from tercet.mixture.gaussian_mixture import GaussianMixture, gaussian_mixture_step
+from tercet.mixture.gaussian_mixture_ic import GaussianMixtureIC
+from tercet.mixture.multinomial_mixture import MultinomialMixture
+from tercet.mixture.three_coins import ThreeCoins
+
+__all__ = [
+    "BayesianGaussianMixture",
+    "BernoulliMixture",
+    "CategoricalMixture",
+    "GaussianMixture",
+    "GaussianMixtureIC",
+    "MultinomialMixture",
+    "ThreeCoins",
+    "gaussian_mixture_step",
+]

@@ -1,0 +1,48 @@
+from tercet.plot.bayes import plot_densities
+from tercet.plot.classification import plot_calibration, plot_confusion, plot_roc
+from tercet.plot.clusters import match_colours, plot_clusters, plot_dendrogram, plot_silhouette
+from tercet.plot.comparison import plot_importance, plot_intervals, plot_learning_curve
+from tercet.plot.dependencies import plot_dependencies
+from tercet.plot.learning import plot_fit, plot_history, plot_regions, replay
+from tercet.plot.mixtures import plot_mixture
+from tercet.plot.models import picture, plot_coefficients, plot_model
+from tercet.plot.neighbors import plot_cells, plot_kd_tree
+from tercet.plot.regression import plot_predictions, plot_residuals
+from tercet.plot.sequences import plot_path, plot_transitions
+from tercet.plot.styling import style
+from tercet.plot.svg import to_svg
+from tercet.plot.svm import plot_margins
+from tercet.plot.trees import plot_tree
+
+__all__ = [
+    "match_colours",
+    "picture",
+    "plot_calibration",
+    "plot_cells",
+    "plot_clusters",
+    "plot_coefficients",
+    "plot_confusion",
+    "plot_dendrogram",
+    "plot_densities",
+    "plot_dependencies",
+    "plot_fit",
+    "plot_history",
+    "plot_importance",
+    "plot_intervals",
+    "plot_kd_tree",
+    "plot_learning_curve",
+    "plot_margins",
+    "plot_mixture",
+    "plot_model",
+    "plot_path",
+    "plot_predictions",
+    "plot_regions",
+    "plot_residuals",
+    "plot_roc",
+    "plot_silhouette",
+    "plot_transitions",
+    "plot_tree",
+    "replay",
+    "style",
+    "to_svg",
+]

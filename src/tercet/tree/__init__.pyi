@@ -1,0 +1,62 @@
+from tercet.tree.base import BaseDecisionTree
+from tercet.tree.conditions import (
+    CategoryCondition,
+    IntervalCondition,
+    LinearCondition,
+    TreeLabels,
+    branch_condition,
+)
+from tercet.tree.cost_complexity import (
+    PrunedSubtrees,
+    SubtreeChoice,
+    choose_subtree,
+    cost_complexity_path,
+    cost_complexity_pruning,
+)
+from tercet.tree.decision_tree_classifier import DecisionTreeClassifier
+from tercet.tree.decision_tree_regressor import DecisionTreeRegressor
+from tercet.tree.drawing import plot_tree
+from tercet.tree.export import export_graphviz, export_text
+from tercet.tree.extra_tree_classifier import ExtraTreeClassifier
+from tercet.tree.extra_tree_regressor import ExtraTreeRegressor
+from tercet.tree.information_selector import InformationSelector
+from tercet.tree.oblique_tree_classifier import ObliqueTreeClassifier
+from tercet.tree.pruning import cost_pruning, pessimistic_pruning, pre_pruning, reduced_error_pruning
+from tercet.tree.rule_set import Rule, RuleSet, extract_rules
+from tercet.tree.split_search import Split, best_split, grow_tree
+from tercet.tree.tree import Tree, TreeBuilder
+
+__all__ = [
+    "BaseDecisionTree",
+    "CategoryCondition",
+    "DecisionTreeClassifier",
+    "DecisionTreeRegressor",
+    "ExtraTreeClassifier",
+    "ExtraTreeRegressor",
+    "InformationSelector",
+    "IntervalCondition",
+    "LinearCondition",
+    "ObliqueTreeClassifier",
+    "PrunedSubtrees",
+    "Rule",
+    "RuleSet",
+    "Split",
+    "SubtreeChoice",
+    "Tree",
+    "TreeBuilder",
+    "TreeLabels",
+    "best_split",
+    "branch_condition",
+    "choose_subtree",
+    "cost_complexity_path",
+    "cost_complexity_pruning",
+    "cost_pruning",
+    "export_graphviz",
+    "export_text",
+    "extract_rules",
+    "grow_tree",
+    "pessimistic_pruning",
+    "plot_tree",
+    "pre_pruning",
+    "reduced_error_pruning",
+]

@@ -217,13 +217,23 @@ def by_turns(
     return Cell(statistics.median(ours), statistics.median(theirs), min(ours), min(theirs), rounds=len(ours))
 
 
-def would_take(pair: Pair, X: Any, y: np.ndarray) -> float:
-    """Seconds that scikit-learn's fit on all rows should take, from fits on a sixteenth and a quarter."""
-    n = X.shape[0]
-    if n < 2000:
-        return 0.0
-    seconds = [seconds_of(pair.make("sklearn").fit, X[:part], y[:part]) for part in (n // 16, n // 4)]
-    return seconds[1] * max(1.0, seconds[1] / seconds[0])
+def would_take(pair: Pair, X: Any, y: np.ndarray, limit: float) -> float:
+    """Seconds that scikit-learn's fit on all rows should take, from fits on parts, each four times the one before.
+
+    It gives up at the first part that says "far above the limit": the next might not fit into memory.
+    """
+    n, last, guess = X.shape[0], 0.0, 0.0
+    for quarters in (4, 3, 2, 1):
+        part = n // 4**quarters
+        if part < 100:
+            continue
+        seconds = seconds_of(pair.make("sklearn").fit, X[:part], y[:part])
+        if last:
+            guess = seconds * max(1.0, seconds / last) ** quarters
+            if guess > 8.0 * limit and seconds > 0.25:
+                break
+        last = seconds
+    return guess
 
 
 def seconds_of(function: Callable[..., Any], *given: Any) -> float:
@@ -239,7 +249,7 @@ def compare(pair: Pair, size: str, rows: str, rounds: int, seconds: float, limit
     X, y = data(pair, size, rows)
     theirs = pair.make("sklearn")
     try:
-        guess = would_take(pair, X, y)
+        guess = would_take(pair, X, y, limit)
         if guess > limit:
             line.remark = f"skipped: scikit-learn's fit would take about {guess:.0f} s"
             return line

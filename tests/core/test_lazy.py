@@ -24,8 +24,8 @@ def test_a_method_does_not_load_its_family():
 
 
 def test_a_function_is_not_hidden_by_the_module_of_its_name():
-    import tercet.cluster.k_means  # noqa: F401
-    import tercet.optimize.newton  # noqa: F401
+    import tercet.cluster.k_means
+    import tercet.optimize.newton
     from tercet.cluster import k_means
     from tercet.optimize import newton
 
@@ -35,7 +35,7 @@ def test_a_function_is_not_hidden_by_the_module_of_its_name():
 
 
 def test_an_unknown_name_is_an_attribute_error():
-    with pytest.raises(AttributeError, match="module 'tercet.tree' has no attribute 'Forest'"):
+    with pytest.raises(AttributeError, match=r"module 'tercet\.tree' has no attribute 'Forest'"):
         _ = tercet.tree.Forest
     with pytest.raises(ImportError, match="cannot import name 'Forest'"):
         from tercet.tree import Forest  # noqa: F401

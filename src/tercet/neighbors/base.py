@@ -341,15 +341,23 @@ class RadiusNeighborsMixin(Neighbors):
             )
         indptr, found, far = self._neighbor_index().radius(Q, radius, self.n_jobs)
         who = np.repeat(np.arange(Q.shape[0]), np.diff(indptr))
-        order = np.lexsort((found, far, who)) if ordered else np.lexsort((found, who))
         if X is None:
-            order = order[found[order] != who[order]]
-        counts = np.bincount(who[order], minlength=Q.shape[0])
-        return np.concatenate([[0], np.cumsum(counts)]), found[order], far[order]
+            others = found != who
+            who, found, far = who[others], found[others], far[others]
+            indptr = np.concatenate([[0], np.cumsum(np.bincount(who, minlength=Q.shape[0]))])
+        key = who * self.n_samples_fit_ + found
+        if ordered:
+            order = np.lexsort((found, far, who))
+        elif (key[1:] > key[:-1]).all():  # as a linear scan finds them
+            return indptr, found, far
+        else:
+            order = np.argsort(key)
+        return indptr, found[order], far[order]
 
     def _neighbourhood(self, X: Any) -> Neighbourhood:
-        """The rows within the radius of each query."""
-        indptr, found, far = self._within(X, None, ordered=True)
+        """The rows within the radius of each query, the nearest first where that matters."""
+        by_distance = callable(getattr(self, "weights", None)) or getattr(self, "ties", None) == "nearest"
+        indptr, found, far = self._within(X, None, ordered=by_distance)
         return Neighbourhood(indptr, found, far, None if self._mass is None else self._mass[found])
 
 

@@ -15,6 +15,7 @@ from tercet.core.estimator import NO_TARGET, Estimator, check_is_fitted
 from tercet.core.parameters import Range
 from tercet.neighbors._engine.neighbourhood import Neighbourhood, ragged
 from tercet.neighbors._engine.search import Metric, NeighborIndex, check_metric_params
+from tercet.neighbors._engine.segment_sort import sort_segments
 from tercet.neighbors.ball_tree import BallTree
 from tercet.neighbors.kd_tree import KDTree
 
@@ -346,13 +347,12 @@ class RadiusNeighborsMixin(Neighbors):
             who, found, far = who[others], found[others], far[others]
             indptr = np.concatenate([[0], np.cumsum(np.bincount(who, minlength=Q.shape[0]))])
         key = who * self.n_samples_fit_ + found
-        if ordered:
-            order = np.lexsort((found, far, who))
-        elif (key[1:] > key[:-1]).all():  # as a linear scan finds them
-            return indptr, found, far
-        else:
+        if (key[1:] < key[:-1]).any():  # a tree finds them in another order than a linear scan
             order = np.argsort(key)
-        return indptr, found[order], far[order]
+            found, far = found[order], far[order]
+        if ordered:
+            sort_segments(indptr, far, found)
+        return indptr, found, far
 
     def _neighbourhood(self, X: Any) -> Neighbourhood:
         """The rows within the radius of each query, the nearest first where that matters."""

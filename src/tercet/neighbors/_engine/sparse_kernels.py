@@ -9,6 +9,8 @@ from tercet.core.rows import row_square
 from tercet.core.sparse_products import combine
 from tercet.neighbors._engine.heap import replace_farthest
 
+DIGITS = 1e-12  # relative error of a squared distance that needs no better one
+
 
 @kernel
 def row_squares(rows):
@@ -39,7 +41,7 @@ def nearest_sparse(queries, rows, table, tile, seen, half, base, error, start, b
     for q in range(base.size):
         limit[q] = (best[q, 0] - base[q]) / 2 + error[q]
     for i in range(half.size):
-        combine(rows, i, table, tile)
+        combine(rows, i, table, tile, i)
         if count_near(tile[i], half[i], limit) == 0:
             continue
         mark_columns(rows, i, start + i, seen)
@@ -55,14 +57,18 @@ def nearest_sparse(queries, rows, table, tile, seen, half, base, error, start, b
 
 @kernel
 def within_sparse(queries, rows, table, tile, seen, half, base, error, start, radius):
-    """The pairs of a query and a row (see `nearest_sparse`) within the radius: queries, rows, distances."""
-    limit = np.full(table.shape[1], -np.inf)
+    """The pairs of a query and a row (see `nearest_sparse`) within the radius: queries, rows, distances.
+
+    A distance that the product gives to 12 digits at least, and that is not at the rim, is not measured.
+    """
+    limit, blur = np.full(table.shape[1], -np.inf), np.empty(base.size)
     for q in range(base.size):
         square = radius[q] * radius[q]
-        limit[q] = (square - base[q]) / 2 + error[q] + 1e-14 * square
+        blur[q] = 2 * error[q] + 1e-14 * square
+        limit[q] = (square - base[q] + blur[q]) / 2
     room = 0
     for i in range(half.size):
-        combine(rows, i, table, tile)
+        combine(rows, i, table, tile, i)
         room += count_near(tile[i], half[i], limit)
     who, found, far = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64), np.empty(room)
     n = 0
@@ -73,7 +79,10 @@ def within_sparse(queries, rows, table, tile, seen, half, base, error, start, ra
         for q in range(base.size):
             if half[i] - tile[i, q] > limit[q]:
                 continue
-            distance = np.sqrt(measured(queries, q, rows, i, start + i, table, seen))
+            square = base[q] + 2 * (half[i] - tile[i, q])
+            if not (DIGITS * square > 2 * error[q] and radius[q] * radius[q] - square > blur[q]):
+                square = measured(queries, q, rows, i, start + i, table, seen)
+            distance = np.sqrt(square)
             if distance <= radius[q]:
                 who[n], found[n], far[n] = q, start + i, distance
                 n += 1
@@ -99,11 +108,14 @@ def mark_columns(rows, i, number, seen):
 @inner
 def measured(queries, q, rows, i, number, table, seen):
     """Squared distance of query q from row i: over the columns of the row, then over those of the query alone."""
-    total = 0.0
-    for s in range(rows.indptr[i], rows.indptr[i + 1]):
-        step = rows.data[s] - table[np.uint64(rows.indices[s]), q]
+    first, last = rows.indptr[i], rows.indptr[i + 1]
+    x, at, total = rows.data[first:last], rows.indices[first:last], 0.0
+    for s in range(x.size):
+        step = x[s] - table[np.uint64(at[s]), np.uint64(q)]
         total += step * step
-    for s in range(queries.indptr[q], queries.indptr[q + 1]):
-        x = queries.data[s] if seen[np.uint64(queries.indices[s])] != number else 0.0
-        total += x * x
+    first, last = queries.indptr[q], queries.indptr[q + 1]
+    x, at = queries.data[first:last], queries.indices[first:last]
+    for s in range(x.size):
+        z = x[s] if seen[np.uint64(at[s])] != number else 0.0
+        total += z * z
     return total

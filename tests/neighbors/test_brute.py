@@ -10,6 +10,7 @@ from scipy.spatial.distance import cdist
 from tercet.neighbors._engine import brute
 from tercet.neighbors._engine.brute import EuclideanScan, ProductScan, Scan
 from tercet.neighbors._engine.search import NeighborIndex
+from tercet.neighbors._engine.segment_sort import sort_segments
 
 
 @pytest.fixture
@@ -122,6 +123,39 @@ def test_sparse_rows_are_rows(small_blocks):
                 assert np.array_equal(got, wanted)
             for got, wanted in zip(scan.radius(rows, 2.0), inside):
                 assert np.array_equal(got, wanted)
+
+
+@pytest.mark.parametrize("most", [4, 1 << 15])
+def test_sparse_rows_with_two_entries_in_one_place(most, monkeypatch):
+    monkeypatch.setattr(brute, "MAX_COLUMNS", most)
+    rng = np.random.default_rng(9)
+    values, columns = rng.normal(size=(60, 4)), rng.integers(0, 7, (60, 4))
+    X = sparse.csr_array((values.ravel(), columns.ravel(), np.arange(0, 241, 4)), shape=(60, 8))
+    assert not X.has_canonical_format
+    distances = cdist(X.toarray(), X.toarray())
+    far, found = EuclideanScan(X).query(X, 5)
+    expected = by_sorting(X.toarray(), X.toarray(), 5)
+    assert np.array_equal(found, expected[1])
+    np.testing.assert_allclose(far, expected[0], rtol=1e-12, atol=1e-300)
+    indptr, found, far = EuclideanScan(X).radius(X, 2.0)
+    who, which = np.nonzero(distances <= 2.0)
+    assert np.array_equal(np.repeat(np.arange(60), np.diff(indptr)), who)
+    assert np.array_equal(found, which)
+    np.testing.assert_allclose(far, distances[who, which], rtol=1e-12, atol=1e-300)
+    alone = [EuclideanScan(X).radius(X[[i]], 2.0)[2] for i in range(60)]
+    assert np.array_equal(np.concatenate(alone), far)
+
+
+def test_neighbours_of_each_query_in_order_of_distance():
+    rng = np.random.default_rng(10)
+    sizes = [0, 1, 15, 16, 17, 40, 130]
+    indptr = np.concatenate([[0], np.cumsum(sizes)])
+    far, found = rng.integers(0, 9, indptr[-1]).astype(float), np.arange(indptr[-1])
+    order = np.lexsort((found, far, np.repeat(np.arange(len(sizes)), sizes)))
+    expected = far[order], found[order]
+    sort_segments(indptr, far, found)
+    assert np.array_equal(far, expected[0])
+    assert np.array_equal(found, expected[1])
 
 
 @pytest.mark.parametrize("metric", ["manhattan", "chebyshev", "minkowski", "cosine", "precomputed"])

@@ -55,3 +55,16 @@ def test_errors_and_warnings():
         assert NearestCentroid(priors=[1, 1, 2]).fit(X, y).class_prior_.tolist() == [0.25, 0.25, 0.5]
     with pytest.warns(UserWarning, match="zero standard deviation"):
         NearestCentroid().fit([[0, 1], [0, 2], [1, 3], [1, 5]], [0, 0, 1, 1])
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-180, 1e180])
+def test_nearest_whatever_the_scale(scale):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    y = np.arange(40) % 4
+    model = NearestCentroid().fit(X, y)
+    model.centroids_ = model.centroids_ * scale
+    rows = np.vstack([X * scale, model.centroids_])
+    expected = ((rows[:, None] / scale - model.centroids_ / scale) ** 2).sum(axis=2).argmin(axis=1)
+    assert np.array_equal(model.predict(rows), expected)
+    assert np.array_equal(np.concatenate([model.predict(x[None]) for x in rows]), expected)

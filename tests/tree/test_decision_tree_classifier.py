@@ -234,12 +234,14 @@ def test_sparse_tables_give_the_same_tree():
         np.testing.assert_array_equal(model.apply(kind(X)), dense.apply(X))
 
 
-def test_a_sparse_table_that_is_too_large_is_refused(monkeypatch):
+def test_a_sparse_table_that_is_too_large_is_refused_where_growth_needs_an_array(monkeypatch):
     monkeypatch.setenv("TERCET_MEMORY", "1000000")
+    X, y = sparse.random_array((1000, 100_000), density=1e-5, rng=0, format="csr"), [0, 1] * 500
     with pytest.raises(ValueError, match="Select columns first"):
-        DecisionTreeClassifier().fit(
-            sparse.random_array((1000, 100_000), density=1e-5, rng=0, format="csr"), [0, 1] * 500
-        )
+        DecisionTreeClassifier(max_leaf_nodes=5).fit(X, y)
+    model = DecisionTreeClassifier(max_depth=3).fit(X, y)  # grown from the entries
+    assert model.get_depth() == 3
+    assert model.score(X, y) > 0.5
 
 
 def test_prunings_that_hold_out_rows():

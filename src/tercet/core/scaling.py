@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 SMALL, LARGE = 1e-120, 1e140  # between them squares, and sums of many, keep all their digits
+SAFE_SQUARES = 1e-200, 1e270  # of sums of squares whose largest term is certainly between them
 
 
 def largest(X: Any) -> float:
@@ -31,6 +32,24 @@ def scale_exponent(most: float) -> int:
     (0, 0, -599)
     """
     return 0 if most == 0 or SMALL < most < LARGE else int(np.frexp(most)[1])
+
+
+def common_exponent(*tables: Any) -> int:
+    """The exponent e such that the rows of all tables can be squared when divided by 2^e; 0 as a rule.
+
+    Examples
+    --------
+    >>> common_exponent(np.array([[3.0]]), np.array([[1e-300]])), common_exponent(np.array([[2.0**600]]))
+    (0, 601)
+    """
+    squares = 0.0
+    for X in tables:
+        values = X.data if sparse.issparse(X) else X
+        flat = values.ravel() if values.dtype == np.float64 and values.flags.c_contiguous else None
+        squares += np.nan if flat is None else float(np.dot(flat, flat))  # once through memory, not twice
+    if SAFE_SQUARES[0] < squares < SAFE_SQUARES[1]:
+        return 0
+    return scale_exponent(max(largest(X) for X in tables))
 
 
 def times_power(X: Any, exponent: int) -> Any:

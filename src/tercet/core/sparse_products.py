@@ -93,14 +93,14 @@ def multiply(X: Any, W: Any, out: Any) -> None:
 def multiply_lines(X: Any, W: Any, out: Any) -> None:
     """out = XW, for tables of at least a cache line."""
     for i in range(out.shape[0]):
-        combine(X, i, W, out)
+        combine(X, i, W, out, i)
 
 
 @verb
-def combine(X: Sparse, i: int, W: np.ndarray, Z: np.ndarray) -> None:
-    """Z[i] = row i of X times W. All are of one dtype, the rows of W at least a cache line."""
+def combine(X: Sparse, i: int, W: np.ndarray, Z: np.ndarray, place: int) -> None:
+    """Z[place] = row i of X times W. All are of one dtype, the rows of W at least a cache line."""
     s = slice(X.indptr[i], X.indptr[i + 1])
-    Z[i] = X.data[s] @ W[X.indices[s]]
+    Z[place] = X.data[s] @ W[X.indices[s]]
 
 
 # The compiled form. A vector as long as a cache line is one register of some processors, two or four of others.
@@ -109,8 +109,8 @@ def combine(X: Sparse, i: int, W: np.ndarray, Z: np.ndarray) -> None:
 
 
 @implement(combine)
-def _combine(X: Any, i: Any, W: Any, Z: Any) -> Any:
-    def by_lines(X: Any, i: Any, W: Any, Z: Any) -> None:
+def _combine(X: Any, i: Any, W: Any, Z: Any, place: Any) -> Any:
+    def by_lines(X: Any, i: Any, W: Any, Z: Any, place: Any) -> None:
         width, step = np.uint64(W.shape[1]), np.uint64(LINE // W.itemsize)
         first, end, last = np.uint64(X.indptr[i]), np.uint64(X.indptr[i + 1]), width - step
         for line in range(np.uint64(0), width, np.uint64(3) * step):
@@ -118,7 +118,7 @@ def _combine(X: Any, i: Any, W: Any, Z: Any) -> Any:
             k: Any = min(line, last)
             k1: Any = min(line + step, last)
             k2: Any = min(line + step + step, last)
-            row = np.uint64(i) * width
+            row = np.uint64(place) * width
             a = no_line(W)
             if k == last:
                 for s in range(first, end):

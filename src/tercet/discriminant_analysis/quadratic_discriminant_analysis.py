@@ -9,9 +9,9 @@ from scipy import linalg
 
 from tercet.core.catalog import method
 from tercet.core.estimator import check_is_fitted
-from tercet.core.kernel import kernel
 from tercet.core.parallel import Chunks, each
 from tercet.core.parameters import ArrayLike, CountOrZero, Fraction, Jobs, NonNegative
+from tercet.discriminant_analysis._engine.mahalanobis import squared_mahalanobis
 from tercet.discriminant_analysis.base import (
     DiscriminantClassifier,
     check_covariance_parameters,
@@ -259,22 +259,3 @@ class QuadraticDiscriminantAnalysis(DiscriminantClassifier):
 
 def _squared_mahalanobis(chunk: Any, means: np.ndarray, roots: np.ndarray) -> None:
     squared_mahalanobis(chunk[0], means, roots, chunk[1])
-
-
-@kernel
-def squared_mahalanobis(X: Any, means: Any, roots: Any, distances: Any) -> None:
-    """Squared distances |root_kᵀ(x - μ_k)|² of rows; shapes (n, d), (K, d), (K, d, d), (n, K)."""
-    d = X.shape[1]
-    along = np.empty(d, dtype=X.dtype)
-    for i in range(X.shape[0]):
-        for k in range(means.shape[0]):
-            along[:] = 0
-            for j in range(d):
-                deviation = X[i, j] - means[k, j]
-                row = roots[k, j]
-                for c in range(d):
-                    along[c] += deviation * row[c]
-            square = X.dtype.type(0)
-            for c in range(d):
-                square += along[c] * along[c]
-            distances[i, k] = square

@@ -15,6 +15,7 @@ from tercet.core.estimator import NO_TARGET, Estimator, check_is_fitted
 from tercet.core.parameters import Range
 from tercet.neighbors._engine.neighbourhood import Neighbourhood, ragged
 from tercet.neighbors._engine.search import Metric, NeighborIndex, check_metric_params
+from tercet.neighbors._engine.segment_sort import sort_segments
 from tercet.neighbors.ball_tree import BallTree
 from tercet.neighbors.kd_tree import KDTree
 
@@ -341,15 +342,22 @@ class RadiusNeighborsMixin(Neighbors):
             )
         indptr, found, far = self._neighbor_index().radius(Q, radius, self.n_jobs)
         who = np.repeat(np.arange(Q.shape[0]), np.diff(indptr))
-        order = np.lexsort((found, far, who)) if ordered else np.lexsort((found, who))
         if X is None:
-            order = order[found[order] != who[order]]
-        counts = np.bincount(who[order], minlength=Q.shape[0])
-        return np.concatenate([[0], np.cumsum(counts)]), found[order], far[order]
+            others = found != who
+            who, found, far = who[others], found[others], far[others]
+            indptr = np.concatenate([[0], np.cumsum(np.bincount(who, minlength=Q.shape[0]))])
+        key = who * self.n_samples_fit_ + found
+        if (key[1:] < key[:-1]).any():  # a tree finds them in another order than a linear scan
+            order = np.argsort(key)
+            found, far = found[order], far[order]
+        if ordered:
+            sort_segments(indptr, far, found)
+        return indptr, found, far
 
     def _neighbourhood(self, X: Any) -> Neighbourhood:
-        """The rows within the radius of each query."""
-        indptr, found, far = self._within(X, None, ordered=True)
+        """The rows within the radius of each query, the nearest first where that matters."""
+        by_distance = callable(getattr(self, "weights", None)) or getattr(self, "ties", None) == "nearest"
+        indptr, found, far = self._within(X, None, ordered=by_distance)
         return Neighbourhood(indptr, found, far, None if self._mass is None else self._mass[found])
 
 

@@ -14,10 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 from tercet.core.catalog import method
 from tercet.core.estimator import Classifier
 from tercet.core.functions import log_softmax
+from tercet.core.kernel import kernel
 from tercet.core.parameters import Positive
+from tercet.core.rows import read_only
 from tercet.metrics.distance import pairwise_distances
 from tercet.neighbors._engine.search import NeighborIndex
 
+FEW = 32  # centroids from which on a search by matrix products is faster
 BLOCK = 256  # columns of a sparse matrix that are dense at one time
 
 
@@ -163,6 +166,10 @@ class NearestCentroid(Classifier):
         if not np.isclose(self.class_prior_, 1 / len(self.classes_)).all():
             return self.classes_[self._scores(X).argmax(axis=1)]
         X = self._check(X, reset=False)
+        if self.metric == "euclidean" and not sparse.issparse(X) and len(self.classes_) <= FEW:
+            nearest = np.empty(X.shape[0], dtype=np.int64)
+            if nearest_point(read_only(np.ascontiguousarray(X)), self.centroids_, nearest):
+                return self.classes_[nearest]
         return self.classes_[NeighborIndex(self.centroids_, self.metric).query(X, 1)[1][:, 0]]
 
     def _scores(self, X: Any) -> np.ndarray:
@@ -193,6 +200,26 @@ class NearestCentroid(Classifier):
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Logarithms of the probabilities of the classes."""
         return log_softmax(self._scores(X), axis=1)
+
+
+@kernel
+def nearest_point(X: Any, points: Any, nearest: Any) -> bool:
+    """The nearest of some points for each row, of equals the first; False where squares overflow or vanish."""
+    safe = True
+    for i in range(X.shape[0]):
+        x, best, at = X[i], np.inf, 0
+        for k in range(points.shape[0]):
+            point, square = points[k], 0.0
+            for j in range(x.size):
+                step = x[j] - point[j]
+                square += step * step
+            if square < best:
+                best, at = square, k
+        nearest[i] = at
+        if not 1e-240 < best < 1e300:
+            for j in range(x.size):
+                safe &= x[j] == points[at, j]
+    return safe
 
 
 def column_blocks(X: Any) -> Iterator[tuple[slice, np.ndarray]]:

@@ -20,7 +20,7 @@ from tercet.core.memory import available
 from tercet.core.parameters import INF, Count, OpenFraction, Range
 from tercet.core.validation import check_target, validate_data
 from tercet.tree import _engine
-from tercet.tree._engine import Limits
+from tercet.tree._engine import Limits, takes_sparse
 from tercet.tree.pruning import (
     choose_subtree,
     cost_complexity_path,
@@ -114,12 +114,12 @@ class BaseDecisionTree(MixedColumns):
         self, X: Any, y: Any, sample_weight: np.ndarray | None, held_out: tuple[Any, Any]
     ) -> tuple[WeightedSample, WeightedSample | None, int]:
         """The sample to grow from, the one to prune by (None where no pruning asks for it), and the seed."""
-        sample = WeightedSample(self._dense(X), y, sample_weight)
+        self.n_outputs_ = 1 if y.ndim == 1 else y.shape[1]
+        self.max_features_ = self._n_tried_features(X.shape[1])
+        sample = WeightedSample(X if self._grows_sparse(X) else self._dense(X), y, sample_weight)
         given_folds = self.pruning == "cv" and not isinstance(self.cv, numbers.Integral)
         if sample_weight is not None and not given_folds:  # folds that are given count all rows
             sample = sample.take(sample_weight > 0)
-        self.n_outputs_ = 1 if y.ndim == 1 else y.shape[1]
-        self.max_features_ = self._n_tried_features(sample.X.shape[1])
         self._check_options(sample.X.shape[1])
         some = self.splitter == "random" or self.max_features_ < sample.X.shape[1]
         drawn = some or self.always_random or self.pruning is not None
@@ -309,6 +309,14 @@ class BaseDecisionTree(MixedColumns):
             return all(known is None for known in self.categories_)
         asked = self.categorical_features
         return asked is None or (isinstance(asked, str) and asked == "from_dtype")
+
+    def _grows_sparse(self, X: Any) -> bool:
+        """Whether the tree is grown from a sparse matrix as it is."""
+        if not sparse.issparse(X) or self.pruning is not None or getattr(self, "algorithm", "cart") != "cart":
+            return False
+        limits = self._limits(X, None)
+        parts = self.n_outputs_, self.criterion, self.splitter, limits, self.monotonic_cst, self.max_bins
+        return takes_sparse(X, *parts) and not self._n_categories().any()
 
     def _dense(self, X: Any) -> np.ndarray:
         if not sparse.issparse(X):

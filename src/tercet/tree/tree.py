@@ -17,7 +17,7 @@ from scipy import sparse
 
 from tercet.core.parallel import CHUNK_BYTES, GRAIN, Chunks, each
 from tercet.core.public_names import PublicPickle
-from tercet.core.rows import read_only
+from tercet.core.rows import read_only, rows
 from tercet.tree._engine.traversal import (
     CATEGORY,
     LEAF,
@@ -26,6 +26,7 @@ from tercet.tree._engine.traversal import (
     SHARED,
     THRESHOLD,
     NodeArrays,
+    apply_sparse_thresholds,
     apply_thresholds,
     apply_tree,
     only_thresholds,
@@ -250,17 +251,30 @@ class Tree(PublicPickle):
     def apply(self, X: Any, n_jobs: int | None = None) -> np.ndarray:
         """The node at which each row ends; a row that several children share follows the largest share."""
         nodes = None if self._traversal[0] else self.nodes
+        if nodes is None and sparse.issparse(X):
+            return self._apply_sparse(X, n_jobs)
 
         def apply_chunk(chunk: tuple[Any]) -> np.ndarray:
-            rows = _dense_rows(chunk[0])
+            values = _dense_rows(chunk[0])
             if nodes is not None:
-                return apply_tree(rows, nodes)
-            return apply_thresholds(rows, self.feature, self.threshold, self.child, self.missing)
+                return apply_tree(values, nodes)
+            return apply_thresholds(values, self.feature, self.threshold, self.child, self.missing)
 
         chunks = self._chunks(X)
         if len(chunks) == 1:  # a few rows need no threads
             return apply_chunk(chunks[0])
         return np.concatenate(each(apply_chunk, chunks, n_jobs=n_jobs))
+
+    def _apply_sparse(self, X: Any, n_jobs: int | None) -> np.ndarray:
+        """The leaves of sparse rows in a tree of thresholds."""
+        self._check_width(X)
+        tests = self.feature, self.threshold, self.child, self.missing
+
+        def apply_chunk(chunk: tuple[Any]) -> np.ndarray:
+            part = chunk[0].astype(np.float64, copy=False)
+            return apply_sparse_thresholds(rows(part), self.n_features, *tests)
+
+        return np.concatenate(each(apply_chunk, Chunks(X.tocsr()), n_jobs=n_jobs))
 
     @property
     def shares(self) -> bool:
@@ -328,11 +342,14 @@ class Tree(PublicPickle):
         total = np.maximum(total, 0) / (self.weighted_n_node_samples[0] or 1.0)
         return total / total.sum() if normalize and total.sum() > 0 else total
 
-    def _chunks(self, X: Any) -> Chunks:
+    def _check_width(self, X: Any) -> None:
         if X.ndim != 2 or X.shape[1] != self.n_features:
             raise ValueError(
                 f"X has the shape {X.shape}; the tree was grown from {self.n_features} features."
             )
+
+    def _chunks(self, X: Any) -> Chunks:
+        self._check_width(X)
         width = 8 * self.n_features  # of a row when it is dense
         return Chunks(X, rows=max(GRAIN, CHUNK_BYTES // width // GRAIN * GRAIN))
 
@@ -360,9 +377,9 @@ def _has_type(array: Any, dtype: Any, ndim: int) -> bool:
     return isinstance(array, np.ndarray) and array.dtype == dtype and array.ndim == ndim
 
 
-def _dense_rows(rows: Any) -> np.ndarray:
+def _dense_rows(X: Any) -> np.ndarray:
     """Rows as a C-ordered float64 array."""
-    X = rows.toarray() if sparse.issparse(rows) else rows
+    X = X.toarray() if sparse.issparse(X) else X
     return read_only(np.ascontiguousarray(X, dtype=np.float64))
 
 

@@ -29,9 +29,10 @@ from tercet.cluster._engine.nearest_kernels import (
     search_tiles,
 )
 from tercet.core import parallel
+from tercet.core.cache_lines import lines
 from tercet.core.parallel import Chunks, each, total
-from tercet.core.rows import Dense, Rows, rows
-from tercet.core.scaling import largest, scale_exponent, times_power
+from tercet.core.rows import Rows, Sparse, read_only, rows
+from tercet.core.scaling import common_exponent, times_power
 
 AMBIGUOUS = 0.05  # a share of ambiguous rows from which on single precision does not pay
 FEW_MOVES, MOVING = 0.2, 16  # share of rows below which sums are moved along, and for how many passes
@@ -268,14 +269,21 @@ def assign_rows(
     view: Rows, ids: np.ndarray, centres: CentreSet, labels: Any, upper: Any, lower: Any, single: bool = True
 ) -> int:
     """The nearest centres of the rows `ids`; returns how many were ambiguous."""
-    dtype = np.float32 if single and in_single_range(centres) else np.float64
-    k, d = centres.centred.shape
-    points = centres.centred if isinstance(view, Dense) and k >= d else centres.centred.T
-    points, half = np.ascontiguousarray(points, dtype=dtype), centres.half.astype(dtype)
-    slack = (d + 8) * np.finfo(dtype).eps
+    (k, d), table = centres.centred.shape, view
+    if isinstance(view, Sparse):
+        dtype: Any = np.float64
+        table = view._replace(data=read_only(view.data.astype(dtype, copy=False)))
+        points = lines(d, k, dtype)
+        points[:, :k] = centres.centred.T
+        tile = np.empty((BLOCK, points.shape[1]), dtype)
+    else:
+        dtype = np.float32 if single and in_single_range(centres) else np.float64
+        points = np.ascontiguousarray(centres.centred if k >= d else centres.centred.T, dtype=dtype)
+        tile = np.zeros((d, BLOCK) if k >= d else (BLOCK, d), dtype)
+    half, slack = centres.half.astype(dtype), (d + 8) * np.finfo(dtype).eps
     ambiguous = np.empty(ids.size, dtype=np.int64)
     n = search_by_products(
-        view, ids, centres.mean, points, half, slack, centres.radius, labels, upper, lower, ambiguous
+        table, ids, centres.mean, points, half, slack, centres.radius, labels, upper, lower, ambiguous, tile
     )
     search_exactly(view, ambiguous[:n], centres.points, centres.squares, labels, upper, lower)
     return n
@@ -283,7 +291,7 @@ def assign_rows(
 
 def nearest_centre(X: Any, centres: np.ndarray, n_jobs: Any = None) -> np.ndarray:
     """The index of the nearest centre for every row of X."""
-    exponent = scale_exponent(max(largest(X), largest(centres)))
+    exponent = common_exponent(X, centres)
     X, centres = times_power(X, -exponent), times_power(centres, -exponent)
     if X.shape[0] * centres.size <= FEW:
         points, labels = centres.astype(np.float64), np.empty(X.shape[0], dtype=np.int32)

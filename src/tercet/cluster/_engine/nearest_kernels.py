@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from tercet.core.kernel import implement, inner, kernel, verb
-from tercet.core.rows import Dense, Rows, Sparse, row_add
+from tercet.core.rows import Dense, Rows, Sparse, row_add, row_square
+from tercet.core.sparse_products import combine
 
 MARGIN = 1 + 1e-12  # bounds nearer to each other than this decide nothing: distances are measured
 BLOCK = 256  # rows of one matrix product: the scores stay in a core's own cache
@@ -56,20 +57,15 @@ def own_squared_distances(rows, labels, points, squares):
 
 
 @kernel
-def search_by_products(rows, ids, mean, points, half, slack, radius, labels, upper, lower, ambiguous):
+def search_by_products(rows, ids, mean, points, half, slack, radius, labels, upper, lower, ambiguous, tile):
     """The nearest centres of the rows `ids` by matrix products, and how many rows rounding leaves ambiguous.
 
-    points : (k, d) centred centres, or (d, k) where k < d; half : (k,) half their squared norms, so that
-    |x - c|² = |x|² + 2 (half - x·c). `upper` and `lower` are bounds of distances (see `Assignment`).
+    points : (k, d) centred centres, or (d, k) where k < d, or for sparse rows (d, at least k); half : (k,) half
+    their squared norms, so that |x - c|² = |x|² + 2 (half - x·c). `upper` and `lower` are bounds of distances (see
+    `Assignment`), `tile` is memory for a block.
     """
-    k, d = half.size, mean.size
-    tile, scores, norms = (
-        np.zeros((d, BLOCK), points.dtype),
-        np.zeros((k, BLOCK), points.dtype),
-        np.zeros(BLOCK),
-    )
-    if k < d:
-        tile = np.zeros((BLOCK, d), points.dtype)
+    k = half.size
+    scores, norms = np.zeros((k, BLOCK), points.dtype), np.zeros(BLOCK)
     transposed = np.zeros((BLOCK, k), points.dtype)
     best, second, at = np.zeros(BLOCK, half.dtype), np.zeros(BLOCK, half.dtype), np.zeros(BLOCK, np.int32)
     count = 0
@@ -156,13 +152,14 @@ def block_products(rows, ids, mean, points, tile, transposed, scores, norms):
     """Products of all centres with some rows, as columns, and the rows' squared lengths.
 
     Dense rows are centred at the mean. Something has to be transposed: the rows, when centres outnumber features
-    (`points` has a centre in each row then), or else the products (and a centre in each column).
+    (`points` has a centre in each row then), or else the products (and a centre in each column). Of sparse rows,
+    `tile` is for the products.
     """
     if isinstance(rows, Sparse):
         for r, i in enumerate(ids):
             s = slice(rows.indptr[i], rows.indptr[i + 1])
             x = rows.data[s].astype(np.float64)
-            scores[:, r] = x @ points[rows.indices[s]]
+            scores[:, r] = (x @ points[rows.indices[s]])[: len(scores)]
             norms[r] = x @ x
         return
     z = rows.values[ids] - mean
@@ -204,17 +201,13 @@ def _block_products(rows, ids, mean, points, tile, transposed, scores, norms):
         return dense
 
     def compressed(rows, ids, mean, points, tile, transposed, scores, norms):
-        products = np.empty(points.shape[1], points.dtype)
         for r in range(ids.size):
-            products[:] = 0.0
-            square = 0.0
-            for s in range(rows.indptr[ids[r]], rows.indptr[ids[r] + 1]):
-                v, c = rows.data[s], points[rows.indices[s]]
-                square += v * v
-                for j in range(products.size):
-                    products[j] += v * c[j]
-            scores[:, r] = products
-            norms[r] = square
+            combine(rows, ids[r], points, tile, r)
+            norms[r] = row_square(rows, ids[r])
+        for r in range(ids.size):
+            products = tile[r]
+            for j in range(scores.shape[0]):
+                scores[j, r] = products[j]
 
     return compressed
 

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from tercet.core.cache_lines import lines
 from tercet.core.parallel import each
-from tercet.core.rows import rows
+from tercet.core.rows import read_only, rows
 from tercet.core.scaling import largest, scale_exponent, times_power
 from tercet.neighbors._engine.brute_kernels import (
     add_by_distances,
@@ -24,12 +25,21 @@ from tercet.neighbors._engine.brute_kernels import (
     sort_heaps,
     within_radius,
 )
+from tercet.neighbors._engine.sparse_kernels import (
+    fill_columns,
+    nearest_sparse,
+    row_squares,
+    within_sparse,
+)
 
 QUERIES, ROWS = 1024, 256  # at most; a tile of so many products stays in a core's own cache
 TILE = 1 << 16  # products at once of few queries: a larger tile leaves the cache
 BLOCKS = 16  # of queries, at least: work for all threads
 SMALL = 32  # queries of a block, at least
 WORK = 5e9  # multiplications of one block of queries
+LANES = 32  # queries of a block of sparse ones: their table stays in a core's own cache
+SPARSE_ROWS = 2048  # sparse rows in one call of a kernel
+MAX_COLUMNS = 1 << 15  # of a table of sparse queries; above that, only those that are not empty
 MAX_IN_VAIN = 0.05  # share of rows measured in vain, above which single precision does not pay
 
 
@@ -61,7 +71,7 @@ class Scan:
         """Distances and indices of the k nearest rows, in order; of equals, the smaller index first."""
         if not 1 <= k <= self.X.shape[0]:
             raise ValueError(f"k={k} neighbours of n={self.X.shape[0]} rows: k must be from 1 to n.")
-        blocks = [(Q[span],) for span in self._spans(Q)]
+        blocks = [(part,) for _, part in self._parts(Q)]
         best, at = zip(*self._each(self._nearest, blocks, k, n_jobs=n_jobs))
         return np.concatenate(best), np.concatenate(at)
 
@@ -71,19 +81,20 @@ class Scan:
         Those of query i are indices[indptr[i] : indptr[i + 1]], in the order of the rows.
         """
         limits = np.broadcast_to(np.asarray(r, dtype=np.float64), Q.shape[0]).copy()
-        blocks = [(Q[span], limits[span]) for span in self._spans(Q)]
+        blocks = [(part, limits[span]) for span, part in self._parts(Q)]
         counts, found, far = (
             np.concatenate(part) for part in zip(*self._each(self._within, blocks, n_jobs=n_jobs))
         )
         return np.concatenate([[0], np.cumsum(counts)]), found, far
 
-    def _spans(self, Q: Any) -> list[slice]:
-        """Blocks of queries: no more than take about a second where distances are products."""
+    def _parts(self, Q: Any) -> list[tuple[slice, Any]]:
+        """Blocks of queries, and where they begin and end: no more than take about a second."""
         n, d = self.X.shape
         size = int(np.clip(min(WORK / max(n * d, 1), Q.shape[0] / BLOCKS), SMALL, QUERIES))
         if Q.shape[0] * n <= QUERIES * ROWS and Q.shape[0] <= QUERIES:
             size = QUERIES  # not worth a second block
-        return [slice(i, i + size) for i in range(0, max(Q.shape[0], 1), size)]
+        spans = [slice(i, i + size) for i in range(0, max(Q.shape[0], 1), size)]
+        return [(span, Q[span]) for span in spans]
 
     def _each(self, work: Callable[..., Any], blocks: list, *more: Any, n_jobs: int | None) -> list[Any]:
         """Blocks of queries on several threads. Where one is interrupted, the others stop at their next tile."""
@@ -155,7 +166,7 @@ class EuclideanScan:
     def __init__(self, X: Any) -> None:
         self.X = X
         self.most: float | None = None
-        self.scans: dict[int, ProductScan] = {}
+        self.scans: dict[int, Scan] = {}
 
     def query(self, Q: Any, k: int, n_jobs: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Distances and indices of the k nearest rows, in order; of equals, the smaller index first."""
@@ -176,9 +187,10 @@ class EuclideanScan:
             self.most = largest(self.X)
         return scale_exponent(max(self.most, largest(Q)))
 
-    def _scan(self, exponent: int) -> ProductScan:
+    def _scan(self, exponent: int) -> Scan:
         if exponent not in self.scans:
-            self.scans = {exponent: ProductScan(times_power(self.X, -exponent))}
+            kind = SparseScan if sparse.issparse(self.X) else ProductScan
+            self.scans = {exponent: kind(times_power(self.X, -exponent))}
         return self.scans[exponent]
 
 
@@ -187,62 +199,49 @@ class ProductScan(Scan):
 
     Parameters
     ----------
-    X : array or CSR matrix of shape (n, d)
+    X : array of shape (n, d)
         The rows to search.
     """
 
-    def __init__(self, X: Any) -> None:
-        self.sparse = sparse.issparse(X)
-        self.X = X.astype(np.float64) if self.sparse else np.ascontiguousarray(X)
-        self.view = rows(self.X)
+    def __init__(self, X: np.ndarray) -> None:
+        self.X = np.ascontiguousarray(X)
+        self.view = read_only(self.X)
         n, d = X.shape
         self.mean = np.zeros(d)
-        if self.sparse:
-            self.squares = np.asarray(self.X.multiply(self.X).sum(axis=1)).ravel()
+        mean = X.mean(axis=0, dtype=np.float64)
+        squares = self._squared_distances(mean)
+        # Centre the rows to avoid cancellation, unless the mean is no farther from zero than the rows are from the
+        # mean: then it is not worth a copy.
+        if mean @ mean > squares.mean():
+            self.mean = mean
         else:
-            mean = X.mean(axis=0, dtype=np.float64)
-            squares = self._squared_distances(mean)
-            # Centre the rows to avoid cancellation, unless the mean is no farther from zero than the rows are
-            # from the mean: then it is not worth a copy.
-            if mean @ mean > squares.mean():
-                self.mean = mean
-            else:
-                squares = self._squared_distances(self.mean)
-            self.squares = squares
+            squares = self._squared_distances(self.mean)
+        self.squares = squares
         self.reach = np.sqrt(np.maximum.reduceat(self.squares, np.arange(0, n, ROWS)))
         # In single precision the squares must have their place, too.
-        self.single = not self.sparse and 1e-15 < self.reach.max() < 1e15
-        self.centred: dict[Any, tuple[Any, np.ndarray]] = {}
+        self.single = bool(1e-15 < self.reach.max() < 1e15)
+        self.centred: dict[Any, tuple[np.ndarray, np.ndarray]] = {}
         self._centred_rows(np.dtype(np.float32 if self.single else np.float64))
 
     def _nearest(self, block: tuple, k: int, halt: threading.Event) -> tuple[np.ndarray, np.ndarray]:
-        Q, n = rows(self._queries(block[0])), self.X.shape[0]
+        Q, n = self._queries(block[0]), self.X.shape[0]
+        view = read_only(Q)
         best, at = np.full((Q.shape[0], k), np.inf), np.full((Q.shape[0], k), n)
         vain = 0
-        for tile, half, slack, fine, reach, start, base in self._tiles(block[0], halt):
-            vain += add_by_products(tile, half, slack, fine, reach, Q, self.view, start, base, best, at)
+        for tile, half, slack, fine, reach, start, base in self._tiles(Q, halt):
+            vain += add_by_products(tile, half, slack, fine, reach, view, self.view, start, base, best, at)
         if vain > MAX_IN_VAIN * Q.shape[0] * n:
             self.single = False  # for the blocks to come; the answers are the same
         sort_heaps(best, at)
         return np.sqrt(best), at
 
     def _within(self, block: tuple, halt: threading.Event) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        Q, limits = rows(self._queries(block[0])), block[1]
-        parts, size = [], 1024
-        for tile, half, slack, fine, reach, start, base in self._tiles(block[0], halt):
-            while True:
-                who, which, far = (
-                    np.empty(size, dtype=np.int64),
-                    np.empty(size, dtype=np.int64),
-                    np.empty(size),
-                )
-                n = within_radius(
-                    tile, half, slack, fine, reach, Q, self.view, start, base, limits, who, which, far
-                )
-                if n <= size:
-                    break
-                size = 2 * n
-            parts.append((who[:n], which[:n], far[:n]))
+        Q, limits = self._queries(block[0]), block[1]
+        view = read_only(Q)
+        parts = [
+            within_radius(tile, half, slack, fine, reach, view, self.view, start, base, limits)
+            for tile, half, slack, fine, reach, start, base in self._tiles(Q, halt)
+        ]
         return sorted_by_query(parts, Q.shape[0])
 
     def _squared_distances(self, point: np.ndarray) -> np.ndarray:
@@ -250,27 +249,18 @@ class ProductScan(Scan):
         blocks = (self.X[i : i + ROWS] - point for i in range(0, len(self.X), ROWS))
         return np.concatenate([np.einsum("ij,ij->i", Z, Z) for Z in blocks])
 
-    def _queries(self, Q: Any) -> Any:
+    def _queries(self, Q: Any) -> np.ndarray:
         """Queries in the one form that the kernels are compiled for."""
-        if self.sparse:
-            return sparse.csr_array(Q, dtype=np.float64)
-        Q = Q.toarray() if sparse.issparse(Q) else Q
-        return np.array(Q, dtype=np.float64, order="C")
+        return np.ascontiguousarray(Q.toarray() if sparse.issparse(Q) else Q, dtype=np.float64)
 
-    def _tiles(self, Q: Any, halt: threading.Event) -> Any:
+    def _tiles(self, Q: np.ndarray, halt: threading.Event) -> Any:
         """For each block of rows: products with the queries, |x|²/2, bounds of their rounding error, |q|²."""
         d = self.X.shape[1]
-        Q = self._queries(Q)
-        dtype: Any = np.dtype(np.float64)
-        if self.sparse:
-            base = np.asarray(Q.multiply(Q).sum(axis=1)).ravel()
-            turned = Q.T.tocsr()
-        else:
-            Q -= self.mean
-            base = np.einsum("ij,ij->i", Q, Q)
-            if self.single and base.max(initial=0.0) < 1e30:
-                dtype = np.dtype(np.float32)
-            Q = Q.astype(dtype)
+        Q = Q - self.mean
+        base = np.einsum("ij,ij->i", Q, Q)
+        single = self.single and base.max(initial=0.0) < 1e30
+        dtype: Any = np.dtype(np.float32 if single else np.float64)
+        Q = Q.astype(dtype, copy=False)
         Z, half = self._centred_rows(dtype)
         slack, fine = ((d + 8) * float(np.finfo(kind).eps) for kind in (dtype, np.float64))
         # Of few queries, several blocks of rows at once.
@@ -279,17 +269,14 @@ class ProductScan(Scan):
         buffer = np.empty(Q.shape[0] * step, dtype=dtype)
         for start in self._block_starts(halt, step):
             part, reach = Z[start : start + step], self.reach[start // ROWS : start // ROWS + blocks]
-            if self.sparse:
-                tile = np.ascontiguousarray((part @ turned).toarray().T)
-            else:
-                tile = buffer[: Q.shape[0] * part.shape[0]].reshape(Q.shape[0], part.shape[0])
-                np.dot(Q, part.T, out=tile)
+            tile = buffer[: Q.shape[0] * part.shape[0]].reshape(Q.shape[0], part.shape[0])
+            np.dot(Q, part.T, out=tile)
             yield tile, half[start : start + step], slack, fine, float(reach.max()), start, base
 
-    def _centred_rows(self, dtype: Any) -> tuple[Any, np.ndarray]:
+    def _centred_rows(self, dtype: Any) -> tuple[np.ndarray, np.ndarray]:
         """The centred rows in the given precision, and half their squared norms."""
         if dtype not in self.centred:
-            if self.sparse or (self.X.dtype == dtype and not self.mean.any()):
+            if self.X.dtype == dtype and not self.mean.any():
                 Z = self.X
             else:
                 Z = np.empty(self.X.shape, dtype=dtype)
@@ -297,6 +284,79 @@ class ProductScan(Scan):
                     Z[i : i + ROWS] = self.X[i : i + ROWS] - self.mean
             self.centred[dtype] = Z, (self.squares / 2).astype(dtype)
         return self.centred[dtype]
+
+
+class SparseScan(Scan):
+    """Exact neighbours of CSR rows under the Euclidean distance; squares must not overflow.
+
+    The queries of a block are the columns of a dense table, and each row's products with them are a sum of rows of
+    that table. What these leave in doubt is measured entry by entry.
+
+    Parameters
+    ----------
+    X : CSR matrix of shape (n, d)
+        The rows to search.
+    """
+
+    def __init__(self, X: Any) -> None:
+        self.X = merged(X)
+        self.view = rows(self.X)
+        self.squares = row_squares(self.view)
+        self.half = self.squares / 2
+        self.reach = float(np.sqrt(self.squares.max(initial=0.0)))
+        entries = int(np.diff(self.X.indptr).max(initial=0))
+        self.slack = (entries + 8) * float(np.finfo(np.float64).eps)
+
+    def _parts(self, Q: Any) -> list[tuple[slice, Any]]:
+        view = rows(merged(Q))
+        spans = [slice(i, min(i + LANES, Q.shape[0])) for i in range(0, max(Q.shape[0], 1), LANES)]
+        return [(span, view._replace(indptr=view.indptr[span.start : span.stop + 1])) for span in spans]
+
+    def _nearest(self, block: tuple, k: int, halt: threading.Event) -> tuple[np.ndarray, np.ndarray]:
+        m, n = block[0].shape[0], self.X.shape[0]
+        best, at = np.full((m, k), np.inf), np.full((m, k), n)
+        for *products, start in self._products(block[0], halt):
+            nearest_sparse(*products, start, best, at)
+        sort_heaps(best, at)
+        return np.sqrt(best), at
+
+    def _within(self, block: tuple, halt: threading.Event) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        parts = [
+            within_sparse(*products, start, block[1]) for *products, start in self._products(block[0], halt)
+        ]
+        return sorted_by_query(parts, block[0].shape[0])
+
+    def _products(self, Q: Any, halt: threading.Event) -> Any:
+        """What the kernels need of the queries and of each block of rows."""
+        view, d = self.view, self.X.shape[1]
+        used = Q.indices[Q.indptr[0] : Q.indptr[-1]]
+        if d > MAX_COLUMNS:  # a table of the columns that the queries have; the first stands for all others
+            columns = np.unique(used)
+            place = np.zeros(d, dtype=used.dtype)
+            place[columns] = np.arange(1, columns.size + 1)
+            Q, view = (
+                one._replace(indices=read_only(place[one.indices]), n_columns=columns.size + 1)
+                for one in (Q, view)
+            )
+        table = lines(view.n_columns, Q.shape[0], np.float64)
+        seen = np.full(view.n_columns, -1, dtype=np.int64)
+        base = row_squares(Q)
+        fill_columns(Q, table)
+        tile = np.empty((min(SPARSE_ROWS, self.X.shape[0]), table.shape[1]))
+        error = self.slack * (self.reach * (np.sqrt(base) + self.reach) + base)
+        for start in self._block_starts(halt, SPARSE_ROWS):
+            stop = min(start + SPARSE_ROWS, self.X.shape[0])
+            part = view._replace(indptr=view.indptr[start : stop + 1])
+            yield Q, part, table, tile, seen, self.half[start:stop], base, error, start
+
+
+def merged(X: Any) -> Any:
+    """CSR rows of double precision, without two entries in one place."""
+    X = sparse.csr_array(X, dtype=np.float64)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
 
 
 def sorted_by_query(parts: list[tuple], n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

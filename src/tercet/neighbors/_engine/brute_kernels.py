@@ -2,61 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from tercet.core.kernel import implement, kernel, verb
-from tercet.core.rows import Dense, Sparse
+from tercet.core.kernel import inner, kernel
 from tercet.neighbors._engine.heap import replace_farthest, sort_heap
 
 RUN = 64  # distances that are compared before a branch: this vectorises
 
 
-@verb
-def squared_distance(queries: Any, i: int, rows: Any, j: int) -> float:
+@inner
+def squared_distance(queries, i, rows, j):
     """Squared distance of row i of one table from row j of another, in double precision."""
-    if isinstance(queries, Sparse):
-        x, z = np.zeros(queries.n_columns), np.zeros(rows.n_columns)
-        for w, source, r in ((x, queries, i), (z, rows, j)):
-            s = slice(source.indptr[r], source.indptr[r + 1])
-            w[source.indices[s]] = source.data[s]
-        return float(((x - z) ** 2).sum())
-    return float(((queries.values[i].astype(np.float64) - rows.values[j]) ** 2).sum())
-
-
-@implement(squared_distance)
-def _squared_distance(queries, i, rows, j):
-    if getattr(queries, "instance_class", None) is Dense:
-
-        def dense(queries, i, rows, j):
-            x, z = queries.values[i], rows.values[j]
-            total = 0.0
-            for c in range(x.size):
-                step = np.float64(x[c]) - np.float64(z[c])
-                total += step * step
-            return total
-
-        return dense
-
-    def compressed(queries, i, rows, j):
-        a, a_end = queries.indptr[i], queries.indptr[i + 1]
-        b, b_end = rows.indptr[j], rows.indptr[j + 1]
-        total = 0.0
-        while a < a_end or b < b_end:
-            step = 0.0
-            left = b == b_end or (a < a_end and queries.indices[a] <= rows.indices[b])
-            right = a == a_end or (b < b_end and rows.indices[b] <= queries.indices[a])
-            if left:
-                step += queries.data[a]
-                a += 1
-            if right:
-                step -= rows.data[b]
-                b += 1
-            total += step * step
-        return total
-
-    return compressed
+    x, z = queries[i], rows[j]
+    total = 0.0
+    for c in range(x.size):
+        step = np.float64(x[c]) - np.float64(z[c])
+        total += step * step
+    return total
 
 
 @kernel
@@ -116,21 +78,36 @@ def sort_heaps(best, at):
 
 
 @kernel
-def within_radius(tile, half, slack, fine, reach, queries, rows, start, base, radius, who, found, far):
+def within_radius(tile, half, slack, fine, reach, queries, rows, start, base, radius):
     """The pairs of a query and a row of a tile of products (see `add_by_products`) within the radius.
 
-    They are written to `who`, `found` and `far` as long as these have space; returns how many there are.
+    Returns the queries, the rows and their distances, query after query.
     """
-    n = 0
-    for r in range(tile.shape[0]):
+    limit = np.empty(base.size, dtype=half.dtype)
+    room = 0
+    for r in range(base.size):
         square = base[r]
         error = slack * reach * (np.sqrt(square) + reach) + fine * (square + radius[r] * radius[r])
-        limit = half.dtype.type((radius[r] * radius[r] - square) / 2 + error)
-        for c in range(tile.shape[1]):
-            if not half[c] - tile[r, c] > limit:
-                distance = np.sqrt(squared_distance(queries, r, rows, start + c))
-                if distance <= radius[r]:
-                    if n < who.size:
-                        who[n], found[n], far[n] = r, start + c, distance
-                    n += 1
-    return n
+        limit[r] = (radius[r] * radius[r] - square) / 2 + error
+        products, most, near = tile[r], limit[r], np.int32(0)
+        for c in range(products.size):
+            near += np.int32(not half[c] - products[c] > most)
+        room += near
+    who, found, far = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64), np.empty(room)
+    n = 0
+    for r in range(base.size if room else 0):
+        most = limit[r]
+        for s in range(0, tile.shape[1], RUN):
+            products, halves = tile[r, s : s + RUN], half[s : s + RUN]
+            near = np.int32(0)
+            for c in range(products.size):
+                near += np.int32(not halves[c] - products[c] > most)
+            if near == 0:
+                continue
+            for c in range(products.size):
+                if not halves[c] - products[c] > most:
+                    distance = np.sqrt(squared_distance(queries, r, rows, start + s + c))
+                    if distance <= radius[r]:
+                        who[n], found[n], far[n] = r, start + s + c, distance
+                        n += 1
+    return who[:n], found[:n], far[:n]

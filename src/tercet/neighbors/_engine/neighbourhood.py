@@ -11,7 +11,7 @@ import numpy as np
 
 @dataclass
 class Neighbourhood:
-    """The neighbours of each query in compressed form, the nearest first.
+    """The neighbours of each query in compressed form, the nearest first (within a radius: where that matters).
 
     Attributes
     ----------

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from tercet.tree._engine.limits import NO_LIMITS, Limits
 from tercet.tree._engine.tree_arrays import TreeArrays
@@ -36,7 +37,7 @@ def grow(
 
     Parameters
     ----------
-    X : array of shape (n, d)
+    X : array of shape (n, d), or CSR matrix where `takes_sparse` says so
         Floats; NaN where a value is missing; in a column of categories their codes.
     target : array of shape (n,) or (n, n_outputs)
         Indices of classes (integers), or numbers (float64).
@@ -74,7 +75,7 @@ def grow(
             X, target, weight = X[weight != 0.0], target[weight != 0.0], weight[weight != 0.0]
         if (weight == 1.0).all():
             weight = None
-    if not len(X):
+    if not X.shape[0]:
         raise ValueError("a tree needs at least one row of positive weight.")
     d = X.shape[1]
     kinds = np.zeros(d, dtype=np.int64) if n_categories is None else np.array(n_categories, dtype=np.int64)
@@ -108,7 +109,13 @@ def _grown(
 ) -> TreeArrays:
     """What the fastest engine that can do it grows."""
     constrained = monotonic is not None and np.any(np.asarray(monotonic) != 0)
-    fast = len(classes) == 1 and splitter == "best" and not constrained and criterion in FAST_CRITERIA
+    plain = {name: options[name] for name in ("n_classes", "criterion", "limits", "seed")}
+    if sparse.issparse(X):
+        from tercet.tree._engine.sparse_growth import grow_sparse
+
+        return grow_sparse(X, target.ravel(), weight, splitter=splitter, **plain)
+    simple = len(classes) == 1 and not constrained and criterion in FAST_CRITERIA
+    fast = simple and splitter == "best"
     if max_bins is not None:
         if not fast:
             raise ValueError(
@@ -125,9 +132,29 @@ def _grown(
         from tercet.tree._engine.presorted import grow_presorted
 
         return grow_presorted(X, target.ravel(), weight, **options)
+    simple = simple and options["limits"].max_leaf_nodes is None and not options["n_categories"].any()
+    if simple and splitter == "random" and not np.isnan(X.min()):
+        from tercet.tree._engine.random_growth import grow_random
+
+        return grow_random(X, target.ravel(), weight, **plain)
     from tercet.tree._engine.general import grow_general
 
     return grow_general(X, target, weight, splitter=splitter, monotonic=monotonic, **options)
+
+
+def takes_sparse(
+    X: Any,
+    n_outputs: int,
+    criterion: str,
+    splitter: str,
+    limits: Limits,
+    monotonic: Any,
+    max_bins: int | None,
+) -> bool:
+    """Whether `grow` takes a sparse matrix as it is; else it needs an array."""
+    simple = n_outputs == 1 and criterion in FAST_CRITERIA and max_bins is None and monotonic is None
+    whole = splitter == "random" or limits.max_features is None
+    return simple and whole and limits.max_leaf_nodes is None and not np.isnan(X.data).any()
 
 
 def _binary_exponent(target: np.ndarray) -> int:

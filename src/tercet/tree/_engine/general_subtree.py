@@ -149,13 +149,52 @@ def try_columns(columns, orders, s, here, number, y, by_target, w, code, n_value
 
 @shared
 def column_order(key, d, shuffle):
-    """The order in which a node tries its columns."""
+    """The order in which a node tries its columns: by a hash of each."""
     order = np.arange(d)
     if shuffle:
-        for f in range(d - 1, 0, -1):
-            other = np.int64(hashed(key, 4 + 2 * d + f) % np.uint64(f + 1))
-            order[f], order[other] = order[other], order[f]
+        heap = np.empty(d, dtype=np.uint64)
+        column_heap(key, heap)
+        for k in range(d):
+            order[k] = next_column(heap, d - k)
     return order
+
+
+@inner
+def column_heap(key, heap):
+    """Make a heap of all columns, with the hash that decides when a node tries a column in the high half."""
+    d = heap.size
+    for f in range(d):
+        heap[f] = column_priority(key, d, f)
+    for place in range(d // 2 - 1, -1, -1):
+        sift_down(heap, d, place, heap[place])
+
+
+@inner
+def column_priority(key, d, f):
+    """When a node tries column f of d: the smaller, the sooner. It is the same whatever other columns there are."""
+    return np.uint64(hashed(key, 4 + 2 * d + f)) << np.uint64(32) | np.uint64(f)
+
+
+@inner
+def next_column(heap, size):
+    """Take the next column out of a heap of the given size."""
+    first = heap[0]
+    sift_down(heap, size - 1, 0, heap[size - 1])
+    return np.int64(first & np.uint64(0xFFFFFFFF))
+
+
+@inner
+def sift_down(heap, size, place, item):
+    """Put an item at a place of a heap, or below it: no item is larger than those below it."""
+    while 2 * place + 1 < size:
+        child = 2 * place + 1
+        if child + 1 < size and heap[child + 1] < heap[child]:
+            child += 1
+        if item <= heap[child]:
+            break
+        heap[place] = heap[child]
+        place = child
+    heap[place] = item
 
 
 @shared

@@ -18,6 +18,7 @@ from tercet.core.kernel import inner, kernel
 LEAF, THRESHOLD, CATEGORY, LINEAR = 0, 1, 2, 3
 SHARED = -1  # value of `missing` where a row without the value goes to all children
 NOWHERE = -1  # the slot of a category that no row of the node had
+SPARSE_ROOM = 1 << 18  # numbers in the lanes of sparse rows
 LANES = 16  # rows traversed side by side: while one waits for its node's memory, the others go on
 
 
@@ -89,6 +90,53 @@ def apply_thresholds(X, feature, threshold, child, missing):
                 active -= 1
                 row[k], node[k] = row[active], node[active]
     return leaf
+
+
+@kernel
+def apply_sparse_thresholds(rows, n_columns, feature, threshold, child, missing):
+    """The same for sparse rows: each lane has the values of its row in a dense line, cleared when it is done."""
+    n = rows.indptr.size - 1
+    lanes = min(LANES, n, max(np.int64(1), SPARSE_ROOM // n_columns))
+    lines, leaf = np.zeros((lanes, n_columns)), np.empty(n, np.int64)
+    row, node, active, following = np.empty(lanes, np.int64), np.zeros(lanes, np.int64), lanes, lanes
+    for k in range(lanes):
+        row[k] = k
+        write_row(rows, k, lines[k], True)
+    while active > 0:
+        k = 0
+        while k < active:
+            t = np.uint64(node[k])
+            first = np.int64(child[t])
+            if first >= 0:
+                x = lines[np.uint64(k), np.uint64(feature[t])]
+                slot = np.int64(x > threshold[t])
+                if np.isnan(x):
+                    slot = np.int64(missing[t])
+                node[k] = first + slot
+                k += 1
+                continue
+            leaf[row[k]] = node[k]
+            write_row(rows, row[k], lines[k], False)
+            if following < n:
+                row[k], node[k] = following, 0
+                write_row(rows, following, lines[k], True)
+                following += 1
+                k += 1
+            else:
+                active -= 1
+                if k < active:  # the last lane moves here
+                    write_row(rows, row[active], lines[active], False)
+                    write_row(rows, row[active], lines[k], True)
+                row[k], node[k] = row[active], node[active]
+    return leaf
+
+
+@inner
+def write_row(rows, i, line, fill):
+    """Write the entries of a sparse row into a line, or clear them; two entries in one place are added."""
+    for s in range(rows.indptr[i], rows.indptr[i + 1]):
+        at = np.uint64(rows.indices[s])
+        line[at] = line[at] + rows.data[s] if fill else 0.0
 
 
 @kernel

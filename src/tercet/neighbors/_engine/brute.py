@@ -43,6 +43,7 @@ MAX_COLUMNS = 1 << 15  # of a table of sparse queries; above that, only those th
 MAX_IN_VAIN = 0.05  # share of rows measured in vain, above which single precision does not pay
 
 
+SparseBlock = tuple[Any, Any, Any, Any, Any, Any, Any, Any, int]  # arguments of the kernels of sparse rows
 NOTHING = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0)
 
 
@@ -324,7 +325,7 @@ class SparseScan(Scan):
         parts = [within_sparse(*products, block[1]) for products in self._products(block[0], halt)]
         return sorted_by_query(parts, block[0].shape[0])
 
-    def _products(self, Q: Any, halt: threading.Event) -> Any:
+    def _products(self, Q: Any, halt: threading.Event) -> Iterator[SparseBlock]:
         """What the kernels need of the queries and of each block of rows."""
         view, d = self.view, self.X.shape[1]
         used = Q.indices[Q.indptr[0] : Q.indptr[-1]]

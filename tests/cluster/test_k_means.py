@@ -15,6 +15,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from tercet import EarlyStopping
 from tercet.cluster import KMeans, hierarchical_centers, kmeans_plusplus, lloyd_step
+from tercet.cluster._engine.nearest_centres import nearest_centre
 from tercet.core.steps import ConvergenceWarning
 
 ALGORITHMS = ["lloyd", "elkan", "hamerly"]
@@ -394,3 +395,20 @@ def test_the_plain_pass_leaves_an_empty_cluster_where_it_was():
     labels, centres = lloyd_step([[0.0], [1.0]], [[0.0], [9.0]])
     np.testing.assert_array_equal(labels, [0, 0])
     np.testing.assert_array_equal(centres, [[0.5], [9.0]])
+
+
+@pytest.mark.parametrize("k", [2, 8, 11])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_nearest_centres_of_sparse_rows_and_of_any_scale(k, dtype):
+    rng = np.random.default_rng(k)
+    X = (rng.poisson(0.5, (900, 12)) * rng.normal(size=(900, 12))).astype(dtype)
+    centres = rng.normal(size=(k, 12)).astype(dtype)
+    expected = ((X[:, None].astype(float) - centres.astype(float)) ** 2).sum(axis=2).argmin(axis=1)
+    np.testing.assert_array_equal(nearest_centre(X, centres), expected)
+    np.testing.assert_array_equal(nearest_centre(sparse.csr_array(X), centres), expected)
+    for scale in (2.0**-600, 2.0**600):  # squares vanish or overflow
+        found = nearest_centre(X.astype(float) * scale, centres.astype(float) * scale)
+        np.testing.assert_array_equal(found, expected)
+    X[:, 0], centres[:, 0] = 0.0, 0.0
+    X[5, 0] = 1e30  # of one chunk of many
+    assert nearest_centre(X.astype(float) * 1e130, centres.astype(float)).shape == (900,)

@@ -46,7 +46,8 @@ def common_exponent(*tables: Any) -> int:
     for X in tables:
         values = X.data if sparse.issparse(X) else X
         flat = values.ravel() if values.dtype == np.float64 and values.flags.c_contiguous else None
-        squares += np.nan if flat is None else float(np.dot(flat, flat))  # once through memory, not twice
+        with np.errstate(over="ignore", under="ignore"):
+            squares += np.nan if flat is None else float(np.dot(flat, flat))  # once through memory, not twice
     if SAFE_SQUARES[0] < squares < SAFE_SQUARES[1]:
         return 0
     return scale_exponent(max(largest(X) for X in tables))

@@ -291,21 +291,35 @@ def assign_rows(
 
 def nearest_centre(X: Any, centres: np.ndarray, n_jobs: Any = None) -> np.ndarray:
     """The index of the nearest centre for every row of X."""
+    few = X.shape[0] * centres.size <= FEW
+    if not few and not common_exponent(centres):
+        parts = _nearest_centre_parts(X, centres, True, n_jobs)
+        if all(part is not None for part in parts):
+            return np.concatenate(parts)
     exponent = common_exponent(X, centres)
     X, centres = times_power(X, -exponent), times_power(centres, -exponent)
-    if X.shape[0] * centres.size <= FEW:
+    if few:
         points, labels = centres.astype(np.float64), np.empty(X.shape[0], dtype=np.int32)
         squares = np.einsum("ij,ij->i", points, points)
         search_exactly(rows(X), np.arange(X.shape[0]), points, squares, labels, *NO_BOUNDS)
         return labels
+    return np.concatenate(_nearest_centre_parts(X, centres, False, n_jobs))
+
+
+def _nearest_centre_parts(X: Any, centres: np.ndarray, check: bool, n_jobs: Any) -> list[Any]:
+    """The nearest centres of each chunk; with `check`, None for one whose squares overflow or vanish."""
     mean = None if sparse.issparse(X) else centres.mean(axis=0, dtype=np.float64)
     found = CentreSet(centres.astype(np.float64), mean)
-    parts = each(nearest_centre_chunk, Chunks(X, rows=rows_per_chunk(X, len(centres))), found, n_jobs=n_jobs)
-    return np.concatenate(parts)
+    chunks = Chunks(X, rows=rows_per_chunk(X, len(centres)))
+    return each(nearest_centre_chunk, chunks, found, check, n_jobs=n_jobs)
 
 
-def nearest_centre_chunk(chunk: tuple, centres: CentreSet) -> np.ndarray:
+def nearest_centre_chunk(chunk: tuple, centres: CentreSet, check: bool) -> np.ndarray | None:
     (X,) = chunk
+    if check and common_exponent(
+        X, centres.points
+    ):  # here, where the rows are in the cache, not for all rows before
+        return None
     labels = np.full(X.shape[0], -1, dtype=np.int32)
     assign_rows(rows(X), np.arange(X.shape[0]), centres, labels, *NO_BOUNDS, not sparse.issparse(X))
     return labels

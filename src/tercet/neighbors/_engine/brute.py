@@ -43,6 +43,7 @@ MAX_COLUMNS = 1 << 15  # of a table of sparse queries; above that, only those th
 MAX_IN_VAIN = 0.05  # share of rows measured in vain, above which single precision does not pay
 
 
+SparseBlock = tuple[Any, Any, Any, Any, Any, Any, Any, Any, int]  # arguments of the kernels of sparse rows
 NOTHING = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0)
 
 
@@ -300,7 +301,7 @@ class SparseScan(Scan):
 
     def __init__(self, X: Any) -> None:
         self.X = merged(X)
-        self.view = rows(self.X)
+        self.view: Any = rows(self.X)
         self.squares = row_squares(self.view)
         self.half = self.squares / 2
         self.reach = float(np.sqrt(self.squares.max(initial=0.0)))
@@ -308,25 +309,23 @@ class SparseScan(Scan):
         self.slack = (entries + 8) * float(np.finfo(np.float64).eps)
 
     def _parts(self, Q: Any) -> list[tuple[slice, Any]]:
-        view = rows(merged(Q))
+        view: Any = rows(merged(Q))
         spans = [slice(i, min(i + LANES, Q.shape[0])) for i in range(0, max(Q.shape[0], 1), LANES)]
         return [(span, view._replace(indptr=view.indptr[span.start : span.stop + 1])) for span in spans]
 
     def _nearest(self, block: tuple, k: int, halt: threading.Event) -> tuple[np.ndarray, np.ndarray]:
         m, n = block[0].shape[0], self.X.shape[0]
         best, at = np.full((m, k), np.inf), np.full((m, k), n)
-        for *products, start in self._products(block[0], halt):
-            nearest_sparse(*products, start, best, at)
+        for products in self._products(block[0], halt):
+            nearest_sparse(*products, best, at)
         sort_heaps(best, at)
         return np.sqrt(best), at
 
     def _within(self, block: tuple, halt: threading.Event) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        parts = [
-            within_sparse(*products, start, block[1]) for *products, start in self._products(block[0], halt)
-        ]
+        parts = [within_sparse(*products, block[1]) for products in self._products(block[0], halt)]
         return sorted_by_query(parts, block[0].shape[0])
 
-    def _products(self, Q: Any, halt: threading.Event) -> Any:
+    def _products(self, Q: Any, halt: threading.Event) -> Iterator[SparseBlock]:
         """What the kernels need of the queries and of each block of rows."""
         view, d = self.view, self.X.shape[1]
         used = Q.indices[Q.indptr[0] : Q.indptr[-1]]

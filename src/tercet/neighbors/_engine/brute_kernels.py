@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tercet.core.kernel import inner, kernel
@@ -84,7 +86,7 @@ def within_radius(tile, half, slack, fine, reach, queries, rows, start, base, ra
     Returns the queries, the rows and their distances, query after query.
     """
     limit = np.empty(base.size, dtype=half.dtype)
-    room = 0
+    room: Any = 0
     for r in range(base.size):
         square = base[r]
         error = slack * reach * (np.sqrt(square) + reach) + fine * (square + radius[r] * radius[r])

@@ -170,3 +170,25 @@ def test_random_order_and_too_few_rounds():
         result = coordinate_descent(LeastSquares(X, y), l1=0.01, tol=1e-10, max_iter=1)
     assert not result.success
     assert "still" in result.message
+
+
+def test_newton_steps_leave_independent_columns():
+    """Of equal columns with unequal weights one is emptied: the minimum is not unique, yet reached."""
+    module = sys.modules[coordinate_descent.__module__]
+    x = np.array([1.0, -2.0, 3.0])
+    gram, moment, w = np.full((2, 2), x @ x), np.full(2, x @ x), np.array([0.4, 0.1])
+    correlations = moment - gram @ w
+    assert not module.solve_with_fixed_signs(gram, moment, w, correlations, 0.5, 0.0)
+    assert w.sum() == pytest.approx(1 - 0.5 / (x @ x))
+    np.testing.assert_allclose(correlations, moment - gram @ w, atol=1e-12)
+
+
+def test_dependent_columns_have_an_exact_solution():
+    """Without Newton steps the sweeps end where the gap is just below tol."""
+    rng = np.random.default_rng(0)
+    half = (rng.uniform(size=(30, 20)) < 0.3).astype(float)
+    X = np.hstack([half, half, half[:, :10] + half[:, 10:]])
+    problem = LeastSquares(X, X[:, :5].sum(axis=1) + rng.normal(size=30))
+    found = coordinate_descent(problem, l1=1e-3)
+    assert found.success
+    assert found.gap <= 1e-10 * problem.target_square

@@ -43,6 +43,7 @@ HINT = (
 CHEAP = 128  # columns of a working set for which a Newton step costs next to nothing
 EXACT = 1e-10  # of the tolerance: a gap that leaves nothing to polish
 SERIAL = 64  # columns of a working set whose products BLAS gives to one thread in any case
+DEPENDENT = 1e-10  # ridge, as a share of the mean diagonal, on the Hessian of linearly dependent columns
 
 Order = Callable[[int], np.ndarray]
 
@@ -309,7 +310,10 @@ def solve_with_fixed_signs(
 ) -> bool:
     """Newton step on the nonzero coordinates with their signs fixed, cut where the first of them reaches zero.
 
-    Returns whether it was possible.
+    Of linearly dependent columns, which have no Newton step, a slight ridge makes one of those that lead down their
+    null space: until the first is at zero, and one dependent column less is left.
+
+    Returns whether the columns were independent.
     """
     correlations[:] = moment - gram @ w  # without the rounding of many small changes
     active = np.flatnonzero(w)
@@ -318,13 +322,16 @@ def solve_with_fixed_signs(
     hessian = gram.copy() if active.size == w.size else gram[np.ix_(active, active)]
     hessian.flat[:: active.size + 1] += l2
     descent = correlations[active] - l2 * w[active] - l1 * np.sign(w[active])  # -gradient
-    _, direction, singular = linalg.lapack.dposv(hessian, descent, lower=True)
-    if singular:  # linearly dependent columns, which the sweeps can handle
-        return False
+    _, direction, dependent = linalg.lapack.dposv(hessian, descent, lower=True)
+    if dependent:
+        hessian.flat[:: active.size + 1] += DEPENDENT * hessian.trace() / active.size
+        _, direction, singular = linalg.lapack.dposv(hessian, descent, lower=True)
+        if singular:
+            return False
     change = direction @ gram[active]
     curvature = direction @ (change[active] + l2 * direction)
     if not (descent @ direction > 0 and curvature > 0):
-        return not descent.any()
+        return not dependent and not descent.any()
     step = min(1.0, descent @ direction / curvature)
     with np.errstate(divide="ignore", invalid="ignore"):
         to_zero = np.where(direction * w[active] < 0, -w[active] / direction, np.inf)
@@ -334,4 +341,4 @@ def solve_with_fixed_signs(
     if step == to_zero[first]:
         w[active[first]] = 0.0
     correlations[:] = moment - gram @ w
-    return True
+    return not dependent

@@ -22,6 +22,7 @@ from tercet.linear_model import (
 from tercet.linear_model.generalized.deviance_objective import DevianceObjective
 from tercet.linear_model.generalized.exponential_family import FAMILIES
 from tercet.linear_model.generalized.link import LINKS
+from tercet.optimize import minimize
 
 L = sm.families.links
 PEERS = {
@@ -267,3 +268,13 @@ def test_a_mean_at_the_end_of_its_range(model, y):
     assert model.deviance(X, y) == pytest.approx(0.0, abs=1e-12)
     zero = PoissonRegressor(fit_intercept=False).fit(X, [0, 0, 0])  # without an intercept there is a minimum
     assert np.isfinite(zero.coef_).all()
+
+
+def test_a_strong_penalty_takes_few_evaluations():
+    rng = np.random.default_rng(0)
+    X = 0.1 * rng.normal(size=(200, 5))
+    y = rng.poisson(np.exp(X[:, 0])) + 0.5
+    objective = DevianceObjective(X, y, None, FAMILIES["gamma"], LINKS["log"], alpha=1.0)
+    found = minimize(objective, objective.null_model(), tol=1e-6)
+    assert found.success
+    assert found.nfev <= found.nit + 1

@@ -154,3 +154,21 @@ def test_owlqn_stops_at_the_end_of_floating_point():
 def test_the_smallest_subgradient():
     x, g = np.array([1.0, -1.0, 0.0, 0.0, 0.0]), np.array([0.5, 0.5, 0.5, 2.0, -2.0])
     np.testing.assert_array_equal(subgradient(x, g, np.ones(5)), [1.5, -0.5, 0.0, 1.0, -1.0])
+
+
+def test_strong_convexity_bounds_the_first_step():
+    class Bowl:
+        strong_convexity = 50.0
+
+        def value(self, x):
+            return self.value_and_gradient(x)[0]
+
+        def gradient(self, x):
+            return self.value_and_gradient(x)[1]
+
+        def value_and_gradient(self, x):
+            return 25.0 * float((x - 1e-3) @ (x - 1e-3)), 50.0 * (x - 1e-3)
+
+    found = minimize(Bowl(), np.zeros(3), method="lbfgs")
+    assert found.success
+    assert found.nfev == 2  # a step of 1 / |g| would be ten times too long

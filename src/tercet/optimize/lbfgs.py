@@ -61,7 +61,10 @@ class LimitedMemory(DescentMethod):
         self.yy[:m, k] = self.yy[k, :m] = self.ys[:m] @ y
 
     def initial_step(self, ray: Ray) -> float:
-        return 1.0 if self.order else 1 / float(np.linalg.norm(ray.p))
+        if self.order:
+            return 1.0
+        # p is -g: with a curvature of m or more, the minimum lies at 1/m or before
+        return 1 / max(float(np.linalg.norm(ray.p)), ray.objective.strong_convexity)
 
     def reset(self) -> bool:
         forgot, self.order = bool(self.order), []

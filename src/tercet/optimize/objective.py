@@ -16,7 +16,8 @@ class Objective(Protocol):
 
     Optional methods: `hessian(x)`, `hessian_product(x, v)`, and
     `exact_step(x, p)`, the minimiser of f(x + λp) over λ in closed form. An attribute `precision`
-    is the relative error of the values, where it is not the precision of the gradient's dtype.
+    is the relative error of the values, where it is not the precision of the gradient's dtype; `strong_convexity`
+    is a lower bound of the curvature of f along a gradient, which bounds the first step of L-BFGS.
 
     Examples
     --------
@@ -59,6 +60,7 @@ class CountedObjective:
     def __init__(self, fun: Any, jac: Any = None, hess: Any = None, hessp: Any = None) -> None:
         self.nfev = self.njev = self.nhev = 0
         self.precision = float(getattr(fun, "precision", EPS))
+        self.strong_convexity = float(getattr(fun, "strong_convexity", 0.0))
         self.exact_step: Callable[[np.ndarray, np.ndarray], float] | None = getattr(fun, "exact_step", None)
         self._hess, self._hessp = hess, hessp
         if hasattr(fun, "value_and_gradient"):

@@ -60,6 +60,7 @@ class DevianceObjective:
         self.family, self.link = family, link
         self.factor = family.factor if canonical else None
         self.alpha, self.fit_intercept, self.n_jobs = alpha, fit_intercept, n_jobs
+        self.strong_convexity = float(alpha)  # in w, where the gradient of the null model lies
         self.mass = float(len(y) if weight is None else weight.sum(dtype=np.float64))
         self.power = family.power if isinstance(family, Tweedie) and link is LINKS["log"] else None
         known = None if self.power is None else saturated(y, self.power)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from tercet.core.kernel import implement, inner, verb
+from tercet.core.kernel import implement, inner, kernel, verb
 
 
 class Dense(NamedTuple):
@@ -66,9 +66,21 @@ def read_only(array: np.ndarray) -> np.ndarray:
 def transposed_times(X: Any, r: np.ndarray) -> np.ndarray:
     """X'r for an array or a sparse matrix, as threads want it.
 
-    NumPy's `X.T @ r` with a vector r holds the GIL; its `dot` does not.
+    NumPy's `X.T @ r` with a vector r holds the GIL; its `dot` does not. SciPy's `X.T` copies the entries of a chunk
+    of rows, as it does with all views of much larger arrays.
+
+    Examples
+    --------
+    >>> transposed_times(sparse.csr_array([[1.0, 0.0], [2.0, 3.0]]), np.array([1.0, -1.0]))
+    array([-1., -3.])
     """
-    return X.T @ r if sparse.issparse(X) else np.dot(X.T, r)
+    if not sparse.issparse(X):
+        return np.dot(X.T, r)
+    if r.ndim != 1 or X.format != "csr":
+        return X.T @ r
+    out = np.zeros(X.shape[1], dtype=np.result_type(X.dtype, r.dtype))
+    add_rows(_compressed(X), read_only(np.ascontiguousarray(r)), out)
+    return out
 
 
 def _compressed(X: Any) -> Sparse:
@@ -221,6 +233,13 @@ def _rows_dot(rows: Any, i: Any, j: Any) -> Any:
         return total
 
     return compressed
+
+
+@kernel
+def add_rows(rows: Any, r: Any, out: Any) -> None:
+    """out += sum_i r_i times row i."""
+    for i in range(r.size):
+        row_add(rows, i, r[i], out)
 
 
 @inner

@@ -127,3 +127,12 @@ def test_rows_in_doubt():
     assert f.n_uncertain == 0
     f.value(np.array([-1.0, 0.0]))
     assert f.n_uncertain == 2
+
+
+def test_column_moments_of_sparse_rows(monkeypatch):
+    X = sparse.random_array((50, 6), density=0.4, rng=np.random.default_rng(0), format="csr")
+    X.data += 1e6  # far from zero: squares would cancel
+    dense = LogisticObjective(X.toarray(), np.arange(50) % 2, None, 2).column_moments
+    monkeypatch.setattr(sparse.csr_array, "toarray", None)  # may be too large
+    for mine, expected in zip(LogisticObjective(X, np.arange(50) % 2, None, 2).column_moments, dense):
+        np.testing.assert_allclose(mine, expected, rtol=1e-12)

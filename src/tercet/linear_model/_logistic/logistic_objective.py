@@ -230,12 +230,12 @@ class LogisticObjective:
     def column_moments(self) -> tuple[Array, Array]:
         """Estimates of the mean and variance of each column, from a sample of the rows."""
         X = self.X[:: -(-self.X.shape[0] // SAMPLED_ROWS)]
-        X = (X.toarray() if X.shape[1] <= SAMPLED_ROWS else X) if sparse.issparse(X) else X
-        mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
-        if sparse.issparse(X):
-            square = np.asarray(X.multiply(X).mean(axis=0, dtype=np.float64)).ravel()
-            return mean, np.maximum(square - mean**2, 0.0)
-        return mean, X.var(axis=0, dtype=np.float64)
+        if not sparse.issparse(X):
+            return X.mean(axis=0, dtype=np.float64), X.var(axis=0, dtype=np.float64)
+        (n, d), at = X.shape, X.indices
+        mean = np.bincount(at, X.data, d) / n
+        stored = np.bincount(at, (X.data - mean[at]) ** 2, d)  # of differences: no cancellation
+        return mean, (stored + (n - np.bincount(at, minlength=d)) * mean**2) / n
 
     @cached_property
     def centre(self) -> Array:

@@ -318,3 +318,27 @@ def test_few_pairs_give_the_same_expansion(dtype, shape, monkeypatch):
     assert few.dtype == blocks.dtype == dtype
     np.testing.assert_allclose(few, blocks, rtol=1e-12 if dtype == np.float64 else 1e-5)
     assert few.shape == (3, *shape[1:])
+
+
+@pytest.mark.parametrize("shape", [(5,), (5, 2)])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_few_sparse_pairs_give_the_same_expansion(dtype, shape):
+    rng = np.random.default_rng(0)
+    X, Z = (rng.normal(size=(n, 9)) * (rng.uniform(size=(n, 9)) < 0.5) for n in (3, 5))
+    X[1], Z[2] = 0.0, 0.0
+    X, Z, coef = (part.astype(dtype) for part in (X, Z, rng.normal(size=shape)))
+    found = Gaussian(gamma=0.5).times(sparse.csr_matrix(X), sparse.csr_array(Z), coef)
+    expected = pairwise.rbf_kernel(X, Z, gamma=0.5) @ coef
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found, expected, rtol=1e-12 if dtype == np.float64 else 1e-5)
+
+
+def test_few_sparse_pairs_do_not_cancel():
+    far = sparse.csr_array([[3e5 + 0.1, 0.0, 7e5 + 0.3]])
+    assert Gaussian(gamma=1.0).times(far, far.copy(), np.ones(1)) == 1.0
+    near = far.copy()
+    near.data[0] += 0.5
+    difference = float(near.data[0] - far.data[0])
+    assert Gaussian(gamma=1.0).times(far, near, np.ones(1)) == pytest.approx(
+        math.exp(-(difference**2)), rel=1e-14
+    )

@@ -6,7 +6,9 @@ import math
 from typing import Any, Literal, Self
 
 import numpy as np
+from scipy import sparse
 
+from tercet.core import rows as core
 from tercet.core.catalog import method
 from tercet.core.kernel import kernel
 from tercet.core.parameters import NonNegative, Positive, check_parameters
@@ -15,6 +17,7 @@ from tercet.kernels.base import Kernel, numeric_gamma, resolve_gamma
 
 FEW = 1 << 14  # pairs of rows whose kernel is computed from their differences, one by one
 SHORT = 1 << 20  # differences, for that
+MERGED = 1 << 16  # entries of several sparse rows, for that: beyond, products of whole matrices are faster
 FAR = 1e6  # half a squared norm, in widths of the kernel, from which cancellation could lose K(x, x) = 1
 
 
@@ -85,17 +88,31 @@ class Gaussian(Kernel):
         return np.exp(values, out=values)
 
     def times(self, X: Any, Z: Any, coef: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
-        dense = isinstance(X, np.ndarray) and isinstance(Z, np.ndarray) and X.shape[1] == Z.shape[1]
-        if not dense or not 0 < X.shape[0] * Z.shape[0] <= FEW or X.size * Z.shape[0] > SHORT:
+        if not 0 < X.shape[0] * Z.shape[0] <= FEW or X.shape[1] != Z.shape[1]:
             return super().times(X, Z, coef, n_jobs=n_jobs)
         out = np.zeros((X.shape[0], coef.size // coef.shape[0]))
-        rows, points, weights = (np.require(part, np.float64, ["C", "W"]) for part in (X, Z, coef))
-        expand_few(rows, points, weights.reshape(coef.shape[0], -1), self.rate, out)
-        dtype = common_float(X, Z, coef)
-        return out.reshape(X.shape[0], *coef.shape[1:]).astype(dtype, copy=False)
+        weights = np.require(coef, np.float64, ["C", "W"]).reshape(coef.shape[0], -1)
+        if isinstance(X, np.ndarray) and isinstance(Z, np.ndarray) and X.size * Z.shape[0] <= SHORT:
+            rows, points = (np.require(part, np.float64, ["C", "W"]) for part in (X, Z))
+            expand_few(rows, points, weights, self.rate, out)
+        elif are_few_entries(X, Z):
+            left, right = (core.rows(part.astype(np.float64, copy=False)) for part in (X, Z))
+            expand_few_sparse(left, right, weights, self.rate, out)
+        else:
+            return super().times(X, Z, coef, n_jobs=n_jobs)
+        return out.reshape(X.shape[0], *coef.shape[1:]).astype(common_float(X, Z, coef), copy=False)
 
     def _diag(self, X: Any) -> np.ndarray:
         return np.ones(X.shape[0], dtype=X.dtype)
+
+
+def are_few_entries(X: Any, Z: Any) -> bool:
+    """Whether both are CSR with sorted indices, and one is a single row or all pairs of rows have few entries."""
+    for part in (X, Z):
+        if not sparse.issparse(part) or part.format != "csr" or not part.has_sorted_indices:
+            return False
+    entries = X.nnz * Z.shape[0] + Z.nnz * X.shape[0]
+    return entries <= (SHORT if X.shape[0] == 1 else MERGED)
 
 
 @kernel
@@ -109,5 +126,35 @@ def expand_few(X, Z, coef, rate, out):
             for j in range(x.size):
                 total += (x[j] - z[j]) * (x[j] - z[j])
             value = np.exp(-rate * total) if rate > 0.0 else 1.0
+            for c in range(sums.size):
+                sums[c] += value * own[c]
+
+
+@kernel
+def expand_few_sparse(X, Z, coef, rate, out):
+    """`expand_few` of sparse rows: the entries of both rows are merged by their columns."""
+    for i in range(out.shape[0]):
+        sums = out[i]
+        x = X.data[X.indptr[i] : X.indptr[i + 1]]
+        at = X.indices[X.indptr[i] : X.indptr[i + 1]]
+        for k in range(coef.shape[0]):
+            z = Z.data[Z.indptr[k] : Z.indptr[k + 1]]
+            there = Z.indices[Z.indptr[k] : Z.indptr[k + 1]]
+            total, a, b = 0.0, 0, 0
+            while a < x.size and b < z.size:
+                left, right, difference = at[a], there[b], 0.0
+                if left <= right:
+                    difference += x[a]
+                    a += 1
+                if right <= left:
+                    difference -= z[b]
+                    b += 1
+                total += difference * difference
+            for s in range(a, x.size):
+                total += x[s] * x[s]
+            for s in range(b, z.size):
+                total += z[s] * z[s]
+            value = np.exp(-rate * total) if rate > 0.0 else 1.0
+            own = coef[k]
             for c in range(sums.size):
                 sums[c] += value * own[c]

@@ -26,7 +26,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_consistent_length
 
 from tercet.core.estimator import NO_TARGET, Estimator
-from tercet.core.validation import validate_data
+from tercet.core.validation import check_structure, validate_data
 from tercet.kernels._engine.prepared_rows import squared_norms
 from tercet.kernels.base import Kernel
 from tercet.kernels.from_function import FromFunction
@@ -96,8 +96,7 @@ class KernelMachine(Estimator):
 
     def _kernel_expansion(self, X: Any, points: Any, coef: np.ndarray) -> np.ndarray:
         """Σ_j coef_j K(x, point j) of checked rows X: of shape (n,), or (n, k) for coef of shape (n_points, k)."""
-        if sparse.issparse(points):
-            points.check_format(full_check=True)  # no file may send a kernel out of bounds
+        check_structure(points)  # no file may send a kernel out of bounds
         return self.kernel_.times(X, points, coef, n_jobs=getattr(self, "n_jobs", None))
 
     def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:

@@ -377,7 +377,7 @@ class SupportVectorClassifier(KernelMachine, Classifier):
     def _check_widths(self, width: int) -> None:
         check_support_shapes(self, width)
         k = self.classes_.size
-        count = k * (k - 1) // 2 if is_pairwise(self.multi_class, k) else dense_coef(self.dual_coef_).shape[0]
+        count = k * (k - 1) // 2 if is_pairwise(self.multi_class, k) else np.shape(self.dual_coef_)[0]
         whole = self.n_support_.shape == (k,) and self.n_support_.min() >= 0
         if not whole or self.n_support_.sum() != self.support_.size or self.intercept_.shape != (count,):
             raise ValueError(f"The internal representation of {type(self).__name__} was altered.")

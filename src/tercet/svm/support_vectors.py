@@ -12,6 +12,7 @@ from scipy import sparse
 from tercet.core.estimator import check_is_fitted
 from tercet.core.row_products import row_products
 from tercet.core.steps import ConvergenceWarning
+from tercet.core.validation import check_structure
 from tercet.kernels import FromFunction, Kernel, Precomputed, centring_offset, subtract_offset
 from tercet.svm._dual.problem import DualProblem, DualSolution
 from tercet.svm._dual.small import SMALL
@@ -199,8 +200,8 @@ def linear_coef(model: Any) -> Any:
 
 def check_support_shapes(model: Any, width: int) -> None:
     """An error where the attributes do not fit together; those of a forged file need not."""
-    count, coef = model.support_.size, dense_coef(model.dual_coef_)
-    good = coef.ndim == 2 and coef.shape[1] == count and np.ndim(model.intercept_) == 1
+    count, shape = model.support_.size, np.shape(model.dual_coef_)
+    good = len(shape) == 2 and shape[1] == count and np.ndim(model.intercept_) == 1
     if model._takes in ("gram", "objects"):
         columns = model.shape_fit_[0] if model._takes == "objects" else width
         good &= count == 0 or 0 <= model.support_.min() <= model.support_.max() < columns
@@ -221,6 +222,4 @@ def dense_coef(coef: Any) -> np.ndarray:
 
 def checked_indices(matrix: Any) -> Any:
     """A matrix whose indices SciPy may use without checks; those of a forged file may be out of bounds."""
-    if sparse.issparse(matrix):
-        matrix.check_format(full_check=True)
-    return matrix
+    return check_structure(matrix)

@@ -331,6 +331,10 @@ def reported_attributes(estimator: Any, fitted: Any) -> dict[str, Any]:
 
 def history_table(loops: list[Steps]) -> dict[str, list[Any]]:
     """The reports of all loops as columns of equal length; the loop's name heads the number of the pass."""
+    history = loops[0].history if len(loops) == 1 and not loops[0]._outer else []
+    if history and all(measures.keys() == history[0].keys() for measures in history):  # most often
+        columns = {name: [_plain(measures[name]) for measures in history] for name in history[0]}
+        return {loops[0].name: list(range(len(history))), **columns}
     reports = [
         {**loop._outer, loop.name: k, **measures} for loop in loops for k, measures in enumerate(loop.history)
     ]

@@ -6,6 +6,7 @@ import bz2
 import io
 import os
 import struct
+import threading
 import zipfile
 
 import numpy as np
@@ -24,7 +25,7 @@ from tests.fuzz import readers
 
 def test_a_slice_of_the_mutation_campaign(tmp_path, capfd):
     files, ended = readers.samples(), set()
-    for number in range(200):
+    for number in range(120):
         name, data = readers.case(number, 1, files)
         path = tmp_path / name
         path.write_bytes(data)
@@ -142,6 +143,20 @@ def test_an_array_larger_than_memory(tmp_path, monkeypatch):
         read_table(tmp_path / "data.npz")
 
 
+def test_a_thread_that_panics_while_another_has_an_error(capfd):
+    late = threading.Timer(0.02, os.write, (2, b"\nthread 'late' (3) panicked at src/lib.rs:3:4:\n"))
+
+    def fail():
+        with quiet_panics():
+            late.start()
+            raise ValueError("the first error")
+
+    with pytest.raises(ValueError, match="the first error"):
+        fail()
+    late.join()
+    assert capfd.readouterr().err == ""
+
+
 class PanicException(BaseException):
     """What polars raises when Rust code gave up."""
 
@@ -151,11 +166,16 @@ def test_a_panic_is_one_line_and_says_nothing_on_stderr(tmp_path, capfd):
 
     def panic():
         with refuse_damage(source, "Parquet"), quiet_panics():
-            os.write(2, b"thread '<unnamed>' panicked at src/lib.rs:1:2:\n")
+            os.write(2, b"a warning\n")
+            os.write(
+                2,
+                b"\nthread '<unnamed>' (12) panicked at src/lib.rs:1:2:\nout of range\nnote: run with ...\n",
+            )
             raise PanicException("out of range")
 
     with pytest.raises(TableError, match=r"a\.parquet: damaged, or not Parquet: out of range"):
         panic()
+    assert capfd.readouterr().err == "a warning\n"
     with quiet_panics():
         os.write(2, b"a warning\n")
     assert capfd.readouterr().err == "a warning\n"

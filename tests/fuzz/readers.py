@@ -253,15 +253,8 @@ def campaign(cases: int, seed: int, only: str = "") -> Iterator[tuple[int, Outco
     first = 0
     while first < cases:
         end = min(first + BATCH, cases)
-        command = [
-            sys.executable,
-            "-m",
-            "tests.fuzz.readers",
-            "--seed",
-            str(seed),
-            "--child",
-            f"{first}:{end}",
-        ]
+        command = [sys.executable, "-m", "tests.fuzz.readers", "--seed", str(seed), "--only", only]
+        command += ["--child", f"{first}:{end}"]
         child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         last = first - 1
         while line := line_of(child):

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_consistent_length
 
 from tercet.core.column_parsing import (
     TIMES,
@@ -72,7 +71,6 @@ class MixedColumns(Estimator):
                 )
             return X, None
         numeric = isinstance(self, RegressorMixin)
-        check_consistent_length(X, y)
         return X, check_target(self, y, len(X), multi_output=self.multi_output, numeric=numeric)
 
     def _columns(self, X: Any, *, reset: bool) -> Columns:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Iterator
+from typing import IO
 
 from tercet.datasets.readers.source_file import SourceFile
 from tercet.datasets.readers.table import TableError
@@ -18,6 +21,9 @@ from tercet.datasets.readers.table import TableError
 BINARY = ("Parquet", "Feather", "npz", "npy")
 TEXT_ERRORS = (ValueError, ArithmeticError, RecursionError)
 LONGEST = 200  # letters of a parser's message
+# A panic, its backtrace and all the lines after it: up to the next line of another kind nothing tells them apart.
+PANIC = re.compile(rb"\n?thread '[^'\n]*'[^\n]* panicked at .*", re.S)
+WAIT, MOST_WAIT = 0.04, 4.0  # seconds
 
 _redirection = threading.RLock()
 
@@ -53,7 +59,7 @@ def _damaged(source: SourceFile, format: str, error: BaseException) -> TableErro
 
 @contextlib.contextmanager
 def quiet_panics() -> Iterator[None]:
-    """Keep the message of a Rust panic, which is written before it becomes an exception, off the standard error.
+    """Keep the messages of Rust panics, which its threads write themselves, off the standard error.
 
     What else was written meanwhile comes out at the end.
     """
@@ -63,22 +69,38 @@ def quiet_panics() -> Iterator[None]:
         except OSError:  # closed: there is nothing to keep clean
             yield
             return
-        panicked = False
         with tempfile.TemporaryFile() as written:
             _flush()
             os.dup2(written.fileno(), 2)
             try:
                 yield
-            except BaseException as error:
-                panicked = is_panic(error)
+            except BaseException:
+                _wait_for_panics(written)
                 raise
             finally:
                 _flush()
                 os.dup2(kept, 2)
                 os.close(kept)
                 written.seek(0)
-                if not panicked and (text := written.read()):
+                if text := PANIC.sub(b"", written.read()):
                     os.write(2, text)
+
+
+def _wait_for_panics(written: IO[bytes]) -> None:
+    """Wait until no thread writes any more: one may panic while another's error is already here."""
+    size, waited = -1, 0.0
+    while waited < MOST_WAIT:
+        before, size = size, os.fstat(written.fileno()).st_size
+        if size == before and not _unfinished(os.pread(written.fileno(), size, 0)):
+            return
+        time.sleep(WAIT)
+        waited += WAIT
+
+
+def _unfinished(text: bytes) -> bool:
+    """Whether a backtrace is still to come to its end: the names in it take their time."""
+    last = text.rpartition(b" panicked at ")[2]
+    return b"stack backtrace:" in last and b"note: " not in last
 
 
 def _flush() -> None:

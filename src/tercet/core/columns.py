@@ -32,6 +32,7 @@ from tercet.core.column_parsing import (
     write_codes,
 )
 from tercet.core.estimator import NO_TARGET, Estimator
+from tercet.core.input_errors import Explaining
 from tercet.core.spelling_suggestions import spelling_suggestions
 from tercet.core.validation import check_array, check_target, validate_data
 
@@ -82,7 +83,8 @@ class MixedColumns(Estimator):
             columns.refuse_infinity(type(self).__name__)
         else:
             if isinstance(X, list | tuple):
-                X = from_lists(X)
+                with Explaining(X=X):
+                    X = from_lists(X)
             kind = getattr(getattr(X, "dtype", None), "kind", "O")
             if kind in "mM":
                 raise ValueError(f"{type(self).__name__}: X holds {TIMES}")
@@ -91,7 +93,8 @@ class MixedColumns(Estimator):
             array = validate_data(
                 self, X, reset=reset, dtype=dtype, ensure_all_finite="allow-nan" if dtype else False
             )
-            columns = Columns.of_array(array, kind if plain else "")
+            with Explaining(X=array):
+                columns = Columns.of_array(array, kind if plain else "")
             if not dtype:
                 columns.refuse_infinity(type(self).__name__)
         return columns

@@ -18,8 +18,8 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_random_state
 
-from tercet.core.input_errors import Explaining, shown
-from tercet.core.parameters import check_parameters
+from tercet.core.input_errors import Broken, Explaining, shown
+from tercet.core.parameters import blamed_parameter, check_parameters
 from tercet.core.public_names import PublicPickle
 from tercet.core.steps import Iterative, running_fit, with_callbacks
 from tercet.core.validation import check_array, check_is_fitted, target_for_callbacks, validate_data
@@ -48,11 +48,17 @@ class Estimator(PublicPickle, Iterative, BaseEstimator):
         """The course of every fit: check, hold out what callbacks ask for, learn (`more` is for `_fit`)."""
         check_parameters(self)
         # codes mean nothing to callbacks; and what was given need not be something to take rows from
-        shown = X if self.encodes_rows else None
+        given = X if self.encodes_rows else None
         X, y = self._check(X, y)
         weight = check_weight(sample_weight, X)
-        with running_fit(self, X, y, weight, shown) as (X, y, weight):
-            self._fit(X, self._encode(y), weight, **more)
+        try:
+            with running_fit(self, X, y, weight, given) as (X, y, weight):
+                self._fit(X, self._encode(y), weight, **more)
+        except Broken as error:
+            blamed = blamed_parameter(self, error)
+            if blamed is None:
+                raise
+            raise blamed from error
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: np.ndarray | None) -> Any:
@@ -284,9 +290,8 @@ def check_weight(sample_weight: Any, X: Any) -> np.ndarray | None:
         if not isinstance(sample_weight, numbers.Real) or not math.isfinite(sample_weight):
             raise ValueError(f"sample_weight must be finite and not negative; got {sample_weight!r}.")
         weight = np.full(n, sample_weight, dtype=dtype)
-    elif getattr(getattr(sample_weight, "dtype", None), "kind", "") in ("m", "M"):
-        raise ValueError(f"sample_weight must hold numbers; got {shown(sample_weight)}.")
     else:
+        refuse_dates(sample_weight)
         weight = check_array(sample_weight, ensure_2d=False, dtype=dtype, input_name="sample_weight")
         weight = np.require(weight, requirements=["C", "W"])  # or kernels would be compiled once more
     one = getattr(X, "one", "row")  # what a weight is for; whole sequences have one, too
@@ -299,7 +304,21 @@ def check_weight(sample_weight: Any, X: Any) -> np.ndarray | None:
         )
     if weight.min() < 0:
         raise ValueError(f"sample_weight must not be negative; its smallest value is {weight.min()}.")
+    refuse_infinite_sum(weight)
     return weight
+
+
+def refuse_infinite_sum(weight: np.ndarray) -> None:
+    """Refuse weights whose sum is too large for a number."""
+    with np.errstate(over="ignore"):
+        if not math.isfinite(weight.sum(dtype=np.float64)):
+            raise ValueError("sample_weight must add up to a finite number; its sum is too large.")
+
+
+def refuse_dates(sample_weight: Any) -> None:
+    """Refuse dates as weights, which NumPy takes for numbers of days."""
+    if getattr(getattr(sample_weight, "dtype", None), "kind", "") in ("m", "M"):
+        raise ValueError(f"sample_weight must hold numbers; got {shown(sample_weight)}.")
 
 
 def generator(random_state: Any) -> np.random.Generator:

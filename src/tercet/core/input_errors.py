@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 TABLE = "an array, a frame or a sparse matrix of shape (n_samples, n_features)"
 COLUMN = "an array of shape (n_samples,)"
@@ -92,7 +91,7 @@ def refuse_mixed_labels(y: Any) -> None:
 def wrong_with(name: str, value: Any) -> str:
     """What is wrong with an argument, in a sentence; "" if nothing is seen."""
     table = name in ROWS
-    if sparse.issparse(value):
+    if is_sparse(value):
         if not table:
             return f"{name} must be {COLUMN}; got a sparse matrix of shape {value.shape}."
         return _wrong_shape(name, value.shape) or _wrong_dtype(name, value.dtype)
@@ -107,10 +106,17 @@ def wrong_with(name: str, value: Any) -> str:
     return _wrong_shape(name, array.shape) or _wrong_dtype(name, array.dtype) or _wrong_cell(name, array)
 
 
-def shown(value: Any) -> str:
+def shown(value: Any, longest: int = LONGEST) -> str:
     """A value in a message: its `repr`, in one line and not too long."""
+    if isinstance(value, int) and abs(value) >= 10**longest:
+        return f"an integer of more than {longest} digits"
     text = " ".join(repr(value).split())
-    return text if len(text) <= LONGEST else text[:LONGEST] + "..."
+    return text if len(text) <= longest else text[:longest] + "..."
+
+
+def is_sparse(value: Any) -> bool:
+    """SciPy's `issparse`, without loading SciPy: a command that is mistyped needs none of it."""
+    return hasattr(value, "tocsr") and hasattr(value, "nnz")
 
 
 def _no_rows(name: str, value: Any) -> str:
@@ -235,4 +241,4 @@ def _length(value: Any) -> int | None:
     shape = getattr(value, "shape", None)
     if shape:
         return int(shape[0])
-    return len(value) if hasattr(value, "__len__") and not sparse.issparse(value) else None
+    return len(value) if hasattr(value, "__len__") and not is_sparse(value) else None

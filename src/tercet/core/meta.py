@@ -16,10 +16,10 @@ from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length
 
-from tercet.core.estimator import NO_TARGET, Classifier
+from tercet.core.estimator import NO_TARGET, Classifier, refuse_dates, refuse_infinite_sum
 from tercet.core.input_errors import Explaining, refuse_containers
 from tercet.core.parallel import one_blas_thread
-from tercet.core.parameters import check_parameters
+from tercet.core.parameters import blamed_parameter, check_parameters
 from tercet.core.public_names import PublicPickle
 from tercet.core.steps import CallbackSupport, Fit, Task, fitted_attributes, with_callbacks
 from tercet.core.validation import check_array, validate_data
@@ -69,10 +69,13 @@ class MetaClassifier(MetaEstimatorMixin, Classifier):
         try:
             with Fit(self, X, y, params or None):
                 self._fit_all(X, target, params)
-        except BaseException:  # Ctrl-C among them: a part of the estimators is no model
+        except BaseException as error:  # Ctrl-C among them: a part of the estimators is no model
             for name in fitted_attributes(self):
                 delattr(self, name)
-            raise
+            blamed = blamed_parameter(self, error)
+            if blamed is None:
+                raise
+            raise blamed from error
         return self
 
     def _fit_all(self, X: Any, y: Any, params: dict[str, Any]) -> None:
@@ -98,9 +101,11 @@ class MetaClassifier(MetaEstimatorMixin, Classifier):
         if sample_weight is not None:
             if isinstance(sample_weight, numbers.Number):
                 sample_weight = np.full(_count(X), sample_weight)
+            refuse_dates(sample_weight)
             weight = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
             if weight.shape != (_count(X),):
                 raise ValueError(f"sample_weight.shape == {weight.shape}, expected ({_count(X)},).")
+            refuse_infinite_sum(weight)
             params = {**params, "sample_weight": weight}
         if not params:
             return {}

@@ -188,6 +188,10 @@ def test_a_fold_without_weight(name):
         ("KMeans", "init", [[1], [2, 3]]),
         ("ElasticNetCV", "l1_ratio", {"a": 1}),
         ("ElasticNetCV", "alphas", [[1], [2, 3]]),
+        ("ElasticNetCV", "l1_ratio", []),
+        ("CategoricalNB", "min_categories", [[1], [2, 3]]),
+        ("LogisticRegression", "tol", 1e308),
+        ("OutputCodeClassifier", "code_size", 1e308),
         ("LogisticRegressionCV", "l1_ratios", object()),
         ("LinearDiscriminantAnalysis", "priors", [[1], [2, 3]]),
         ("CascadeClassifier", "order", 3),
@@ -203,3 +207,11 @@ def test_parameters_that_hold_no_numbers(name, parameter, value):
         lambda value: make(card, **{parameter: value}).fit(X, y), {parameter: value}, rf"'{parameter}'"
     )
     assert wrong == {}
+
+
+def test_numbers_that_are_too_large():
+    for name, factor in (("GeneralizedLinearRegressor", 1e200), ("PenalizedRegressor", 1e200)):
+        (card,) = [card for card in CARDS if card.name == name]
+        X, y = data(card, n=N)
+        with np.errstate(all="ignore"), pytest.raises(ValueError, match=r"\bX\b.*too large"):
+            make(card).fit(factor * X, y)

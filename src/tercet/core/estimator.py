@@ -18,7 +18,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_random_state
 
-from tercet.core.input_errors import Broken, Explaining, shown
+from tercet.core.input_errors import Broken, Explaining, blamed_magnitude, shown
 from tercet.core.parameters import blamed_parameter, check_parameters
 from tercet.core.public_names import PublicPickle
 from tercet.core.steps import Iterative, running_fit, with_callbacks
@@ -49,13 +49,14 @@ class Estimator(PublicPickle, Iterative, BaseEstimator):
         check_parameters(self)
         # codes mean nothing to callbacks; and what was given need not be something to take rows from
         given = X if self.encodes_rows else None
-        X, y = self._check(X, y)
-        weight = check_weight(sample_weight, X)
+        weight = None
         try:
+            X, y = self._check(X, y)
+            weight = check_weight(sample_weight, X)
             with running_fit(self, X, y, weight, given) as (X, y, weight):
                 self._fit(X, self._encode(y), weight, **more)
         except Broken as error:
-            blamed = blamed_parameter(self, error)
+            blamed = blamed_parameter(self, error) or blamed_magnitude(error, X=X, y=y, sample_weight=weight)
             if blamed is None:
                 raise
             raise blamed from error

@@ -22,7 +22,9 @@ RAW = re.compile(
     r"setting an array element|inhomogeneous|object of type|has no len|is not (iterable|subscriptable)|ambiguous"
     r"|not supported between|too large to convert|out of range|out of bounds|at least \d dimension|has no attribute"
     r"|Cannot cast|Expected sequence or array-like|unhashable|CSR must be|^\d*$|^'?\w*'?$"
+    r"|infs or NaNs|infinity to integer|Numerical result|empty sequence|zero-size"
 )
+HUGE = 1e100  # the squares of larger numbers, added up and multiplied, soon are no numbers any more
 LONGEST = 60  # letters of a value in a message
 SEARCHED = 100_000  # cells looked at for the one that is wrong
 
@@ -70,6 +72,21 @@ def explained(error: Exception, **arguments: Any) -> Exception:
     if len(arguments) == 1 or raw:
         return kind(f"{' or '.join(arguments)} cannot be read: {said or type(error).__name__}")
     return error
+
+
+def blamed_magnitude(error: BaseException, **arguments: Any) -> ValueError | None:
+    """An error of `fit` that numbers too large explain, by a sentence that names their argument; or None."""
+    if isinstance(error, TypeError | ValueError) and not RAW.search(str(error)):
+        return None
+    for name, value in arguments.items():
+        array = getattr(value, "data", value) if is_sparse(value) else value
+        if isinstance(array, np.ndarray) and array.dtype.kind == "f" and array.size:
+            largest = float(np.nanmax(np.abs(array)))
+            if largest > HUGE:
+                return ValueError(
+                    f"{name} holds numbers as large as {largest:g}: what is computed of them is too large a number."
+                )
+    return None
 
 
 def refuse_containers(**arguments: Any) -> None:

@@ -21,7 +21,7 @@ from typing import Annotated, Any, Literal, Union
 
 import numpy as np
 
-from tercet.core.input_errors import RAW, Broken, shown
+from tercet.core.input_errors import HUGE, RAW, Broken, shown
 
 
 @dataclass(frozen=True)
@@ -99,9 +99,10 @@ def _holds_numbers(value: Any) -> bool:
     if hasattr(value, "get_params"):  # an estimator
         return True
     try:
-        return np.asarray(value, dtype=np.float64).ndim < 2
+        array = np.asarray(value, dtype=np.float64)
     except Broken:
         return False
+    return array.ndim < 2 and array.size > 0 and not bool((np.abs(array) > HUGE).any())
 
 
 @functools.cache

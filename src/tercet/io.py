@@ -13,6 +13,7 @@ import importlib
 import io
 import json
 import os
+import struct
 import warnings
 import zipfile
 import zlib
@@ -187,9 +188,11 @@ def load_model(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
 def is_model(path: str | os.PathLike[str]) -> bool:
     """Whether a file says that it is a model file; it need not be a good one."""
     try:
+        if not os.path.isfile(path):  # a pipe would be waited for
+            return False
         with zipfile.ZipFile(path) as archive:
             return MANIFEST in archive.namelist()
-    except (OSError, ValueError, zipfile.BadZipFile):
+    except (OSError, ValueError, OverflowError, NotImplementedError, struct.error, zipfile.BadZipFile):
         return False
 
 

@@ -343,3 +343,9 @@ def test_sparse_blocks():
 def test_arrays_that_are_no_tables(table):
     with pytest.raises(ValueError, match="must have rows and columns"):
         infer_schema(table)
+
+
+def test_a_column_without_a_name():
+    frame = pl.DataFrame({"": RNG.normal(size=40), "b": RNG.normal(size=40), "c": ["x", "y"] * 20})
+    schema = infer_schema(Table(frame), "c", "classification")
+    assert np.array_equal(schema.to_records(Table(frame)).numbers, frame[:, :2].to_numpy())

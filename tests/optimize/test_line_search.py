@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import rosen, rosen_der
 
 from tercet.optimize import Quadratic, line_search
-from tercet.optimize.line_search import Armijo, Wolfe
+from tercet.optimize.line_search import Armijo, RayPoint, Wolfe, _interpolate
 
 seeds = st.integers(0, 10_000)
 
@@ -85,3 +85,9 @@ def test_a_ray_without_a_minimum_ends(method):
 def test_only_directions_of_descent():
     with pytest.raises(ValueError, match="descent direction"):
         line_search(rosen, X, -P, jac=rosen_der)
+
+
+def test_slopes_whose_squares_overflow():
+    x = np.zeros(1)
+    low, high = RayPoint(0.0, x, 1e300, x, -1e300), RayPoint(1e-5, x, 1e306, x, 1e300)
+    assert 0 < _interpolate(low, high) < 1e-5

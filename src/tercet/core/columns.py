@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_consistent_length
 
 from tercet.core.column_parsing import (
     TIMES,
@@ -33,6 +32,7 @@ from tercet.core.column_parsing import (
     write_codes,
 )
 from tercet.core.estimator import NO_TARGET, Estimator
+from tercet.core.input_errors import Explaining
 from tercet.core.spelling_suggestions import spelling_suggestions
 from tercet.core.validation import check_array, check_target, validate_data
 
@@ -72,7 +72,6 @@ class MixedColumns(Estimator):
                 )
             return X, None
         numeric = isinstance(self, RegressorMixin)
-        check_consistent_length(X, y)
         return X, check_target(self, y, len(X), multi_output=self.multi_output, numeric=numeric)
 
     def _columns(self, X: Any, *, reset: bool) -> Columns:
@@ -84,7 +83,8 @@ class MixedColumns(Estimator):
             columns.refuse_infinity(type(self).__name__)
         else:
             if isinstance(X, list | tuple):
-                X = from_lists(X)
+                with Explaining(X=X):
+                    X = from_lists(X)
             kind = getattr(getattr(X, "dtype", None), "kind", "O")
             if kind in "mM":
                 raise ValueError(f"{type(self).__name__}: X holds {TIMES}")
@@ -93,7 +93,8 @@ class MixedColumns(Estimator):
             array = validate_data(
                 self, X, reset=reset, dtype=dtype, ensure_all_finite="allow-nan" if dtype else False
             )
-            columns = Columns.of_array(array, kind if plain else "")
+            with Explaining(X=array):
+                columns = Columns.of_array(array, kind if plain else "")
             if not dtype:
                 columns.refuse_infinity(type(self).__name__)
         return columns

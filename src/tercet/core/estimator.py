@@ -7,6 +7,7 @@ classifier the indices into `classes_`), sample_weight an array or None.
 
 from __future__ import annotations
 
+import math
 import numbers
 from typing import Any, ClassVar, Self
 
@@ -17,10 +18,11 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_random_state
 
-from tercet.core.parameters import check_parameters
+from tercet.core.input_errors import Broken, Explaining, blamed_magnitude, shown
+from tercet.core.parameters import blamed_parameter, check_parameters
 from tercet.core.public_names import PublicPickle
 from tercet.core.steps import Iterative, running_fit, with_callbacks
-from tercet.core.validation import check_array, check_is_fitted, validate_data
+from tercet.core.validation import check_array, check_is_fitted, target_for_callbacks, validate_data
 
 NO_TARGET = object()
 
@@ -46,11 +48,18 @@ class Estimator(PublicPickle, Iterative, BaseEstimator):
         """The course of every fit: check, hold out what callbacks ask for, learn (`more` is for `_fit`)."""
         check_parameters(self)
         # codes mean nothing to callbacks; and what was given need not be something to take rows from
-        shown = X if self.encodes_rows else None
-        X, y = self._check(X, y)
-        weight = check_weight(sample_weight, X)
-        with running_fit(self, X, y, weight, shown) as (X, y, weight):
-            self._fit(X, self._encode(y), weight, **more)
+        given = X if self.encodes_rows else None
+        weight = None
+        try:
+            X, y = self._check(X, y)
+            weight = check_weight(sample_weight, X)
+            with running_fit(self, X, y, weight, given) as (X, y, weight):
+                self._fit(X, self._encode(y), weight, **more)
+        except Broken as error:
+            blamed = blamed_parameter(self, error) or blamed_magnitude(error, X=X, y=y, sample_weight=weight)
+            if blamed is None:
+                raise
+            raise blamed from error
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: np.ndarray | None) -> Any:
@@ -126,7 +135,8 @@ class Classifier(ClassifierMixin, Estimator):
 
     def _encode(self, y: Any) -> np.ndarray:
         if np.ndim(y) == 2:
-            check_classification_targets(y)
+            with Explaining(y=y):
+                check_classification_targets(y)
             pairs = [distinct(np.asarray(y)[:, k]) for k in range(np.shape(y)[1])]
             self.classes_ = [classes for classes, _ in pairs]
             return np.column_stack([index for _, index in pairs])
@@ -217,8 +227,9 @@ class Regressor(RegressorMixin, Estimator):
         return self._learn(X, y, sample_weight)
 
     def _encode(self, y: Any) -> np.ndarray:
-        # a read-only array would make kernels compile once more
-        return np.require(y, np.float64, ["C", "W"])
+        with Explaining(y=y):
+            # a read-only array would make kernels compile once more
+            return np.require(y, np.float64, ["C", "W"])
 
 
 class Clusterer(ClusterMixin, Estimator):
@@ -228,10 +239,7 @@ class Clusterer(ClusterMixin, Estimator):
 
     def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
         X = super()._check(X, reset=reset)
-        if y is NO_TARGET:
-            return X
-        y = None if y is None else np.asarray(y)
-        return X, None if y is None or y.shape[:1] != X.shape[:1] else y
+        return X if y is NO_TARGET else (X, target_for_callbacks(y, X.shape[0]))
 
     def _encode(self, y: Any) -> None:
         return None
@@ -248,8 +256,9 @@ def distinct(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             here = np.bincount(offset, minlength=1) > 0
             classes = np.flatnonzero(here).astype(wide.dtype) + wide.dtype.type(low)
             return classes.astype(y.dtype), (np.cumsum(here) - 1)[offset]
-    check_classification_targets(y)
-    classes, index = np.unique(y, return_inverse=True)
+    with Explaining(y=y):
+        check_classification_targets(y)
+        classes, index = np.unique(y, return_inverse=True)
     return classes, index.reshape(-1)
 
 
@@ -279,8 +288,11 @@ def check_weight(sample_weight: Any, X: Any) -> np.ndarray | None:
     # rows may be strings, or numbers of rows
     dtype = X.dtype if np.dtype(X.dtype).kind == "f" else np.float64
     if isinstance(sample_weight, numbers.Number):
+        if not isinstance(sample_weight, numbers.Real) or not math.isfinite(sample_weight):
+            raise ValueError(f"sample_weight must be finite and not negative; got {sample_weight!r}.")
         weight = np.full(n, sample_weight, dtype=dtype)
     else:
+        refuse_dates(sample_weight)
         weight = check_array(sample_weight, ensure_2d=False, dtype=dtype, input_name="sample_weight")
         weight = np.require(weight, requirements=["C", "W"])  # or kernels would be compiled once more
     one = getattr(X, "one", "row")  # what a weight is for; whole sequences have one, too
@@ -293,7 +305,21 @@ def check_weight(sample_weight: Any, X: Any) -> np.ndarray | None:
         )
     if weight.min() < 0:
         raise ValueError(f"sample_weight must not be negative; its smallest value is {weight.min()}.")
+    refuse_infinite_sum(weight)
     return weight
+
+
+def refuse_infinite_sum(weight: np.ndarray) -> None:
+    """Refuse weights whose sum is too large for a number."""
+    with np.errstate(over="ignore"):
+        if not math.isfinite(weight.sum(dtype=np.float64)):
+            raise ValueError("sample_weight must add up to a finite number; its sum is too large.")
+
+
+def refuse_dates(sample_weight: Any) -> None:
+    """Refuse dates as weights, which NumPy takes for numbers of days."""
+    if getattr(getattr(sample_weight, "dtype", None), "kind", "") in ("m", "M"):
+        raise ValueError(f"sample_weight must hold numbers; got {shown(sample_weight)}.")
 
 
 def generator(random_state: Any) -> np.random.Generator:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import numbers
 from collections.abc import Callable, Iterable
 from typing import Any, Self
 
@@ -15,9 +16,10 @@ from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length
 
-from tercet.core.estimator import NO_TARGET, Classifier
+from tercet.core.estimator import NO_TARGET, Classifier, refuse_dates, refuse_infinite_sum
+from tercet.core.input_errors import Explaining, refuse_containers
 from tercet.core.parallel import one_blas_thread
-from tercet.core.parameters import check_parameters
+from tercet.core.parameters import blamed_parameter, check_parameters
 from tercet.core.public_names import PublicPickle
 from tercet.core.steps import CallbackSupport, Fit, Task, fitted_attributes, with_callbacks
 from tercet.core.validation import check_array, validate_data
@@ -67,10 +69,13 @@ class MetaClassifier(MetaEstimatorMixin, Classifier):
         try:
             with Fit(self, X, y, params or None):
                 self._fit_all(X, target, params)
-        except BaseException:  # Ctrl-C among them: a part of the estimators is no model
+        except BaseException as error:  # Ctrl-C among them: a part of the estimators is no model
             for name in fitted_attributes(self):
                 delattr(self, name)
-            raise
+            blamed = blamed_parameter(self, error)
+            if blamed is None:
+                raise
+            raise blamed from error
         return self
 
     def _fit_all(self, X: Any, y: Any, params: dict[str, Any]) -> None:
@@ -78,12 +83,15 @@ class MetaClassifier(MetaEstimatorMixin, Classifier):
 
     def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
         """Check feature names, number of features and y; the sub-estimators check the values in X."""
-        (X,) = indexable(X)  # CSR from other sparse formats, an array from what cannot be indexed
+        refuse_containers(X=X)
+        with Explaining(X=X):
+            (X,) = indexable(X)  # CSR from other sparse formats, an array from what cannot be indexed
+        if _count(X) == 0:
+            raise ValueError("X has no rows. Found array with 0 sample(s) while a minimum of 1 is required.")
         if y is not NO_TARGET:
-            if _count(X) == 0:
-                raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
             y = validate_data(self, X="no_validation", y=y, multi_output=self.multi_output)
-            check_consistent_length(X, y)
+            with Explaining(X=X, y=y):
+                check_consistent_length(X, y)
         if getattr(X, "ndim", 2) == 2:  # after y, whose check forgets the names
             validate_data(self, X, skip_check_array=True, reset=reset)
         return X if y is NO_TARGET else (X, y)
@@ -91,9 +99,13 @@ class MetaClassifier(MetaEstimatorMixin, Classifier):
     def _route(self, method: str, X: Any, sample_weight: Any, params: dict[str, Any]) -> dict[str, Any]:
         """Metadata to pass to the estimator's method."""
         if sample_weight is not None:
-            weight = check_array(sample_weight, ensure_2d=False, input_name="sample_weight")
-            if weight.ndim and weight.shape != (_count(X),):
+            if isinstance(sample_weight, numbers.Number):
+                sample_weight = np.full(_count(X), sample_weight)
+            refuse_dates(sample_weight)
+            weight = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
+            if weight.shape != (_count(X),):
                 raise ValueError(f"sample_weight.shape == {weight.shape}, expected ({_count(X)},).")
+            refuse_infinite_sum(weight)
             params = {**params, "sample_weight": weight}
         if not params:
             return {}

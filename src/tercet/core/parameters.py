@@ -12,6 +12,7 @@ import functools
 import inspect
 import math
 import numbers
+import sys
 import types
 import typing
 from collections.abc import Callable
@@ -19,6 +20,8 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Union
 
 import numpy as np
+
+from tercet.core.input_errors import HUGE, RAW, Broken, shown
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,7 @@ class Range:
     ends: str = "[]"
 
     def __contains__(self, value: Any) -> bool:
-        if math.isnan(value):
+        if value != value:  # NaN
             return False
         above = value >= self.low if self.ends[0] == "[" else value > self.low
         below = value <= self.high if self.ends[1] == "]" else value < self.high
@@ -52,6 +55,7 @@ CountOrZero = Annotated[int, Range(0, INF, "[)")]
 Seed = CountOrZero | np.random.RandomState | np.random.Generator | None
 Jobs = int | None
 ArrayLike = Any
+LARGEST = 2**63  # what no integer of a kernel holds
 NONE_SUCH = object()
 
 
@@ -63,8 +67,42 @@ def check_parameters(thing: Any) -> None:
         value = getattr(thing, name)
         if value is not defaults.get(name, NONE_SUCH) and not allows(hint, value):
             raise ValueError(
-                f"{type(thing).__name__}: parameter {name!r} must be {describe(hint)}; got {value!r}."
+                f"{type(thing).__name__}: parameter {name!r} must be {describe(hint)}; got {shown(value, 400)}."
             )
+
+
+def blamed_parameter(thing: Any, error: BaseException) -> ValueError | TypeError | None:
+    """An error of `fit` that only the value of a parameter can explain, by a sentence that names it; or None.
+
+    The signature says of some parameters no more than that they hold numbers. What NumPy says of those which do not
+    ("setting an array element with a sequence") names none.
+    """
+    said = str(error)
+    if not isinstance(error, Broken):
+        return None
+    if isinstance(error, TypeError | ValueError) and not RAW.search(said) and "float() argument" not in said:
+        return None
+    kind: Any = type(thing)
+    for name, parameter in inspect.signature(kind).parameters.items():
+        value = getattr(thing, name, None)
+        if value is not parameter.default and not _holds_numbers(value):
+            wrong = "" if RAW.search(said) else f": {said}"
+            return (TypeError if isinstance(error, TypeError) else ValueError)(
+                f"{kind.__name__}: parameter {name!r} has a value that cannot be used, {shown(value)}{wrong}."
+            )
+    return None
+
+
+def _holds_numbers(value: Any) -> bool:
+    if value is None or isinstance(value, str | bool | np.random.RandomState | np.random.Generator):
+        return True
+    if hasattr(value, "get_params"):  # an estimator
+        return True
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except Broken:
+        return False
+    return array.ndim < 2 and array.size > 0 and not bool((np.abs(array) > HUGE).any())
 
 
 @functools.cache
@@ -99,9 +137,11 @@ def allows(hint: Any, value: Any) -> bool:
     if hint is bool:
         return isinstance(value, bool | np.bool_)
     if hint is int:
-        return isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_)
+        whole = isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_)
+        return whole and -LARGEST <= value < LARGEST
     if hint is float:
-        return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
+        real = isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
+        return real and not (isinstance(value, int) and abs(value) > sys.float_info.max)
     if hint is Callable or origin is Callable or getattr(origin, "__name__", "") == "Callable":
         return callable(value)
     return isinstance(value, origin or hint)

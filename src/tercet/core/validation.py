@@ -17,6 +17,8 @@ from sklearn import get_config
 from sklearn.utils import validation as full
 from sklearn.utils.validation import check_X_y
 
+from tercet.core.input_errors import Explaining, refuse_mixed_labels
+
 COMPRESSED_ROWS = (sparse.csr_matrix, sparse.csr_array)
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 NOT_GIVEN = "no_validation"
@@ -31,11 +33,18 @@ def validate_data(
     check_structure(X)
     found = None if _has_names(estimator) else _plain_data(estimator, X, y, reset, options)
     if found is None:
-        found = full.validate_data(estimator, X, y, reset=reset, **options)
+        given = {name: value for name, value in (("X", X), ("y", y)) if not _is_not_given(value)}
+        with Explaining(**given):
+            refuse_mixed_labels(y)
+            found = full.validate_data(estimator, X, y, reset=reset, **options)
         check_structure(found[0] if isinstance(found, tuple) else found)
         if isinstance(found, tuple):
             _refuse_missing_targets(found[1])
     return found
+
+
+def _is_not_given(value: Any) -> bool:
+    return isinstance(value, str) and value == NOT_GIVEN
 
 
 def _refuse_missing_targets(y: Any) -> None:
@@ -51,9 +60,9 @@ def _has_names(estimator: Any) -> bool:
 
 def _plain_data(estimator: Any, X: Any, y: Any, reset: bool, options: dict[str, Any]) -> Any:
     """X, or X and y, where both are plainly in order and as wide as expected; else None."""
-    wanted = not (isinstance(y, str) and y == NOT_GIVEN)
+    wanted = not _is_not_given(y)
     many = {"multi_output": options.get("multi_output", False), "numeric": options.get("y_numeric", False)}
-    if isinstance(X, str) and X == NOT_GIVEN:
+    if _is_not_given(X):
         return plain_target(y, len(y), **many) if isinstance(y, np.ndarray) and y.ndim else None
     if options.get("skip_check_array", False):
         if wanted or type(X) is not np.ndarray or X.ndim != 2:
@@ -73,7 +82,11 @@ def _plain_data(estimator: Any, X: Any, y: Any, reset: bool, options: dict[str, 
 def check_array(X: Any, **options: Any) -> Any:
     """scikit-learn's `check_array`."""
     check_structure(X)
-    return X if is_plain(X, options) else check_structure(full.check_array(X, **options))
+    if is_plain(X, options):
+        return X
+    with Explaining(**{options.get("input_name") or "X": X}):
+        X = full.check_array(X, **options)
+    return check_structure(X)
 
 
 def check_structure(X: Any) -> Any:
@@ -124,9 +137,11 @@ def check_target(estimator: Any, y: Any, n: int, *, multi_output: bool, numeric:
     target = plain_target(y, n, multi_output=multi_output, numeric=numeric)
     if target is None:
         placeholder = np.broadcast_to(np.zeros(1), (n, 1))
-        _, target = check_X_y(
-            placeholder, y, multi_output=multi_output, y_numeric=numeric, estimator=estimator
-        )
+        with Explaining(X=placeholder, y=y):
+            refuse_mixed_labels(y)
+            _, target = check_X_y(
+                placeholder, y, multi_output=multi_output, y_numeric=numeric, estimator=estimator
+            )
         _refuse_missing_targets(target)
     return target
 
@@ -176,6 +191,17 @@ def plain_target(y: Any, n: int, *, multi_output: bool, numeric: bool) -> np.nda
     if kind in "iub" or (kind == "f" and is_finite(y)) or (kind == "U" and not numeric and y.ndim == 1):
         return y if multi_output else np.ascontiguousarray(y)
     return None
+
+
+def target_for_callbacks(y: Any, n: int) -> np.ndarray | None:
+    """A target that nothing is learned from: as an array, or None where it is not one of n rows."""
+    if y is None:
+        return None
+    try:
+        y = np.asarray(y)
+    except ValueError:  # lists of unequal lengths
+        return None
+    return y if y.shape[:1] == (n,) else None
 
 
 def check_is_fitted(estimator: Any, attributes: Any = None, **options: Any) -> None:

@@ -46,7 +46,9 @@ def numeric_block(frame: pl.DataFrame, columns: list[Column], n: int, say: Say) 
             convert = to_days if column.kind == "date" else to_numbers
             made.append(pl.Series(column.name, convert(frame[column.name], column, say)))
         frame = pl.DataFrame(made)
-    block = frame.select(pl.col(names).cast(pl.Float64)).to_numpy(order="c")  # all at once; null is NaN in it
+    # by name, not by an expression, for which "^a$" is a pattern; null is NaN in the block
+    chosen = pl.DataFrame([frame.get_column(name).cast(pl.Float64) for name in names])
+    block = chosen.to_numpy(order="c")
     infinite = np.isinf(block)
     return np.where(infinite, np.nan, block) if infinite.any() else block
 

@@ -26,6 +26,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_consistent_length
 
 from tercet.core.estimator import NO_TARGET, Estimator
+from tercet.core.input_errors import Explaining
 from tercet.core.validation import check_structure, validate_data
 from tercet.kernels._engine.prepared_rows import squared_norms
 from tercet.kernels.base import Kernel
@@ -128,7 +129,8 @@ class KernelMachine(Estimator):
         if y is NO_TARGET:
             return rows
         y = validate_data(self, X="no_validation", y=y, multi_output=self.multi_output)
-        check_consistent_length(rows, y)
+        with Explaining(X=rows, y=y):
+            check_consistent_length(rows, y)
         return rows, y
 
     def __sklearn_tags__(self) -> Any:

@@ -189,6 +189,7 @@ class Perceptron(LinearClassifier):
         -------
         self
         """
+        check_parameters(self)
         if self.warm_start and hasattr(self, "coef_"):
             coef_init = dense_coef(self.coef_) if coef_init is None else coef_init
             intercept_init = self.intercept_ if intercept_init is None else intercept_init

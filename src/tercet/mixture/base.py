@@ -18,6 +18,7 @@ from tercet.cluster import KMeans, kmeans_plusplus
 from tercet.core.estimator import Estimator, check_is_fitted, check_weight, generator
 from tercet.core.parallel import Chunks, each, total
 from tercet.core.steps import ConvergenceWarning, Steps
+from tercet.core.validation import target_for_callbacks
 from tercet.mixture.components import (
     AssignedChunks,
     Components,
@@ -325,10 +326,7 @@ class Mixture(DensityMixin, Estimator):
     def _check(self, X: Any, y: Any = ..., *, reset: bool = True) -> Any:
         """As for clusterers: a target may come along for callbacks, and is not looked at."""
         X = super()._check(X, reset=reset)
-        if y is ...:
-            return X
-        y = None if y is None else np.asarray(y)
-        return X, None if y is None or y.shape[:1] != X.shape[:1] else y
+        return X if y is ... else (X, target_for_callbacks(y, X.shape[0]))
 
 
 class InitialKMeans(KMeans):

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.model_selection import KFold, check_cv
+from sklearn.model_selection import KFold
 
 from tercet.cluster import AgglomerativeClustering
 from tercet.core.estimator import generator
+from tercet.core.folds import checked_folds
 from tercet.core.steps import Steps
 from tercet.distributions._gaussian.covariances import CovarianceType
 from tercet.mixture.components import check_magnitude, mean_imputed
@@ -184,8 +185,8 @@ def weighted_folds(
         return list(KFold(int(cv), shuffle=True, random_state=seed).split(X[there]))
     position = np.cumsum(there) - 1
 
-    def places(rows: Any) -> np.ndarray:
-        rows = np.asarray(rows)
+    def places(rows: np.ndarray) -> np.ndarray:
         return position[rows[there[rows]]]
 
-    return [(places(here), places(out)) for here, out in check_cv(cv).split(X)]
+    folds = checked_folds("GaussianMixtureIC", X, cv=cv, weight=weight)
+    return [(places(here), places(out)) for here, out in folds]

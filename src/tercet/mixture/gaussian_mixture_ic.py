@@ -13,6 +13,7 @@ from tercet.core.estimator import Estimator, check_is_fitted
 from tercet.core.parallel import engine
 from tercet.core.parameters import Count, CountOrZero, Jobs, NonNegative, Seed
 from tercet.core.steps import ConvergenceWarning
+from tercet.core.validation import target_for_callbacks
 from tercet.distributions._gaussian.covariances import CovarianceType
 from tercet.mixture.candidate_search import (
     Candidate,
@@ -289,7 +290,4 @@ class GaussianMixtureIC(DensityMixin, Estimator):
         if not reset:
             check_is_fitted(self)
         X = super()._check(X, reset=reset)
-        if y is ...:
-            return X
-        y = None if y is None else np.asarray(y)
-        return X, None if y is None or y.shape[:1] != X.shape[:1] else y
+        return X if y is ... else (X, target_for_callbacks(y, X.shape[0]))

@@ -90,7 +90,7 @@ class CascadeClassifier(MetaClassifier):
                 return np.arange(self.classes_.size)
             if self.order == "frequency":
                 return np.argsort(-np.bincount(y, minlength=self.classes_.size), kind="stable")
-        elif sorted(np.asarray(self.order).tolist()) == self.classes_.tolist():
+        elif np.ndim(self.order) == 1 and sorted(np.asarray(self.order).tolist()) == self.classes_.tolist():
             return np.searchsorted(self.classes_, np.asarray(self.order))
         raise ValueError(
             f"CascadeClassifier: parameter 'order' must be 'sorted', 'frequency' or the classes "

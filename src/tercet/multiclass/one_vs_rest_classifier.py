@@ -14,6 +14,7 @@ from sklearn.utils.parallel import delayed
 
 from tercet.core.catalog import method
 from tercet.core.estimator import check_is_fitted
+from tercet.core.input_errors import Explaining
 from tercet.core.meta import (
     MetaClassifier,
     Part,
@@ -77,14 +78,15 @@ class OneVsRestClassifier(MetaClassifier):
 
     def _encode(self, y: Any) -> Any:
         """One column of zeros and ones for each class."""
-        if type_of_target(y).endswith("multioutput"):
-            raise ValueError(
-                "Multioutput target data is not supported with label binarization: y must be labels, or an "
-                f"indicator matrix of zeros and ones; got {type_of_target(y)!r}."
-            )
-        check_classification_targets(y)
-        self.label_binarizer_ = LabelBinarizer(sparse_output=True)
-        columns = self.label_binarizer_.fit_transform(y).tocsc()
+        with Explaining(y=y):
+            if type_of_target(y).endswith("multioutput"):
+                raise ValueError(
+                    "Multioutput target data is not supported with label binarization: y must be labels, or an "
+                    f"indicator matrix of zeros and ones; got {type_of_target(y)!r}."
+                )
+            check_classification_targets(y)
+            self.label_binarizer_ = LabelBinarizer(sparse_output=True)
+            columns = self.label_binarizer_.fit_transform(y).tocsc()
         self.classes_ = self.label_binarizer_.classes_
         return columns
 

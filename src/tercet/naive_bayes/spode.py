@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import check_cv
 
 from tercet.core.catalog import method
 from tercet.core.columns import Features
+from tercet.core.folds import checked_folds
 from tercet.core.parallel import Chunks, total
 from tercet.core.parameters import ArrayLike, Count, Jobs, NonNegative
 from tercet.naive_bayes._engine.pair_counts import chunk_rows
@@ -130,7 +130,7 @@ class SPODE(SemiNaiveBayes):
     def _folds(self, values: np.ndarray, y: np.ndarray, weight: np.ndarray) -> Iterator[np.ndarray]:
         """The rows of each fold that is left out."""
         if not isinstance(self.cv, int | np.integer):
-            yield from (test for _, test in check_cv(self.cv, y, classifier=True).split(values, y))
+            yield from (test for _, test in checked_folds(self, values, y, classifier=True))
             return
         if self.cv < 2:
             raise ValueError(f"SPODE: parameter 'cv' must be at least 2 folds; got {self.cv}.")

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_non_negative
 
 from tercet.core.estimator import NO_TARGET, Estimator, check_is_fitted
 from tercet.core.parameters import Range
+from tercet.core.validation import target_for_callbacks
 from tercet.neighbors._engine.neighbourhood import Neighbourhood, ragged
 from tercet.neighbors._engine.search import Metric, NeighborIndex, check_metric_params
 from tercet.neighbors._engine.segment_sort import sort_segments
@@ -58,8 +59,8 @@ class Neighbors(Estimator):
     def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
         if not self.supervised and y is not NO_TARGET:
             # Nothing is learned from a target, but callbacks may score by it.
-            X, y = self._check(X, reset=reset), None if y is None else np.asarray(y)
-            return X, None if y is None or y.shape[:1] != X.shape[:1] else y
+            X = self._check(X, reset=reset)
+            return X, target_for_callbacks(y, X.shape[0])
         if reset:
             self.__dict__.pop("_index", None)
             self.__dict__.pop("_tree", None)

@@ -17,6 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from tercet.core.estimator import Estimator
+from tercet.core.input_errors import Explaining, refuse_containers
 from tercet.core.validation import check_is_fitted, validate_data
 
 
@@ -117,6 +118,7 @@ class Sequences:
         """
         if isinstance(X, Sequences):
             return X
+        refuse_containers(X=X)
         X = _as_array(X)
         if is_listed(X, symbols):
             listed = cls._stacked(list(X), symbols)
@@ -233,6 +235,9 @@ def labels_like(y: Any, X: Sequences) -> Any:
     """Labels as one flat array of objects or numbers in the order of X's rows; an error where they do not match."""
     if isinstance(y, Sequences):
         return y.rows
+    refuse_containers(y=y)
+    if sparse.issparse(y):
+        raise TypeError(f"y must be labels in a list or an array; got a sparse matrix of shape {y.shape}.")
     y = _as_array(y)
     if _is_list_of_sequences(y):
         if len(y) != len(X):
@@ -350,8 +355,8 @@ def _column(X: Any) -> Any:
     """Symbols as a flat array, from a flat list or a table of one column."""
     if sparse.issparse(X):
         raise TypeError("Sparse input is not supported: symbols are given as a list or an array.")
-    if hasattr(X, "shape") and len(X.shape) == 2 and X.shape[1] != 1:
-        raise ValueError(f"X must have one column of symbols; got {X.shape[1]} columns.")
+    if hasattr(X, "shape") and len(X.shape) > 1 and X.shape[1:] != (1,):
+        raise ValueError(f"X must have one column of symbols; its shape is {X.shape}.")
     return flat(X)
 
 
@@ -365,7 +370,19 @@ def _concatenated(parts: list[Any]) -> Any:
         if all(isinstance(part, np.ndarray) and part.dtype != object for part in parts):
             return np.concatenate(parts)
         return flat([value for part in parts for value in part])
-    widths = {np.shape(part)[1] for part in map(np.asarray, parts)}
+    tables = [_table(k, part) for k, part in enumerate(parts)]
+    widths = {table.shape[1] for table in tables}
     if len(widths) > 1:
-        raise ValueError(f"All sequences must have the same number of columns; got {sorted(widths)}.")
-    return np.concatenate([np.asarray(part) for part in parts])
+        raise ValueError(f"All sequences of X must have the same number of columns; got {sorted(widths)}.")
+    return np.concatenate(tables)
+
+
+def _table(k: int, part: Any) -> np.ndarray:
+    """The rows of sequence k as an array."""
+    with Explaining(X=part):
+        table = np.asarray(part)
+    if table.ndim != 2:
+        raise ValueError(
+            f"X must be a list of tables of shape (length, n_features); sequence {k} has the shape {table.shape}."
+        )
+    return table

@@ -12,6 +12,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from tercet.core.catalog import method
 from tercet.core.estimator import NO_TARGET, check_is_fitted
 from tercet.core.parameters import Jobs, Positive, Real
+from tercet.core.validation import target_for_callbacks
 from tercet.kernels import KernelMachine, common_float
 from tercet.svm._dual.problem import DualProblem
 from tercet.svm._dual.solver import solve_dual
@@ -160,7 +161,7 @@ class OneClassSVM(OutlierMixin, KernelMachine):
 
     def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
         X = super()._check(X, reset=reset)
-        return X if y is NO_TARGET else (X, None if y is None else np.asarray(y))
+        return X if y is NO_TARGET else (X, target_for_callbacks(y, X.shape[0]))
 
     def _fit(self, X: Any, y: Any, sample_weight: np.ndarray | None) -> None:
         K = self._resolve_kernel(X, sample_weight)

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from tercet.core.estimator import check_is_fitted
+from tercet.core.input_errors import Explaining
 from tercet.core.row_products import row_products
 from tercet.core.steps import ConvergenceWarning
 from tercet.core.validation import check_structure
@@ -51,7 +52,8 @@ def positive_part(sample_weight: Any) -> Any:
     """Sample weights with 0 for negative ones: as in libsvm, rows without a positive weight are left out."""
     if sample_weight is None:
         return None
-    weight = np.asarray(sample_weight)
+    with Explaining(sample_weight=sample_weight):
+        weight = np.asarray(sample_weight)
     if weight.dtype.kind not in "fiub" or weight.size == 0 or np.isnan(weight).any():
         return sample_weight  # the check of weights says what is wrong
     if not (weight > 0).any():

@@ -10,10 +10,11 @@ from typing import Any, Literal
 
 import numpy as np
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import LeaveOneOut, check_cv
+from sklearn.model_selection import LeaveOneOut
 
 from tercet.core.catalog import method
 from tercet.core.estimator import distinct
+from tercet.core.folds import checked_folds
 from tercet.core.parallel import each
 from tercet.core.parameters import ArrayLike, Jobs, Positive, Real, Seed
 from tercet.core.steps import ConvergenceWarning, Fit
@@ -198,11 +199,11 @@ class SVCCV(SVC):
         cv = max(2, min(5, np.unique(y[counts], return_counts=True)[1].min())) if cv is None else cv
         if isinstance(cv, Integral) or hasattr(cv, "split"):
             rows = np.flatnonzero(counts)
-            split = check_cv(cv, labels[rows], classifier=True).split(np.zeros(rows.size), labels[rows])
+            split = checked_folds(self, np.zeros((rows.size, 1)), labels[rows], cv=cv, classifier=True)
             folds = [(rows[here], rows[there]) for here, there in split]
         else:  # splits by the numbers of all rows
-            split = check_cv(cv, labels, classifier=True).split(np.zeros(y.size), labels)
-            folds = [tuple(part[counts[part]] for part in map(_row_indices, fold)) for fold in split]
+            split = checked_folds(self, np.zeros((y.size, 1)), labels, cv=cv, classifier=True)
+            folds = [tuple(part[counts[part]] for part in fold) for fold in split]
         for here, there in folds:
             if np.unique(y[here]).size < 2 or not len(there):
                 raise ValueError(
@@ -303,12 +304,6 @@ class SVCCV(SVC):
             scores.append(float(scorer(model, held, labels[there], **more)))
             unconverged.append(model.fit_status_ != 0)
         return scores, unconverged
-
-
-def _row_indices(part: Any) -> np.ndarray:
-    """Indices of rows, given as such or as a mask."""
-    part = np.asarray(part)
-    return np.flatnonzero(part) if part.dtype == bool else part.astype(np.intp)
 
 
 def _name(kernel: Any) -> str:

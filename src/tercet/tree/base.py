@@ -11,11 +11,11 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassifierMixin, clone
-from sklearn.model_selection import check_cv
 from sklearn.utils import Bunch
 
 from tercet.core.columns import MixedColumns
 from tercet.core.estimator import NO_TARGET, check_is_fitted, generator
+from tercet.core.folds import checked_folds
 from tercet.core.memory import available
 from tercet.core.parameters import INF, Count, OpenFraction, Range
 from tercet.core.validation import check_target, validate_data
@@ -263,7 +263,7 @@ class BaseDecisionTree(MixedColumns):
     def _folds(self, sample: WeightedSample, seed: int) -> Iterable[tuple[np.ndarray, np.ndarray]]:
         n, classes = len(sample.y), isinstance(self, ClassifierMixin)
         if not isinstance(self.cv, numbers.Integral):
-            return check_cv(self.cv, sample.y, classifier=classes).split(sample.X, sample.y)
+            return checked_folds(self, sample.X, sample.y, classifier=classes)
         if n < int(self.cv):
             raise ValueError(
                 f"{type(self).__name__}: cv={self.cv} folds need as many rows; got n_samples={n}."

@@ -12,6 +12,7 @@ from sklearn.utils.validation import column_or_1d
 
 from tercet.core.catalog import method
 from tercet.core.estimator import NO_TARGET, check_is_fitted
+from tercet.core.input_errors import Explaining, refuse_mixed_labels
 from tercet.core.parallel import each, one_blas_thread
 from tercet.core.parameters import Count, CountOrZero, Fraction, Jobs, NonNegative, OpenFraction, Seed
 from tercet.tree._engine import Limits
@@ -169,7 +170,9 @@ class ObliqueTreeClassifier(DecisionTreeClassifier):
 
     def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
         if y is not NO_TARGET and y is not None:
-            y = column_or_1d(y, warn=True)
+            with Explaining(y=y):
+                refuse_mixed_labels(y)
+                y = column_or_1d(y, warn=True)
         return super()._check(X, y, reset=reset)
 
     def _fit(

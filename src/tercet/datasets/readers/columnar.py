@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tercet.core.messages import Message
+from tercet.datasets.readers.damage import quiet_panics
 from tercet.datasets.readers.source_file import ReadRequest, SourceFile, first_bytes
 from tercet.datasets.readers.table import Table, listed
 from tercet.datasets.readers.table_format import typed_format
@@ -49,7 +49,7 @@ def _read(source: SourceFile, format: str, scan: Any, request: ReadRequest) -> I
     import polars as pl
 
     notes: list[Message] = []
-    with _damage(source, format):
+    with quiet_panics():
         lazy = scan(source.path.absolute(), glob=False)
         schema = lazy.collect_schema()
         total = int(lazy.select(pl.len()).collect().item())
@@ -60,9 +60,9 @@ def _read(source: SourceFile, format: str, scan: Any, request: ReadRequest) -> I
             raise source.error("there is a header but no row")
         row_bytes = _row_bytes(lazy, total)
     for wanted in request.parts(total, row_bytes, notes):
-        with _damage(source, format):
+        with quiet_panics():
             frame = lazy.collect() if wanted is None else _picked(lazy, wanted, total)
-        frame = frame.with_columns(pl.col(pl.Float64, pl.Float32).fill_nan(None))
+            frame = frame.with_columns(pl.col(pl.Float64, pl.Float32).fill_nan(None))
         yield Table(
             frame=frame,
             kinds=kinds,
@@ -72,23 +72,6 @@ def _read(source: SourceFile, format: str, scan: Any, request: ReadRequest) -> I
             notes=tuple(notes),
             reading=typed_format(frame).to_dict(),
         )
-
-
-@contextlib.contextmanager
-def _damage(source: SourceFile, format: str) -> Iterator[None]:
-    """Whatever polars says of a damaged file, in one line."""
-    import polars as pl
-
-    try:
-        yield
-    except (pl.exceptions.PolarsError, OSError) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise source.error("damaged, or not {format}: {reason}", format=format, reason=reason) from None
-    except BaseException as error:  # polars panics on some damaged files, and a panic is no Exception
-        if type(error).__name__ != "PanicException":
-            raise
-        reason = str(error)[:200]
-        raise source.error("damaged, or not {format}: {reason}", format=format, reason=reason) from None
 
 
 def _plain(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zipfile
-import zlib
 from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
@@ -14,6 +13,7 @@ from tercet.core.messages import Message
 from tercet.datasets.readers.source_file import ReadRequest, SourceFile
 from tercet.datasets.readers.table import Table, listed
 from tercet.datasets.readers.table_format import typed_format
+from tercet.datasets.readers.unpacking import check_archive, check_fits
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,52 +21,37 @@ if TYPE_CHECKING:
 FEATURES = ("X", "x", "data", "features")
 TARGETS = ("y", "Y", "target", "targets", "label", "labels")
 NAMES = ("feature_names", "columns", "names")
-READ_ERRORS = (
-    ValueError,
-    OSError,
-    EOFError,
-    KeyError,
-    MemoryError,
-    zipfile.BadZipFile,
-    zlib.error,
-    NotImplementedError,
-)
+WIDEST = 2**31 - 2  # columns of a sparse matrix
+KINDS = "biufSUM"  # of dtypes that are numbers, strings or dates
+Header = tuple[tuple[int, ...], bool, np.dtype[Any]]  # shape, in Fortran order, dtype
 
 
 def read_npz(source: SourceFile, request: ReadRequest) -> Iterator[Table]:
     """Read an archive of arrays."""
-    try:
-        with zipfile.ZipFile(source.path) as archive:
-            members = {name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")}
-            if {"indices", "indptr", "data", "format", "shape"} <= members or {
-                "row",
-                "col",
-                "format",
-            } <= members:
-                yield from _sparse(source, request)
-                return
-            heads = {name: _header(source, archive, name) for name in sorted(members)}
+    with zipfile.ZipFile(source.path) as archive:
+        check_archive(source, archive)
+        members = {name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")}
+        heads = {name: _header(source, archive, name) for name in sorted(members)}
+        compressed = {"indices", "indptr", "data", "format", "shape"} <= members
+        if compressed or {"row", "col", "format"} <= members:
+            yield from _sparse(source, request, sum(info.file_size for info in archive.infolist()))
+        else:
             yield from _dense(source, archive, heads, request)
-    except READ_ERRORS as error:
-        if hasattr(error, "note"):
-            raise
-        raise source.error(
-            "damaged, or not {format}: {reason}", format="npz", reason=str(error)[:200]
-        ) from None
 
 
 def read_npy(source: SourceFile, request: ReadRequest) -> Iterator[Table]:
     """Read one array."""
-    try:
-        array = np.load(source.path, mmap_mode="r", allow_pickle=False)
-    except READ_ERRORS as error:
-        raise source.error(
-            "damaged, or not {format}: {reason}", format="npy", reason=str(error)[:200]
-        ) from None
-    if array.ndim == 1 and array.dtype.names is None:
-        array = array[:, None]
-    if array.ndim != 2 or array.dtype.kind not in "biufSUM":
-        raise _unsupported(source, "array", array.shape, array.dtype)
+    with source.path.open("rb") as file:
+        shape, fortran, dtype = head = _read_header(file)
+        offset = file.tell()
+    _check_header(source, "array", head, source.path.stat().st_size - offset)
+    if len(shape) == 1:
+        shape = (*shape, 1)
+    if len(shape) != 2 or dtype.kind not in KINDS:
+        raise _unsupported(source, "array", shape, dtype)
+    if 0 in shape:
+        raise source.error("there is no row")
+    array = np.memmap(source.path, dtype, "r", offset, shape, "F" if fortran else "C")
     notes: list[Message] = []
     for wanted in request.parts(len(array), array.shape[1] * 8, notes):
         frame = _frame(source, np.array(array if wanted is None else array[wanted]), None)
@@ -80,21 +65,26 @@ def read_npy(source: SourceFile, request: ReadRequest) -> Iterator[Table]:
         )
 
 
-def _header(
-    source: SourceFile, archive: zipfile.ZipFile, name: str
-) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+def _header(source: SourceFile, archive: zipfile.ZipFile, name: str) -> Header:
     info = archive.getinfo(f"{name}.npy")
     with archive.open(info) as member:
         head = _read_header(member)
-    shape, _, dtype = head
-    if dtype.hasobject:
-        raise source.error("array {name!r} holds Python objects, which are not loaded", name=name)
-    if int(np.prod(shape, dtype=object)) * dtype.itemsize > info.file_size:
-        raise source.error("array {name!r} is cut off", name=name)
+    _check_header(source, name, head, info.file_size)
     return head
 
 
-def _read_header(member: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+def _check_header(source: SourceFile, name: str, head: Header, size: int) -> None:
+    """Refuse an array that cannot be in so many bytes, before any memory is taken for it."""
+    shape, _, dtype = head
+    if dtype.hasobject:
+        raise source.error("array {name!r} holds Python objects, which are not loaded", name=name)
+    if any(side < 0 for side in shape) or dtype.itemsize == 0:
+        raise _unsupported(source, name, shape, dtype)
+    if int(np.prod(shape, dtype=object)) * dtype.itemsize > size:
+        raise source.error("array {name!r} is cut off", name=name)
+
+
+def _read_header(member: IO[bytes]) -> Header:
     version = npy.read_magic(member)
     if version == (1, 0):
         return npy.read_array_header_1_0(member)
@@ -117,7 +107,8 @@ def _dense(
     used = _choose_arrays(source, heads)
     names = None
     if used.names is not None:
-        names = [_decoded(v) for v in _member(archive, used.names, heads[used.names], None)]
+        found = _member(source, archive, used.names, heads[used.names], None)
+        names = [_decoded(v) for v in _characters(source, used.names, found)]
     if used.target is not None:
         source.distinct([*(names or ()), used.target])
     notes: list[Message] = []
@@ -125,11 +116,11 @@ def _dense(
         notes.append(Message("arrays not used: {names}", names=listed(left)))
     row_bytes = used.width * max(heads[used.features][2].itemsize, 8)
     for wanted in request.parts(used.rows, row_bytes, notes):
-        X = _member(archive, used.features, heads[used.features], wanted).reshape(-1, used.width)
+        X = _member(source, archive, used.features, heads[used.features], wanted).reshape(-1, used.width)
         frame = _frame(source, X, names)
         if used.target is not None:
-            y = _member(archive, used.target, heads[used.target], wanted).reshape(-1)
-            frame = frame.with_columns(_series(used.target, y))
+            y = _member(source, archive, used.target, heads[used.target], wanted).reshape(-1)
+            frame = frame.with_columns(_series(used.target, _characters(source, used.target, y)))
         yield Table(
             frame=frame,
             target=used.target,
@@ -153,7 +144,7 @@ def _choose_arrays(source: SourceFile, heads: dict[str, Any]) -> _Arrays:
             names=listed(list(heads)),
         )
     shape, _, dtype = heads[features]
-    if len(shape) not in (1, 2) or dtype.kind not in "biufSUM":
+    if len(shape) not in (1, 2) or dtype.kind not in KINDS:
         raise _unsupported(source, features, shape, dtype)
     rows, width = shape[0], shape[1] if len(shape) == 2 else 1
     if rows == 0 or width == 0:
@@ -162,7 +153,7 @@ def _choose_arrays(source: SourceFile, heads: dict[str, Any]) -> _Arrays:
     target = next((name for name in TARGETS if name in heads and name != features), None)
     if target is not None:
         size, _, kind = heads[target]
-        if size not in ((rows,), (rows, 1)) or kind.kind not in "biufSUM":
+        if size not in ((rows,), (rows, 1)) or kind.kind not in KINDS:
             raise source.error(
                 "{name} has shape {shape} where {features} has {total} rows",
                 name=target,
@@ -173,11 +164,14 @@ def _choose_arrays(source: SourceFile, heads: dict[str, Any]) -> _Arrays:
     return _Arrays(features, target, names, rows, width)
 
 
-def _member(archive: zipfile.ZipFile, name: str, head: Any, wanted: np.ndarray | None) -> np.ndarray:
+def _member(
+    source: SourceFile, archive: zipfile.ZipFile, name: str, head: Header, wanted: np.ndarray | None
+) -> np.ndarray:
     """An array of the archive, or only some of its rows, block by block."""
     shape, fortran, dtype = head
     with archive.open(f"{name}.npy") as member:
         if wanted is None or fortran:
+            check_fits(source, name, int(np.prod(shape, dtype=object)) * dtype.itemsize)
             array = npy.read_array(member, allow_pickle=False)
             return array if wanted is None else array[wanted]
         _read_header(member)
@@ -191,16 +185,19 @@ def _member(archive: zipfile.ZipFile, name: str, head: Any, wanted: np.ndarray |
         return np.concatenate(parts)
 
 
-def _sparse(source: SourceFile, request: ReadRequest) -> Iterator[Table]:
+def _sparse(source: SourceFile, request: ReadRequest, size: int) -> Iterator[Table]:
     import polars as pl
     from scipy import sparse
 
     from tercet.core.validation import check_structure
 
+    check_fits(source, "data", size)
     # SciPy loads without pickle, and without a look at the indices
-    matrix = check_structure(sparse.csr_array(check_structure(sparse.load_npz(source.path))))
-    if matrix.dtype.kind not in "biuf":
-        raise _unsupported(source, "data", matrix.shape, matrix.dtype)
+    loaded = check_structure(sparse.load_npz(source.path))
+    if loaded.dtype.kind not in "biuf" or len(loaded.shape) != 2 or loaded.shape[1] > WIDEST:
+        raise _unsupported(source, "data", loaded.shape, loaded.dtype)
+    check_fits(source, "indptr", 8 * (loaded.shape[0] + 1))
+    matrix = check_structure(sparse.csr_array(loaded))
     total, notes = matrix.shape[0], list[Message]()
     for wanted in request.parts(total, 12.0 * matrix.nnz / max(total, 1), notes):
         yield Table(
@@ -217,7 +214,23 @@ def _frame(source: SourceFile, X: np.ndarray, names: list[str] | None) -> pl.Dat
     import polars as pl
 
     names = source.distinct(names or [f"column_{k + 1}" for k in range(X.shape[1])])
+    X = _characters(source, "X", X)
     return pl.DataFrame([_series(name, X[:, k]) for k, name in enumerate(names)])
+
+
+def _characters(source: SourceFile, name: str, values: np.ndarray) -> np.ndarray:
+    """The array, if all its characters are some: NumPy hands on whatever numbers a file has in their place."""
+    if values.dtype.kind == "U" and values.size:
+        # of native byte order, seen as numbers
+        codes = np.ascontiguousarray(values, values.dtype.newbyteorder("=")).reshape(-1).view(np.uint32)
+        wrong = (codes > 0x10FFFF) | ((codes >= 0xD800) & (codes <= 0xDFFF))
+        if wrong.any():
+            raise source.error(
+                "array {name!r} holds the number {code}, which is no character",
+                name=name,
+                code=hex(int(codes[np.argmax(wrong)])),
+            )
+    return values
 
 
 def _series(name: str, values: np.ndarray) -> pl.Series:

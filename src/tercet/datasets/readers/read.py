@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from tercet.datasets.readers.damage import refuse_damage
 from tercet.datasets.readers.source_file import (
     ReadRequest,
     SourceFile,
@@ -118,16 +119,18 @@ def _need_polars() -> None:
 
 def _tables(file: SourceFile, request: ReadRequest) -> Iterator[Table]:
     """The parts of a file that are asked for."""
-    module, name = READERS[detect_format(file) or _detect_text_format(file)]
+    format = detect_format(file) or _detect_text_format(file)
+    module, name = READERS[format]
     reader = getattr(importlib.import_module(f"tercet.datasets.readers.{module}"), name)
     try:
-        for table in reader(file, request):
-            if module == "text" or not request.like.columns:
-                yield table
-                continue
-            types = TypeInference(like=request.like)
-            frame = types.infer(table.frame)
-            yield replace(table, frame=frame, notes=(*table.notes, *types.notes.messages()))
+        with refuse_damage(file, format):
+            for table in reader(file, request):
+                if module == "text" or not request.like.columns:
+                    yield table
+                    continue
+                types = TypeInference(like=request.like)
+                frame = types.infer(table.frame)
+                yield replace(table, frame=frame, notes=(*table.notes, *types.notes.messages()))
     except csv.Error as error:  # a carriage return inside a field, say
         raise file.error("not a regular table: {reason}", reason=str(error).partition(" - ")[0]) from None
 

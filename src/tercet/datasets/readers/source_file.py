@@ -8,8 +8,8 @@ import difflib
 import gzip
 import lzma
 import os
-import shutil
 import stat
+import struct
 import sys
 import tempfile
 import zipfile
@@ -26,6 +26,7 @@ from tercet.core.memory import available
 from tercet.core.messages import Message
 from tercet.datasets.readers.table import TableError, listed
 from tercet.datasets.readers.table_format import TableFormat
+from tercet.datasets.readers.unpacking import copy_unpacked
 
 PACKED = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
 MAGIC = {b"PAR1": "Parquet", b"ARROW1": "Feather", b"FEA1": "Feather", b"\x93NUMPY": "npy"}
@@ -158,8 +159,8 @@ def _unpacked(source: SourceFile, unpack: Any) -> SourceFile:
     target = source.folder / "unpacked"
     try:
         with unpack(source.path, "rb") as packed, target.open("wb") as plain:
-            shutil.copyfileobj(packed, plain, 1 << 20)
-    except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
+            copy_unpacked(source, packed, plain)
+    except (OSError, EOFError, lzma.LZMAError, zlib.error, struct.error) as error:
         raise source.error("cannot be unpacked: {reason}", reason=str(error)) from None
     return SourceFile(target, source.name, source.folder, unpacked=True)
 
@@ -174,8 +175,7 @@ def detect_format(source: SourceFile) -> str | None:
         if head.startswith(magic):
             raise source.error("{kind}, which is not read here; save the table as CSV", kind=Message(name))
     if head.startswith(b"PK") and zipfile.is_zipfile(source.path):
-        with zipfile.ZipFile(source.path) as archive:
-            members = archive.namelist()
+        members = _archive_members(source)
         if any(member.endswith(".npy") for member in members):
             return "npz"
         kind = "an Excel workbook" if "xl/workbook.xml" in members else "a zip archive"
@@ -184,6 +184,18 @@ def detect_format(source: SourceFile) -> str | None:
     if promised in ("Parquet", "Feather", "npz", "npy"):
         raise source.error("not a {format} file: damaged, or named wrongly", format=promised)
     return promised
+
+
+def _archive_members(source: SourceFile) -> list[str]:
+    """The names in a zip archive, whose directory may be damaged in any way."""
+    try:
+        with zipfile.ZipFile(source.path) as archive:
+            return archive.namelist()
+    except Exception as error:
+        kind = ENDINGS.get(source.ending, "zip")
+        raise source.error(
+            "damaged, or not {format}: {reason}", format=kind, reason=str(error)[:200]
+        ) from error
 
 
 def rows_that_fit(row_bytes: float, rows: int | None) -> int:

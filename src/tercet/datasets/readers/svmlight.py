@@ -20,6 +20,8 @@ from tercet.datasets.readers.table_format import TableFormat
 
 LINE = Grammar(delimiter="\x01", quote="", comment="#")  # a record is a line, whatever is in it
 WORD = re.compile(r"\S+")
+WHOLE = re.compile(r"[0-9]{1,18}")
+EXACT = 2.0**53  # whole numbers below are exact, and have a place among integers
 
 
 def read_svmlight(source: SourceFile, request: ReadRequest) -> Iterator[Table]:
@@ -50,7 +52,7 @@ def read_svmlight(source: SourceFile, request: ReadRequest) -> Iterator[Table]:
         said = [*notes, Message("indices count from {start}", start=base)]
         if strange := int(np.count_nonzero(~np.isfinite(X.data))):
             said.append(Message("values that are NaN or infinite: {n}", n=strange))
-        columns = {"target": pl.Series(y.astype(np.int64) if np.all(y == np.round(y)) else y)}
+        columns = {"target": pl.Series(y.astype(np.int64) if _are_whole(y) else y)}
         if query.any():
             columns["qid"] = pl.Series(query.astype(np.int64))
         yield Table(
@@ -78,6 +80,10 @@ def _parse_with_polars(
         X, y, query = _parse_with_csv(source, path, begin)
         X, y, query = X[rows], y[rows], query[rows]
     return X, y, query
+
+
+def _are_whole(y: np.ndarray) -> bool:
+    return bool(np.all((y == np.round(y)) & (np.abs(y) < EXACT)))
 
 
 def _zero_based(path: Path) -> bool:
@@ -113,10 +119,10 @@ def _parse_with_csv(source: SourceFile, path: Path, begin: int) -> tuple[Any, np
             pairs: dict[int, float] = {}
             for word in words[1:]:
                 index, colon, value = word.partition(":")
-                if index == "qid" and value.isdigit():
+                if index == "qid" and WHOLE.fullmatch(value):
                     queries[-1] = int(value)
                     continue
-                if not colon or not index.isdigit() or int(index) > 2**31 - 2:
+                if not colon or not WHOLE.fullmatch(index) or int(index) > 2**31 - 2:
                     raise source.error(
                         "line {line}: {word!r} is not index:value with an index from 0",
                         line=number,

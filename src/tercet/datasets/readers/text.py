@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tercet.core.messages import Message
+from tercet.datasets.readers.damage import quiet_panics
 from tercet.datasets.readers.dialect import SINGLE_COLUMN, Dialect, detect_dialect, reader, rows_of
 from tercet.datasets.readers.encoding import encoding_note, to_utf8
 from tercet.datasets.readers.number_parsing import GROUPED, number_pattern
@@ -266,15 +267,16 @@ def _parse_with_polars(
 
     for _ in range(len(schema) + 1):
         try:
-            return pl.read_csv(
-                text,
-                has_header=False,
-                skip_rows=skip,
-                separator=delimiter,
-                quote_char=quote,
-                schema=schema,
-                glob=False,
-            )
+            with quiet_panics():
+                return pl.read_csv(
+                    text,
+                    has_header=False,
+                    skip_rows=skip,
+                    separator=delimiter,
+                    quote_char=quote,
+                    schema=schema,
+                    glob=False,
+                )
         except pl.exceptions.PolarsError as error:
             found = re.search(r"could not parse .* at column '.*' \(column number (\d+)\)", str(error), re.S)
             column = str(int(found[1]) - 1) if found else ""

@@ -7,10 +7,11 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.model_selection import check_cv
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
 from tercet.core.catalog import method
+from tercet.core.folds import checked_folds
+from tercet.core.input_errors import Explaining
 from tercet.core.parallel import each
 from tercet.core.parameters import Count, Jobs, NonNegative, Positive, Seed
 from tercet.linear_model._lasso.path import alpha_grid, solve_path, visiting_order
@@ -123,7 +124,8 @@ class ElasticNetCV(LinearRegressor):
         self
         """
         routed = route(self, sample_weight, params)
-        shape = getattr(y, "shape", None) or np.asarray(y).shape
+        with Explaining(y=y):
+            shape = getattr(y, "shape", None) or np.asarray(y).shape
         if len(shape) == 2 and shape[1] > 1:
             raise ValueError(
                 f"For multi-task outputs, use MultiTask{type(self).__name__} of scikit-learn, or `enet_path`; "
@@ -148,7 +150,7 @@ class ElasticNetCV(LinearRegressor):
             raise ValueError(f"{type(self).__name__}: l1_ratio must be in [0, 1]; got {self.l1_ratio!r}.")
         problem = LeastSquares(X, y, sample_weight, fit_intercept=self.fit_intercept, n_jobs=self.n_jobs)
         grids = [alpha_grid(problem, self.alphas, ratio, self.eps, self.positive) for ratio in ratios]
-        folds = list(check_cv(self.cv).split(X, y, **(split or {})))
+        folds = checked_folds(self, X, y, weight=sample_weight, **(split or {}))
         errors = each(self._fold_errors, folds, (X, y, sample_weight), ratios, grids, n_jobs=self.n_jobs)
         table = np.stack(errors, axis=-1)
         best = np.unravel_index(np.argmin(table.mean(axis=-1)), table.shape[:2])

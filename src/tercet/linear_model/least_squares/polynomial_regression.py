@@ -9,10 +9,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.polynomial import chebyshev, polynomial
 from scipy.linalg import lstsq
-from sklearn.model_selection import check_cv
 
 from tercet.core.catalog import method
 from tercet.core.estimator import Regressor, check_is_fitted
+from tercet.core.folds import checked_folds
 from tercet.core.parameters import CountOrZero, NonNegative
 from tercet.core.row_products import row_products
 
@@ -99,7 +99,7 @@ class PolynomialRegression(Regressor):
         return fitted.fit(X, y, weight)
 
     def _best_degree(self, X: Array, y: Array, weight: Array) -> int:
-        folds = list(check_cv(self.cv).split(X, y))
+        folds = checked_folds(self, X, y, weight=weight)
         errors = np.zeros(self.max_degree + 1)
         for degree in range(self.max_degree + 1):
             for train, test in folds:

@@ -8,13 +8,14 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin, is_classifier
 from sklearn.metrics import check_scoring, get_scorer
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_scalar
 
 from tercet.core.catalog import method
+from tercet.core.folds import checked_folds
 from tercet.core.parameters import Jobs, Positive
 from tercet.linear_model._least_squares.design_matrix import DesignMatrix, in_units, match_target_shape
 from tercet.linear_model._least_squares.leave_one_out import leave_one_out
@@ -262,5 +263,8 @@ def search_folds(
         estimator.set_fit_request(sample_weight=True)
     if weight is not None:
         params = {**params, "sample_weight": weight}
-    search = GridSearchCV(estimator, {"alpha": alphas.tolist()}, cv=model.cv, scoring=model._scorer())
+    cv = model.cv
+    if not routing_enabled():  # else the splitter may need metadata, which the search hands on
+        cv = checked_folds(model, X, y, classifier=is_classifier(estimator), weight=weight)
+    search = GridSearchCV(estimator, {"alpha": alphas.tolist()}, cv=cv, scoring=model._scorer())
     return search.fit(X, y, **params)

@@ -8,11 +8,11 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.metrics import get_scorer
-from sklearn.model_selection import check_cv
 from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
 
 from tercet.core.catalog import method
 from tercet.core.estimator import check_is_fitted, generator
+from tercet.core.folds import checked_folds
 from tercet.core.parallel import each
 from tercet.core.parameters import ArrayLike, Count, Jobs, NonNegative, Positive, Seed
 from tercet.core.steps import ConvergenceWarning, Steps
@@ -169,7 +169,7 @@ class LogisticRegressionCV(LogisticRegression):
         self._check_grid(Cs, ratios)
         labels = self.classes_[y]
         cv = self.cv if self.cv is not None else max(2, min(5, np.bincount(y).max()))
-        folds = list(check_cv(cv, labels, classifier=True).split(X, labels, **(split or {})))
+        folds = checked_folds(self, X, labels, cv=cv, classifier=True, weight=sample_weight, **(split or {}))
         if score is None:  # without routing, weights go to the scorer as they are
             score = {} if sample_weight is None else {"sample_weight": sample_weight}
         weight = self._class_weighted(y, sample_weight)

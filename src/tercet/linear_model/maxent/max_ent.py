@@ -209,7 +209,13 @@ class MaxEnt(Classifier):
             if reset:
                 self.n_features_in_ = len(self.feature_functions)
         else:
-            contexts, names = encode_dicts(X, None if reset else self.vocabulary_)
+            known = None if reset else getattr(self, "vocabulary_", None)
+            if known is None and not reset:
+                raise ValueError(
+                    "X holds dicts of named features, but MaxEnt was fitted on a table of "
+                    f"{self.n_features_in_} columns."
+                )
+            contexts, names = encode_dicts(X, known)
             if reset:
                 self.vocabulary_, self.n_features_in_ = names, len(names)
         if y is NO_TARGET:

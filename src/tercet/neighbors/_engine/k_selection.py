@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import LeaveOneOut, check_cv
+from sklearn.model_selection import LeaveOneOut
 
+from tercet.core.folds import checked_folds
 from tercet.neighbors._engine.neighbourhood import Neighbourhood
 
 CANDIDATES = (1, 2, 3, 4, 5, 7, 9, 11, 15, 21, 31, 41)
@@ -35,7 +36,7 @@ def cross_validated_k(
 
     `kind` is a neighbour method with `FoundNeighbours`, which predicts on the folds.
     """
-    folds = list(_folds(model, X, y))
+    folds = list(_folds(model, X, y, weight))
     ks = _candidates(model, X.shape[0], folds, weight)
     return ks, np.stack([_fold_scores(model, kind, ks, X, y, weight, *fold) for fold in folds], axis=1)
 
@@ -49,12 +50,12 @@ def best_k(model: Any, ks: np.ndarray, scores: np.ndarray) -> tuple[int, float]:
     return int(ks[best]), float(means[best])
 
 
-def _folds(model: Any, X: Any, y: Any) -> Iterator[tuple[Any, Any]]:
+def _folds(model: Any, X: Any, y: Any, weight: np.ndarray | None) -> Iterator[tuple[Any, Any]]:
     """Training and test rows; (None, None) is for all rows, each without itself."""
     if isinstance(model.cv, LeaveOneOut) or (isinstance(model.cv, str) and model.cv == "loo"):
         yield None, None
         return
-    yield from check_cv(model.cv, y, classifier=is_classifier(model)).split(X, y)
+    yield from checked_folds(model, X, y, classifier=is_classifier(model), weight=weight)
 
 
 def _candidates(model: Any, n: int, folds: list, weight: np.ndarray | None) -> np.ndarray:

@@ -279,14 +279,15 @@ class CategoricalEmissions(Emissions):
 def symbol_codes(X: Sequences, owner: str) -> np.ndarray:
     """Symbols as int32; -1 where none was observed."""
     rows = np.asarray(X.rows)
-    if rows.dtype == object:
+    if rows.dtype == object and not any(isinstance(v, list | tuple | np.ndarray) for v in rows):
         rows = np.array([-1 if v is None or v != v else v for v in rows])
     if rows.dtype.kind == "f":
         rows = np.where(np.isnan(rows), -1.0, rows)
     good = rows.dtype.kind in "iub" or (rows.dtype.kind == "f" and np.isfinite(rows).all())
     if not good or (rows.dtype.kind == "f" and (rows != np.round(rows)).any()):
         raise ValueError(
-            f"{owner}: symbols must be whole numbers from 0 on (-1, None or NaN for none); got {X.rows[:5]!r} ... "
+            f"{owner}: symbols must be whole numbers from 0 on (-1, None or NaN for none); "
+            f"X has {X.rows[:5]!r} ... "
             "(HMMTagger takes symbols of any kind.)"
         )
     if rows.size and (rows.min() < -1 or rows.max() >= 2**31 - 1):

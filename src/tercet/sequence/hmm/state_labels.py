@@ -36,6 +36,8 @@ def state_codes(labels: Any, count: int | None, owner: str) -> tuple[np.ndarray,
             raise ValueError(
                 f"{owner}: y must hold labels of one kind, numbers or strings; got {labels[:5]!r}."
             )
+        if values.dtype == object:
+            raise ValueError(f"{owner}: y must hold labels that are numbers or strings; got {labels[:5]!r}.")
     if values.dtype.kind == "f" and (values == np.round(values)).all():
         values = values.astype(np.int64)
     names, index = np.unique(values, return_inverse=True)

@@ -120,16 +120,20 @@ def distinct_labels(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         classes, index = np.unique(labels, return_inverse=True)
         return classes, index
     values = labels.tolist()
-    strange = [label for label in values if not isinstance(label, Hashable)]
-    if strange:
-        raise ValueError(
-            f"A label must be hashable: a string, a number, a tuple of such; got {strange[0]!r}."
-        )
+    _refuse_unhashable(values)
     different = in_order(list(set(values)))
     place = {label: k for k, label in enumerate(different)}
     alike = len({type(label) for label in different}) == 1 and isinstance(different[0], str | int | float)
     classes = np.array(different) if alike else _objects(different)  # tuples must not become rows of a matrix
     return classes, np.array([place[label] for label in values], dtype=np.int64)
+
+
+def _refuse_unhashable(labels: list[Any]) -> None:
+    for label in labels:
+        if not isinstance(label, Hashable):
+            raise ValueError(
+                f"A label in y must be hashable: a string, a number, a tuple of such; got {label!r}."
+            )
 
 
 def label_indices(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
@@ -140,6 +144,8 @@ def label_indices(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
     >>> label_indices(np.array(["B", None, "C"], dtype=object), np.array(["A", "B"]))
     array([ 1, -1,  2])
     """
+    if labels.dtype == object:
+        _refuse_unhashable(labels.tolist())
     place, known = {label: k for k, label in enumerate(classes.tolist())}, known_labels(labels)
     codes = [place.get(label, classes.size) if there else -1 for label, there in zip(labels.tolist(), known)]
     return np.array(codes, dtype=np.int64)
@@ -170,7 +176,7 @@ def _listed(values: Any) -> list[Any]:
         if hasattr(values, name) and not isinstance(values, list):
             return getattr(values, name)()
     if isinstance(values, str | bytes) or not hasattr(values, "__iter__"):
-        raise ValueError(f"Sequences must be lists; got {values!r}.")
+        raise ValueError(f"Sequences, in X as in y, must be lists; got {values!r}.")
     return list(values)
 
 

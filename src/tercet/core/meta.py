@@ -16,6 +16,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length
 
 from tercet.core.estimator import NO_TARGET, Classifier
+from tercet.core.fitted_checks import check_fitted
 from tercet.core.parallel import one_blas_thread
 from tercet.core.parameters import check_parameters
 from tercet.core.public_names import PublicPickle
@@ -204,6 +205,12 @@ def partial_fit_part(estimator: Any, X: Any, part: Part, params: dict[str, Any])
 
 class ConstantClassifier(PublicPickle, CallbackSupport, ClassifierMixin, BaseEstimator):
     """Classifier that always predicts the single label it was fitted on."""
+
+    fitted_shapes = {"y_": "1"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        check_fitted(self)
 
     def fit(self, X: Any, y: Any) -> Self:
         """Remember the label."""

@@ -170,6 +170,11 @@ class KernelRidge(KernelMachine, Regressor):
             return FromFunction(functools.partial(_sklearn_kernel, **options))
         return super()._make_kernel(gamma, X, sample_weight)
 
+    fitted_shapes = {
+        "X_fit_": KernelMachine._declared_rows,
+        "dual_coef_": "rows* | rows* targets",
+    }
+
     def predict(self, X: Any) -> np.ndarray:
         """Predictions f(x).
 

@@ -10,6 +10,7 @@ from sklearn.model_selection import check_cv
 
 from tercet.core.catalog import method
 from tercet.core.columns import Features
+from tercet.core.fitted_checks import Indices
 from tercet.core.parallel import Chunks, total
 from tercet.core.parameters import ArrayLike, Count, Jobs, NonNegative
 from tercet.naive_bayes._engine.pair_counts import chunk_rows
@@ -104,6 +105,7 @@ class SPODE(SemiNaiveBayes):
         self.n_jobs = n_jobs
 
     pair_count_: np.ndarray
+    fitted_shapes = {"pair_count_": "values values classes", "parent_": Indices("", below="features")}
 
     def _fit(self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
         d = X.shape[1]

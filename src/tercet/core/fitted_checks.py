@@ -213,7 +213,7 @@ class Having:
             if not callable(getattr(value, name, None)):
                 raise Mismatch(f"an object with {name}")
         for name, size in self.sizes.items():
-            part = getattr(value, name, None)
+            part: Any = getattr(value, name, None)
             count = int(part) if isinstance(part, numbers.Integral) else len(part) if np.ndim(part) else -1
             try:
                 _unify((count,), size, sizes, item)
@@ -263,7 +263,8 @@ def check_fitted(model: Any) -> None:
     ValueError
         With the class, the attribute, what was found and what is expected.
     """
-    state, specs = vars(model), declared(type(model))
+    kind: Any = type(model)
+    state, specs = vars(model), declared(kind)
     if not any(name in state for name in specs):  # not fitted
         return
     sizes: Sizes = {}

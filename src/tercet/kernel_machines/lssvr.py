@@ -131,8 +131,8 @@ class LSSVR(KernelMachine, Regressor):
 
     fitted_shapes = {
         "X_fit_": KernelMachine._declared_rows,
-        "dual_coef_": "rows*",
-        "intercept_": "",
+        "dual_coef_": "rows* | rows* targets",
+        "intercept_": lambda model: "targets" if np.ndim(model.dual_coef_) == 2 else "",
     }
 
     def predict(self, X: Any) -> np.ndarray:

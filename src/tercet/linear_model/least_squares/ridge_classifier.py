@@ -86,7 +86,7 @@ class RidgeClassifier(LinearClassifier):
     _multilabel = False  # so in files from before it was saved
     fitted_shapes = {
         "_multilabel": OneOf((False, True)),
-        "coef_": lambda model: "classes features" if model._multilabel else "planes features | 1 features",
+        "coef_": lambda model: "classes features" if model._multilabel else "planes features | features",
         "intercept_": lambda model: "classes | " if model._multilabel else "planes | 1 | ",
     }
 

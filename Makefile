@@ -69,13 +69,14 @@ pytest: $(VENV)/.test
 	@echo "==> tests"
 	@$(BIN)/python -m pytest -n 3 --dist worksteal -q
 
-# The texts' examples with bounds checks on (hardly optimised: compiling is what takes long), then as plain Python.
+# The texts' examples with bounds checks on (hardly optimised: compiling is what takes long), then as plain Python,
+# where an index out of bounds is an error: so are the models whose attributes were changed.
 # A chapter stays with one worker, which compiles for it.
 modes: $(VENV)/.test
 	@echo "==> the texts' examples with bounds checks"
 	@NUMBA_BOUNDSCHECK=1 NUMBA_OPT=1 $(BIN)/python -m pytest -n 2 --dist loadgroup -q tests/texts
-	@echo "==> the texts' examples as plain Python"
-	@TERCET_JIT=0 $(BIN)/python -m pytest -n 2 -q tests/texts
+	@echo "==> the texts' examples and forged models as plain Python"
+	@TERCET_JIT=0 $(BIN)/python -m pytest -n 2 -q tests/texts tests/conformance/test_forged_models.py
 
 test-deep: $(VENV)/.test test-cpus test-peers
 	@echo "==> all tests with bounds checks"

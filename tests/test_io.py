@@ -23,7 +23,10 @@ from sklearn.pipeline import make_pipeline
 from tercet import io as persistence
 from tercet.io import ModelError, ModelWarning, load_model, save_model
 from tercet.linear_model import LogisticRegression, Perceptron, Ridge
+from tercet.mixture import CategoricalMixture
 from tercet.multiclass import OneVsRestClassifier
+from tercet.neighbors import KNeighborsClassifier
+from tercet.sequence import MEMM
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(40, 3))
@@ -114,6 +117,57 @@ def test_sparse_parts_whose_indices_lead_out_of_them(tmp_path, forged):
 
     rewrite(path, lead_out)
     assert "is damaged" in refusal(path)
+
+
+@pytest.mark.parametrize(
+    ("model", "attribute", "value"),
+    [
+        (CategoricalMixture(), "probs_", [np.full((50, 40), 0.02)] * 3),
+        (MEMM(), "state_pairs_", np.full((3, 2), 10**6)),
+        (MEMM(), "transition_weights_", np.full(9, np.nan)),
+        (LogisticRegression(), "coef_", np.ones((1, 6))),
+        (KNeighborsClassifier(), "_y", np.full(40, -1)),
+        (OneVsRestClassifier(Perceptron()), "estimators_", []),
+    ],
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
+)
+def test_attributes_that_do_not_fit_together(tmp_path, model, attribute, value):
+    path = tmp_path / "m.skops"
+    model.fit(X, Y)
+    setattr(model, attribute, value)
+    save_model(path, model, {})
+    assert f"{type(model).__name__}: {attribute} is" in refusal(path)
+    assert "; expected is " in refusal(path)
+    with pytest.raises(ValueError, match=f"{type(model).__name__}: {attribute} is .*; expected is "):
+        pickle.loads(pickle.dumps(model))
+
+
+def test_a_mixture_of_50_weights(tmp_path):
+    path = tmp_path / "m.skops"
+    model = CategoricalMixture(2, random_state=0).fit(X, Y)
+    model.weights_ = np.full(50, 0.02)
+    save_model(path, model, {})
+    said = "CategoricalMixture: probs_ is a list of 3; expected is in item 0 an array of shape (components, values)"
+    assert said in refusal(path)
+
+
+def test_a_part_that_does_not_fit(tmp_path):
+    path = tmp_path / "m.skops"
+    model = make_pipeline(OneVsRestClassifier(LogisticRegression())).fit(X, Y)
+    model[-1].estimators_[0].coef_ = np.ones((1, 4))
+    save_model(path, model, {})
+    assert "LogisticRegression: coef_ is an array of shape (1, 4)" in refusal(path)
+
+
+def test_parameters_that_no_fit_would_let_pass(tmp_path):
+    path = tmp_path / "m.skops"
+    model = make_pipeline(KNeighborsClassifier()).fit(X, Y)
+    model[-1].leaf_size = -3
+    save_model(path, model, {})
+    assert "KNeighborsClassifier: parameter 'leaf_size' must be" in refusal(path)
+    del model[-1].leaf_size  # as in a file of a version that did not have it
+    save_model(path, model, {})
+    load_model(path)
 
 
 def test_sparse_parts_and_generators_are_saved(tmp_path):

@@ -3,7 +3,8 @@
 A model file is a skops file (a zip of JSON and arrays, no pickle anywhere) with two more members:
 `about.json`, plain values that the saver gave, and `tercet.json`, which names the format, the versions it was
 saved with, and the size and SHA-256 of every member. Loading builds nothing before the file is found whole and
-every type in it is one of ours; it never falls back to unpickling.
+every type in it is one of ours; it never falls back to unpickling. What kernels rely on in a model's attributes
+is checked when it is rebuilt (`core.fitted_checks`).
 """
 
 from __future__ import annotations
@@ -142,7 +143,8 @@ def load_model(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
     Raises
     ------
     ModelError
-        When the file is not a model of ours, is damaged or changed, or holds a type that is not trusted.
+        When the file is not a model of ours, is damaged or changed, holds a type that is not trusted, or
+        attributes that do not fit together.
     """
     name = os.fspath(path)
     blob = _read(Path(path))
@@ -164,7 +166,10 @@ def load_model(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", InconsistentVersionWarning)  # said below, for all packages
             # `unknown` is a part of what was found trusted above, by a stricter rule than skops'.
-            model = skops.io.loads(blob, trusted=unknown)
+            model = skops.io.loads(
+                blob, trusted=unknown
+            )  # estimators check their attributes (`__setstate__`)
+            _check_parameters(model)
     except (Exception, RecursionError) as error:
         _refuse(
             "{file} cannot be rebuilt ({reason}); saved with tercet {then}, this is {now}",
@@ -183,6 +188,24 @@ def load_model(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
         )
         warnings.warn(note, ModelWarning, stacklevel=2)
     return model, about
+
+
+def _check_parameters(model: Any) -> None:
+    """Refuse parameters that no `fit` would have let pass, in any part of a model."""
+    from tercet.core.parameters import check_parameters
+
+    seen, parts = set(), [model]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, list | tuple):
+            parts += part
+        elif isinstance(part, dict):
+            parts += part.values()
+        elif hasattr(part, "get_params") and id(part) not in seen:
+            seen.add(id(part))
+            parts += vars(part).values()
+            if type(part).__module__.startswith("tercet."):
+                check_parameters(part, saved=True)
 
 
 def is_model(path: str | os.PathLike[str]) -> bool:

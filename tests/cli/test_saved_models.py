@@ -235,12 +235,8 @@ def test_centres_of_another_width_do_not_reach_the_kernels(tmp_path):
         model[-1].cluster_centers_ = centres
         about = {"method": "KMeans", "task": "clustering", "target": None, "schema": schema.to_dict()}
         save_model(tmp_path / "m.skops", model, about)
-        saved = open_model(tmp_path / "m.skops")
-        with (
-            pytest.raises(ModelError, match="does not fit this table: KMeans: cluster_centers_"),
-            saved.using(),
-        ):
-            saved.pipeline.predict(schema.to_records(frame))
+        with pytest.raises(ModelError, match=r"KMeans: cluster_centers_ is .*; expected is"):
+            open_model(tmp_path / "m.skops")
 
 
 def test_models_that_cannot_do_what_is_asked(forged):

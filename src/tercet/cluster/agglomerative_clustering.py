@@ -14,6 +14,7 @@ from tercet.cluster._engine.linkage import MergeTree
 from tercet.cluster.merge_trees import ALIASES, METRICS, build_tree, check_distances, pair_distances
 from tercet.core.catalog import method
 from tercet.core.estimator import Clusterer, check_is_fitted
+from tercet.core.fitted_checks import Floats, Indices, Sizes, Whole
 from tercet.core.parameters import Count, Jobs, NonNegative
 
 
@@ -122,6 +123,11 @@ class AgglomerativeClustering(Clusterer):
         self.n_jobs = n_jobs
 
     children_: np.ndarray
+    fitted_shapes = {
+        "n_leaves_": Whole("leaves", 1),
+        "children_": Indices("merges* 2", below=str(2**62)),
+        "distances_": Floats("merges*"),
+    }
     distances_: np.ndarray
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -194,6 +200,17 @@ class AgglomerativeClustering(Clusterer):
             )
         if self.metric == "precomputed":
             check_distances(X)
+
+    def _check_fitted(self, sizes: Sizes) -> None:
+        if "children_" not in vars(self):
+            return
+        leaves, merges = sizes["leaves"], sizes["merges"]
+        before = leaves + np.arange(merges)[:, None]  # a merge joins what was there before it
+        if merges >= leaves or not ((self.children_ >= 0) & (self.children_ < before)).all():
+            raise ValueError(
+                f"{type(self).__name__}: children_ has {merges} merges; expected are fewer than {leaves}, each of "
+                "leaves or of merges before it."
+            )
 
     def _count(self, X: np.ndarray) -> int:
         """How many clusters the stopping rule leaves."""

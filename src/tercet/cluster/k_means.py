@@ -18,6 +18,7 @@ from tercet.cluster.initial_centres import dense_rows, draw_plusplus, draw_rando
 from tercet.cluster.partition import Partition, times_square
 from tercet.core.catalog import method
 from tercet.core.estimator import Clusterer, check_is_fitted, check_weight, generator
+from tercet.core.fitted_checks import Floats
 from tercet.core.parameters import Count, Jobs, NonNegative, Seed
 from tercet.core.scaling import largest, scale_exponent, times_power
 from tercet.core.steps import Steps
@@ -123,6 +124,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
         self.n_jobs = n_jobs
 
     width_checked_attributes = ("cluster_centers_",)
+    fitted_shapes = {"cluster_centers_": Floats("clusters features", finite=True)}
     batch_rounding = 1e-12  # distances to the centres are products by BLAS
     cluster_centers_: np.ndarray
     inertia_: float

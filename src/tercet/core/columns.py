@@ -32,6 +32,7 @@ from tercet.core.column_parsing import (
     write_codes,
 )
 from tercet.core.estimator import NO_TARGET, Estimator
+from tercet.core.fitted_checks import Each, Labels, OneOf
 from tercet.core.input_errors import Explaining
 from tercet.core.spelling_suggestions import spelling_suggestions
 from tercet.core.validation import check_array, check_target, validate_data
@@ -54,6 +55,10 @@ class MixedColumns(Estimator):
     categorical_features: Any
     categories: Any = "auto"  # declared values for each column, where a subclass has that parameter
     categories_: list[np.ndarray | None]
+    fitted_shapes = {
+        "categories_": Each(Labels("values*@ | None", finite=True), "features"),
+        "_declared": Each(OneOf((False, True)), "features"),
+    }
     _declared: list[bool]  # whose categories are not learned
 
     def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:

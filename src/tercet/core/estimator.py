@@ -18,6 +18,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_random_state
 
+from tercet.core.fitted_checks import Declarations, Labels, Sizes, Whole, check_fitted
 from tercet.core.input_errors import Broken, Explaining, blamed_magnitude, shown
 from tercet.core.parameters import blamed_parameter, check_parameters
 from tercet.core.public_names import PublicPickle
@@ -42,6 +43,11 @@ class Estimator(PublicPickle, Iterative, BaseEstimator):
     batch_rounding: ClassVar[float] = 0.0
     # Fitted arrays of shape (m, n_features) that kernels read at predict.
     width_checked_attributes: ClassVar[tuple[str, ...]] = ()
+    # What kernels rely on in the attributes of a loaded model (see `core.fitted_checks`).
+    fitted_shapes: ClassVar[Declarations] = {
+        "n_features_in_": Whole("features", 1),
+        "classes_": Labels("classes"),
+    }
 
     @with_callbacks
     def _learn(self, X: Any, y: Any = None, sample_weight: Any = None, **more: Any) -> Self:
@@ -97,6 +103,20 @@ class Estimator(PublicPickle, Iterative, BaseEstimator):
 
     def _encode(self, y: Any) -> Any:
         return y
+
+    def _check_fitted(self, sizes: Sizes) -> None:
+        """Conditions on the attributes of a loaded model that `fitted_shapes` cannot say; `sizes` are what it
+        found. A ValueError refuses the model."""
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        check_fitted(self)
+
+    def __copy__(self) -> Self:
+        # not by `__setstate__`: a callback is shown copies in the middle of a fit, of which not all is new
+        other = type(self).__new__(type(self))
+        other.__dict__.update(self.__getstate__())
+        return other
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

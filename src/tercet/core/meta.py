@@ -17,6 +17,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length
 
 from tercet.core.estimator import NO_TARGET, Classifier, refuse_dates, refuse_infinite_sum
+from tercet.core.fitted_checks import check_fitted
 from tercet.core.input_errors import Explaining, refuse_containers
 from tercet.core.parallel import one_blas_thread
 from tercet.core.parameters import blamed_parameter, check_parameters
@@ -216,6 +217,12 @@ def partial_fit_part(estimator: Any, X: Any, part: Part, params: dict[str, Any])
 
 class ConstantClassifier(PublicPickle, CallbackSupport, ClassifierMixin, BaseEstimator):
     """Classifier that always predicts the single label it was fitted on."""
+
+    fitted_shapes = {"y_": "1"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        check_fitted(self)
 
     def fit(self, X: Any, y: Any) -> Self:
         """Remember the label."""

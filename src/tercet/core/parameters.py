@@ -59,11 +59,16 @@ LARGEST = 2**63  # what no integer of a kernel holds
 NONE_SUCH = object()
 
 
-def check_parameters(thing: Any) -> None:
-    """Refuse the first parameter of an estimator whose value its signature does not allow."""
+def check_parameters(thing: Any, *, saved: bool = False) -> None:
+    """Refuse the first parameter of an estimator whose value its signature does not allow.
+
+    One that was saved by an older version need not have them all.
+    """
     kind: Any = type(thing)
     defaults = allowed_defaults(kind)
     for name, hint in hints(kind).items():
+        if saved and name not in vars(thing):
+            continue
         value = getattr(thing, name)
         if value is not defaults.get(name, NONE_SUCH) and not allows(hint, value):
             raise ValueError(

@@ -11,6 +11,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from tercet.core.catalog import method
 from tercet.core.estimator import check_is_fitted
+from tercet.core.fitted_checks import Whole
 from tercet.core.parameters import ArrayLike, Count, Fraction, Jobs, NonNegative
 from tercet.core.row_products import row_products
 from tercet.discriminant_analysis.base import (
@@ -256,6 +257,17 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         if self.classes_.size == 2:
             return {"coef_": np.diff(coef, axis=0), "intercept_": np.diff(intercept)}
         return {"coef_": coef, "intercept_": intercept}
+
+    fitted_shapes = {
+        "means_": "classes features",
+        "priors_": "classes",
+        "xbar_": "features",
+        "scalings_": "features directions*",
+        "coef_": "planes features",
+        "intercept_": "planes",
+        "_max_components": Whole(),
+        "_unit": "",
+    }
 
     def transform(self, X: Any) -> np.ndarray:
         """The data projected on the directions that separate the classes best.

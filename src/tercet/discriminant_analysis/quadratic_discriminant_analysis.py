@@ -9,6 +9,7 @@ from scipy import linalg
 
 from tercet.core.catalog import method
 from tercet.core.estimator import check_is_fitted
+from tercet.core.fitted_checks import Each
 from tercet.core.parallel import Chunks, each
 from tercet.core.parameters import ArrayLike, CountOrZero, Fraction, Jobs, NonNegative
 from tercet.discriminant_analysis._engine.mahalanobis import squared_mahalanobis
@@ -239,6 +240,14 @@ class QuadraticDiscriminantAnalysis(DiscriminantClassifier):
         k = where[0]
         axes = self.rotations_[k]
         return axes / self.scalings_[k] @ axes.T, self.means_[k], self.thresholds_[k]
+
+    fitted_shapes = {
+        "means_": "classes features",
+        "priors_": "classes",
+        "rotations_": Each("features directions@", "classes"),
+        "scalings_": Each("directions@", "classes"),
+        "thresholds_": "classes",
+    }
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Half of the discriminants g_k; for two classes the second minus the first.

@@ -22,6 +22,12 @@ class KernelClassifier(KernelMachine, Classifier):
     X_fit_: Any
     dual_coef_: np.ndarray
     intercept_: np.ndarray
+    fitted_shapes = {
+        "X_fit_": KernelMachine._declared_rows,
+        "support_vectors_": KernelMachine._declared_rows,
+        "dual_coef_": "planes rows*",
+        "intercept_": "planes | ",
+    }
     _zero_sum = False  # whether the coefficients sum to 0, as an intercept without a penalty makes them
 
     def decision_function(self, X: Any) -> np.ndarray:

@@ -178,6 +178,8 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         turned = H[:, -1] @ directions < 0  # the last class is to lie on the positive side
         return np.where(turned, -directions, directions)
 
+    fitted_shapes = {"alphas_": "rows* directions*", "means_": "classes directions*"}
+
     def transform(self, X: Any) -> np.ndarray:
         """The projections Σ_i α_i K(x_i, x).
 

@@ -11,6 +11,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 
 from tercet.core.catalog import method
 from tercet.core.estimator import Regressor, check_is_fitted
+from tercet.core.fitted_checks import Floats
 from tercet.core.parameters import Count, Jobs, NonNegative, Positive, Real
 from tercet.kernel_machines._engine.training_gram import TrainingGram
 from tercet.kernel_machines.base import coefficient_dtype, expansion_values, single_blas_thread
@@ -18,6 +19,11 @@ from tercet.kernel_machines.least_squares import KernelLeastSquares, solve_least
 from tercet.kernels import FromFunction, Kernel, KernelMachine
 
 SKLEARN_KERNELS = ("additive_chi2", "chi2", "cosine")  # names that only scikit-learn has
+
+
+def _rows(model: KernelMachine) -> Any:
+    """What is relied on in loaded rows; of a Gram matrix all of it is kept, as in scikit-learn."""
+    return Floats("rows rows") if model._takes == "gram" else model._declared_rows()
 
 
 @method(
@@ -169,6 +175,8 @@ class KernelRidge(KernelMachine, Regressor):
             options = {"metric": self.kernel, "gamma": self.gamma, "filter_params": True}
             return FromFunction(functools.partial(_sklearn_kernel, **options))
         return super()._make_kernel(gamma, X, sample_weight)
+
+    fitted_shapes = {"X_fit_": _rows, "dual_coef_": "rows* | rows* targets"}
 
     def predict(self, X: Any) -> np.ndarray:
         """Predictions f(x).

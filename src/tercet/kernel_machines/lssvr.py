@@ -129,6 +129,12 @@ class LSSVR(KernelMachine, Regressor):
             return {"dual_coef_": coef[:, 0], "intercept_": float(intercept[0])}
         return {"dual_coef_": coef, "intercept_": intercept}
 
+    fitted_shapes = {
+        "X_fit_": KernelMachine._declared_rows,
+        "dual_coef_": "rows* | rows* targets",
+        "intercept_": lambda model: "targets" if np.ndim(model.dual_coef_) == 2 else "",
+    }
+
     def predict(self, X: Any) -> np.ndarray:
         """Predictions f(x) + b.
 

@@ -11,6 +11,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from tercet.core.catalog import method
 from tercet.core.estimator import Estimator, check_is_fitted
+from tercet.core.fitted_checks import Having
 from tercet.kernels.base import Kernel
 from tercet.kernels.polynomial import Polynomial
 
@@ -61,6 +62,8 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         """The mapped rows."""
         check_is_fitted(self)
         return self._mapped(self._check(X, reset=False))
+
+    fitted_shapes = {"map_": lambda model: None if callable(model.map_) else Having({}, ("features",))}
 
     def _mapped(self, X: Any) -> Any:
         """The mapped rows of checked ones."""

@@ -26,6 +26,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_consistent_length
 
 from tercet.core.estimator import NO_TARGET, Estimator
+from tercet.core.fitted_checks import Floats, Having, Indices, Keys, Labels
 from tercet.core.input_errors import Explaining
 from tercet.core.validation import check_structure, validate_data
 from tercet.kernels._engine.prepared_rows import squared_norms
@@ -42,6 +43,14 @@ NAMES = ("linear", "poly", "polynomial", "rbf", "laplacian", "sigmoid", "precomp
 FAR = 100.0  # the square of the mean beside the variance, of all features together
 
 
+def _resolved(model: Any) -> Any:
+    return (
+        Keys({"gamma": Floats("", finite=True)})
+        if isinstance(model._settled, dict)
+        else Having({}, ("times",))
+    )
+
+
 class KernelMachine(Estimator):
     """Base of estimators with a kernel: input checks by what the kernel takes, and kernel expansions."""
 
@@ -52,6 +61,7 @@ class KernelMachine(Estimator):
     degree: Any
     coef0: Any
     _settled: Any  # the resolved kernel, or the gamma of a named one; model files know it by this name
+    fitted_shapes = {"_settled": _resolved}
 
     @property
     def kernel_(self) -> Kernel:
@@ -94,6 +104,15 @@ class KernelMachine(Estimator):
     def _expansion_rows(self, X: Any, rows: np.ndarray) -> Any:
         """The training rows x_j of the expansion, as the kernel takes them; of a Gram matrix, column numbers."""
         return rows.astype(np.int64) if self._takes == "gram" else X[rows]
+
+    def _declared_rows(self) -> Any:
+        """What is relied on in the rows of a loaded expansion (see `core.fitted_checks`)."""
+        by_kind: dict[str, Any] = {
+            "vectors": Floats("rows* features", finite=True),
+            "gram": Indices("rows*", below="features"),
+            "numbers": Indices("rows*", below=str(2**62)),  # NumPy looks them up, and checks them
+        }
+        return by_kind.get(self._takes, Labels("rows*"))
 
     def _kernel_expansion(self, X: Any, points: Any, coef: np.ndarray) -> np.ndarray:
         """Σ_j coef_j K(x, point j) of checked rows X: of shape (n,), or (n, k) for coef of shape (n_points, k)."""

@@ -17,6 +17,7 @@ class LinearClassifier(Classifier):
 
     coef_: Any
     intercept_: np.ndarray
+    fitted_shapes = {"coef_": "planes features", "intercept_": "planes | "}
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores w·x + b: of shape (n_samples,) for two classes, else (n_samples, n_classes).
@@ -88,6 +89,10 @@ class LinearRegressor(Regressor):
 
     coef_: np.ndarray
     intercept_: Any
+    fitted_shapes = {
+        "coef_": "features | targets features",
+        "intercept_": lambda model: "targets | " if np.ndim(model.coef_) == 2 else " | 1",
+    }
 
     def predict(self, X: Any) -> np.ndarray:
         """Predictions w·x + b.

@@ -11,6 +11,7 @@ from sklearn.utils.metaestimators import available_if
 
 from tercet.core.catalog import method
 from tercet.core.estimator import check_weight, generator
+from tercet.core.fitted_checks import Floats
 from tercet.core.kernel import kernel
 from tercet.core.parallel import each, one_blas_thread
 from tercet.core.parameters import (
@@ -168,6 +169,7 @@ class Perceptron(LinearClassifier):
         self.record = record
 
     t_: int
+    fitted_shapes = {"t_": Floats("", finite=True)}
 
     def fit(  # type: ignore[override]
         self, X: Any, y: Any, coef_init: Any = None, intercept_init: Any = None, sample_weight: Any = None

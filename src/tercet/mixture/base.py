@@ -16,6 +16,7 @@ from sklearn.base import DensityMixin
 
 from tercet.cluster import KMeans, kmeans_plusplus
 from tercet.core.estimator import Estimator, check_is_fitted, check_weight, generator
+from tercet.core.fitted_checks import Floats, Whole
 from tercet.core.parallel import Chunks, each, total
 from tercet.core.steps import ConvergenceWarning, Steps
 from tercet.core.validation import target_for_callbacks
@@ -64,6 +65,7 @@ class Mixture(DensityMixin, Estimator):
     n_batches_: int
     labels_: np.ndarray
     weights_: np.ndarray
+    fitted_shapes = {"weights_": Floats("components", low=0.0), "seen_weight_": "", "n_batches_": Whole()}
 
     def _components(self, n_features: int) -> Components:
         """The components that the parameters (and, once fitted, the attributes) describe."""

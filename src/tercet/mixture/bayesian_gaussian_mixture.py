@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from tercet.core.catalog import method
+from tercet.core.fitted_checks import Items, by_value
 from tercet.core.parameters import Count, CountOrZero, Jobs, NonNegative, Positive, Seed
 from tercet.distributions._gaussian.covariances import (
     CovarianceType,
@@ -18,7 +19,7 @@ from tercet.distributions._gaussian.covariances import (
 from tercet.distributions._gaussian.precisions import precisions_of
 from tercet.mixture._engine.variational import VariationalComponents, VariationalPosterior
 from tercet.mixture.base import Mixture
-from tercet.mixture.components import check_magnitude, mean_imputed
+from tercet.mixture.components import check_magnitude, gaussian_shapes, mean_imputed
 from tercet.mixture.conjugate_prior import ConjugatePrior
 
 
@@ -191,6 +192,26 @@ class BayesianGaussianMixture(Mixture):
     weight_concentration_: Any
     counts_: np.ndarray
     n_active_: int
+    fitted_shapes = {
+        **gaussian_shapes("covariance_type"),
+        "weight_concentration_prior_": "",
+        "mean_precision_prior_": "",
+        "degrees_of_freedom_prior_": "",
+        "mean_prior_": "features",
+        "covariance_prior_": by_value(
+            "covariance_type",
+            {"full": "features features", "tied": "features features", "diag": "features", "spherical": ""},
+        ),
+        "weight_concentration_": by_value(
+            "weight_concentration_prior_type",
+            {
+                "dirichlet_process": Items(("components", "components")),
+                "dirichlet_distribution": "components",
+            },
+        ),
+        "mean_precision_": "components",
+        "degrees_of_freedom_": lambda model: "" if model.covariance_type == "tied" else "components",
+    }
 
     def _fit(self, X: np.ndarray, y: None, sample_weight: np.ndarray | None) -> None:
         """Mean-field inference: q(z) from q(π, μ, Λ) (E) and q(π, μ, Λ) from q(z) (M) by turns, as in EM."""

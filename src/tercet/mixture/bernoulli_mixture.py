@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from tercet.core.catalog import method
+from tercet.core.fitted_checks import Items
 from tercet.core.functions import sigmoid, softmax
 from tercet.core.parameters import ArrayLike, Count, Jobs, NonNegative, Seed
 from tercet.mixture.discrete_mixture import (
@@ -110,6 +111,10 @@ class BernoulliMixture(DiscreteMixture):
     sparse_input = True
     missing_input = True
     width_checked_attributes = ("probs_",)
+    fitted_shapes = {
+        "probs_": "components features",
+        "_sums": Items(("components", "components features", "components features")),
+    }
 
     def __init__(
         self,

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from tercet.core.catalog import method
 from tercet.core.columns import Columns, MixedColumns
+from tercet.core.fitted_checks import Each, Items, Sizes
 from tercet.core.functions import softmax
 from tercet.core.kernel import kernel
 from tercet.core.parameters import ArrayLike, Count, Jobs, NonNegative, Seed
@@ -153,6 +154,10 @@ class CategoricalMixture(DiscreteMixture, MixedColumns):
         self.n_jobs = n_jobs
 
     sparse_input = False
+    fitted_shapes = {
+        "probs_": Each("components values*@", "features"),
+        "_sums": Items(("components", "all_values* components")),
+    }
 
     def _categorical(self, columns: Columns) -> list[bool]:
         return [True] * len(columns.values)
@@ -194,6 +199,10 @@ class CategoricalMixture(DiscreteMixture, MixedColumns):
             "weights_": np.asarray(self.weights_, dtype=np.float64),
             "probs_": np.ascontiguousarray(table),
         }
+
+    def _check_fitted(self, sizes: Sizes) -> None:
+        if "all_values" in sizes and sizes["all_values"] != self._sizes().sum():
+            raise ValueError(f"{type(self).__name__}: _sums do not fit the values of categories_.")
 
     def _given_probs(self, shape: tuple[int, ...]) -> np.ndarray:
         sizes = self._sizes()

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from tercet.core.fitted_checks import by_value
 from tercet.core.parallel import Chunks, total
 
 
@@ -165,3 +166,15 @@ def mean_imputed(X: Any, weight: np.ndarray | None = None) -> Any:
     counts = np.ones(len(X)) if weight is None else weight
     means = counts @ np.where(missing, 0.0, X) / (counts @ ~missing)
     return np.where(missing, means.astype(X.dtype), X)
+
+
+def gaussian_shapes(kind: str) -> dict[str, Any]:
+    """What is relied on in loaded Gaussians, by the parameter or attribute that names the kind of covariances."""
+    covariances = {
+        "full": "components features features",
+        "tied": "features features",
+        "diag": "components features",
+        "spherical": "components",
+    }
+    names = ("covariances_", "precisions_", "precisions_cholesky_")
+    return {"means_": "components features", **{name: by_value(kind, covariances) for name in names}}

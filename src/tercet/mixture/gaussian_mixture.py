@@ -27,7 +27,7 @@ from tercet.distributions._gaussian.precisions import (
 from tercet.mixture._engine.gaussian_components import GaussianComponents
 from tercet.mixture._engine.gaussian_parameters import GaussianParameters
 from tercet.mixture.base import Mixture
-from tercet.mixture.components import Components
+from tercet.mixture.components import Components, gaussian_shapes
 from tercet.optimize import RunningStatistics, online_em_step
 
 
@@ -182,6 +182,7 @@ class GaussianMixture(Mixture):
     covariances_: np.ndarray
     precisions_: np.ndarray
     precisions_cholesky_: np.ndarray
+    fitted_shapes = gaussian_shapes("covariance_type")
 
     def _components(self, n_features: int) -> GaussianComponents:
         return GaussianComponents(

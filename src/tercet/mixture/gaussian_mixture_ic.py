@@ -10,6 +10,7 @@ from sklearn.base import DensityMixin
 
 from tercet.core.catalog import method
 from tercet.core.estimator import Estimator, check_is_fitted
+from tercet.core.fitted_checks import Whole
 from tercet.core.parallel import engine
 from tercet.core.parameters import Count, CountOrZero, Jobs, NonNegative, Seed
 from tercet.core.steps import ConvergenceWarning
@@ -22,6 +23,7 @@ from tercet.mixture.candidate_search import (
     count_distinct,
     results_table,
 )
+from tercet.mixture.components import gaussian_shapes
 from tercet.mixture.gaussian_mixture import GaussianMixture
 
 LEARNED = ["weights_", "means_", "covariances_", "precisions_", "precisions_cholesky_"]
@@ -181,6 +183,12 @@ class GaussianMixtureIC(DensityMixin, Estimator):
                 stacklevel=5,
             )
         self.__dict__.update(self._attributes(best, X), results_=results_table(results, self.criterion))
+
+    fitted_shapes = {
+        "weights_": "components",
+        "n_components_": Whole("components"),
+        **gaussian_shapes("covariance_type_"),
+    }
 
     def _candidates(self, X: np.ndarray) -> list[Candidate]:
         """The candidates to compare, simple ones first."""

@@ -9,6 +9,7 @@ from scipy import sparse
 from scipy.special import gammaln
 
 from tercet.core.catalog import method
+from tercet.core.fitted_checks import Floats, Items
 from tercet.core.functions import softmax
 from tercet.core.parameters import ArrayLike, Count, Jobs, NonNegative, Seed
 from tercet.mixture.components import posterior
@@ -112,6 +113,10 @@ class MultinomialMixture(DiscreteMixture):
     sparse_input = True
     positive_only = True
     width_checked_attributes = ("probs_",)
+    fitted_shapes = {
+        "probs_": "components features",
+        "_sums": Items((Floats("components", finite=True), Floats("components features", finite=True))),
+    }
 
     def __init__(
         self,

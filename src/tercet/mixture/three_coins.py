@@ -129,6 +129,8 @@ class ThreeCoins(Mixture):
             raise ValueError(f"ThreeCoins: init must be 3 probabilities from 0 to 1; got {self.init!r}.")
         return coin_parameters(*given)
 
+    fitted_shapes = {"pi_": "", "p_": "", "q_": ""}
+
     def _components(self, n_features: int) -> CoinComponents:
         return CoinComponents(n_features)
 

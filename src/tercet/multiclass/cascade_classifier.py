@@ -9,6 +9,7 @@ from sklearn.utils.metaestimators import available_if
 
 from tercet.core.catalog import method
 from tercet.core.estimator import check_is_fitted
+from tercet.core.fitted_checks import Each, Having, Labels
 from tercet.core.meta import MetaClassifier, Part, confidence, estimators_have, rows_at
 from tercet.core.parameters import ArrayLike, CountOrZero, Jobs
 
@@ -72,6 +73,8 @@ class CascadeClassifier(MetaClassifier):
         self.decide = decide
         self.n_jobs = n_jobs
         self.verbose = verbose
+
+    fitted_shapes = {"order_": Labels("classes"), "estimators_": Each(Having({}, ("predict",)), "classes-1")}
 
     def _fit_all(self, X: Any, y: np.ndarray, params: dict[str, Any]) -> None:
         order = self._class_order(y)

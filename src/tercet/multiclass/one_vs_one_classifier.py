@@ -13,6 +13,7 @@ from sklearn.utils.parallel import delayed
 
 from tercet.core.catalog import method
 from tercet.core.estimator import check_is_fitted
+from tercet.core.fitted_checks import Each, Having, Indices
 from tercet.core.meta import (
     MetaClassifier,
     Part,
@@ -68,6 +69,15 @@ class OneVsOneClassifier(MetaClassifier):
     def __init__(self, estimator: Any, *, n_jobs: Jobs = None) -> None:
         self.estimator = estimator
         self.n_jobs = n_jobs
+
+    fitted_shapes = {
+        "estimators_": Each(Having({}, ("predict",)), "class_pairs"),
+        "pairwise_indices_": lambda model: (
+            None
+            if model.pairwise_indices_ is None
+            else Each(Indices("rows@", below="features"), "class_pairs")
+        ),
+    }
 
     def _fit_all(self, X: Any, y: np.ndarray, params: dict[str, Any]) -> None:
         parts = list(self._pair_problems(y)) if get_tags(self.estimator).input_tags.pairwise else None

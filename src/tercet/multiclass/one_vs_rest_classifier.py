@@ -14,6 +14,7 @@ from sklearn.utils.parallel import delayed
 
 from tercet.core.catalog import method
 from tercet.core.estimator import check_is_fitted
+from tercet.core.fitted_checks import Each, Having
 from tercet.core.input_errors import Explaining
 from tercet.core.meta import (
     MetaClassifier,
@@ -89,6 +90,11 @@ class OneVsRestClassifier(MetaClassifier):
             columns = self.label_binarizer_.fit_transform(y).tocsc()
         self.classes_ = self.label_binarizer_.classes_
         return columns
+
+    fitted_shapes = {
+        "label_binarizer_": Having({"classes_": "classes"}, ("inverse_transform",)),
+        "estimators_": Each(Having({}, ("predict",)), "planes | classes"),
+    }
 
     def _fit_all(self, X: Any, y: Any, params: dict[str, Any]) -> None:
         counts = np.asarray(y.sum(axis=0)).ravel()

@@ -10,6 +10,7 @@ import numpy as np
 
 from tercet.core.catalog import method
 from tercet.core.estimator import check_is_fitted
+from tercet.core.fitted_checks import Each, Having
 from tercet.core.meta import MetaClassifier, Part, confidence
 from tercet.core.parameters import Count, Jobs, Positive, Seed
 from tercet.multiclass.output_codes import Decoding, Loss, code_distances, code_matrix, codeword_distances
@@ -103,6 +104,11 @@ class OutputCodeClassifier(MetaClassifier):
         self.decoding = decoding
         self.loss = loss
         self.n_draws = n_draws
+
+    fitted_shapes = {
+        "code_book_": "classes letters",
+        "estimators_": Each(Having({}, ("predict",)), "letters"),
+    }
 
     def _fit_all(self, X: Any, y: np.ndarray, params: dict[str, Any]) -> None:
         self.code_book_ = code_matrix(

@@ -8,6 +8,7 @@ import numpy as np
 
 from tercet.core.catalog import method
 from tercet.core.estimator import check_is_fitted
+from tercet.core.fitted_checks import Having
 from tercet.core.meta import MetaClassifier, Part, clone, fit_part
 from tercet.core.steps import Fit
 
@@ -66,6 +67,11 @@ class ThresholdMovingClassifier(MetaClassifier):
     ) -> None:
         self.estimator = estimator
         self.class_weight = class_weight
+
+    fitted_shapes = {
+        "class_weight_": "classes",
+        "estimator_": Having({"classes_": "classes"}, ("predict_proba",)),
+    }
 
     def _fit_all(self, X: Any, y: np.ndarray, params: dict[str, Any]) -> None:
         if not hasattr(self.estimator, "predict_proba"):

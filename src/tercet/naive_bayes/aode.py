@@ -94,6 +94,7 @@ class AODE(PartialFitMixin, SemiNaiveBayes):
         self.n_jobs = n_jobs
 
     pair_count_: np.ndarray
+    fitted_shapes = {"pair_count_": "values values classes"}
 
     def _fit(self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
         values, weight = self._learn_values(X, y, sample_weight)

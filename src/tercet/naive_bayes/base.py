@@ -23,6 +23,7 @@ class BayesClassifier(Classifier):
 
     n_jobs: Any
     class_log_prior_: np.ndarray
+    fitted_shapes = {"class_log_prior_": "classes", "class_prior_": "classes", "class_count_": "classes"}
 
     def _tables(self, X: Any) -> tuple[Any, ...]:
         raise NotImplementedError(f"{type(self).__name__} has no _tables(X).")

@@ -8,6 +8,7 @@ import numpy as np
 
 from tercet.core.catalog import method
 from tercet.core.estimator import check_is_fitted
+from tercet.core.fitted_checks import Having, Labels
 from tercet.core.meta import MetaClassifier, Part, clone, fit_part
 from tercet.core.parameters import ArrayLike, NonNegative
 from tercet.core.steps import Fit
@@ -92,6 +93,12 @@ class BayesDecisionClassifier(MetaClassifier):
         self.answers_ = self._answers()
         (task,) = Fit.of(self).tasks(1, self.task_name)
         self.estimator_ = fit_part(clone(self.estimator), X, Part(self.classes_[y]), params, False, task)
+
+    fitted_shapes = {
+        "costs_": "classes answers",
+        "answers_": Labels("answers | answers+1"),
+        "estimator_": Having({}, ("predict_proba",)),
+    }
 
     def _answers(self) -> np.ndarray:
         """The classes, and behind them the label of what is not decided."""

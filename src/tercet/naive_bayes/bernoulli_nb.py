@@ -89,6 +89,8 @@ class BernoulliNB(DiscreteNB):
         self.class_prior = class_prior
         self.n_jobs = n_jobs
 
+    fitted_shapes = {"missing_count_": "classes features"}
+
     def _fit(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
         self._reset_counts(X.shape[1])
         self.missing_count_ = np.zeros_like(self.feature_count_)

@@ -11,6 +11,7 @@ from tercet.core.catalog import method
 from tercet.core.column_parsing import label_text
 from tercet.core.columns import Columns, MixedColumns
 from tercet.core.estimator import NO_TARGET, Estimator
+from tercet.core.fitted_checks import Each, OneOf
 from tercet.core.kernel import kernel
 from tercet.core.parallel import each
 from tercet.core.parameters import ArrayLike, CountOrZero, Jobs, NonNegative
@@ -114,6 +115,11 @@ class CategoricalNB(MixedColumns, PartialFitMixin, BayesClassifier):
 
     category_count_: list[np.ndarray]
     feature_log_prob_: list[np.ndarray]
+    fitted_shapes = {
+        "category_count_": Each("classes values*@", "features"),
+        "feature_log_prob_": Each("classes values*@", "features"),
+        "_own_codes": OneOf((False, True)),
+    }
 
     def _fit(self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
         X = self._fill_integers(self._forget_weightless(X, sample_weight))

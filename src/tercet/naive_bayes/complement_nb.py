@@ -93,6 +93,8 @@ class ComplementNB(DiscreteNB):
         self.norm = norm
         self.n_jobs = n_jobs
 
+    fitted_shapes = {"feature_all_": "features"}
+
     def _fit(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
         self._reset_counts(X.shape[1])
         self._partial_fit(X, y, sample_weight)

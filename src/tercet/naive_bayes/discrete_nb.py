@@ -21,6 +21,7 @@ class DiscreteNB(PartialFitMixin, BayesClassifier):
 
     missing_input = True
     width_checked_attributes = ("feature_log_prob_",)
+    fitted_shapes = {"feature_count_": "classes features", "feature_log_prob_": "classes features"}
     alpha: Any
     force_alpha: bool
     fit_prior: bool

@@ -83,6 +83,13 @@ class GaussianNB(PartialFitMixin, BayesClassifier):
     sparse_input = False
     missing_input = True
     width_checked_attributes = ("theta_", "var_")
+    fitted_shapes = {
+        "known_count_": "classes features",
+        "theta_": "classes features",
+        "scatter_": "classes features",
+        "var_": "classes features",
+        "epsilon_": "",
+    }
 
     def __init__(
         self,

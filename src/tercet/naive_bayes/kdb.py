@@ -9,6 +9,7 @@ import numpy as np
 
 from tercet.core.catalog import method
 from tercet.core.columns import Features
+from tercet.core.fitted_checks import Each, Indices
 from tercet.core.parameters import ArrayLike, Count, CountOrZero, Jobs, NonNegative
 from tercet.metrics import mutual_information
 from tercet.naive_bayes._engine.family_tables import FamilyTables
@@ -106,6 +107,10 @@ class KDB(SemiNaiveBayes):
 
     parents_: list[np.ndarray]
     tables_: list[np.ndarray]
+    fitted_shapes = {
+        "parents_": Each(Indices("parents*@", below="features"), "features"),
+        "tables_": Each("...", "features"),
+    }
 
     def _fit(self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
         values, weight = self._learn_values(X, y, sample_weight)

@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from tercet.core.catalog import method
+from tercet.core.fitted_checks import Each, Floats, Sizes
 from tercet.core.kernel import inner, kernel
 from tercet.core.parameters import ArrayLike, Jobs, Positive
 from tercet.naive_bayes.base import BayesClassifier, as_numbers, check_priors, log
@@ -88,6 +89,11 @@ class KernelDensityNB(BayesClassifier):
 
     points_: list[np.ndarray]
     masses_: list[np.ndarray]
+    fitted_shapes = {
+        "bandwidth_": Floats("classes features", finite=True, low=1e-300),
+        "points_": Each(Floats("points*@", finite=True), "densities"),
+        "masses_": Each(Floats("points*@", finite=True, low=0.0), "densities"),
+    }
 
     def _fit(self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
         weight = np.ones(len(X)) if sample_weight is None else sample_weight.astype(np.float64)
@@ -115,6 +121,15 @@ class KernelDensityNB(BayesClassifier):
                     points, mass = binned(points, mass, h)
                 self.bandwidth_[c, j] = h
                 self.points_[c * d + j], self.masses_[c * d + j] = points, mass / max(mass.sum(), 1e-300)
+
+    def _check_fitted(self, sizes: Sizes) -> None:
+        if "points_" not in vars(self):
+            return
+        if sizes["densities"] != sizes["classes"] * sizes["features"]:
+            raise ValueError(
+                f"KernelDensityNB: points_ is a list of {sizes['densities']}; expected is one for each class and "
+                "feature."
+            )
 
     def _check_bandwidth(self, d: int) -> np.ndarray:
         widths = as_numbers(self.bandwidth, "KernelDensityNB: bandwidth")

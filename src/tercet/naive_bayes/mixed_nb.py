@@ -8,6 +8,7 @@ import numpy as np
 
 from tercet.core.catalog import method
 from tercet.core.columns import Columns, MixedColumns
+from tercet.core.fitted_checks import Each, OneOf, Sizes
 from tercet.core.parameters import ArrayLike, CountOrZero, Jobs, NonNegative
 from tercet.core.spelling_suggestions import spelling_suggestions
 from tercet.naive_bayes.base import BayesClassifier, PartialFitMixin, check_priors, log
@@ -106,6 +107,7 @@ class MixedNB(MixedColumns, PartialFitMixin, BayesClassifier):
 
     distributions_: list[str]
     parts_: dict[str, Any]
+    fitted_shapes = {"distributions_": Each(OneOf(NAMES), "features")}
 
     def _fit(self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
         X = self._start(X, sample_weight)
@@ -165,6 +167,14 @@ class MixedNB(MixedColumns, PartialFitMixin, BayesClassifier):
             return MultinomialNB(alpha=self.alpha, n_jobs=jobs)
         sizes = [len(known) for known in self.categories_ if known is not None]
         return CategoricalNB(alpha=self.alpha, categories=[np.arange(float(k)) for k in sizes], n_jobs=jobs)
+
+    def _check_fitted(self, sizes: Sizes) -> None:
+        for name, part in vars(self).get("parts_", {}).items():
+            places = [j for j, chosen in enumerate(self.distributions_) if chosen == name]
+            if (part.n_features_in_, len(part.classes_)) != (len(places), sizes["classes"]):
+                raise ValueError(f"MixedNB: parts_[{name!r}] does not fit the columns of that distribution.")
+            if name == "categorical" and any(self.categories_[j] is None for j in places):
+                raise ValueError("MixedNB: categories_ must have those of all categorical columns.")
 
     def _columns_of(self, name: str, X: np.ndarray) -> np.ndarray:
         """The columns of one distribution; an unknown category becomes NaN."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from tercet.core.catalog import method
 from tercet.core.columns import Features
+from tercet.core.fitted_checks import Each, Indices
 from tercet.core.parameters import ArrayLike, Count, Jobs, NonNegative
 from tercet.naive_bayes._engine.family_tables import FamilyTables
 from tercet.naive_bayes.base import PartialFitMixin
@@ -90,6 +91,10 @@ class OneDependenceClassifier(PartialFitMixin, SemiNaiveBayes):
 
     parents_: np.ndarray
     tables_: list[np.ndarray]
+    fitted_shapes = {
+        "parents_": Indices("features", below="features", low=-1),
+        "tables_": Each("...", "features"),
+    }
 
     def _fit(self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
         self.parents_ = self._check_parents(X.shape[1])

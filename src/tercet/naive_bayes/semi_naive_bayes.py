@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from tercet.core.columns import MixedColumns
 from tercet.core.estimator import NO_TARGET
+from tercet.core.fitted_checks import Each, Floats, Indices, Sizes
 from tercet.core.memory import available
 from tercet.naive_bayes._engine.family_tables import Parents, family_counts, family_entries
 from tercet.naive_bayes._engine.pair_counts import pair_counts
@@ -37,6 +38,10 @@ class SemiNaiveBayes(MixedColumns, BayesClassifier):
     cuts_: list[np.ndarray | None]
     n_values_: np.ndarray
     class_count_: np.ndarray
+    fitted_shapes = {
+        "cuts_": Each(Floats("cuts*@ | None", finite=True), "features"),
+        "n_values_": Indices("features", below=str(2**31), low=1),
+    }
 
     def _learn_values(
         self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None
@@ -134,6 +139,15 @@ class SemiNaiveBayes(MixedColumns, BayesClassifier):
         if not reset:
             self._check_columns()
         return checked
+
+    def _check_fitted(self, sizes: Sizes) -> None:
+        if "n_values_" in vars(self):
+            self._check_columns()
+        if "values" in sizes and sizes["values"] != self._offsets[-1]:
+            found = f"{type(self).__name__}: pair_count_ has {sizes['values']} values"
+            raise ValueError(f"{found}; expected are {self._offsets[-1]}.")
+        if "tables_" in vars(self):
+            self._tables(None)
 
     def _check_columns(self) -> None:
         """Kernels check no bounds: tables that do not fit together (in a forged file, say) must not get to them."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from tercet.core.catalog import method
 from tercet.core.columns import Features
+from tercet.core.fitted_checks import Indices
 from tercet.core.folds import checked_folds
 from tercet.core.parallel import Chunks, total
 from tercet.core.parameters import ArrayLike, Count, Jobs, NonNegative
@@ -104,6 +105,7 @@ class SPODE(SemiNaiveBayes):
         self.n_jobs = n_jobs
 
     pair_count_: np.ndarray
+    fitted_shapes = {"pair_count_": "values values classes", "parent_": Indices("", below="features")}
 
     def _fit(self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
         d = X.shape[1]

@@ -12,6 +12,7 @@ from sklearn import get_config
 from sklearn.utils.validation import check_non_negative
 
 from tercet.core.estimator import NO_TARGET, Estimator, check_is_fitted
+from tercet.core.fitted_checks import Floats, Whole
 from tercet.core.parameters import Range
 from tercet.core.validation import target_for_callbacks
 from tercet.neighbors._engine.neighbourhood import Neighbourhood, ragged
@@ -47,6 +48,12 @@ class Neighbors(Estimator):
     _fit_X: Any
     _y: Any
     _mass: np.ndarray | None
+    fitted_shapes = {
+        "_fit_X": lambda model: Floats("rows features", finite=not model.missing_input),
+        "_mass": Floats("rows | None", low=0.0),
+        "n_samples_fit_": Whole("rows", 1),
+        "best_k_": Whole(low=1),
+    }
 
     @property
     def missing_input(self) -> bool:  # type: ignore[override]

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tercet.core.catalog import method
 from tercet.core.estimator import Estimator, generator
+from tercet.core.fitted_checks import Floats
 from tercet.core.parameters import NonNegative, Range
 from tercet.neighbors._engine.search import Metric
 from tercet.neighbors.ball_tree import BallTree
@@ -86,6 +87,11 @@ class KernelDensity(Estimator):
         self.metric_params = metric_params
 
     width_checked_attributes = ("_fit_X",)
+    fitted_shapes = {
+        "_fit_X": Floats("rows features", finite=True),
+        "_weight": Floats("rows | None", finite=True, low=0.0),
+        "bandwidth_": Floats("", finite=True, low=0.0),
+    }
     bandwidth_: float
     _fit_X: np.ndarray
     _weight: np.ndarray | None

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tercet.core.catalog import method
 from tercet.core.estimator import Classifier
+from tercet.core.fitted_checks import Floats
 from tercet.core.functions import log_softmax
 from tercet.core.kernel import kernel
 from tercet.core.parameters import Positive
@@ -65,6 +66,11 @@ class NearestCentroid(Classifier):
 
     batch_rounding = 1e-12
     width_checked_attributes = ("centroids_",)
+    fitted_shapes = {
+        "centroids_": Floats("classes features", finite=True),
+        "class_prior_": "classes",
+        "within_class_std_dev_": "features",
+    }
 
     def __init__(
         self,

@@ -9,9 +9,16 @@ import numpy as np
 from sklearn.exceptions import DataConversionWarning
 
 from tercet.core.estimator import Classifier, distinct
+from tercet.core.fitted_checks import Indices, OneOf, classes_of_outputs
 from tercet.neighbors._engine.neighbourhood import Neighbourhood
 from tercet.neighbors.base import Neighbors, Weighting
 from tercet.neighbors.majority_vote import Ties, most_voted, vote_counts
+
+
+def _class_indices(model: Any) -> Indices:
+    if not isinstance(model.classes_, list):
+        return Indices("rows", below="classes")
+    return Indices("rows outputs", below=tuple(f"classes@{k}" for k in range(len(model.classes_))))
 
 
 class NeighborsClassifier(Classifier, Neighbors):
@@ -20,6 +27,11 @@ class NeighborsClassifier(Classifier, Neighbors):
     weights: Weighting
     ties: Ties
     outputs_2d_: bool
+    fitted_shapes = {
+        "classes_": classes_of_outputs,
+        "outputs_2d_": lambda model: OneOf((isinstance(model.classes_, list),)),
+        "_y": _class_indices,
+    }
 
     def _encode(self, y: Any) -> np.ndarray:
         y = np.asarray(y)

@@ -14,6 +14,7 @@ class NeighborsRegressor(Regressor, Neighbors):
     """A regressor by the weighted mean of the neighbours of a query."""
 
     weights: Weighting
+    fitted_shapes = {"_y": "rows | rows targets"}
 
     def predict(self, X: Any) -> np.ndarray:
         """The mean target of the neighbours of each query.

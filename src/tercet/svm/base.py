@@ -12,6 +12,7 @@ from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 
 from tercet.core.estimator import Classifier, Regressor, check_is_fitted
+from tercet.core.fitted_checks import Each, Indices, Sizes
 from tercet.core.parallel import each, engine, one_blas_thread
 from tercet.core.parameters import INF, NonNegative, Range
 from tercet.core.steps import Fit
@@ -35,6 +36,7 @@ from tercet.svm.calibration import (
     warn_of_probability,
 )
 from tercet.svm.support_vectors import (
+    SUPPORT_SHAPES,
     TrainingRows,
     check_support_shapes,
     checked_indices,
@@ -92,6 +94,12 @@ class SupportVectorClassifier(KernelMachine, Classifier):
     n_support_: np.ndarray
     class_weight_: np.ndarray
     calibration_: list
+    fitted_shapes = {
+        **SUPPORT_SHAPES,
+        "n_support_": Indices("classes", below="rows+1"),
+        "code_book_": "classes intercepts",
+        "calibration_": Each("2 | 2 steps@", "intercepts"),
+    }
     takes_objects = True
     _warns: bool = True  # where a dual was not solved
 
@@ -374,6 +382,16 @@ class SupportVectorClassifier(KernelMachine, Classifier):
             w.append(primal_weights(pair, points[both]))
         return sparse.csr_matrix(np.stack(w)) if sparse.issparse(points) else np.stack(w)
 
+    def _check_fitted(self, sizes: Sizes) -> None:
+        if "dual_coef_" not in vars(self):
+            return
+        self._check_widths(sizes.get("features", 1))
+        if is_pairwise(self.multi_class, sizes["classes"]) and sizes["functions"] != sizes["classes"] - 1:
+            raise ValueError(
+                f"{type(self).__name__}: dual_coef_ has {sizes['functions']} rows; expected are "
+                f"{sizes['classes'] - 1}, one less than classes."
+            )
+
     def _check_widths(self, width: int) -> None:
         check_support_shapes(self, width)
         k = self.classes_.size
@@ -412,6 +430,8 @@ class SupportVectorRegressor(KernelMachine, Regressor):
     dual_coef_: Any
     intercept_: np.ndarray
     takes_objects = True
+
+    fitted_shapes = {**SUPPORT_SHAPES, "dual_coef_": "1 rows*", "intercept_": "1"}
 
     def _learn(self, X: Any, y: Any = None, sample_weight: Any = None, **more: Any) -> Self:
         return super()._learn(X, y, positive_part(sample_weight), **more)

@@ -136,6 +136,12 @@ class CentralSVC(KernelMachine, Classifier):
         self.max_iter = max_iter
         self.n_jobs = n_jobs
 
+    fitted_shapes = {
+        "support_vectors_": KernelMachine._declared_rows,
+        "dual_coef_": "planes rows*",
+        "intercept_": "planes",
+    }
+
     def _fit(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
         weight = self._balance(self.class_weight, y, sample_weight)
         weight = np.ones(y.size) if weight is None else np.asarray(weight, dtype=np.float64)

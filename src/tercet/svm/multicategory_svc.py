@@ -106,6 +106,12 @@ class MulticategorySVC(KernelMachine, Classifier):
         self.max_iter = max_iter
         self.n_jobs = n_jobs
 
+    fitted_shapes = {
+        "support_vectors_": KernelMachine._declared_rows,
+        "dual_coef_": "rows* classes",
+        "intercept_": "classes",
+    }
+
     def _fit(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
         n, k = y.size, self.classes_.size
         weight = self._balance(self.class_weight, y, sample_weight)

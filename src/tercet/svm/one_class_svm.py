@@ -18,6 +18,7 @@ from tercet.svm._dual.problem import DualProblem
 from tercet.svm._dual.solver import solve_dual
 from tercet.svm.base import Degree, Gamma, Iterations, KernelLike, Nu
 from tercet.svm.support_vectors import (
+    SUPPORT_SHAPES,
     TrainingRows,
     check_support_shapes,
     checked_indices,
@@ -140,6 +141,8 @@ class OneClassSVM(OutlierMixin, KernelMachine):
     dual_coef_: Any
     intercept_: np.ndarray
     offset_: np.ndarray
+
+    fitted_shapes = {**SUPPORT_SHAPES, "dual_coef_": "1 rows*", "intercept_": "1", "offset_": "1"}
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the region of the rows X.

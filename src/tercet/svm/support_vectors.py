@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from tercet.core.estimator import check_is_fitted
+from tercet.core.fitted_checks import Counts, Declarations, Indices, Labels
 from tercet.core.input_errors import Explaining
 from tercet.core.row_products import row_products
 from tercet.core.steps import ConvergenceWarning
@@ -154,6 +155,20 @@ def support_attributes(
         "intercept_": intercept.astype(dtype),
         "shape_fit_": tuple(X.shape),
     }
+
+
+def _points(model: Any) -> Any:
+    return Labels("0 0") if model._takes in ("gram", "objects") else model._declared_rows()
+
+
+# What is relied on in the loaded attributes of f.
+SUPPORT_SHAPES: Declarations = {
+    "shape_fit_": Counts("samples features | samples | samples width"),
+    "support_": Indices("rows*", below="samples"),
+    "support_vectors_": _points,
+    "dual_coef_": "functions rows*",
+    "intercept_": "intercepts",
+}
 
 
 def support_points(model: Any) -> Any:

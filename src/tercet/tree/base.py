@@ -15,6 +15,7 @@ from sklearn.utils import Bunch
 
 from tercet.core.columns import MixedColumns
 from tercet.core.estimator import NO_TARGET, check_is_fitted, generator
+from tercet.core.fitted_checks import Having, Sizes, Whole
 from tercet.core.folds import checked_folds
 from tercet.core.memory import available
 from tercet.core.parameters import INF, Count, OpenFraction, Range
@@ -156,6 +157,21 @@ class BaseDecisionTree(MixedColumns):
     def _without_pure_splits(self, tree: Tree) -> Tree:
         """Make leaves of nodes whose impurity is below `min_impurity`; no test above depends on what is below."""
         return tree.collapsed(tree.impurity < self.min_impurity) if self.min_impurity > 0 else tree
+
+    fitted_shapes = {
+        "n_outputs_": Whole("outputs", 1),
+        "tree_": Having({"n_features": "features", "n_outputs": "outputs"}, ("apply", "decision_path")),
+    }
+
+    def _check_fitted(self, sizes: Sizes) -> None:
+        if "tree_" not in vars(self):
+            return
+        there = tuple(self.tree_.n_classes.tolist())
+        if there != self._classes_of_outputs():
+            raise ValueError(
+                f"{type(self).__name__}: tree_ has {there} values for each output; expected are "
+                f"{self._classes_of_outputs()}."
+            )
 
     def _classes_of_outputs(self) -> tuple[int, ...]:
         return (1,) * self.n_outputs_

@@ -10,6 +10,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from tercet.core.catalog import method
 from tercet.core.columns import Features
 from tercet.core.estimator import Classifier, distinct
+from tercet.core.fitted_checks import classes_of_outputs
 from tercet.core.parameters import Count, Fraction, Jobs, NonNegative, OpenFraction, Seed
 from tercet.tree.base import (
     AtLeastTwo,
@@ -273,6 +274,8 @@ class DecisionTreeClassifier(BaseDecisionTree, Classifier):
 
     def _all_classes(self) -> list[np.ndarray]:
         return self.classes_ if isinstance(self.classes_, list) else [self.classes_]
+
+    fitted_shapes = {"classes_": classes_of_outputs}
 
     def _classes_of_outputs(self) -> tuple[int, ...]:
         return tuple(len(classes) for classes in self._all_classes())

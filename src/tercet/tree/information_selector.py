@@ -140,6 +140,8 @@ class InformationSelector(SelectorMixin, MixedColumns):
             return float(np.sort(scores)[-self.k])
         return float(scores.mean() if isinstance(self.threshold, str) else self.threshold)
 
+    fitted_shapes = {"scores_": "features", "cuts_": "features", "threshold_": ""}
+
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)
         kept = self.scores_ >= self.threshold_ - TIE

@@ -185,6 +185,8 @@ class ObliqueTreeClassifier(DecisionTreeClassifier):
         tree = self._grow(*sample, seed)
         self.tree_ = self._prune(tree, sample, held, seed, self._grow)
 
+    fitted_shapes = {"spread_": "features"}
+
     def _grow(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None, seed: int) -> Tree:
         X, weight = X.astype(np.float64), np.ones(len(y)) if weight is None else weight.astype(np.float64)
         limits, code = self._limits(X, weight), GINI if self.criterion == "gini" else ENTROPY

@@ -12,6 +12,7 @@ from scipy.linalg import lstsq
 
 from tercet.core.catalog import method
 from tercet.core.estimator import Regressor, check_is_fitted
+from tercet.core.fitted_checks import Floats, Indices, Whole
 from tercet.core.folds import checked_folds
 from tercet.core.parameters import CountOrZero, NonNegative
 from tercet.core.row_products import row_products
@@ -91,6 +92,14 @@ class PolynomialRegression(Regressor):
         fitted = self._polynomial(X, y, weight, self.degree_)
         self.powers_, self.weights_ = fitted.powers, fitted.weights
         self.domain_, self.chebyshev_ = fitted.domain, fitted.chebyshev
+
+    fitted_shapes = {
+        "degree_": Whole("degree*"),
+        "powers_": Indices("terms features", below="degree+1"),
+        "weights_": "terms",
+        "domain_": Floats("2 features", finite=True),
+        "chebyshev_": "terms | None",
+    }
 
     def _polynomial(self, X: Array, y: Array, weight: Array, degree: int) -> Polynomial:
         fitted = Polynomial(np.array([X.min(axis=0), X.max(axis=0)]), degree)

@@ -11,6 +11,7 @@ from sklearn.utils.validation import column_or_1d
 
 from tercet.core.catalog import method
 from tercet.core.estimator import distinct
+from tercet.core.fitted_checks import OneOf
 from tercet.core.parameters import Count, Jobs, NonNegative, Seed
 from tercet.linear_model.base import LinearClassifier
 from tercet.linear_model.least_squares.ridge import Solver, fit_ridge
@@ -81,6 +82,13 @@ class RidgeClassifier(LinearClassifier):
         self.random_state = random_state
         self.penalize_intercept = penalize_intercept
         self.n_jobs = n_jobs
+
+    _multilabel = False  # so in files from before it was saved
+    fitted_shapes = {
+        "_multilabel": OneOf((False, True)),
+        "coef_": lambda model: "classes features" if model._multilabel else "planes features | features",
+        "intercept_": lambda model: "classes | " if model._multilabel else "planes | 1 | ",
+    }
 
     def _fit(self, X: Any, y: Array, sample_weight: Array | None) -> None:
         fit_ridge(self, X, signs_of(y, self.classes_.size), self._weights(y, sample_weight))

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from tercet.core.catalog import method
 from tercet.core.estimator import NO_TARGET, Classifier, check_is_fitted, check_weight
+from tercet.core.fitted_checks import Codes, Indices
 from tercet.core.functions import log_softmax
 from tercet.core.parallel import one_blas_thread
 from tercet.core.parameters import Count, Jobs, NonNegative, PositiveOrInf
@@ -151,6 +152,14 @@ class MaxEnt(Classifier):
             log_z, self.expected_ = objective.statistics(w)
             self.entropy_ = log_z - float(w @ self.expected_)
         self.__dict__.update(self._model(X, w))
+
+    fitted_shapes = {
+        "vocabulary_": Codes("features"),
+        "weights_": lambda model: "features" if model.feature_functions is not None else "weights*",
+        "pairs_": Indices("weights* 2", below=("features+1", "classes")),
+        "coef_": "classes features",
+        "intercept_": "classes",
+    }
 
     def _minimise(self, objective: LogLinearObjective, l1: Any, steps: Any) -> np.ndarray:
         """The weights that minimise the objective, by the algorithm asked for."""

@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from tercet.core.fitted_checks import Codes, Floats, Indices
 from tercet.sequence.base import Sequences
 from tercet.sequence.crf._engine.features import Features, choose_features
 from tercet.sequence.crf.constraints import masks_of
@@ -45,6 +46,15 @@ class FeatureWeights:
     bigram_triples_: np.ndarray = np.empty((0, 3), dtype=np.int64)
     bigram_weights_: np.ndarray = np.empty(0)
     online_: dict[str, Any]  # where there is `partial_fit`: what it goes on from
+    fitted_shapes = {
+        "vocabulary_": Codes("features"),
+        "state_pairs_": Indices("states* 2", below=("features", "classes")),
+        "state_weights_": Floats("states*", finite=True),
+        "transition_pairs_": Indices("transitions* 2", below=("classes", "classes")),
+        "transition_weights_": Floats("transitions*", finite=True),
+        "bigram_triples_": Indices("bigrams* 3", below=("features", "classes", "classes")),
+        "bigram_weights_": Floats("bigrams*", finite=True),
+    }
 
     @property
     def attributes_(self) -> list[str]:

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tercet.core.catalog import method
 from tercet.core.estimator import check_weight
+from tercet.core.fitted_checks import Floats, Labels
 from tercet.core.parallel import each, total
 from tercet.core.parameters import Count, Jobs, NonNegative
 from tercet.optimize import check_ascent
@@ -121,6 +122,16 @@ class HMMTagger(SequenceEstimator):
         self.n_iter = n_iter
         self.tol = tol
         self.n_jobs = n_jobs
+
+    fitted_shapes = {
+        "symbols_": Labels("symbols*"),
+        "startprob_": Floats("classes", finite=True, low=0.0),
+        "transmat_": Floats("classes classes", finite=True, low=0.0),
+        "emissionprob_": Floats("classes symbols*", finite=True, low=0.0),
+        "unseenprob_": Floats("classes", finite=True, low=0.0),
+        "suffixes_": Labels("suffixes*"),
+        "suffixprob_": Floats("suffixes* classes", finite=True, low=0.0),
+    }
 
     def fit(self, X: Any, y: Any = None, lengths: Any = None, sample_weight: Any = None) -> Self:
         """Learn from sequences of symbols and their labels.

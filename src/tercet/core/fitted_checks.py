@@ -1,0 +1,405 @@
+"""Checks of fitted attributes after loading: the shapes, types and ranges that kernels rely on.
+
+Kernels check no bounds, so a model whose attributes do not fit together (of a forged or damaged file) must not
+reach them. A page declares beside its fitted attributes what its kernels rely on:
+
+    fitted_shapes = {
+        "weights_": "components",
+        "means_": "components features",
+        "pairs_": Indices("pairs* 2", below=("features", "classes")),
+        "probs_": Each("components values@", "features"),
+    }
+
+A word is a size. `features` is `n_features_in_`, `classes` is the length of `classes_`, `planes` is their number or
+1 for two (one class has none), `class_pairs` is the number of pairs of classes. Any other word gets its value where
+it is first met, and has it wherever it comes again. A size is at least 1, or 0 where a `*` follows it; `+1` or `-1`
+may come before that. A word with `@` has a value of its own for each item of a list. `|` separates alternatives,
+`None` is one, `...` is any shape, and no word at all is a single number. In place of a declaration may stand a
+function of the model that gives one. What cannot be said like this, `_check_fitted` of a class checks.
+
+`check_fitted` is called once, when the state of an estimator is restored (`Estimator.__setstate__`); attributes
+that are not there are not looked at.
+"""
+
+from __future__ import annotations
+
+import functools
+import numbers
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from tercet.core.validation import check_structure
+
+Sizes = dict[str, int]
+WORD = re.compile(r"([a-z_]+|\d+)([+-]\d+)?(\*?)(@\d*)?")
+
+
+class Mismatch(Exception):
+    """What is expected of a value that is something else."""
+
+
+@dataclass(frozen=True)
+class Floats:
+    """An array of numbers; `finite` refuses NaN and infinity, `low` smaller numbers (and NaN)."""
+
+    shape: str
+    finite: bool = False
+    low: float | None = None
+
+    def check(self, value: Any, sizes: Sizes, item: str) -> None:
+        if not _has_shape(value, self.shape, sizes, item, "fiu"):
+            return
+        values = value.data if sparse.issparse(value) else np.asarray(value)
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = values.sum()  # finite only if all are; a sum that overflows proves nothing
+        if self.finite and not np.isfinite(total) and not np.isfinite(values).all():
+            raise Mismatch("finite numbers")
+        if self.low is not None and values.size and not values.min() >= self.low:
+            raise Mismatch(f"numbers of at least {self.low:g}")
+
+
+@dataclass(frozen=True)
+class Indices:
+    """An array of whole numbers from `low` to `below` less 1: a size, or one for each column."""
+
+    shape: str
+    below: str | tuple[str, ...]
+    low: int = 0
+
+    def check(self, value: Any, sizes: Sizes, item: str) -> None:
+        if not _has_shape(value, self.shape, sizes, item, "iu"):
+            return
+        values = np.asarray(value)
+        names = self.below if isinstance(self.below, tuple) else (self.below,)
+        columns = values.reshape(-1, values.shape[-1]).T if isinstance(self.below, tuple) else [values]
+        for column, name in zip(columns, names):
+            end = _known(name, sizes, item)
+            if end is None:
+                raise Mismatch(f"numbers below {name}, which is not known")
+            if column.size and not (self.low <= column.min() and column.max() < end):
+                raise Mismatch(f"whole numbers from {self.low} to {end - 1}, below {name}")
+
+
+@dataclass(frozen=True)
+class Labels:
+    """An array or a list of numbers, strings or objects, of which only the shape counts; `finite` refuses NaN."""
+
+    shape: str
+    finite: bool = False
+
+    def check(self, value: Any, sizes: Sizes, item: str) -> None:
+        value = np.zeros(len(value)) if isinstance(value, list | tuple) else value
+        if not _has_shape(value, self.shape, sizes, item, "biufUOSmM") or not self.finite:
+            return
+        if value.dtype.kind == "f" and not np.isfinite(value).all():
+            raise Mismatch("finite labels")
+
+
+@dataclass(frozen=True)
+class Each:
+    """A list or tuple of so many items, all of one kind."""
+
+    of: Any
+    length: str
+
+    def check(self, value: Any, sizes: Sizes, item: str) -> None:
+        if not isinstance(value, list | tuple):
+            raise Mismatch("a list")
+        _unify((len(value),), self.length, sizes, item)
+        for j, part in enumerate(value):
+            try:
+                _check(part, self.of, sizes, f"@{j}")
+            except Mismatch as wrong:
+                raise Mismatch(f"in item {j} {wrong}") from None
+
+
+@dataclass(frozen=True)
+class Items:
+    """A list or tuple with a declaration for each item."""
+
+    of: tuple[Any, ...]
+
+    def check(self, value: Any, sizes: Sizes, item: str) -> None:
+        if not isinstance(value, list | tuple) or len(value) != len(self.of):
+            raise Mismatch(f"a list of {len(self.of)}")
+        for j, (part, spec) in enumerate(zip(value, self.of)):
+            try:
+                _check(part, spec, sizes, item)
+            except Mismatch as wrong:
+                raise Mismatch(f"in item {j} {wrong}") from None
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A whole number of at least `low`; `name` makes it the size of that name."""
+
+    name: str = ""
+    low: int = 0
+
+    def check(self, value: Any, sizes: Sizes, item: str) -> None:
+        whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+        if not whole or int(value) < self.low:
+            raise Mismatch(f"a whole number of at least {self.low}")
+        if self.name:
+            _unify((int(value),), self.name, sizes, item)
+
+
+@dataclass(frozen=True)
+class Counts:
+    """A tuple of whole numbers, which is the shape of something."""
+
+    shape: str
+
+    def check(self, value: Any, sizes: Sizes, item: str) -> None:
+        whole = isinstance(value, tuple | list) and all(isinstance(n, numbers.Integral) for n in value)
+        if not whole:
+            raise Mismatch(f"a shape{_words(self.shape, sizes, item).removeprefix(' of shape')}")
+        _unify(tuple(value), self.shape, sizes, item)
+
+
+@dataclass(frozen=True)
+class Codes:
+    """A dict from names to whole numbers from 0 to `below` less 1."""
+
+    below: str
+
+    def check(self, value: Any, sizes: Sizes, item: str) -> None:
+        if not isinstance(value, dict):
+            raise Mismatch("a dict")
+        end = _known(self.below, sizes, item) or 0
+        try:
+            codes = np.array(list(value.values()) or [0])
+        except ValueError:  # lists of several lengths, say
+            codes = np.array([""])
+        if codes.ndim != 1 or codes.dtype.kind != "i" or not (codes.min() >= 0 and codes.max() < end):
+            raise Mismatch(f"a dict of whole numbers from 0 to {end - 1}, below {self.below}")
+
+
+@dataclass(frozen=True)
+class Keys:
+    """A dict with a declaration for each key that it must have."""
+
+    of: Mapping[str, Any]
+
+    def check(self, value: Any, sizes: Sizes, item: str) -> None:
+        if not isinstance(value, dict):
+            raise Mismatch("a dict")
+        for key, spec in self.of.items():
+            if key not in value:
+                raise Mismatch(f"a dict with {key!r}")
+            try:
+                _check(value[key], spec, sizes, item)
+            except Mismatch as wrong:
+                raise Mismatch(f"in {key!r} {wrong}") from None
+
+
+@dataclass(frozen=True)
+class Having:
+    """An object with attributes of the given sizes (numbers, or the lengths of arrays) and the given methods.
+
+    What else it has to fulfil it checks by itself, when its own state is restored.
+    """
+
+    sizes: Mapping[str, str]
+    methods: tuple[str, ...] = ()
+
+    def check(self, value: Any, sizes: Sizes, item: str) -> None:
+        for name in self.methods:
+            if not callable(getattr(value, name, None)):
+                raise Mismatch(f"an object with {name}")
+        for name, size in self.sizes.items():
+            part: Any = getattr(value, name, None)
+            count = int(part) if isinstance(part, numbers.Integral) else len(part) if np.ndim(part) else -1
+            try:
+                _unify((count,), size, sizes, item)
+            except Mismatch as wrong:
+                raise Mismatch(f"{name} {wrong}") from None
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """One of some values, such as a name that chooses code."""
+
+    values: tuple[Any, ...]
+
+    def check(self, value: Any, sizes: Sizes, item: str) -> None:
+        if not any(type(value) is type(known) and value == known for known in self.values):
+            raise Mismatch(f"one of {', '.join(map(repr, self.values))}")
+
+
+Declaration = str | Floats | Indices | Labels | Each | Items | Whole | Counts | Codes | Keys | Having | OneOf
+Declarations = Mapping[str, Declaration | Callable[[Any], Declaration | None] | None]
+
+
+def by_value(name: str, choices: Mapping[str, Any]) -> Callable[[Any], Any]:
+    """A declaration that depends on a parameter, or on another attribute."""
+
+    def chosen(model: Any) -> Any:
+        value = getattr(model, name, None)
+        if not isinstance(value, str) or value not in choices:
+            known = ", ".join(map(repr, choices))
+            raise ValueError(f"{type(model).__name__}: {name} is {value!r}; expected is one of {known}.")
+        return choices[value]
+
+    return chosen
+
+
+def classes_of_outputs(model: Any) -> Any:
+    """The declaration of `classes_` where there may be several outputs: then it is a list."""
+    several = isinstance(model.classes_, list)
+    return Each(Labels("classes@"), "outputs") if several else Labels("classes")
+
+
+def check_fitted(model: Any) -> None:
+    """Refuse a model whose fitted attributes do not fit what its class declares.
+
+    Raises
+    ------
+    ValueError
+        With the class, the attribute, what was found and what is expected.
+    """
+    kind: Any = type(model)
+    state, specs = vars(model), declared(kind)
+    if not any(name in state for name in specs):  # not fitted
+        return
+    sizes: Sizes = {}
+    try:
+        for name, spec in specs.items():
+            if name in state:
+                check_attribute(model, name, spec(model) if callable(spec) else spec, sizes)
+        if hasattr(model, "_check_fitted"):
+            model._check_fitted(sizes)
+    except (AttributeError, KeyError) as error:
+        raise ValueError(f"{type(model).__name__}: a part of the model is missing: {error}.") from None
+
+
+def check_attribute(model: Any, name: str, spec: Declaration | None, sizes: Sizes) -> None:
+    """Refuse one attribute of a model if it does not fit a declaration."""
+    if spec is None:
+        return
+    value = getattr(model, name)
+    try:
+        _check(value, spec, sizes, "")
+    except Mismatch as wrong:
+        raise ValueError(
+            f"{type(model).__name__}: {name} is {_described(value)}; expected is {wrong}."
+        ) from None
+
+
+@functools.cache
+def declared(kind: type) -> dict[str, Any]:
+    """What a class and its bases declare; a class may declare otherwise than its bases, or None for nothing."""
+    found: dict[str, Any] = {}
+    for base in reversed(kind.__mro__):
+        found.update(base.__dict__.get("fitted_shapes", {}))
+    return {name: spec for name, spec in found.items() if spec is not None}
+
+
+def _check(value: Any, spec: Any, sizes: Sizes, item: str) -> None:
+    (Floats(spec) if isinstance(spec, str) else spec).check(value, sizes, item)
+
+
+def _has_shape(value: Any, shape: str, sizes: Sizes, item: str, kinds: str) -> bool:
+    """Whether there are numbers to look at, in an array of one of the shapes; False for an allowed None."""
+    if value is None and "None" in _parsed(shape):
+        return False
+    if sparse.issparse(value):
+        try:
+            check_structure(value)
+        except ValueError as error:
+            raise Mismatch(f"a matrix whose indices lie in it ({error})") from None
+    elif not isinstance(value, np.ndarray | np.generic | float | int) or isinstance(value, bool):
+        raise Mismatch(f"an array{_words(shape, sizes, item)}")
+    found, dtype = np.shape(value), value.dtype if hasattr(value, "dtype") else np.asarray(value).dtype
+    if dtype.kind not in kinds or (dtype.kind in "fiu" and (dtype.itemsize > 8 or dtype == np.float16)):
+        raise Mismatch(f"{'whole ' if kinds == 'iu' else ''}numbers{_words(shape, sizes, item)}")
+    _unify(found, shape, sizes, item)
+    return True
+
+
+def _unify(found: tuple[int, ...], shape: str, sizes: Sizes, item: str) -> None:
+    """Find the first alternative that a shape fits, and keep the sizes that it gives."""
+    for choice in _parsed(shape):
+        new = None if choice == "None" else _fitting(found, choice, sizes, item)
+        if new is not None:
+            sizes.update(new)
+            if "classes" in new:
+                n = new["classes"]
+                sizes.update(planes={1: -1, 2: 1}.get(n, n), class_pairs=n * (n - 1) // 2)
+            return
+    raise Mismatch(f"an array{_words(shape, sizes, item)}" if len(found) else _words(shape, sizes, item))
+
+
+def _fitting(found: tuple[int, ...], words: tuple[str, ...], sizes: Sizes, item: str) -> Sizes | None:
+    """The sizes that a shape gives to words; None if it does not fit them."""
+    if words == ("...",):
+        return {}
+    if len(found) != len(words):
+        return None
+    new: Sizes = {}
+    for count, word in zip(found, words):
+        expected = _known(word, {**sizes, **new}, item)
+        if expected is None:
+            name, least = _split(word, item)[0], 0 if "*" in word else 1
+            if count < least:
+                return None
+            new[name] = int(count)
+        elif count != expected:
+            return None
+    return new
+
+
+def _known(word: str, sizes: Sizes, item: str) -> int | None:
+    """The value of a word, if it has one."""
+    name, shift = _split(word, item)
+    value = int(name) if name.isdigit() else sizes.get(name)
+    return None if value is None else value + shift
+
+
+@functools.cache
+def _split(word: str, item: str) -> tuple[str, int]:
+    """The name of a size and what is added to it."""
+    match = WORD.fullmatch(word)
+    if match is None:
+        raise TypeError(f"fitted_shapes: {word!r} is no size.")
+    name, shift, _, own = match.groups()
+    return name + (item if own == "@" else own or ""), int(shift or 0)
+
+
+@functools.cache
+def _parsed(shape: str) -> tuple[Any, ...]:
+    """The alternatives of a shape, each a tuple of words or "None"."""
+    choices = [tuple(choice.split()) for choice in shape.split("|")]
+    return tuple("None" if choice == ("None",) else choice for choice in choices)
+
+
+def _words(shape: str, sizes: Sizes, item: str) -> str:
+    """A shape in words, with the sizes that are known."""
+    said = []
+    for choice in _parsed(shape):
+        if choice == "None" or not choice:
+            said.append("None" if choice else "()")
+            continue
+        if choice == ("...",):
+            return ""
+        names = [word.rstrip("*@") for word in choice]
+        values = [_known(word, sizes, item) for word in choice]
+        known = ", ".join("any" if value is None else str(value) for value in values)
+        said.append(f"({', '.join(names)}) = ({known})")
+    return " of shape " + " or ".join(said)
+
+
+def _described(value: Any) -> str:
+    """A value in a few words."""
+    if isinstance(value, np.ndarray) and value.ndim:
+        span = f" from {value.min()} to {value.max()}" if value.size and value.dtype.kind in "fiu" else ""
+        return f"an array of shape {value.shape} of {value.dtype}{span}"
+    if isinstance(value, list | tuple | dict):
+        return f"a {type(value).__name__} of {len(value)}"
+    plain = value is None or isinstance(value, numbers.Number | str)
+    return repr(value)[:80] if plain else f"a {type(value).__name__}"

@@ -25,6 +25,7 @@ from tercet.core.parameters import (
     check_parameters,
 )
 from tercet.core.rows import Dense, row_add, row_dot, rows
+from tercet.core.stopping import check_stop
 from tercet.linear_model._perceptron.penalised_sweep import misclassified, sweep_penalised
 from tercet.linear_model._perceptron.trajectory import Trajectory
 from tercet.linear_model._perceptron.visiting_order import visiting_order
@@ -399,6 +400,7 @@ class Hyperplane:
             1 if listed else picks.size + 1, dtype=np.int64
         )  # misclassified rows before each update
         for part in np.split(order, range(length, order.size, length)):
+            check_stop()
             before = self.w.copy(), self.b.copy()
             if listed:
                 mistakes, loss = self._sweep(sweep, part, picks)

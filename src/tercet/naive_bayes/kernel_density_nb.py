@@ -9,6 +9,7 @@ import numpy as np
 from tercet.core.catalog import method
 from tercet.core.kernel import inner, kernel
 from tercet.core.parameters import ArrayLike, Jobs, Positive
+from tercet.core.stopping import check_stop
 from tercet.naive_bayes.base import BayesClassifier, as_numbers, check_priors, log
 
 GAUSSIAN, EPANECHNIKOV, UNIFORM = 0, 1, 2
@@ -167,6 +168,7 @@ class KernelDensityNB(BayesClassifier):
         for j in range(d):
             x = np.ascontiguousarray(X[:, j], dtype=np.float64)
             for c in range(K):
+                check_stop()
                 points, mass, h, code, start, table = densities[c * d + j]
                 if points.size and code == UNIFORM:
                     out[:, c] += uniform_log_density(x, points, mass, h)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +10,7 @@ from scipy.integrate import quad
 from scipy.special import gammaln
 
 from tercet.core.parallel import Chunks, each
+from tercet.core.stopping import check_stop
 from tercet.neighbors._engine.ball_kernels import (
     Balls,
     build_balls,
@@ -163,17 +163,13 @@ class FlatBallTree:
         """Search for all queries, some at a time; `by_query` are arrays with an entry for each of them."""
         metric = self._metric(max(self.most, np.abs(Q).max(initial=0.0)))
         tree = self.points, self.order, self.balls, self.slack
-        halt = threading.Event()  # when one thread is interrupted, the others need not go on
 
         def answer(chunk: tuple) -> None:
             done = 0
-            try:
-                while done < len(chunk[0]) and not halt.is_set():
-                    some, *arrays = (array[done:] for array in chunk)
-                    done += self._run(search, *tree, some, metric, *arrays, *shared)
-            except BaseException:
-                halt.set()
-                raise
+            while done < len(chunk[0]):
+                check_stop()
+                some, *arrays = (array[done:] for array in chunk)
+                done += self._run(search, *tree, some, metric, *arrays, *shared)
 
         each(answer, Chunks(Q, *by_query, rows=QUERIES), n_jobs=self.n_jobs if n_jobs is None else n_jobs)
 

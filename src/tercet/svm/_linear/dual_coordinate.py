@@ -8,6 +8,7 @@ bound with some slack are left out (shrinking) until the others are solved.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from scipy import sparse
 from tercet.core.cache_lines import LINE, fetch_line
 from tercet.core.kernel import implement, kernel, verb
 from tercet.core.rows import Dense, Rows, row_add, row_dot, row_square, rows
+from tercet.core.stopping import check_stop
 from tercet.svm._linear.problem import LinearProblem, bytes_per_row
 
 Array = np.ndarray
@@ -197,10 +199,12 @@ def visiting_order(rows: Array, size: float, rng: np.random.Generator) -> Array:
     return order
 
 
-def order_parts(order: Array, size: float) -> list[Array]:
+def order_parts(order: Array, size: float) -> Iterator[Array]:
     """An order in parts of short duration (Ctrl-C is noticed between them); `size` is the memory of a row."""
     step = max(1, PART // max(1, int(size) // 8))
-    return np.split(order, range(step, order.size, step))
+    for part in np.split(order, range(step, order.size, step)):
+        check_stop()
+        yield part
 
 
 @kernel

@@ -55,3 +55,12 @@ def test_errors_and_warnings():
         assert NearestCentroid(priors=[1, 1, 2]).fit(X, y).class_prior_.tolist() == [0.25, 0.25, 0.5]
     with pytest.warns(UserWarning, match="zero standard deviation"):
         NearestCentroid().fit([[0, 1], [0, 2], [1, 3], [1, 5]], [0, 0, 1, 1])
+
+
+def test_columns_that_do_not_vary_are_not_shrunk():
+    """They have no unit to measure deviations in: their centroids stay, and nothing is NaN."""
+    X = np.array([[0.0, 1.0, 5.0], [0.0, 1.0, 5.0], [1.0, 1.0, 7.0], [1.0, 1.0, 7.0]])
+    with pytest.warns(UserWarning, match="zero standard deviation"):
+        model = NearestCentroid(shrink_threshold=0.5).fit(X, [0, 0, 1, 1])
+    np.testing.assert_array_equal(model.centroids_, X[[0, 2]])
+    assert np.isfinite(model.deviations_).all()

@@ -265,12 +265,13 @@ def _count(X: Any) -> int:
 def confidence(estimator: Any, X: Any, middle: float = 0.0) -> np.ndarray:
     """Signed score of a binary estimator, positive for the positive class.
 
-    Scores as they are, probabilities less a half, and a regressor's predictions less the middle of its targets.
+    Scores as they are (up to 1e150, so that their squares can be added), probabilities less a half, and a
+    regressor's predictions less the middle of its targets.
     """
     if is_regressor(estimator):
         return np.ravel(estimator.predict(X)) - middle
     if hasattr(estimator, "decision_function"):
-        return np.ravel(estimator.decision_function(X))
+        return np.clip(np.ravel(estimator.decision_function(X)), -1e150, 1e150)
     return estimator.predict_proba(X)[:, 1] - 0.5
 
 

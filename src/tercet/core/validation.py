@@ -178,6 +178,33 @@ def plain_target(y: Any, n: int, *, multi_output: bool, numeric: bool) -> np.nda
     return None
 
 
+def finite_predictions(values: np.ndarray, name: str) -> np.ndarray:
+    """Predictions, or an error in the name of an estimator where one is beyond floating-point numbers."""
+    if not is_finite(values):
+        wrong = ~np.isfinite(values).reshape(len(values), -1).all(axis=1)
+        if wrong.any():
+            raise ValueError(
+                f"{name}: the prediction for row {int(wrong.argmax())} of X is beyond floating-point numbers: the "
+                "row is too far from those learned from. Scale the features, or leave the row out."
+            )
+    return values
+
+
+def check_fold_weights(folds: Any, weight: np.ndarray | None, name: str) -> list[Any]:
+    """The folds of a cross-validation; an error where no row to learn from, or to score, has a weight."""
+    folds = list(folds)
+    if weight is None:
+        return folds
+    for k, fold in enumerate(folds):
+        for rows, use in zip(fold, ("learn from", "score")):
+            if not weight[rows].any():
+                raise ValueError(
+                    f"{name}: sample_weight is zero for every row to {use} in fold {k + 1} of {len(folds)}. Leave "
+                    "rows of weight zero out, or give other folds (cv)."
+                )
+    return folds
+
+
 def check_is_fitted(estimator: Any, attributes: Any = None, **options: Any) -> None:
     """scikit-learn's `check_is_fitted`."""
     known = {} if isinstance(estimator, type) else getattr(estimator, "__dict__", {})

@@ -11,6 +11,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from tercet.core.estimator import Classifier, check_is_fitted
 from tercet.core.parallel import one_blas_thread
+from tercet.core.validation import finite_predictions
 from tercet.kernels import KernelMachine, common_float, primal_weights
 
 KernelName = Literal["linear", "poly", "rbf", "laplacian", "sigmoid", "precomputed"]
@@ -76,9 +77,9 @@ def expansion_values(
             f"fit each other, or the columns of X."
         )
     if not (zero_sum and machine._is_linear):
-        return machine._kernel_expansion(X, points, coef) + b
+        return finite_predictions(machine._kernel_expansion(X, points, coef) + b, type(machine).__name__)
     values = safe_sparse_dot(X, primal_weights(coef.T, points).T) + b
-    return values.astype(common_float(X, points), copy=False)
+    return finite_predictions(values, type(machine).__name__).astype(common_float(X, points), copy=False)
 
 
 def coefficient_dtype(points: Any) -> np.dtype:

@@ -25,6 +25,7 @@ from tercet.core.parameters import (
     check_parameters,
 )
 from tercet.core.rows import Dense, row_add, row_dot, rows
+from tercet.core.scaling import LARGE
 from tercet.core.stopping import check_stop
 from tercet.linear_model._perceptron.penalised_sweep import misclassified, sweep_penalised
 from tercet.linear_model._perceptron.trajectory import Trajectory
@@ -120,6 +121,8 @@ class Perceptron(LinearClassifier):
     >>> model.updates_[0]["point"].tolist()
     [0, 2, 2, 2, 0, 2, 2]
     """
+
+    largest_value = LARGE
 
     def __init__(
         self,

@@ -13,6 +13,8 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from tercet.core.catalog import method
 from tercet.core.parallel import each
 from tercet.core.parameters import Count, Jobs, NonNegative, Positive, Seed
+from tercet.core.scaling import LARGE
+from tercet.core.validation import check_fold_weights
 from tercet.linear_model._lasso.path import alpha_grid, solve_path, visiting_order
 from tercet.linear_model.base import LinearRegressor
 from tercet.linear_model.lasso.regularization_path import enet_path
@@ -70,6 +72,8 @@ class ElasticNetCV(LinearRegressor):
 
     path: ClassVar[Callable[..., Any]] = staticmethod(enet_path)
     l1_ratio: Any
+
+    largest_target = LARGE
 
     def __init__(
         self,
@@ -148,7 +152,8 @@ class ElasticNetCV(LinearRegressor):
             raise ValueError(f"{type(self).__name__}: l1_ratio must be in [0, 1]; got {self.l1_ratio!r}.")
         problem = LeastSquares(X, y, sample_weight, fit_intercept=self.fit_intercept, n_jobs=self.n_jobs)
         grids = [alpha_grid(problem, self.alphas, ratio, self.eps, self.positive) for ratio in ratios]
-        folds = list(check_cv(self.cv).split(X, y, **(split or {})))
+        splits = check_cv(self.cv).split(X, y, **(split or {}))
+        folds = check_fold_weights(splits, sample_weight, type(self).__name__)
         errors = each(self._fold_errors, folds, (X, y, sample_weight), ratios, grids, n_jobs=self.n_jobs)
         table = np.stack(errors, axis=-1)
         best = np.unravel_index(np.argmin(table.mean(axis=-1)), table.shape[:2])

@@ -16,6 +16,7 @@ from tercet.core.estimator import check_is_fitted, generator
 from tercet.core.parallel import each
 from tercet.core.parameters import ArrayLike, Count, Jobs, NonNegative, Positive, Seed
 from tercet.core.steps import ConvergenceWarning, Steps
+from tercet.core.validation import check_fold_weights
 from tercet.linear_model._logistic.fold_score import FoldScore
 from tercet.linear_model._logistic.regularization import BY_NAME, warn_of_changing_defaults
 from tercet.linear_model._logistic.solvers import SilentSteps, Solver, check_penalty, newton
@@ -25,7 +26,6 @@ from tercet.linear_model.metadata_routing import route, routing_enabled
 SHARED = (
     "fit_intercept", "dual", "solver", "tol", "max_iter", "class_weight", "intercept_scaling", "random_state",
 )  # fmt: skip
-
 EXACT = ("liblinear", "newton", "newton-cholesky", "auto")  # they end with Newton steps themselves
 POLISHED = 200  # parameters up to which the last fit ends with a few Newton steps
 
@@ -169,7 +169,8 @@ class LogisticRegressionCV(LogisticRegression):
         self._check_grid(Cs, ratios)
         labels = self.classes_[y]
         cv = self.cv if self.cv is not None else max(2, min(5, np.bincount(y).max()))
-        folds = list(check_cv(cv, labels, classifier=True).split(X, labels, **(split or {})))
+        splits = check_cv(cv, labels, classifier=True).split(X, labels, **(split or {}))
+        folds = check_fold_weights(splits, sample_weight, type(self).__name__)
         if score is None:  # without routing, weights go to the scorer as they are
             score = {} if sample_weight is None else {"sample_weight": sample_weight}
         weight = self._class_weighted(y, sample_weight)

@@ -136,14 +136,15 @@ class FlatBallTree:
             "gaussian",
             "exponential",
         ):  # relative to the nearest row, which nothing can underflow to
-            u = self.query(Q, 1, n_jobs)[0][:, 0] / h
-            scale, least = -0.5 * u * u if kernel == "gaussian" else -u, np.full(len(Q), weight.min())
+            with np.errstate(over="ignore"):
+                u = self.query(Q, 1, n_jobs)[0][:, 0] / h
+                scale, least = -0.5 * u * u if kernel == "gaussian" else -u, np.full(len(Q), weight.min())
         found = np.empty(len(Q))
-        with np.errstate(over="ignore", divide="ignore"):
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             share = atol * np.exp(-norm - scale) if atol > 0 else np.zeros(len(Q))
             run = self._with_weights(weight, mass, KERNELS.index(kernel), h, rtol)
             self._answer(run, Q, n_jobs, scale, least, share, found)
-            return np.log(found) + scale + norm
+            return np.where(np.isfinite(scale), np.log(found) + scale + norm, -np.inf)
 
     def _with_weights(self, weight: np.ndarray, mass: np.ndarray, code: int, h: float, rtol: float) -> Any:
         """`kernel_sums` with the arguments of the other searches."""

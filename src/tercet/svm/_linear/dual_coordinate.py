@@ -25,6 +25,7 @@ CACHE = 1 << 22  # bytes of rows that may be visited in any order at full speed
 RUN = 16  # consecutive rows that are visited at about the same time in larger data
 WINDOW = 64 * RUN  # rows of several runs, shuffled among each other
 AHEAD = 4  # rows to prefetch
+MAX_SQUARE = 1e280  # of a row: products with its multiplier must be finite
 PART = 1 << 24  # numbers read between two checks for Ctrl-C
 COMPACT = 0.6  # active rows are copied together when they fall below this share
 MAX_FREE = 200  # free variables up to which a linear system refines the solution
@@ -226,11 +227,11 @@ def squared_norms(X: Any) -> Array:
     out = np.empty(X.shape[0])
     with np.errstate(over="ignore"):
         row_squares(rows(X), out)
-    if not np.isfinite(out).all():
-        row = int(np.argmin(np.isfinite(out)))
+    if not (fine := out <= MAX_SQUARE).all():
+        row = int(np.argmin(fine))
         raise ValueError(
-            f"The values in row {row} of X are too large: their squares, added up, must be a finite {X.dtype}. "
-            "Scale the features."
+            f"The values in row {row} of X are too large: their squares, added up, must be a finite {X.dtype} "
+            f"of at most {MAX_SQUARE:g}. Scale the features."
         )
     return out
 

@@ -24,6 +24,7 @@ from tercet.core.steps import Iterative, fitted_attributes, running_fit, with_ca
 from tercet.core.validation import check_array, check_is_fitted, is_finite, validate_data
 
 NO_TARGET = object()
+QUIET: Any = {"over": "ignore", "invalid": "ignore", "divide": "ignore"}
 # Fitted attributes that predictions are computed from.
 MODEL_NUMBERS = (
     "coef_", "intercept_", "dual_coef_", "means_", "covariances_", "precisions_", "cluster_centers_", "centroids_",
@@ -58,7 +59,8 @@ class Estimator(PublicPickle, Iterative, BaseEstimator):
         shown = X if self.encodes_rows else None
         X, y = self._check(X, y)
         weight = check_weight(sample_weight, X)
-        with running_fit(self, X, y, weight, shown) as (X, y, weight):
+        # What overflows on the way is no news to a user; what is learned is checked.
+        with running_fit(self, X, y, weight, shown) as (X, y, weight), np.errstate(**QUIET):
             self._fit(X, self._encode(y), weight, **more)
         self._check_learned()
         return self
@@ -344,11 +346,11 @@ def check_weight(sample_weight: Any, X: Any) -> np.ndarray | None:
         )
     if weight.min() < 0:
         raise ValueError(f"sample_weight must not be negative; its smallest value is {weight.min()}.")
-    _check_mass(weight)
+    check_mass(weight)
     return weight
 
 
-def _check_mass(weight: np.ndarray) -> None:
+def check_mass(weight: np.ndarray) -> None:
     """Refuse weights whose products with losses would overflow or vanish."""
     bound = 1e100 if weight.dtype == np.float64 else 1e30
     with np.errstate(over="ignore"):

@@ -17,7 +17,7 @@ from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length
 
-from tercet.core.estimator import NO_TARGET, Classifier
+from tercet.core.estimator import NO_TARGET, Classifier, check_mass
 from tercet.core.parallel import Threads, one_blas_thread
 from tercet.core.parameters import check_parameters
 from tercet.core.public_names import PublicPickle
@@ -96,6 +96,8 @@ class MetaClassifier(MetaEstimatorMixin, Classifier):
             weight = check_array(sample_weight, ensure_2d=False, input_name="sample_weight")
             if weight.ndim and weight.shape != (_count(X),):
                 raise ValueError(f"sample_weight.shape == {weight.shape}, expected ({_count(X)},).")
+            if weight.any() and weight.min() >= 0:  # the estimators say what else may be wrong
+                check_mass(weight)
             params = {**params, "sample_weight": weight}
         if not params:
             return {}

@@ -25,6 +25,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any, Protocol
 
 import joblib
+import numpy as np
 from scipy import sparse
 from threadpoolctl import ThreadpoolController
 
@@ -190,6 +191,7 @@ class _Run:
         self.next = self.taken = 0
         self.error: BaseException | None = None
         self.request = StopRequest()
+        self.floating_point = np.geterr()  # belongs to a thread: helpers take over the caller's
 
     def step(self) -> bool:
         """Do the next item; False when there is none left to begin."""
@@ -215,12 +217,13 @@ class _Run:
         return True
 
     def work(self) -> None:
-        while True:
-            with self.change:
-                while self.next - self.taken > self.AHEAD and self.next < len(self.items):
-                    self.change.wait()
-            if not self.step():
-                return
+        with np.errstate(**self.floating_point):
+            more = True
+            while more:
+                with self.change:
+                    while self.next - self.taken > self.AHEAD and self.next < len(self.items):
+                        self.change.wait()
+                more = self.step()
 
     def take(self, k: int) -> Any:
         with self.change:

@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
 from tercet.cluster import KMeans
-from tercet.core.estimator import check_weight, distinct, generator
+from tercet.core.estimator import Classifier, check_weight, distinct, generator
 from tercet.linear_model import Perceptron, Ridge
 
 
@@ -103,3 +103,22 @@ def test_arrays_that_kernels_read_have_the_width_of_the_rows(shape):
     for use in (model.predict, model.transform, model.score):
         with pytest.raises(ValueError, match="KMeans: cluster_centers_ has the shape"):
             use(X)
+
+
+def test_what_is_learned_are_numbers():
+    class Diverges(Classifier):
+        def _fit(self, X, y, sample_weight):
+            self.coef_ = np.array([1.0, np.nan])
+
+    model = Diverges()
+    with pytest.raises(ValueError, match="Diverges: coef_ is beyond floating-point numbers"):
+        model.fit(np.eye(2), [0, 1])
+    assert not hasattr(model, "coef_")
+
+
+@pytest.mark.parametrize("weight", [1e-320, 1e-150, 1e150, 1e308])
+def test_weights_that_overflow_or_vanish_are_refused(weight):
+    with pytest.raises(
+        ValueError, match=r"sample_weight adds up to .*; the sum must be from 1e-100 to 1e\+100"
+    ):
+        check_weight(np.full(4, weight), np.eye(4))

@@ -13,6 +13,8 @@ from threadpoolctl import threadpool_info
 
 from tercet.core import parallel
 from tercet.core.parallel import Chunks, each, total, using
+from tercet.core.steps import Steps
+from tercet.core.stopping import Stopped, check_stop
 
 
 def gradient(chunk, w):
@@ -223,3 +225,113 @@ def test_results_are_taken_as_they_come():
         if k == 0:
             time.sleep(0.2)
             assert len(waiting) <= parallel._Run.AHEAD + 4
+
+
+class Blocks:
+    """Work in blocks on two threads; the caller or the helper fails after so many blocks of its own."""
+
+    def __init__(self, error, in_helper, total=1000):
+        self.error, self.in_helper, self.limit = error, in_helper, total
+        self.caller, self.both = threading.current_thread(), threading.Barrier(2)
+        self.done, self.failed = {True: 0, False: 0}, threading.Event()
+
+    def __call__(self, _, check):
+        helper = threading.current_thread() is not self.caller
+        self.both.wait(timeout=60)  # each has its item
+        for k in range(self.limit):
+            check()
+            if helper == self.in_helper and k == 3:
+                self.failed.set()
+                raise self.error
+            if helper != self.in_helper:
+                assert self.failed.wait(timeout=60)
+                time.sleep(0.001)
+            self.done[helper] += 1
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), ZeroDivisionError("block three")])
+@pytest.mark.parametrize("in_helper", [False, True])
+@pytest.mark.parametrize("nested", [False, True])
+def test_an_error_ends_the_others_at_their_next_check(error, in_helper, nested):
+    """Not at the end of their items: an item may be a whole fit."""
+
+    def check():
+        if nested:
+            each(lambda _: check_stop(), [0, 1], n_jobs=1)
+        else:
+            check_stop()
+
+    blocks = Blocks(error, in_helper)
+    with pytest.raises(type(error)) as found:
+        each(blocks, range(2), check, n_jobs=2)
+    assert found.value is error
+    assert blocks.done[in_helper] == 3
+    assert blocks.done[not in_helper] < blocks.limit
+    check_stop()  # the run is over: whoever asked for it goes on
+    assert each(lambda k: k, range(4), n_jobs=2) == [0, 1, 2, 3]
+
+
+def test_a_run_inside_a_helper_ends_with_the_outer_run():
+    """Its own helpers, too, which work for the run inside."""
+    caller, inside, outcome = threading.current_thread(), threading.Event(), []
+    both = threading.Barrier(2)
+
+    def wait_for_a_stop(_):
+        inside.set()
+        for _ in range(10_000):
+            check_stop()
+            time.sleep(0.001)
+        outcome.append("not stopped")
+
+    def item(_):
+        both.wait(timeout=60)  # each has its item
+        if threading.current_thread() is caller:
+            assert inside.wait(timeout=60)
+            raise KeyboardInterrupt
+        try:
+            each(wait_for_a_stop, range(3), n_jobs=3)
+        except BaseException as error:
+            outcome.append(type(error))
+            raise
+
+    with pytest.raises(KeyboardInterrupt):
+        each(item, range(2), n_jobs=2)
+    assert outcome == [Stopped]
+
+
+def test_passes_of_a_fit_stop():
+    """`Steps` asks before every pass."""
+    begun, caller = threading.Event(), threading.current_thread()
+    both, passes = threading.Barrier(2), []
+
+    def fit(_):
+        both.wait(timeout=60)
+        if threading.current_thread() is caller:
+            assert begun.wait(timeout=60)
+            raise KeyboardInterrupt
+        for step in Steps(100_000):
+            begun.set()
+            passes.append(step.count)
+            time.sleep(0.001)
+
+    with pytest.raises(KeyboardInterrupt):
+        each(fit, range(2), n_jobs=2)
+    assert len(passes) < 100_000
+
+
+def test_ctrl_c_does_not_wait_for_code_that_never_checks(monkeypatch):
+    monkeypatch.setattr(parallel, "INTERRUPT_WAIT", 0.0)
+    release, begun, caller = threading.Event(), threading.Event(), threading.current_thread()
+    both = threading.Barrier(2)
+
+    def foreign(_):
+        both.wait(timeout=60)
+        if threading.current_thread() is caller:
+            assert begun.wait(timeout=60)
+            raise KeyboardInterrupt
+        begun.set()
+        release.wait(timeout=60)
+
+    with pytest.raises(KeyboardInterrupt):
+        each(foreign, range(2), n_jobs=2)
+    release.set()

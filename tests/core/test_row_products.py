@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tercet.core.row_products import row_products
+from tercet.core.row_products import row_products, row_scores
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -35,3 +35,18 @@ def test_layouts(form):
 
 def test_no_rows():
     assert row_products(np.empty((0, 3)), np.ones((2, 3))).shape == (0, 2)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_scores_beyond_floating_point_numbers(kind):
+    """The right number where there is one, else one that compares as the right one would; or an error."""
+    X = np.array([[1.0, 1.0], [1.5e308, 1.5e308], [1e308, -1e308], [-1e308, 1e308]])
+    W, b = np.array([[4.0, -4.0], [1.0, 0.0]]), np.array([1.0, 2.0])
+    scores = row_scores(kind(X), W, b)
+    most = np.finfo(float).max / 4
+    np.testing.assert_allclose(scores[:, 0], [1.0, 1.0, most, -most], rtol=1e-15)
+    np.testing.assert_allclose(scores[:, 1], [3.0, 1.5e308, most / 8, -most / 8], rtol=1e-15)
+    np.testing.assert_allclose(row_scores(kind(X), W[0], 1.0), scores[:, 0], rtol=1e-15)
+    np.testing.assert_array_equal(row_scores(kind(X[:1]), W, b, refuse="Model"), scores[:1])
+    with pytest.raises(ValueError, match="Model: the result for row 2 of X is beyond floating-point numbers"):
+        row_scores(kind(X), W, b, refuse="Model")

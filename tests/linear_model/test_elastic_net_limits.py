@@ -102,8 +102,10 @@ def test_what_no_number_can_say_is_refused():
         ElasticNet().fit(X * 1e-200, y * 1e300)
     with pytest.raises(ValueError, match="too different in scale"):
         Lasso().fit(X * [1e300, 1.0, 1.0], y)
-    with pytest.raises(ValueError, match="Scale X or y"):
+    with pytest.raises(ValueError, match=r"LassoCV: y holds numbers up to .* Scale the targets"):
         LassoCV().fit(X * 1e200, y * 1e200)
+    with pytest.raises(ValueError, match="Scale X or y"):
+        LassoCV().fit(X * 1e300, y * 1e130)
     with pytest.raises(ValueError, match="use solver='cd'"):
         Lasso(solver="fista").fit(X * 1e200, y)
     with pytest.raises(ValueError, match="With several targets"):

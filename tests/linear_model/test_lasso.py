@@ -299,3 +299,10 @@ def test_signatures_are_those_of_scikit_learn(kind):
 def test_check_input_changes_nothing():
     X, y = data()
     np.testing.assert_array_equal(Lasso().fit(X, y, check_input=False).coef_, Lasso().fit(X, y).coef_)
+
+
+@pytest.mark.parametrize("kind", [LassoCV, ElasticNetCV])
+def test_folds_without_weight_are_refused(kind):
+    X, y = np.random.default_rng(0).normal(size=(2, 10, 3))
+    with pytest.raises(ValueError, match="sample_weight is zero for every row to score in fold 1 of 5"):
+        kind(cv=5).fit(X, y[:, 0], sample_weight=np.eye(10)[3])

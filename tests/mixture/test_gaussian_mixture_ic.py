@@ -10,7 +10,7 @@ from sklearn.mixture import GaussianMixture as Theirs
 from sklearn.model_selection import KFold
 
 from tercet.mixture import GaussianMixture, GaussianMixtureIC
-from tercet.mixture.candidate_search import Candidate, CandidateSearch, count_distinct
+from tercet.mixture.candidate_search import count_distinct
 
 
 @pytest.fixture(autouse=True)
@@ -249,22 +249,6 @@ def test_the_chosen_mixture_can_be_learned_again():
     again = chosen.set_params(warm_start=True).fit(X)
     assert again.n_iter_ == 1  # it had converged
     assert again.converged_
-
-
-def test_an_interrupted_trial_ends_the_others():
-    X, _ = clusters()
-    model = GaussianMixtureIC(random_state=0)
-    search = CandidateSearch(model, X, None)
-    search.fit = interrupted
-    with pytest.raises(KeyboardInterrupt):
-        search.evaluate(Candidate(2, "full"))
-    del search.fit
-    with pytest.raises(KeyboardInterrupt):  # as in another thread
-        search.evaluate(Candidate(3, "full"))
-
-
-def interrupted(candidate):
-    raise KeyboardInterrupt
 
 
 def test_the_chosen_mixture_learns_on():

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import threading
+import time
 
 import numpy as np
 import pandas as pd
@@ -10,6 +12,7 @@ import pytest
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn import config_context, get_config
 from sklearn import multiclass as peers
 from sklearn.callback import ProgressBar
 from sklearn.datasets import load_iris, make_multilabel_classification
@@ -23,6 +26,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import check_estimator
 
+from tercet.core.steps import Steps
 from tercet.discriminant_analysis import LinearDiscriminantAnalysis
 from tercet.multiclass import OneVsOneClassifier, OneVsRestClassifier, OutputCodeClassifier
 from tercet.multiclass.one_vs_one_classifier import count_votes
@@ -253,6 +257,44 @@ def test_one_class_alone_is_predicted_as_by_the_peer():
 class Interrupted(GaussianNB):
     def fit(self, X, y, sample_weight=None):
         raise KeyboardInterrupt
+
+
+class InterruptedInCaller(GaussianNB):
+    """Ctrl-C, which the main thread alone hears, while the fit in a helper would take a million passes."""
+
+    passes, both = 0, None
+
+    def fit(self, X, y, sample_weight=None):
+        kind = type(self)
+        kind.both.wait(timeout=60)
+        if threading.current_thread() is threading.main_thread():
+            raise KeyboardInterrupt
+        for _ in Steps(1_000_000):
+            kind.passes += 1
+            time.sleep(0.001)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_interrupt_ends_the_fits_in_helpers(kind):
+    InterruptedInCaller.passes, InterruptedInCaller.both = 0, threading.Barrier(2)
+    with pytest.raises(KeyboardInterrupt):
+        kind(InterruptedInCaller(), n_jobs=2).fit(X, y)
+    assert InterruptedInCaller.passes < 1_000_000
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_configuration_reaches_the_helpers(kind):
+    seen = []
+
+    class Asks(GaussianNB):
+        def fit(self, X, y, sample_weight=None):
+            seen.append(get_config()["assume_finite"])
+            return super().fit(X, y, sample_weight)
+
+    with config_context(assume_finite=True):
+        kind(Asks(), n_jobs=3).fit(X, y)
+    assert seen
+    assert all(seen)
 
 
 @pytest.mark.parametrize("kind", KINDS)

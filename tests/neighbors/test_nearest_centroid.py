@@ -68,3 +68,12 @@ def test_nearest_whatever_the_scale(scale):
     expected = ((rows[:, None] / scale - model.centroids_ / scale) ** 2).sum(axis=2).argmin(axis=1)
     assert np.array_equal(model.predict(rows), expected)
     assert np.array_equal(np.concatenate([model.predict(x[None]) for x in rows]), expected)
+
+
+def test_columns_that_do_not_vary_are_not_shrunk():
+    """They have no unit to measure deviations in: their centroids stay, and nothing is NaN."""
+    X = np.array([[0.0, 1.0, 5.0], [0.0, 1.0, 5.0], [1.0, 1.0, 7.0], [1.0, 1.0, 7.0]])
+    with pytest.warns(UserWarning, match="zero standard deviation"):
+        model = NearestCentroid(shrink_threshold=0.5).fit(X, [0, 0, 1, 1])
+    np.testing.assert_array_equal(model.centroids_, X[[0, 2]])
+    assert np.isfinite(model.deviations_).all()

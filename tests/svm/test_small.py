@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from tercet import Recorder
 from tercet.kernels import Gaussian, Polynomial, Precomputed
 from tercet.svm import SVC, SVR, DualProblem, NuSVC, NuSVR, kkt_report
-from tercet.svm._dual import small
+from tercet.svm._dual import block_descent, small
 from tercet.svm._dual.block_descent import solve_by_blocks
 from tercet.svm._dual.solver import solve_dual, solve_exactly
 
@@ -96,3 +96,45 @@ def test_no_limit_and_a_limit_of_steps():
     assert not few.converged
     assert few.n_iter == 5
     assert few.message == "max_iter=5 steps were not enough"
+
+
+@pytest.mark.parametrize("n", [8, 400])
+def test_steps_without_progress_come_to_an_end(n, monkeypatch):
+    """Steps that rounding undoes would go on for ever."""
+    monkeypatch.setattr(small, "PATIENT_STEPS", 3)
+    monkeypatch.setattr(small, "STEPS_PER_ROW", 0)
+    monkeypatch.setattr(small.SmallDual, "descend", stand_still)
+    X, y = points(n)
+    gram = Precomputed(Gaussian(gamma=0.5)(X))
+    problem = DualProblem(gram, np.arange(n), y, -np.ones(n), np.full(n, 100.0), np.zeros(n))
+    found, refined = small.solve_small(problem, tol=1e-3, max_iter=-1, steps=None, exact=lambda problem: None)
+    assert (found.converged, refined) == (False, False)
+    assert found.message == "rounding keeps it from getting nearer"
+
+
+def stand_still(dual, tol, limit):
+    dual.n_iter += 1
+    return False
+
+
+@pytest.mark.parametrize("solve", [solve_dual, solve_by_blocks])
+def test_a_dual_without_a_limit_is_given_up_in_the_end(solve, monkeypatch):
+    for module in (small, block_descent):
+        monkeypatch.setattr(module, "most_steps", lambda n: 7)
+    monkeypatch.setattr(small, "WORK", 80 * 7)
+    X, y = points(80)
+    gram = Precomputed(Gaussian(gamma=0.5)(X))
+    problem = DualProblem(gram, np.arange(80), y, -np.ones(80), np.full(80, 100.0), np.zeros(80))
+    found = solve(problem)
+    assert not found.converged
+    assert found.message == "7 steps were not enough"
+
+
+def test_numbers_too_large_for_a_dual():
+    X, y = points(20)
+    with pytest.raises(ValueError, match=r"goes up to 1e\+300; allowed is at most 1e\+100"):
+        SVC(C=1e300).fit(X, y)
+    with pytest.raises(ValueError, match=r"K\(x, x\) goes up to .*; allowed is at most 1e\+140"):
+        SVC(kernel="linear").fit(X * 1e150, y)
+    with pytest.raises(ValueError, match="the variance is too small a number"):
+        SVC().fit(X * 1e-160, y)

@@ -22,10 +22,23 @@ from tercet.core.fitted_checks import Declarations, Labels, Sizes, Whole, check_
 from tercet.core.input_errors import Broken, Explaining, blamed_magnitude, shown
 from tercet.core.parameters import blamed_parameter, check_parameters
 from tercet.core.public_names import PublicPickle
-from tercet.core.steps import Iterative, running_fit, with_callbacks
-from tercet.core.validation import check_array, check_is_fitted, target_for_callbacks, validate_data
+from tercet.core.scaling import largest
+from tercet.core.steps import Iterative, fitted_attributes, running_fit, with_callbacks
+from tercet.core.validation import (
+    check_array,
+    check_is_fitted,
+    is_finite,
+    target_for_callbacks,
+    validate_data,
+)
 
 NO_TARGET = object()
+QUIET: Any = {"over": "ignore", "invalid": "ignore", "divide": "ignore"}
+# Fitted attributes that predictions are computed from.
+MODEL_NUMBERS = (
+    "coef_", "intercept_", "dual_coef_", "means_", "covariances_", "precisions_", "cluster_centers_", "centroids_",
+    "theta_", "var_", "scalings_", "bandwidth_",
+)  # fmt: skip
 
 
 class Estimator(PublicPickle, Iterative, BaseEstimator):
@@ -38,6 +51,9 @@ class Estimator(PublicPickle, Iterative, BaseEstimator):
     encodes_rows: ClassVar[bool] = (
         False  # `_check` turns values into codes: callbacks get the rows as they came
     )
+    largest_value: ClassVar[float] = (
+        np.inf
+    )  # of X: `core.scaling.LARGE` where squares or sums of values are taken
     # Relative difference that a prediction may have with the batch it is made in. Nonzero where predictions are
     # matrix products by BLAS, which rounds by the shape of the whole product.
     batch_rounding: ClassVar[float] = 0.0
@@ -59,14 +75,31 @@ class Estimator(PublicPickle, Iterative, BaseEstimator):
         try:
             X, y = self._check(X, y)
             weight = check_weight(sample_weight, X)
-            with running_fit(self, X, y, weight, given) as (X, y, weight):
+            # What overflows on the way is no news to a user; what is learned is checked.
+            with running_fit(self, X, y, weight, given) as (X, y, weight), np.errstate(**QUIET):
                 self._fit(X, self._encode(y), weight, **more)
         except Broken as error:
             blamed = blamed_parameter(self, error) or blamed_magnitude(error, X=X, y=y, sample_weight=weight)
             if blamed is None:
                 raise
             raise blamed from error
+        self._check_learned()
         return self
+
+    def _check_learned(self) -> None:
+        """An error where what was learned is no number: there is no model then."""
+        learned = vars(self)
+        for name in MODEL_NUMBERS:
+            value = learned.get(name)
+            if type(value) is np.ndarray and value.dtype.kind == "f":
+                if is_finite(value) or np.isfinite(value).all():
+                    continue
+                for fitted in fitted_attributes(self):
+                    delattr(self, fitted)
+                raise ValueError(
+                    f"{type(self).__name__}: {name} is beyond floating-point numbers. The numbers of the data "
+                    "are too large, too small, or too different in size: scale the features and the targets."
+                )
 
     def _fit(self, X: Any, y: Any, sample_weight: np.ndarray | None) -> Any:
         raise NotImplementedError(f"{type(self).__name__} has no _fit(X, y, sample_weight).")
@@ -87,6 +120,8 @@ class Estimator(PublicPickle, Iterative, BaseEstimator):
             X, target = validate_data(self, X, y, **options)
         if self.positive_only:
             _refuse_negative(X, type(self).__name__)
+        if self.largest_value < np.inf:
+            _refuse_large(X, self.largest_value, type(self).__name__)
         if not reset:
             self._check_widths(X.shape[1])
         X = _tidy(X)
@@ -228,6 +263,9 @@ class Classifier(ClassifierMixin, Estimator):
 class Regressor(RegressorMixin, Estimator):
     """A method that learns numbers."""
 
+    # Of y: sums of a few must be numbers; `core.scaling.LARGE` where their squares must be, too.
+    largest_target: ClassVar[float] = 1e304
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows X with targets y.
 
@@ -249,7 +287,13 @@ class Regressor(RegressorMixin, Estimator):
     def _encode(self, y: Any) -> np.ndarray:
         with Explaining(y=y):
             # a read-only array would make kernels compile once more
-            return np.require(y, np.float64, ["C", "W"])
+            y = np.require(y, np.float64, ["C", "W"])
+        if (most := largest(y)) > self.largest_target:
+            raise ValueError(
+                f"{type(self).__name__}: y holds numbers up to {most:.3g}; allowed are at most "
+                f"{self.largest_target:g}. Scale the targets."
+            )
+        return y
 
 
 class Clusterer(ClusterMixin, Estimator):
@@ -300,6 +344,21 @@ def _refuse_negative(X: Any, name: str) -> None:
         raise ValueError(f"Negative values in data passed to {name} (input X): {least:g} is the smallest.")
 
 
+def _refuse_large(X: Any, most: float, name: str) -> None:
+    """Refuse values with which sums or squares are beyond floating-point numbers."""
+    if X.dtype.kind != "f":
+        return
+    most = min(most, 1e18) if X.dtype == np.float32 else most
+    values = X.data if sparse.issparse(X) else X
+    high, low = (float(end(values, axis=None, initial=0.0)) for end in (np.fmax.reduce, np.fmin.reduce))
+    size = max(high, -low)
+    if size > most:
+        raise ValueError(
+            f"{name}: X has values of size {size:.3g}; allowed are at most {most:g}, whose squares are "
+            "floating-point numbers. Scale the features."
+        )
+
+
 def check_weight(sample_weight: Any, X: Any) -> np.ndarray | None:
     """Sample weights as an array of X's dtype, or None when there are none."""
     if sample_weight is None:
@@ -325,15 +384,20 @@ def check_weight(sample_weight: Any, X: Any) -> np.ndarray | None:
         )
     if weight.min() < 0:
         raise ValueError(f"sample_weight must not be negative; its smallest value is {weight.min()}.")
-    refuse_infinite_sum(weight)
+    check_mass(weight)
     return weight
 
 
-def refuse_infinite_sum(weight: np.ndarray) -> None:
-    """Refuse weights whose sum is too large for a number."""
+def check_mass(weight: np.ndarray) -> None:
+    """Refuse weights whose products with losses would overflow or vanish."""
+    bound = 1e100 if weight.dtype == np.float64 else 1e30
     with np.errstate(over="ignore"):
-        if not math.isfinite(weight.sum(dtype=np.float64)):
-            raise ValueError("sample_weight must add up to a finite number; its sum is too large.")
+        total = float(weight.sum())
+    if not 1 / bound <= total <= bound:
+        raise ValueError(
+            f"sample_weight adds up to {total:.3g}; the sum must be from {1 / bound:g} to {bound:g}. Divide the "
+            "weights by their mean."
+        )
 
 
 def refuse_dates(sample_weight: Any) -> None:

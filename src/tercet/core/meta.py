@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import inspect
 import numbers
-from collections.abc import Callable, Iterable
+import threading
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Self
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn import get_config
+from joblib.parallel import get_active_backend
+from sklearn import config_context, get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone, is_regressor
 from sklearn.utils import get_tags, indexable
 from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length
 
-from tercet.core.estimator import NO_TARGET, Classifier, refuse_dates, refuse_infinite_sum
+from tercet.core.estimator import NO_TARGET, Classifier, check_mass, refuse_dates
 from tercet.core.fitted_checks import check_fitted
 from tercet.core.input_errors import Explaining, refuse_containers
-from tercet.core.parallel import one_blas_thread
+from tercet.core.parallel import Threads, one_blas_thread
 from tercet.core.parameters import blamed_parameter, check_parameters
 from tercet.core.public_names import PublicPickle
 from tercet.core.steps import CallbackSupport, Fit, Task, fitted_attributes, with_callbacks
@@ -106,7 +108,8 @@ class MetaClassifier(MetaEstimatorMixin, Classifier):
             weight = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
             if weight.shape != (_count(X),):
                 raise ValueError(f"sample_weight.shape == {weight.shape}, expected ({_count(X)},).")
-            refuse_infinite_sum(weight)
+            if weight.any() and weight.min() >= 0:  # the estimators say what else may be wrong
+                check_mass(weight)
             params = {**params, "sample_weight": weight}
         if not params:
             return {}
@@ -126,18 +129,23 @@ class MetaClassifier(MetaEstimatorMixin, Classifier):
         """Fit a clone of the estimator on each part."""
         tasks = Fit.of(self).tasks(count, self.task_name)
         pairwise = get_tags(self.estimator).input_tags.pairwise
-        return self._parallel(
+        calls = (
             delayed(fit_part)(clone(self.estimator), X, part, params, pairwise, task)
             for part, task in zip(parts, tasks)
         )
+        return self._parallel(calls, count)
 
-    def _parallel(self, calls: Iterable[Any]) -> list[Any]:
-        # Threads, unless the user's own parallel_config says otherwise. BLAS is held here for all of them:
-        # changing its number of threads while another thread is in it makes it crawl.
+    def _parallel(self, calls: Iterable[Any], count: int) -> list[Any]:
+        # Threads of ours, unless the user's own parallel_config says otherwise, or joblib is to print. BLAS is held
+        # here for all of them: changing its number of threads while another thread is in it makes it crawl.
         jobs, verbose = getattr(self, "n_jobs", None), getattr(self, "verbose", 0)
+        backend, _ = get_active_backend(prefer="threads")
+        here = backend.supports_sharedmem and not verbose  # not in other processes
         with one_blas_thread():
-            if not verbose and effective_n_jobs(jobs) == 1:  # a pool of one would only cost time
-                return [call.function(*given, **named) for call, given, named in calls]
+            if here:
+                return list(
+                    Threads(effective_n_jobs(jobs)).map(_call, Upcoming(calls, count), (get_config(),))
+                )
             return Parallel(n_jobs=jobs, verbose=verbose, prefer="threads")(calls)
 
     @property
@@ -164,6 +172,33 @@ class MetaClassifier(MetaEstimatorMixin, Classifier):
         tags.input_tags.pairwise, tags.input_tags.sparse = inner.pairwise, inner.sparse
         tags.input_tags.allow_nan, tags.input_tags.positive_only = inner.allow_nan, inner.positive_only
         return tags
+
+
+class Upcoming(Sequence[Any]):
+    """The first `count` items of an iterable, each made when it is taken: only those at work are in memory."""
+
+    def __init__(self, items: Iterable[Any], count: int) -> None:
+        self.items, self.count = iter(items), count
+        self.lock, self.made, self.ready = threading.Lock(), 0, dict[int, Any]()
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __getitem__(self, k: Any) -> Any:
+        if k >= self.count:
+            raise IndexError(k)
+        with self.lock:
+            while self.made <= k:
+                self.ready[self.made] = next(self.items)
+                self.made += 1
+            return self.ready.pop(k)
+
+
+def _call(call: Any, config: dict[str, Any]) -> Any:
+    """A delayed call, under the scikit-learn configuration of the thread that asks for it."""
+    function, given, named = call
+    with config_context(**config):
+        return function.function(*given, **named)
 
 
 class Part:
@@ -250,12 +285,13 @@ def _count(X: Any) -> int:
 def confidence(estimator: Any, X: Any, middle: float = 0.0) -> np.ndarray:
     """Signed score of a binary estimator, positive for the positive class.
 
-    Scores as they are, probabilities less a half, and a regressor's predictions less the middle of its targets.
+    Scores as they are (up to 1e150, so that their squares can be added), probabilities less a half, and a
+    regressor's predictions less the middle of its targets.
     """
     if is_regressor(estimator):
         return np.ravel(estimator.predict(X)) - middle
     if hasattr(estimator, "decision_function"):
-        return np.ravel(estimator.decision_function(X))
+        return np.clip(np.ravel(estimator.decision_function(X)), -1e150, 1e150)
     return estimator.predict_proba(X)[:, 1] - 0.5
 
 

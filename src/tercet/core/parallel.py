@@ -9,6 +9,9 @@ The split comes from the data, never from the engine or the number of threads, a
 of the chunks: the same bits come out for every `n_jobs`. `Chunks` cuts arrays in memory; any sequence of
 tuples will do (row groups of a file, say), and an engine is anything with a `map` method, so that other
 sources and other engines need no change in a family.
+
+An error or Ctrl-C ends the run in all its threads: between two items, and inside an item where it calls
+`check_stop` (`core.stopping`).
 """
 
 from __future__ import annotations
@@ -18,14 +21,18 @@ import contextvars
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any, Protocol
 
 import joblib
+import numpy as np
 from scipy import sparse
 from threadpoolctl import ThreadpoolController
 
+from tercet.core.stopping import Stopped, StopRequest, check_stop, working_for
+
 CHUNK_BYTES = 1 << 21  # a chunk's rows stay in a core's own cache for a second look
+INTERRUPT_WAIT = 1.0  # seconds that Ctrl-C waits for code without `check_stop`: a foreign estimator, say
 GRAIN = 64  # borders at multiples of this many rows keep vectorised loops in step
 
 
@@ -101,6 +108,7 @@ def each(
     """`[function(item, *parameters) for item in items]`, on several threads."""
     if len(items) == 1 and n_jobs != 0 and _engine.get() is None:  # no need to ask how many threads there are
         with one_blas_thread():
+            check_stop()
             return [function(items[0], *parameters)]
     return list(engine(n_jobs).map(function, items, parameters))
 
@@ -148,6 +156,7 @@ class Threads:
         with one_blas_thread():
             if min(self.n_jobs, len(items)) <= 1:
                 for item in items:
+                    check_stop()
                     yield function(item, *parameters)
             else:
                 yield from self._shared(function, items, parameters)
@@ -155,20 +164,23 @@ class Threads:
     def _shared(self, function: Any, items: Any, parameters: Any) -> Any:
         run = _Run(function, items, parameters)
         helpers = [_pool().submit(run.work) for _ in range(min(self.n_jobs, len(items)) - 1)]
+        patience = None
         try:
             for k in range(len(items)):
                 # The caller does items itself until the next one in order is there.
                 while k not in run.results and run.step():
                     pass
                 yield run.take(k)
+        except KeyboardInterrupt:
+            patience = INTERRUPT_WAIT
+            raise
         finally:
             run.stop()
-            for helper in helpers:
-                helper.cancel() or helper.exception()
+            wait([helper for helper in helpers if not helper.cancel()], timeout=patience)
 
 
 class _Run:
-    """The state of one `map`: a counter, the results that came early, and the first error."""
+    """The state of one `map`: a counter, the results that came early, the first error and the request to stop."""
 
     AHEAD = 64  # finished items that may wait for an earlier one
 
@@ -178,6 +190,8 @@ class _Run:
         self.change = threading.Condition()
         self.next = self.taken = 0
         self.error: BaseException | None = None
+        self.request = StopRequest()
+        self.floating_point = np.geterr()  # belongs to a thread: helpers take over the caller's
 
     def step(self) -> bool:
         """Do the next item; False when there is none left to begin."""
@@ -187,12 +201,15 @@ class _Run:
                 return False
             self.next += 1
         try:
-            result = self.function(self.items[k], *self.parameters)
+            with working_for(self.request):
+                check_stop()
+                result = self.function(self.items[k], *self.parameters)
         except BaseException as error:
             with self.change:
                 self.error = self.error or error
-                self.next = len(self.items)
-                self.change.notify_all()
+                self.stop()
+            if isinstance(error, Stopped):  # because of the first error
+                raise self.error from None
             raise
         with self.change:
             self.results[k] = result
@@ -200,12 +217,13 @@ class _Run:
         return True
 
     def work(self) -> None:
-        while True:
-            with self.change:
-                while self.next - self.taken > self.AHEAD and self.next < len(self.items):
-                    self.change.wait()
-            if not self.step():
-                return
+        with np.errstate(**self.floating_point):
+            more = True
+            while more:
+                with self.change:
+                    while self.next - self.taken > self.AHEAD and self.next < len(self.items):
+                        self.change.wait()
+                more = self.step()
 
     def take(self, k: int) -> Any:
         with self.change:
@@ -218,6 +236,8 @@ class _Run:
             return self.results.pop(k)
 
     def stop(self) -> None:
+        """Begin no further item, and ask those that are under way to end."""
+        self.request.raised = True
         with self.change:
             self.next = len(self.items)
             self.change.notify_all()

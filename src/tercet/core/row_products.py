@@ -14,6 +14,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from tercet.core.kernel import kernel
 from tercet.core.rows import read_only
+from tercet.core.validation import is_finite
 
 
 def row_products(X: Any, W: Any) -> np.ndarray:
@@ -43,6 +44,59 @@ def row_products(X: Any, W: Any) -> np.ndarray:
     products = np.empty((X.shape[0], W.shape[0] if W.ndim == 2 else 1), dtype=dtype)
     multiply_rows(X, W.reshape(-1, X.shape[1]), products)
     return products if W.ndim == 2 else products[:, 0]
+
+
+def row_scores(X: Any, W: Any, b: Any = 0.0, *, refuse: str = "") -> np.ndarray:
+    """X W' + b, also where products are beyond floating-point numbers on the way.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_features)
+        The rows.
+    W : array or sparse matrix of shape (n_features,) or (n_outputs, n_features)
+        The weights.
+    b : float or array of shape (n_outputs,), default=0.0
+        The intercepts.
+    refuse : str, default=""
+        Where a score is itself beyond floating-point numbers: an error in the name of this estimator. By default
+        the scores of the row are divided by a number, so that classes still compare as they should.
+
+    Returns
+    -------
+    scores : array of shape (n_samples,) or (n_samples, n_outputs)
+
+    Examples
+    --------
+    >>> row_scores(np.array([[1e308, 1e308]]), np.array([2.0, -2.0]), 1.0)
+    array([1.])
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        scores = row_products(X, W) + b
+    if is_finite(scores) or not (np.isfinite(_entries(W)).all() and np.isfinite(b).all()):
+        return scores
+    wrong = np.flatnonzero(~np.isfinite(scores).reshape(scores.shape[0], -1).all(axis=1))
+    if not wrong.size:  # their sum was too large
+        return scores
+    rows = X[wrong].toarray() if sparse.issparse(X) else np.asarray(X)[wrong]
+    exponent = np.frexp(np.abs(rows).max(axis=1, initial=0.0))[1][:, None]
+    scaled = row_products(np.ldexp(rows, -exponent), W).reshape(wrong.size, -1)
+    scaled = scaled + np.ldexp(b, -exponent)
+    with np.errstate(over="ignore"):
+        exact = np.ldexp(scaled, exponent)
+    beyond = ~np.isfinite(exact).all(axis=1)
+    if refuse and beyond.any():
+        raise ValueError(
+            f"{refuse}: the result for row {int(wrong[beyond][0])} of X is beyond floating-point numbers. "
+            "Scale the features."
+        )
+    large = np.finfo(scores.dtype).max / 4
+    exact[beyond] = scaled[beyond] / np.abs(scaled[beyond]).max(axis=1, keepdims=True) * large
+    scores[wrong] = exact.reshape(scores[wrong].shape)
+    return scores
+
+
+def _entries(W: Any) -> np.ndarray:
+    return W.data if sparse.issparse(W) else np.asarray(W)
 
 
 @kernel

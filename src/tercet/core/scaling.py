@@ -63,8 +63,9 @@ def times_power(X: Any, exponent: int) -> Any:
     """
     if exponent == 0:
         return X
-    if sparse.issparse(X):
-        scaled = X.copy()
-        scaled.data = np.ldexp(X.data, exponent)
-        return scaled
-    return np.ldexp(X, exponent)
+    with np.errstate(over="ignore"):  # a radius beside rows of subnormal numbers is infinite
+        if sparse.issparse(X):
+            scaled = X.copy()
+            scaled.data = np.ldexp(X.data, exponent)
+            return scaled
+        return np.ldexp(X, exponent)

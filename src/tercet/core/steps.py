@@ -27,6 +27,8 @@ from sklearn.callback import CallbackSupportMixin as CallbackSupport
 from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 
+from tercet.core.stopping import check_stop
+
 __all__ = [
     "CallbackSupport",
     "ConvergenceWarning",
@@ -90,6 +92,7 @@ class Steps:
 
     def __iter__(self) -> Iterator[Steps]:
         while self.count < self.limit and not self.stopped:
+            check_stop()
             self.index, self.count = self.count, self.count + 1
             if self._context is not None and self._task is None:
                 self._begin()

@@ -204,6 +204,18 @@ def target_for_callbacks(y: Any, n: int) -> np.ndarray | None:
     return y if y.shape[:1] == (n,) else None
 
 
+def finite_predictions(values: np.ndarray, name: str) -> np.ndarray:
+    """Predictions, or an error in the name of an estimator where one is beyond floating-point numbers."""
+    if not is_finite(values):
+        wrong = ~np.isfinite(values).reshape(len(values), -1).all(axis=1)
+        if wrong.any():
+            raise ValueError(
+                f"{name}: the prediction for row {int(wrong.argmax())} of X is beyond floating-point numbers: the "
+                "row is too far from those learned from. Scale the features, or leave the row out."
+            )
+    return values
+
+
 def check_is_fitted(estimator: Any, attributes: Any = None, **options: Any) -> None:
     """scikit-learn's `check_is_fitted`."""
     known = {} if isinstance(estimator, type) else getattr(estimator, "__dict__", {})

@@ -103,10 +103,10 @@ def check_covariance_parameters(name: str, solver: str, shrinkage: Any, estimato
         )
 
 
-def check_squares(X: np.ndarray, name: str) -> None:
+def check_squares(X: np.ndarray, name: str, least: float = 1e-140) -> None:
     """Refuse values whose squares, and with them all covariances, are no numbers."""
     size = max(float(X.max(initial=0.0)), -float(X.min(initial=0.0)))
-    if size > 1e140 or 0.0 < size < 1e-140:
+    if size > 1e140 or 0.0 < size < least:
         raise ValueError(
             f"{name}: X has values of size {size:.3g} at most, whose squares are beyond floating point numbers. "
             "Scale the features."

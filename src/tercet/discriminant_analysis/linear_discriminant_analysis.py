@@ -13,7 +13,7 @@ from tercet.core.catalog import method
 from tercet.core.estimator import check_is_fitted
 from tercet.core.fitted_checks import Whole
 from tercet.core.parameters import ArrayLike, Count, Fraction, Jobs, NonNegative
-from tercet.core.row_products import row_products
+from tercet.core.row_products import row_scores
 from tercet.discriminant_analysis.base import (
     DiscriminantClassifier,
     OfProjection,
@@ -285,7 +285,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         X = self._check(X, reset=False)
         if self.solver == "svd":
             X = X - self.xbar_
-        return row_products(X, self.scalings_[:, : self._max_components].T)
+        return row_scores(X, self.scalings_[:, : self._max_components].T, refuse=type(self).__name__)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores w·x + b: of shape (n_samples,) for two classes, else (n_samples, n_classes).
@@ -302,7 +302,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             two classes that of the second less that of the first.
         """
         check_is_fitted(self)
-        scores = row_products(self._check(X, reset=False), self.coef_) + self.intercept_
+        scores = row_scores(self._check(X, reset=False), self.coef_, self.intercept_)
         return scores[:, 0] if self.classes_.size == 2 else scores
 
 

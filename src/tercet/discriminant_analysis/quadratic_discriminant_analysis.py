@@ -203,6 +203,7 @@ class QuadraticDiscriminantAnalysis(DiscriminantClassifier):
         """
         check_is_fitted(self, "scalings_")
         X = self._check(X, reset=False)
+        check_squares(X, type(self).__name__, least=0.0)
         roots = np.array(self.rotations_) / np.sqrt(self.scalings_)[:, None, :]  # root rootᵀ = Σ_k⁻¹
         dtype = np.result_type(X, roots)
         distances = np.empty((X.shape[0], len(roots)), dtype=dtype)

@@ -11,6 +11,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from tercet.core.estimator import Classifier, check_is_fitted
 from tercet.core.parallel import one_blas_thread
+from tercet.core.validation import finite_predictions
 from tercet.kernels import KernelMachine, common_float, primal_weights
 
 KernelName = Literal["linear", "poly", "rbf", "laplacian", "sigmoid", "precomputed"]
@@ -81,10 +82,14 @@ def expansion_values(
             f"{type(machine).__name__}: {coef.shape[0]} coefficients and kept rows of shape {points.shape} do not "
             f"fit each other, or the columns of X."
         )
-    if not (zero_sum and machine._is_linear):
-        return machine._kernel_expansion(X, points, coef) + b
-    values = safe_sparse_dot(X, primal_weights(coef.T, points).T) + b
-    return values.astype(common_float(X, points), copy=False)
+    linear = zero_sum and machine._is_linear
+    with np.errstate(over="ignore", invalid="ignore"):
+        if linear:
+            values = safe_sparse_dot(X, primal_weights(coef.T, points).T) + b
+        else:
+            values = machine._kernel_expansion(X, points, coef) + b
+    values = finite_predictions(values, type(machine).__name__)
+    return values.astype(common_float(X, points), copy=False) if linear else values
 
 
 def coefficient_dtype(points: Any) -> np.dtype:

@@ -11,6 +11,7 @@ from tercet.core.catalog import method
 from tercet.core.estimator import check_is_fitted, generator
 from tercet.core.kernel import kernel
 from tercet.core.parameters import Count, Jobs, NonNegative, Positive, Real, Seed
+from tercet.core.stopping import check_stop
 from tercet.kernel_machines._engine.training_gram import TrainingGram
 from tercet.kernel_machines.base import KernelClassifier, KernelName, coefficient_dtype, single_blas_thread
 from tercet.kernels import Kernel
@@ -215,6 +216,7 @@ class DualState:
             return self._correct_misclassified(rows, rng if order == "random" else None)
         mistakes, loss, wrong = 0, 0.0, np.zeros(self.b.size, dtype=bool)
         for start in range(0, rows.size, BLOCK):
+            check_stop()
             here = rows[start : start + BLOCK]
             when = np.zeros((here.size, self.b.size), dtype=np.int64)
             some, more = visit(

@@ -216,7 +216,19 @@ def gamma_scale(X: Any, sample_weight: np.ndarray | None = None) -> float:
             "gamma='scale' is 1 / (columns * variance of X), and the variance is too large a number: scale the "
             "features (StandardScaler, MinMaxScaler), or give gamma as a number."
         )
+    if X.shape[1] * variance < 1e-280 and _varies(X, sample_weight):
+        raise ValueError(
+            "gamma='scale' is 1 / (columns * variance of X), and the variance is too small a number: scale the "
+            "features (StandardScaler, MinMaxScaler), or give gamma as a number."
+        )
     return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+
+
+def _varies(X: Any, sample_weight: np.ndarray | None) -> bool:
+    """Whether the entries of the rows with a weight differ by more than rounding."""
+    seen = X if sample_weight is None else X[np.asarray(sample_weight) > 0]
+    low, high = float(seen.min()), float(seen.max())
+    return high - low > 1e-12 * max(abs(low), abs(high))
 
 
 def _variance(X: Any, sample_weight: np.ndarray | None) -> float:

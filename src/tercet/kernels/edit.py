@@ -9,6 +9,7 @@ import numpy as np
 from tercet.core.catalog import method
 from tercet.core.kernel import kernel
 from tercet.core.parameters import Positive
+from tercet.core.stopping import check_stop
 from tercet.kernels._engine.prepared_strings import PreparedStrings, as_strings, encode
 from tercet.kernels.base import Kernel
 
@@ -89,6 +90,7 @@ def _edit_distances(s: str, codes: np.ndarray, borders: np.ndarray) -> np.ndarra
     last = np.arange(1, codes.size + 1, dtype=np.int64) - np.repeat(borders[:-1], lengths)
     step = max(1, WORK // (codes.size + 1))
     for first in range(0, row.size, step):
+        check_stop()
         extend_distances(row[first : first + step], first, codes, borders, last)
     ends = last[np.maximum(borders[1:] - 1, 0)] if codes.size else lengths
     return np.where(lengths > 0, ends, row.size)

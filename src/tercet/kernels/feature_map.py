@@ -12,6 +12,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from tercet.core.catalog import method
 from tercet.core.estimator import Estimator, check_is_fitted
 from tercet.core.fitted_checks import Having
+from tercet.core.validation import finite_predictions
 from tercet.kernels.base import Kernel
 from tercet.kernels.polynomial import Polynomial
 
@@ -68,7 +69,8 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     def _mapped(self, X: Any) -> Any:
         """The mapped rows of checked ones."""
         if isinstance(self.map_, Kernel):
-            return self.map_.features(X)
+            with np.errstate(over="ignore", invalid="ignore"):
+                return finite_predictions(self.map_.features(X), "FeatureMap")
         found = self.map_(X)
         found = found if sparse.issparse(found) else np.asarray(found)
         if found.ndim != 2 or found.shape[0] != X.shape[0]:

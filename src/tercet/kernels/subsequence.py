@@ -12,6 +12,7 @@ from tercet.core.catalog import method
 from tercet.core.kernel import kernel
 from tercet.core.parallel import each
 from tercet.core.parameters import Count, Range
+from tercet.core.stopping import check_stop
 from tercet.kernels._engine.prepared_strings import PreparedStrings, as_strings, encode
 from tercet.kernels.base import Kernel
 
@@ -103,6 +104,7 @@ class Subsequence(Kernel):
         weight = 1.0 if self.normalize else float(self.decay) ** 2
         with np.errstate(over="ignore"):
             for first in range(0, row.size, step):
+                check_stop()
                 extend(row[first : first + step], codes, borders, float(self.decay), weight, partial, found)
         if not np.isfinite(found).all():
             raise ValueError(

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from tercet.core.estimator import Classifier, Regressor, check_is_fitted
-from tercet.core.row_products import row_products
+from tercet.core.row_products import row_products, row_scores
 from tercet.core.validation import check_structure
 
 
@@ -106,7 +106,7 @@ class LinearRegressor(Regressor):
         -------
         y : array of shape (n_samples,) or (n_samples, n_targets)
         """
-        return linear_scores(self, X)
+        return linear_scores(self, X, refuse=type(self).__name__)
 
 
 def dense_coef(coef: Any) -> np.ndarray:
@@ -114,14 +114,17 @@ def dense_coef(coef: Any) -> np.ndarray:
     return coef.toarray() if sparse.issparse(coef) else coef
 
 
-def linear_scores(model: Any, X: Any) -> np.ndarray:
-    """The scores w·x + b of a fitted model; rows are checked first, sparse ones of the right kind by the result."""
+def linear_scores(model: Any, X: Any, refuse: str = "") -> np.ndarray:
+    """The scores w·x + b of a fitted model; rows are checked first, sparse ones of the right kind by the result.
+
+    A score beyond floating-point numbers is an error in the name of `refuse`, or the largest number there is.
+    """
     check_is_fitted(model, "coef_")
     if sparse.issparse(X) and X.format == "csr" and X.dtype.char in "df" and _is_plain(model, X):
         scores = row_products(check_structure(X), model.coef_) + model.intercept_
         if np.isfinite(scores).all():
             return scores
-    return row_products(model._check(X, reset=False), model.coef_) + model.intercept_
+    return row_scores(model._check(X, reset=False), model.coef_, model.intercept_, refuse=refuse)
 
 
 def _is_plain(model: Any, X: Any) -> bool:

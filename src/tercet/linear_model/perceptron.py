@@ -26,6 +26,8 @@ from tercet.core.parameters import (
     check_parameters,
 )
 from tercet.core.rows import Dense, row_add, row_dot, rows
+from tercet.core.scaling import LARGE
+from tercet.core.stopping import check_stop
 from tercet.linear_model._perceptron.penalised_sweep import misclassified, sweep_penalised
 from tercet.linear_model._perceptron.trajectory import Trajectory
 from tercet.linear_model._perceptron.visiting_order import visiting_order
@@ -120,6 +122,8 @@ class Perceptron(LinearClassifier):
     >>> model.updates_[0]["point"].tolist()
     [0, 2, 2, 2, 0, 2, 2]
     """
+
+    largest_value = LARGE
 
     def __init__(
         self,
@@ -402,6 +406,7 @@ class Hyperplane:
             1 if listed else picks.size + 1, dtype=np.int64
         )  # misclassified rows before each update
         for part in np.split(order, range(length, order.size, length)):
+            check_stop()
             before = self.w.copy(), self.b.copy()
             if listed:
                 mistakes, loss = self._sweep(sweep, part, picks)

@@ -46,7 +46,7 @@ class CandidateSearch:
     """Fits and scores candidates on the same rows, folds and initial clusters."""
 
     def __init__(self, settings: Any, X: np.ndarray, weight: np.ndarray | None) -> None:
-        self.settings, self.X, self.weight, self.interrupted = settings, X, weight, False
+        self.settings, self.X, self.weight = settings, X, weight
         rng = generator(settings.random_state)
         self.seed = int(rng.integers(2**31 - 1))
         self.folds = weighted_folds(settings.cv, X, weight, self.seed) if settings.criterion == "cv" else []
@@ -71,9 +71,6 @@ class CandidateSearch:
         except ValueError as error:  # a covariance without an inverse, say: one candidate less
             failure = str(error).removeprefix(f"{CandidateMixture.__name__}: ")
             return CandidateResult(candidate, None, np.nan, greater, True, {}, failure)
-        except KeyboardInterrupt:
-            self.interrupted = True  # fits in other threads end with their present pass
-            raise
         return CandidateResult(
             candidate, model, criteria[settings.criterion], greater, self.collapsed(model), criteria
         )
@@ -90,7 +87,6 @@ class CandidateSearch:
             init_params="kmeans" if settings.init_params == "hierarchical" else settings.init_params,
             random_state=self.seed,
         )
-        model.search = self
         if self.tree is not None:
             model.clusters = self.tree.cut(candidate.n_components)[here]
         return model.fit(self.X[here], sample_weight=None if self.weight is None else self.weight[here])
@@ -122,7 +118,6 @@ class CandidateSearch:
 class CandidateMixture(GaussianMixture):
     """A mixture that may start from given clusters, and warns of nothing: the search reports what failed."""
 
-    search: CandidateSearch
     clusters: np.ndarray | None = None
 
     def criteria(self, X: np.ndarray, weight: np.ndarray | None) -> dict[str, float]:
@@ -136,8 +131,6 @@ class CandidateMixture(GaussianMixture):
 
     def _watch(self, step: Steps) -> bool:
         """An end that is asked for is not warned of."""
-        if self.search.interrupted:
-            raise KeyboardInterrupt
         return step.count == self.max_iter
 
     def _initial_responsibilities(

@@ -12,6 +12,7 @@ from tercet.core.catalog import method
 from tercet.core.fitted_checks import Floats, Items
 from tercet.core.functions import softmax
 from tercet.core.parameters import ArrayLike, Count, Jobs, NonNegative, Seed
+from tercet.core.scaling import LARGE
 from tercet.mixture.components import posterior
 from tercet.mixture.discrete_mixture import (
     Decay,
@@ -111,6 +112,7 @@ class MultinomialMixture(DiscreteMixture):
     """
 
     sparse_input = True
+    largest_value = LARGE
     positive_only = True
     width_checked_attributes = ("probs_",)
     fitted_shapes = {

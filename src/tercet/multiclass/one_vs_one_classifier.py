@@ -125,9 +125,8 @@ class OneVsOneClassifier(MetaClassifier):
         params = self._route("partial_fit", X, sample_weight, partial_fit_params)
         parts = zip(range(len(self.estimators_)), self._pair_problems(index))
         there = [(k, part) for k, part in parts if part.target.size]
-        fitted = self._parallel(
-            delayed(partial_fit_part)(self.estimators_[k], X, part, params) for k, part in there
-        )
+        calls = (delayed(partial_fit_part)(self.estimators_[k], X, part, params) for k, part in there)
+        fitted = self._parallel(calls, len(there))
         of = {k: estimator for (k, _), estimator in zip(there, fitted)}
         self.estimators_ = tuple(of.get(k, estimator) for k, estimator in enumerate(self.estimators_))
         return self

@@ -139,10 +139,11 @@ class OneVsRestClassifier(MetaClassifier):
         X, index = self._check_batch(X, y, first=first)
         params = self._route("partial_fit", X, sample_weight, partial_fit_params)
         columns = _dense_columns(self.label_binarizer_.transform(self.classes_[index]).tocsc())
-        self.estimators_ = self._parallel(
+        calls = (
             delayed(partial_fit_part)(estimator, X, Part(column), params)
             for estimator, column in zip(self.estimators_, columns)
         )
+        self.estimators_ = self._parallel(calls, len(self.estimators_))
         return self
 
     def predict(self, X: Any) -> np.ndarray:

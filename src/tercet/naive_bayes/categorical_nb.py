@@ -15,6 +15,7 @@ from tercet.core.fitted_checks import Each, OneOf
 from tercet.core.kernel import kernel
 from tercet.core.parallel import each
 from tercet.core.parameters import ArrayLike, CountOrZero, Jobs, NonNegative
+from tercet.core.stopping import check_stop
 from tercet.naive_bayes.base import BayesClassifier, PartialFitMixin, check_class_prior, log
 from tercet.naive_bayes.discrete_nb import raised_alpha
 
@@ -289,6 +290,7 @@ def _counts_with(item: tuple[int, np.ndarray], X: np.ndarray, y: np.ndarray, mas
     (j, counts), ROWS = item, 1 << 18
     counts = counts.copy()
     for start in range(0, len(X), ROWS):  # to answer Ctrl-C in between
+        check_stop()
         rows = slice(start, start + ROWS)
         add_counts(X[rows, j], y[rows], mass[rows], counts)
     return counts

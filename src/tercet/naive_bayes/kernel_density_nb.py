@@ -10,6 +10,8 @@ from tercet.core.catalog import method
 from tercet.core.fitted_checks import Each, Floats, Sizes
 from tercet.core.kernel import inner, kernel
 from tercet.core.parameters import ArrayLike, Jobs, Positive
+from tercet.core.scaling import LARGE, largest
+from tercet.core.stopping import check_stop
 from tercet.naive_bayes.base import BayesClassifier, as_numbers, check_priors, log
 
 GAUSSIAN, EPANECHNIKOV, UNIFORM = 0, 1, 2
@@ -18,6 +20,8 @@ MAX_POINTS = 2048  # of a density: more are binned; more than a quarter of it ar
 BINS = 20  # per bandwidth
 KNOTS = 8  # of the table per bandwidth
 MAX_KNOTS = 1 << 14  # outside the table the density is summed
+WIDTHS = 1e-140, 1e140  # smallest and largest bandwidth
+MAX_WIDTHS = 1e150  # bandwidths from zero: the square is in the log-density
 MAX_GAP = 1.5  # bandwidths to the nearest point, beyond which the table is not used
 NEGLIGIBLE = 75.0  # a term whose exponent is so far below the greatest adds nothing
 
@@ -73,6 +77,7 @@ class KernelDensityNB(BayesClassifier):
 
     sparse_input = False
     missing_input = True
+    largest_value = LARGE
 
     def __init__(
         self,
@@ -117,6 +122,7 @@ class KernelDensityNB(BayesClassifier):
                 if not points.size:  # no known value in this class: the density of all classes
                     points, mass = whole
                 h = self._rule_of_thumb(points, mass, column_std) if given is None else given[j]
+                self._check_distances(points, h, j)
                 if self.kernel != "uniform":
                     points, mass = binned(points, mass, h)
                 self.bandwidth_[c, j] = h
@@ -139,6 +145,19 @@ class KernelDensityNB(BayesClassifier):
                 f"got {self.bandwidth!r}."
             )
         return np.broadcast_to(widths, d)
+
+    def _check_distances(self, x: np.ndarray, h: float, j: int) -> None:
+        """Refuse bandwidths whose squares, and values whose squares in units of them, are no numbers."""
+        if not WIDTHS[0] <= h <= WIDTHS[1]:
+            raise ValueError(
+                f"KernelDensityNB: the bandwidth of column {j} is {h:.3g}; allowed is from {WIDTHS[0]:g} to "
+                f"{WIDTHS[1]:g}. Scale the features."
+            )
+        if (far := largest(x[~np.isnan(x)])) > MAX_WIDTHS * h:
+            raise ValueError(
+                f"KernelDensityNB: the bandwidth of column {j}, {h:.3g}, is too small beside its values of size "
+                f"{far:.3g}: at most {MAX_WIDTHS:g} bandwidths are allowed. Raise it, or scale the features."
+            )
 
     def _rule_of_thumb(self, points: np.ndarray, mass: np.ndarray, column_std: float) -> float:
         """Silverman's or Scott's bandwidth; at least a thousandth of the column's standard deviation."""
@@ -181,7 +200,9 @@ class KernelDensityNB(BayesClassifier):
         out = np.tile(self.class_log_prior_, (len(X), 1))
         for j in range(d):
             x = np.ascontiguousarray(X[:, j], dtype=np.float64)
+            self._check_distances(x, float(self.bandwidth_[:, j].min()), j)
             for c in range(K):
+                check_stop()
                 points, mass, h, code, start, table = densities[c * d + j]
                 if points.size and code == UNIFORM:
                     out[:, c] += uniform_log_density(x, points, mass, h)

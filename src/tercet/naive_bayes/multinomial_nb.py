@@ -10,6 +10,7 @@ import numpy as np
 
 from tercet.core.catalog import method
 from tercet.core.parameters import ArrayLike, Jobs
+from tercet.core.scaling import LARGE
 from tercet.naive_bayes._engine.class_sums import dot, split_missing
 from tercet.naive_bayes.base import add_to_rows, as_vector, check_class_prior
 from tercet.naive_bayes.discrete_nb import Alpha, DiscreteNB, log_shares
@@ -70,6 +71,7 @@ class MultinomialNB(DiscreteNB):
     """
 
     positive_only = True
+    largest_value = LARGE
 
     def __init__(
         self,

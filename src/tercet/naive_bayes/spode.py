@@ -13,6 +13,7 @@ from tercet.core.fitted_checks import Indices
 from tercet.core.folds import checked_folds
 from tercet.core.parallel import Chunks, total
 from tercet.core.parameters import ArrayLike, Count, Jobs, NonNegative
+from tercet.core.stopping import check_stop
 from tercet.naive_bayes._engine.pair_counts import chunk_rows
 from tercet.naive_bayes._engine.super_parents import (
     SuperParentTables,
@@ -168,6 +169,7 @@ def _score_parents(chunk: tuple, tables: SuperParentTables) -> tuple[np.ndarray,
     values, y, weight = chunk
     correct, log_likelihood = np.zeros(values.shape[1]), np.zeros(values.shape[1])
     for j in range(values.shape[1]):
+        check_stop()
         chosen = np.arange(values.shape[1]) == j
         score = super_parent_log_joint(values, tables, chosen, 0.0)
         best = score.max(axis=1, keepdims=True)

@@ -18,6 +18,7 @@ from tercet.core.functions import log_softmax
 from tercet.core.kernel import kernel
 from tercet.core.parameters import Positive
 from tercet.core.rows import read_only
+from tercet.core.scaling import LARGE
 from tercet.metrics.distance import pairwise_distances
 from tercet.neighbors._engine.search import NeighborIndex
 
@@ -71,6 +72,7 @@ class NearestCentroid(Classifier):
         "class_prior_": "classes",
         "within_class_std_dev_": "features",
     }
+    largest_value = LARGE
 
     def __init__(
         self,
@@ -149,12 +151,14 @@ class NearestCentroid(Classifier):
             )
         spread = self.within_class_std_dev_ + np.median(self.within_class_std_dev_)
         error = np.sqrt(1 / mass - 1 / n)[:, None] * spread
-        with np.errstate(divide="ignore", invalid="ignore"):
-            self.deviations_ = (self.centroids_ - mean) / error
+        # where nothing varies within the classes there is no unit to measure deviations in, and nothing shrinks
+        known, apart = error > 0, self.centroids_ - mean
+        with np.errstate(over="ignore"):
+            self.deviations_ = np.divide(apart, error, out=np.zeros_like(apart), where=known)
         if self.shrink_threshold:
             size = np.maximum(np.abs(self.deviations_) - self.shrink_threshold, 0.0)
             self.deviations_ = np.sign(self.deviations_) * size
-            self.centroids_ = mean + error * self.deviations_
+            self.centroids_ = np.where(known, mean + error * self.deviations_, self.centroids_)
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of each row.

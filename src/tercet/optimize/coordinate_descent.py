@@ -22,6 +22,7 @@ from tercet.core.catalog import method
 from tercet.core.kernel import kernel
 from tercet.core.parallel import one_blas_thread
 from tercet.core.steps import Steps
+from tercet.core.stopping import check_stop
 from tercet.optimize.elastic_net_duality_gap import elastic_net_duality_gap, gap_and_value
 from tercet.optimize.least_squares import LeastSquares
 from tercet.optimize.residual_solver import BATCH, STATIONARY, ResidualSolver, coordinate_minimum
@@ -231,6 +232,7 @@ def solve_working_set(
     cyclic = np.arange(index.size)[None] if order is np.arange else None
     polished = False
     for begin in range(0, limit, BATCH):
+        check_stop()
         sweeps = min(BATCH, limit - begin)
         orders = np.stack([order(index.size) for _ in range(sweeps)]) if cyclic is None else cyclic
         done, gap = sweep(

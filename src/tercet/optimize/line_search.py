@@ -222,10 +222,7 @@ def _interpolate(low: RayPoint, high: RayPoint) -> float:
     step = math.nan
     if math.isfinite(high.fun) and math.isfinite(high.slope):
         d1 = low.slope + high.slope - 3 * (low.fun - high.fun) / (low.step - high.step)
-        try:
-            root = d1**2 - low.slope * high.slope
-        except OverflowError:  # the slopes are so steep that their squares are no numbers
-            root = math.nan
+        root = d1 * d1 - low.slope * high.slope  # infinite where d1**2 would be an error
         if root >= 0:
             d2 = math.copysign(math.sqrt(root), gap)
             below = high.slope - low.slope + 2 * d2

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from tercet.core.kernel import inner, kernel
 from tercet.core.rows import columns, row_add, row_dot, row_square
+from tercet.core.stopping import check_stop
 from tercet.optimize.least_squares import LeastSquares
 
 BATCH = 10  # sweeps between two checks of the signs
@@ -45,6 +46,7 @@ class ResidualSolver:
         largest = sweep_columns(*parts, order(self.w.size), *state)
         done = largest <= tolerance
         for _ in range(BATCH):
+            check_stop()
             if largest <= tolerance:
                 break
             active = np.flatnonzero(self.w)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tercet.core.catalog import method
+from tercet.core.stopping import check_stop
 from tercet.sequence._chain.k_best import extend, trace
 
 WORK = 1 << 24  # comparisons in one call of a kernel; Ctrl-C is handled between calls
@@ -66,6 +67,7 @@ def k_best(log_start: Any, log_trans: Any, log_like: Any, k: int) -> tuple[np.nd
     into = np.ascontiguousarray(trans.swapaxes(-1, -2))  # to each state from all: what a merge reads
     stride = max(1, WORK // (n * (n + k * max(1, int(n).bit_length())))) if into.ndim == 2 else 1
     for t in range(1, steps, stride):
+        check_stop()
         part = slice(t, t + stride)
         extend(
             into if into.ndim == 2 else into[t - 1], like[part], back[part], best, found, spare, spare_found

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from tercet.core.catalog import method
 from tercet.core.estimator import Classifier
 from tercet.core.parameters import Fraction, Jobs, NonNegative, Positive, PositiveOrInf, Real
-from tercet.core.row_products import row_products
+from tercet.core.row_products import row_scores
 from tercet.core.steps import ConvergenceWarning, Fit
 from tercet.kernels import (
     Kernel,
@@ -289,7 +289,7 @@ class CentralSVC(KernelMachine, Classifier):
         check_is_fitted(self)
         X = self._check(X, reset=False)
         if self._is_linear:
-            f = row_products(X, dense_coef(self.coef_)) + self.intercept_
+            f = row_scores(X, dense_coef(self.coef_), self.intercept_)
         else:
             coef = np.ascontiguousarray(self.dual_coef_.T)
             f = self._kernel_expansion(X, self.support_vectors_, coef) + self.intercept_

@@ -12,7 +12,7 @@ from scipy import sparse
 from tercet.core.estimator import check_is_fitted
 from tercet.core.fitted_checks import Counts, Declarations, Indices, Labels
 from tercet.core.input_errors import Explaining
-from tercet.core.row_products import row_products
+from tercet.core.row_products import row_scores
 from tercet.core.steps import ConvergenceWarning
 from tercet.core.validation import check_structure
 from tercet.kernels import FromFunction, Kernel, Precomputed, centring_offset, subtract_offset
@@ -193,7 +193,7 @@ def expansion(model: Any, X: Any, points: Any, coef: np.ndarray) -> np.ndarray:
 def kernel_sums(model: Any, X: Any) -> np.ndarray:
     """Σ_j dual_coef_j K(x, x_j) of checked rows X, of shape (n_samples, n_functions)."""
     if model._is_linear:
-        return row_products(X, dense_coef(model._weights()))
+        return row_scores(X, dense_coef(model._weights()))
     return expansion(model, function_rows(model, X), support_points(model), dense_coef(model.dual_coef_).T)
 
 

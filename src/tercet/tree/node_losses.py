@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from tercet.core.stopping import check_stop
 from tercet.tree._engine.traversal import add_to_end_nodes
 from tercet.tree.tree import Tree
 
@@ -62,6 +63,7 @@ def end_node_sums(tree: Tree, X: np.ndarray, table: np.ndarray, first: np.ndarra
     X, table = np.ascontiguousarray(X, dtype=np.float64), np.ascontiguousarray(table)
     first, nodes, out = first.astype(np.int64), tree.nodes, np.zeros((tree.node_count, width))
     for i in range(0, len(X), BLOCK_ROWS):
+        check_stop()
         add_to_end_nodes(
             X[i : i + BLOCK_ROWS], nodes, table[i : i + BLOCK_ROWS], first[i : i + BLOCK_ROWS], out
         )

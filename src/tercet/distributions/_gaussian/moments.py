@@ -53,9 +53,10 @@ def whitened_log_densities(
     P (K, d, d) are the Cholesky factors of the precisions, heights (K,) the log-densities at the means.
     """
     columns = np.ascontiguousarray(X.T, dtype=np.float64)  # (d, T): sums over features run along memory
-    for k, mean in enumerate(means):
-        z = cholesky[k].T @ (columns - mean[:, None])
-        out[k] = heights[k] - 0.5 * np.einsum("ij,ij->j", z, z)
+    with np.errstate(over="ignore", invalid="ignore"):  # rows so far away that squares overflow
+        for k, mean in enumerate(means):
+            z = cholesky[k].T @ (columns - mean[:, None])
+            out[k] = heights[k] - 0.5 * np.einsum("ij,ij->j", z, z)
 
 
 def moments(X: np.ndarray, weight: np.ndarray, means: np.ndarray, covariances: np.ndarray) -> Moments:

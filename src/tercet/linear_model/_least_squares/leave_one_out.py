@@ -24,6 +24,9 @@ def leave_one_out(design: DesignMatrix, alphas: Array, careful: bool) -> tuple[A
     `careful` decomposes X itself, not its products.
     """
     n, d = design.shape
+    seen = n if design.weight is None else int(np.count_nonzero(design.weight))
+    if seen < 2:
+        raise ValueError(f"Leaving out one row takes at least 2 rows with a weight; got n_samples={seen}.")
     with one_blas_thread():
         if n > d and not (issparse(design.X) and d > DENSE_COLUMNS):
             return leave_one_out_primal(design, alphas, careful)

@@ -9,6 +9,7 @@ import numpy as np
 
 from tercet.core.kernel import kernel
 from tercet.core.steps import Steps
+from tercet.core.stopping import check_stop
 from tercet.linear_model._logistic.logistic_objective import LogisticObjective
 from tercet.linear_model._logistic.regularization import regularization
 from tercet.linear_model._logistic.solvers import SilentSteps
@@ -130,6 +131,7 @@ def solve_restricted(objective: LogisticObjective, theta: Array, l1: Array, tol:
     f += float(l1 @ np.abs(theta))
     centred = free_intercept(objective, l1)
     for _ in range(50):
+        check_stop()
         worst = float(optimality_violation(theta, g, l1).max())
         if worst <= tol:
             break

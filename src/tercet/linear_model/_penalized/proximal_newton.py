@@ -10,6 +10,7 @@ from scipy.linalg import cho_solve, eigh
 
 from tercet.core.kernel import kernel
 from tercet.core.parallel import Chunks
+from tercet.core.stopping import check_stop
 from tercet.linear_model._logistic.solvers import cholesky_factor
 from tercet.linear_model._penalized.quadratic_sweep import quadratic_sweep
 from tercet.losses import Loss
@@ -115,6 +116,7 @@ class ProximalNewton:
         first = 0.0
         rounds = ROUNDS if self.residual < FAR else FEW_ROUNDS
         for k in range(rounds):
+            check_stop()
             begun, moved = sweeps_until_still(G, c, v, Gd, *self.prox, max(enough, INNER_TOL * first), most)
             first = max(first, begun)
             # slow coordinates look converged: they must still be so after a Newton step

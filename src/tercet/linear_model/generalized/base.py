@@ -12,7 +12,9 @@ from sklearn.utils.validation import check_array, check_consistent_length
 
 from tercet.core.estimator import check_is_fitted, check_weight
 from tercet.core.parallel import one_blas_thread
+from tercet.core.scaling import LARGE
 from tercet.core.steps import ConvergenceWarning
+from tercet.core.validation import finite_predictions
 from tercet.linear_model.base import LinearRegressor
 from tercet.linear_model.generalized.deviance_objective import DevianceObjective, newton_step
 from tercet.linear_model.generalized.exponential_family import ExponentialFamily
@@ -33,6 +35,8 @@ class GeneralizedLinearModel(LinearRegressor):
     warm_start: bool
     verbose: int
     n_jobs: int | None
+
+    largest_target = LARGE
 
     def _family_and_link(self) -> tuple[ExponentialFamily, Link, bool]:
         """The exponential family, the link, and whether the link is the canonical one."""
@@ -145,7 +149,9 @@ class GeneralizedLinearModel(LinearRegressor):
         -------
         y : array of shape (n_samples,)
         """
-        return self._family_and_link()[1].inverse(super().predict(X))
+        with np.errstate(over="ignore"):
+            mean = self._family_and_link()[1].inverse(super().predict(X))
+        return finite_predictions(mean, type(self).__name__)
 
     def deviance(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Deviance of the model on data: twice the log-likelihood ratio to a perfect fit, at dispersion 1.

@@ -195,6 +195,7 @@ class ElasticNet(LinearRegressor):
             coef[k], intercept[k] = results[k].x, results[k].intercept
         self.__dict__.update(attributes((coef[-1], intercept[-1]), k=len(targets) - 1))
         gaps = np.array([r.gap for r in results]).astype(kind)
+        gaps = np.minimum(gaps, np.finfo(X.dtype).max)  # of targets whose squares overflow: at least so much
         self.dual_gap_ = gaps if len(targets) > 1 else gaps[0]
         self.n_iter_ = [r.nit for r in results] if len(targets) > 1 else results[0].nit
 

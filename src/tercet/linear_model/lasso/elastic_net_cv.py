@@ -14,6 +14,7 @@ from tercet.core.folds import checked_folds
 from tercet.core.input_errors import Explaining
 from tercet.core.parallel import each
 from tercet.core.parameters import Count, Jobs, NonNegative, Positive, Seed
+from tercet.core.scaling import LARGE
 from tercet.linear_model._lasso.path import alpha_grid, solve_path, visiting_order
 from tercet.linear_model.base import LinearRegressor
 from tercet.linear_model.lasso.regularization_path import enet_path
@@ -71,6 +72,8 @@ class ElasticNetCV(LinearRegressor):
 
     path: ClassVar[Callable[..., Any]] = staticmethod(enet_path)
     l1_ratio: Any
+
+    largest_target = LARGE
 
     def __init__(
         self,

@@ -8,6 +8,7 @@ import numpy as np
 
 from tercet.core.catalog import method
 from tercet.core.parameters import Jobs, NonNegative
+from tercet.core.validation import finite_predictions
 from tercet.linear_model._least_squares.design_matrix import DesignMatrix, match_target_shape
 from tercet.linear_model._least_squares.direct_solvers import solve_least_squares
 from tercet.linear_model.base import LinearRegressor
@@ -76,7 +77,8 @@ class LogLinearRegression(LinearRegressor):
         -------
         y : array of shape (n_samples,)
         """
-        return np.exp(super().predict(X))
+        with np.errstate(over="ignore"):
+            return finite_predictions(np.exp(super().predict(X)), type(self).__name__)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -16,6 +16,7 @@ from tercet.core.fitted_checks import Floats, Indices, Whole
 from tercet.core.folds import checked_folds
 from tercet.core.parameters import CountOrZero, NonNegative
 from tercet.core.row_products import row_products
+from tercet.core.validation import finite_predictions
 
 Array = np.ndarray
 MOST_TERMS = 8000  # a square matrix of this size must fit
@@ -88,8 +89,14 @@ class PolynomialRegression(Regressor):
     def _fit(self, X: Array, y: Array, sample_weight: Array | None) -> None:
         X = X.astype(np.float64)
         weight = np.ones(len(y)) if sample_weight is None else sample_weight.astype(np.float64)
-        self.degree_ = self._best_degree(X, y, weight) if self.degree == "cv" else int(self.degree)
-        fitted = self._polynomial(X, y, weight, self.degree_)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            self.degree_ = self._best_degree(X, y, weight) if self.degree == "cv" else int(self.degree)
+            fitted = self._polynomial(X, y, weight, self.degree_)
+        if not np.isfinite(fitted.weights).all():
+            raise ValueError(
+                f"{type(self).__name__}: the coefficients of the powers up to {self.degree_} are beyond "
+                "floating-point numbers. Scale the features, or lower the degree."
+            )
         self.powers_, self.weights_ = fitted.powers, fitted.weights
         self.domain_, self.chebyshev_ = fitted.domain, fitted.chebyshev
 
@@ -133,7 +140,9 @@ class PolynomialRegression(Regressor):
         X = self._check(X, reset=False)
         fitted = Polynomial(self.domain_, self.degree_, self.powers_)
         fitted.weights, fitted.chebyshev = self.weights_, self.chebyshev_
-        return fitted.predict(X.astype(np.float64)).astype(X.dtype)
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = fitted.predict(X.astype(np.float64)).astype(X.dtype)
+        return finite_predictions(found, type(self).__name__)
 
 
 class Polynomial:

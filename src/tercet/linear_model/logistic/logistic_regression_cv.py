@@ -25,7 +25,6 @@ from tercet.linear_model.metadata_routing import route, routing_enabled
 SHARED = (
     "fit_intercept", "dual", "solver", "tol", "max_iter", "class_weight", "intercept_scaling", "random_state",
 )  # fmt: skip
-
 EXACT = ("liblinear", "newton", "newton-cholesky", "auto")  # they end with Newton steps themselves
 POLISHED = 200  # parameters up to which the last fit ends with a few Newton steps
 

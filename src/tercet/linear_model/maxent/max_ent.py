@@ -17,7 +17,8 @@ from tercet.core.fitted_checks import Codes, Indices
 from tercet.core.functions import log_softmax
 from tercet.core.parallel import one_blas_thread
 from tercet.core.parameters import Count, Jobs, NonNegative, PositiveOrInf
-from tercet.core.row_products import row_products
+from tercet.core.row_products import row_scores
+from tercet.core.scaling import LARGE
 from tercet.linear_model._least_squares.design_matrix import append_ones
 from tercet.linear_model._maxent.joint_features import JointFeatures, apply_functions, encode_dicts
 from tercet.linear_model._maxent.log_linear_objective import CurvatureScaledWolfe, LogLinearObjective
@@ -106,6 +107,8 @@ class MaxEnt(Classifier):
     """
 
     vocabulary_: dict[str, int]
+
+    largest_value = LARGE
 
     def __init__(
         self,
@@ -238,7 +241,7 @@ class MaxEnt(Classifier):
         check_is_fitted(self)
         X = self._check(X, reset=False)
         if self.feature_functions is None:
-            return row_products(X, self.coef_) + self.intercept_
+            return row_scores(X, self.coef_, self.intercept_)
         features = apply_functions(self.feature_functions, X, self.classes_)
         return features.scores(self.weights_)[features.context]
 

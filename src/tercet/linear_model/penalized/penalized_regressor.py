@@ -11,6 +11,7 @@ from scipy.linalg import eigvalsh, lstsq
 from tercet.core.catalog import method
 from tercet.core.estimator import generator
 from tercet.core.parameters import Count, CountOrZero, Fraction, Jobs, NonNegative, Positive, Seed
+from tercet.core.scaling import LARGE
 from tercet.linear_model._least_squares.design_matrix import DesignMatrix, match_target_shape
 from tercet.linear_model._penalized.best_subset import best_subset
 from tercet.linear_model._penalized.least_absolute_deviations import (
@@ -113,6 +114,8 @@ class PenalizedRegressor(LinearRegressor):
     >>> PenalizedRegressor("lq", alpha=0.6, fit_intercept=False).fit(X, y).coef_.round(4)
     array([2.9121, 0.    , 0.8359])
     """
+
+    largest_target = LARGE
 
     def __init__(
         self,

@@ -13,6 +13,7 @@ from tercet.core.parallel import Chunks, engine, total
 from tercet.core.row_products import row_products
 from tercet.core.rows import Sparse, rows
 from tercet.core.sparse_products import times
+from tercet.core.stopping import check_stop
 
 ENTRIES = 1 << 22  # of a sparse matrix in a piece of work
 
@@ -63,6 +64,7 @@ def _sparse_sums(piece: tuple[int, ...], X: Sparse, order: np.ndarray, y: Any, w
     start, end, first, last = piece
     table = np.zeros((last - first, X.n_columns))
     for here, there in itertools.pairwise([*range(start, end, 1 << 16), end]):  # to answer Ctrl-C in between
+        check_stop()
         add_rows(X, order[here:there], y, weight, first, table)
     return table
 

@@ -8,7 +8,6 @@ other distance is computed block by block.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -19,6 +18,7 @@ from tercet.core.cache_lines import lines
 from tercet.core.parallel import each
 from tercet.core.rows import read_only, rows
 from tercet.core.scaling import largest, scale_exponent, times_power
+from tercet.core.stopping import check_stop
 from tercet.neighbors._engine.brute_kernels import (
     add_by_distances,
     add_by_products,
@@ -73,7 +73,7 @@ class Scan:
         if not 1 <= k <= self.X.shape[0]:
             raise ValueError(f"k={k} neighbours of n={self.X.shape[0]} rows: k must be from 1 to n.")
         blocks = [(part,) for _, part in self._parts(Q)]
-        best, at = zip(*self._each(self._nearest, blocks, k, n_jobs=n_jobs))
+        best, at = zip(*each(self._nearest, blocks, k, n_jobs=n_jobs))
         return np.concatenate(best), np.concatenate(at)
 
     def radius(self, Q: Any, r: Any, n_jobs: int | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -84,7 +84,7 @@ class Scan:
         limits = np.broadcast_to(np.asarray(r, dtype=np.float64), Q.shape[0]).copy()
         blocks = [(part, limits[span]) for span, part in self._parts(Q)]
         counts, found, far = (
-            np.concatenate(part) for part in zip(*self._each(self._within, blocks, n_jobs=n_jobs))
+            np.concatenate(part) for part in zip(*each(self._within, blocks, n_jobs=n_jobs))
         )
         return np.concatenate([[0], np.cumsum(counts)]), found, far
 
@@ -97,40 +97,26 @@ class Scan:
         spans = [slice(i, i + size) for i in range(0, max(Q.shape[0], 1), size)]
         return [(span, Q[span]) for span in spans]
 
-    def _each(self, work: Callable[..., Any], blocks: list, *more: Any, n_jobs: int | None) -> list[Any]:
-        """Blocks of queries on several threads. Where one is interrupted, the others stop at their next tile."""
-        halt = threading.Event()
-
-        def run(block: tuple) -> Any:
-            try:
-                return work(block, *more, halt)
-            except BaseException:
-                halt.set()
-                raise
-
-        return each(run, blocks, n_jobs=n_jobs)
-
-    def _block_starts(self, halt: threading.Event, step: int | None = None) -> Iterator[int]:
+    def _block_starts(self, step: int | None = None) -> Iterator[int]:
         """Where the blocks of rows begin."""
         for start in range(0, self.X.shape[0], step or ROWS):
-            if halt.is_set():
-                return  # the results are not wanted any more
+            check_stop()
             yield start
 
-    def _nearest(self, block: tuple, k: int, halt: threading.Event) -> tuple[np.ndarray, np.ndarray]:
+    def _nearest(self, block: tuple, k: int) -> tuple[np.ndarray, np.ndarray]:
         """The k nearest rows of a block of queries."""
         (Q,) = block
         best, at = np.full((Q.shape[0], k), np.inf), np.full((Q.shape[0], k), self.X.shape[0])
-        for start in self._block_starts(halt):
+        for start in self._block_starts():
             add_by_distances(self._tile(Q, slice(start, start + ROWS)), start, best, at)
         sort_heaps(best, at)
         return best, at
 
-    def _within(self, block: tuple, halt: threading.Event) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _within(self, block: tuple) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """How many rows are near each query of a block, which, and how far."""
         Q, limits = block
         parts = []
-        for start in self._block_starts(halt):
+        for start in self._block_starts():
             tile = self._tile(Q, slice(start, start + ROWS))
             who, which = np.nonzero(tile <= limits[:, None])
             parts.append((who, which + start, tile[who, which]))
@@ -224,24 +210,24 @@ class ProductScan(Scan):
         self.centred: dict[Any, tuple[np.ndarray, np.ndarray]] = {}
         self._centred_rows(np.dtype(np.float32 if self.single else np.float64))
 
-    def _nearest(self, block: tuple, k: int, halt: threading.Event) -> tuple[np.ndarray, np.ndarray]:
+    def _nearest(self, block: tuple, k: int) -> tuple[np.ndarray, np.ndarray]:
         Q, n = self._queries(block[0]), self.X.shape[0]
         view = read_only(Q)
         best, at = np.full((Q.shape[0], k), np.inf), np.full((Q.shape[0], k), n)
         vain = 0
-        for tile, half, slack, fine, reach, start, base in self._tiles(Q, halt):
+        for tile, half, slack, fine, reach, start, base in self._tiles(Q):
             vain += add_by_products(tile, half, slack, fine, reach, view, self.view, start, base, best, at)
         if vain > MAX_IN_VAIN * Q.shape[0] * n:
             self.single = False  # for the blocks to come; the answers are the same
         sort_heaps(best, at)
         return np.sqrt(best), at
 
-    def _within(self, block: tuple, halt: threading.Event) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _within(self, block: tuple) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         Q, limits = self._queries(block[0]), block[1]
         view = read_only(Q)
         parts = [
             within_radius(tile, half, slack, fine, reach, view, self.view, start, base, limits)
-            for tile, half, slack, fine, reach, start, base in self._tiles(Q, halt)
+            for tile, half, slack, fine, reach, start, base in self._tiles(Q)
         ]
         return sorted_by_query(parts, Q.shape[0])
 
@@ -254,7 +240,7 @@ class ProductScan(Scan):
         """Queries in the one form that the kernels are compiled for."""
         return np.ascontiguousarray(Q.toarray() if sparse.issparse(Q) else Q, dtype=np.float64)
 
-    def _tiles(self, Q: np.ndarray, halt: threading.Event) -> Any:
+    def _tiles(self, Q: np.ndarray) -> Any:
         """For each block of rows: products with the queries, |x|²/2, bounds of their rounding error, |q|²."""
         d = self.X.shape[1]
         Q = Q - self.mean
@@ -268,7 +254,7 @@ class ProductScan(Scan):
         blocks = max(1, min(TILE // max(Q.shape[0] * ROWS, 1), len(self.reach)))
         step = blocks * ROWS
         buffer = np.empty(Q.shape[0] * step, dtype=dtype)
-        for start in self._block_starts(halt, step):
+        for start in self._block_starts(step):
             part, reach = Z[start : start + step], self.reach[start // ROWS : start // ROWS + blocks]
             tile = buffer[: Q.shape[0] * part.shape[0]].reshape(Q.shape[0], part.shape[0])
             np.dot(Q, part.T, out=tile)
@@ -313,19 +299,19 @@ class SparseScan(Scan):
         spans = [slice(i, min(i + LANES, Q.shape[0])) for i in range(0, max(Q.shape[0], 1), LANES)]
         return [(span, view._replace(indptr=view.indptr[span.start : span.stop + 1])) for span in spans]
 
-    def _nearest(self, block: tuple, k: int, halt: threading.Event) -> tuple[np.ndarray, np.ndarray]:
+    def _nearest(self, block: tuple, k: int) -> tuple[np.ndarray, np.ndarray]:
         m, n = block[0].shape[0], self.X.shape[0]
         best, at = np.full((m, k), np.inf), np.full((m, k), n)
-        for products in self._products(block[0], halt):
+        for products in self._products(block[0]):
             nearest_sparse(*products, best, at)
         sort_heaps(best, at)
         return np.sqrt(best), at
 
-    def _within(self, block: tuple, halt: threading.Event) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        parts = [within_sparse(*products, block[1]) for products in self._products(block[0], halt)]
+    def _within(self, block: tuple) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        parts = [within_sparse(*products, block[1]) for products in self._products(block[0])]
         return sorted_by_query(parts, block[0].shape[0])
 
-    def _products(self, Q: Any, halt: threading.Event) -> Iterator[SparseBlock]:
+    def _products(self, Q: Any) -> Iterator[SparseBlock]:
         """What the kernels need of the queries and of each block of rows."""
         view, d = self.view, self.X.shape[1]
         used = Q.indices[Q.indptr[0] : Q.indptr[-1]]
@@ -343,7 +329,7 @@ class SparseScan(Scan):
         fill_columns(Q, table)
         tile = np.empty((min(SPARSE_ROWS, self.X.shape[0]), table.shape[1]))
         error = self.slack * (self.reach * (np.sqrt(base) + self.reach) + base)
-        for start in self._block_starts(halt, SPARSE_ROWS):
+        for start in self._block_starts(SPARSE_ROWS):
             stop = min(start + SPARSE_ROWS, self.X.shape[0])
             part = view._replace(indptr=view.indptr[start : stop + 1])
             yield Q, part, table, tile, seen, self.half[start:stop], base, error, start

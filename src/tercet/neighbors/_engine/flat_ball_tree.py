@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +10,7 @@ from scipy.integrate import quad
 from scipy.special import gammaln
 
 from tercet.core.parallel import Chunks, each
+from tercet.core.stopping import check_stop
 from tercet.neighbors._engine.ball_kernels import (
     Balls,
     build_balls,
@@ -136,14 +136,15 @@ class FlatBallTree:
             "gaussian",
             "exponential",
         ):  # relative to the nearest row, which nothing can underflow to
-            u = self.query(Q, 1, n_jobs)[0][:, 0] / h
-            scale, least = -0.5 * u * u if kernel == "gaussian" else -u, np.full(len(Q), weight.min())
+            with np.errstate(over="ignore"):
+                u = self.query(Q, 1, n_jobs)[0][:, 0] / h
+                scale, least = -0.5 * u * u if kernel == "gaussian" else -u, np.full(len(Q), weight.min())
         found = np.empty(len(Q))
-        with np.errstate(over="ignore", divide="ignore"):
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             share = atol * np.exp(-norm - scale) if atol > 0 else np.zeros(len(Q))
             run = self._with_weights(weight, mass, KERNELS.index(kernel), h, rtol)
             self._answer(run, Q, n_jobs, scale, least, share, found)
-            return np.log(found) + scale + norm
+            return np.where(np.isfinite(scale), np.log(found) + scale + norm, -np.inf)
 
     def _with_weights(self, weight: np.ndarray, mass: np.ndarray, code: int, h: float, rtol: float) -> Any:
         """`kernel_sums` with the arguments of the other searches."""
@@ -163,17 +164,13 @@ class FlatBallTree:
         """Search for all queries, some at a time; `by_query` are arrays with an entry for each of them."""
         metric = self._metric(max(self.most, np.abs(Q).max(initial=0.0)))
         tree = self.points, self.order, self.balls, self.slack
-        halt = threading.Event()  # when one thread is interrupted, the others need not go on
 
         def answer(chunk: tuple) -> None:
             done = 0
-            try:
-                while done < len(chunk[0]) and not halt.is_set():
-                    some, *arrays = (array[done:] for array in chunk)
-                    done += self._run(search, *tree, some, metric, *arrays, *shared)
-            except BaseException:
-                halt.set()
-                raise
+            while done < len(chunk[0]):
+                check_stop()
+                some, *arrays = (array[done:] for array in chunk)
+                done += self._run(search, *tree, some, metric, *arrays, *shared)
 
         each(answer, Chunks(Q, *by_query, rows=QUERIES), n_jobs=self.n_jobs if n_jobs is None else n_jobs)
 

@@ -7,7 +7,6 @@ the order of the parts that they fall into: they need the same rows, which then 
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -16,6 +15,7 @@ import numpy as np
 
 from tercet.core.parallel import Chunks, each
 from tercet.core.rows import read_only
+from tercet.core.stopping import check_stop
 from tercet.neighbors._engine.kd_kernels import (
     Nodes,
     assign_parts,
@@ -121,16 +121,12 @@ class FlatKDTree:
         """`run(queries, their indices)` for all queries, those of one part of the tree together."""
         n_jobs = self.n_jobs if n_jobs is None else n_jobs
         turns = self.top.sort(Q, n_jobs)[0] if self.top else np.arange(len(Q), dtype=np.int32)
-        halt = threading.Event()  # when one thread is interrupted, the others need not go on
 
         def answer(chunk: tuple[np.ndarray]) -> None:
             some, done = Q[chunk[0]], 0
-            try:
-                while done < len(some) and not halt.is_set():
-                    done += run(some[done:], chunk[0][done:])
-            except BaseException:
-                halt.set()
-                raise
+            while done < len(some):
+                check_stop()
+                done += run(some[done:], chunk[0][done:])
 
         each(answer, Chunks(turns, rows=QUERIES), n_jobs=n_jobs)
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from tercet.core.functions import log_sum_exp
 from tercet.core.kernel import inner, kernel, shared
+from tercet.core.stopping import check_stop
 from tercet.sequence._chain.scaled import WORK, Array, is_short, pieces
 
 LOG_WORK = 1 << 24  # transitions in one call of a kernel, as `WORK`: log space is slower
@@ -213,6 +214,7 @@ def decode_in_pieces(
     for s, (a, b) in enumerate(pairwise(borders)):
         first = log_start
         for here in pieces(log_like[a:b].shape, WORK, a):
+            check_stop()
             if here.start > a:
                 first = (delta[here.start - 1][:, None] + log_trans).max(axis=0)
             viterbi_table_piece(first, log_trans, log_like[here], delta[here])
@@ -224,6 +226,7 @@ def log_likelihood_in_pieces(log_start: Array, log_trans: Array, log_like: Array
     """Log weight of one chain in log space; alpha (T, N) gets its forward table."""
     total = -np.inf
     for here in pieces(log_like.shape, LOG_WORK):
+        check_stop()
         if here.start > 0:
             log_start = log_sum_exp(alpha[here.start - 1][:, None] + log_trans, axis=0)
         total = log_likelihood(log_start, log_trans, log_like[here], alpha[here])
@@ -242,6 +245,7 @@ def log_smooth_in_pieces(
         return total
     beta[-1] = 0.0
     for here in reversed(parts):
+        check_stop()
         if here.stop < rows:
             beta[here.stop - 1] = log_sum_exp(log_trans + log_like[here.stop] + beta[here.stop], axis=1)
         log_backward_piece(log_trans, log_like[here], beta[here])

@@ -26,6 +26,7 @@ import numpy as np
 
 from tercet.core.kernel import inner, kernel, shared
 from tercet.core.rows import sum_of
+from tercet.core.stopping import check_stop
 
 # An underflow is an error of 1e-323; after scaling by the sums of this row and the one before at most 1e-323 /
 # LEAST², and the rest of the chain multiplies it by at most MOST: no more than 1e-35.
@@ -335,6 +336,7 @@ def forward_in_pieces(start: Array, turned: Array, like: Array, alpha: Array, un
     """Forward table of one chain; returns its log weight."""
     first(start, like, alpha, unit, 0)
     for here in pieces(like.shape, WORK):
+        check_stop()
         forward_piece(turned, like, alpha, unit, max(here.start, 1), here.stop)
     return float(chain_log_weight(alpha, unit))
 
@@ -344,6 +346,7 @@ def backward_in_pieces(trans: Array, like: Array, alpha: Array, unit: Array, pos
     last(like, alpha, unit, posterior, len(like))
     good = True
     for here in reversed(pieces(like.shape, WORK)):
+        check_stop()
         begin = max(here.start, 1)
         good = backward_piece(trans, like, alpha, unit, posterior, begin, here.stop) and good
     return good

@@ -19,8 +19,15 @@ from tercet.core.kernel import kernel
 from tercet.core.steps import Steps
 from tercet.svm._dual.block import MAX_BLOCK, smo_block
 from tercet.svm._dual.gram_rows import FullGram, gram_rows
-from tercet.svm._dual.problem import DualProblem, DualSolution, Interval, bias_and_rho
-from tercet.svm._dual.small import NO_LIMIT, blocks
+from tercet.svm._dual.problem import (
+    DualProblem,
+    DualSolution,
+    Interval,
+    bias_and_rho,
+    check_kernel_size,
+    most_steps,
+)
+from tercet.svm._dual.small import blocks
 
 BLOCK = 1024  # variables of a working set
 BLOCK_TOL = 0.05  # a block is solved to this part of the violation it began with
@@ -80,7 +87,8 @@ class _BlockDescent:
         self.problem, self.tol, self.shrinking, self.n_jobs = problem, tol, shrinking, n_jobs
         self.cache_bytes = cache_size * 2.0**20
         self.state = DualState(problem)
-        self.max_iter = NO_LIMIT if max_iter < 0 else max_iter
+        self.given_limit = max_iter >= 0
+        self.max_iter = max_iter if self.given_limit else most_steps(self.state.beta.size)
         self.n_iter = 0
         self._load_gram(fine=tol < FLOAT32_TOL)
         self.last = self.state.beta.copy(), self.F.copy()  # before the last block
@@ -92,6 +100,7 @@ class _BlockDescent:
         self.gram = gram_rows(
             problem.kernel, problem.X, fine=fine, cache_bytes=self.cache_bytes, n_jobs=self.n_jobs
         )
+        check_kernel_size(self.gram.diag)
         self.F = np.zeros(state.n_rows)
         beta = state.row_sums(state.beta)
         if beta.any():
@@ -122,7 +131,7 @@ class _BlockDescent:
             self.state.beta[:], self.F[:] = self.last  # finite, at least
             return "unbounded"
         if self.n_iter >= self.max_iter:
-            return f"max_iter={self.max_iter} steps were not enough"
+            return f"{'max_iter=' * self.given_limit}{self.max_iter} steps were not enough"
         exact = self.fine or self.one_block
         least = (1e-14 if exact else 1e-9) * abs(objective)
         progress = objective < self.best_objective - least or violation < 0.99 * self.least_violation

@@ -14,6 +14,7 @@ import numpy as np
 
 from tercet.core.kernel import inner, kernel
 from tercet.core.parallel import Chunks, each
+from tercet.core.stopping import check_stop
 from tercet.kernels import Gaussian
 from tercet.svm._dual.row_cache import RowCache
 
@@ -118,6 +119,7 @@ class GaussianRows:
             add_cached(store, slots, slot_coef, F, start, stop)
         flat = self._buffer()
         for a in range(start, stop, TILE):
+            check_stop()
             b = min(a + TILE, stop)
             for points, half, coef, places in parts:
                 tile = self._product(flat, points, self.points[a:b])

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tercet.kernels import Kernel
 
 Interval = tuple[float, float]
+MAX_BOUND, MAX_KERNEL = 1e100, 1e140  # of multipliers, and of K(x, x)
 
 
 @dataclass
@@ -64,6 +65,30 @@ class DualProblem:
     row: np.ndarray | None = None
     ridge: np.ndarray | None = None
     nu: bool = False
+
+
+def most_steps(n: int) -> int:
+    """Two-variable steps after which a dual of n variables without max_iter is given up."""
+    return max(10_000_000, 100 * n)
+
+
+def check_bounds(problem: DualProblem) -> None:
+    """Refuse bounds whose products with K are beyond floating-point numbers."""
+    most = problem.upper[np.isfinite(problem.upper)].max(initial=0.0)
+    if most > MAX_BOUND:
+        raise ValueError(
+            f"C times sample_weight and class_weight goes up to {most:.3g}; allowed is at most {MAX_BOUND:g}."
+        )
+
+
+def check_kernel_size(diagonal: np.ndarray) -> None:
+    """Refuse kernels K(x, x) whose squares, which the choice of a working set compares, overflow."""
+    size = float(np.abs(diagonal).max(initial=0.0))
+    if not size <= MAX_KERNEL:
+        raise ValueError(
+            f"K(x, x) goes up to {size:.3g}; allowed is at most {MAX_KERNEL:g}. Scale the features, or lower the "
+            "kernel's gamma or degree."
+        )
 
 
 @dataclass

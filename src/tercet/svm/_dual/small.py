@@ -15,7 +15,7 @@ from tercet.core.kernel import inner, kernel
 from tercet.core.steps import Steps
 from tercet.svm._dual.block import second_order_steps
 from tercet.svm._dual.cholesky import cholesky, solve_cholesky
-from tercet.svm._dual.problem import DualProblem, DualSolution
+from tercet.svm._dual.problem import DualProblem, DualSolution, most_steps
 from tercet.svm._dual.small_gram import submatrix
 
 SMALL = 1000  # variables of a small problem
@@ -24,6 +24,7 @@ SLICE = 4096  # least number of steps between two reports to callbacks
 MAX_BLOCKS = 10_000  # reports of one loop
 MAX_EXACT = 300  # variables of a quadratic program that takes less time than very many steps
 NO_LIMIT = 1 << 62  # steps
+PATIENT_STEPS, STEPS_PER_ROW = 100_000, 10_000  # steps without progress, and more of them for each variable
 MAX_FREE = 128  # free variables of a linear system that is solved here
 TRACE = 1e-13  # of the upper bound: what rounding leaves of a multiplier, if that much does not change f
 EXACT = 1e-11  # a violation this small, relative to the gradient, is rounding
@@ -205,6 +206,10 @@ def solve_small(
     few = problem.sign.size <= MAX_EXACT
     slow = 10_000 + 1000 * problem.sign.size if few else NO_LIMIT
     most = max(1, WORK // problem.sign.size)
+    least, progress = (
+        (np.inf, np.inf),
+        0,
+    )  # the best objective and violation so far, and the step they date from
     for step in blocks(steps):
         done = dual.violation <= tol
         refined = done and max_iter < 0 and dual.refine()
@@ -214,6 +219,15 @@ def solve_small(
             break
         if 0 <= max_iter <= dual.n_iter:
             message = f"max_iter={max_iter} steps were not enough"
+            break
+        objective = float(dual.numbers[0])
+        if objective < least[0] - 1e-14 * abs(objective) or dual.violation < 0.99 * least[1]:
+            least, progress = (min(objective, least[0]), min(dual.violation, least[1])), dual.n_iter
+        if max_iter < 0 and dual.n_iter - progress > PATIENT_STEPS + STEPS_PER_ROW * problem.sign.size:
+            message = "rounding keeps it from getting nearer"
+            break
+        if max_iter < 0 and dual.n_iter >= most_steps(problem.sign.size):
+            message = f"{dual.n_iter} steps were not enough"
             break
         watched = step._context is not None
         limit = max(SLICE, 2 * problem.sign.size) if watched else most

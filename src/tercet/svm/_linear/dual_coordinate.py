@@ -8,6 +8,7 @@ bound with some slack are left out (shrinking) until the others are solved.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from scipy import sparse
 from tercet.core.cache_lines import LINE, fetch_line
 from tercet.core.kernel import implement, kernel, verb
 from tercet.core.rows import Dense, Rows, row_add, row_dot, row_square, rows
+from tercet.core.stopping import check_stop
 from tercet.svm._linear.active_set import active_set_steps
 from tercet.svm._linear.problem import LinearProblem, bytes_per_row
 
@@ -24,6 +26,7 @@ CACHE = 1 << 22  # bytes of rows that may be visited in any order at full speed
 RUN = 16  # consecutive rows that are visited at about the same time in larger data
 WINDOW = 64 * RUN  # rows of several runs, shuffled among each other
 AHEAD = 4  # rows to prefetch
+MAX_SQUARE = 1e280  # of a row: products with its multiplier must be finite
 PART = 1 << 24  # numbers read between two checks for Ctrl-C
 COMPACT = 0.6  # active rows are copied together when they fall below this share
 MAX_FREE = 200  # free variables up to which a linear system refines the solution
@@ -220,10 +223,12 @@ def visiting_order(rows: Array, size: float, rng: np.random.Generator) -> Array:
     return order
 
 
-def order_parts(order: Array, size: float) -> list[Array]:
+def order_parts(order: Array, size: float) -> Iterator[Array]:
     """An order in parts of short duration (Ctrl-C is noticed between them); `size` is the memory of a row."""
     step = max(1, PART // max(1, int(size) // 8))
-    return np.split(order, range(step, order.size, step))
+    for part in np.split(order, range(step, order.size, step)):
+        check_stop()
+        yield part
 
 
 @kernel
@@ -245,11 +250,11 @@ def squared_norms(X: Any) -> Array:
     out = np.empty(X.shape[0])
     with np.errstate(over="ignore"):
         row_squares(rows(X), out)
-    if not np.isfinite(out).all():
-        row = int(np.argmin(np.isfinite(out)))
+    if not (fine := out <= MAX_SQUARE).all():
+        row = int(np.argmin(fine))
         raise ValueError(
-            f"The values in row {row} of X are too large: their squares, added up, must be a finite {X.dtype}. "
-            "Scale the features."
+            f"The values in row {row} of X are too large: their squares, added up, must be a finite {X.dtype} "
+            f"of at most {MAX_SQUARE:g}. Scale the features."
         )
     return out
 

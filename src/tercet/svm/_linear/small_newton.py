@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tercet.core.kernel import inner, kernel
+from tercet.core.stopping import check_stop
 from tercet.svm._dual.cholesky import cholesky, solve_cholesky
 from tercet.svm._linear.primal_newton import PrimalNewton, _solve_posdef
 from tercet.svm._linear.problem import LinearProblem
@@ -39,6 +40,7 @@ class SmallNewton(PrimalNewton):
         """Up to `limit` steps; `trace` gets objective and violation of each. Returns their number."""
         count = 0
         while count < limit and not self.done:
+            check_stop()
             problem, numbers = self.problem, np.zeros((min(limit - count, 50), 2))
             parts = problem.target, problem.side, problem.cost, problem.epsilon, self.v, self.z, self.gradient
             done, singular = newton_steps(self.Z, *parts, self.objective, self.tol, numbers)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tercet.core.parallel import each
+from tercet.core.stopping import check_stop
 from tercet.tree._engine.category_orders import category_orders
 from tercet.tree._engine.criteria import CODES, hashed
 from tercet.tree._engine.general_costs import ABSOLUTE, POISSON, node_value
@@ -139,6 +140,7 @@ class GeneralGrower:
             self._push(root, self._presorted())
         most, leaves = self.limits.max_leaf_nodes, 1
         while self.frontier and (most is None or leaves < most):
+            check_stop()
             _, _, node, orders, test = heapq.heappop(self.frontier)
             children, right = self._split(node, test)
             sides = []

@@ -16,6 +16,7 @@ import numpy as np
 from tercet.core.kernel import kernel
 from tercet.core.parallel import each
 from tercet.core.rows import read_only
+from tercet.core.stopping import check_stop
 from tercet.tree._engine.criteria import CODES, SQUARED, better, hashed
 from tercet.tree._engine.limits import Limits
 from tercet.tree._engine.presorted_nodes import (
@@ -161,6 +162,7 @@ def argsort_column(column: np.ndarray) -> np.ndarray:
     ):  # values too large for 32 bits are ties, sorted at the end
         radix_keys(column.astype(np.float32).view(np.uint32), keys)
     for k in range(PASSES):
+        check_stop()
         radix_pass(keys, rows, 32 + k * DIGIT, np.zeros((1 << DIGIT) + 1, dtype=np.uint64))
         keys, rows = rows, keys
     found = np.empty(len(column), dtype=np.uint32)
@@ -327,6 +329,7 @@ class PresortedGrower:
         more = goes_left, spare, self.max_features, INTERRUPT_ENTRIES
         add_root(sample.orders, m, target, self.bounds, found, depth, key)
         while found.state[PENDING]:
+            check_stop()
             found = found.with_capacity(0, self.widest + 1, 0)
             grow_pending(sample, target, self.bounds, found, *own, *more)
         return _filled_arrays(found)

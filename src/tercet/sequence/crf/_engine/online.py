@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from tercet.core.rows import rows
+from tercet.core.stopping import check_stop
 from tercet.sequence.base import Sequences
 from tercet.sequence.crf._engine.features import Features
 from tercet.sequence.crf._engine.online_kernels import (
@@ -95,6 +96,7 @@ class StochasticGradient:
         """One pass; the sum of -log P(y|x), each before the step of its sequence, plus the penalty."""
         loss = 0.0
         for piece in corpus.pieces(order):
+            check_stop()
             lost, self.scale = gradient_pass(
                 piece, corpus.data, self.v, self.scale, self.eta, self.decay, float(self.t)
             )
@@ -142,6 +144,7 @@ class MistakeDriven:
         """One pass; the mean share of wrong labels in a sequence, each before its own update."""
         wrong, self.mistaken = 0.0, 0
         for piece in corpus.pieces(order):
+            check_stop()
             share, count = mistake_pass(
                 piece, corpus.data, self.w, self.rule, self.sums, self.seen, self.variance, self.change,
                 self.touched,

@@ -12,7 +12,16 @@ FOLDS = "folds are cut by the order of the rows"
 COUNTS = "neighbours and rows are counted, not weighed"
 TIES = "equal distances are decided by the order of the rows"
 
-UNBOUNDED: tuple[str, ...] = ()
+COUNTED = "as in scikit-learn, 'balanced' counts the rows of a class and does not weigh them"
+UNWEIGHED = (
+    "DecisionTreeClassifier",
+    "ExtraTreeClassifier",
+    "ObliqueTreeClassifier",
+    "RidgeClassifier",
+    "SVC",
+    "NuSVC",
+)
+
 # By class, or by parameter and value: the oracles that do not apply.
 CLASSES: dict[str, dict[str, str]] = {
     "Perceptron": dict.fromkeys(("weights", "order"), ONLINE),
@@ -32,6 +41,7 @@ CLASSES: dict[str, dict[str, str]] = {
     "HingeSVC": {},
 }
 VALUES: dict[tuple[str, Any], dict[str, str]] = {
+    ("degree", "cv"): dict.fromkeys(("weights", "order"), FOLDS),
     ("solver", "sgd"): dict.fromkeys(("weights", "order"), ONLINE),
     ("solver", "minibatch"): dict.fromkeys(("weights", "order"), ONLINE),
     ("solver", "subgradient"): dict.fromkeys(("weights", "order"), ONLINE),
@@ -65,6 +75,8 @@ def reason(oracle: str, card: Any, parameters: dict[str, Any]) -> str:
         return COUNTS
     if oracle == "order" and card.family == "neighbors" and card.name != "NearestCentroid":
         return TIES
+    if oracle == "weights" and parameters.get("class_weight") == "balanced" and card.name in UNWEIGHED:
+        return COUNTED
     if oracle == "weights" and any(
         name.startswith("min_samples") or name == "max_bins" for name in parameters
     ):

@@ -62,9 +62,7 @@ def calm(
             del parameters[name]
     if tight:
         parameters.update({"tol": 1e-9} if "tol" in names else {})
-        parameters.update(
-            {"max_iter": 5000} if "max_iter" in names and card.name not in exemptions.UNBOUNDED else {}
-        )
+        parameters.update({"max_iter": 1000} if "max_iter" in names else {})
     X, y = tables.calm_problem(rng, card, rows)
     note(X=X, y=y)
     return parameters, X, y
@@ -204,7 +202,7 @@ def jobs(card: Any, rng: np.random.Generator) -> None:
     """Any number of threads gives the same bits. Applies where there is an `n_jobs`; chunks are small here."""
     if "n_jobs" not in signature_of(card.load()):
         raise DoesNotApply("no n_jobs")
-    parameters, X, y = calm(card, rng, tight=False, rows=(12, 200))
+    parameters, X, y = calm(card, rng, tight=False, rows=(12, 80))
     if card.family == "sequence" and not isinstance(X, list):
         X, y = cut(X), cut(y)
     elif card.load().sparse_input and card.family != "sequence" and rng.random() < 0.4:

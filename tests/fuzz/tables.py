@@ -125,6 +125,9 @@ def odd_sparse(rng: np.random.Generator, X: np.ndarray) -> Any:
         coo = matrix.tocoo()
         rows, columns = coo.coords
         part = rng.random(coo.nnz)
+        if rng.random() < 0.6:
+            pairs = np.column_stack([matrix.data * part, matrix.data * (1 - part)]).ravel()
+            return sparse.csr_array((pairs, np.repeat(matrix.indices, 2), 2 * matrix.indptr), shape=X.shape)
         halves = np.concatenate([coo.data * part, coo.data * (1 - part)])
         where = (np.concatenate([rows, rows]), np.concatenate([columns, columns]))
         return sparse.coo_array((halves, where), shape=X.shape)

@@ -150,8 +150,9 @@ def check_answers(model: Any, X: Any, raw: Any) -> None:
             if ask is None:
                 continue
             found = ask(X)
-        if isinstance(found, tuple):  # of an HMM: scores and posteriors
-            found = found[0]
+        if isinstance(found, tuple):  # of an HMM: the score of all sequences, and posteriors
+            check_answer(model, name, found[0], None, raw, False)
+            continue
         flat = found if not isinstance(found, list) else _joined(found)
         warned = any(
             issubclass(note.category, UserWarning) for note in caught

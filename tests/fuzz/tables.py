@@ -193,7 +193,7 @@ def wild_target(rng: np.random.Generator, card: Any, X: np.ndarray) -> Any:
 def _wild_reals(rng: np.random.Generator, n: int) -> Any:
     y = rng.normal(size=n)
     kind = rng.integers(12)
-    if kind < 4:
+    if kind < 3:
         y = np.exp(y)
     elif kind == 4:
         y = rng.poisson(2.0, size=n).astype(pick(rng, float, int))
@@ -209,9 +209,9 @@ def _wild_reals(rng: np.random.Generator, n: int) -> Any:
         y = np.column_stack([y, -y])
     elif kind == 10 and n and rng.random() < 0.3:
         y[rng.integers(n)] = pick(rng, np.nan, np.inf)
-    elif kind == 11 and n:
+    elif kind in (3, 11) and n and rng.random() < 0.7:
         y = y.astype(object)
-        y[rng.integers(n)] = pick(rng, None, 1, 2.5, "3", "x")
+        y[rng.integers(n)] = pick(rng, None, None, None, 1, 2.5, "3", "x")
     return y.tolist() if rng.random() < 0.1 else y
 
 

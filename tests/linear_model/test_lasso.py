@@ -299,3 +299,14 @@ def test_signatures_are_those_of_scikit_learn(kind):
 def test_check_input_changes_nothing():
     X, y = data()
     np.testing.assert_array_equal(Lasso().fit(X, y, check_input=False).coef_, Lasso().fit(X, y).coef_)
+
+
+def test_a_fold_that_weighs_nothing_tells_nothing():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(12, 2)), rng.normal(size=12)
+    weight = np.repeat([0.0, 1.0, 1.0], 4)
+    model = LassoCV(alphas=3, cv=3).fit(X, y, sample_weight=weight)
+    assert model.mse_path_.shape == (3, 2)
+    assert np.isfinite(model.mse_path_).all()
+    with pytest.raises(ValueError, match="sample_weight leaves no fold"):
+        LassoCV(alphas=3, cv=3).fit(X, y, sample_weight=np.repeat([0.0, 0.0, 1.0], 4))

@@ -149,6 +149,14 @@ class ElasticNetCV(LinearRegressor):
         problem = LeastSquares(X, y, sample_weight, fit_intercept=self.fit_intercept, n_jobs=self.n_jobs)
         grids = [alpha_grid(problem, self.alphas, ratio, self.eps, self.positive) for ratio in ratios]
         folds = list(check_cv(self.cv).split(X, y, **(split or {})))
+        if sample_weight is not None:  # a part that weighs nothing teaches nothing, and tells no error
+            heard = sample_weight > 0
+            folds = [(train, test) for train, test in folds if heard[train].any() and heard[test].any()]
+            if not folds:
+                raise ValueError(
+                    f"{type(self).__name__}: sample_weight leaves no fold with weight in both its parts; "
+                    f"got {np.count_nonzero(heard)} rows of positive weight."
+                )
         errors = each(self._fold_errors, folds, (X, y, sample_weight), ratios, grids, n_jobs=self.n_jobs)
         table = np.stack(errors, axis=-1)
         best = np.unravel_index(np.argmin(table.mean(axis=-1)), table.shape[:2])

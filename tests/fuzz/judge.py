@@ -4,6 +4,8 @@ Each bug of `mutants` is put into a copy of the sources, and the fuzzer runs on 
 A bug is found when a case fails with it and does not without it; the time until then is printed.
 """
 
+from __future__ import annotations
+
 import argparse
 import json
 import os
@@ -25,13 +27,19 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("numbers", nargs="*", type=int, help="which of the bugs, from 1")
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--plain", action="store_true", help="kernels as plain Python")
+    parser.add_argument("--answer", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
-    missed = 0
+    if options.plain:
+        os.environ["TERCET_JIT"] = "0"
+    if options.answer:
+        answer()
+        return 0
+    missed, clean = 0, Clean(["--plain"] if options.plain else [])
     for number in options.numbers or range(1, len(MUTANTS) + 1):
         mutant = MUTANTS[number - 1]
         with tempfile.TemporaryDirectory() as folder:
             put_in(mutant, Path(folder))
-            found, seconds = hunt(mutant, Path(folder), options)
+            found, seconds = hunt(mutant, Path(folder), options, clean)
         missed += found is None
         told = (
             "not found" if found is None else f"{found['estimator']} {found['oracle']}: {found['text'][:70]}"
@@ -53,7 +61,7 @@ def put_in(mutant: Mutant, folder: Path) -> None:
     file.write_text(text.replace(mutant.old, mutant.new), encoding="utf-8")
 
 
-def hunt(mutant: Mutant, folder: Path, options: Any) -> tuple[dict[str, Any] | None, float]:
+def hunt(mutant: Mutant, folder: Path, options: Any, clean: Clean) -> tuple[dict[str, Any] | None, float]:
     """The first failure that is the bug's, and the seconds until then."""
     state = folder / "state.jsonl"
     limit = 60 * options.minutes
@@ -66,18 +74,14 @@ def hunt(mutant: Mutant, folder: Path, options: Any) -> tuple[dict[str, Any] | N
         env={**os.environ, "PYTHONPATH": str(folder / "src")},
         stdout=subprocess.DEVNULL,
     )
-    cleared: set[tuple[str, ...]] = set()
+    looked_at = 0
     try:
         while run.poll() is None or state.exists():
             over = run.poll() is not None
-            for failed in failures(state):
-                key = tuple(failed[name] for name in ("estimator", "oracle", "kind", "place"))
-                seconds = time.monotonic() - start
-                if key in cleared:
-                    continue
-                if passes_without(failed, mode):
-                    return failed, seconds
-                cleared.add(key)
+            for failed in failures(state)[looked_at:]:
+                looked_at += 1
+                if clean.passes(failed):
+                    return failed, time.monotonic() - start
             if over or time.monotonic() - start > limit + 60:
                 break
             time.sleep(0.5)
@@ -94,26 +98,39 @@ def failures(state: Path) -> list[dict[str, Any]]:
     ]
 
 
-def passes_without(failed: dict[str, Any], mode: list[str]) -> bool:
-    """Whether the case of a failure is good with the sources as they are."""
-    case = [
-        failed["estimator"],
-        "--oracle",
-        failed["oracle"],
-        "--seed",
-        str(failed["seed"]),
-        "--replay",
-        *mode,
-    ]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-    run = subprocess.run(
-        [sys.executable, "-m", "tests.fuzz", *case],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        timeout=600,
-    )
-    return run.returncode == 0
+class Clean:
+    """A process with the sources as they are, which is asked whether a case is good there."""
+
+    def __init__(self, mode: list[str]) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.fuzz.judge", "--answer", *mode],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def passes(self, failed: dict[str, Any]) -> bool:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        print(
+            json.dumps([failed[name] for name in ("estimator", "oracle", "seed")]),
+            file=self.process.stdin,
+            flush=True,
+        )
+        for line in self.process.stdout:
+            if line.startswith("verdict: "):
+                return line.strip() != "verdict: failed"
+        raise SystemExit(f"a good copy of the sources crashed on {failed}")
+
+
+def answer() -> None:
+    """The other end of `Clean`."""
+    from tests.fuzz.cases import run_case
+
+    for line in sys.stdin:
+        print("verdict: " + run_case(*json.loads(line)).verdict, flush=True)
 
 
 if __name__ == "__main__":

@@ -13,15 +13,7 @@ from tests.fuzz.oracles import ORACLES
 
 SEED = 0
 # Slow as plain Python.
-SLOW = {
-    "SVCCV",
-    "LogisticRegressionCV",
-    "GaussianMixtureIC",
-    "CRF",
-    "MEMM",
-    "ObliqueTreeClassifier",
-    "MulticategorySVC",
-}
+SLOW = {"SVCCV", "GaussianMixtureIC", "CRF", "MEMM", "ObliqueTreeClassifier", "MulticategorySVC"}
 
 
 def cases() -> list[tuple[str, str, int]]:

@@ -9,7 +9,7 @@ V3 := NUMBA_CPU_NAME=x86-64-v3 NUMBA_CPU_FEATURES= OPENBLAS_CORETYPE=Haswell \
 V2 := NUMBA_CPU_NAME=x86-64-v2 NUMBA_CPU_FEATURES= OPENBLAS_CORETYPE=Nehalem \
       NPY_DISABLE_CPU_FEATURES="X86_V3 X86_V4 AVX512_ICL AVX512_SPR"
 
-.PHONY: help run test lint types unit pytest modes test-deep test-cpus test-peers bench catalog pictures warm format clean
+.PHONY: help run test lint types unit pytest modes test-deep test-cpus test-peers fuzz bench catalog pictures warm format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -17,6 +17,7 @@ help:
 	@echo "make test       lint, types and all tests"
 	@echo "make test-deep  all tests again with bounds checks, as plain Python and as on other CPUs, and scikit-learn's (slow)"
 	@echo "make test-peers scikit-learn's own tests on our classes"
+	@echo "make fuzz       draw cases against every estimator; TIME=600 seconds, ROWS='KMeans SVC' for some, FILE=fuzz.jsonl to resume"
 	@echo "make bench      the benchmark; ROWS='lasso maxent' for some rows, SIZE=smoke for a quick look"
 	@echo "make catalog    write the catalogue file anew from the cards"
 	@echo "make pictures   make the README's pictures anew (needs a Chromium)"
@@ -87,6 +88,9 @@ test-deep: $(VENV)/.test test-cpus test-peers
 test-peers: $(VENV)/.test
 	@echo "==> scikit-learn's own tests on our classes"
 	@$(BIN)/python -m tests.peers -- -n 3
+
+fuzz: $(VENV)/.test
+	@$(BIN)/python -m tests.fuzz $(ROWS) --seconds $(or $(TIME),600) $(if $(FILE),--resume $(FILE)) $(FUZZ)
 
 test-cpus: $(VENV)/.test
 	@echo "==> all tests as on a CPU with AVX2 (x86-64-v3)"

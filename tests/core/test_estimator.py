@@ -9,7 +9,8 @@ from scipy import sparse
 
 from tercet.cluster import KMeans
 from tercet.core.estimator import Classifier, check_weight, distinct, generator
-from tercet.linear_model import Perceptron, Ridge
+from tercet.kernel_machines import LSSVC, KernelLogisticRegression
+from tercet.linear_model import MaxEnt, Perceptron, Ridge
 
 
 @pytest.mark.filterwarnings("ignore:The number of unique classes")
@@ -122,3 +123,20 @@ def test_weights_that_overflow_or_vanish_are_refused(weight):
         ValueError, match=r"sample_weight adds up to .*; the sum must be from 1e-100 to 1e\+100"
     ):
         check_weight(np.full(4, weight), np.eye(4))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: KernelLogisticRegression(gamma=1.0, class_weight="balanced"),
+        lambda: LSSVC(gamma=1.0, class_weight="balanced"),
+        lambda: MaxEnt(class_weight="balanced", tol=1e-10, max_iter=1000),
+    ],
+)
+def test_balanced_classes_are_weighed(make):
+    """A weight of 2 is as good as having a row twice, for the share of its class, too."""
+    rng = np.random.default_rng(0)
+    X, y, weight = rng.random((20, 2)), np.arange(20) % 3, np.arange(20) % 4
+    one = make().fit(X, y, sample_weight=weight)
+    two = make().fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    np.testing.assert_allclose(one.decision_function(X), two.decision_function(X), rtol=1e-4, atol=1e-6)

@@ -304,5 +304,5 @@ def test_check_input_changes_nothing():
 @pytest.mark.parametrize("kind", [LassoCV, ElasticNetCV])
 def test_folds_without_weight_are_refused(kind):
     X, y = np.random.default_rng(0).normal(size=(2, 10, 3))
-    with pytest.raises(ValueError, match="sample_weight is zero for every row to score in fold 1 of 5"):
+    with pytest.raises(ValueError, match="fold 0 has no rows of positive weight to score"):
         kind(cv=5).fit(X, y[:, 0], sample_weight=np.eye(10)[3])

@@ -76,3 +76,14 @@ def test_degree_by_cross_validation():
 def test_too_many_terms_is_an_error():
     with pytest.raises(ValueError, match="degree=9 with 30 features makes 211915132 terms; at most 8000"):
         PolynomialRegression(9).fit(np.ones((3, 30)), [1, 2, 3])
+
+
+def test_a_row_of_weight_0_is_none():
+    """With more terms than rows, the solution of smallest norm is one on the range of the rows that count."""
+    rng = np.random.default_rng(0)
+    Z, y, weight = rng.random((12, 4)), rng.random(12), np.arange(12) % 3
+    some = weight > 0
+    whole = PolynomialRegression(3).fit(Z, y, sample_weight=weight)
+    np.testing.assert_allclose(
+        whole.predict(Z), PolynomialRegression(3).fit(Z[some], y[some], weight[some]).predict(Z), rtol=1e-8
+    )

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
+from tercet.neighbors import NearestNeighbors
 from tercet.neighbors._engine import brute
 from tercet.neighbors._engine.brute import EuclideanScan, ProductScan, Scan
 from tercet.neighbors._engine.search import NeighborIndex
@@ -208,3 +209,18 @@ def test_k_is_from_1_to_n(k):
     for scan in (EuclideanScan(np.zeros((3, 1))), Scan(np.zeros((3, 1)), cdist)):
         with pytest.raises(ValueError, match=rf"k={k} neighbours of n=3 rows"):
             scan.query(np.zeros((1, 1)), k)
+
+
+def test_sparse_rows_with_wide_indices():
+    """scikit-learn's sparse Manhattan distances take indices of 32 bits only."""
+    X = np.random.default_rng(0).random((12, 3)).round() * np.arange(1, 4)
+    wide = sparse.csr_array(X)
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    model = NearestNeighbors(n_neighbors=3, p=1).fit(wide)
+    expected = NearestNeighbors(n_neighbors=3, p=1).fit(X).kneighbors(X)[0]
+    np.testing.assert_allclose(model.kneighbors(wide)[0], expected)
+
+
+def test_haversine_of_three_columns_is_refused():
+    with pytest.raises(ValueError, match="latitude and longitude; X has 3 columns"):
+        NearestNeighbors(metric="haversine", algorithm="brute").fit(np.ones((6, 3))).kneighbors()

@@ -14,7 +14,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, ClusterMixin, RegressorMixin
-from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_random_state
 
@@ -236,15 +235,24 @@ class Classifier(ClassifierMixin, Estimator):
             raise
         return X, np.searchsorted(self.classes_, y)
 
-    def _balance(self, class_weight: Any, index: np.ndarray, weight: np.ndarray | None) -> np.ndarray | None:
-        """Sample weights multiplied by the weights of their classes."""
+    def _balance(
+        self, class_weight: Any, index: np.ndarray, weight: np.ndarray | None, *, weighed: bool = True
+    ) -> np.ndarray | None:
+        """Sample weights multiplied by the weights of their classes.
+
+        "balanced" is inverse to a class's share of the sample weights, so that 2 is as good as having a row twice;
+        without `weighed`, to its share of the rows, as in scikit-learn's trees, Perceptron and RidgeClassifier.
+        """
         if class_weight is None:
             return weight
         if isinstance(class_weight, dict):
-            by_class = self._given_weights(class_weight)[index]
+            by_class = self._given_weights(class_weight)
         else:
-            by_class = compute_sample_weight(class_weight, index)
-        return by_class if weight is None else by_class * weight
+            present = np.bincount(index) > 0
+            mass = np.bincount(index, weight if weighed else None)
+            mean = mass.sum() / np.count_nonzero(present)
+            by_class = np.divide(mean, mass, out=np.zeros(mass.size), where=mass > 0)
+        return by_class[index] if weight is None else by_class[index] * weight
 
     def _given_weights(self, class_weight: dict[Any, Any]) -> np.ndarray:
         """The weights that a dict gives to the classes; 1 where it is silent. Classes that are not here may be

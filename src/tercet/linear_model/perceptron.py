@@ -350,7 +350,7 @@ class Perceptron(LinearClassifier):
         kind = DualHyperplane if self.form == "dual" else kind
         positive = range(k) if k > 1 else [1]
         w, b = w.reshape(shape).astype(X.dtype), b.reshape(-1).astype(X.dtype)
-        balanced = self._balance(self.class_weight, y, weight)
+        balanced = self._balance(self.class_weight, y, weight, weighed=False)
         return [
             kind(self, X, y == c, balanced, balanced if k == 1 else weight, w[j], b[j : j + 1])
             for j, c in enumerate(positive)

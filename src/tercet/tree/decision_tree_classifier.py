@@ -263,7 +263,7 @@ class DecisionTreeClassifier(BaseDecisionTree, Classifier):
 
     def _with_class_weight(self, y: np.ndarray, weight: np.ndarray | None) -> np.ndarray | None:
         if y.ndim == 1 and not isinstance(self.class_weight, list):
-            return self._balance(self.class_weight, y, weight)
+            return self._balance(self.class_weight, y, weight, weighed=False)
         if self.class_weight is None:
             return weight
         labels = [

@@ -109,7 +109,8 @@ class PolynomialRegression(Regressor):
     }
 
     def _polynomial(self, X: Array, y: Array, weight: Array, degree: int) -> Polynomial:
-        fitted = Polynomial(np.array([X.min(axis=0), X.max(axis=0)]), degree)
+        here = X[weight > 0] if weight.any() else X  # a row of weight 0 is none: it stretches no range
+        fitted = Polynomial(np.array([here.min(axis=0), here.max(axis=0)]), degree)
         if self.alpha > 0:
             return fitted.fit_ridge(X, y, weight, self.alpha, self.penalize_intercept)
         return fitted.fit(X, y, weight)

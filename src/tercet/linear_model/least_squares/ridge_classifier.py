@@ -96,7 +96,7 @@ class RidgeClassifier(LinearClassifier):
     def _weights(self, y: Array, sample_weight: Array | None) -> Array | None:
         """The weights of the rows times those of their classes."""
         if y.ndim == 1:
-            return self._balance(self.class_weight, y, sample_weight)
+            return self._balance(self.class_weight, y, sample_weight, weighed=False)
         if self.class_weight is None:
             return sample_weight
         by_class = compute_sample_weight(self.class_weight, y)

@@ -257,7 +257,7 @@ def block_distances(
             raise ValueError(
                 f"Metric '{metric}' not valid for sparse input. Those that are: {names}, and functions; got {name}."
             )
-        return lambda Q, X: sklearn_metrics.pairwise_distances(Q, X, metric=name)
+        return lambda Q, X: sklearn_metrics.pairwise_distances(*map(narrow_indices, (Q, X)), metric=name)
     if p is not None:
         return lambda Q, X: block_lp_distances(Q, X, p)
     if hasattr(metric, "pairwise"):
@@ -276,11 +276,29 @@ def block_distances(
         return lambda Q, X: np.nan_to_num(
             sklearn_metrics.pairwise_distances(Q, X, metric=metric, **params), nan=np.inf, posinf=np.inf
         )
+    if metric == "haversine":
+        return haversine_distances
     if metric == "braycurtis":  # scipy has another formula for negative numbers
         return lambda Q, X: DistanceMetric.get_metric(metric).pairwise(
             *(A.astype(np.float64) for A in (Q, X))
         )
     return lambda Q, X: sklearn_metrics.pairwise_distances(Q, X, metric=metric, **params)
+
+
+def haversine_distances(Q: np.ndarray, X: np.ndarray) -> np.ndarray:
+    """Angles between points on the globe."""
+    if X.shape[1] != 2:
+        raise ValueError(
+            f"Haversine distance only valid in 2 dimensions, latitude and longitude; X has {X.shape[1]} columns."
+        )
+    return sklearn_metrics.pairwise.haversine_distances(Q, X)
+
+
+def narrow_indices(A: Any) -> Any:
+    """CSR rows with indices of 32 bits where they fit: scikit-learn's Manhattan distances take no others."""
+    if A.indices.dtype == A.indptr.dtype == np.int32 or max(A.nnz, A.shape[1]) > np.iinfo(np.int32).max:
+        return A
+    return type(A)((A.data, A.indices.astype(np.int32), A.indptr.astype(np.int32)), shape=A.shape)
 
 
 def block_lp_distances(Q: np.ndarray, X: np.ndarray, p: float) -> np.ndarray:

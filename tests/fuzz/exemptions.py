@@ -1,0 +1,86 @@
+"""Where an oracle that compares two fits has nothing to say, and why."""
+
+from typing import Any
+
+from tests.fuzz.parameters import signature_of
+
+TOLERANCE = 2e-3  # of the largest answer; iterations end at tol=1e-9
+
+ONLINE = "an online method: rows are visited one after the other"
+DRAWS = "rows are drawn, or starts are chosen among them"
+FOLDS = "folds are cut by the order of the rows"
+COUNTS = "neighbours and rows are counted, not weighed"
+TIES = "equal distances are decided by the order of the rows"
+
+COUNTED = "as in scikit-learn, 'balanced' counts the rows of a class and does not weigh them"
+UNWEIGHED = (
+    "DecisionTreeClassifier",
+    "ExtraTreeClassifier",
+    "ObliqueTreeClassifier",
+    "RidgeClassifier",
+    "SVC",
+    "NuSVC",
+)
+
+# By class, or by parameter and value: the oracles that do not apply.
+CLASSES: dict[str, dict[str, str]] = {
+    "Perceptron": dict.fromkeys(("weights", "order"), ONLINE),
+    "KernelPerceptron": dict.fromkeys(("weights", "order"), ONLINE),
+    "StructuredPerceptron": {"order": ONLINE},
+    "KMeans": dict.fromkeys(("weights", "order", "sparse_rows"), DRAWS),  # a rounding draws another row
+    "SVCCV": dict.fromkeys(("weights", "order"), FOLDS),
+    "ElasticNetCV": dict.fromkeys(("weights", "order"), FOLDS),
+    "LassoCV": dict.fromkeys(("weights", "order"), FOLDS),
+    "LogisticRegressionCV": dict.fromkeys(("weights", "order"), FOLDS),
+    "RidgeCV": {"weights": FOLDS, "order": FOLDS},
+    "RidgeClassifierCV": {"weights": FOLDS, "order": FOLDS},
+    "KNeighborsClassifierCV": dict.fromkeys(("weights", "order"), FOLDS),
+    "KNeighborsRegressorCV": dict.fromkeys(("weights", "order"), FOLDS),
+    "SPODE": dict.fromkeys(("weights", "order"), FOLDS),
+    "GaussianMixtureIC": dict.fromkeys(("weights", "order"), DRAWS),
+    "HingeSVC": {},
+}
+VALUES: dict[tuple[str, Any], dict[str, str]] = {
+    ("degree", "cv"): dict.fromkeys(("weights", "order"), FOLDS),
+    ("solver", "sgd"): dict.fromkeys(("weights", "order"), ONLINE),
+    ("solver", "minibatch"): dict.fromkeys(("weights", "order"), ONLINE),
+    ("solver", "subgradient"): dict.fromkeys(("weights", "order"), ONLINE),
+    ("algorithm", "subgradient"): dict.fromkeys(("weights", "order"), ONLINE),
+    ("algorithm", "l2sgd"): dict.fromkeys(("weights", "order"), ONLINE),
+    ("algorithm", "ap"): dict.fromkeys(("weights", "order"), ONLINE),
+    ("algorithm", "pa"): dict.fromkeys(("weights", "order"), ONLINE),
+    ("algorithm", "arow"): dict.fromkeys(("weights", "order"), ONLINE),
+    ("pruning", "cv"): dict.fromkeys(("weights", "order"), FOLDS),
+    ("pruning", "validation"): dict.fromkeys(("weights", "order"), FOLDS),
+    ("pruning", "reduced_error"): dict.fromkeys(("weights", "order"), FOLDS),
+    ("pruning", "pre"): dict.fromkeys(("weights", "order"), FOLDS),
+    ("calibration", "platt"): dict.fromkeys(("weights", "order"), FOLDS),
+    ("calibration", "isotonic"): dict.fromkeys(("weights", "order"), FOLDS),
+}
+
+
+def reason(oracle: str, card: Any, parameters: dict[str, Any]) -> str:
+    """Why an oracle says nothing of an estimator with these parameters; empty where it applies."""
+    found = CLASSES.get(card.name, {}).get(oracle)
+    if found:
+        return found
+    for name, value in parameters.items():
+        if isinstance(value, str | bool | None) and oracle in VALUES.get((name, value), {}):
+            return VALUES[name, value][oracle]
+    if oracle not in ("weights", "order"):
+        return ""
+    if "mixture" in card.family or card.name.endswith("HMM"):
+        return DRAWS
+    if oracle == "weights" and card.family == "neighbors" and card.name != "NearestCentroid":
+        return COUNTS
+    if oracle == "order" and card.family == "neighbors" and card.name != "NearestCentroid":
+        return TIES
+    if oracle == "weights" and parameters.get("class_weight") == "balanced" and card.name in UNWEIGHED:
+        return COUNTED
+    if oracle == "weights" and any(
+        name.startswith("min_samples") or name == "max_bins" for name in parameters
+    ):
+        return COUNTS
+    if "random_state" in signature_of(card.load()) and card.family == "svm":
+        return ""
+    return ""

@@ -9,13 +9,13 @@ from sklearn.base import clone
 
 from tercet import Recorder
 from tercet.svm import LinearSVC, LinearSVR
-from tercet.svm._linear import interior_point, small_dual, small_newton
+from tercet.svm._linear import gram_coordinate, interior_point, small_newton
 from tercet.svm._linear.active_set import delete_row
 from tercet.svm._linear.dual_coordinate import DualCoordinateDescent
+from tercet.svm._linear.gram_coordinate import GramCoordinateDescent
 from tercet.svm._linear.interior_point import InteriorPoint
 from tercet.svm._linear.primal_newton import PrimalNewton
 from tercet.svm._linear.problem import LinearProblem
-from tercet.svm._linear.small_dual import SmallDual
 from tercet.svm._linear.small_newton import SmallNewton
 
 
@@ -105,14 +105,14 @@ def few_rows(kind):
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "absolute", "epsilon", "squared_epsilon"])
 @pytest.mark.parametrize("kind", ["sparse", "dense", "dependent"])
-def test_small_dual_is_optimal(kind, loss):
+def test_gram_coordinate_is_optimal(kind, loss):
     X, y, cost = few_rows(kind)
     side = np.sign(y) if "hinge" in loss else np.zeros(40)
     epsilon = 0.2 if "epsilon" in loss else 0.0
     target = side if "hinge" in loss else y
     problem = LinearProblem(X, target, side, cost, 1.0, epsilon, squared="squared" in loss)
-    assert small_dual.suits(X)
-    solver, trace = SmallDual(problem, 1e-4, np.random.default_rng(0)), []
+    assert gram_coordinate.suits(X)
+    solver, trace = GramCoordinateDescent(problem, 1e-4, np.random.default_rng(0)), []
     passes = solver.run(1000, trace)
     assert solver.done
     assert passes == len(trace) < 200
@@ -120,7 +120,7 @@ def test_small_dual_is_optimal(kind, loss):
     gap = problem.objective(solver.v) - problem.dual_objective(solver.beta, solver.v)
     assert abs(gap) <= 1e-10 * problem.objective(solver.v)
     assert trace[-1][0] == pytest.approx(-problem.dual_objective(solver.beta, solver.v), rel=1e-10)
-    single = SmallDual(problem, 1e-4, np.random.default_rng(0))
+    single = GramCoordinateDescent(problem, 1e-4, np.random.default_rng(0))
     while not single.done:
         single.epoch()
     assert single.passes == passes

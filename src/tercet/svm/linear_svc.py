@@ -13,6 +13,7 @@ from tercet.core.parameters import CountOrZero, Jobs, Positive, Seed
 from tercet.linear_model import LinearClassifier
 from tercet.svm._linear.crammer_singer import CrammerSinger
 from tercet.svm._linear.epochs import HINT, l2_solver, run_epochs, use_dual
+from tercet.svm._linear.gram_coordinate import gram_matrix, suits
 from tercet.svm._linear.intercept import linear_attributes
 from tercet.svm._linear.l1_coordinate import L1CoordinateDescent, compressed_columns
 from tercet.svm._linear.problem import LinearProblem, row_major

@@ -9,12 +9,12 @@ import numpy as np
 
 from tercet.core.parallel import each
 from tercet.core.steps import Steps
-from tercet.svm._linear import interior_point, small_dual, small_newton
+from tercet.svm._linear import gram_coordinate, interior_point, small_newton
 from tercet.svm._linear.dual_coordinate import DualCoordinateDescent
+from tercet.svm._linear.gram_coordinate import GramCoordinateDescent
 from tercet.svm._linear.interior_point import InteriorPoint
 from tercet.svm._linear.primal_newton import MAX_HESSIAN_FEATURES, PrimalNewton
 from tercet.svm._linear.problem import LinearProblem
-from tercet.svm._linear.small_dual import SmallDual
 from tercet.svm._linear.small_newton import SmallNewton
 
 HINT = "Scale the features, or raise max_iter or tol."
@@ -98,5 +98,6 @@ def l2_solver(
     if dual:
         if interior_point.suits(problem):
             return InteriorPoint(problem, tol, rng)
-        return (SmallDual if small_dual.suits(problem.X) else DualCoordinateDescent)(problem, tol, rng)
+        few = gram_coordinate.suits(problem.X)
+        return (GramCoordinateDescent if few else DualCoordinateDescent)(problem, tol, rng)
     return SmallNewton(problem, tol) if small_newton.suits(problem) else PrimalNewton(problem, tol, n_jobs)

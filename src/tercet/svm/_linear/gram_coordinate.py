@@ -37,7 +37,7 @@ def gram_matrix(X: Any, bias: float) -> Array:
         return X @ X.T + bias**2
 
 
-class SmallDual(DualCoordinateDescent):
+class GramCoordinateDescent(DualCoordinateDescent):
     """`DualCoordinateDescent` with all passes in a call.
 
     Parameters are as there.

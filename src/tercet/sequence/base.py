@@ -356,7 +356,8 @@ def _column(X: Any) -> Any:
     if sparse.issparse(X):
         raise TypeError("Sparse input is not supported: symbols are given as a list or an array.")
     if hasattr(X, "shape") and len(X.shape) > 1 and X.shape[1:] != (1,):
-        raise ValueError(f"X must have one column of symbols; its shape is {X.shape}.")
+        found = f"{X.shape[1]} columns" if len(X.shape) == 2 else f"an array of shape {X.shape}"
+        raise ValueError(f"X must have one column of symbols; got {found}.")
     return flat(X)
 
 

@@ -132,7 +132,7 @@ def _refuse_unhashable(labels: list[Any]) -> None:
     for label in labels:
         if not isinstance(label, Hashable):
             raise ValueError(
-                f"A label in y must be hashable: a string, a number, a tuple of such; got {label!r}."
+                f"A label must be hashable: a string, a number, a tuple of such; got {label!r} in y."
             )
 
 

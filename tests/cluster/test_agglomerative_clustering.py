@@ -1,5 +1,7 @@
 """Agglomerative clustering: the same trees as scipy, the theorems, the stopping rules."""
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -287,3 +289,11 @@ def test_lance_williams_is_the_distance_of_the_union(linkage):
 def test_an_unknown_linkage_is_named():
     with pytest.raises(ValueError, match=r"linkage must be .* got 'median'"):
         lance_williams(1.0, 1.0, 1.0, 1, 1, 1, "median")
+
+
+def test_a_loaded_tree_must_be_one():
+    model = AgglomerativeClustering(2).fit(np.arange(10.0).reshape(5, 2))
+    for children in ([[0, 1], [0, 1], [2, 3], [4, 5]], [[0, 8], [1, 2], [3, 4], [5, 6]]):
+        model.children_ = np.array(children)
+        with pytest.raises(ValueError, match="children_ has 4 merges; expected are fewer than 5"):
+            pickle.loads(pickle.dumps(model))

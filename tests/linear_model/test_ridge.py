@@ -1,5 +1,7 @@
 """Ridge regression, its cross-validation, the classifier and Tikhonov's method."""
 
+import pickle
+
 import numpy as np
 import pytest
 import sklearn.linear_model as peer
@@ -254,3 +256,9 @@ def test_passes_of_sag_before_an_interrupt_count(monkeypatch):
         model.fit(X, Y[:, 0])
     assert model.n_iter_ == 3
     assert model.coef_.shape == X.shape[1:]
+
+
+def test_a_classifier_that_was_saved_before_several_labels_were_learned():
+    model = RidgeClassifier().fit([[0.0], [1.0], [2.0], [3.0]], ["a", "a", "b", "b"])
+    del model._multilabel
+    assert pickle.loads(pickle.dumps(model)).predict([[0.0], [3.0]]).tolist() == ["a", "b"]

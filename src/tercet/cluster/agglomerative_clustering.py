@@ -205,11 +205,11 @@ class AgglomerativeClustering(Clusterer):
         if "children_" not in vars(self):
             return
         leaves, merges = sizes["leaves"], sizes["merges"]
-        before = leaves + np.arange(merges)[:, None]  # a merge joins what was there before it
-        if merges >= leaves or not ((self.children_ >= 0) & (self.children_ < before)).all():
+        before = (self.children_ < leaves + np.arange(merges)[:, None]).all()
+        if merges >= leaves or not before or np.unique(self.children_).size < 2 * merges:
             raise ValueError(
                 f"{type(self).__name__}: children_ has {merges} merges; expected are fewer than {leaves}, each of "
-                "leaves or of merges before it."
+                "two leaves or earlier merges that no other has."
             )
 
     def _count(self, X: np.ndarray) -> int:

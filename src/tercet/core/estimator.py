@@ -149,7 +149,8 @@ class Estimator(PublicPickle, Iterative, BaseEstimator):
     def __copy__(self) -> Self:
         # not by `__setstate__`: a callback is shown copies in the middle of a fit, of which not all is new
         other = type(self).__new__(type(self))
-        other.__dict__.update(self.__getstate__())
+        state: Any = self.__getstate__()
+        other.__dict__.update(state)
         return other
 
     def __sklearn_tags__(self) -> Any:

@@ -10,12 +10,8 @@ reach them. A page declares beside its fitted attributes what its kernels rely o
         "probs_": Each("components values@", "features"),
     }
 
-A word is a size. `features` is `n_features_in_`, `classes` is the length of `classes_`, `planes` is their number or
-1 for two (one class has none), `class_pairs` is the number of pairs of classes. Any other word gets its value where
-it is first met, and has it wherever it comes again. A size is at least 1, or 0 where a `*` follows it; `+1` or `-1`
-may come before that. A word with `@` has a value of its own for each item of a list. `|` separates alternatives,
-`None` is one, `...` is any shape, and no word at all is a single number. In place of a declaration may stand a
-function of the model that gives one. What cannot be said like this, `_check_fitted` of a class checks.
+A word is a size (see `core.symbolic_shapes`). A function of the model may stand in place of a declaration, and give
+one. What cannot be said like this, `_check_fitted` of a class checks.
 
 `check_fitted` is called once, when the state of an estimator is restored (`Estimator.__setstate__`); attributes
 that are not there are not looked at.
@@ -25,7 +21,6 @@ from __future__ import annotations
 
 import functools
 import numbers
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -33,14 +28,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from tercet.core.symbolic_shapes import Mismatch, Sizes, in_words, is_optional, size_of, unify
 from tercet.core.validation import check_structure
-
-Sizes = dict[str, int]
-WORD = re.compile(r"([a-z_]+|\d+)([+-]\d+)?(\*?)(@\d*)?")
-
-
-class Mismatch(Exception):
-    """What is expected of a value that is something else."""
 
 
 @dataclass(frozen=True)
@@ -55,10 +44,11 @@ class Floats:
         if not _has_shape(value, self.shape, sizes, item, "fiu"):
             return
         values = value.data if sparse.issparse(value) else np.asarray(value)
-        with np.errstate(over="ignore", invalid="ignore"):
-            total = values.sum()  # finite only if all are; a sum that overflows proves nothing
-        if self.finite and not np.isfinite(total) and not np.isfinite(values).all():
-            raise Mismatch("finite numbers")
+        if self.finite:
+            with np.errstate(over="ignore", invalid="ignore"):
+                total = values.sum()  # in one pass; a sum that overflows proves nothing
+            if not np.isfinite(total) and not np.isfinite(values).all():
+                raise Mismatch("finite numbers")
         if self.low is not None and values.size and not values.min() >= self.low:
             raise Mismatch(f"numbers of at least {self.low:g}")
 
@@ -78,7 +68,7 @@ class Indices:
         names = self.below if isinstance(self.below, tuple) else (self.below,)
         columns = values.reshape(-1, values.shape[-1]).T if isinstance(self.below, tuple) else [values]
         for column, name in zip(columns, names):
-            end = _known(name, sizes, item)
+            end = size_of(name, sizes, item)
             if end is None:
                 raise Mismatch(f"numbers below {name}, which is not known")
             if column.size and not (self.low <= column.min() and column.max() < end):
@@ -110,7 +100,7 @@ class Each:
     def check(self, value: Any, sizes: Sizes, item: str) -> None:
         if not isinstance(value, list | tuple):
             raise Mismatch("a list")
-        _unify((len(value),), self.length, sizes, item)
+        unify((len(value),), self.length, sizes, item, "a list")
         for j, part in enumerate(value):
             try:
                 _check(part, self.of, sizes, f"@{j}")
@@ -146,7 +136,7 @@ class Whole:
         if not whole or int(value) < self.low:
             raise Mismatch(f"a whole number of at least {self.low}")
         if self.name:
-            _unify((int(value),), self.name, sizes, item)
+            unify((int(value),), self.name, sizes, item, "the size of an array")
 
 
 @dataclass(frozen=True)
@@ -158,8 +148,8 @@ class Counts:
     def check(self, value: Any, sizes: Sizes, item: str) -> None:
         whole = isinstance(value, tuple | list) and all(isinstance(n, numbers.Integral) for n in value)
         if not whole:
-            raise Mismatch(f"a shape{_words(self.shape, sizes, item).removeprefix(' of shape')}")
-        _unify(tuple(value), self.shape, sizes, item)
+            raise Mismatch(f"the shape of an array{in_words(self.shape, sizes, item)}")
+        unify(tuple(value), self.shape, sizes, item, "the shape of an array")
 
 
 @dataclass(frozen=True)
@@ -171,7 +161,7 @@ class Codes:
     def check(self, value: Any, sizes: Sizes, item: str) -> None:
         if not isinstance(value, dict):
             raise Mismatch("a dict")
-        end = _known(self.below, sizes, item) or 0
+        end = size_of(self.below, sizes, item) or 0
         try:
             codes = np.array(list(value.values()) or [0])
         except ValueError:  # lists of several lengths, say
@@ -216,9 +206,9 @@ class Having:
             part: Any = getattr(value, name, None)
             count = int(part) if isinstance(part, numbers.Integral) else len(part) if np.ndim(part) else -1
             try:
-                _unify((count,), size, sizes, item)
+                unify((count,), size, sizes, item, "the size of an array")
             except Mismatch as wrong:
-                raise Mismatch(f"{name} {wrong}") from None
+                raise Mismatch(f"an object whose {name} is {wrong}") from None
 
 
 @dataclass(frozen=True)
@@ -306,7 +296,7 @@ def _check(value: Any, spec: Any, sizes: Sizes, item: str) -> None:
 
 def _has_shape(value: Any, shape: str, sizes: Sizes, item: str, kinds: str) -> bool:
     """Whether there are numbers to look at, in an array of one of the shapes; False for an allowed None."""
-    if value is None and "None" in _parsed(shape):
+    if value is None and is_optional(shape):
         return False
     if sparse.issparse(value):
         try:
@@ -314,84 +304,12 @@ def _has_shape(value: Any, shape: str, sizes: Sizes, item: str, kinds: str) -> b
         except ValueError as error:
             raise Mismatch(f"a matrix whose indices lie in it ({error})") from None
     elif not isinstance(value, np.ndarray | np.generic | float | int) or isinstance(value, bool):
-        raise Mismatch(f"an array{_words(shape, sizes, item)}")
+        raise Mismatch(f"an array{in_words(shape, sizes, item)}")
     found, dtype = np.shape(value), value.dtype if hasattr(value, "dtype") else np.asarray(value).dtype
     if dtype.kind not in kinds or (dtype.kind in "fiu" and (dtype.itemsize > 8 or dtype == np.float16)):
-        raise Mismatch(f"{'whole ' if kinds == 'iu' else ''}numbers{_words(shape, sizes, item)}")
-    _unify(found, shape, sizes, item)
+        raise Mismatch(f"{'whole ' if kinds == 'iu' else ''}numbers{in_words(shape, sizes, item)}")
+    unify(found, shape, sizes, item)
     return True
-
-
-def _unify(found: tuple[int, ...], shape: str, sizes: Sizes, item: str) -> None:
-    """Find the first alternative that a shape fits, and keep the sizes that it gives."""
-    for choice in _parsed(shape):
-        new = None if choice == "None" else _fitting(found, choice, sizes, item)
-        if new is not None:
-            sizes.update(new)
-            if "classes" in new:
-                n = new["classes"]
-                sizes.update(planes={1: -1, 2: 1}.get(n, n), class_pairs=n * (n - 1) // 2)
-            return
-    raise Mismatch(f"an array{_words(shape, sizes, item)}" if len(found) else _words(shape, sizes, item))
-
-
-def _fitting(found: tuple[int, ...], words: tuple[str, ...], sizes: Sizes, item: str) -> Sizes | None:
-    """The sizes that a shape gives to words; None if it does not fit them."""
-    if words == ("...",):
-        return {}
-    if len(found) != len(words):
-        return None
-    new: Sizes = {}
-    for count, word in zip(found, words):
-        expected = _known(word, {**sizes, **new}, item)
-        if expected is None:
-            name, least = _split(word, item)[0], 0 if "*" in word else 1
-            if count < least:
-                return None
-            new[name] = int(count)
-        elif count != expected:
-            return None
-    return new
-
-
-def _known(word: str, sizes: Sizes, item: str) -> int | None:
-    """The value of a word, if it has one."""
-    name, shift = _split(word, item)
-    value = int(name) if name.isdigit() else sizes.get(name)
-    return None if value is None else value + shift
-
-
-@functools.cache
-def _split(word: str, item: str) -> tuple[str, int]:
-    """The name of a size and what is added to it."""
-    match = WORD.fullmatch(word)
-    if match is None:
-        raise TypeError(f"fitted_shapes: {word!r} is no size.")
-    name, shift, _, own = match.groups()
-    return name + (item if own == "@" else own or ""), int(shift or 0)
-
-
-@functools.cache
-def _parsed(shape: str) -> tuple[Any, ...]:
-    """The alternatives of a shape, each a tuple of words or "None"."""
-    choices = [tuple(choice.split()) for choice in shape.split("|")]
-    return tuple("None" if choice == ("None",) else choice for choice in choices)
-
-
-def _words(shape: str, sizes: Sizes, item: str) -> str:
-    """A shape in words, with the sizes that are known."""
-    said = []
-    for choice in _parsed(shape):
-        if choice == "None" or not choice:
-            said.append("None" if choice else "()")
-            continue
-        if choice == ("...",):
-            return ""
-        names = [word.rstrip("*@") for word in choice]
-        values = [_known(word, sizes, item) for word in choice]
-        known = ", ".join("any" if value is None else str(value) for value in values)
-        said.append(f"({', '.join(names)}) = ({known})")
-    return " of shape " + " or ".join(said)
 
 
 def _described(value: Any) -> str:

@@ -7,12 +7,12 @@ import operator
 import re
 import weakref
 from collections.abc import Callable, Iterable
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from tercet.core.fitted_checks import Codes, Floats, Indices
+from tercet.core.fitted_checks import Codes, Declarations, Floats, Indices
 from tercet.sequence.base import Sequences
 from tercet.sequence.crf._engine.features import Features, choose_features
 from tercet.sequence.crf.constraints import masks_of
@@ -46,7 +46,7 @@ class FeatureWeights:
     bigram_triples_: np.ndarray = np.empty((0, 3), dtype=np.int64)
     bigram_weights_: np.ndarray = np.empty(0)
     online_: dict[str, Any]  # where there is `partial_fit`: what it goes on from
-    fitted_shapes = {
+    fitted_shapes: ClassVar[Declarations] = {
         "vocabulary_": Codes("features"),
         "state_pairs_": Indices("states* 2", below=("features", "classes")),
         "state_weights_": Floats("states*", finite=True),

@@ -71,7 +71,8 @@ class Estimator(PublicPickle, Iterative, BaseEstimator):
         for name in MODEL_NUMBERS:
             value = learned.get(name)
             if type(value) is np.ndarray and value.dtype.kind == "f":
-                if is_finite(value) or np.isfinite(value).all():
+                infinite = name == "intercept_"  # of a class whose prior is 0, say
+                if is_finite(value) or not (np.isnan(value) if infinite else ~np.isfinite(value)).any():
                     continue
                 for fitted in fitted_attributes(self):
                     delattr(self, fitted)

@@ -53,6 +53,7 @@ class Estimator(PublicPickle, Iterative, BaseEstimator):
     largest_value: ClassVar[float] = (
         np.inf
     )  # of X: `core.scaling.LARGE` where squares or sums of values are taken
+    largest_mass: ClassVar[float] = 1e100  # of the sample weights of all rows; the smallest is its reciprocal
     # Relative difference that a prediction may have with the batch it is made in. Nonzero where predictions are
     # matrix products by BLAS, which rounds by the shape of the whole product.
     batch_rounding: ClassVar[float] = 0.0
@@ -73,7 +74,7 @@ class Estimator(PublicPickle, Iterative, BaseEstimator):
         weight = None
         try:
             X, y = self._check(X, y)
-            weight = check_weight(sample_weight, X)
+            weight = check_weight(sample_weight, X, self.largest_mass)
             # What overflows on the way is no news to a user; what is learned is checked.
             with running_fit(self, X, y, weight, given) as (X, y, weight), np.errstate(**QUIET):
                 self._fit(X, self._encode(y), weight, **more)
@@ -91,7 +92,8 @@ class Estimator(PublicPickle, Iterative, BaseEstimator):
         for name in MODEL_NUMBERS:
             value = learned.get(name)
             if type(value) is np.ndarray and value.dtype.kind == "f":
-                if is_finite(value) or np.isfinite(value).all():
+                infinite = name == "intercept_"  # of a class whose prior is 0, say
+                if is_finite(value) or not (np.isnan(value) if infinite else ~np.isfinite(value)).any():
                     continue
                 for fitted in fitted_attributes(self):
                     delattr(self, fitted)
@@ -368,7 +370,7 @@ def _refuse_large(X: Any, most: float, name: str) -> None:
         )
 
 
-def check_weight(sample_weight: Any, X: Any) -> np.ndarray | None:
+def check_weight(sample_weight: Any, X: Any, most: float = 1e100) -> np.ndarray | None:
     """Sample weights as an array of X's dtype, or None when there are none."""
     if sample_weight is None:
         return None
@@ -393,13 +395,13 @@ def check_weight(sample_weight: Any, X: Any) -> np.ndarray | None:
         )
     if weight.min() < 0:
         raise ValueError(f"sample_weight must not be negative; its smallest value is {weight.min()}.")
-    check_mass(weight)
+    check_mass(weight, most)
     return weight
 
 
-def check_mass(weight: np.ndarray) -> None:
+def check_mass(weight: np.ndarray, most: float = 1e100) -> None:
     """Refuse weights whose products with losses would overflow or vanish."""
-    bound = 1e100 if weight.dtype == np.float64 else 1e30
+    bound = most if weight.dtype == np.float64 else min(most, 1e30)
     with np.errstate(over="ignore"):
         total = float(weight.sum())
     if not 1 / bound <= total <= bound:

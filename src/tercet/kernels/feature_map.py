@@ -70,7 +70,11 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         """The mapped rows of checked ones."""
         if isinstance(self.map_, Kernel):
             with np.errstate(over="ignore", invalid="ignore"):
-                return finite_predictions(self.map_.features(X), "FeatureMap")
+                found = self.map_.features(X)
+                finite_predictions(
+                    np.asarray(found.sum(axis=1)) if sparse.issparse(found) else found, "FeatureMap"
+                )
+            return found
         found = self.map_(X)
         found = found if sparse.issparse(found) else np.asarray(found)
         if found.ndim != 2 or found.shape[0] != X.shape[0]:

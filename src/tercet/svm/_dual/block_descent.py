@@ -24,7 +24,7 @@ from tercet.svm._dual.problem import (
     DualSolution,
     Interval,
     bias_and_rho,
-    check_kernel_size,
+    check_sizes,
     most_steps,
 )
 from tercet.svm._dual.small import blocks
@@ -100,7 +100,7 @@ class _BlockDescent:
         self.gram = gram_rows(
             problem.kernel, problem.X, fine=fine, cache_bytes=self.cache_bytes, n_jobs=self.n_jobs
         )
-        check_kernel_size(self.gram.diag)
+        check_sizes(problem, self.gram.diag)
         self.F = np.zeros(state.n_rows)
         beta = state.row_sums(state.beta)
         if beta.any():

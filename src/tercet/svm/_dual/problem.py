@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tercet.kernels import Kernel
 
 Interval = tuple[float, float]
-MAX_BOUND, MAX_KERNEL = 1e100, 1e140  # of multipliers, and of K(x, x)
+MAX_GRADIENT = 1e140  # a bound of a multiplier times K(x, x)
 
 
 @dataclass
@@ -72,22 +72,14 @@ def most_steps(n: int) -> int:
     return max(10_000_000, 100 * n)
 
 
-def check_bounds(problem: DualProblem) -> None:
-    """Refuse bounds whose products with K are beyond floating-point numbers."""
-    most = problem.upper[np.isfinite(problem.upper)].max(initial=0.0)
-    if most > MAX_BOUND:
-        raise ValueError(
-            f"C times sample_weight and class_weight goes up to {most:.3g}; allowed is at most {MAX_BOUND:g}."
-        )
-
-
-def check_kernel_size(diagonal: np.ndarray) -> None:
-    """Refuse kernels K(x, x) whose squares, which the choice of a working set compares, overflow."""
+def check_sizes(problem: DualProblem, diagonal: np.ndarray) -> None:
+    """Refuse bounds and kernels whose gradients, which are squared to choose a working set, are too large."""
+    bound = float(problem.upper[np.isfinite(problem.upper)].max(initial=0.0))
     size = float(np.abs(diagonal).max(initial=0.0))
-    if not size <= MAX_KERNEL:
+    if not bound * size <= MAX_GRADIENT:
         raise ValueError(
-            f"K(x, x) goes up to {size:.3g}; allowed is at most {MAX_KERNEL:g}. Scale the features, or lower the "
-            "kernel's gamma or degree."
+            f"C times sample_weight and class_weight goes up to {bound:.3g} and K(x, x) to {size:.3g}; their "
+            f"product must be at most {MAX_GRADIENT:g}. Scale the features, or lower C, gamma or the degree."
         )
 
 

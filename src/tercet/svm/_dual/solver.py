@@ -22,8 +22,7 @@ from tercet.svm._dual.block_descent import solve_by_blocks
 from tercet.svm._dual.problem import (
     DualProblem,
     DualSolution,
-    check_bounds,
-    check_kernel_size,
+    check_sizes,
     dual_solution,
 )
 from tercet.svm._dual.small import SMALL, solve_small, suits
@@ -71,12 +70,11 @@ def solve_dual(
     solution : DualSolution
         Where `converged` is false, `message` says why; it is for the caller to warn.
     """
-    check_bounds(problem)
     small = max(problem.sign.size, problem.X.shape[0]) <= SMALL
     refined = full_precision and small
     if refined:
         problem = with_gram_matrix(problem, n_jobs)
-        check_kernel_size(problem.kernel.matrix.diagonal())
+        check_sizes(problem, problem.kernel.matrix.diagonal())
     solve = functools.partial(solve_by_blocks, cache_size=cache_size, shrinking=shrinking, n_jobs=n_jobs)
     if refined and suits(problem):
         found, exact = solve_small(problem, tol=tol, max_iter=max_iter, steps=steps, exact=solve_exactly)

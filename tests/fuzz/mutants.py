@@ -98,4 +98,18 @@ MUTANTS = [
         "if weight is None else (length**2).sum()",
         ("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"),
     ),
+    Mutant(
+        "a fold that weighs nothing is divided by its weight",
+        "linear_model/lasso/elastic_net_cv.py",
+        "if sample_weight is not None:  # a part",
+        "if False:  # a part",
+        ("LassoCV", "ElasticNetCV"),
+    ),
+    Mutant(
+        "Manhattan distances of sparse rows need indices of 32 bits",
+        "neighbors/_engine/search.py",
+        "*map(narrow_indices, (Q, X)), metric=name",
+        "Q, X, metric=name",
+        ("KNeighborsRegressor", "NearestNeighbors", "KNeighborsTransformer"),
+    ),
 ]

@@ -319,7 +319,8 @@ def batches(card: Any, rng: np.random.Generator) -> None:
         raise DoesNotApply("what is said of a row depends on those around it")
     parameters, X, y = calm(card, rng, tight=False)
     model, _ = fit(card, parameters, X, y)
-    some = np.sort(rng.permutation(len(X))[: int(rng.integers(1, len(X)))])
+    few = tables.pick(rng, 1, 1, 2, 7, int(rng.integers(1, len(X))))
+    some = np.sort(rng.permutation(len(X))[:few])
     for name in ASKED:
         if not hasattr(model, name):
             continue

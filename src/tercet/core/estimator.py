@@ -251,10 +251,9 @@ class Classifier(ClassifierMixin, Estimator):
         if isinstance(class_weight, dict):
             by_class = self._given_weights(class_weight)
         else:
-            present = np.bincount(index) > 0
+            k = np.count_nonzero(np.bincount(index))
             mass = np.bincount(index, weight if weighed else None)
-            mean = mass.sum() / np.count_nonzero(present)
-            by_class = np.divide(mean, mass, out=np.zeros(mass.size), where=mass > 0)
+            by_class = np.divide(mass.sum(), k * mass, out=np.zeros(mass.size), where=mass > 0)
         return by_class[index] if weight is None else by_class[index] * weight
 
     def _given_weights(self, class_weight: dict[Any, Any]) -> np.ndarray:

@@ -7,7 +7,6 @@ import json
 import multiprocessing
 import os
 import platform
-import time
 from pathlib import Path
 
 import numpy as np
@@ -20,47 +19,19 @@ from benchmarks.store import load, make_data, save
 from benchmarks.worker import plain
 from scipy import sparse
 
+from tests.toy_contenders import (
+    toy_data,
+    toy_dies,
+    toy_hungry,
+    toy_keeps,
+    toy_ours,
+    toy_prepare,
+    toy_raises,
+    toy_sloppy,
+    toy_slow,
+)
+
 turns: list[str] = []
-
-
-def toy_data(rng, n, d):
-    X = rng.standard_normal((n, d))
-    return {"X": X, "y": X @ rng.standard_normal(d) + rng.standard_normal(n)}
-
-
-def answer(name, data, factor=1.0):
-    w = factor * np.linalg.lstsq(data["X"], data["y"], rcond=None)[0]
-    return {"coef": w, "who": name, "pid": os.getpid(), "threads": os.environ["OMP_NUM_THREADS"]}
-
-
-def toy_ours(data):
-    return answer("tercet", data)
-
-
-def toy_slow(data):
-    time.sleep(0.05)
-    return answer("slow", data)
-
-
-def toy_sloppy(data):
-    return answer("sloppy", data, factor=0.9)
-
-
-def toy_hungry(data):
-    time.sleep(0.1)
-    return {**answer("hungry", data), "sum": np.ones(2**23).sum()}
-
-
-def toy_raises(data):
-    raise RuntimeError(f"no luck with {Path(__file__).resolve()}")
-
-
-def toy_dies(data):
-    os._exit(3)
-
-
-def toy_prepare(data):
-    return {**data, "y": data["y"].astype(float)}
 
 
 def toy_quality(data, result):
@@ -88,6 +59,27 @@ def peer(fit, *imports, **options):
     return Contender(fit, imports, "scipy", **options)
 
 
+REQUIRED = {"scikit-learn", "scipy", "hmmlearn", "python-crfsuite"}  # what every test run has
+
+
+def first_peer(row):
+    """The first peer that is always there, by its title: which others are installed must not change the outcome."""
+    return next(({title: peer} for title, peer in row.peers.items() if peer.package in REQUIRED), {})
+
+
+@pytest.fixture(scope="module")
+def start():
+    """Nothing is timed here: the contenders share the imports that nearly all of them begin with."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return "spawn"
+    peers = [peer for row in ROWS.values() if isinstance(row, Row) for peer in first_peer(row).values()]
+    theirs = sorted({name for peer in peers for name in peer.imports})
+    multiprocessing.get_context("forkserver").set_forkserver_preload(
+        ["benchmarks.__main__", "tercet.cli.compare.all_methods", "tests.toy_contenders", *theirs]
+    )
+    return "forkserver"
+
+
 def test_contenders_run_by_turns_and_only_good_peers_count(tmp_path):
     turns.clear()
     row = toy_row(
@@ -109,20 +101,10 @@ def test_contenders_run_by_turns_and_only_good_peers_count(tmp_path):
     assert outcome.work == "least squares; 200 x 5"
 
 
-def toy_keeps(data):
-    """Loads 40 MB once, as compiled code is, and takes 8 MB for its data."""
-    if "code" not in kept:
-        kept["code"] = np.ones(5 * 2**20)
-    return {**answer("keeps", data), "sum": np.ones(2**20 if len(data["X"]) > 200 else 2).sum()}
-
-
-kept: dict = {}
-
-
-def test_memory_is_what_a_fit_adds_after_a_small_one(tmp_path):
+def test_memory_is_what_a_fit_adds_after_a_small_one(tmp_path, start):
     row = toy_row(keeps=peer(toy_keeps))
     row = dataclasses.replace(row, sizes={**row.sizes, "full-ish": {"n": 400, "d": 5}})
-    _, keeps = run_row(row, "full-ish", rounds=1, folder=tmp_path).scores
+    _, keeps = run_row(row, "full-ish", rounds=1, folder=tmp_path, start=start).scores
     assert not keeps.problem
     assert not keeps.memory > 25  # MB; not a number where there is no /proc
 
@@ -150,14 +132,14 @@ def test_growth_is_the_exponent_of_time(tmp_path, monkeypatch):
     assert results.exponents(None) == "-"
 
 
-def test_a_peer_that_cannot_run_is_named(tmp_path):
+def test_a_peer_that_cannot_run_is_named(tmp_path, start):
     row = toy_row(
         absent=peer(toy_slow, "no_such_module"),
         raises=peer(toy_raises),
         dies=peer(toy_dies),
         slow=peer(toy_slow),
     )
-    outcome = run_row(row, "smoke", rounds=1, folder=tmp_path)
+    outcome = run_row(row, "smoke", rounds=1, folder=tmp_path, start=start)
     problems = {score.contender: score.problem for score in outcome.scores}
     assert problems["absent"] == "not installed: No module named 'no_such_module'"
     assert problems["raises"] == "failed: RuntimeError: no luck with <path>"
@@ -319,27 +301,10 @@ def test_errors_lose_their_paths():
 # --- the real rows ------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def start():
-    """Nothing is timed here: the contenders share the imports that nearly all of them begin with."""
-    if "forkserver" not in multiprocessing.get_all_start_methods():
-        return "spawn"
-    families = {name for row in ROWS.values() if isinstance(row, Row) for name in row.ours.imports}
-    multiprocessing.get_context("forkserver").set_forkserver_preload(
-        ["benchmarks.__main__", "numba", "sklearn.linear_model", "sklearn.neighbors", *sorted(families)]
-    )
-    return "forkserver"
-
-
-REQUIRED = {"scikit-learn", "scipy", "hmmlearn", "python-crfsuite"}  # what every test run has
-
-
 @pytest.mark.parametrize("name", [name for name, row in ROWS.items() if isinstance(row, Row)])
 def test_row_runs_and_agrees(name, tmp_path, start):
-    """Ours and the first peer that is always there: which others are installed must not change the outcome."""
     row = ROWS[name]
-    known = [(title, peer) for title, peer in row.peers.items() if peer.package in REQUIRED]
-    row = dataclasses.replace(row, peers=dict(known[:1]))
+    row = dataclasses.replace(row, peers=first_peer(row))
     outcome = run_row(row, "smoke", rounds=1, folder=tmp_path, start=start)
     for score in outcome.scores:
         assert score.problem == ""

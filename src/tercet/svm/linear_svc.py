@@ -17,7 +17,6 @@ from tercet.svm._linear.gram_coordinate import gram_matrix, suits
 from tercet.svm._linear.intercept import linear_attributes
 from tercet.svm._linear.l1_coordinate import L1CoordinateDescent, compressed_columns
 from tercet.svm._linear.problem import LinearProblem, row_major
-from tercet.svm._linear.small_dual import gram_matrix, suits
 from tercet.svm.support_vectors import positive_part
 
 Array = np.ndarray

@@ -76,7 +76,7 @@ class GramCoordinateDescent(DualCoordinateDescent):
             orders = self.orders[place : place + limit - count]
             numbers = np.empty((len(orders), 2))
             made, self.patience, self.threshold, end = descend(
-                self.gram, orders, *self.parts, self.slope, self.problem.epsilon, self.threshold, self.active,
+                self.gram, orders, *list(self.parts), self.slope, self.problem.epsilon, self.threshold, self.active,
                 self.tol, self.passes, self.patience, numbers,
             )  # fmt: skip
             self.objective, self.violation = (float(x) for x in numbers[made - 1])

@@ -1,9 +1,10 @@
-"""Base of meta-classifiers: binary subproblems, their fits on threads, their scores."""
+"""Bases of meta-estimators: fits of other estimators on threads, binary subproblems and their scores."""
 
 from __future__ import annotations
 
+import contextlib
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +16,7 @@ from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length
 
-from tercet.core.estimator import NO_TARGET, Classifier
+from tercet.core.estimator import NO_TARGET, Classifier, Estimator
 from tercet.core.parallel import one_blas_thread
 from tercet.core.parameters import check_parameters
 from tercet.core.public_names import PublicPickle
@@ -23,20 +24,46 @@ from tercet.core.steps import CallbackSupport, Fit, Task, fitted_attributes, wit
 from tercet.core.validation import check_array, validate_data
 
 
-class MetaClassifier(MetaEstimatorMixin, Classifier):
-    """Meta-classifier base; a subclass implements `_fit_all(X, y, params)`.
+class MetaEstimator(MetaEstimatorMixin, Estimator):
+    """Base of estimators that fit other estimators.
 
     The data goes to the estimators as it came, so that anything they take (text, frames with names, missing
     values) may be given. Sub-estimators are fitted on threads, with BLAS held to one, so that the result does not
     depend on `n_jobs`; `joblib.parallel_config` chooses another backend.
     """
 
+    task_name = "fit-estimator"
+
+    @contextlib.contextmanager
+    def _running(self, X: Any, y: Any, params: dict[str, Any]) -> Iterator[None]:
+        """The course of a fit: callbacks follow it, and what fails leaves no attributes behind."""
+        try:
+            with Fit(self, X, y, params or None):
+                yield
+        except BaseException:  # Ctrl-C among them: a part of the estimators is no model
+            for name in fitted_attributes(self):
+                delattr(self, name)
+            raise
+
+    def _parallel(self, calls: Iterable[Any], verbose: int | None = None) -> list[Any]:
+        # Threads, unless the user's own parallel_config says otherwise. BLAS is held here for all of them:
+        # changing its number of threads while another thread is in it makes it crawl.
+        jobs = getattr(self, "n_jobs", None)
+        verbose = getattr(self, "verbose", 0) if verbose is None else verbose
+        with one_blas_thread():
+            if not verbose and effective_n_jobs(jobs) == 1:  # a pool of one would only cost time
+                return [call.function(*given, **named) for call, given, named in calls]
+            return Parallel(n_jobs=jobs, verbose=verbose, prefer="threads")(calls)
+
+
+class MetaClassifier(MetaEstimator, Classifier):
+    """Base of classifiers built on one estimator; a subclass implements `_fit_all(X, y, params)`."""
+
     __metadata_request__fit = {"sample_weight": UNUSED}
     __metadata_request__partial_fit = {"sample_weight": UNUSED}
 
     estimator: Any
     estimators_: Any
-    task_name = "fit-estimator"
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
@@ -64,13 +91,8 @@ class MetaClassifier(MetaEstimatorMixin, Classifier):
         X, y = self._check(X, y)
         params = self._route("fit", X, sample_weight, fit_params)
         target = self._encode(y)
-        try:
-            with Fit(self, X, y, params or None):
-                self._fit_all(X, target, params)
-        except BaseException:  # Ctrl-C among them: a part of the estimators is no model
-            for name in fitted_attributes(self):
-                delattr(self, name)
-            raise
+        with self._running(X, y, params):
+            self._fit_all(X, target, params)
         return self
 
     def _fit_all(self, X: Any, y: Any, params: dict[str, Any]) -> None:
@@ -91,10 +113,7 @@ class MetaClassifier(MetaEstimatorMixin, Classifier):
     def _route(self, method: str, X: Any, sample_weight: Any, params: dict[str, Any]) -> dict[str, Any]:
         """Metadata to pass to the estimator's method."""
         if sample_weight is not None:
-            weight = check_array(sample_weight, ensure_2d=False, input_name="sample_weight")
-            if weight.ndim and weight.shape != (_count(X),):
-                raise ValueError(f"sample_weight.shape == {weight.shape}, expected ({_count(X)},).")
-            params = {**params, "sample_weight": weight}
+            params = {**params, "sample_weight": check_row_weights(sample_weight, X)}
         if not params:
             return {}
         if get_config()["enable_metadata_routing"]:
@@ -117,15 +136,6 @@ class MetaClassifier(MetaEstimatorMixin, Classifier):
             delayed(fit_part)(clone(self.estimator), X, part, params, pairwise, task)
             for part, task in zip(parts, tasks)
         )
-
-    def _parallel(self, calls: Iterable[Any]) -> list[Any]:
-        # Threads, unless the user's own parallel_config says otherwise. BLAS is held here for all of them:
-        # changing its number of threads while another thread is in it makes it crawl.
-        jobs, verbose = getattr(self, "n_jobs", None), getattr(self, "verbose", 0)
-        with one_blas_thread():
-            if not verbose and effective_n_jobs(jobs) == 1:  # a pool of one would only cost time
-                return [call.function(*given, **named) for call, given, named in calls]
-            return Parallel(n_jobs=jobs, verbose=verbose, prefer="threads")(calls)
 
     @property
     def n_classes_(self) -> int:
@@ -170,6 +180,14 @@ class Part:
         }
         X = rows_at(X, self.rows)
         return (columns_at(X, self.rows) if pairwise else X), params
+
+
+def check_row_weights(sample_weight: Any, X: Any) -> np.ndarray:
+    """Weights of the rows of X as finite numbers, one for each; the sub-estimators check their signs."""
+    weight = check_array(sample_weight, ensure_2d=False, input_name="sample_weight")
+    if weight.ndim and weight.shape != (_count(X),):
+        raise ValueError(f"sample_weight.shape == {weight.shape}, expected ({_count(X)},).")
+    return weight
 
 
 def rows_at(X: Any, rows: np.ndarray) -> Any:

@@ -30,6 +30,8 @@ MANIFEST, ABOUT, SCHEMA = "tercet.json", "about.json", "schema.json"
 PARTS = [  # what a model file may hold beside estimators of the catalogue
     "sklearn.pipeline.Pipeline",
     "sklearn.preprocessing._label.LabelBinarizer",
+    "sklearn.preprocessing._label.LabelEncoder",
+    "sklearn.utils._bunch.Bunch",
     "tercet.feature.TableEncoder",
     "tercet.core.ConstantClassifier",
     "tercet.tree.Tree",

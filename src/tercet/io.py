@@ -45,7 +45,7 @@ PARTS = [  # what a model file may hold beside estimators of the catalogue
 ]  # fmt: skip
 # skops itself trusts every estimator and ufunc of scikit-learn, SciPy and NumPy: more than our models need.
 BUILTINS = {
-    "DictNode": ["builtins.dict", "collections.OrderedDict"],
+    "DictNode": ["builtins.dict", "collections.OrderedDict", "sklearn.utils._bunch.Bunch"],
     "ListNode": ["builtins.list"],
     "TupleNode": ["builtins.tuple"],
     "SetNode": ["builtins.set"],

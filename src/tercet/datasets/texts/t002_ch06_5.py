@@ -28,7 +28,7 @@ def decomposition(h: list[float], w: list[float], f: float) -> dict[str, Any]:
     from tercet.ensemble import error_ambiguity, weighted_average
 
     found = error_ambiguity(h, f, w)
-    return {"H": weighted_average(h, w), "Ebar": found.mean_error, "Abar": found.ambiguity, "E": found.error}
+    return {"H": weighted_average(h, w), "Ē": found.mean_error, "Ā": found.ambiguity, "E": found.error}
 
 
 def measures(h_i: list[int], h_j: list[int]) -> dict[str, Any]:
@@ -84,7 +84,7 @@ EXAMPLES = [
         zh="误差-分歧分解",
         given={"h": [2, 3.5, 5], "w": [0.2, 0.5, 0.3], "f": 4},
         call=decomposition,
-        expected={"H": 3.65, "Ebar": 1.225, "Abar": 1.1025, "E": 0.1225},
+        expected={"H": 3.65, "Ē": 1.225, "Ā": 1.1025, "E": 0.1225},
         note="derived; 6.26 leaves out the weights on its right side",
     ),
     Example(

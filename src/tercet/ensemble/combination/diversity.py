@@ -53,7 +53,7 @@ def contingency_table(first: Any, second: Any, y: Any = None, *, sample_weight: 
 @method(
     zh="不合度量",
     task="theory",
-    model="dis = (b + c) / m",
+    model="(b + c) / m",
     texts=["002 ch. 6, eq. 6.28"],
 )
 def disagreement(first: Any, second: Any, *, sample_weight: Any = None) -> float:
@@ -82,7 +82,7 @@ def disagreement(first: Any, second: Any, *, sample_weight: Any = None) -> float
 @method(
     zh="相关系数（多样性）",
     task="theory",
-    model="ρ = (ad - bc) / √((a + b)(a + c)(c + d)(b + d))",
+    model="ρ = (a·d - b·c) / √((a + b)(a + c)(c + d)(b + d))",
     texts=["002 ch. 6, eq. 6.29"],
     peers=["sklearn.metrics.matthews_corrcoef"],
 )
@@ -114,7 +114,7 @@ def correlation(first: Any, second: Any, y: Any = None, *, sample_weight: Any = 
 @method(
     zh="Q 统计量",
     task="theory",
-    model="Q = (ad - bc) / (ad + bc)",
+    model="Q = (a·d - b·c) / (a·d + b·c)",
     texts=["002 ch. 6, eq. 6.30"],
 )
 def q_statistic(first: Any, second: Any, y: Any = None, *, sample_weight: Any = None) -> float:

@@ -25,7 +25,10 @@ Member = tuple[str, Any]
 
 
 class HeterogeneousEnsemble(TransformerMixin, MetaEstimator):
-    """Base of ensembles of named estimators; a subclass implements `_fit_all(X, y, params)`."""
+    """Base of ensembles of named estimators; a subclass implements `_fit_all(X, y, params, given)`.
+
+    `params` is the metadata of each member by name, `given` all metadata of the call.
+    """
 
     __metadata_request__fit = {"sample_weight": UNUSED}
 

@@ -1,4 +1,4 @@
-"""Predictions of rows by estimators that have not learned from them: out-of-fold predictions."""
+"""Out-of-fold predictions: of rows by estimators that were fitted without them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def predict_fold(
 
 
 def columns(estimator: Any, X: Any, method: str, classes: Any = None) -> np.ndarray:
-    """What an estimator says of rows, as columns of numbers.
+    """Output of an estimator for rows, as columns of numbers.
 
     Probabilities of two classes add up to 1, so that only the second is kept. `classes` are those of the whole
     data, a list of them for an indicator matrix, or None for numbers.

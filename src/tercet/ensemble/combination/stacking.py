@@ -1,7 +1,7 @@
 """Base of stacking: a second level that learns from the out-of-fold predictions of the first (学习法).
 
-The text builds the second level's rows from the rows that the first level has learned from, which makes the second
-trust whoever has learned them by heart. Here they come from cross-validation.
+The text predicts the rows that the first level was fitted on, which overfits: the second level trusts the member
+that overfits most. Here the predictions come from cross-validation.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ METHODS = ("predict_proba", "decision_function", "predict")
 
 
 class Stacking(HeterogeneousEnsemble):
-    """Base of ensembles whose members are combined by an estimator that learns from what they say."""
+    """Base of ensembles whose members are combined by an estimator that learns from their outputs."""
 
     final_estimator: Any
     final_estimator_: Any
@@ -68,16 +68,16 @@ class Stacking(HeterogeneousEnsemble):
             blocks = [columns(member, X, name, classes) for member, name in zip(fitted, methods)]
         else:
             *tasks, task = Fit.of(self).tasks(len(members) + 1, self.task_name)
-            fitted, blocks = self._two_ways(X, y, methods, params, tasks)
+            fitted, blocks = self._fit_and_predict_folds(X, y, methods, params, tasks)
         self._keep(fitted)
         self.stack_method_ = methods
         self._widths = [block.shape[1] for block in blocks]
         self.final_estimator_ = fit_member(final, self._stack(X, blocks), y, given, task)
 
-    def _two_ways(
+    def _fit_and_predict_folds(
         self, X: Any, y: np.ndarray, methods: list[str], params: dict[str, Any], tasks: list[Any]
     ) -> tuple[list[Any], list[np.ndarray]]:
-        """The members fitted on all rows, and what their copies say of rows that they have not learned from."""
+        """The members fitted on all rows, and the out-of-fold outputs of their clones."""
         members = list(self._active())
         splits = partition(self.cv, X, y, is_classifier(self))
         classes = getattr(self, "classes_", None)
@@ -97,7 +97,7 @@ class Stacking(HeterogeneousEnsemble):
         return fitted, blocks
 
     def _stack(self, X: Any, blocks: list[np.ndarray]) -> Any:
-        """The rows of the second level: what the members say, and X itself where it is passed through."""
+        """The rows of the second level: the members' outputs, and X itself where it is passed through."""
         if not self.passthrough:
             return np.hstack(blocks)
         if sparse.issparse(X):
@@ -112,7 +112,7 @@ class Stacking(HeterogeneousEnsemble):
             return self._stack(X, [columns(member, X, method, classes) for member, method in pairs])
 
     def transform(self, X: Any) -> Any:
-        """What the members say of rows, which the final estimator learns from.
+        """Outputs of the members, which the final estimator learns from.
 
         Parameters
         ----------
@@ -178,7 +178,7 @@ class Stacking(HeterogeneousEnsemble):
 
 
 def _method(name: str, member: Any, wanted: str) -> str:
-    """The method by which a member speaks to the second level."""
+    """The method whose output the second level gets."""
     for found in METHODS if wanted == "auto" else (wanted,):
         if hasattr(member, found):
             return found

@@ -30,8 +30,8 @@ from tercet.linear_model import LogisticRegression
 class StackingClassifier(ClassifierMixin, Stacking):
     """Stacking: a classifier that learns from the out-of-fold predictions of several others.
 
-    The members in `estimators_` are fitted on all rows; what the final estimator learns from is said by copies of
-    them of rows that they have not learned from.
+    The members in `estimators_` are fitted on all rows. The final estimator learns from out-of-fold predictions:
+    those of clones that were fitted without the row.
 
     Parameters
     ----------
@@ -45,8 +45,8 @@ class StackingClassifier(ClassifierMixin, Stacking):
         The folds of the out-of-fold predictions, a partition of the rows; None is 5 stratified folds. "prefit":
         the members are fitted already, on other rows than these.
     stack_method : {"auto", "predict_proba", "decision_function", "predict"}, default="auto"
-        What a member says to the second level: probabilities, scores or labels; "auto" is the first of these that
-        it has.
+        The output of the members that the final estimator gets: probabilities, scores or labels; "auto" is the
+        first of these that a member has.
     n_jobs : int, optional
         Threads to use; the result does not depend on it.
     passthrough : bool, default=False
@@ -64,7 +64,7 @@ class StackingClassifier(ClassifierMixin, Stacking):
     final_estimator_ : estimator
         The fitted classifier of the second level.
     stack_method_ : list of str
-        The method by which each member speaks to the second level.
+        The method of each member whose output the final estimator gets.
     n_features_in_ : int
         Number of features, where the members know it.
 

@@ -26,8 +26,8 @@ from tercet.linear_model import RidgeCV
 class StackingRegressor(RegressorMixin, Stacking):
     """Stacking: a regressor that learns from the out-of-fold predictions of several others.
 
-    The members in `estimators_` are fitted on all rows; what the final estimator learns from is said by copies of
-    them of rows that they have not learned from.
+    The members in `estimators_` are fitted on all rows. The final estimator learns from out-of-fold predictions:
+    those of clones that were fitted without the row.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class StackingRegressor(RegressorMixin, Stacking):
     final_estimator_ : estimator
         The fitted regressor of the second level.
     stack_method_ : list of str
-        The method by which each member speaks to the second level.
+        The method of each member whose output the final estimator gets.
     n_features_in_ : int
         Number of features, where the members know it.
 
@@ -109,7 +109,7 @@ class StackingRegressor(RegressorMixin, Stacking):
         return self._predict(X, predict_params)
 
     def fit_transform(self, X: Any, y: Any, **fit_params: Any) -> Any:
-        """Fit, and give what the members fitted on all rows say of them.
+        """Fit, and give the outputs of the members that were fitted on all rows.
 
         Parameters
         ----------

@@ -55,17 +55,17 @@ class VotingClassifier(ClassifierMixin, Voting):
         Whether `transform` gives soft votes as a table of shape (n_samples, n_members * n_classes), not as an
         array of shape (n_members, n_samples, n_classes).
     verbose : bool, default=False
-        Whether to say how long each member took.
+        Whether to print how long each member took.
     ties : {"first", "random"}, default="first"
-        Which of the classes with the most votes wins: the first in the order of `classes_`, or one drawn at
-        random, which the text has.
+        Which of the classes with the most votes wins: the first in the order of `classes_`, or, as in the
+        text, one drawn at random.
     random_state : int, Generator or None, default=None
         Decides random ties.
     majority : bool, default=False
         Whether a class needs more than half of all votes (of soft votes: a mean probability above 1/2); rows
         without such a class are rejected.
     reject_label : label, default=None
-        What `predict` says of rejected rows. Where it is of another kind than the labels, predictions are objects.
+        Prediction for rejected rows. Where it is of another type than the labels, predictions are objects.
     cv : int, splitter or None, default=None
         The folds for learning weights, a partition of the rows; None is 5 folds.
 
@@ -77,7 +77,7 @@ class VotingClassifier(ClassifierMixin, Voting):
         The same by name.
     classes_ : array of shape (n_classes,)
     le_ : LabelEncoder
-        Turns labels into indices, and back.
+        Turns labels into indices of classes, and back.
     weights_ : array of shape (n_members,)
         Learned weights.
     n_features_in_ : int

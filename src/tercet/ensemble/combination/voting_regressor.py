@@ -36,7 +36,7 @@ class VotingRegressor(RegressorMixin, Voting):
     n_jobs : int, optional
         Threads to use; the result does not depend on it.
     verbose : bool, default=False
-        Whether to say how long each member took.
+        Whether to print how long each member took.
     cv : int, splitter or None, default=None
         The folds for learning weights, a partition of the rows; None is 5 folds.
 

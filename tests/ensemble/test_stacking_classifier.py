@@ -1,19 +1,23 @@
 """Stacking of classifiers: features out of fold, finals, and agreement with scikit-learn."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn.ensemble
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_iris
-from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import RidgeClassifier
 from sklearn.model_selection import KFold, LeaveOneOut, StratifiedKFold, cross_val_predict
-from sklearn.naive_bayes import GaussianNB
+from sklearn.naive_bayes import GaussianNB, MultinomialNB
+from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from tercet.ensemble import MultiResponseRegression, StackingClassifier
-from tercet.linear_model import LogisticRegression as OurLogisticRegression
+from tercet.linear_model import LogisticRegression
 
 X, y = load_iris(return_X_y=True)
 X = X[:, :2] + np.random.default_rng(0).normal(scale=0.3, size=(150, 2))
@@ -56,7 +60,7 @@ def test_random_labels_cannot_be_learned_by_heart():
 )
 def test_scikit_learn_says_the_same(options):
     ours, theirs = (
-        kind(MEMBERS, LogisticRegression(max_iter=500), **options).fit(X, NAMES[y])
+        kind(MEMBERS, LinearDiscriminantAnalysis(), **options).fit(X, NAMES[y])
         for kind in (StackingClassifier, sklearn.ensemble.StackingClassifier)
     )
     assert_array_equal(ours.predict(X), theirs.predict(X))
@@ -73,7 +77,7 @@ def test_leave_one_out():
 
 
 def test_finals():
-    assert isinstance(StackingClassifier(MEMBERS).fit(X, y).final_estimator_, OurLogisticRegression)
+    assert isinstance(StackingClassifier(MEMBERS).fit(X, y).final_estimator_, LogisticRegression)
     model = StackingClassifier(MEMBERS, "multi_response").fit(X, NAMES[y])
     assert isinstance(model.final_estimator_, MultiResponseRegression)
     assert model.score(X, NAMES[y]) > 0.6
@@ -109,6 +113,36 @@ def test_indicator_matrices():
     assert model.transform(X).shape == (150, 2)
     assert model.predict(X).shape == model.predict_proba(X).shape == (150, 2)
     assert_array_equal(model.predict(X), model.predict_proba(X) > 0.5)
+
+
+def test_documents_and_frames():
+    texts = ["good fun", "fun fun", "bad film", "bad bad", "good", "dull bad"] * 5
+    kind = np.array(["+", "+", "-", "-", "+", "-"] * 5)
+    words = make_pipeline(CountVectorizer(), MultinomialNB())
+    model = StackingClassifier([("words", words)], cv=3).fit(texts, kind)
+    assert model.predict(["fun", "bad"]).tolist() == ["+", "-"]
+    assert not hasattr(model, "n_features_in_")
+    frame = pd.DataFrame(X, columns=["length", "width"])
+    model.set_params(estimators=MEMBERS, final_estimator=GaussianNB(), passthrough=True).set_output(
+        transform="pandas"
+    ).fit(frame, y)
+    assert model.feature_names_in_.tolist() == ["length", "width"]
+    assert list(model.transform(frame).columns) == model.get_feature_names_out().tolist()
+    assert model.get_feature_names_out()[-2:].tolist() == ["length", "width"]
+    assert model.predict(frame).shape == (150,)
+    assert "final_estimator" in model._repr_html_()
+    assert not hasattr(model.fit(X, y), "feature_names_in_")
+
+
+def test_prefit_members_need_no_weights():
+    class NoWeights(GaussianNB):
+        def fit(self, X, y):
+            return super().fit(X, y)
+
+    model = StackingClassifier([("nb", NoWeights().fit(X, y))], cv="prefit")
+    assert model.fit(X, y, sample_weight=np.ones(150)).score(X, y) > 0.6
+    with pytest.raises(TypeError, match="NoWeights does not support sample weights"):
+        model.set_params(cv=3).fit(X, y, sample_weight=np.ones(150))
 
 
 def test_cv_is_a_partition():

@@ -6,7 +6,8 @@ import sklearn.ensemble
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_iris
-from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
@@ -20,7 +21,7 @@ NAMES = np.array(["setosa", "versicolor", "virginica"])
 
 def members(**other):
     return [
-        ("lr", LogisticRegression(max_iter=500)),
+        ("lda", LinearDiscriminantAnalysis()),
         ("nb", GaussianNB()),
         ("tree", DecisionTreeClassifier(random_state=0)),
         *other.items(),
@@ -86,7 +87,7 @@ def test_random_ties():
 
 
 def test_learned_weights():
-    good, bad = LogisticRegression(max_iter=500), Says(0)
+    good, bad = LinearDiscriminantAnalysis(), Says(0)
     learned = VotingClassifier([("bad", bad), ("good", good)], weights="inverse_error").fit(X, y)
     assert learned.weights_[1] > learned.weights_[0]
     assert_allclose(learned.weights_.sum(), 1)
@@ -107,9 +108,9 @@ def test_learned_weights():
 def test_sample_weight_reaches_the_errors_too():
     w = np.where(y == 0, 5.0, 1.0)
     plain, heavy = (
-        VotingClassifier([("lr", LogisticRegression()), ("nb", GaussianNB())], weights="inverse_error").fit(
-            X, y, sample_weight
-        )
+        VotingClassifier(
+            [("tree", DecisionTreeClassifier(max_depth=1)), ("nb", GaussianNB())], weights="inverse_error"
+        ).fit(X, y, sample_weight)
         for sample_weight in (None, w)
     )
     assert not np.allclose(plain.weights_, heavy.weights_)
@@ -117,12 +118,12 @@ def test_sample_weight_reaches_the_errors_too():
 
 def test_names_and_drop():
     model = VotingClassifier(members())
-    assert model.get_params()["lr__max_iter"] == 500
-    model.set_params(lr__C=0.5, tree="drop", nb=RidgeClassifier())
+    assert model.get_params()["nb__var_smoothing"] == 1e-9
+    model.set_params(nb__var_smoothing=0.5, tree="drop", lda=RidgeClassifier())
     model.fit(X, y)
-    assert model.named_estimators_.lr.C == 0.5
+    assert model.named_estimators_.nb.var_smoothing == 0.5
     assert model.named_estimators_["tree"] == "drop"
-    assert [type(one).__name__ for one in model.estimators_] == ["LogisticRegression", "RidgeClassifier"]
+    assert [type(one).__name__ for one in model.estimators_] == ["RidgeClassifier", "GaussianNB"]
     assert "VotingClassifier" in model._repr_html_()
 
 
@@ -131,6 +132,16 @@ def test_a_failed_fit_leaves_nothing():
     with pytest.raises(ValueError, match="NaN"):
         model.fit(np.where(X > 100, X, np.nan), y)
     assert not hasattr(model, "estimators_")
+
+
+def test_times_are_printed(capsys):
+    VotingClassifier(members(none="drop"), verbose=True).fit(X, y)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition(", total=")[0].partition("(")[2] for line in lines] == [
+        "1 of 3) Processing lda",
+        "2 of 3) Processing nb",
+        "3 of 3) Processing tree",
+    ]
 
 
 def test_early_stopping_belongs_inside():

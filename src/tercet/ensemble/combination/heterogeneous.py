@@ -34,6 +34,7 @@ class HeterogeneousEnsemble(TransformerMixin, MetaEstimator):
 
     estimators: list[Member]
     estimators_: list[Any]
+    feature_names_in_: np.ndarray
     task_name = "fit-member"
 
     @with_callbacks
@@ -67,11 +68,10 @@ class HeterogeneousEnsemble(TransformerMixin, MetaEstimator):
         if sample_weight is not None:
             given["sample_weight"] = check_row_weights(sample_weight, X)
         given.update(fit_params)
-        target = self._target(y)
-        check_consistent_length(X, target)
+        check_consistent_length(X, y)
         params = self._route(given)
         with self._running(X, y, given):
-            self._fit_all(X, target, params, given)
+            self._fit_all(X, self._target(y), params, given)
         return self
 
     def _fit_all(
@@ -139,9 +139,11 @@ class HeterogeneousEnsemble(TransformerMixin, MetaEstimator):
         self.named_estimators_ = Bunch(
             **{name: member if is_dropped(member) else next(rest) for name, member in self.estimators}
         )
-        for member in fitted:
-            if hasattr(member, "feature_names_in_"):
-                self.feature_names_in_ = member.feature_names_in_
+        if hasattr(self, "feature_names_in_"):  # of an earlier fit
+            del self.feature_names_in_
+        named = [member for member in fitted if hasattr(member, "feature_names_in_")]
+        if named:
+            self.feature_names_in_ = named[-1].feature_names_in_
 
     @property
     def n_features_in_(self) -> int:

@@ -6,6 +6,7 @@ that overfits most. Here the predictions come from cross-validation.
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,14 @@ class Stacking(HeterogeneousEnsemble):
             raise ValueError(f"'final_estimator' parameter should be a {what}. Got {final!r}.")
         return final
 
+    @property
+    def _prefit(self) -> bool:
+        """Whether the members come fitted."""
+        return isinstance(self.cv, str) and self.cv == "prefit"
+
+    def _route(self, given: dict[str, Any]) -> dict[str, dict[str, Any]]:
+        return {} if self._prefit else super()._route(given)
+
     def _fit_all(
         self, X: Any, y: np.ndarray, params: dict[str, dict[str, Any]], given: dict[str, Any]
     ) -> None:
@@ -59,7 +68,7 @@ class Stacking(HeterogeneousEnsemble):
             check_takes_weight(final)
         members = list(self._active())
         methods = [_method(name, member, self.stack_method) for name, member in members]
-        if isinstance(self.cv, str) and self.cv == "prefit":
+        if self._prefit:
             for _, member in members:
                 check_is_fitted(member)
             fitted = [member for _, member in members]
@@ -81,17 +90,16 @@ class Stacking(HeterogeneousEnsemble):
         members = list(self._active())
         splits = partition(self.cv, X, y, is_classifier(self))
         classes = getattr(self, "classes_", None)
-        done = self._parallel(
-            [
-                delayed(fit_member)(clone(member), X, y, params[name], task)
-                for (name, member), task in zip(members, tasks)
-            ]
-            + [
-                delayed(predict_fold)(clone(member), X, y, split, method, params[name], classes)
-                for (name, member), method in zip(members, methods)
-                for split in splits
-            ]
+        whole = (
+            delayed(fit_member)(clone(member), X, y, params[name], task)
+            for (name, member), task in zip(members, tasks)
         )
+        held_out = (
+            delayed(predict_fold)(clone(member), X, y, split, method, params[name], classes)
+            for (name, member), method in zip(members, methods)
+            for split in splits
+        )
+        done = self._parallel(itertools.chain(whole, held_out))
         k, fitted, parts = len(splits), done[: len(members)], done[len(members) :]
         blocks = [join_folds(name, parts[i * k : (i + 1) * k], splits) for i, (name, _) in enumerate(members)]
         return fitted, blocks

@@ -67,7 +67,7 @@ class Voting(HeterogeneousEnsemble):
         self._keep(fitted)
 
     def _message(self, k: int, name: str) -> str:
-        return f"({k + 1} of {len(self.estimators)}) Processing {name}" if self.verbose else ""
+        return f"({k + 1} of {len(list(self._active()))}) Processing {name}" if self.verbose else ""
 
     def _learn_weights(self, X: Any, y: np.ndarray, params: dict[str, Any], sample_weight: Any) -> None:
         """Weights from the errors of out-of-fold predictions."""

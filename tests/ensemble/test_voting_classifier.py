@@ -160,6 +160,7 @@ def test_early_stopping_belongs_inside():
         ({"weights": [1, 2]}, "2 weights, 3 estimators"),
         ({"weights": [0, 0, 0]}, r"do not add up to 0; got \[0, 0, 0\]"),
         ({"weights": "equal"}, "parameter 'weights' must be one of 'inverse_error', 'least_squares'"),
+        ({"weights": 2}, "parameter 'weights' must be one of .* an array or None; got 2"),
         ({"voting": "loud"}, "parameter 'voting' must be one of 'hard', 'soft'; got 'loud'"),
     ],
 )

@@ -1,6 +1,7 @@
 """Averages of regressors: given and learned weights."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn.ensemble
 from numpy.testing import assert_allclose
@@ -21,7 +22,7 @@ MEMBERS = [
 ]
 
 
-@pytest.mark.parametrize("weights", [None, [1, 2, 0.5]])
+@pytest.mark.parametrize("weights", [None, [1, 2, 0.5], pd.Series([1, -0.5, 2], index=list("abc"))])
 def test_scikit_learn_says_the_same(weights):
     ours, theirs = (
         kind(MEMBERS, weights=weights).fit(X, y)

@@ -13,6 +13,8 @@ from tercet.ensemble.combination.averages import combination_weights, least_squa
 from tercet.ensemble.combination.heterogeneous import HeterogeneousEnsemble, fit_member, is_dropped
 from tercet.ensemble.combination.out_of_fold import join_folds, partition, predict_fold
 
+LEARNED = ("inverse_error", "least_squares")
+
 
 class Voting(HeterogeneousEnsemble):
     """Base of ensembles whose members are combined by a vote or an average."""
@@ -24,8 +26,13 @@ class Voting(HeterogeneousEnsemble):
 
     def _check_members(self) -> None:
         super()._check_members()
-        if self.weights is None or isinstance(self.weights, str):
+        if self.weights is None or (isinstance(self.weights, str) and self.weights in LEARNED):
             return
+        if isinstance(self.weights, str) or not hasattr(self.weights, "__len__"):
+            raise ValueError(
+                f"{type(self).__name__}: parameter 'weights' must be one of {', '.join(map(repr, LEARNED))}, "
+                f"an array or None; got {self.weights!r}."
+            )
         if len(self.weights) != len(self.estimators):
             raise ValueError(
                 "Number of `estimators` and weights must be equal; got "

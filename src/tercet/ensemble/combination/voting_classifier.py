@@ -101,7 +101,7 @@ class VotingClassifier(ClassifierMixin, Voting):
         estimators: list,
         *,
         voting: Literal["hard", "soft"] = "hard",
-        weights: Literal["inverse_error", "least_squares"] | np.ndarray | list | tuple | None = None,
+        weights: Any = None,
         n_jobs: Jobs = None,
         flatten_transform: bool = True,
         verbose: bool | CountOrZero = False,

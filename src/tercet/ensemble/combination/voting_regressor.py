@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -65,7 +65,7 @@ class VotingRegressor(RegressorMixin, Voting):
         self,
         estimators: list,
         *,
-        weights: Literal["inverse_error", "least_squares"] | np.ndarray | list | tuple | None = None,
+        weights: Any = None,
         n_jobs: Jobs = None,
         verbose: bool | CountOrZero = False,
         cv: Any = None,

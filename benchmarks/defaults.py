@@ -81,9 +81,19 @@ def constructor(library: str, module: str, name: str) -> tuple[Any, list[Any]]:
     """A class and what makes the arguments that it cannot do without."""
     kind = getattr(importlib.import_module(f"{library}.{module}"), name)
     needed = [p for p in inspect.signature(kind).parameters.values() if p.default is p.empty]
-    if [p.name for p in needed if p.kind is not p.VAR_KEYWORD] == ["estimator"]:
+    names = [p.name for p in needed if p.kind is not p.VAR_KEYWORD]
+    if names == ["estimator"]:
         return kind, [importlib.import_module(f"{library}.linear_model").LogisticRegression]
+    if names == ["estimators"]:
+        return kind, [partial(members, library, name)]
     return kind, []
+
+
+def members(library: str, name: str) -> list[tuple[str, Any]]:
+    """Two estimators of a library, for an ensemble of named members."""
+    linear = importlib.import_module(f"{library}.linear_model")
+    pair = ("Ridge", "LinearRegression") if "Regressor" in name else ("LogisticRegression", "RidgeClassifier")
+    return [(one.lower(), getattr(linear, one)()) for one in pair]
 
 
 @dataclass
@@ -291,13 +301,16 @@ def compare(pair: Pair, size: str, rows: str, rounds: int, seconds: float, limit
 def first_fit(pair: Pair, rounds: int) -> Cell:
     """Seconds from the start of an interpreter to the end of the first small fit; kernels from the cache."""
     X, y = data(pair, "small", "dense")
-    more = "from {library}.linear_model import LogisticRegression as L; m = m(L())"
+    inner = "Ridge" if "Regressor" in pair.name else "LogisticRegression"
+    more = f"from {{library}}.linear_model import {inner} as L; m = m({{given}})"
+    given = {"multiclass": "L()", "ensemble": "[('one', L()), ('two', L())]"}
+    needs = pair.module in given and constructor("sklearn", pair.module, pair.name)[1]
     statement = "; ".join(
         [
             "import numpy as np",
             "d = np.load({file!r})",
             f"from {{library}}.{pair.module} import {pair.name} as m",
-            more if pair.module == "multiclass" else "m = m()",
+            more.replace("{given}", given[pair.module]) if needs else "m = m()",
             "m.fit(d['X'], d['y'])",
         ]
     )

@@ -17,6 +17,7 @@ _families = (
     "datasets",
     "discriminant_analysis",
     "distributions",
+    "ensemble",
     "feature",
     "graphical",
     "io",

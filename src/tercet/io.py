@@ -32,6 +32,8 @@ MANIFEST, ABOUT, SCHEMA = "tercet.json", "about.json", "schema.json"
 PARTS = [  # what a model file may hold beside estimators of the catalogue
     "sklearn.pipeline.Pipeline",
     "sklearn.preprocessing._label.LabelBinarizer",
+    "sklearn.preprocessing._label.LabelEncoder",
+    "sklearn.utils._bunch.Bunch",
     "tercet.feature.TableEncoder",
     "tercet.core.ConstantClassifier",
     "tercet.tree.Tree",
@@ -45,7 +47,7 @@ PARTS = [  # what a model file may hold beside estimators of the catalogue
 ]  # fmt: skip
 # skops itself trusts every estimator and ufunc of scikit-learn, SciPy and NumPy: more than our models need.
 BUILTINS = {
-    "DictNode": ["builtins.dict", "collections.OrderedDict"],
+    "DictNode": ["builtins.dict", "collections.OrderedDict", "sklearn.utils._bunch.Bunch"],
     "ListNode": ["builtins.list"],
     "TupleNode": ["builtins.tuple"],
     "SetNode": ["builtins.set"],

@@ -377,8 +377,10 @@ CARDS = [card for card in methods() if card.kind == "estimator" and card.task in
 
 @pytest.mark.parametrize("card", CARDS, ids=lambda card: card.name)
 def test_every_method_can_be_fitted_saved_and_used(folder, tmp_path, card):
-    needs = "estimator" in inspect.signature(card.load()).parameters
-    settings = ["estimator=LogisticRegression"] if needs else []
+    parameters = inspect.signature(card.load()).parameters
+    settings = ["estimator=LogisticRegression"] if "estimator" in parameters else []
+    if "estimators" in parameters:
+        settings = [f"estimators={'Ridge, Lasso' if card.task == 'regression' else 'GaussianNB, Perceptron'}"]
     if card.name == "QuadraticDiscriminantAnalysis":
         settings = ["reg_param=0.1"]  # one feature for every category: no full rank without it
     estimator = build(card, settings, seed=0)

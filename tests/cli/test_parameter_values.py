@@ -25,6 +25,18 @@ def test_values(method, settings, expected):
     assert all(type(parameters[name]) is type(value) for name, value in expected.items())
 
 
+def test_members_of_an_ensemble():
+    settings = ["estimators=Ridge, lasso, Ridge", "ridge__alpha=3", "ridge2__alpha=5", "weights=[1, 2, 3]"]
+    model = build(find_method("VotingRegressor"), settings, seed=7)
+    assert [(name, type(member).__name__, member.alpha) for name, member in model.estimators] == [
+        ("ridge", "Ridge", 3),
+        ("lasso", "Lasso", 1.0),
+        ("ridge2", "Ridge", 5),
+    ]
+    assert model.weights == [1, 2, 3]
+    assert model.estimators[0][1].random_state == 7
+
+
 @pytest.mark.parametrize(
     ("method", "settings", "words"),
     [
@@ -43,6 +55,10 @@ def test_values(method, settings, expected):
         ("OneVsRestClassifier", ["estimator=Perceptron", "estimator__C=1"], "Perceptron has no parameter 'C'"),
         ("OneVsRestClassifier", ["estimator__C=1"], "--set estimator=METHOD"),
         ("OneVsRestClassifier", ["estimator=KMeans"], "must be a method for classification, regression"),
+        ("VotingClassifier", [], "--set estimators="),
+        ("VotingClassifier", ["estimators=Perceptrn"], "Perceptron"),
+        ("VotingClassifier", ["estimators=Perceptron,KMeans"], "must be a method for classification, regression"),
+        ("VotingClassifier", ["estimators=Perceptron", "ridge__alpha=1"], "has no parameter 'ridge'"),
         ("Ridge", ["random_state=-5"], "'random_state' must be an integer in [0, inf)"),
     ],
 )  # fmt: skip

@@ -21,14 +21,19 @@ NARROW = {
 
 
 def make(card, **parameters):
-    """An estimator of a card with default parameters (a meta-estimator gets a base of ours)."""
-    from tercet.linear_model import LogisticRegression
+    """An estimator of a card with default parameters (a meta-estimator gets a base of ours, or two members)."""
+    from tercet.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
 
     kind = card.load()
     names = inspect.signature(kind).parameters
     parameters = {**NARROW.get(card.name, {}), **parameters}
     if "estimator" in names:
         parameters.setdefault("estimator", LogisticRegression())
+    if "estimators" in names:
+        pair = (
+            (LinearRegression, Ridge) if card.task == "regression" else (LogisticRegression, RidgeClassifier)
+        )
+        parameters.setdefault("estimators", [(member.__name__.lower(), member()) for member in pair])
     if "random_state" in names:
         parameters.setdefault("random_state", 0)
     return kind(**parameters)

@@ -41,6 +41,7 @@ FILES = {
     "discriminant_analysis": ["tests/test_discriminant_analysis.py"],
     "multiclass": ["tests/test_multiclass.py"],
     "kernel_ridge": ["tests/test_kernel_ridge.py"],
+    "ensemble": [f"ensemble/tests/test_{name}.py" for name in ("stacking", "voting")],
 }
 EXPECTED = Path(__file__).parent / "expected"
 

@@ -8,6 +8,7 @@ import pytest
 MODULES = (
     "cluster",
     "discriminant_analysis",
+    "ensemble",
     "kernel_ridge",
     "linear_model",
     "mixture",
@@ -18,6 +19,7 @@ MODULES = (
     "tree",
 )
 
+MEMBERS_TO_COME = "ensembles are to come: bagging, forests and boosting are not written yet"
 TO_COME = "clustering is to come: these belong to methods of the texts that are not written yet"
 GREEDY = "not in the texts: least-angle regression and orthogonal matching pursuit"
 ROBUST = "not in the texts: robust and quantile regression"
@@ -51,6 +53,25 @@ ABSENT = {
             "get_bin_seeds",
             "mean_shift",
             "spectral_clustering",
+        ),
+    },
+    "ensemble": {
+        MEMBERS_TO_COME: (
+            "AdaBoostClassifier",
+            "AdaBoostRegressor",
+            "BaggingClassifier",
+            "BaggingRegressor",
+            "BaseEnsemble",
+            "ExtraTreesClassifier",
+            "ExtraTreesRegressor",
+            "GradientBoostingClassifier",
+            "GradientBoostingRegressor",
+            "HistGradientBoostingClassifier",
+            "HistGradientBoostingRegressor",
+            "IsolationForest",
+            "RandomForestClassifier",
+            "RandomForestRegressor",
+            "RandomTreesEmbedding",
         ),
     },
     "linear_model": {

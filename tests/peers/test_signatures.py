@@ -131,19 +131,25 @@ def instance(kind):
         from sklearn.linear_model import LogisticRegression
 
         return kind(LogisticRegression())
+    if needed == ["estimators"]:
+        from sklearn.linear_model import Lasso, LogisticRegression, Ridge
+        from sklearn.naive_bayes import GaussianNB
+
+        pair = (Ridge, Lasso) if is_named(kind.__name__, REGRESSION) else (LogisticRegression, GaussianNB)
+        return kind([(member.__name__, member()) for member in pair])
     return None
+
+
+def is_named(name, parts):
+    return any(part in name for part in parts)
 
 
 def data_for(name):
     rng = np.random.default_rng(0)
     X = np.abs(rng.normal(size=(60, 4)) + np.repeat([[0.0], [3.0], [6.0]], 20, axis=0)).round()
-    if any(part in name for part in ONLY_DATA):
+    if is_named(name, ONLY_DATA):
         return (X,)
-    y = (
-        X @ [1.0, 2.0, 0.0, 1.0] + 1.0
-        if any(part in name for part in REGRESSION)
-        else np.repeat([0, 1, 2], 20)
-    )
+    y = X @ [1.0, 2.0, 0.0, 1.0] + 1.0 if is_named(name, REGRESSION) else np.repeat([0, 1, 2], 20)
     return X, y
 
 

@@ -1,5 +1,7 @@
 """Every model has its own picture, and the picture has the model's numbers."""
 
+import subprocess
+import sys
 import warnings
 from types import SimpleNamespace
 
@@ -12,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 from tercet.datasets import two_moons
 from tercet.discriminant_analysis import QuadraticDiscriminantAnalysis
+from tercet.ensemble import StackingClassifier, VotingClassifier
 from tercet.linear_model import (
     ElasticNetCV,
     LassoCV,
@@ -21,6 +24,7 @@ from tercet.linear_model import (
     PolynomialRegression,
 )
 from tercet.multiclass import OneVsRestClassifier
+from tercet.neighbors import KNeighborsClassifier
 from tercet.plot import (
     match_colours,
     plot_clusters,
@@ -79,6 +83,21 @@ def test_every_model_has_a_picture(card):
     assert to_svg(ax).startswith("<svg")
 
 
+@pytest.mark.parametrize("first", ["plot_model", "plot_tree"])
+def test_pictures_of_other_modules_are_there_from_the_start(first):
+    """The package is lazy: whatever is used first, a tree is drawn as a tree, and a newcomer comes first."""
+    code = f"""if True:
+        from types import SimpleNamespace
+        from tercet.plot import {first}, picture, plot_model
+        from tercet.tree import DecisionTreeClassifier
+        picture("mine_")(lambda model, feature_names, labels, ax: "mine")
+        model = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
+        print(plot_model(model) is not None, plot_model(SimpleNamespace(mine_=1, coef_=[1.0], tree_=1)))
+    """
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert said == "True mine\n"
+
+
 def test_coefficients_of_one_row_are_bars():
     model = SimpleNamespace(coef_=[0.5, -2.0, 1.0])
     ax = plot_coefficients(model, ["a", "b", "c"], top=2)
@@ -122,6 +141,20 @@ def test_one_against_the_rest_shows_all_its_parts(three_classes):
     rows = np.vstack([part.coef_ for part in model.estimators_])
     np.testing.assert_array_equal(ax.images[0].get_array(), rows[:, order].T)
     assert ticks(ax, "x") == ["0", "1", "2"]
+
+
+def test_ensembles_show_how_their_members_count(three_classes):
+    X, y = three_classes
+    members = [("line", LogisticRegression()), ("gone", "drop"), ("near", KNeighborsClassifier())]
+    vote = VotingClassifier(members, weights=[1, 9, 2]).fit(X, y)
+    ax = plot_model(vote)
+    assert {word: bar.get_width() for word, bar in zip(ticks(ax, "y"), ax.patches)} == {"near": 2, "line": 1}
+    ax = plot_model(vote.set_params(weights=None))
+    assert [bar.get_width() for bar in ax.patches] == [0.5, 0.5]
+    stack = StackingClassifier(members).fit(X, y)
+    ax = plot_model(stack, labels=["a", "b", "c"])
+    assert sorted(ticks(ax, "y")) == [f"{name}{k}" for name in ("line", "near") for k in range(3)]
+    assert ticks(ax, "x") == ["a", "b", "c"]
 
 
 def test_paths_of_cross_validation(three_classes):

@@ -46,6 +46,9 @@ def build(card: Card, settings: list[str], seed: int) -> Any:
     >>> nested = build(find_method("OneVsRestClassifier"), ["estimator=Perceptron", "estimator__eta0=0.5"], 0)
     >>> nested.estimator.eta0
     0.5
+    >>> vote = build(find_method("VotingClassifier"), ["estimators=Perceptron, GaussianNB"], 0)
+    >>> [name for name, _ in vote.estimators]
+    ['perceptron', 'gaussiannb']
     """
     texts: dict[str, str] = {}
     for setting in settings:
@@ -63,13 +66,17 @@ def _build(kind: type, texts: dict[str, str], seed: int) -> Any:
     parameters = inspect.signature(kind).parameters
     inner: dict[str, dict[str, str]] = {}
     values: dict[str, Any] = {}
+    members = _named_methods(texts["estimators"]) if "estimators" in texts else {}
     for name, text in texts.items():
         head, nested, rest = name.partition("__")
-        _check_name(kind, head, list(parameters))
+        _check_name(kind, head, [*parameters, *(members if nested else ())])
         if nested:
             inner.setdefault(head, {})[rest] = text
     for name, text in texts.items():
-        if "__" not in name:
+        if name == "estimators":
+            pairs = members.items()
+            values[name] = [(one, _inner(kind, name, card, inner.pop(one, {}), seed)) for one, card in pairs]
+        elif "__" not in name:
             values[name] = _value(kind, name, text, inner.pop(name, {}), seed)
     for name, below in inner.items():  # settings of an estimator that is there by default
         default = parameters[name].default
@@ -90,6 +97,17 @@ def _build(kind: type, texts: dict[str, str], seed: int) -> Any:
     if "random_state" in parameters:
         values.setdefault("random_state", seed)
     return kind(**values)
+
+
+def _named_methods(text: str) -> dict[str, Card]:
+    """Methods of an ensemble, separated by commas, under their names in lower case (with a number, if repeated)."""
+    found: dict[str, Card] = {}
+    for word in filter(None, map(str.strip, text.split(","))):
+        card = find_method(word)
+        name = card.name.lower()
+        same = sum(other.name == card.name for other in found.values())
+        found[f"{name}{same + 1}" if same else name] = card
+    return found
 
 
 def _check_name(kind: type, name: str, names: list[str]) -> None:

@@ -63,7 +63,7 @@ FEW = {"max_iter": 3, "max_iterations": 3, "n_iter": 3, "max_components": 2, "cv
 def variants(card: Card) -> Iterator[Any]:
     """The estimator of a card, once for each of its algorithms."""
     kind = card.load()
-    if "estimator" in hints(kind):  # built on another estimator: has no kernels of its own
+    if not {"estimator", "estimators"}.isdisjoint(hints(kind)):  # built on others: no kernels of its own
         return
     short = {name: few for name, few in FEW.items() if name in hints(kind)}
     yield kind(**short)

@@ -101,7 +101,7 @@ class EarlyStopping:
             if self.validation_data is None:
                 raise ValueError(
                     f"EarlyStopping: {type(estimator).__name__} does not hold out rows; give validation_data"
-                    f"{', or set it on the estimator inside' if hasattr(estimator, 'estimator') else ''}."
+                    f"{', or set it on the estimator inside' if _is_meta(estimator) else ''}."
                 )
             self._watches[estimator] = _Watch(*self.validation_data)
         watch = self._watches[estimator]
@@ -116,7 +116,7 @@ class EarlyStopping:
     def on_fit_task_end(self, estimator: Any, context: Any, *, fitted_estimator: Any = None) -> bool:
         watch = self._watches.get(estimator)
         if watch is not None and watch.passes == 0 and _is_fit(context):
-            inside = hasattr(estimator, "estimator")
+            inside = _is_meta(estimator)
             raise ValueError(
                 f"EarlyStopping: {type(estimator).__name__} as it is set makes no passes to stop at; "
                 f"{'set it on the estimator inside' if inside else 'fit without it, on all rows'}."
@@ -171,6 +171,11 @@ class _Watch:
 def _is_fit(context: Any) -> bool:
     """Whether a task is the whole fit of an estimator."""
     return context.parent is None or context.source_estimator_name is not None
+
+
+def _is_meta(estimator: Any) -> bool:
+    """Whether an estimator is built on others."""
+    return hasattr(estimator, "estimator") or hasattr(estimator, "estimators")
 
 
 def _is_pass(context: Any) -> bool:

@@ -1,11 +1,12 @@
-"""Base of meta-classifiers: binary subproblems, their fits on threads, their scores."""
+"""Bases of meta-estimators: fits of other estimators on threads, binary subproblems and their scores."""
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import numbers
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +19,7 @@ from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length
 
-from tercet.core.estimator import NO_TARGET, Classifier, check_mass, refuse_dates
+from tercet.core.estimator import NO_TARGET, Classifier, Estimator, check_mass, refuse_dates
 from tercet.core.fitted_checks import check_fitted
 from tercet.core.input_errors import Explaining, refuse_containers
 from tercet.core.parallel import Threads, one_blas_thread
@@ -28,20 +29,56 @@ from tercet.core.steps import CallbackSupport, Fit, Task, fitted_attributes, wit
 from tercet.core.validation import check_array, validate_data
 
 
-class MetaClassifier(MetaEstimatorMixin, Classifier):
-    """Meta-classifier base; a subclass implements `_fit_all(X, y, params)`.
+class MetaEstimator(MetaEstimatorMixin, Estimator):
+    """Base of estimators that fit other estimators.
 
     The data goes to the estimators as it came, so that anything they take (text, frames with names, missing
     values) may be given. Sub-estimators are fitted on threads, with BLAS held to one, so that the result does not
     depend on `n_jobs`; `joblib.parallel_config` chooses another backend.
     """
 
+    task_name = "fit-estimator"
+
+    @contextlib.contextmanager
+    def _running(self, X: Any, y: Any, params: dict[str, Any]) -> Iterator[None]:
+        """The course of a fit: callbacks follow it, and what fails leaves no attributes behind."""
+        try:
+            with Fit(self, X, y, params or None):
+                yield
+        except BaseException as error:  # Ctrl-C among them: a part of the estimators is no model
+            for name in fitted_attributes(self):
+                delattr(self, name)
+            blamed = blamed_parameter(self, error)
+            if blamed is None:
+                raise
+            raise blamed from error
+
+    def _parallel(self, calls: Iterable[Any], count: int, verbose: int | None = None) -> list[Any]:
+        """The results of `count` calls, as `delayed` makes them.
+
+        On threads of ours, unless the user's own parallel_config says otherwise, or joblib is to print. BLAS is held
+        here for all of them: changing its number of threads while another thread is in it makes it crawl.
+        """
+        jobs = getattr(self, "n_jobs", None)
+        verbose = getattr(self, "verbose", 0) if verbose is None else verbose
+        backend, _ = get_active_backend(prefer="threads")
+        here = backend.supports_sharedmem and not verbose  # not in other processes
+        with one_blas_thread():
+            if here:
+                return list(
+                    Threads(effective_n_jobs(jobs)).map(_call, Upcoming(calls, count), (get_config(),))
+                )
+            return Parallel(n_jobs=jobs, verbose=verbose, prefer="threads")(calls)
+
+
+class MetaClassifier(MetaEstimator, Classifier):
+    """Base of classifiers built on one estimator; a subclass implements `_fit_all(X, y, params)`."""
+
     __metadata_request__fit = {"sample_weight": UNUSED}
     __metadata_request__partial_fit = {"sample_weight": UNUSED}
 
     estimator: Any
     estimators_: Any
-    task_name = "fit-estimator"
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
@@ -69,16 +106,8 @@ class MetaClassifier(MetaEstimatorMixin, Classifier):
         X, y = self._check(X, y)
         params = self._route("fit", X, sample_weight, fit_params)
         target = self._encode(y)
-        try:
-            with Fit(self, X, y, params or None):
-                self._fit_all(X, target, params)
-        except BaseException as error:  # Ctrl-C among them: a part of the estimators is no model
-            for name in fitted_attributes(self):
-                delattr(self, name)
-            blamed = blamed_parameter(self, error)
-            if blamed is None:
-                raise
-            raise blamed from error
+        with self._running(X, y, params):
+            self._fit_all(X, target, params)
         return self
 
     def _fit_all(self, X: Any, y: Any, params: dict[str, Any]) -> None:
@@ -102,15 +131,7 @@ class MetaClassifier(MetaEstimatorMixin, Classifier):
     def _route(self, method: str, X: Any, sample_weight: Any, params: dict[str, Any]) -> dict[str, Any]:
         """Metadata to pass to the estimator's method."""
         if sample_weight is not None:
-            if isinstance(sample_weight, numbers.Number):
-                sample_weight = np.full(_count(X), sample_weight)
-            refuse_dates(sample_weight)
-            weight = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
-            if weight.shape != (_count(X),):
-                raise ValueError(f"sample_weight.shape == {weight.shape}, expected ({_count(X)},).")
-            if weight.any() and weight.min() >= 0:  # the estimators say what else may be wrong
-                check_mass(weight)
-            params = {**params, "sample_weight": weight}
+            params = {**params, "sample_weight": check_row_weights(sample_weight, X)}
         if not params:
             return {}
         if get_config()["enable_metadata_routing"]:
@@ -134,19 +155,6 @@ class MetaClassifier(MetaEstimatorMixin, Classifier):
             for part, task in zip(parts, tasks)
         )
         return self._parallel(calls, count)
-
-    def _parallel(self, calls: Iterable[Any], count: int) -> list[Any]:
-        # Threads of ours, unless the user's own parallel_config says otherwise, or joblib is to print. BLAS is held
-        # here for all of them: changing its number of threads while another thread is in it makes it crawl.
-        jobs, verbose = getattr(self, "n_jobs", None), getattr(self, "verbose", 0)
-        backend, _ = get_active_backend(prefer="threads")
-        here = backend.supports_sharedmem and not verbose  # not in other processes
-        with one_blas_thread():
-            if here:
-                return list(
-                    Threads(effective_n_jobs(jobs)).map(_call, Upcoming(calls, count), (get_config(),))
-                )
-            return Parallel(n_jobs=jobs, verbose=verbose, prefer="threads")(calls)
 
     @property
     def n_classes_(self) -> int:
@@ -218,6 +226,19 @@ class Part:
         }
         X = rows_at(X, self.rows)
         return (columns_at(X, self.rows) if pairwise else X), params
+
+
+def check_row_weights(sample_weight: Any, X: Any) -> np.ndarray:
+    """Weights of the rows of X as finite numbers, one for each; the sub-estimators check their signs."""
+    if isinstance(sample_weight, numbers.Number):
+        sample_weight = np.full(_count(X), sample_weight)
+    refuse_dates(sample_weight)
+    weight = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
+    if weight.shape != (_count(X),):
+        raise ValueError(f"sample_weight.shape == {weight.shape}, expected ({_count(X)},).")
+    if weight.any() and weight.min() >= 0:  # the estimators say what else may be wrong
+        check_mass(weight)
+    return weight
 
 
 def rows_at(X: Any, rows: np.ndarray) -> Any:

@@ -3,6 +3,7 @@ from tercet.plot.classification import plot_calibration, plot_confusion, plot_ro
 from tercet.plot.clusters import match_colours, plot_clusters, plot_dendrogram, plot_silhouette
 from tercet.plot.comparison import plot_importance, plot_intervals, plot_learning_curve
 from tercet.plot.dependencies import plot_dependencies
+from tercet.plot.diversity import plot_kappa_error
 from tercet.plot.learning import plot_fit, plot_history, plot_regions, replay
 from tercet.plot.mixtures import plot_mixture
 from tercet.plot.models import picture, plot_coefficients, plot_model
@@ -29,6 +30,7 @@ __all__ = [
     "plot_history",
     "plot_importance",
     "plot_intervals",
+    "plot_kappa_error",
     "plot_kd_tree",
     "plot_learning_curve",
     "plot_margins",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -80,6 +82,7 @@ def plot_model(
     >>> [tick.get_text() for tick in ax.get_yticklabels()]
     ['height', 'weight']
     """
+    load_pictures()
     for fits, draw in _pictures:
         if fits(model):
             return draw(model, feature_names, labels, ax)
@@ -123,6 +126,29 @@ def _parts(model: Any, feature_names: Any, labels: Any, ax: Any) -> Any:
         translated("coefficients"),
         translated("class"),
         ax,
+    )
+
+
+@picture("named_estimators_")
+def _vote(model: Any, feature_names: Any, labels: Any, ax: Any) -> Any:
+    """Weights of the members."""
+    active = [not isinstance(member, str) for _, member in model.estimators]
+    names = [name for (name, _), there in zip(model.estimators, active) if there]
+    if model.weights is None:
+        weights = np.full(len(names), 1 / len(names))
+    else:
+        weights = model.weights_ if isinstance(model.weights, str) else np.asarray(model.weights)[active]
+    return _bars(weights.astype(float), names, 20, ax, translated("weight of the member"))
+
+
+@picture("named_estimators_", "final_estimator_")
+def _stack(model: Any, feature_names: Any, labels: Any, ax: Any) -> Any:
+    """What the final estimator makes of the members' outputs."""
+    names = model.get_feature_names_out(feature_names if model.passthrough else None)
+    head = f"{type(model).__name__.lower()}_"
+    classes = _labels(model, labels) or None
+    return plot_model(
+        model.final_estimator_, [str(name).removeprefix(head) for name in names], labels=classes, ax=ax
     )
 
 
@@ -341,3 +367,19 @@ def _names(model: Any, given: Sequence[str] | None, n: int) -> list[str]:
     if len(names) != n:
         raise ValueError(f"feature_names has {len(names)} names; the model has {n} features.")
     return names
+
+
+_own = len(_pictures)  # those of this module, which come last
+
+
+@functools.cache
+def load_pictures() -> None:
+    """Load the modules that register pictures: the package itself loads a module when a name of it is first used.
+
+    Their pictures go before those of this module, and behind what was registered from outside in the meantime.
+    """
+    before = len(_pictures)
+    for name in ("bayes", "dependencies", "mixtures", "sequences", "svm", "trees"):
+        importlib.import_module(f"tercet.plot.{name}")
+    late = len(_pictures) - before
+    _pictures[:] = _pictures[late:-_own] + _pictures[:late] + _pictures[-_own:]

@@ -1,0 +1,1 @@
+"""Combination of several estimators: averages, votes, stacking, and measures of their diversity."""

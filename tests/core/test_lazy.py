@@ -24,8 +24,8 @@ def test_a_method_does_not_load_its_family():
 
 
 def test_a_function_is_not_hidden_by_the_module_of_its_name():
-    import tercet.cluster.k_means  # noqa: F401
-    import tercet.optimize.newton  # noqa: F401
+    import tercet.cluster.k_means
+    import tercet.optimize.newton
     from tercet.cluster import k_means
     from tercet.optimize import newton
 

@@ -67,7 +67,9 @@ def lazy_package(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
         if isinstance(statement, ast.ImportFrom)
         for alias in statement.names
     }
-    submodules = {place.rpartition(".")[2] for place in places.values() if place.rpartition(".")[0] == package}
+    submodules = {
+        place.rpartition(".")[2] for place in places.values() if place.rpartition(".")[0] == package
+    }
     module.__dict__["_functions_named_as_modules"] = submodules & set(places)
     module.__class__ = _LazyPackage
 

@@ -1,1 +1,20 @@
-__all__: list[str] = []
+from tercet.ensemble.ada_boost_classifier import (
+    AdaBoostClassifier,
+    AdaBoostRound,
+    adaboost_round,
+    real_adaboost_round,
+)
+from tercet.ensemble.ada_boost_regressor import AdaBoostRegressor
+from tercet.ensemble.base import BaseEnsemble
+from tercet.ensemble.training_error_bounds import ErrorBounds, training_error_bounds
+
+__all__ = [
+    "AdaBoostClassifier",
+    "AdaBoostRegressor",
+    "AdaBoostRound",
+    "BaseEnsemble",
+    "ErrorBounds",
+    "adaboost_round",
+    "real_adaboost_round",
+    "training_error_bounds",
+]

@@ -1,3 +1,4 @@
+from tercet.tree._engine.stumps import PresortedStumps
 from tercet.tree.base import BaseDecisionTree
 from tercet.tree.conditions import (
     CategoryCondition,
@@ -13,6 +14,7 @@ from tercet.tree.cost_complexity import (
     cost_complexity_path,
     cost_complexity_pruning,
 )
+from tercet.tree.decision_stump import DecisionStump
 from tercet.tree.decision_tree_classifier import DecisionTreeClassifier
 from tercet.tree.decision_tree_regressor import DecisionTreeRegressor
 from tercet.tree.drawing import plot_tree
@@ -29,6 +31,7 @@ from tercet.tree.tree import Tree, TreeBuilder
 __all__ = [
     "BaseDecisionTree",
     "CategoryCondition",
+    "DecisionStump",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
     "ExtraTreeClassifier",
@@ -37,6 +40,7 @@ __all__ = [
     "IntervalCondition",
     "LinearCondition",
     "ObliqueTreeClassifier",
+    "PresortedStumps",
     "PrunedSubtrees",
     "Rule",
     "RuleSet",

@@ -249,6 +249,14 @@ class DecisionTreeClassifier(BaseDecisionTree, Classifier):
         self.n_classes_ = len(self.classes_)
         return index
 
+    def _with_tree(self, tree: Any, classes: np.ndarray, n_features: int) -> Any:
+        """This estimator as if it had grown `tree` from rows of numbers."""
+        self.tree_, self.classes_, self.n_classes_ = tree, classes, len(classes)
+        self.n_outputs_, self.n_features_in_ = 1, n_features
+        self.max_features_ = self._n_tried_features(n_features)
+        self.categories_ = [None] * n_features
+        return self
+
     def _encode_validation(self, y: np.ndarray) -> np.ndarray:
         columns = []
         for classes, labels in zip(self._all_classes(), np.reshape(y, (len(y), -1)).T):

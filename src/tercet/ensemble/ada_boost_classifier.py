@@ -1,4 +1,4 @@
-"""AdaBoost (提升方法 AdaBoost): every member looks harder at what the ones before it got wrong (000 ch. 8, Alg 8.1)."""
+"""AdaBoost (提升方法): every member looks harder at what those before it got wrong (000 ch. 8, Alg 8.1)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LEAST_ERROR = 1e-10  # alpha of a member without errors is that of one with so s
     model="f(x) = sum over m of alpha_m G_m(x), and the class of the largest f",
     strategy="exponential loss exp(-y f(x))",
     algorithms={
-        "samme": "members on re-weighted rows, weights ln((1-e)/e) + ln(K-1): with two classes twice those of Alg 8.1",
+        "samme": "members on re-weighted rows, weights ln((1-e)/e) + ln(K-1): for two classes Alg 8.1",
         "samme.r": "real AdaBoost: members answer with half the log odds of their probabilities",
         "m1": "Alg 8.1: weights 1/2 ln((1-e)/e); for several classes AdaBoost.M1",
     },

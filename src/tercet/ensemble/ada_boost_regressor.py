@@ -29,8 +29,8 @@ from tercet.tree import DecisionTreeRegressor
 class AdaBoostRegressor(BaseEnsemble, Regressor):
     """AdaBoost.R2: regressors that are fitted one after the other, each on rows that were hard so far.
 
-    Round m fits a member to rows drawn by the weights D, takes the loss L_i in [0, 1] of each row (its residual over
-    the largest one), e = sum D_i L_i and beta = e / (1 - e), and multiplies the weights by beta^(1 - L_i).
+    Round m fits a member to rows drawn by the weights D, takes the loss L_i in [0, 1] of each row (its residual
+    over the largest one), e = sum D_i L_i and beta = e / (1 - e), and multiplies the weights by beta^(1 - L_i).
 
     Parameters
     ----------
@@ -93,8 +93,8 @@ class AdaBoostRegressor(BaseEnsemble, Regressor):
         self.estimator_ = self._base()
         if self.sampling == "weight" and not takes_weights(self.estimator_):
             raise ValueError(
-                f"{type(self).__name__}: the members ({type(self.estimator_).__name__}) take no sample_weight; give "
-                "others, or sampling='resample'."
+                f"{type(self).__name__}: the members ({type(self.estimator_).__name__}) take no sample_weight; "
+                "give others, or sampling='resample'."
             )
         X, random = as_tree_input(self.estimator_, X), generator(self.random_state)
         D = np.ones(len(y)) if sample_weight is None else sample_weight.astype(np.float64)
@@ -195,7 +195,7 @@ class AdaBoostRegressor(BaseEnsemble, Regressor):
 
 
 def relative_loss(residual: np.ndarray, D: np.ndarray, loss: str) -> np.ndarray:
-    """The loss of each row in [0, 1]: its residual over the largest of a row that counts, squared, or 1 - exp(-r)."""
+    """The loss of each row in [0, 1]: its residual over the largest residual, squared, or 1 - exp(-r)."""
     largest = residual[D > 0].max(initial=0.0)
     relative = np.minimum(residual / largest, 1.0) if largest > 0 else np.zeros_like(residual)
     if loss == "square":

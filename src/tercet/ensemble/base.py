@@ -88,7 +88,7 @@ def takes_weights(estimator: Any) -> bool:
 
 
 def as_tree_input(member: Any, X: Any, *, reset: bool = True) -> Any:
-    """Rows of numbers as trees read them, checked once for all members; other rows, and others' rows, as they are."""
+    """Rows of numbers as trees read them, checked once for all members; other rows as they are."""
     if (
         not isinstance(member, BaseDecisionTree)
         or not isinstance(X, np.ndarray)

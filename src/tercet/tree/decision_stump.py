@@ -103,7 +103,7 @@ class DecisionStump(Classifier):
 
 @kernel
 def least_error(values, y, weight, totals):
-    """The least weight of mistakes of a threshold in a sorted column, and the row after which it is; -1 for none."""
+    """The least weight of mistakes of a threshold in a sorted column, and the row after which it is (-1: none)."""
     n_classes = totals.size
     left = np.zeros(n_classes)
     whole, mass = totals.sum(), 0.0

@@ -35,7 +35,7 @@ def test_a_function_is_not_hidden_by_the_module_of_its_name():
 
 
 def test_an_unknown_name_is_an_attribute_error():
-    with pytest.raises(AttributeError, match="module 'tercet.tree' has no attribute 'Forest'"):
+    with pytest.raises(AttributeError, match=r"module 'tercet\.tree' has no attribute 'Forest'"):
         _ = tercet.tree.Forest
     with pytest.raises(ImportError, match="cannot import name 'Forest'"):
         from tercet.tree import Forest  # noqa: F401

@@ -12,11 +12,8 @@ def brute_force(X, y, w):
     for j in range(X.shape[1]):
         for v in np.unique(X[:, j]):
             left = X[:, j] <= v
-            wrong = sum(
-                min(w[side][y[side] != label].sum() for label in np.unique(y))
-                for side in (left, ~left)
-                if side.any()
-            )
+            sides = [side for side in (left, ~left) if side.any()]
+            wrong = sum(min(w[side][y[side] != label].sum() for label in np.unique(y)) for side in sides)
             best = min(best, wrong)
     return best / w.sum()
 

@@ -6,6 +6,10 @@ from tercet.ensemble.ada_boost_classifier import (
 )
 from tercet.ensemble.ada_boost_regressor import AdaBoostRegressor
 from tercet.ensemble.base import BaseEnsemble
+from tercet.ensemble.extra_trees_classifier import ExtraTreesClassifier
+from tercet.ensemble.extra_trees_regressor import ExtraTreesRegressor
+from tercet.ensemble.random_forest_classifier import RandomForestClassifier
+from tercet.ensemble.random_forest_regressor import RandomForestRegressor
 from tercet.ensemble.training_error_bounds import ErrorBounds, training_error_bounds
 
 __all__ = [
@@ -14,6 +18,10 @@ __all__ = [
     "AdaBoostRound",
     "BaseEnsemble",
     "ErrorBounds",
+    "ExtraTreesClassifier",
+    "ExtraTreesRegressor",
+    "RandomForestClassifier",
+    "RandomForestRegressor",
     "adaboost_round",
     "real_adaboost_round",
     "training_error_bounds",

@@ -196,7 +196,7 @@ class AdaBoostClassifier(BaseEnsemble, Classifier):
 
             def grown(D: np.ndarray) -> Any:
                 tree = Tree.from_arrays(stumps.grow(D[used]), verify=False)
-                return self._member(random)._with_tree(tree, self.classes_, X.shape[1])
+                return self._member(random).with_tree(tree, X.shape[1], self.classes_)
 
             return grown
 

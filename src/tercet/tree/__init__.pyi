@@ -1,5 +1,16 @@
+from tercet.tree._engine import Limits
+from tercet.tree._engine.dispatch import grow as grow_binary
+from tercet.tree._engine.presorted_columns import PresortedColumns
 from tercet.tree._engine.stumps import PresortedStumps
-from tercet.tree.base import BaseDecisionTree
+from tercet.tree.base import (
+    AtLeastTwo,
+    BaseDecisionTree,
+    MaxFeatures,
+    MinSamplesLeaf,
+    MinSamplesSplit,
+    TreeInput,
+)
+from tercet.tree.class_labels import all_classes, class_weights, encode_classes
 from tercet.tree.conditions import (
     CategoryCondition,
     IntervalCondition,
@@ -29,6 +40,7 @@ from tercet.tree.split_search import Split, best_split, grow_tree
 from tercet.tree.tree import Tree, TreeBuilder
 
 __all__ = [
+    "AtLeastTwo",
     "BaseDecisionTree",
     "CategoryCondition",
     "DecisionStump",
@@ -38,8 +50,13 @@ __all__ = [
     "ExtraTreeRegressor",
     "InformationSelector",
     "IntervalCondition",
+    "Limits",
     "LinearCondition",
+    "MaxFeatures",
+    "MinSamplesLeaf",
+    "MinSamplesSplit",
     "ObliqueTreeClassifier",
+    "PresortedColumns",
     "PresortedStumps",
     "PrunedSubtrees",
     "Rule",
@@ -48,16 +65,21 @@ __all__ = [
     "SubtreeChoice",
     "Tree",
     "TreeBuilder",
+    "TreeInput",
     "TreeLabels",
+    "all_classes",
     "best_split",
     "branch_condition",
     "choose_subtree",
+    "class_weights",
     "cost_complexity_path",
     "cost_complexity_pruning",
     "cost_pruning",
+    "encode_classes",
     "export_graphviz",
     "export_text",
     "extract_rules",
+    "grow_binary",
     "grow_tree",
     "pessimistic_pruning",
     "plot_tree",

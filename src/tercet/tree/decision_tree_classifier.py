@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.utils.class_weight import compute_sample_weight
 
 from tercet.core.catalog import method
 from tercet.core.columns import Features
-from tercet.core.estimator import Classifier, distinct
+from tercet.core.estimator import Classifier
 from tercet.core.parameters import Count, Fraction, Jobs, NonNegative, OpenFraction, Seed
 from tercet.tree.base import (
     AtLeastTwo,
@@ -19,6 +18,7 @@ from tercet.tree.base import (
     MinSamplesLeaf,
     MinSamplesSplit,
 )
+from tercet.tree.class_labels import all_classes, class_weights, encode_classes
 from tercet.tree.multiway import grow_multiway
 from tercet.tree.tree import Tree
 
@@ -241,21 +241,8 @@ class DecisionTreeClassifier(BaseDecisionTree, Classifier):
             )
 
     def _encode(self, y: Any) -> np.ndarray:
-        if y.ndim == 2:
-            index = super()._encode(y)
-            self.n_classes_: Any = np.array([len(classes) for classes in self.classes_])
-            return index
-        self.classes_, index = distinct(y)  # one class is enough: the tree is a leaf
-        self.n_classes_ = len(self.classes_)
+        self.classes_, self.n_classes_, index = encode_classes(y)
         return index
-
-    def _with_tree(self, tree: Any, classes: np.ndarray, n_features: int) -> Any:
-        """This estimator as if it had grown `tree` from rows of numbers."""
-        self.tree_, self.classes_, self.n_classes_ = tree, classes, len(classes)
-        self.n_outputs_, self.n_features_in_ = 1, n_features
-        self.max_features_ = self._n_tried_features(n_features)
-        self.categories_ = [None] * n_features
-        return self
 
     def _encode_validation(self, y: np.ndarray) -> np.ndarray:
         columns = []
@@ -273,14 +260,11 @@ class DecisionTreeClassifier(BaseDecisionTree, Classifier):
             return self._balance(self.class_weight, y, weight)
         if self.class_weight is None:
             return weight
-        labels = [
-            classes[index] for classes, index in zip(self._all_classes(), np.reshape(y, (len(y), -1)).T)
-        ]
-        by_class = compute_sample_weight(self.class_weight, np.column_stack(labels))
+        by_class = class_weights(self.class_weight, self.classes_, y)
         return by_class if weight is None else by_class * weight
 
     def _all_classes(self) -> list[np.ndarray]:
-        return self.classes_ if isinstance(self.classes_, list) else [self.classes_]
+        return all_classes(self.classes_)
 
     def _classes_of_outputs(self) -> tuple[int, ...]:
         return tuple(len(classes) for classes in self._all_classes())

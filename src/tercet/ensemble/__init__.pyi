@@ -8,6 +8,8 @@ from tercet.ensemble.ada_boost_regressor import AdaBoostRegressor
 from tercet.ensemble.base import BaseEnsemble
 from tercet.ensemble.extra_trees_classifier import ExtraTreesClassifier
 from tercet.ensemble.extra_trees_regressor import ExtraTreesRegressor
+from tercet.ensemble.gradient_boosting_classifier import GradientBoostingClassifier
+from tercet.ensemble.gradient_boosting_regressor import GradientBoostingRegressor
 from tercet.ensemble.random_forest_classifier import RandomForestClassifier
 from tercet.ensemble.random_forest_regressor import RandomForestRegressor
 from tercet.ensemble.training_error_bounds import ErrorBounds, training_error_bounds
@@ -20,6 +22,8 @@ __all__ = [
     "ErrorBounds",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
+    "GradientBoostingClassifier",
+    "GradientBoostingRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
     "adaboost_round",

@@ -10,6 +10,8 @@ from tercet.ensemble.extra_trees_classifier import ExtraTreesClassifier
 from tercet.ensemble.extra_trees_regressor import ExtraTreesRegressor
 from tercet.ensemble.gradient_boosting_classifier import GradientBoostingClassifier
 from tercet.ensemble.gradient_boosting_regressor import GradientBoostingRegressor
+from tercet.ensemble.hist_gradient_boosting_classifier import HistGradientBoostingClassifier
+from tercet.ensemble.hist_gradient_boosting_regressor import HistGradientBoostingRegressor
 from tercet.ensemble.random_forest_classifier import RandomForestClassifier
 from tercet.ensemble.random_forest_regressor import RandomForestRegressor
 from tercet.ensemble.training_error_bounds import ErrorBounds, training_error_bounds
@@ -24,6 +26,8 @@ __all__ = [
     "ExtraTreesRegressor",
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
+    "HistGradientBoostingClassifier",
+    "HistGradientBoostingRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
     "adaboost_round",

@@ -60,11 +60,18 @@ class BoostingLoss:
         """The best constant for the rows of one leaf."""
         return float(np.average(r, weights=weight))
 
+    newton = True  # whether a Newton step is the best value of a leaf, or near it
+
+    def curvature(self, y: Any, F: Any, r: Any, k: int) -> Any:
+        """d²L/dF² of each row."""
+        return np.ones(len(y))
+
 
 class AbsoluteLoss(BoostingLoss):
     """Absolute error |y - F|: the best constant is a median."""
 
     unit = 1.0
+    newton = False
     quantile = 0.5
 
     def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -121,10 +128,6 @@ class NewtonLoss(BoostingLoss):
 
     unit = 1.0
     factor = 1.0
-
-    def curvature(self, y: Any, F: Any, r: Any, k: int) -> Any:
-        """d²L/dF² of each row."""
-        raise NotImplementedError
 
     def leaf_value(self, y: Any, F: Any, r: Any, weight: Any, k: int) -> float:
         bottom = float(weight @ self.curvature(y, F, r, k))
@@ -237,6 +240,22 @@ class PoissonBoosting(NewtonLoss):
         return float(np.log(total) - np.log(float(weight @ (y - r))))
 
 
+class GammaBoosting(NewtonLoss):
+    """Gamma deviance of positive numbers with mean exp(F)."""
+
+    def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        return np.array([np.log(np.average(y, weights=weight))])
+
+    def negative_gradient(self, y: np.ndarray, F: np.ndarray) -> np.ndarray:
+        return y[:, None] * np.exp(-F) - 1.0
+
+    def losses(self, y: np.ndarray, F: np.ndarray) -> np.ndarray:
+        return F[:, 0] + y * np.exp(-F[:, 0])
+
+    def curvature(self, y: Any, F: Any, r: Any, k: int) -> Any:
+        return r + 1.0
+
+
 class GivenLoss(NewtonLoss):
     """Any loss of `tercet.losses`, or one like it with `value`, `gradient` and, for Newton steps, `curvature`."""
 
@@ -251,6 +270,9 @@ class GivenLoss(NewtonLoss):
 
     def losses(self, y: np.ndarray, F: np.ndarray) -> np.ndarray:
         return np.asarray(self.given.value(y, F[:, 0]))
+
+    def curvature(self, y: Any, F: Any, r: Any, k: int) -> Any:
+        return np.asarray(self.given.curvature(y, F[:, 0]))
 
     def leaf_value(self, y: Any, F: Any, r: Any, weight: Any, k: int) -> float:
         return best_shift(self.given, y, F[:, 0], weight)
@@ -296,6 +318,7 @@ def regression_loss(name: Any, alpha: float) -> BoostingLoss:
             "huber": lambda: HuberBoosting(alpha),
             "quantile": lambda: QuantileLoss(alpha),
             "poisson": PoissonBoosting,
+            "gamma": GammaBoosting,
         }
         return made[name]()
     return GivenLoss(name)

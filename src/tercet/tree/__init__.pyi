@@ -1,5 +1,7 @@
 from tercet.tree._engine import Limits
+from tercet.tree._engine.binning import BinnedColumns
 from tercet.tree._engine.dispatch import grow as grow_binary
+from tercet.tree._engine.histogram import HistogramTree
 from tercet.tree._engine.presorted_columns import PresortedColumns
 from tercet.tree._engine.stumps import PresortedStumps
 from tercet.tree.base import (
@@ -42,12 +44,14 @@ from tercet.tree.tree import Tree, TreeBuilder
 __all__ = [
     "AtLeastTwo",
     "BaseDecisionTree",
+    "BinnedColumns",
     "CategoryCondition",
     "DecisionStump",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
     "ExtraTreeClassifier",
     "ExtraTreeRegressor",
+    "HistogramTree",
     "InformationSelector",
     "IntervalCondition",
     "Limits",

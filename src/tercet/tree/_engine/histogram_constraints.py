@@ -1,8 +1,8 @@
 """Histogram growth of boosting trees under constraints: monotonic columns, and groups of columns that may interact.
 
 A monotonic column must not lower (or raise) the prediction: the values of two children are in order, and the
-midpoint between them bounds all values below either. With groups, a path of the tree tests columns of one group only.
-One node at a time, best first, in NumPy: slower than the free growth of `histogram_growth`.
+midpoint between them bounds all values below either. With groups, a path of the tree tests columns of one group
+only. One node at a time, best first, in NumPy: slower than the free growth of `histogram_growth`.
 """
 
 from __future__ import annotations

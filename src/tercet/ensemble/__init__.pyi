@@ -1,10 +1,6 @@
-from tercet.ensemble.ada_boost_classifier import (
-    AdaBoostClassifier,
-    AdaBoostRound,
-    adaboost_round,
-    real_adaboost_round,
-)
+from tercet.ensemble.ada_boost_classifier import AdaBoostClassifier
 from tercet.ensemble.ada_boost_regressor import AdaBoostRegressor
+from tercet.ensemble.adaboost_round import AdaBoostRound, adaboost_round, real_adaboost_round
 from tercet.ensemble.base import BaseEnsemble
 from tercet.ensemble.extra_trees_classifier import ExtraTreesClassifier
 from tercet.ensemble.extra_trees_regressor import ExtraTreesRegressor

@@ -11,8 +11,8 @@ from tercet.core.catalog import method
 from tercet.core.columns import Features
 from tercet.core.estimator import Classifier
 from tercet.core.parameters import Count, CountOrZero, Fraction, Jobs, NonNegative, OpenFraction, Range, Seed
-from tercet.ensemble.boosting_losses import classification_loss
-from tercet.ensemble.gradient_boosting import BaseGradientBoosting
+from tercet.ensemble.boosting.boosting_losses import classification_loss
+from tercet.ensemble.boosting.gradient_boosting import BaseGradientBoosting
 from tercet.tree import AtLeastTwo, MaxFeatures, MinSamplesLeaf, MinSamplesSplit
 
 Share = Annotated[float, Range(0, 1, "(]")]

@@ -1,4 +1,4 @@
-"""Histogram gradient boosting for numbers (XGBoost, LightGBM 式梯度提升; 001 ch. 8)."""
+"""Histogram gradient boosting for classes (XGBoost, LightGBM 式梯度提升; 001 ch. 8)."""
 
 from __future__ import annotations
 
@@ -9,28 +9,27 @@ import numpy as np
 
 from tercet.core.catalog import method
 from tercet.core.columns import Features
-from tercet.core.estimator import Regressor
-from tercet.core.parameters import Count, CountOrZero, Fraction, Jobs, NonNegative, OpenFraction, Seed
-from tercet.ensemble.boosting_losses import GammaBoosting, PoissonBoosting, regression_loss
-from tercet.ensemble.hist_gradient_boosting import BaseHistGradientBoosting, Bins, Share
-from tercet.losses import Loss
+from tercet.core.estimator import Classifier
+from tercet.core.parameters import Count, CountOrZero, Jobs, NonNegative, OpenFraction, Seed
+from tercet.ensemble.boosting.boosting_losses import classification_loss
+from tercet.ensemble.boosting.hist_gradient_boosting import BaseHistGradientBoosting, Bins, Share
 from tercet.tree import AtLeastTwo
 
 
 @method(
-    zh="直方图梯度提升回归",
-    task="regression",
+    zh="直方图梯度提升分类",
+    task="classification",
     model="F(x) = F_0 + learning rate * sum of trees",
-    strategy="squared, absolute, quantile, Poisson or gamma loss, with a penalty on the leaf values",
+    strategy="log loss, with a penalty on the leaf values",
     algorithms="second-order boosting: leaves -G / (H + lambda), splits of binned columns by their gain",
     texts=["001 ch. 8, 8.3 to 8.7", "000 ch. 8, Alg 8.4"],
     peers=[
-        "sklearn.ensemble.HistGradientBoostingRegressor",
-        "lightgbm.LGBMRegressor",
-        "xgboost.XGBRegressor",
+        "sklearn.ensemble.HistGradientBoostingClassifier",
+        "lightgbm.LGBMClassifier",
+        "xgboost.XGBClassifier",
     ],
 )
-class HistGradientBoostingRegressor(BaseHistGradientBoosting, Regressor):
+class HistGradientBoostingClassifier(BaseHistGradientBoosting, Classifier):
     """Histogram gradient boosting: trees grown from gradients and hessians of binned columns.
 
     A leaf with the sums G and H of gradients and hessians has the value -G / (H + lambda); a split must gain
@@ -39,11 +38,8 @@ class HistGradientBoostingRegressor(BaseHistGradientBoosting, Regressor):
 
     Parameters
     ----------
-    loss : {"squared_error", "absolute_error", "gamma", "poisson", "quantile"} or Loss, default="squared_error"
-        What is minimised; an object of `tercet.losses`, or one like it with `gradient` and `curvature`, stands for
-        any other loss. "gamma" and "poisson" answer exp(F).
-    quantile : float, optional
-        The quantile of loss="quantile".
+    loss : {"log_loss"}, default="log_loss"
+        What is minimised.
     learning_rate : float, default=0.1
         Shrinks every tree.
     max_iter : int, default=100
@@ -82,6 +78,8 @@ class HistGradientBoostingRegressor(BaseHistGradientBoosting, Regressor):
         There for scikit-learn's sake; register a `ProgressBar` callback to watch a fit.
     random_state : int, optional
         Decides the rows held out, the features that nodes try, and the rows of the rounds.
+    class_weight : dict or "balanced", optional
+        Weights of the classes.
     min_gain : float, default=0.0
         gamma, what a split must gain.
     subsample : float, default=1.0
@@ -102,21 +100,20 @@ class HistGradientBoostingRegressor(BaseHistGradientBoosting, Regressor):
         Which features are categories.
     feature_importances_ : array of shape (n_features,)
         The total gain of the tests of each feature, of sum 1.
+    classes_ : array of shape (n_classes,)
 
     Examples
     --------
     >>> X = np.linspace(0, 1, 200)[:, None]
-    >>> model = HistGradientBoostingRegressor(max_iter=20).fit(X, np.sin(6 * X[:, 0]))
-    >>> model.predict([[0.25]]).round(1)
-    array([0.9])
+    >>> model = HistGradientBoostingClassifier(max_iter=20).fit(X, (X[:, 0] > 0.5).astype(int))
+    >>> model.predict([[0.1], [0.9]])
+    array([0, 1])
     """
 
     def __init__(
         self,
-        loss: Literal["squared_error", "absolute_error", "gamma", "poisson", "quantile"]
-        | Loss = "squared_error",
+        loss: Literal["log_loss"] = "log_loss",
         *,
-        quantile: Fraction | None = None,
         learning_rate: NonNegative = 0.1,
         max_iter: Count = 100,
         max_leaf_nodes: AtLeastTwo | None = 31,
@@ -136,12 +133,12 @@ class HistGradientBoostingRegressor(BaseHistGradientBoosting, Regressor):
         tol: NonNegative = 1e-7,
         verbose: CountOrZero | bool = 0,
         random_state: Seed = None,
+        class_weight: dict | Literal["balanced"] | None = None,
         min_gain: NonNegative = 0.0,
         subsample: Share = 1.0,
         n_jobs: Jobs = None,
     ) -> None:
         self.loss = loss
-        self.quantile = quantile
         self.learning_rate = learning_rate
         self.max_iter = max_iter
         self.max_leaf_nodes = max_leaf_nodes
@@ -161,32 +158,66 @@ class HistGradientBoostingRegressor(BaseHistGradientBoosting, Regressor):
         self.tol = tol
         self.verbose = verbose
         self.random_state = random_state
+        self.class_weight = class_weight
         self.min_gain = min_gain
         self.subsample = subsample
         self.n_jobs = n_jobs
 
     def _loss_of(self) -> Any:
-        if self.loss == "quantile" and self.quantile is None:
-            raise ValueError(
-                f"{type(self).__name__}: loss='quantile' needs the parameter 'quantile', from 0 to 1."
-            )
-        return regression_loss(self.loss, 0.5 if self.quantile is None else self.quantile)
+        return classification_loss(self.loss, len(self.classes_))
 
-    def _encode(self, y: Any) -> np.ndarray:
-        y = super()._encode(y)
-        if self.loss == "gamma" and y.min() <= 0:
+    def _fit(self, X: Any, y: Any, sample_weight: np.ndarray | None, **held_out: Any) -> None:
+        super()._fit(X, y, self._balance(self.class_weight, y, sample_weight), **held_out)
+
+    def _encode_validation(self, y: np.ndarray) -> np.ndarray:
+        unknown = np.setdiff1d(y, self.classes_)
+        if unknown.size:
             raise ValueError(
-                f"{type(self).__name__}: loss='gamma' requires strictly positive y; got {y.min()}."
+                f"{type(self).__name__}: y_val holds {unknown[0]!r}; the classes are {self.classes_.tolist()[:12]}."
             )
-        if self.loss == "poisson" and (y.min() < 0 or y.sum() <= 0):
-            raise ValueError(
-                f"{type(self).__name__}: loss='poisson' requires non-negative y and sum(y) > 0; the least is "
-                f"{y.min()}."
-            )
-        return y
+        return np.searchsorted(self.classes_, y).astype(np.float64)
+
+    def _decode(self, y: np.ndarray) -> np.ndarray:
+        return self.classes_[y.astype(int)]
+
+    def _decision(self, F: np.ndarray) -> np.ndarray:
+        return F[:, 0] if F.shape[1] == 1 else F
+
+    def _labels(self, F: np.ndarray) -> np.ndarray:
+        index = (F[:, 0] >= 0).astype(int) if F.shape[1] == 1 else F.argmax(axis=1)
+        return self.classes_[index]
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """The scores F(x): of the second of two classes, or of every class.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        array of shape (n_samples,) or (n_samples, n_classes)
+        """
+        return self._decision(self._raw(X))
+
+    def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
+        """`decision_function` after the first round, after the second, and so on.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Yields
+        ------
+        array of shape (n_samples,) or (n_samples, n_classes)
+        """
+        for F in self._staged_raw(X):
+            yield self._decision(F)
 
     def predict(self, X: Any) -> np.ndarray:
-        """F(x); exp(F) for the Poisson and the gamma loss.
+        """The class of the largest score.
 
         Parameters
         ----------
@@ -197,7 +228,7 @@ class HistGradientBoostingRegressor(BaseHistGradientBoosting, Regressor):
         -------
         array of shape (n_samples,)
         """
-        return self._answer(self._raw(X))
+        return self._labels(self._raw(X))
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """`predict` after the first round, after the second, and so on.
@@ -212,7 +243,49 @@ class HistGradientBoostingRegressor(BaseHistGradientBoosting, Regressor):
         array of shape (n_samples,)
         """
         for F in self._staged_raw(X):
-            yield self._answer(F)
+            yield self._labels(F)
 
-    def _answer(self, F: np.ndarray) -> np.ndarray:
-        return np.exp(F[:, 0]) if isinstance(self._loss_of(), PoissonBoosting | GammaBoosting) else F[:, 0]
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+        """
+        return self._loss_of().proba(self._raw(X))
+
+    def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
+        """`predict_proba` after the first round, after the second, and so on.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Yields
+        ------
+        array of shape (n_samples, n_classes)
+        """
+        loss = self._loss_of()
+        for F in self._staged_raw(X):
+            yield loss.proba(F)
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """The logarithm of `predict_proba`.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tercet.core.estimator import Regressor
-from tercet.ensemble.forest import BaseForest
+from tercet.ensemble.forest.base import BaseForest
 from tercet.tree import BaseDecisionTree, DecisionTreeRegressor
 
 

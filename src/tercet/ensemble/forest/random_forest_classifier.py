@@ -10,8 +10,8 @@ import numpy as np
 from tercet.core.catalog import method
 from tercet.core.columns import Features
 from tercet.core.parameters import Count, CountOrZero, Fraction, Jobs, NonNegative, Seed
-from tercet.ensemble.forest import MaxSamples
-from tercet.ensemble.forest_classifier import ForestClassifier
+from tercet.ensemble.forest.base import MaxSamples
+from tercet.ensemble.forest.forest_classifier import ForestClassifier
 from tercet.tree import AtLeastTwo, MaxFeatures, MinSamplesLeaf, MinSamplesSplit
 
 

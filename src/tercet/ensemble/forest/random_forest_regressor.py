@@ -1,4 +1,4 @@
-"""Extremely randomised regression trees (极端随机森林)."""
+"""Random forest of regression trees (随机森林; 002 ch. 2 and 6)."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ import numpy as np
 from tercet.core.catalog import method
 from tercet.core.columns import Features
 from tercet.core.parameters import Count, CountOrZero, Fraction, Jobs, NonNegative, Seed
-from tercet.ensemble.forest import MaxSamples
-from tercet.ensemble.forest_regressor import ForestRegressor
+from tercet.ensemble.forest.base import MaxSamples
+from tercet.ensemble.forest.forest_regressor import ForestRegressor
 from tercet.tree import AtLeastTwo, MaxFeatures, MinSamplesLeaf, MinSamplesSplit
 
 
 @method(
-    zh="极端随机森林回归",
+    zh="随机森林回归",
     task="regression",
     model="the mean of the trees",
     strategy="squared, absolute or Poisson error of the leaves",
-    algorithms="one random threshold for each of some random features at every node; the best of them is the test",
+    algorithms="trees from bootstrap samples; every node tries some features, drawn at random",
     texts=["001 ch. 8", "002 ch. 2, 6"],
-    peers=["sklearn.ensemble.ExtraTreesRegressor"],
+    peers=["sklearn.ensemble.RandomForestRegressor", "snapml.RandomForestRegressor"],
 )
-class ExtraTreesRegressor(ForestRegressor):
-    """Extremely randomised regression trees, averaged: thresholds are drawn, too.
+class RandomForestRegressor(ForestRegressor):
+    """Random forest: regression trees grown from bootstrap samples with random features, averaged.
 
-    A tree takes all rows; its nodes try `max_features` features, each with one threshold drawn between the least
-    and the greatest value there, and take the best of these tests. More randomness lowers the variance of the mean
-    at the price of a little bias, and growth is fast.
+    Each tree is grown from n rows drawn with replacement; its nodes try `max_features` features, drawn at random
+    at every node, and take the best of their tests. The rows that a tree has not seen, about 0.368 of all, are its
+    out-of-bag rows. The error of the forest grows with the correlation of its trees and falls with their strength.
 
     Parameters
     ----------
@@ -49,14 +49,14 @@ class ExtraTreesRegressor(ForestRegressor):
         The largest number of leaves of a tree; growth is then best first.
     min_impurity_decrease : float, default=0.0
         The least decrease of the impurity, times the node's fraction of all rows, of a split.
-    bootstrap : bool, default=False
+    bootstrap : bool, default=True
         Whether a tree is grown from rows drawn with replacement (by their weights), or from all rows.
     oob_score : bool or callable, default=False
         Whether to predict each row by the trees that were not grown from it; a callable is the score to compute.
     n_jobs : int, optional
         Threads. The forest does not depend on it.
     random_state : int, optional
-        Decides the rows of the trees, and the features and thresholds that their nodes try.
+        Decides the rows of the trees, and the features that their nodes try.
     verbose : int, default=0
         There for scikit-learn's sake; register a `ProgressBar` callback to watch a fit.
     warm_start : bool, default=False
@@ -86,12 +86,10 @@ class ExtraTreesRegressor(ForestRegressor):
     Examples
     --------
     >>> X = [[1, 5], [2, 6], [3, 4], [7, 9], [8, 8], [9, 7]]
-    >>> model = ExtraTreesRegressor(n_estimators=20, random_state=0).fit(X, [1.0, 1.2, 1.1, 3.0, 3.2, 5.0])
+    >>> model = RandomForestRegressor(n_estimators=20, random_state=0).fit(X, [1.0, 1.2, 1.1, 3.0, 3.2, 5.0])
     >>> model.predict([[0, 3], [9, 9]]).round()
     array([1., 4.])
     """
-
-    splitter = "random"
 
     def __init__(
         self,
@@ -105,7 +103,7 @@ class ExtraTreesRegressor(ForestRegressor):
         max_features: MaxFeatures = 1.0,
         max_leaf_nodes: AtLeastTwo | None = None,
         min_impurity_decrease: NonNegative = 0.0,
-        bootstrap: bool = False,
+        bootstrap: bool = True,
         oob_score: bool | Callable = False,
         n_jobs: Jobs = None,
         random_state: Seed = None,

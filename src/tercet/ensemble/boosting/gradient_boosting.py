@@ -20,7 +20,7 @@ from sklearn.model_selection import train_test_split
 from tercet.core.estimator import check_is_fitted, generator
 from tercet.core.parallel import each
 from tercet.ensemble._engine.packed_trees import PackedTrees
-from tercet.ensemble.boosting_losses import BoostingLoss
+from tercet.ensemble.boosting.boosting_losses import BoostingLoss
 from tercet.tree import (
     DecisionTreeRegressor,
     PresortedColumns,

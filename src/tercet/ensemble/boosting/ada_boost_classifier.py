@@ -14,8 +14,13 @@ from tercet.core.estimator import Classifier, check_is_fitted, distinct, generat
 from tercet.core.meta import rows_at
 from tercet.core.parameters import Count, CountOrZero, Jobs, Positive, Seed
 from tercet.ensemble._engine.packed_trees import PackedTrees
-from tercet.ensemble.adaboost_round import AdaBoostRound, adaboost_round, log_odds, real_adaboost_round
 from tercet.ensemble.base import BaseEnsemble, as_tree_input, takes_weights
+from tercet.ensemble.boosting.adaboost_round import (
+    AdaBoostRound,
+    adaboost_round,
+    log_odds,
+    real_adaboost_round,
+)
 from tercet.tree import DecisionTreeClassifier, PresortedStumps, Tree
 
 

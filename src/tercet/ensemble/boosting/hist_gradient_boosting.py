@@ -23,7 +23,7 @@ from tercet.core.estimator import check_is_fitted, generator
 from tercet.core.parallel import each
 from tercet.core.parameters import Range
 from tercet.ensemble._engine.packed_trees import PackedTrees
-from tercet.ensemble.boosting_losses import BoostingLoss
+from tercet.ensemble.boosting.boosting_losses import BoostingLoss
 from tercet.tree import BinnedColumns, HistogramTree, Limits, Tree, TreeInput
 
 LEAST_HESSIAN = 1e-3  # of a leaf

@@ -1,3 +1,5 @@
+from tercet.ensemble.bagging.bagging_classifier import BaggingClassifier
+from tercet.ensemble.bagging.bagging_regressor import BaggingRegressor
 from tercet.ensemble.base import BaseEnsemble
 from tercet.ensemble.boosting.ada_boost_classifier import AdaBoostClassifier
 from tercet.ensemble.boosting.ada_boost_regressor import AdaBoostRegressor
@@ -16,6 +18,8 @@ __all__ = [
     "AdaBoostClassifier",
     "AdaBoostRegressor",
     "AdaBoostRound",
+    "BaggingClassifier",
+    "BaggingRegressor",
     "BaseEnsemble",
     "ErrorBounds",
     "ExtraTreesClassifier",

@@ -44,7 +44,9 @@ def boosting_tree(x: list[float], y: list[float], rounds: int, **settings: Any) 
     from tercet.ensemble import GradientBoostingRegressor
 
     X = np.array(x, dtype=float)[:, None]
-    model = GradientBoostingRegressor(n_estimators=rounds, learning_rate=1.0, max_depth=1, **settings).fit(X, y)
+    model = GradientBoostingRegressor(n_estimators=rounds, learning_rate=1.0, max_depth=1, **settings).fit(
+        X, y
+    )
     trees = [row[0].tree_ for row in model.estimators_]
     loss = np.abs if settings.get("loss") == "absolute_error" else np.square
     return {

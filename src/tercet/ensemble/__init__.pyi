@@ -11,6 +11,7 @@ from tercet.ensemble.boosting.hist_gradient_boosting_regressor import HistGradie
 from tercet.ensemble.boosting.training_error_bounds import ErrorBounds, training_error_bounds
 from tercet.ensemble.forest.extra_trees_classifier import ExtraTreesClassifier
 from tercet.ensemble.forest.extra_trees_regressor import ExtraTreesRegressor
+from tercet.ensemble.forest.isolation_forest import IsolationForest, average_path_length
 from tercet.ensemble.forest.random_forest_classifier import RandomForestClassifier
 from tercet.ensemble.forest.random_forest_regressor import RandomForestRegressor
 
@@ -28,9 +29,11 @@ __all__ = [
     "GradientBoostingRegressor",
     "HistGradientBoostingClassifier",
     "HistGradientBoostingRegressor",
+    "IsolationForest",
     "RandomForestClassifier",
     "RandomForestRegressor",
     "adaboost_round",
+    "average_path_length",
     "real_adaboost_round",
     "training_error_bounds",
 ]

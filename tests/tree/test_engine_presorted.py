@@ -362,7 +362,7 @@ def test_more_entries_than_32_bits_hold(monkeypatch):
     rng, X = numbers(10)
     y = rng.integers(0, 3, len(X))
     tree = grow(X, y, n_classes=[3], criterion="gini")
-    monkeypatch.setattr(presorted, "_entry_dtype", lambda n, shift: np.uint64)
+    monkeypatch.setattr(presorted, "entry_dtype", lambda n, shift: np.uint64)
     assert same_bits(tree, grow(X, y, n_classes=[3], criterion="gini"))
 
 

@@ -62,13 +62,13 @@ def lazy_package(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
     module = sys.modules[package]
     stub = Path(str(module.__file__)).with_suffix(".pyi")
     places = {
-        alias.asname or alias.name: str(statement.module)
+        alias.asname or alias.name: (str(statement.module), alias.name)
         for statement in ast.parse(stub.read_text(encoding="utf-8")).body
         if isinstance(statement, ast.ImportFrom)
         for alias in statement.names
     }
     submodules = {
-        place.rpartition(".")[2] for place in places.values() if place.rpartition(".")[0] == package
+        place.rpartition(".")[2] for place, _ in places.values() if place.rpartition(".")[0] == package
     }
     module.__dict__["_functions_named_as_modules"] = submodules & set(places)
     module.__class__ = _LazyPackage
@@ -76,7 +76,8 @@ def lazy_package(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
     def get(name: str) -> Any:
         if name not in places:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        found = getattr(importlib.import_module(places[name]), name)
+        place, own_name = places[name]
+        found = getattr(importlib.import_module(place), own_name)
         setattr(module, name, found)  # from now on an attribute like any other
         return found
 

@@ -1,3 +1,14 @@
+from tercet.ensemble.bagging.bagging_classifier import BaggingClassifier
+from tercet.ensemble.bagging.bagging_regressor import BaggingRegressor
+from tercet.ensemble.base import BaseEnsemble
+from tercet.ensemble.boosting.ada_boost_classifier import AdaBoostClassifier
+from tercet.ensemble.boosting.ada_boost_regressor import AdaBoostRegressor
+from tercet.ensemble.boosting.adaboost_round import AdaBoostRound, adaboost_round, real_adaboost_round
+from tercet.ensemble.boosting.gradient_boosting_classifier import GradientBoostingClassifier
+from tercet.ensemble.boosting.gradient_boosting_regressor import GradientBoostingRegressor
+from tercet.ensemble.boosting.hist_gradient_boosting_classifier import HistGradientBoostingClassifier
+from tercet.ensemble.boosting.hist_gradient_boosting_regressor import HistGradientBoostingRegressor
+from tercet.ensemble.boosting.training_error_bounds import ErrorBounds, training_error_bounds
 from tercet.ensemble.combination.averages import (
     combination_weights,
     least_squares_weights,
@@ -24,18 +35,41 @@ from tercet.ensemble.combination.vote_error import VoteError, vote_error
 from tercet.ensemble.combination.voting_classifier import VotingClassifier
 from tercet.ensemble.combination.voting_regressor import VotingRegressor
 from tercet.ensemble.combination.voting_rules import majority_vote, plurality_vote, weighted_vote
+from tercet.ensemble.forest.extra_trees_classifier import ExtraTreesClassifier
+from tercet.ensemble.forest.extra_trees_regressor import ExtraTreesRegressor
+from tercet.ensemble.forest.isolation_forest import IsolationForest, average_path_length
+from tercet.ensemble.forest.random_forest_classifier import RandomForestClassifier
+from tercet.ensemble.forest.random_forest_regressor import RandomForestRegressor
 
 __all__ = [
+    "AdaBoostClassifier",
+    "AdaBoostRegressor",
+    "AdaBoostRound",
+    "BaggingClassifier",
+    "BaggingRegressor",
+    "BaseEnsemble",
     "BiasVariance",
     "Contingency",
     "ErrorAmbiguity",
+    "ErrorBounds",
+    "ExtraTreesClassifier",
+    "ExtraTreesRegressor",
+    "GradientBoostingClassifier",
+    "GradientBoostingRegressor",
+    "HistGradientBoostingClassifier",
+    "HistGradientBoostingRegressor",
+    "IsolationForest",
     "KappaError",
     "MultiResponseRegression",
+    "RandomForestClassifier",
+    "RandomForestRegressor",
     "StackingClassifier",
     "StackingRegressor",
     "VoteError",
     "VotingClassifier",
     "VotingRegressor",
+    "adaboost_round",
+    "average_path_length",
     "bias_variance",
     "combination_weights",
     "contingency_table",
@@ -49,7 +83,9 @@ __all__ = [
     "pairwise_diversity",
     "plurality_vote",
     "q_statistic",
+    "real_adaboost_round",
     "simple_average",
+    "training_error_bounds",
     "vote_error",
     "weighted_average",
     "weighted_vote",

@@ -1,4 +1,18 @@
-from tercet.tree.base import BaseDecisionTree
+from tercet.tree._engine import Limits
+from tercet.tree._engine.binning import BinnedColumns
+from tercet.tree._engine.dispatch import grow as grow_binary
+from tercet.tree._engine.histogram import HistogramTree
+from tercet.tree._engine.presorted_columns import PresortedColumns
+from tercet.tree._engine.stumps import PresortedStumps
+from tercet.tree.base import (
+    AtLeastTwo,
+    BaseDecisionTree,
+    MaxFeatures,
+    MinSamplesLeaf,
+    MinSamplesSplit,
+    TreeInput,
+)
+from tercet.tree.class_labels import all_classes, class_weights, encode_classes
 from tercet.tree.conditions import (
     CategoryCondition,
     IntervalCondition,
@@ -13,6 +27,7 @@ from tercet.tree.cost_complexity import (
     cost_complexity_path,
     cost_complexity_pruning,
 )
+from tercet.tree.decision_stump import DecisionStump
 from tercet.tree.decision_tree_classifier import DecisionTreeClassifier
 from tercet.tree.decision_tree_regressor import DecisionTreeRegressor
 from tercet.tree.drawing import plot_tree
@@ -27,16 +42,26 @@ from tercet.tree.split_search import Split, best_split, grow_tree
 from tercet.tree.tree import Tree, TreeBuilder
 
 __all__ = [
+    "AtLeastTwo",
     "BaseDecisionTree",
+    "BinnedColumns",
     "CategoryCondition",
+    "DecisionStump",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
     "ExtraTreeClassifier",
     "ExtraTreeRegressor",
+    "HistogramTree",
     "InformationSelector",
     "IntervalCondition",
+    "Limits",
     "LinearCondition",
+    "MaxFeatures",
+    "MinSamplesLeaf",
+    "MinSamplesSplit",
     "ObliqueTreeClassifier",
+    "PresortedColumns",
+    "PresortedStumps",
     "PrunedSubtrees",
     "Rule",
     "RuleSet",
@@ -44,16 +69,21 @@ __all__ = [
     "SubtreeChoice",
     "Tree",
     "TreeBuilder",
+    "TreeInput",
     "TreeLabels",
+    "all_classes",
     "best_split",
     "branch_condition",
     "choose_subtree",
+    "class_weights",
     "cost_complexity_path",
     "cost_complexity_pruning",
     "cost_pruning",
+    "encode_classes",
     "export_graphviz",
     "export_text",
     "extract_rules",
+    "grow_binary",
     "grow_tree",
     "pessimistic_pruning",
     "plot_tree",

@@ -1,4 +1,4 @@
-"""Base class of decision trees: stopping criteria, pruning, prediction."""
+"""Base classes of trees and of what is made of trees: input, stopping criteria, pruning, prediction."""
 
 from __future__ import annotations
 
@@ -43,29 +43,157 @@ MinSamplesSplit = AtLeastTwo | Annotated[float, Range(0, 1, "(]")]
 MaxFeatures = Count | Annotated[float, Range(0, 1, "(]")] | Literal["sqrt", "log2"] | None
 
 
-class BaseDecisionTree(MixedColumns):
+class TreeInput(MixedColumns):
+    """Base class of what is grown from tables: trees and forests. Input checks, and stopping criteria in numbers.
+
+    A subclass has the parameters of `DecisionTreeRegressor` that are named here.
+    """
+
+    sparse_input = True
+    max_depth: Any
+    min_samples_split: Any
+    min_samples_leaf: Any
+    min_weight_fraction_leaf: Any
+    max_features: Any
+    max_leaf_nodes: Any
+    min_impurity_decrease: Any
+    monotonic_cst: Any
+    max_features_: int
+    n_outputs_: int
+
+    def _classes_of_outputs(self) -> tuple[int, ...]:
+        return (1,) * self.n_outputs_
+
+    def _n_categories(self) -> np.ndarray:
+        return np.array([0 if known is None else max(len(known), 1) for known in self.categories_])
+
+    def _limits(self, X: np.ndarray, weight: np.ndarray | None) -> Limits:
+        """The stopping criteria in numbers of rows and columns, where the parameters may be fractions."""
+        n, d = X.shape
+        leaf, split = _n_rows(self.min_samples_leaf, n), _n_rows(self.min_samples_split, n)
+        return Limits(
+            max_depth=Limits.max_depth if self.max_depth is None else int(self.max_depth),
+            min_samples_split=max(2, split, 2 * leaf),
+            min_samples_leaf=leaf,
+            min_weight_leaf=float(self.min_weight_fraction_leaf * (n if weight is None else weight.sum())),
+            min_impurity_decrease=float(self.min_impurity_decrease),
+            max_leaf_nodes=self.max_leaf_nodes,
+            max_features=None if self.max_features_ >= d else self.max_features_,
+        )
+
+    def _n_tried_features(self, d: int) -> int:
+        asked = self.max_features
+        if asked is None:
+            return d
+        if isinstance(asked, str):
+            return max(1, int(np.sqrt(d) if asked == "sqrt" else np.log2(d)))
+        if isinstance(asked, numbers.Integral):
+            return int(asked)
+        return max(1, int(asked * d))
+
+    def _check_options(self, d: int) -> None:
+        """Refuse parameters that do not fit the data or each other."""
+        name, signs = type(self).__name__, self.monotonic_cst
+        if isinstance(self.min_samples_split, numbers.Integral) and self.min_samples_split < 2:
+            raise ValueError(
+                f"{name}: 'min_samples_split' must be at least 2, or a fraction: it must be an int in the range "
+                f"[2, inf) or a float in the range (0.0, 1.0]; got {self.min_samples_split}."
+            )
+        if signs is None:
+            return
+        signs, unsupported = np.asarray(signs), f"{name}: Monotonicity constraints are not supported with"
+        if self.n_outputs_ > 1:
+            raise ValueError(f"{unsupported} multiple outputs; y has {self.n_outputs_} columns.")
+        if max(self._classes_of_outputs()) > 2:
+            raise ValueError(
+                f"{unsupported} multiclass classification; y has {max(self._classes_of_outputs())} classes."
+            )
+        if signs.shape != (d,):
+            shape = signs.size if signs.ndim == 1 else signs.shape
+            raise ValueError(
+                f"{name}: monotonic_cst has shape {shape} but the input data X has {d} features."
+            )
+        if not np.isin(signs, (-1, 0, 1)).all():
+            raise ValueError(
+                f"{name}: monotonic_cst must be None or an array-like of -1, 0 or 1; got {signs.tolist()}."
+            )
+        if (signs[self._n_categories() > 0] != 0).any():
+            raise ValueError(
+                f"{name}: monotonic_cst must be 0 for a feature of categories: they have no order."
+            )
+
+    def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
+        if not self._is_numeric(X, reset):
+            checked = super()._check(X, y, reset=reset)
+            return checked if y is NO_TARGET else (checked[0], _single_column(checked[1]))
+        # No columns of categories: no column has to be looked at by itself.
+        X = validate_data(
+            self,
+            X,
+            reset=reset,
+            dtype=(np.float64, np.float32),
+            accept_sparse="csr",
+            ensure_all_finite="allow-nan",
+        )
+        if reset:
+            self.categories_ = [None] * X.shape[1]
+        if y is NO_TARGET:
+            return X
+        if y is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None."
+            )
+        numeric = not isinstance(self, ClassifierMixin)
+        if sparse.issparse(y):
+            raise TypeError(f"{type(self).__name__}: y must not be sparse.")
+        y = check_target(self, y, X.shape[0], multi_output=self.multi_output, numeric=numeric)
+        return X, _single_column(y)
+
+    def _is_numeric(self, X: Any, reset: bool) -> bool:
+        """Whether X is an array or a sparse matrix of numbers without columns of categories."""
+        if not sparse.issparse(X) and not (isinstance(X, np.ndarray) and X.dtype.kind in "biuf"):
+            return False
+        if not reset:
+            return all(known is None for known in self.categories_)
+        asked = self.categorical_features
+        return asked is None or (isinstance(asked, str) and asked == "from_dtype")
+
+    def _dense(self, X: Any) -> np.ndarray:
+        if not sparse.issparse(X):
+            return X
+        need = X.shape[0] * X.shape[1] * X.dtype.itemsize
+        if 3 * need > available():
+            raise ValueError(
+                f"{type(self).__name__}: X is sparse; an array of its shape {X.shape} takes {need:,} bytes, and "
+                f"growth about as much again: more memory than there is. Select columns first."
+            )
+        return X.toarray()
+
+    def _checked_rows(self, X: Any, check_input: bool) -> Any:
+        check_is_fitted(self)
+        if check_input:
+            return self._check(X, reset=False)
+        return (
+            X
+            if sparse.issparse(X)
+            else np.asarray(X, dtype=None if np.asarray(X).dtype.kind == "f" else float)
+        )
+
+
+class BaseDecisionTree(TreeInput):
     """Base class of decision trees: parameters, stopping criteria, pruning and prediction.
 
     A subclass has the parameters of `DecisionTreeRegressor` at least. Its `_fit` grows the tree from what
     `_prepare` returns, and `_prune`s it.
     """
 
-    sparse_input = True
     always_random: ClassVar[bool] = False  # whether growth draws numbers whatever the parameters are
     criterion: Any
     splitter: Any
-    max_depth: Any
-    min_samples_split: Any
-    min_samples_leaf: Any
-    min_weight_fraction_leaf: Any
-    max_features: Any
     random_state: Any
-    max_leaf_nodes: Any
-    min_impurity_decrease: Any
     min_impurity: Any = 0.0
     category_tests: Any = "subset"
     ccp_alpha: Any
-    monotonic_cst: Any
     pruning: Any
     alpha: Any
     validation_fraction: Any
@@ -173,67 +301,6 @@ class BaseDecisionTree(MixedColumns):
                 f"{self._classes_of_outputs()}."
             )
 
-    def _classes_of_outputs(self) -> tuple[int, ...]:
-        return (1,) * self.n_outputs_
-
-    def _n_categories(self) -> np.ndarray:
-        return np.array([0 if known is None else max(len(known), 1) for known in self.categories_])
-
-    def _limits(self, X: np.ndarray, weight: np.ndarray | None) -> Limits:
-        """The stopping criteria in numbers of rows and columns, where the parameters may be fractions."""
-        n, d = X.shape
-        leaf, split = _n_rows(self.min_samples_leaf, n), _n_rows(self.min_samples_split, n)
-        return Limits(
-            max_depth=Limits.max_depth if self.max_depth is None else int(self.max_depth),
-            min_samples_split=max(2, split, 2 * leaf),
-            min_samples_leaf=leaf,
-            min_weight_leaf=float(self.min_weight_fraction_leaf * (n if weight is None else weight.sum())),
-            min_impurity_decrease=float(self.min_impurity_decrease),
-            max_leaf_nodes=self.max_leaf_nodes,
-            max_features=None if self.max_features_ >= d else self.max_features_,
-        )
-
-    def _n_tried_features(self, d: int) -> int:
-        asked = self.max_features
-        if asked is None:
-            return d
-        if isinstance(asked, str):
-            return max(1, int(np.sqrt(d) if asked == "sqrt" else np.log2(d)))
-        if isinstance(asked, numbers.Integral):
-            return int(asked)
-        return max(1, int(asked * d))
-
-    def _check_options(self, d: int) -> None:
-        """Refuse parameters that do not fit the data or each other."""
-        name, signs = type(self).__name__, self.monotonic_cst
-        if isinstance(self.min_samples_split, numbers.Integral) and self.min_samples_split < 2:
-            raise ValueError(
-                f"{name}: 'min_samples_split' must be at least 2, or a fraction: it must be an int in the range "
-                f"[2, inf) or a float in the range (0.0, 1.0]; got {self.min_samples_split}."
-            )
-        if signs is None:
-            return
-        signs, unsupported = np.asarray(signs), f"{name}: Monotonicity constraints are not supported with"
-        if self.n_outputs_ > 1:
-            raise ValueError(f"{unsupported} multiple outputs; y has {self.n_outputs_} columns.")
-        if max(self._classes_of_outputs()) > 2:
-            raise ValueError(
-                f"{unsupported} multiclass classification; y has {max(self._classes_of_outputs())} classes."
-            )
-        if signs.shape != (d,):
-            shape = signs.size if signs.ndim == 1 else signs.shape
-            raise ValueError(
-                f"{name}: monotonic_cst has shape {shape} but the input data X has {d} features."
-            )
-        if not np.isin(signs, (-1, 0, 1)).all():
-            raise ValueError(
-                f"{name}: monotonic_cst must be None or an array-like of -1, 0 or 1; got {signs.tolist()}."
-            )
-        if (signs[self._n_categories() > 0] != 0).any():
-            raise ValueError(
-                f"{name}: monotonic_cst must be 0 for a feature of categories: they have no order."
-            )
-
     def _hold_out(
         self, sample: WeightedSample, X_val: Any, y_val: Any, seed: int
     ) -> tuple[WeightedSample, WeightedSample]:
@@ -290,41 +357,34 @@ class BaseDecisionTree(MixedColumns):
         """Targets of held-out rows as `_fit` has them."""
         return np.asarray(y, dtype=np.float64)
 
-    def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
-        if not self._is_numeric(X, reset):
-            checked = super()._check(X, y, reset=reset)
-            return checked if y is NO_TARGET else (checked[0], _single_column(checked[1]))
-        # No columns of categories: no column has to be looked at by itself.
-        X = validate_data(
-            self,
-            X,
-            reset=reset,
-            dtype=(np.float64, np.float32),
-            accept_sparse="csr",
-            ensure_all_finite="allow-nan",
-        )
-        if reset:
-            self.categories_ = [None] * X.shape[1]
-        if y is NO_TARGET:
-            return X
-        if y is None:
-            raise ValueError(
-                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None."
-            )
-        numeric = not isinstance(self, ClassifierMixin)
-        if sparse.issparse(y):
-            raise TypeError(f"{type(self).__name__}: y must not be sparse.")
-        y = check_target(self, y, X.shape[0], multi_output=self.multi_output, numeric=numeric)
-        return X, _single_column(y)
+    def with_tree(
+        self, tree: Tree, n_features: int, classes: Any = None, categories: list[Any] | None = None
+    ) -> Self:
+        """This estimator as if it had grown `tree`: how ensembles make members of the trees they grow.
 
-    def _is_numeric(self, X: Any, reset: bool) -> bool:
-        """Whether X is an array or a sparse matrix of numbers without columns of categories."""
-        if not sparse.issparse(X) and not (isinstance(X, np.ndarray) and X.dtype.kind in "biuf"):
-            return False
-        if not reset:
-            return all(known is None for known in self.categories_)
-        asked = self.categorical_features
-        return asked is None or (isinstance(asked, str) and asked == "from_dtype")
+        Parameters
+        ----------
+        tree : Tree
+            The tree.
+        n_features : int
+            The columns of the rows it was grown from.
+        classes : array, or list of arrays, optional
+            The classes of a classifier; a list for several outputs.
+        categories : list of arrays, optional
+            The values of each column of categories; None for numbers.
+
+        Returns
+        -------
+        self
+        """
+        self.tree_, self.n_features_in_, self.n_outputs_ = tree, n_features, tree.n_outputs
+        self.max_features_ = self._n_tried_features(n_features)
+        self.categories_ = [None] * n_features if categories is None else categories
+        if isinstance(classes, list):
+            self.classes_, self.n_classes_ = classes, np.array([len(one) for one in classes])
+        elif classes is not None:
+            self.classes_, self.n_classes_ = classes, len(classes)
+        return self
 
     def _grows_sparse(self, X: Any) -> bool:
         """Whether the tree is grown from a sparse matrix as it is."""
@@ -333,27 +393,6 @@ class BaseDecisionTree(MixedColumns):
         limits = self._limits(X, None)
         parts = self.n_outputs_, self.criterion, self.splitter, limits, self.monotonic_cst, self.max_bins
         return takes_sparse(X, *parts) and not self._n_categories().any()
-
-    def _dense(self, X: Any) -> np.ndarray:
-        if not sparse.issparse(X):
-            return X
-        need = X.shape[0] * X.shape[1] * X.dtype.itemsize
-        if 3 * need > available():
-            raise ValueError(
-                f"{type(self).__name__}: X is sparse; an array of its shape {X.shape} takes {need:,} bytes, and "
-                f"growth about as much again: more memory than there is. Select columns first."
-            )
-        return X.toarray()
-
-    def _checked_rows(self, X: Any, check_input: bool) -> Any:
-        check_is_fitted(self)
-        if check_input:
-            return self._check(X, reset=False)
-        return (
-            X
-            if sparse.issparse(X)
-            else np.asarray(X, dtype=None if np.asarray(X).dtype.kind == "f" else float)
-        )
 
     def _leaf_values(self, X: Any, check_input: bool) -> np.ndarray:
         """The values of the leaves, of shape (n_samples, n_outputs, n_values)."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.utils.class_weight import compute_sample_weight
 
 from tercet.core.catalog import method
 from tercet.core.columns import Features
-from tercet.core.estimator import Classifier, distinct
+from tercet.core.estimator import Classifier
 from tercet.core.fitted_checks import classes_of_outputs
 from tercet.core.parameters import Count, Fraction, Jobs, NonNegative, OpenFraction, Seed
 from tercet.tree.base import (
@@ -20,6 +19,7 @@ from tercet.tree.base import (
     MinSamplesLeaf,
     MinSamplesSplit,
 )
+from tercet.tree.class_labels import all_classes, class_weights, encode_classes
 from tercet.tree.multiway import grow_multiway
 from tercet.tree.tree import Tree
 
@@ -242,12 +242,7 @@ class DecisionTreeClassifier(BaseDecisionTree, Classifier):
             )
 
     def _encode(self, y: Any) -> np.ndarray:
-        if y.ndim == 2:
-            index = super()._encode(y)
-            self.n_classes_: Any = np.array([len(classes) for classes in self.classes_])
-            return index
-        self.classes_, index = distinct(y)  # one class is enough: the tree is a leaf
-        self.n_classes_ = len(self.classes_)
+        self.classes_, self.n_classes_, index = encode_classes(y)
         return index
 
     def _encode_validation(self, y: np.ndarray) -> np.ndarray:
@@ -266,14 +261,11 @@ class DecisionTreeClassifier(BaseDecisionTree, Classifier):
             return self._balance(self.class_weight, y, weight, weighed=False)
         if self.class_weight is None:
             return weight
-        labels = [
-            classes[index] for classes, index in zip(self._all_classes(), np.reshape(y, (len(y), -1)).T)
-        ]
-        by_class = compute_sample_weight(self.class_weight, np.column_stack(labels))
+        by_class = class_weights(self.class_weight, self.classes_, y)
         return by_class if weight is None else by_class * weight
 
     def _all_classes(self) -> list[np.ndarray]:
-        return self.classes_ if isinstance(self.classes_, list) else [self.classes_]
+        return all_classes(self.classes_)
 
     fitted_shapes = {"classes_": classes_of_outputs}
 

@@ -277,6 +277,11 @@ class Tree(PublicPickle):
         return np.concatenate(each(apply_chunk, Chunks(X.tocsr()), n_jobs=n_jobs))
 
     @property
+    def only_thresholds(self) -> bool:
+        """Whether every test is a threshold, and every row goes one way."""
+        return self._traversal[0]
+
+    @property
     def shares(self) -> bool:
         """Whether a row may come to several leaves."""
         return self._traversal[1]

@@ -81,11 +81,11 @@ def grow(
     kinds = np.zeros(d, dtype=np.int64) if n_categories is None else np.array(n_categories, dtype=np.int64)
     classes = tuple(int(k) for k in n_classes)
     _check_codes(X, target, kinds, classes)
-    power = _binary_exponent(target) if max(classes) == 1 else 0
+    power = binary_exponent(target) if max(classes) == 1 else 0
     options: dict[str, Any] = {
         "n_classes": classes,
         "criterion": criterion,
-        "limits": _scaled_limits(limits, criterion, power),
+        "limits": scaled_limits(limits, criterion, power),
         "n_categories": kinds,
         "single": category_tests == "value",
         "seed": seed,
@@ -93,7 +93,7 @@ def grow(
     }
     target = np.ldexp(target, -power) if power else target
     grown = _grown(X, target, weight, options, classes, criterion, splitter, monotonic, max_bins)
-    return _unscaled(grown, criterion, power) if power else grown
+    return unscaled(grown, criterion, power) if power else grown
 
 
 def _grown(
@@ -157,7 +157,7 @@ def takes_sparse(
     return simple and whole and limits.max_leaf_nodes is None and not np.isnan(X.data).any()
 
 
-def _binary_exponent(target: np.ndarray) -> int:
+def binary_exponent(target: np.ndarray) -> int:
     """The power of 2 to divide the targets by: 0, unless sums of their squares may overflow, or all are so small
     that their squares underflow."""
     largest = float(np.abs(target).max())
@@ -170,7 +170,7 @@ def _degree(criterion: str) -> int:
     return 2 if criterion == "squared_error" else 1
 
 
-def _scaled_limits(limits: Limits, criterion: str, power: int) -> Limits:
+def scaled_limits(limits: Limits, criterion: str, power: int) -> Limits:
     """The limits for targets divided by a power of 2. Rounding must not decide against a split: an epsilon is taken
     off, as scikit-learn does."""
     asked = limits.min_impurity_decrease
@@ -180,7 +180,7 @@ def _scaled_limits(limits: Limits, criterion: str, power: int) -> Limits:
     return replace(limits, min_impurity_decrease=float(floor))
 
 
-def _unscaled(grown: TreeArrays, criterion: str, power: int) -> TreeArrays:
+def unscaled(grown: TreeArrays, criterion: str, power: int) -> TreeArrays:
     """The tree of targets that were divided by a power of 2."""
     with np.errstate(over="ignore"):  # the tree is right even where its impurities are too large for a number
         impurity = np.ldexp(np.asarray(grown.nodes["impurity"]), _degree(criterion) * power)

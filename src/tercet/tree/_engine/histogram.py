@@ -20,6 +20,7 @@ import numpy as np
 from tercet.core.kernel import kernel
 from tercet.tree._engine.binning import BinnedColumns
 from tercet.tree._engine.criteria import CODES, GINI, SQUARED, impurity
+from tercet.tree._engine.histogram_constraints import ConstrainedGrower
 from tercet.tree._engine.histogram_growth import HistogramGrower
 from tercet.tree._engine.histogram_kernels import CHILD, IS_SPLIT, START, STOP
 from tercet.tree._engine.histogram_statistics import ENTROPY, NEWTON, RATIO, HistogramStatistics
@@ -94,6 +95,10 @@ class HistogramTree:
         Decides which columns a node tries (`limits.max_features`).
     n_jobs : int, optional
         Threads; the same bits come out for any number of them.
+    monotonic : array of -1, 0 and 1 of shape (d,), optional
+        1 or -1 where the prediction must not fall or rise with the column.
+    groups : list of sets of columns, optional
+        The columns that may be tested on one path.
 
     Examples
     --------
@@ -109,6 +114,8 @@ class HistogramTree:
     packed: bool = False
     seed: int = 0
     n_jobs: int | None = None
+    monotonic: Any = None
+    groups: Any = None
 
     def grow(
         self, bins: BinnedColumns, gradients: np.ndarray, hessians: np.ndarray | None = None, rows: Any = None
@@ -135,11 +142,18 @@ class HistogramTree:
         noise = 1e-13 * np.abs(g).sum() ** 2 / max(h.sum() + self.penalty, np.finfo(float).tiny)
         asked = limits.min_impurity_decrease
         floor = noise + (max(self.min_gain, asked * len(g)) if asked > 0 else self.min_gain)
-        growth = HistogramGrower(bins, statistics, rule, limits, floor, self.seed, self.n_jobs, rows)
+        growth: HistogramGrower
+        given = (bins, statistics, rule, limits, floor, self.seed, self.n_jobs, rows)
+        if self.monotonic is None and self.groups is None:
+            growth = HistogramGrower(*given)
+        else:
+            growth = ConstrainedGrower(*given, monotonic=self.monotonic, groups=self.groups)
         growth.grow()
         sums = gradient_sums(growth.nodes, growth.rows, g, h)
         G, H = sums[:, 0], np.maximum(sums[:, 1], np.finfo(float).tiny)
         value = -G / (H + self.penalty)
+        if isinstance(growth, ConstrainedGrower):
+            value = growth.clipped(value)
         # The score of a node, for each unit of H: importances then add up the gains.
         return growth.arrays(value[:, None, None], G * value / H, sums[:, 1], (1,)), growth
 

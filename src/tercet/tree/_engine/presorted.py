@@ -81,14 +81,35 @@ def grow_presorted(
 ) -> TreeArrays:
     """Grow a tree depth first (`tercet.tree._engine.grow` has the parameters)."""
     X = read_only(np.ascontiguousarray(X, dtype=np.float64))
-    code = CODES[criterion]
-    n_values = 2 if code == SQUARED else int(n_classes[0])  # the mean is in two parts
-    scan_target = (
-        regression_target(target, weight) if code == SQUARED else class_target(len(X), n_values, weight, code)
-    )
+    code, scan_target = scan_target_of(target, weight, n_classes, criterion)
     sample = _presorted_sample(
         X, None if code == SQUARED else target, scan_target.shift, n_categories, n_jobs
     )
+    return grow_sorted(sample, scan_target, n_classes, limits, single, seed, n_jobs)
+
+
+def scan_target_of(
+    target: np.ndarray, weight: np.ndarray | None, n_classes: Sequence[int], criterion: str
+) -> tuple[int, ScanTarget]:
+    """The code of the criterion, and the target as kernels scan it."""
+    code = CODES[criterion]
+    if code == SQUARED:
+        return code, regression_target(target, weight)
+    return code, class_target(len(target), int(n_classes[0]), weight, code)
+
+
+def grow_sorted(
+    sample: SortedSample,
+    target: ScanTarget,
+    n_classes: Sequence[int],
+    limits: Limits,
+    single: bool,
+    seed: int,
+    n_jobs: int | None,
+) -> TreeArrays:
+    """Grow a tree from rows that are sorted already."""
+    code, weight, d = target.code, target.weight, sample.X.shape[1]
+    n_values = 2 if code == SQUARED else int(n_classes[0])  # the mean is in two parts
     # Weights of 1 are counts: one limit will do.
     count = 0 if weight is not None else int(np.ceil(limits.min_weight_leaf))
     bounds = KernelLimits(
@@ -98,17 +119,17 @@ def grow_presorted(
         0.0 if weight is None else float(limits.min_weight_leaf),
         float(limits.min_impurity_decrease),
         code,
-        float(len(X) if weight is None else weight.sum()),
+        float(sample.size if weight is None else weight.sum()),
         single,
     )
-    grower = PresortedGrower(sample, scan_target, bounds, n_values, limits.max_features, n_jobs)
+    grower = PresortedGrower(sample, target, bounds, n_values, limits.max_features, n_jobs)
     key = int(hashed(seed & 0xFFFFFFFF, seed >> 32 & 0xFFFFFFFF))
-    if len(X) < SUBTREE_ROWS:
-        return _assembled(grower.grow_below(sample, scan_target, 0, key), [], [], X.shape[1], code)
+    if sample.size < SUBTREE_ROWS:
+        return _assembled(grower.grow_below(sample, target, 0, key), [], [], d, code)
     top, jobs = grower.split_large_nodes(key)
     jobs.sort(key=lambda job: job.start - job.stop)  # the largest first, so that no thread is left with one
     below = each(grower.grow_subtree, jobs, n_jobs=n_jobs)
-    return _assembled(_filled_arrays(top), [job.node for job in jobs], below, X.shape[1], code)
+    return _assembled(_filled_arrays(top), [job.node for job in jobs], below, d, code)
 
 
 def _presorted_sample(
@@ -121,7 +142,7 @@ def _presorted_sample(
     lane, holes = np.full(X.shape[1], -1, dtype=np.int64), np.zeros(X.shape[1], dtype=np.bool_)
     lane[numeric] = np.arange(len(numeric))
     label = np.zeros(n, dtype=np.int64) if target is None else np.array(target, dtype=np.int64)
-    orders = np.empty((max(len(numeric), 1), n), dtype=_entry_dtype(n, shift))
+    orders = np.empty((max(len(numeric), 1), n), dtype=entry_dtype(n, shift))
 
     def sort(k: int) -> None:
         column = np.ascontiguousarray(X[:, numeric[k]]) if len(numeric) else np.zeros(n)
@@ -143,13 +164,13 @@ def _small_sample(
     order = np.argsort(columns, axis=1, kind="stable")
     holes = np.isnan(columns).any(axis=1)
     orders = (order << shift) | (0 if target is None else target[order])
-    entries = orders.astype(_entry_dtype(n, shift)).ravel()
+    entries = orders.astype(entry_dtype(n, shift)).ravel()
     return SortedSample(
         X, np.arange(n, dtype=np.uint32), entries, n, shift, np.arange(d), holes, n_categories
     )
 
 
-def _entry_dtype(n: int, shift: int) -> Any:
+def entry_dtype(n: int, shift: int) -> Any:
     """The smallest type that holds the entries of n rows."""
     return np.uint32 if n << shift <= 2**32 else np.uint64
 
@@ -311,9 +332,9 @@ class PresortedGrower:
         _, start, stop, depth, key = job
         sample, target, m = self.sample, self.target, stop - start
         rows = (sample.orders[start:stop] >> np.uint32(sample.shift)).astype(np.uint32)
-        orders = np.empty(self.lanes * m, dtype=_entry_dtype(m, sample.shift))
+        orders = np.empty(self.lanes * m, dtype=entry_dtype(m, sample.shift))
         renumber_lanes(sample.orders, sample.size, start, stop, sample.shift, self.place, orders)
-        sample = sample._replace(ids=rows, orders=orders, size=m)
+        sample = sample._replace(ids=sample.ids[rows], orders=orders, size=m)
         y, weight = (None if array is None else array[rows] for array in (target.y, target.weight))
         return self.grow_below(sample, target._replace(y=y, weight=weight), depth, key)
 

@@ -16,7 +16,7 @@ from tercet.tree._engine.criteria import CODES, SQUARED, hashed
 from tercet.tree._engine.general_search import better
 from tercet.tree._engine.general_subtree import column_heap, next_column
 from tercet.tree._engine.limits import Limits
-from tercet.tree._engine.presorted import INTERRUPT_ENTRIES, _assembled, _entry_dtype, _filled_arrays
+from tercet.tree._engine.presorted import INTERRUPT_ENTRIES, _assembled, _filled_arrays, entry_dtype
 from tercet.tree._engine.presorted_nodes import (
     CHILD,
     IMPURITY,
@@ -63,7 +63,7 @@ def new_growth(
     )
     store = NodeStore.empty(2 * n, n_values, 0, n)
     rows = np.arange(n, dtype=np.int64) << scanned.shift
-    members = (rows if numbers else rows | target).astype(_entry_dtype(n, scanned.shift))
+    members = (rows if numbers else rows | target).astype(entry_dtype(n, scanned.shift))
     growth = Growth(
         scanned, bounds, store, members, np.empty(n, np.uint8), np.empty_like(members), np.zeros(n_values)
     )

@@ -1,0 +1,1 @@
+"""Engines of ensembles: what exists only for speed."""

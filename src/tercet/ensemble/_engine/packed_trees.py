@@ -1,0 +1,112 @@
+"""Many trees as one table of nodes, and the sum of their leaf values for each row.
+
+Sixteen rows go down a tree side by side, level by level. A leaf is its own child, so that all rows take the same
+number of steps and no branch has to be predicted; every few levels a look at the rows ends the descent early.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from scipy import sparse
+
+from tercet.core.kernel import kernel
+from tercet.core.parallel import Chunks, each
+from tercet.tree import Tree
+
+LANES = 16  # rows that go down a tree side by side
+LOOK = 4  # levels between two looks at whether all of them are at a leaf
+BLOCK_ROWS = 512  # rows of one task: their sums stay in the cache while the trees pass by
+
+
+class PackedTrees(NamedTuple):
+    """Node tables of several trees of thresholds, one after the other.
+
+    `child[t]` is the first of node t's children, t itself at a leaf; `value` has shape (n_nodes, n_values).
+    """
+
+    root: np.ndarray
+    depth: np.ndarray
+    feature: np.ndarray
+    threshold: np.ndarray
+    child: np.ndarray
+    missing: np.ndarray
+    value: np.ndarray
+
+    @classmethod
+    def of(cls, trees: Sequence[Tree], values: Sequence[np.ndarray]) -> Self | None:
+        """The trees with these values of their nodes; None where a test is not a threshold.
+
+        Parameters
+        ----------
+        trees : sequence of Tree
+            The trees.
+        values : sequence of arrays of shape (n_nodes, n_values)
+            What each of them adds to a row that ends at a node.
+        """
+        if not all(tree.only_thresholds for tree in trees):
+            return None
+        counts = np.array([tree.node_count for tree in trees])
+        root = np.append(0, np.cumsum(counts)[:-1])
+        kinds = np.concatenate([tree.child for tree in trees]) >= 0
+        offset = np.repeat(root, counts)
+        child = np.where(
+            kinds, np.concatenate([tree.child for tree in trees]) + offset, np.arange(counts.sum())
+        )
+        return cls(
+            root.astype(np.int64),
+            np.array([tree.max_depth for tree in trees], np.int64),
+            np.where(kinds, np.concatenate([tree.feature for tree in trees]), 0).astype(np.uint32),
+            np.where(kinds, np.concatenate([tree.threshold for tree in trees]), np.inf),
+            child.astype(np.uint32),
+            np.where(kinds, np.concatenate([tree.missing for tree in trees]), 0).astype(np.uint32),
+            np.ascontiguousarray(np.concatenate(values), dtype=np.float64),
+        )
+
+    def sums(self, X: Any, n_jobs: int | None = None, start: int = 0, stop: int | None = None) -> np.ndarray:
+        """For each row the sum over the trees `start` to `stop` of the values of its leaves, (n, n_values)."""
+        out = np.zeros((X.shape[0], self.value.shape[1]))
+        last = len(self.root) if stop is None else stop
+
+        def add(chunk: tuple[Any, np.ndarray]) -> None:
+            rows = chunk[0].toarray() if sparse.issparse(chunk[0]) else chunk[0]
+            add_leaf_values(rows, *self, start, last, chunk[1])
+
+        if X.shape[0] <= BLOCK_ROWS:
+            add((X, out))
+        else:
+            each(add, Chunks(X, out, rows=BLOCK_ROWS), n_jobs=n_jobs)
+        return out
+
+
+@kernel
+def add_leaf_values(X, root, depth, feature, threshold, child, missing, value, start, stop, out):
+    """Add to each row of `out` the values of the leaves that it comes to in the trees from `start` to `stop`."""
+    n = X.shape[0]
+    node = np.empty(LANES, np.uint32)
+    for first in range(0, n, LANES):
+        size = min(LANES, n - first)
+        rows = X[first : first + size]
+        sums = out[first : first + size]
+        for tree in range(start, stop):
+            for k in range(size):
+                node[k] = root[tree]
+            level = 0
+            while level < depth[tree]:
+                for _ in range(LOOK):
+                    for k in range(np.uint64(size)):
+                        t = np.uint64(node[k])
+                        x = rows[k, np.uint64(feature[t])]
+                        right = np.uint32(x > threshold[t]) | (np.uint32(x != x) & missing[t])
+                        node[k] = np.uint32(child[t] + right)
+                level += LOOK
+                moving = False
+                for k in range(size):
+                    moving |= child[np.uint64(node[k])] != node[k]
+                if not moving:
+                    break
+            for k in range(size):
+                for c in range(value.shape[1]):
+                    sums[k, c] += value[np.uint64(node[k]), c]

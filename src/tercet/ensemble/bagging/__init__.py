@@ -1,0 +1,1 @@
+"""Bagging: members fitted side by side on samples of rows and columns."""

@@ -1,0 +1,171 @@
+"""Base class of bagging: members fitted side by side on samples of the rows and of the columns (002 ch. 6)."""
+
+from __future__ import annotations
+
+import numbers
+import warnings
+from typing import Annotated, Any
+
+import numpy as np
+
+from tercet.core.estimator import check_is_fitted, generator
+from tercet.core.meta import columns_at, rows_at
+from tercet.core.parallel import engine
+from tercet.core.parameters import Count, Range
+from tercet.ensemble.base import BaseEnsemble, takes_weights
+
+CountOrShare = Count | Annotated[float, Range(0, 1, "(]")]
+
+
+class BaseBagging(BaseEnsemble):
+    """Base class of bagging.
+
+    Every member has its own seed, which decides its rows, its columns and its own random state; the seeds come from
+    `random_state` in the order of the members. Members that take weights get how often each row was drawn.
+    """
+
+    n_estimators: Any
+    max_samples: Any
+    max_features: Any
+    bootstrap: Any
+    bootstrap_features: Any
+    oob_score: Any
+    warm_start: Any
+    n_jobs: Any
+    random_state: Any
+    verbose: Any
+    estimators_features_: list[np.ndarray]
+
+    def _fit(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
+        self.estimator_ = self._base()
+        self._n_rows, self._draw_weight = X.shape[0], sample_weight
+        self._n_drawn = self._rows_drawn(X.shape[0], sample_weight)
+        self._n_columns = self._columns_drawn(X.shape[1])
+        kept = self._kept_members()
+        self._seeds = generator(self.random_state).integers(2**31 - 1, size=self.n_estimators)
+        target = self._decode(y)
+        new = engine(self.n_jobs).map(
+            lambda seed: self._fitted_member(X, target, int(seed)), self._seeds[len(kept) :], ()
+        )
+        members = list(kept)
+        columns = list(self.estimators_features_[: len(kept)]) if kept else []
+        for step in self.steps(self.n_estimators - len(kept), name="member", unpack=self._state):
+            member, features = next(new)
+            members.append(member)
+            columns.append(features)
+            step.report((len(members), members, columns))
+        vars(self).update(self._state((len(members), members, columns)))
+        if self.oob_score:
+            self._score_out_of_bag(X, y)
+
+    def _state(self, state: tuple[int, list[Any], list[np.ndarray]]) -> dict[str, Any]:
+        """The fitted attributes after so many members."""
+        count, members, columns = state
+        return {"estimators_": members[:count], "estimators_features_": columns[:count]}
+
+    def _fitted_member(self, X: Any, y: np.ndarray, seed: int) -> tuple[Any, np.ndarray]:
+        """The member of a seed, and its columns."""
+        columns, rows = self._drawn_columns(seed, X.shape[1]), self._drawn_rows(seed)
+        member = self._member(np.random.default_rng([seed, 3]))
+        part = X if self._takes_all(columns, X.shape[1]) else columns_at(X, columns)
+        if takes_weights(member):
+            counts = np.bincount(rows, minlength=X.shape[0]).astype(np.float64)
+            return member.fit(part, y, sample_weight=counts), columns
+        return member.fit(rows_at(part, rows), y[rows]), columns
+
+    def _takes_all(self, columns: np.ndarray, d: int) -> bool:
+        return not self.bootstrap_features and len(columns) == d
+
+    def _drawn_rows(self, seed: int) -> np.ndarray:
+        """The rows of the member of a seed."""
+        random = np.random.default_rng([seed, 1])
+        if self._draw_weight is None and self.bootstrap:
+            return random.integers(self._n_rows, size=self._n_drawn)
+        p = None if self._draw_weight is None else self._draw_weight / self._draw_weight.sum()
+        return random.choice(self._n_rows, self._n_drawn, replace=bool(self.bootstrap), p=p)
+
+    def _drawn_columns(self, seed: int, d: int) -> np.ndarray:
+        """The columns of the member of a seed."""
+        if not self.bootstrap_features and self._n_columns == d:
+            return np.arange(d)
+        random = np.random.default_rng([seed, 2])
+        return random.choice(d, self._n_columns, replace=bool(self.bootstrap_features))
+
+    def _rows_drawn(self, n: int, weight: np.ndarray | None) -> int:
+        """How many rows a member gets."""
+        asked = self.max_samples
+        if asked is None:
+            return n
+        if isinstance(asked, numbers.Integral):
+            count = int(asked)
+        else:
+            count = max(1, int(asked * (n if weight is None else weight.sum())))
+        if not self.bootstrap and count > (n if weight is None else int((weight > 0).sum())):
+            raise ValueError(
+                f"{type(self).__name__}: max_samples={asked!r} means {count} rows, more than there are to draw "
+                "without replacement (bootstrap=False)."
+            )
+        return count
+
+    def _columns_drawn(self, d: int) -> int:
+        """How many columns a member gets."""
+        asked = self.max_features
+        count = int(asked) if isinstance(asked, numbers.Integral) else max(1, int(asked * d))
+        if count > d and not self.bootstrap_features:
+            raise ValueError(f"{type(self).__name__}: max_features must be <= n_features={d}; got {count}.")
+        return count
+
+    def _kept_members(self) -> list[Any]:
+        """The members of an earlier fit, with `warm_start`."""
+        name = type(self).__name__
+        if self.oob_score and not self.bootstrap:
+            raise ValueError(f"{name}: Out of bag estimation only available if bootstrap=True.")
+        if self.oob_score and self.warm_start:
+            raise ValueError(f"{name}: Out of bag estimate only available if warm_start=False.")
+        kept = list(getattr(self, "estimators_", [])) if self.warm_start else []
+        if self.n_estimators < len(kept):
+            raise ValueError(
+                f"{name}: n_estimators={self.n_estimators} must be larger or equal to len(estimators_)={len(kept)} "
+                "when warm_start==True"
+            )
+        if kept and self.n_estimators == len(kept):
+            warnings.warn(
+                "Warm-start fitting without increasing n_estimators does not fit new trees.", stacklevel=4
+            )
+        return kept
+
+    def _decode(self, y: np.ndarray) -> np.ndarray:
+        """Targets as the members get them."""
+        return y
+
+    def _rows_for(self, X: Any, m: int) -> Any:
+        """The columns of the rows that member m looks at."""
+        columns = self.estimators_features_[m]
+        return X if self._takes_all(columns, X.shape[1]) else columns_at(X, columns)
+
+    @property
+    def estimators_samples_(self) -> list[np.ndarray]:
+        """The rows that each member was fitted on."""
+        check_is_fitted(self)
+        return [self._drawn_rows(int(seed)) for seed in self._seeds[: len(self.estimators_)]]
+
+    def _score_out_of_bag(self, X: Any, y: np.ndarray) -> None:
+        raise NotImplementedError
+
+    def _out_of_bag(self, X: Any, answer: Any, width: int) -> tuple[np.ndarray, np.ndarray]:
+        """Sums of `answer(m, rows)` over the members that did not see a row, and how many they are."""
+        n = X.shape[0]
+        sums, votes = np.zeros((n, width)), np.zeros(n)
+        for m, seen in enumerate(self.estimators_samples_):
+            rows = np.setdiff1d(np.arange(n), seen)
+            if rows.size:
+                sums[rows] += answer(m, rows_at(X, rows))
+                votes[rows] += 1
+        if not votes.all():
+            warnings.warn(
+                "Some inputs do not have OOB scores. This probably means too few estimators were used to compute "
+                "any reliable oob estimates.",
+                UserWarning,
+                stacklevel=6,
+            )
+        return sums, votes

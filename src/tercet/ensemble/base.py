@@ -1,0 +1,98 @@
+"""Base class of ensembles whose members are clones of one estimator."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.base import MetaEstimatorMixin, clone
+from sklearn.utils import get_tags
+
+from tercet.core.estimator import NO_TARGET, Estimator, check_is_fitted
+from tercet.core.meta import MetaClassifier
+from tercet.tree import BaseDecisionTree
+
+
+class BaseEnsemble(MetaEstimatorMixin, Estimator):
+    """Ensemble whose members are clones of `estimator`, each with seeds of its own.
+
+    The rows go to the members as they came: whatever the members take (frames, missing values, sparse matrices)
+    the ensemble takes. Members are there by index: `ensemble[0]`, `len(ensemble)`, `for member in ensemble`.
+    """
+
+    estimator: Any
+    estimators_: list[Any]
+
+    def _default_estimator(self) -> Any:
+        """What `estimator=None` stands for."""
+        raise NotImplementedError
+
+    def _base(self) -> Any:
+        """The estimator that members are clones of."""
+        if self.estimator is None:
+            return self._default_estimator()
+        if not hasattr(self.estimator, "fit"):
+            raise ValueError(
+                f"{type(self).__name__}: parameter 'estimator' must be an estimator with fit, or None; "
+                f"got {self.estimator!r}."
+            )
+        return self.estimator
+
+    def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
+        X = np.asarray(X) if isinstance(X, list | tuple) else X
+        return MetaClassifier._check(self, X, y, reset=reset)  # type: ignore[arg-type]
+
+    def _member(self, random: np.random.Generator) -> Any:
+        """A clone with every `random_state` in it drawn from `random`."""
+        member = clone(self.estimator_)
+        seeds = {
+            name: int(random.integers(2**31 - 1))
+            for name in sorted(member.get_params(deep=True))
+            if name == "random_state" or name.endswith("__random_state")
+        }
+        return member.set_params(**seeds) if seeds else member
+
+    def _mean_importances(self, weights: np.ndarray) -> np.ndarray:
+        """The importances of the members, averaged with these weights."""
+        check_is_fitted(self)
+        first = self.estimators_[0]
+        if not hasattr(first, "feature_importances_"):
+            raise AttributeError(
+                f"{type(self).__name__}: the members ({type(first).__name__}) have no feature_importances_."
+            )
+        total = sum(weight * member.feature_importances_ for weight, member in zip(weights, self.estimators_))
+        return np.asarray(total / weights.sum())
+
+    def __len__(self) -> int:
+        return len(self.estimators_)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.estimators_[index]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.estimators_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        base = get_tags(self._default_estimator() if self.estimator is None else self.estimator)
+        tags.input_tags.sparse = base.input_tags.sparse
+        tags.input_tags.allow_nan = base.input_tags.allow_nan
+        return tags
+
+
+def takes_weights(estimator: Any) -> bool:
+    """Whether an estimator's `fit` takes `sample_weight`."""
+    return "sample_weight" in inspect.signature(estimator.fit).parameters
+
+
+def as_tree_input(member: Any, X: Any, *, reset: bool = True) -> Any:
+    """Rows of numbers as trees read them, checked once for all members; other rows as they are."""
+    if (
+        not isinstance(member, BaseDecisionTree)
+        or not isinstance(X, np.ndarray)
+        or X.dtype.kind not in "biuf"
+    ):
+        return X
+    return (clone(member) if reset else member)._check(X, reset=reset)

@@ -1,0 +1,1 @@
+"""Boosting: members fitted one after the other."""

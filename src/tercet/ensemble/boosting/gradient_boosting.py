@@ -1,0 +1,388 @@
+"""Gradient boosting (梯度提升; 000 ch. 8, Alg 8.4): every tree is fitted to the negative gradient of the loss.
+
+F_0 = argmin over c of sum L(y, c)
+for m = 1 .. M:
+    r = -dL/dF at F_{m-1}
+    the tree of round m is fitted to r by least squares: regions R_mj
+    c_mj = argmin over c of sum over R_mj of L(y, F_{m-1} + c)
+    F_m = F_{m-1} + learning rate * sum_j c_mj [x in R_mj]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin, clone
+from sklearn.model_selection import train_test_split
+
+from tercet.core.estimator import check_is_fitted, generator
+from tercet.core.parallel import each
+from tercet.ensemble._engine.packed_trees import PackedTrees
+from tercet.ensemble.boosting.boosting_losses import BoostingLoss
+from tercet.tree import (
+    DecisionTreeRegressor,
+    PresortedColumns,
+    Tree,
+    TreeInput,
+    cost_complexity_pruning,
+    grow_binary,
+)
+
+
+class BaseGradientBoosting(TreeInput):
+    """Base class of gradient boosting: the rounds, early stopping, scores of rows."""
+
+    multi_output = False
+    splitter: ClassVar[str] = "best"
+    max_bins: ClassVar[int | None] = None
+    categorical_features: Any
+    learning_rate: Any
+    n_estimators: Any
+    subsample: Any
+    init: Any
+    random_state: Any
+    verbose: Any
+    warm_start: Any
+    validation_fraction: Any
+    n_iter_no_change: Any
+    tol: Any
+    ccp_alpha: Any
+    n_jobs: Any
+    estimators_: np.ndarray
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        monitor: Callable[..., Any] | None = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+    ) -> Self:
+        """Fit trees one after the other to the negative gradients of the loss.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            The training data; NaN and None are missing values.
+        y : array of shape (n_samples,)
+            The targets.
+        sample_weight : array of shape (n_samples,), optional
+            How much each row counts; 2 is as good as having the row twice.
+        monitor : callable, optional
+            Called after each round with its number, this estimator and its variables; a true answer ends learning.
+        X_val, y_val : arrays, optional
+            Rows for early stopping, in place of a `validation_fraction` of X.
+
+        Returns
+        -------
+        self
+        """
+        return self._learn(X, y, sample_weight, monitor=monitor, held_out=(X_val, y_val))
+
+    def _loss_of(self) -> BoostingLoss:
+        """The loss with what it must know of the targets."""
+        raise NotImplementedError
+
+    def _fit(
+        self,
+        X: Any,
+        y: np.ndarray,
+        sample_weight: np.ndarray | None,
+        monitor: Callable[..., Any] | None = None,
+        held_out: tuple[Any, Any] = (None, None),
+    ) -> None:
+        X, y = self._dense(X), np.asarray(y, dtype=np.float64)
+        self.n_outputs_, self.max_features_ = 1, self._n_tried_features(X.shape[1])
+        self._check_options(X.shape[1])
+        weight = np.ones(len(y)) if sample_weight is None else sample_weight.astype(np.float64)
+        random, loss = generator(self.random_state), self._loss_of()
+        X, y, weight, held = self._hold_out(X, y, weight, held_out, random)
+        kept = self._kept_rounds()
+        if not len(kept):
+            self.init_ = self._fitted_init(X, y, weight, loss)
+        trees = list(kept)
+        F = self._scores_of(X, trees, loss)
+        F_val = None if held is None else self._scores_of(held[0], trees, loss)
+        grow = self._growth(X, random)
+        scores = BoostingScores.of(self, len(kept))
+        stop = EarlyStopping(self.n_iter_no_change, self.tol)
+        for step in self.steps(self.n_estimators - len(kept), name="round", unpack=self._state):
+            m = len(trees)
+            inside = self._drawn_rows(len(y), random)
+            scores.before(loss, y, F, weight, inside, first=m == 0)
+            trees.append(self._round(X, y, F, weight, inside, loss, grow))
+            measures = scores.after(loss, y, F, weight, inside)
+            if held is not None and F_val is not None:
+                F_val += self._sum_of_trees(held[0], trees[-1:], loss.n_scores)
+                measures["validation_loss"] = loss.mean(held[1], F_val, np.ones(len(held[1])))
+            step.report((trees, m + 1, scores), **measures)
+            if held is not None and stop.reached(measures["validation_loss"]):
+                break
+            if monitor is not None:
+                vars(self).update(self._state((trees, m + 1, scores)))
+                if monitor(m, self, {"raw_predictions": F, "y": y, "sample_weight": weight}):
+                    break
+        vars(self).update(self._state((trees, len(trees), scores)))
+
+    def _round(
+        self,
+        X: np.ndarray,
+        y: np.ndarray,
+        F: np.ndarray,
+        weight: np.ndarray,
+        inside: np.ndarray,
+        loss: BoostingLoss,
+        grow: Callable[..., Any],
+    ) -> list[Any]:
+        """Step 2 of Alg 8.4, one tree for each score; F is moved."""
+        loss.prepare(y[inside], F[inside], weight[inside])
+        r, before, members = loss.negative_gradient(y, F), F.copy(), []
+        for k in range(loss.n_scores):
+            own = weight * inside
+            tree = grow(r[:, k], own)
+            leaf = tree.apply(X)
+            used = np.flatnonzero(own > 0)
+            leaves, place = np.unique(leaf[used], return_inverse=True)
+            rows = np.split(used[np.argsort(place, kind="stable")], np.cumsum(np.bincount(place))[:-1])
+            tree.value[leaves, 0, 0] = loss.leaf_values(rows, y, before, r, weight, k)
+            F[:, k] += self.learning_rate * tree.value[leaf, 0, 0]
+            members.append(self._member().with_tree(tree, X.shape[1], None, self.categories_))
+        return members
+
+    def _member(self) -> DecisionTreeRegressor:
+        """An unfitted tree with the parameters of the ensemble."""
+        return DecisionTreeRegressor(
+            max_depth=self.max_depth,
+            min_samples_split=self.min_samples_split,
+            min_samples_leaf=self.min_samples_leaf,
+            min_weight_fraction_leaf=self.min_weight_fraction_leaf,
+            max_features=self.max_features,
+            max_leaf_nodes=self.max_leaf_nodes,
+            min_impurity_decrease=self.min_impurity_decrease,
+            ccp_alpha=self.ccp_alpha,
+        )
+
+    def _growth(self, X: np.ndarray, random: np.random.Generator) -> Callable[..., Tree]:
+        """A function of targets and weights that grows a tree; the columns are sorted once for all of them."""
+        kinds = self._n_categories()
+        fast = self.max_leaf_nodes is None
+        columns = PresortedColumns(X, kinds, self.n_jobs) if fast else None
+        X64 = None if fast else np.ascontiguousarray(X, dtype=np.float64)
+
+        def grow(target: np.ndarray, weight: np.ndarray) -> Tree:
+            target = np.ascontiguousarray(target)
+            shared: dict[str, Any] = {
+                "n_classes": (1,),
+                "criterion": "squared_error",
+                "limits": self._limits(X, weight),
+                "seed": int(random.integers(2**31 - 1)) if self.max_features_ < X.shape[1] else 0,
+                "n_jobs": self.n_jobs,
+            }
+            if columns is not None:
+                arrays = columns.grow(target, weight, **shared)
+            else:
+                arrays = grow_binary(X64, target, weight, n_categories=kinds, **shared)
+            tree = Tree.from_arrays(arrays, verify=False)
+            return cost_complexity_pruning(tree, self.ccp_alpha) if self.ccp_alpha > 0 else tree
+
+        return grow
+
+    def _drawn_rows(self, n: int, random: np.random.Generator) -> np.ndarray:
+        """The rows of a round: a `subsample` of them, drawn without replacement."""
+        if self.subsample >= 1.0:
+            return np.ones(n, dtype=bool)
+        inside = np.zeros(n, dtype=bool)
+        inside[random.choice(n, max(1, int(self.subsample * n)), replace=False, shuffle=False)] = True
+        return inside
+
+    def _hold_out(
+        self, X: np.ndarray, y: np.ndarray, weight: np.ndarray, given: tuple[Any, Any], random: Any
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray] | None]:
+        """The rows to learn from, and those that decide when to stop (None without early stopping)."""
+        if (given[0] is None) != (given[1] is None):
+            raise ValueError(f"{type(self).__name__}: X_val and y_val must be given together.")
+        if given[0] is not None:
+            X_val, y_val = self._check(*given, reset=False)
+            return X, y, weight, (self._dense(X_val), self._encode_validation(y_val))
+        if self.n_iter_no_change is None:
+            return X, y, weight, None
+        classes = isinstance(self, ClassifierMixin)
+        parts = train_test_split(
+            X,
+            y,
+            weight,
+            test_size=self.validation_fraction,
+            random_state=int(random.integers(2**31 - 1)),
+            stratify=y if classes else None,
+        )
+        if classes and len(np.unique(parts[2])) < len(np.unique(y)):
+            raise ValueError(
+                f"{type(self).__name__}: The training data after the early stopping split is missing some classes. "
+                "Try using another random seed."
+            )
+        return parts[0], parts[2], parts[4], (parts[1], parts[3])
+
+    def _encode_validation(self, y: np.ndarray) -> np.ndarray:
+        return np.asarray(y, dtype=np.float64)
+
+    def _kept_rounds(self) -> list[list[Any]]:
+        """The rounds of an earlier fit, with `warm_start`."""
+        kept = [list(row) for row in getattr(self, "estimators_", ())] if self.warm_start else []
+        if self.n_estimators < len(kept):
+            raise ValueError(
+                f"{type(self).__name__}: n_estimators={self.n_estimators} must be larger or equal to "
+                f"estimators_.shape[0]={len(kept)} when warm_start==True"
+            )
+        return kept
+
+    def _fitted_init(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray, loss: BoostingLoss) -> Any:
+        """Where boosting starts: the best constants, 0, or a fitted estimator."""
+        if self.init is None:
+            return loss.start(y, weight)
+        if isinstance(self.init, str):
+            return np.zeros(loss.n_scores)
+        labels = self._decode(y)
+        plain = (weight == weight[0]).all()
+        return clone(self.init).fit(X, labels, **({} if plain else {"sample_weight": weight}))
+
+    def _decode(self, y: np.ndarray) -> np.ndarray:
+        """Targets as they were given."""
+        return y
+
+    def _start(self, X: np.ndarray, loss: Any) -> np.ndarray:
+        """F_0 of the rows."""
+        if isinstance(self.init_, np.ndarray):
+            return np.tile(self.init_, (X.shape[0], 1))
+        if isinstance(self, ClassifierMixin):
+            return loss.scores(np.asarray(self.init_.predict_proba(X)))
+        return np.reshape(np.asarray(self.init_.predict(X), dtype=np.float64), (X.shape[0], 1)).copy()
+
+    def _sum_of_trees(self, X: np.ndarray, rounds: Any, n_scores: int) -> np.ndarray:
+        """The sum of the trees of some rounds, times the learning rate."""
+        total = np.zeros((X.shape[0], n_scores))
+        if not len(rounds):
+            return total
+        for k in range(n_scores):
+            trees = [row[k].tree_ for row in rounds]
+            packed = PackedTrees.of(trees, [self.learning_rate * tree.value[:, 0] for tree in trees])
+            if packed is not None:
+                total[:, k] = packed.sums(X, self.n_jobs)[:, 0]
+            else:
+                parts = each(lambda tree: tree.predict(X)[:, 0, 0], trees, n_jobs=self.n_jobs)
+                total[:, k] = self.learning_rate * np.sum(parts, axis=0)
+        return total
+
+    def _state(self, state: tuple[list[Any], int, Any]) -> dict[str, Any]:
+        """The fitted attributes after so many rounds."""
+        trees, count, scores = state
+        members = np.empty((count, len(trees[0]) if trees else 0), dtype=object)
+        for m in range(count):
+            members[m] = trees[m]
+        return {"estimators_": members, "n_estimators_": count, **scores.attributes(count)}
+
+    def _raw(self, X: Any) -> np.ndarray:
+        """The scores F of rows, of shape (n, n_scores)."""
+        check_is_fitted(self)
+        return self._scores_of(self._dense(self._check(X, reset=False)), self.estimators_, self._loss_of())
+
+    def _scores_of(self, X: np.ndarray, rounds: Any, loss: BoostingLoss) -> np.ndarray:
+        return self._start(X, loss) + self._sum_of_trees(X, rounds, loss.n_scores)
+
+    def _staged_raw(self, X: Any) -> Iterator[np.ndarray]:
+        """The scores after the first round, after the second, and so on."""
+        check_is_fitted(self)
+        X, loss = self._dense(self._check(X, reset=False)), self._loss_of()
+        F = self._start(X, loss)
+        for row in self.estimators_:
+            F = F + self._sum_of_trees(X, [row], loss.n_scores)
+            yield F
+
+    def apply(self, X: Any) -> np.ndarray:
+        """The leaf that each row comes to in every tree.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        array of shape (n_samples, n_estimators, n_scores)
+        """
+        check_is_fitted(self)
+        X = self._dense(self._check(X, reset=False))
+        leaves = [[member.tree_.apply(X) for member in row] for row in self.estimators_]
+        return np.array(leaves, dtype=np.float64).transpose(2, 0, 1)
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """The total decrease of the squared error by the tests of each feature, averaged over trees, of sum 1."""
+        check_is_fitted(self)
+        trees = [member.tree_ for member in self.estimators_.ravel() if member.tree_.node_count > 1]
+        if not trees:
+            return np.zeros(self.n_features_in_)
+        mean = np.mean([tree.compute_feature_importances(normalize=False) for tree in trees], axis=0)
+        return mean / mean.sum() if mean.sum() > 0 else mean
+
+
+class EarlyStopping:
+    """Stop when the loss of held-out rows has not fallen by `tol` below any of the last rounds' losses."""
+
+    def __init__(self, patience: int | None, tol: float) -> None:
+        self.recent = np.full(patience or 1, np.inf)
+        self.tol, self.count, self.active = tol, 0, patience is not None
+
+    def reached(self, loss: float) -> bool:
+        """Whether to stop after a round with this loss."""
+        if not self.active:
+            return False
+        if (loss + self.tol < self.recent).any():
+            self.recent[self.count % self.recent.size] = loss
+            self.count += 1
+            return False
+        return True
+
+
+class BoostingScores:
+    """Losses of the training rows, and of those left out of a round, by round."""
+
+    def __init__(self, oob: bool) -> None:
+        self.oob = oob
+        self.train: list[float] = []
+        self.out: list[float] = []
+        self.first = 0.0
+
+    @classmethod
+    def of(cls, model: BaseGradientBoosting, kept: int) -> BoostingScores:
+        """Those of a fit that goes on after so many rounds."""
+        made = cls(model.subsample < 1.0)
+        if kept:
+            made.train = list(getattr(model, "train_score_", np.zeros(kept))[:kept])
+            made.out = list(getattr(model, "oob_scores_", np.full(kept, np.nan))[:kept]) if made.oob else []
+        return made
+
+    def before(self, loss: Any, y: Any, F: Any, weight: Any, inside: Any, first: bool) -> None:
+        """Look at the rows that the first round leaves out."""
+        if self.oob and first:
+            self.first = loss.mean(y[~inside], F[~inside], weight[~inside])
+
+    def after(self, loss: Any, y: Any, F: Any, weight: Any, inside: Any) -> dict[str, float]:
+        """The losses after a round."""
+        self.train.append(loss.mean(y[inside], F[inside], weight[inside]))
+        if not self.oob:
+            return {"loss": self.train[-1]}
+        self.out.append(loss.mean(y[~inside], F[~inside], weight[~inside]))
+        return {"loss": self.train[-1], "oob_loss": self.out[-1]}
+
+    def attributes(self, count: int) -> dict[str, Any]:
+        """As fitted attributes."""
+        found: dict[str, Any] = {"train_score_": np.array(self.train[:count])}
+        if self.oob and count:
+            out = np.array(self.out[:count])
+            found["oob_scores_"], found["oob_score_"] = out, float(out[-1])
+            found["oob_improvement_"] = np.append(self.first, out[:-1]) - out
+        return found

@@ -1,0 +1,284 @@
+"""Gradient boosting for classes (梯度提升分类 GBDT; 000 ch. 8, Alg 8.4; 002 ch. 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+import numpy as np
+
+from tercet.core.catalog import method
+from tercet.core.columns import Features
+from tercet.core.estimator import Classifier
+from tercet.core.parameters import Count, CountOrZero, Fraction, Jobs, NonNegative, OpenFraction, Range, Seed
+from tercet.ensemble.boosting.boosting_losses import classification_loss
+from tercet.ensemble.boosting.gradient_boosting import BaseGradientBoosting
+from tercet.tree import AtLeastTwo, MaxFeatures, MinSamplesLeaf, MinSamplesSplit
+
+Share = Annotated[float, Range(0, 1, "(]")]
+
+
+@method(
+    zh="梯度提升分类",
+    task="classification",
+    model="F(x) = F_0 + learning rate * sum of trees",
+    strategy="log loss of two or more classes, or the exponential loss",
+    algorithms="each tree is fitted to the negative gradient, its leaves by a line search (Alg 8.4)",
+    texts=["000 ch. 8, Alg 8.3, 8.4", "001 ch. 2, 8", "002 ch. 2"],
+    peers=["sklearn.ensemble.GradientBoostingClassifier"],
+)
+class GradientBoostingClassifier(BaseGradientBoosting, Classifier):
+    """Gradient boosting: sums of regression trees for the log odds of the classes.
+
+    With two classes F is one score, p = 1 / (1 + exp(-F)), and every tree is fitted to y - p; its leaves take one
+    Newton step, sum of y - p over sum of p (1 - p). With K classes every round has K trees. Columns are sorted once
+    for all trees.
+
+    Parameters
+    ----------
+    loss : {"log_loss", "exponential"}, default="log_loss"
+        What is minimised; "exponential", AdaBoost's, is for two classes.
+    learning_rate : float, default=0.1
+        Shrinks every tree.
+    n_estimators : int, default=100
+        The most rounds.
+    subsample : float, default=1.0
+        The fraction of the rows that a round draws.
+    criterion : str, optional
+        There for scikit-learn's sake, where it is deprecated.
+    min_samples_split, min_samples_leaf : int or float, default=2 and 1
+        The fewest rows of a node that is split, and of a leaf; a float is a fraction of all rows.
+    min_weight_fraction_leaf : float, default=0.0
+        The least fraction of the total weight in a leaf.
+    max_depth : int or None, default=3
+        The largest number of tests on a path to a leaf.
+    min_impurity_decrease : float, default=0.0
+        The least decrease of the impurity, times the node's fraction of all rows, of a split.
+    init : estimator or "zero", optional
+        Where boosting starts: the log odds of the classes, 0, or the probabilities that an estimator gives.
+    random_state : int, optional
+        Decides the rows of the rounds, the features that nodes try, and the rows held out.
+    max_features : int, float, "sqrt" or "log2", optional
+        How many features each node tries, drawn at random; a float is a fraction of them.
+    verbose : int, default=0
+        There for scikit-learn's sake; register a `ProgressBar` callback to watch a fit.
+    max_leaf_nodes : int, optional
+        The largest number of leaves of a tree; growth is then best first.
+    warm_start : bool, default=False
+        Whether `fit` keeps the rounds of the fit before, and only adds those that are missing.
+    validation_fraction : float, default=0.1
+        The fraction of the rows to hold out for early stopping, if `fit` is not given any.
+    n_iter_no_change : int, optional
+        Stop when the loss of held-out rows has not fallen by `tol` in so many rounds.
+    tol : float, default=1e-4
+        The least fall of that loss that counts.
+    ccp_alpha : float, default=0.0
+        The complexity parameter of cost-complexity pruning.
+    categorical_features : "from_dtype", list or mask, optional
+        Which columns are categories: by their dtype, or by name, index or mask.
+    n_jobs : int, optional
+        Threads. The model does not depend on it.
+
+    Attributes
+    ----------
+    estimators_ : array of DecisionTreeRegressor of shape (n_estimators_, n_scores)
+        The trees: one for each round, or one for each class.
+    classes_, n_classes_ : array and int
+    n_estimators_ : int
+        The rounds made.
+    init_ : array or estimator
+        Where boosting started.
+    train_score_ : array of shape (n_estimators_,)
+        The loss of the rows of each round, after it.
+    oob_improvement_, oob_scores_, oob_score_ : arrays and float
+        With `subsample` below 1: the fall of the loss of the rows that a round left out, that loss, and the last.
+    feature_importances_ : array of shape (n_features,)
+        The total decrease of the squared error by the tests of each feature, of sum 1.
+
+    Examples
+    --------
+    >>> X, y = np.arange(8.0)[:, None], [0, 0, 0, 1, 1, 1, 0, 0]
+    >>> model = GradientBoostingClassifier(n_estimators=20).fit(X, y)
+    >>> model.predict([[1.0], [4.0], [7.0]])
+    array([0, 1, 0])
+    """
+
+    def __init__(
+        self,
+        *,
+        loss: Literal["log_loss", "exponential"] = "log_loss",
+        learning_rate: NonNegative = 0.1,
+        n_estimators: Count = 100,
+        subsample: Share = 1.0,
+        criterion: str | None = "deprecated",
+        min_samples_split: MinSamplesSplit = 2,
+        min_samples_leaf: MinSamplesLeaf = 1,
+        min_weight_fraction_leaf: Fraction = 0.0,
+        max_depth: Count | None = 3,
+        min_impurity_decrease: NonNegative = 0.0,
+        init: Any = None,
+        random_state: Seed = None,
+        max_features: MaxFeatures = None,
+        verbose: CountOrZero | bool = 0,
+        max_leaf_nodes: AtLeastTwo | None = None,
+        warm_start: bool = False,
+        validation_fraction: OpenFraction = 0.1,
+        n_iter_no_change: Count | None = None,
+        tol: NonNegative = 1e-4,
+        ccp_alpha: NonNegative = 0.0,
+        categorical_features: Features = "from_dtype",
+        n_jobs: Jobs = None,
+    ) -> None:
+        self.loss = loss
+        self.learning_rate = learning_rate
+        self.n_estimators = n_estimators
+        self.subsample = subsample
+        self.criterion = criterion
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_depth = max_depth
+        self.min_impurity_decrease = min_impurity_decrease
+        self.init = init
+        self.random_state = random_state
+        self.max_features = max_features
+        self.verbose = verbose
+        self.max_leaf_nodes = max_leaf_nodes
+        self.warm_start = warm_start
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.ccp_alpha = ccp_alpha
+        self.categorical_features = categorical_features
+        self.n_jobs = n_jobs
+
+    monotonic_cst = None
+
+    def _loss_of(self) -> Any:
+        return classification_loss(self.loss, self.n_classes_)
+
+    def _encode(self, y: Any) -> np.ndarray:
+        index = super()._encode(y)
+        self.n_classes_ = len(self.classes_)
+        return index
+
+    def _encode_validation(self, y: np.ndarray) -> np.ndarray:
+        unknown = np.setdiff1d(y, self.classes_)
+        if unknown.size:
+            raise ValueError(
+                f"{type(self).__name__}: y_val holds {unknown[0]!r}; the classes are {self.classes_.tolist()[:12]}."
+            )
+        return np.searchsorted(self.classes_, y).astype(np.float64)
+
+    def _decode(self, y: np.ndarray) -> np.ndarray:
+        return self.classes_[y.astype(int)]
+
+    def _decision(self, F: np.ndarray) -> np.ndarray:
+        return F[:, 0] if F.shape[1] == 1 else F
+
+    def _labels(self, F: np.ndarray) -> np.ndarray:
+        index = (F[:, 0] >= 0).astype(int) if F.shape[1] == 1 else F.argmax(axis=1)
+        return self.classes_[index]
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """The scores F(x): of the second of two classes, or of every class.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        array of shape (n_samples,) or (n_samples, n_classes)
+        """
+        return self._decision(self._raw(X))
+
+    def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
+        """`decision_function` after the first round, after the second, and so on.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Yields
+        ------
+        array of shape (n_samples,) or (n_samples, n_classes)
+        """
+        for F in self._staged_raw(X):
+            yield self._decision(F)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class of the largest score.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        return self._labels(self._raw(X))
+
+    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
+        """`predict` after the first round, after the second, and so on.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Yields
+        ------
+        array of shape (n_samples,)
+        """
+        for F in self._staged_raw(X):
+            yield self._labels(F)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+        """
+        return self._loss_of().proba(self._raw(X))
+
+    def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
+        """`predict_proba` after the first round, after the second, and so on.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Yields
+        ------
+        array of shape (n_samples, n_classes)
+        """
+        loss = self._loss_of()
+        for F in self._staged_raw(X):
+            yield loss.proba(F)
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """The logarithm of `predict_proba`.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))

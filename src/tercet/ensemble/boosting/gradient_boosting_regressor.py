@@ -1,0 +1,197 @@
+"""Gradient boosting of regression trees (梯度提升回归树 GBDT; 000 ch. 8, Alg 8.3 and 8.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+import numpy as np
+
+from tercet.core.catalog import method
+from tercet.core.columns import Features
+from tercet.core.estimator import Regressor
+from tercet.core.parameters import Count, CountOrZero, Fraction, Jobs, NonNegative, OpenFraction, Range, Seed
+from tercet.ensemble.boosting.boosting_losses import BoostingLoss, PoissonBoosting, regression_loss
+from tercet.ensemble.boosting.gradient_boosting import BaseGradientBoosting
+from tercet.losses import Loss
+from tercet.tree import AtLeastTwo, MaxFeatures, MinSamplesLeaf, MinSamplesSplit
+
+Share = Annotated[float, Range(0, 1, "(]")]
+
+
+@method(
+    zh="梯度提升回归",
+    task="regression",
+    model="F(x) = F_0 + learning rate * sum of trees",
+    strategy="squared, absolute, Huber, quantile or Poisson loss, or any other that is differentiable",
+    algorithms="each tree is fitted to the negative gradient, its leaves by a line search (Alg 8.4)",
+    texts=["000 ch. 8, Alg 8.3, 8.4", "001 ch. 2, 8", "002 ch. 2"],
+    peers=["sklearn.ensemble.GradientBoostingRegressor"],
+)
+class GradientBoostingRegressor(BaseGradientBoosting, Regressor):
+    """Gradient boosting: a sum of regression trees, each fitted to the negative gradient of the loss.
+
+    With the squared loss that is the residual, and with learning_rate=1 and init="zero" the boosting tree of the
+    text (Alg 8.3). Columns are sorted once for all trees.
+
+    Parameters
+    ----------
+    loss : {"squared_error", "absolute_error", "huber", "quantile", "poisson"} or Loss, default="squared_error"
+        What is minimised; an object of `tercet.losses`, or one like it, stands for any other loss. "poisson" is for
+        counts: the answer is exp(F).
+    learning_rate : float, default=0.1
+        Shrinks every tree.
+    n_estimators : int, default=100
+        The most rounds.
+    subsample : float, default=1.0
+        The fraction of the rows that a round draws.
+    criterion : str, optional
+        There for scikit-learn's sake, where it is deprecated.
+    min_samples_split, min_samples_leaf : int or float, default=2 and 1
+        The fewest rows of a node that is split, and of a leaf; a float is a fraction of all rows.
+    min_weight_fraction_leaf : float, default=0.0
+        The least fraction of the total weight in a leaf.
+    max_depth : int or None, default=3
+        The largest number of tests on a path to a leaf.
+    min_impurity_decrease : float, default=0.0
+        The least decrease of the impurity, times the node's fraction of all rows, of a split.
+    init : estimator or "zero", optional
+        Where boosting starts: the best constant, 0, or the predictions of an estimator.
+    random_state : int, optional
+        Decides the rows of the rounds, the features that nodes try, and the rows held out.
+    max_features : int, float, "sqrt" or "log2", optional
+        How many features each node tries, drawn at random; a float is a fraction of them.
+    alpha : float, default=0.9
+        The quantile of "quantile", and that of the absolute residuals beyond which "huber" is linear.
+    verbose : int, default=0
+        There for scikit-learn's sake; register a `ProgressBar` callback to watch a fit.
+    max_leaf_nodes : int, optional
+        The largest number of leaves of a tree; growth is then best first.
+    warm_start : bool, default=False
+        Whether `fit` keeps the rounds of the fit before, and only adds those that are missing.
+    validation_fraction : float, default=0.1
+        The fraction of the rows to hold out for early stopping, if `fit` is not given any.
+    n_iter_no_change : int, optional
+        Stop when the loss of held-out rows has not fallen by `tol` in so many rounds.
+    tol : float, default=1e-4
+        The least fall of that loss that counts.
+    ccp_alpha : float, default=0.0
+        The complexity parameter of cost-complexity pruning.
+    categorical_features : "from_dtype", list or mask, optional
+        Which columns are categories: by their dtype, or by name, index or mask.
+    n_jobs : int, optional
+        Threads. The model does not depend on it.
+
+    Attributes
+    ----------
+    estimators_ : array of DecisionTreeRegressor of shape (n_estimators_, 1)
+        The trees.
+    n_estimators_ : int
+        The rounds made.
+    init_ : array or estimator
+        Where boosting started.
+    train_score_ : array of shape (n_estimators_,)
+        The loss of the rows of each round, after it.
+    oob_improvement_, oob_scores_, oob_score_ : arrays and float
+        With `subsample` below 1: the fall of the loss of the rows that a round left out, that loss, and the last.
+    feature_importances_ : array of shape (n_features,)
+        The total decrease of the squared error by the tests of each feature, of sum 1.
+
+    Examples
+    --------
+    >>> X, y = np.arange(1.0, 11.0)[:, None], [5.56, 5.70, 5.91, 6.40, 6.80, 7.05, 8.90, 8.70, 9.00, 9.05]
+    >>> model = GradientBoostingRegressor(n_estimators=6, learning_rate=1.0, max_depth=1, init="zero").fit(
+    ...     X, y
+    ... )
+    >>> model.train_score_.round(3)[[0, 5]] * 10, model.predict([[2.0], [9.0]]).round(2)
+    (array([1.93, 0.17]), array([5.63, 8.95]))
+    """
+
+    def __init__(
+        self,
+        *,
+        loss: Literal["squared_error", "absolute_error", "huber", "quantile", "poisson"]
+        | Loss = "squared_error",
+        learning_rate: NonNegative = 0.1,
+        n_estimators: Count = 100,
+        subsample: Share = 1.0,
+        criterion: str | None = "deprecated",
+        min_samples_split: MinSamplesSplit = 2,
+        min_samples_leaf: MinSamplesLeaf = 1,
+        min_weight_fraction_leaf: Fraction = 0.0,
+        max_depth: Count | None = 3,
+        min_impurity_decrease: NonNegative = 0.0,
+        init: Any = None,
+        random_state: Seed = None,
+        max_features: MaxFeatures = None,
+        alpha: OpenFraction = 0.9,
+        verbose: CountOrZero | bool = 0,
+        max_leaf_nodes: AtLeastTwo | None = None,
+        warm_start: bool = False,
+        validation_fraction: OpenFraction = 0.1,
+        n_iter_no_change: Count | None = None,
+        tol: NonNegative = 1e-4,
+        ccp_alpha: NonNegative = 0.0,
+        categorical_features: Features = "from_dtype",
+        n_jobs: Jobs = None,
+    ) -> None:
+        self.loss = loss
+        self.learning_rate = learning_rate
+        self.n_estimators = n_estimators
+        self.subsample = subsample
+        self.criterion = criterion
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_depth = max_depth
+        self.min_impurity_decrease = min_impurity_decrease
+        self.init = init
+        self.random_state = random_state
+        self.max_features = max_features
+        self.alpha = alpha
+        self.verbose = verbose
+        self.max_leaf_nodes = max_leaf_nodes
+        self.warm_start = warm_start
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.ccp_alpha = ccp_alpha
+        self.categorical_features = categorical_features
+        self.n_jobs = n_jobs
+
+    monotonic_cst = None
+
+    def _loss_of(self) -> BoostingLoss:
+        return regression_loss(self.loss, self.alpha)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """F(x); exp(F) for the Poisson loss.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        return self._answer(self._raw(X))
+
+    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
+        """`predict` after the first round, after the second, and so on.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Yields
+        ------
+        array of shape (n_samples,)
+        """
+        for F in self._staged_raw(X):
+            yield self._answer(F)
+
+    def _answer(self, F: np.ndarray) -> np.ndarray:
+        return np.exp(F[:, 0]) if isinstance(self._loss_of(), PoissonBoosting) else F[:, 0]

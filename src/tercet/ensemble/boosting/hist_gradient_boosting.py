@@ -1,0 +1,372 @@
+"""Second-order gradient boosting on binned columns (XGBoost; 001 ch. 8): base of the classifier and the regressor.
+
+The loss is expanded to second order: a leaf with the sums G and H of gradients and hessians has the value
+-G / (H + lambda), and a split must gain
+
+    G_L² / (H_L + lambda) + G_R² / (H_R + lambda) - G² / (H + lambda) > gamma.
+
+Columns are binned once, and a node is split from the histograms of its bins, best leaf first.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from typing import Annotated, Any, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import train_test_split
+
+from tercet.core.estimator import check_is_fitted, generator
+from tercet.core.parallel import each
+from tercet.core.parameters import Range
+from tercet.ensemble._engine.packed_trees import PackedTrees
+from tercet.ensemble.boosting.boosting_losses import BoostingLoss
+from tercet.tree import BinnedColumns, HistogramTree, Limits, Tree, TreeInput
+
+LEAST_HESSIAN = 1e-3  # of a leaf
+Bins = Annotated[int, Range(2, 255)]
+Share = Annotated[float, Range(0, 1, "(]")]
+
+
+class BaseHistGradientBoosting(TreeInput):
+    """Base class of histogram gradient boosting: the rounds, constraints, early stopping, scores of rows."""
+
+    multi_output = False
+    learning_rate: Any
+    max_iter: Any
+    l2_regularization: Any
+    min_gain: Any
+    max_bins: Any
+    interaction_cst: Any
+    warm_start: Any
+    early_stopping: Any
+    scoring: Any
+    validation_fraction: Any
+    n_iter_no_change: Any
+    tol: Any
+    random_state: Any
+    subsample: Any
+    n_jobs: Any
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: Any = None,
+    ) -> Self:
+        """Fit trees one after the other to gradients and hessians of the loss.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            The training data; NaN and None are missing values.
+        y : array of shape (n_samples,)
+            The targets.
+        sample_weight : array of shape (n_samples,), optional
+            How much each row counts.
+        X_val, y_val, sample_weight_val : arrays, optional
+            Rows for early stopping, in place of a `validation_fraction` of X.
+
+        Returns
+        -------
+        self
+        """
+        return self._learn(X, y, sample_weight, held_out=(X_val, y_val, sample_weight_val))
+
+    def _loss_of(self) -> Any:
+        raise NotImplementedError
+
+    def _fit(
+        self,
+        X: Any,
+        y: np.ndarray,
+        sample_weight: np.ndarray | None,
+        held_out: tuple[Any, Any, Any] = (None, None, None),
+    ) -> None:
+        X, y, loss = self._dense(X), np.asarray(y, dtype=np.float64), self._loss_of()
+        weight = np.ones(len(y)) if sample_weight is None else sample_weight.astype(np.float64)
+        if not weight.all():  # a row without weight is not there
+            X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
+        self.n_outputs_, self.n_trees_per_iteration_ = 1, loss.n_scores
+        self.is_categorical_ = self._n_categories() > 0 if self._n_categories().any() else None
+        random = generator(self.random_state)
+        X, y, weight, held = self._hold_out(X, y, weight, held_out, random)
+        grower = self._grower(X.shape[1])
+        bins = BinnedColumns.of(
+            X, self.max_bins, self._n_categories(), weight, int(random.integers(2**31 - 1)), self.n_jobs
+        )
+        trees = list(self.trees_) if self.warm_start and hasattr(self, "trees_") else []
+        if not trees:
+            self.init_ = loss.start(y, weight)
+            self.train_score_, self.validation_score_ = np.empty(0), np.empty(0)
+        F = self._scores_of(X, trees)
+        F_val = None if held is None else self._scores_of(held[0], trees)
+        scores = RoundScores(self, loss, X, y, weight, held)
+        if not trees:
+            scores.add(F, F_val)
+        for step in self.steps(self.max_iter - len(trees), name="round", unpack=self._state):
+            trees.append(self._round(X, bins, y, F, weight, loss, grower, random))
+            if held is not None and F_val is not None:
+                F_val += self._sum_of_trees(held[0], trees[-1:])
+            measures = scores.add(F, F_val, trees)
+            step.report((trees, len(trees), scores), **measures)
+            if self.do_early_stopping_ and scores.stop():
+                break
+        vars(self).update(self._state((trees, len(trees), scores)))
+
+    def _round(
+        self,
+        X: np.ndarray,
+        bins: BinnedColumns,
+        y: np.ndarray,
+        F: np.ndarray,
+        weight: np.ndarray,
+        loss: BoostingLoss,
+        grower: dict[str, Any],
+        random: np.random.Generator,
+    ) -> list[Tree]:
+        """One tree for each score; F is moved."""
+        r, before, made = loss.negative_gradient(y, F), F.copy(), []
+        rows = self._drawn_rows(len(y), random)
+        for k in range(loss.n_scores):
+            h = weight * loss.curvature(y, before, r[:, k], k)
+            seed = int(random.integers(2**31 - 1)) if grower["limits"].max_features is not None else 0
+            growth = HistogramTree(seed=seed, **grower)
+            arrays, leaf = growth.grow_with_leaves(bins, -weight * r[:, k], h, rows)
+            tree = Tree.from_arrays(arrays, verify=False)
+            if not loss.newton:
+                members = [np.flatnonzero(leaf == t) for t in np.unique(leaf[leaf >= 0])]
+                values = loss.leaf_values(members, y, before, r, weight, k)
+                tree.value[np.unique(leaf[leaf >= 0]), 0, 0] = values
+            tree.value *= self.learning_rate
+            inside = leaf >= 0
+            F[inside, k] += tree.value[leaf[inside], 0, 0]
+            if rows is not None:
+                F[~inside, k] += tree.predict(X[~inside])[:, 0, 0]
+            made.append(tree)
+        return made
+
+    def _drawn_rows(self, n: int, random: np.random.Generator) -> np.ndarray | None:
+        """The rows of a round: a `subsample` of them, drawn without replacement."""
+        if self.subsample >= 1.0:
+            return None
+        return np.sort(random.choice(n, max(1, int(self.subsample * n)), replace=False, shuffle=False))
+
+    def _grower(self, d: int) -> dict[str, Any]:
+        """The parameters of growth."""
+        features = None if self.max_features >= 1.0 else max(1, int(np.ceil(self.max_features * d)))
+        limits = Limits(
+            max_depth=Limits.max_depth if self.max_depth is None else int(self.max_depth),
+            min_samples_split=2 * self.min_samples_leaf,
+            min_samples_leaf=self.min_samples_leaf,
+            min_weight_leaf=LEAST_HESSIAN,
+            max_leaf_nodes=self.max_leaf_nodes,
+            max_features=features,
+        )
+        return {
+            "limits": limits,
+            "penalty": self.l2_regularization,
+            "min_gain": self.min_gain,
+            "n_jobs": self.n_jobs,
+            "monotonic": self._signs(d),
+            "groups": self._interaction_groups(d),
+        }
+
+    def _signs(self, d: int) -> np.ndarray | None:
+        """The monotonic constraint of each column, None without any."""
+        given = self.monotonic_cst
+        if given is None:
+            return None
+        if isinstance(given, dict):
+            names = list(getattr(self, "feature_names_in_", []))
+            unknown = [name for name in given if name not in names]
+            if unknown:
+                raise ValueError(
+                    f"{type(self).__name__}: monotonic_cst contains {len(unknown)} unexpected feature names: "
+                    f"{unknown[:5]}."
+                )
+            given = [given.get(name, 0) for name in names]
+        signs = np.asarray(given)
+        if signs.shape != (d,):
+            raise ValueError(
+                f"{type(self).__name__}: monotonic_cst has shape {signs.shape} but the input data X has {d} "
+                "features."
+            )
+        if not np.isin(signs, (-1, 0, 1)).all():
+            raise ValueError(
+                f"{type(self).__name__}: monotonic_cst must be None or an array-like of -1, 0 or 1; got "
+                f"{signs.tolist()}."
+            )
+        if (signs[self._n_categories() > 0] != 0).any():
+            raise ValueError(
+                f"{type(self).__name__}: Categorical features cannot have monotonic constraints: they have no "
+                "order."
+            )
+        if self.n_trees_per_iteration_ > 1 and signs.any():
+            raise ValueError(
+                f"{type(self).__name__}: monotonic constraints are not supported for multiclass classification."
+            )
+        return signs.astype(np.int64) if signs.any() else None
+
+    def _interaction_groups(self, d: int) -> list[set[int]] | None:
+        """The groups of columns that may interact; columns in none of them are a group of their own."""
+        given = self.interaction_cst
+        if given is None or (isinstance(given, str) and given == "pairwise"):
+            pairs = [{i, j} for i in range(d) for j in range(i)]
+            return None if given is None else pairs or [{0}]
+        if isinstance(given, str):
+            return [{j} for j in range(d)]
+        groups = [set(group) for group in given]
+        rest = set(range(d)) - set().union(*groups)
+        if not set().union(*groups) <= set(range(d)):
+            raise ValueError(
+                f"{type(self).__name__}: Interaction constraints must consist of integer indices in [0, "
+                f"{d - 1}]; got {sorted(set().union(*groups))}."
+            )
+        return [*groups, *([rest] if rest else [])]
+
+    def _hold_out(
+        self, X: np.ndarray, y: np.ndarray, weight: np.ndarray, given: tuple[Any, Any, Any], random: Any
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple[Any, Any, Any] | None]:
+        """The rows to learn from, and those that decide when to stop."""
+        X_val, y_val, weight_val = given
+        self.do_early_stopping_ = (
+            bool(self.early_stopping)
+            if not isinstance(self.early_stopping, str)
+            else len(y) > 10_000 or X_val is not None
+        )
+        if (X_val is None) != (y_val is None):
+            raise ValueError(f"{type(self).__name__}: X_val and y_val must be given together.")
+        if X_val is not None:
+            X_val, y_val = self._check(X_val, y_val, reset=False)
+            y_val = self._encode_validation(y_val)
+            mass = np.ones(len(y_val)) if weight_val is None else np.asarray(weight_val, dtype=np.float64)
+            return X, y, weight, (self._dense(X_val), y_val, mass)
+        if not self.do_early_stopping_ or self.validation_fraction is None:
+            return X, y, weight, None
+        parts = train_test_split(
+            X,
+            y,
+            weight,
+            test_size=self.validation_fraction,
+            random_state=int(random.integers(2**31 - 1)),
+            stratify=y if isinstance(self, ClassifierMixin) else None,
+        )
+        return parts[0], parts[2], parts[4], (parts[1], parts[3], parts[5])
+
+    def _encode_validation(self, y: np.ndarray) -> np.ndarray:
+        return np.asarray(y, dtype=np.float64)
+
+    def _decode(self, y: np.ndarray) -> np.ndarray:
+        """Targets as they were given."""
+        return y
+
+    def _state(self, state: tuple[list[Any], int, Any]) -> dict[str, Any]:
+        """The fitted attributes after so many rounds."""
+        trees, count, scores = state
+        return {"trees_": trees[:count], "n_iter_": count, **scores.attributes(count)}
+
+    def _sum_of_trees(self, X: np.ndarray, rounds: Any) -> np.ndarray:
+        """The sum of the trees of some rounds, of shape (n, n_scores)."""
+        total = np.zeros((X.shape[0], self.n_trees_per_iteration_))
+        for k in range(self.n_trees_per_iteration_ if len(rounds) else 0):
+            trees = [row[k] for row in rounds]
+            packed = PackedTrees.of(trees, [tree.value[:, 0] for tree in trees])
+            if packed is not None:
+                total[:, k] = packed.sums(X, self.n_jobs)[:, 0]
+            else:
+                parts = each(lambda tree: tree.predict(X)[:, 0, 0], trees, n_jobs=self.n_jobs)
+                total[:, k] = np.sum(parts, axis=0)
+        return total
+
+    def _scores_of(self, X: np.ndarray, rounds: Any) -> np.ndarray:
+        return np.tile(self.init_, (X.shape[0], 1)) + self._sum_of_trees(X, rounds)
+
+    def _raw(self, X: Any) -> np.ndarray:
+        """The scores F of rows, of shape (n, n_scores)."""
+        check_is_fitted(self)
+        return self._scores_of(self._dense(self._check(X, reset=False)), self.trees_)
+
+    def _staged_raw(self, X: Any) -> Iterator[np.ndarray]:
+        """The scores after the first round, after the second, and so on."""
+        check_is_fitted(self)
+        X = self._dense(self._check(X, reset=False))
+        F = self._scores_of(X, [])
+        for row in self.trees_:
+            F = F + self._sum_of_trees(X, [row])
+            yield F
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """The total gain of the tests of each feature, of sum 1."""
+        check_is_fitted(self)
+        total = np.zeros(self.n_features_in_)
+        for tree in (tree for row in self.trees_ for tree in row):
+            inner = tree.n_children > 0
+            mass = tree.weighted_n_node_samples * np.abs(tree.impurity)
+            first = tree.child[inner]
+            gain = np.maximum(mass[first] + mass[first + 1] - mass[inner], 0.0)
+            total += np.bincount(tree.feature[inner], gain, minlength=total.size)
+        return total / total.sum() if total.sum() > 0 else total
+
+
+class RoundScores:
+    """Scores after each round (the larger, the better), which decide when to stop."""
+
+    def __init__(self, model: Any, loss: Any, X: Any, y: Any, weight: Any, held: Any) -> None:
+        self.model, self.loss, self.X, self.y, self.weight, self.held = model, loss, X, y, weight, held
+        self.train, self.valid = list(model.train_score_), list(model.validation_score_)
+        own = not (isinstance(model.scoring, str) and model.scoring == "loss")
+        self.scorer = check_scoring(model, model.scoring) if own and model.do_early_stopping_ else None
+        # The rows are encoded already: the model is asked as one of numbers without names.
+        self.view = copy.copy(model)
+        self.view.categories_, self.view.categorical_features = [None] * X.shape[1], None
+        vars(self.view).pop("feature_names_in_", None)
+
+    def add(
+        self, F: np.ndarray, F_val: np.ndarray | None, trees: list[Any] | None = None
+    ) -> dict[str, float]:
+        """Score the rows after a round."""
+        measures = {}
+        if self.scorer is None:
+            self.train.append(-self._loss(self.y, F, self.weight))
+            measures["loss"] = -self.train[-1]
+            if self.held is not None:
+                self.valid.append(-self._loss(self.held[1], F_val, self.held[2]))
+                measures["validation_loss"] = -self.valid[-1]
+            return measures
+        self.view.trees_ = trees or []
+        self.train.append(self._score(self.X, self.y, self.weight))
+        if self.held is not None:
+            self.valid.append(self._score(*self.held))
+            measures["validation_score"] = self.valid[-1]
+        return {"score": self.train[-1], **measures}
+
+    def _loss(self, y: Any, F: Any, weight: Any) -> float:
+        return float(np.average(self.loss.losses(y, F), weights=weight))
+
+    def _score(self, X: Any, y: Any, weight: Any) -> float:
+        plain = (weight == weight[0]).all()
+        kwargs = {} if plain else {"sample_weight": weight}
+        return float(self.scorer(self.view, X, self.model._decode(y), **kwargs))
+
+    def stop(self) -> bool:
+        """Whether the last `n_iter_no_change` scores are no better than the one before them."""
+        scores, patience = self.valid if self.held is not None else self.train, self.model.n_iter_no_change
+        if len(scores) <= patience:
+            return False
+        return not any(score > scores[-patience - 1] + self.model.tol for score in scores[-patience:])
+
+    def attributes(self, count: int) -> dict[str, Any]:
+        """As fitted attributes; the first score is that of the start."""
+        return {
+            "train_score_": np.array(self.train[: count + 1]),
+            "validation_score_": np.array(self.valid[: count + 1]),
+        }

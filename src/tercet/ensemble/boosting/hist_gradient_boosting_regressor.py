@@ -1,0 +1,218 @@
+"""Histogram gradient boosting for numbers (XGBoost, LightGBM 式梯度提升; 001 ch. 8)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Literal
+
+import numpy as np
+
+from tercet.core.catalog import method
+from tercet.core.columns import Features
+from tercet.core.estimator import Regressor
+from tercet.core.parameters import Count, CountOrZero, Fraction, Jobs, NonNegative, OpenFraction, Seed
+from tercet.ensemble.boosting.boosting_losses import GammaBoosting, PoissonBoosting, regression_loss
+from tercet.ensemble.boosting.hist_gradient_boosting import BaseHistGradientBoosting, Bins, Share
+from tercet.losses import Loss
+from tercet.tree import AtLeastTwo
+
+
+@method(
+    zh="直方图梯度提升回归",
+    task="regression",
+    model="F(x) = F_0 + learning rate * sum of trees",
+    strategy="squared, absolute, quantile, Poisson or gamma loss, with a penalty on the leaf values",
+    algorithms="second-order boosting: leaves -G / (H + lambda), splits of binned columns by their gain",
+    texts=["001 ch. 8, 8.3 to 8.7", "000 ch. 8, Alg 8.4"],
+    peers=[
+        "sklearn.ensemble.HistGradientBoostingRegressor",
+        "lightgbm.LGBMRegressor",
+        "xgboost.XGBRegressor",
+    ],
+)
+class HistGradientBoostingRegressor(BaseHistGradientBoosting, Regressor):
+    """Histogram gradient boosting: trees grown from gradients and hessians of binned columns.
+
+    A leaf with the sums G and H of gradients and hessians has the value -G / (H + lambda); a split must gain
+    G_L² / (H_L + lambda) + G_R² / (H_R + lambda) - G² / (H + lambda) > gamma. Missing values go to the side where
+    they gain more; categories are split into two sets; unseen ones are treated as missing.
+
+    Parameters
+    ----------
+    loss : {"squared_error", "absolute_error", "gamma", "poisson", "quantile"} or Loss, default="squared_error"
+        What is minimised; an object of `tercet.losses`, or one like it with `gradient` and `curvature`, stands for
+        any other loss. "gamma" and "poisson" answer exp(F).
+    quantile : float, optional
+        The quantile of loss="quantile".
+    learning_rate : float, default=0.1
+        Shrinks every tree.
+    max_iter : int, default=100
+        The most rounds.
+    max_leaf_nodes : int or None, default=31
+        The most leaves of a tree; the leaf of the largest gain is split next.
+    max_depth : int, optional
+        The largest number of tests on a path to a leaf.
+    min_samples_leaf : int, default=20
+        The fewest rows of a leaf.
+    l2_regularization : float, default=0.0
+        lambda, the L2 penalty of the leaf values.
+    max_features : float, default=1.0
+        The fraction of the features that a node tries, drawn at random.
+    max_bins : int, default=255
+        The most bins of a feature; missing values have one more.
+    categorical_features : "from_dtype", list or mask, optional
+        Which columns are categories: by their dtype, or by name, index or mask.
+    monotonic_cst : array or dict of -1, 0 and 1, optional
+        Features with which the answer must not fall (1) or rise (-1).
+    interaction_cst : {"pairwise", "no_interactions"} or list of groups of features, optional
+        The features that may be tested on one path of a tree.
+    warm_start : bool, default=False
+        Whether `fit` keeps the rounds of the fit before, and only adds those that are missing.
+    early_stopping : "auto" or bool, default="auto"
+        Whether to stop when the score no longer rises; "auto" does with over 10 000 rows, or rows given for it.
+    scoring : str, callable or None, default="loss"
+        The score that decides; None is the estimator's own.
+    validation_fraction : float or None, default=0.1
+        The fraction of the rows to hold out for it; None scores the training rows.
+    n_iter_no_change : int, default=10
+        Stop when so many rounds bring nothing.
+    tol : float, default=1e-7
+        The least rise of the score that counts.
+    verbose : int, default=0
+        There for scikit-learn's sake; register a `ProgressBar` callback to watch a fit.
+    random_state : int, optional
+        Decides the rows held out, the features that nodes try, and the rows of the rounds.
+    min_gain : float, default=0.0
+        gamma, what a split must gain.
+    subsample : float, default=1.0
+        The fraction of the rows that a round draws.
+    n_jobs : int, optional
+        Threads. The model does not depend on it.
+
+    Attributes
+    ----------
+    trees_ : list of lists of Tree
+        The trees of each round.
+    n_iter_, n_trees_per_iteration_ : int
+        The rounds made, and the trees of one.
+    train_score_, validation_score_ : arrays of shape (n_iter_ + 1,)
+        The scores after each round, from that of the start on; the second is empty without early stopping.
+    do_early_stopping_ : bool
+    is_categorical_ : array of shape (n_features,) or None
+        Which features are categories.
+    feature_importances_ : array of shape (n_features,)
+        The total gain of the tests of each feature, of sum 1.
+
+    Examples
+    --------
+    >>> X = np.linspace(0, 1, 200)[:, None]
+    >>> model = HistGradientBoostingRegressor(max_iter=20).fit(X, np.sin(6 * X[:, 0]))
+    >>> model.predict([[0.25]]).round(1)
+    array([0.9])
+    """
+
+    def __init__(
+        self,
+        loss: Literal["squared_error", "absolute_error", "gamma", "poisson", "quantile"]
+        | Loss = "squared_error",
+        *,
+        quantile: Fraction | None = None,
+        learning_rate: NonNegative = 0.1,
+        max_iter: Count = 100,
+        max_leaf_nodes: AtLeastTwo | None = 31,
+        max_depth: Count | None = None,
+        min_samples_leaf: Count = 20,
+        l2_regularization: NonNegative = 0.0,
+        max_features: Share = 1.0,
+        max_bins: Bins = 255,
+        categorical_features: Features = "from_dtype",
+        monotonic_cst: list | tuple | np.ndarray | dict | None = None,
+        interaction_cst: Literal["pairwise", "no_interactions"] | list | tuple | None = None,
+        warm_start: bool = False,
+        early_stopping: Literal["auto"] | bool = "auto",
+        scoring: str | Callable | None = "loss",
+        validation_fraction: Count | OpenFraction | None = 0.1,
+        n_iter_no_change: Count = 10,
+        tol: NonNegative = 1e-7,
+        verbose: CountOrZero | bool = 0,
+        random_state: Seed = None,
+        min_gain: NonNegative = 0.0,
+        subsample: Share = 1.0,
+        n_jobs: Jobs = None,
+    ) -> None:
+        self.loss = loss
+        self.quantile = quantile
+        self.learning_rate = learning_rate
+        self.max_iter = max_iter
+        self.max_leaf_nodes = max_leaf_nodes
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.l2_regularization = l2_regularization
+        self.max_features = max_features
+        self.max_bins = max_bins
+        self.categorical_features = categorical_features
+        self.monotonic_cst = monotonic_cst
+        self.interaction_cst = interaction_cst
+        self.warm_start = warm_start
+        self.early_stopping = early_stopping
+        self.scoring = scoring
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.verbose = verbose
+        self.random_state = random_state
+        self.min_gain = min_gain
+        self.subsample = subsample
+        self.n_jobs = n_jobs
+
+    def _loss_of(self) -> Any:
+        if self.loss == "quantile" and self.quantile is None:
+            raise ValueError(
+                f"{type(self).__name__}: loss='quantile' needs the parameter 'quantile', from 0 to 1."
+            )
+        return regression_loss(self.loss, 0.5 if self.quantile is None else self.quantile)
+
+    def _encode(self, y: Any) -> np.ndarray:
+        y = super()._encode(y)
+        if self.loss == "gamma" and y.min() <= 0:
+            raise ValueError(
+                f"{type(self).__name__}: loss='gamma' requires strictly positive y; got {y.min()}."
+            )
+        if self.loss == "poisson" and (y.min() < 0 or y.sum() <= 0):
+            raise ValueError(
+                f"{type(self).__name__}: loss='poisson' requires non-negative y and sum(y) > 0; the least is "
+                f"{y.min()}."
+            )
+        return y
+
+    def predict(self, X: Any) -> np.ndarray:
+        """F(x); exp(F) for the Poisson and the gamma loss.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        return self._answer(self._raw(X))
+
+    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
+        """`predict` after the first round, after the second, and so on.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Yields
+        ------
+        array of shape (n_samples,)
+        """
+        for F in self._staged_raw(X):
+            yield self._answer(F)
+
+    def _answer(self, F: np.ndarray) -> np.ndarray:
+        return np.exp(F[:, 0]) if isinstance(self._loss_of(), PoissonBoosting | GammaBoosting) else F[:, 0]

@@ -1,0 +1,1 @@
+"""Forests: trees grown side by side."""

@@ -1,0 +1,127 @@
+"""Base class of forests of classification trees: class weights, votes and probabilities."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tercet.core.estimator import Classifier
+from tercet.ensemble.forest.base import BaseForest
+from tercet.tree import BaseDecisionTree, DecisionTreeClassifier, all_classes, class_weights, encode_classes
+
+
+class ForestClassifier(BaseForest, Classifier):
+    """Forest whose answer is the class of the largest mean probability."""
+
+    class_weight: Any
+
+    def _tree(self) -> BaseDecisionTree:
+        return DecisionTreeClassifier(
+            criterion=self.criterion,
+            splitter=self.splitter,  # type: ignore[arg-type]
+            max_depth=self.max_depth,
+            min_samples_split=self.min_samples_split,
+            min_samples_leaf=self.min_samples_leaf,
+            min_weight_fraction_leaf=self.min_weight_fraction_leaf,
+            max_features=self.max_features,
+            max_leaf_nodes=self.max_leaf_nodes,
+            min_impurity_decrease=self.min_impurity_decrease,
+            ccp_alpha=self.ccp_alpha,
+            monotonic_cst=self.monotonic_cst,
+        )
+
+    def _encode(self, y: Any) -> np.ndarray:
+        self.classes_, self.n_classes_, index = encode_classes(y)
+        return index
+
+    def _classes_of_outputs(self) -> tuple[int, ...]:
+        return tuple(len(classes) for classes in all_classes(self.classes_))
+
+    def _row_weights(self, y: np.ndarray, sample_weight: np.ndarray | None) -> np.ndarray | None:
+        if self.class_weight is None or self._balances_samples():
+            return sample_weight
+        whole = self.class_weight if not isinstance(self.class_weight, str) else "balanced"
+        by_class = class_weights(whole, self.classes_, y)
+        return by_class if sample_weight is None else by_class * sample_weight
+
+    def _balances_samples(self) -> bool:
+        """Whether classes are weighted by their counts in each tree's own sample."""
+        return (
+            self.bootstrap
+            and isinstance(self.class_weight, str)
+            and self.class_weight == "balanced_subsample"
+        )
+
+    def _member_weight(
+        self, seed: int, n: int, y: np.ndarray, weight: np.ndarray | None
+    ) -> np.ndarray | None:
+        own = super()._member_weight(seed, n, y, weight)
+        if own is None or not self._balances_samples():
+            return own
+        return own * class_weights("balanced", self.classes_, y, self._drawn(seed, n, weight))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class of the largest mean probability over the trees; of equals, the first.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        array of shape (n_samples,) or (n_samples, n_outputs)
+        """
+        return self._labels(self._mean_values(X))
+
+    def _labels(self, means: np.ndarray) -> np.ndarray:
+        labels = [
+            classes[means[:, k, : len(classes)].argmax(axis=1)]
+            for k, classes in enumerate(all_classes(self.classes_))
+        ]
+        return labels[0] if self.n_outputs_ == 1 else np.column_stack(labels)
+
+    def predict_proba(self, X: Any) -> Any:
+        """The mean over the trees of the proportions of the classes in the leaf that each row comes to.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes), or a list of them for several outputs
+        """
+        means = self._mean_values(X)
+        proba = [means[:, k, : len(classes)] for k, classes in enumerate(all_classes(self.classes_))]
+        return proba[0] if self.n_outputs_ == 1 else proba
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """The logarithm of `predict_proba`.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes), or a list of them for several outputs
+        """
+        proba = self.predict_proba(X)
+        with np.errstate(divide="ignore"):
+            return [np.log(one) for one in proba] if isinstance(proba, list) else np.log(proba)
+
+    def _oob_answers(self, means: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        columns = [
+            classes[index]
+            for classes, index in zip(all_classes(self.classes_), np.reshape(y, (len(y), -1)).T)
+        ]
+        return columns[0] if self.n_outputs_ == 1 else np.column_stack(columns), self._labels(means)
+
+    def _set_oob(self, means: np.ndarray, score: float) -> None:
+        means = np.nan_to_num(means)
+        self.oob_decision_function_ = means[:, 0] if self.n_outputs_ == 1 else np.swapaxes(means, 1, 2)
+        self.oob_score_ = score

@@ -1,0 +1,149 @@
+"""Histogram growth of boosting trees under constraints: monotonic columns, and groups of columns that may interact.
+
+A monotonic column must not lower (or raise) the prediction: the values of two children are in order, and the
+midpoint between them bounds all values below either. With groups, a path of the tree tests columns of one group
+only. One node at a time, best first, in NumPy: slower than the free growth of `histogram_growth`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tercet.tree._engine.criteria import TIE
+from tercet.tree._engine.histogram_growth import FrontierNode, HistogramGrower
+from tercet.tree._engine.histogram_statistics import LOWER, PACKED, PAIR
+
+
+class ConstrainedGrower(HistogramGrower):
+    """Best-first growth of one tree of gradients under constraints.
+
+    Parameters
+    ----------
+    monotonic : array of -1, 0 and 1 of shape (d,), optional
+        1 or -1 where the prediction must not fall or rise with the column.
+    groups : list of sets of columns, optional
+        The columns that may be tested on one path.
+    """
+
+    def __init__(
+        self, *given: Any, monotonic: np.ndarray | None = None, groups: Sequence[set[int]] | None = None
+    ) -> None:
+        super().__init__(*given)
+        d = self.bins.shape[1]
+        self.signs = np.zeros(d, np.int64) if monotonic is None else np.asarray(monotonic, np.int64)
+        self.groups = {0: [set(range(d))] if groups is None else [set(group) for group in groups]}
+        self.bounds = {0: (-np.inf, np.inf)}
+        self.middles: dict[int, float] = {}
+        if self.max_leaf_nodes is None:
+            self.max_leaf_nodes = self.rows.size + 1
+
+    def _finish_split(self, node: FrontierNode, found: np.ndarray) -> None:
+        """Find the best split that the constraints allow."""
+        columns = sorted(set().union(*self.groups[node.number]))
+        if self.limits.tries < self.bins.shape[1]:
+            draw = np.random.default_rng(node.key)
+            columns = sorted(
+                draw.choice(columns, min(self.limits.tries, len(columns)), replace=False).tolist()
+            )
+        best = self.limits.floor
+        for j in columns:
+            gain, middle, split, sides = self._column_split(node, j)
+            if gain > best:
+                best, node.gain, node.split = gain + TIE * abs(gain), gain, split
+                node.sides[:] = sides
+                self.middles[node.number] = middle
+        if node.split[0] < 0 or self.held >= self.most_held:
+            node.hist = None
+        self.held += node.hist is not None
+
+    def _column_sums(self, node: FrontierNode, j: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Gradients, hessians and rows of each bin of a column, that of missing values last."""
+        assert node.hist is not None
+        rule, channels = self.rule, node.hist[j // 8, :, j % 8, : self.binned.n_bins[j] + 1]
+        if rule.form == PACKED:
+            h = channels[0] & LOWER
+            g = (channels[0] - h) >> 32
+        else:
+            assert rule.form == PAIR
+            g, h = channels[0], channels[1]
+        count = channels[rule.n_channels - 1] if rule.counted else h
+        return g * rule.scale, h * rule.weight_scale, count.astype(np.float64)
+
+    def _column_split(
+        self, node: FrontierNode, j: int
+    ) -> tuple[float, float, tuple[int, int, int], np.ndarray | None]:
+        """The best split by one column: gain, midpoint of the children's values, the split, sides of the bins."""
+        none = -np.inf, 0.0, (-1, 0, 0), None
+        g, h, count = self._column_sums(node, j)
+        n_bins = len(g) - 1
+        codes = np.flatnonzero(h[:-1] > 0)
+        gone = h[-1] > 0
+        if len(codes) == 0 or (len(codes) == 1 and not gone):
+            return none
+        if self.binned.categorical[j]:
+            codes = codes[np.argsort(g[codes] / h[codes], kind="stable")]
+        G, H, C = (part[codes].sum() + part[-1] for part in (g, h, count))
+        best, at = none, -1
+        for missing in (1, 0) if gone else (1,):
+            a, w, c = (np.cumsum(part[codes]) + (part[-1] if missing == 0 else 0.0) for part in (g, h, count))
+            if not (gone and missing == 1):
+                a, w, c = a[:-1], w[:-1], c[:-1]
+            gain, middle = self._gains(node, self.signs[j], a, w, c, G, H, C)
+            if not gain.size or gain.max() <= best[0] + TIE * abs(best[0]):
+                continue
+            at = int(gain.argmax())
+            sides = np.full(node.sides.size, -1, np.int8)
+            sides[codes] = np.where(np.arange(len(codes)) <= at, 0, 1)
+            if gone:
+                sides[n_bins] = missing
+            first = int(codes[at + 1]) if at + 1 < len(codes) else n_bins
+            best = float(gain[at]), float(middle[at]), (j, int(codes[at]), first), sides
+        return best
+
+    def _gains(
+        self, node: FrontierNode, sign: int, a: Any, w: Any, c: Any, G: float, H: float, C: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Gains of all cuts (-inf where one is not allowed), and midpoints of the values of the two sides."""
+        penalty, (low, high) = self.rule.penalty, self.bounds[node.number]
+        tiny = np.finfo(np.float64).tiny
+        with np.errstate(invalid="ignore", over="ignore"):
+            left = np.clip(-a / np.maximum(w + penalty, tiny), low, high)
+            right = np.clip(-(G - a) / np.maximum(H - w + penalty, tiny), low, high)
+            whole = np.clip(-G / max(H + penalty, tiny), low, high)
+            gain = (
+                score(a, w, left, penalty) + score(G - a, H - w, right, penalty) - score(G, H, whole, penalty)
+            )
+        few, light = self.rule.least_rows, self.rule.least_weight
+        allowed = (c >= few) & (C - c >= few) & (w >= light) & (H - w >= light)
+        if sign:
+            allowed &= sign * (right - left) >= 0
+        return np.where(allowed, gain, -np.inf), left / 2 + right / 2
+
+    def _split(self, node: FrontierNode) -> tuple[list[FrontierNode], np.ndarray | None]:
+        """Split a node; its children inherit its bounds and groups, narrowed by the split."""
+        left, j, (low, high) = self.count, node.split[0], self.bounds[node.number]
+        pair, hist = super()._split(node)
+        middle, sign = self.middles[node.number], self.signs[j]
+        groups = [group for group in self.groups[node.number] if j in group]
+        for side in (0, 1):
+            self.groups[left + side] = groups
+            below = sign != 0 and (side == 0) == (sign > 0)  # the side of the smaller values
+            above = sign != 0 and not below
+            self.bounds[left + side] = (
+                max(low, middle) if above else low,
+                min(high, middle) if below else high,
+            )
+        return pair, hist
+
+    def clipped(self, value: np.ndarray) -> np.ndarray:
+        """The values of all nodes, within their bounds."""
+        bounds = np.array([self.bounds[t] for t in range(len(value))])
+        return np.clip(value, bounds[:, 0], bounds[:, 1])
+
+
+def score(g: Any, h: Any, value: Any, penalty: float) -> Any:
+    """How much a leaf of this value lowers twice the second-order loss: g² / (h + penalty) at the best value."""
+    return -(2.0 * g * value + (h + penalty) * value * value)

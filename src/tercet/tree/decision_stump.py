@@ -1,0 +1,122 @@
+"""Decision stump (决策树桩): one test, the best by the weight of the mistakes (000 ch. 8, Example 8.1)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tercet.core.catalog import method
+from tercet.core.estimator import Classifier, check_is_fitted, distinct
+from tercet.core.kernel import kernel
+from tercet.tree._engine.criteria import TIE, midpoint
+
+
+@method(
+    zh="决策树桩",
+    task="classification",
+    model="one class where x_j < v, another where x_j > v",
+    strategy="weight of the rows that are wrong",
+    algorithms="all features and all thresholds between neighbouring values are tried",
+    texts=["000 ch. 8, Example 8.1"],
+)
+class DecisionStump(Classifier):
+    """Classifier of a single threshold, with the least weight of mistakes.
+
+    Every feature j and every threshold v half-way between two neighbouring values is tried; on either side the
+    class of the largest weight is the answer. Ties take the first feature and the smallest threshold. Where no
+    threshold is better than one class everywhere, that class is the answer (with `constant=False` the best
+    threshold is taken all the same).
+
+    Parameters
+    ----------
+    constant : bool, default=True
+        Whether the same class on both sides is allowed when it has the least weight of mistakes.
+
+    Attributes
+    ----------
+    feature_ : int
+        The feature that is tested; -1 where the answer is constant.
+    threshold_ : float
+        x <= threshold goes to the left.
+    left_, right_ : labels
+        The answers on the two sides.
+    error_ : float
+        The weight of the mistakes, divided by the weight of all rows.
+    classes_ : array of shape (n_classes,)
+
+    Examples
+    --------
+    >>> stump = DecisionStump().fit(np.arange(10.0)[:, None], [1, 1, 1, -1, -1, -1, 1, 1, 1, -1])
+    >>> stump.threshold_, stump.left_.item(), round(stump.error_, 4)
+    (2.5, 1, 0.3)
+    """
+
+    sparse_input = False
+
+    def __init__(self, constant: bool = True) -> None:
+        self.constant = constant
+
+    def _encode(self, y: Any) -> np.ndarray:
+        self.classes_, index = distinct(y)
+        return index
+
+    def _fit(self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
+        weight = np.ones(len(y)) if sample_weight is None else sample_weight.astype(np.float64)
+        K = len(self.classes_)
+        totals = np.bincount(y, weight, K)
+        whole = totals.sum()
+        best = (whole - totals.max()) if self.constant else np.inf
+        self.feature_, self.threshold_ = -1, np.inf
+        left = right = int(totals.argmax())
+        for j in range(X.shape[1]):
+            order = np.argsort(X[:, j], kind="stable")
+            values = X[order, j].astype(np.float64)
+            error, at = least_error(values, y[order], weight[order], totals)
+            # Rounding must not decide: 0.3 and 0.30000000000000004 are a tie.
+            if at >= 0 and error < best - TIE * whole:
+                best, self.feature_ = error, j
+                self.threshold_ = float(midpoint(values[at], values[at + 1]))
+                below = np.bincount(y[order][: at + 1], weight[order][: at + 1], K)
+                left, right = int(below.argmax()), int((totals - below).argmax())
+        self.left_, self.right_ = self.classes_[left], self.classes_[right]
+        self.error_ = float(min(best, whole - totals.max()) if self.feature_ < 0 else best) / float(whole)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The answer of the side that each row is on.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        X = self._check(X, reset=False)
+        if self.feature_ < 0:
+            return np.full(X.shape[0], self.left_)
+        return np.where(X[:, self.feature_] <= self.threshold_, self.left_, self.right_)
+
+
+@kernel
+def least_error(values, y, weight, totals):
+    """The least weight of mistakes of a threshold in a sorted column, and the row after which it is (-1: none)."""
+    n_classes = totals.size
+    left = np.zeros(n_classes)
+    whole, mass = totals.sum(), 0.0
+    best, at = np.inf, -1
+    for i in range(values.size - 1):
+        left[y[i]] += weight[i]
+        mass += weight[i]
+        if values[i] < values[i + 1]:
+            most_left, most_right = 0.0, 0.0
+            for k in range(n_classes):
+                most_left = max(most_left, left[k])
+                most_right = max(most_right, totals[k] - left[k])
+            error = whole - most_left - most_right
+            if error < best - TIE * whole:
+                best, at = error, i
+    return best, at

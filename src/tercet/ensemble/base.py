@@ -42,7 +42,7 @@ class BaseEnsemble(MetaEstimatorMixin, Estimator):
 
     def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
         X = np.asarray(X) if isinstance(X, list | tuple) else X
-        return MetaClassifier._check(self, X, y, reset=reset)  # type: ignore[arg-type]
+        return MetaClassifier._check(self, X, y, reset=reset)
 
     def _member(self, random: np.random.Generator) -> Any:
         """A clone with every `random_state` in it drawn from `random`."""

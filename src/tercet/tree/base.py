@@ -202,6 +202,7 @@ class BaseDecisionTree(TreeInput):
     cv: Any
     max_bins: Any
     n_jobs: Any
+    n_classes_: Any
 
     @property
     def multi_output(self) -> bool:  # type: ignore[override]
@@ -381,7 +382,8 @@ class BaseDecisionTree(TreeInput):
         self.max_features_ = self._n_tried_features(n_features)
         self.categories_ = [None] * n_features if categories is None else categories
         if isinstance(classes, list):
-            self.classes_, self.n_classes_ = classes, np.array([len(one) for one in classes])
+            self.classes_ = classes
+            self.n_classes_ = np.array([len(one) for one in classes])
         elif classes is not None:
             self.classes_, self.n_classes_ = classes, len(classes)
         return self

@@ -20,8 +20,8 @@ def encode_classes(y: Any) -> tuple[Any, Any, np.ndarray]:
     (array(['a', 'b'], dtype='<U1'), 2, array([1, 0, 1]))
     """
     if np.ndim(y) == 1:
-        classes, index = distinct(y)  # one class is enough: the tree is a leaf
-        return classes, len(classes), index
+        one, index = distinct(y)  # one class is enough: the tree is a leaf
+        return one, len(one), index
     check_classification_targets(y)
     pairs = [distinct(np.asarray(y)[:, k]) for k in range(np.shape(y)[1])]
     classes = [one for one, _ in pairs]

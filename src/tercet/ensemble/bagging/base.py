@@ -54,7 +54,7 @@ class BaseBagging(BaseEnsemble):
             members.append(member)
             columns.append(features)
             step.report((len(members), members, columns))
-        vars(self).update(self._state((len(members), members, columns)))
+        self.__dict__.update(self._state((len(members), members, columns)))
         if self.oob_score:
             self._score_out_of_bag(X, y)
 

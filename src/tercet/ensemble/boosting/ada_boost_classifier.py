@@ -150,7 +150,7 @@ class AdaBoostClassifier(BaseEnsemble, Classifier):
                 f"{type(self).__name__}: the first member is worse than random (error {now.error:.3g}; less than "
                 f"{self._chance():.3g} is needed); the ensemble can not be fit. Give another `estimator`."
             )
-        vars(self).update(self._state((len(errors), errors, weights)))
+        self.__dict__.update(self._state((len(errors), errors, weights)))
 
     def _state(self, state: tuple[int, list[float], list[float]]) -> dict[str, Any]:
         """The fitted attributes after so many rounds."""

@@ -115,7 +115,7 @@ class AdaBoostRegressor(BaseEnsemble, Regressor):
                 break  # without errors, or the first of all with too many
             D = D * beta ** ((1.0 - loss) * self.learning_rate)
             D = D / D.sum()
-        vars(self).update(self._state((len(errors), errors, weights)))
+        self.__dict__.update(self._state((len(errors), errors, weights)))
 
     def _state(self, state: tuple[int, list[float], list[float]]) -> dict[str, Any]:
         """The fitted attributes after so many rounds."""

@@ -123,10 +123,10 @@ class BaseGradientBoosting(TreeInput):
             if held is not None and stop.reached(measures["validation_loss"]):
                 break
             if monitor is not None:
-                vars(self).update(self._state((trees, m + 1, scores)))
+                self.__dict__.update(self._state((trees, m + 1, scores)))
                 if monitor(m, self, {"raw_predictions": F, "y": y, "sample_weight": weight}):
                     break
-        vars(self).update(self._state((trees, len(trees), scores)))
+        self.__dict__.update(self._state((trees, len(trees), scores)))
 
     def _round(
         self,
@@ -171,7 +171,7 @@ class BaseGradientBoosting(TreeInput):
         kinds = self._n_categories()
         fast = self.max_leaf_nodes is None
         columns = PresortedColumns(X, kinds, self.n_jobs) if fast else None
-        X64 = None if fast else np.ascontiguousarray(X, dtype=np.float64)
+        X64 = X if fast else np.ascontiguousarray(X, dtype=np.float64)
 
         def grow(target: np.ndarray, weight: np.ndarray) -> Tree:
             target = np.ascontiguousarray(target)

@@ -119,7 +119,7 @@ class BaseHistGradientBoosting(TreeInput):
             step.report((trees, len(trees), scores), **measures)
             if self.do_early_stopping_ and scores.stop():
                 break
-        vars(self).update(self._state((trees, len(trees), scores)))
+        self.__dict__.update(self._state((trees, len(trees), scores)))
 
     def _round(
         self,
@@ -324,7 +324,7 @@ class RoundScores:
         self.model, self.loss, self.X, self.y, self.weight, self.held = model, loss, X, y, weight, held
         self.train, self.valid = list(model.train_score_), list(model.validation_score_)
         own = not (isinstance(model.scoring, str) and model.scoring == "loss")
-        self.scorer = check_scoring(model, model.scoring) if own and model.do_early_stopping_ else None
+        self.scorer: Any = check_scoring(model, model.scoring) if own and model.do_early_stopping_ else None
         # The rows are encoded already: the model is asked as one of numbers without names.
         self.view = copy.copy(model)
         self.view.categories_, self.view.categorical_features = [None] * X.shape[1], None

@@ -166,8 +166,14 @@ class HistGradientBoostingClassifier(BaseHistGradientBoosting, Classifier):
     def _loss_of(self) -> Any:
         return classification_loss(self.loss, len(self.classes_))
 
-    def _fit(self, X: Any, y: Any, sample_weight: np.ndarray | None, **held_out: Any) -> None:
-        super()._fit(X, y, self._balance(self.class_weight, y, sample_weight), **held_out)
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: np.ndarray | None,
+        held_out: tuple[Any, Any, Any] = (None, None, None),
+    ) -> None:
+        super()._fit(X, y, self._balance(self.class_weight, y, sample_weight), held_out)
 
     def _encode_validation(self, y: np.ndarray) -> np.ndarray:
         unknown = np.setdiff1d(y, self.classes_)

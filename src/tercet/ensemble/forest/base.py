@@ -70,8 +70,9 @@ class BaseForest(TreeInput):
         out_of_bag = OutOfBag(self, X, y, weight) if self.oob_score else None
         new = engine(self.n_jobs).map(lambda seed: grow(int(seed)), seeds[len(kept) :], ())
         members = list(kept)
-        for member in kept if out_of_bag is not None else ():
-            out_of_bag.add(member)
+        if out_of_bag is not None:
+            for member in kept:
+                out_of_bag.add(member)
         for step in self.steps(self.n_estimators - len(kept), name="tree", unpack=self._state):
             members.append(next(new))
             measures = {} if out_of_bag is None else out_of_bag.add(members[-1])
@@ -120,7 +121,7 @@ class BaseForest(TreeInput):
         fast = self.splitter == "best" and self.criterion in PRESORTED and self.n_outputs_ == 1
         fast = fast and self.max_leaf_nodes is None and (signs is None or not signs.any())
         columns = PresortedColumns(X, kinds, self.n_jobs) if fast else None
-        X64 = None if fast else np.ascontiguousarray(X, dtype=np.float64)
+        X64 = X if fast else np.ascontiguousarray(X, dtype=np.float64)
         self._n_drawn = self._rows_drawn(n, weight)
 
         def grow(seed: int) -> Any:

@@ -146,7 +146,9 @@ class IsolationForest(OutlierMixin, TreeInput):
                 f"len(estimators_)={len(kept)} when warm_start==True"
             )
         self._seeds = generator(self.random_state).integers(2**31 - 1, size=self.n_estimators)
-        new = engine(self.n_jobs).map(lambda seed: self._grown(rows, int(seed)), self._seeds[len(kept) :], ())
+        new = engine(self.n_jobs).map(
+            lambda seed: self._grown(rows, int(seed)), list(self._seeds[len(kept) :]), ()
+        )
         members = list(kept)
         for step in self.steps(self.n_estimators - len(kept), name="tree", unpack=self._state):
             members.append(next(new))

@@ -75,10 +75,11 @@ class GramCoordinateDescent(DualCoordinateDescent):
                 self.orders = self.rng.permuted(np.tile(np.arange(self.beta.size), (ORDERS, 1)), axis=1)
             orders = self.orders[place : place + limit - count]
             numbers = np.empty((len(orders), 2))
-            made, self.patience, self.threshold, end = descend(
-                self.gram, orders, *list(self.parts), self.slope, self.problem.epsilon, self.threshold, self.active,
+            given: list[Any] = [
+                self.gram, orders, *self.parts, self.slope, self.problem.epsilon, self.threshold, self.active,
                 self.tol, self.passes, self.patience, numbers,
-            )  # fmt: skip
+            ]  # fmt: skip
+            made, self.patience, self.threshold, end = descend(*given)
             self.objective, self.violation = (float(x) for x in numbers[made - 1])
             self.passes += int(made)
             count += int(made)

@@ -86,7 +86,7 @@ class ConstrainedGrower(HistogramGrower):
         if self.binned.categorical[j]:
             codes = codes[np.argsort(g[codes] / h[codes], kind="stable")]
         G, H, C = (part[codes].sum() + part[-1] for part in (g, h, count))
-        best, at = none, -1
+        best: tuple[Any, ...] = none
         for missing in (1, 0) if gone else (1,):
             a, w, c = (np.cumsum(part[codes]) + (part[-1] if missing == 0 else 0.0) for part in (g, h, count))
             if not (gone and missing == 1):

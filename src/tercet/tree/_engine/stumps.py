@@ -50,7 +50,7 @@ class PresortedStumps:
 
     def grow(self, weight: np.ndarray) -> TreeArrays:
         """The best stump for these weights; a single leaf where no split has any gain."""
-        d, n = self.order.shape
+        d, n = self.values.shape
         totals = np.bincount(self.y, weight, self.n_classes)
         found = np.empty((d, 2))
         wide = max(1, TASK_ENTRIES // n)

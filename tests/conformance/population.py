@@ -10,12 +10,25 @@ from scipy import sparse
 import tercet
 
 CARDS = [card for card in tercet.methods() if card.kind == "estimator"]
-# A search need not be wide to be tested, nor a path long.
+# A search need not be wide to be tested, nor a path long, nor an ensemble large.
 NARROW = {
+    "AdaBoostClassifier": {"n_estimators": 3},
+    "AdaBoostRegressor": {"n_estimators": 3},
+    "BaggingClassifier": {"n_estimators": 2},
+    "BaggingRegressor": {"n_estimators": 2},
     "ElasticNetCV": {"alphas": 10, "cv": 3},
+    "ExtraTreesClassifier": {"n_estimators": 3},
+    "ExtraTreesRegressor": {"n_estimators": 3},
     "GaussianMixtureIC": {"max_components": 3},
+    "GradientBoostingClassifier": {"n_estimators": 3},
+    "GradientBoostingRegressor": {"n_estimators": 3},
+    "HistGradientBoostingClassifier": {"max_iter": 3},
+    "HistGradientBoostingRegressor": {"max_iter": 3},
+    "IsolationForest": {"n_estimators": 3},
     "LassoCV": {"alphas": 10, "cv": 3},
     "LogisticRegressionCV": {"Cs": 3, "cv": 3},
+    "RandomForestClassifier": {"n_estimators": 3},
+    "RandomForestRegressor": {"n_estimators": 3},
     "SVCCV": {"gammas": (1.0,), "Cs": (1.0, 10.0), "cv": 3},
 }
 
@@ -27,7 +40,7 @@ def make(card, **parameters):
     kind = card.load()
     names = inspect.signature(kind).parameters
     parameters = {**NARROW.get(card.name, {}), **parameters}
-    if "estimator" in names:
+    if "estimator" in names and names["estimator"].default is inspect.Parameter.empty:
         parameters.setdefault("estimator", LogisticRegression())
     if "estimators" in names:
         pair = (

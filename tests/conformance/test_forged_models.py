@@ -16,6 +16,7 @@ from scipy import sparse
 from tercet.core.estimator import Estimator
 from tercet.core.fitted_checks import declared
 from tercet.core.kernel import BOUNDS, JIT
+from tercet.tree import DecisionTreeClassifier
 from tests.conformance.population import CARDS, data, make
 
 ASKED = (
@@ -25,6 +26,8 @@ ASKED = (
 RECORDS = ("history_", "n_iter_", "lower_bounds_", "feature_names_in_", "results_")  # for people to read
 # Other kinds of attributes than those of the defaults on a table of numbers: parameters, and how X is given.
 MORE = [
+    ("AdaBoostClassifier", {"algorithm": "samme.r"}, "two classes"),
+    ("BaggingClassifier", {"max_features": 0.5}, "words"),
     ("BayesianGaussianMixture", {"n_components": 2, "covariance_type": "tied"}, None),
     ("BernoulliMixture", {"n_components": 2}, None),
     ("CRF", {"algorithm": "ap", "transition_attributes": "x0"}, None),
@@ -33,7 +36,10 @@ MORE = [
     ("DecisionTreeClassifier", {"algorithm": "c45"}, "words"),
     ("DecisionTreeClassifier", {}, "outputs"),
     ("GaussianMixture", {"n_components": 2, "covariance_type": "diag"}, None),
+    ("GradientBoostingClassifier", {"init": DecisionTreeClassifier()}, "two classes"),
     ("HMMTagger", {"unseen": "suffix"}, None),
+    ("HistGradientBoostingClassifier", {}, "words"),
+    ("IsolationForest", {"max_features": 0.5}, None),
     ("KNeighborsClassifier", {"algorithm": "kd_tree", "weights": "distance"}, "outputs"),
     ("KNeighborsClassifier", {}, "sparse"),
     ("KernelRidge", {"kernel": "precomputed"}, "gram"),
@@ -44,6 +50,8 @@ MORE = [
     ("MaxEnt", {}, "sparse"),
     ("MixedNB", {}, "words"),
     ("MultinomialMixture", {"n_components": 2}, None),
+    ("RandomForestClassifier", {}, "outputs"),
+    ("RandomForestClassifier", {}, "words"),
     ("RidgeClassifier", {}, "outputs"),
     ("RidgeClassifier", {}, "two classes"),
     ("SVC", {"calibration": "isotonic", "multi_class": "ecoc"}, None),
@@ -103,6 +111,11 @@ def forged(value):
     if isinstance(value, np.ndarray):
         yield from forged_arrays(value)
         yield "None", None
+        for place in {0, value.size - 1} if value.dtype == object and value.size else ():
+            for name, other in forged(value.flat[place]):
+                changed = value.copy()
+                changed.flat[place] = other
+                yield f"[{place}] {name}", changed
     elif sparse.issparse(value):
         for name, other in forged_arrays(value.toarray()):
             if other.ndim == 2 and other.dtype.kind == "f":
@@ -161,8 +174,13 @@ class Saved:
 def loaded(value):
     if isinstance(value, Saved):
         return value.load()
-    if isinstance(value, list | tuple) and any(isinstance(item, Saved) for item in value):
+    if type(value) in (list, tuple):
         return type(value)(map(loaded, value))
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        made = np.empty_like(value)
+        for place, item in enumerate(value.flat):
+            made.flat[place] = loaded(item)
+        return made
     if isinstance(value, dict) and any(isinstance(item, Saved) for item in value.values()):
         return {key: loaded(item) for key, item in value.items()}
     return copy.deepcopy(value)

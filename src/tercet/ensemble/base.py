@@ -11,8 +11,16 @@ from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
 
 from tercet.core.estimator import NO_TARGET, Estimator, check_is_fitted
+from tercet.core.fitted_checks import Declarations, Each, Having
 from tercet.core.meta import MetaClassifier
 from tercet.tree import BaseDecisionTree
+
+# What predictions of members that come one after the other rely on in a loaded model.
+BOOSTED_SHAPES: Declarations = {
+    "estimators_": Each(Having({}, ("predict",)), "members"),
+    "estimator_weights_": "members",
+    "estimator_errors_": "members",
+}
 
 
 class BaseEnsemble(MetaEstimatorMixin, Estimator):

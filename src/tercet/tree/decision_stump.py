@@ -8,6 +8,7 @@ import numpy as np
 
 from tercet.core.catalog import method
 from tercet.core.estimator import Classifier, check_is_fitted, distinct
+from tercet.core.fitted_checks import Indices, Labels, Sizes
 from tercet.core.kernel import kernel
 from tercet.tree._engine.criteria import TIE, midpoint
 
@@ -81,6 +82,22 @@ class DecisionStump(Classifier):
                 left, right = int(below.argmax()), int((totals - below).argmax())
         self.left_, self.right_ = self.classes_[left], self.classes_[right]
         self.error_ = float(min(best, whole - totals.max()) if self.feature_ < 0 else best) / float(whole)
+
+    fitted_shapes = {
+        "feature_": Indices("", below="features", low=-1),
+        "threshold_": "",
+        "left_": Labels(""),
+        "right_": Labels(""),
+        "error_": "",
+    }
+
+    def _check_fitted(self, sizes: Sizes) -> None:
+        if "left_" not in vars(self):
+            return
+        known = self.classes_.tolist()
+        for name, label in (("left_", self.left_), ("right_", self.right_)):
+            if np.asarray(label).item() not in known:
+                raise ValueError(f"{type(self).__name__}: {name} is {label!r}; the classes are {known[:12]}.")
 
     def predict(self, X: Any) -> np.ndarray:
         """The answer of the side that each row is on.

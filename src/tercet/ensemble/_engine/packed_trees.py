@@ -24,7 +24,8 @@ BLOCK_ROWS = 512  # rows of one task: their sums stay in the cache while the tre
 class PackedTrees(NamedTuple):
     """Node tables of several trees of thresholds, one after the other.
 
-    `child[t]` is the first of node t's children, t itself at a leaf; `value` has shape (n_nodes, n_values).
+    `child[t]` is the first of node t's children, t itself at a leaf; `value` has shape (n_nodes, n_values). All
+    trees are of the same `n_features` columns.
     """
 
     root: np.ndarray
@@ -34,6 +35,7 @@ class PackedTrees(NamedTuple):
     child: np.ndarray
     missing: np.ndarray
     value: np.ndarray
+    n_features: int
 
     @classmethod
     def of(cls, trees: Sequence[Tree], values: Sequence[np.ndarray]) -> Self | None:
@@ -48,6 +50,11 @@ class PackedTrees(NamedTuple):
         """
         if not all(tree.only_thresholds for tree in trees):
             return None
+        widths = {tree.n_features for tree in trees}
+        if len(widths) > 1:
+            raise ValueError(
+                f"The trees are of {sorted(widths)} features; those of an ensemble have the same."
+            )
         counts = np.array([tree.node_count for tree in trees])
         root = np.append(0, np.cumsum(counts)[:-1])
         kinds = np.concatenate([tree.child for tree in trees]) >= 0
@@ -63,16 +70,21 @@ class PackedTrees(NamedTuple):
             child.astype(np.uint32),
             np.where(kinds, np.concatenate([tree.missing for tree in trees]), 0).astype(np.uint32),
             np.ascontiguousarray(np.concatenate(values), dtype=np.float64),
+            widths.pop(),
         )
 
     def sums(self, X: Any, n_jobs: int | None = None, start: int = 0, stop: int | None = None) -> np.ndarray:
         """For each row the sum over the trees `start` to `stop` of the values of its leaves, (n, n_values)."""
+        if X.shape[1] != self.n_features:  # the kernel checks no bounds
+            raise ValueError(
+                f"X has {X.shape[1]} features; the trees were grown from {self.n_features} features."
+            )
         out = np.zeros((X.shape[0], self.value.shape[1]))
         last = len(self.root) if stop is None else stop
 
         def add(chunk: tuple[Any, np.ndarray]) -> None:
             rows = chunk[0].toarray() if sparse.issparse(chunk[0]) else chunk[0]
-            add_leaf_values(rows, *self, start, last, chunk[1])
+            add_leaf_values(rows, *self[:-1], start, last, chunk[1])
 
         if X.shape[0] <= BLOCK_ROWS:
             add((X, out))

@@ -9,9 +9,11 @@ from sklearn.utils.metaestimators import available_if
 
 from tercet.core.catalog import method
 from tercet.core.estimator import Classifier, check_is_fitted, distinct
+from tercet.core.fitted_checks import Sizes, Whole
 from tercet.core.parallel import each
 from tercet.core.parameters import Count, CountOrZero, Jobs, Seed
 from tercet.ensemble.bagging.base import BaseBagging, CountOrShare
+from tercet.ensemble.member_checks import check_member_classes
 from tercet.tree import DecisionTreeClassifier
 
 
@@ -118,6 +120,13 @@ class BaggingClassifier(BaseBagging, Classifier):
         self.classes_, index = distinct(y)
         self.n_classes_ = len(self.classes_)
         return index
+
+    fitted_shapes = {"n_classes_": Whole("classes", 1)}
+
+    def _check_fitted(self, sizes: Sizes) -> None:
+        super()._check_fitted(sizes)
+        if "estimators_" in vars(self):
+            check_member_classes(type(self).__name__, self.estimators_, self.classes_)
 
     def _decode(self, y: np.ndarray) -> np.ndarray:
         return self.classes_[y]

@@ -9,10 +9,12 @@ from typing import Annotated, Any
 import numpy as np
 
 from tercet.core.estimator import check_is_fitted, generator
+from tercet.core.fitted_checks import Each, Floats, Having, Indices, Sizes, Whole
 from tercet.core.meta import columns_at, rows_at
 from tercet.core.parallel import engine
 from tercet.core.parameters import Count, Range
 from tercet.ensemble.base import BaseEnsemble, takes_weights
+from tercet.ensemble.member_checks import check_member_widths
 
 CountOrShare = Count | Annotated[float, Range(0, 1, "(]")]
 
@@ -75,6 +77,25 @@ class BaseBagging(BaseEnsemble):
 
     def _takes_all(self, columns: np.ndarray, d: int) -> bool:
         return not self.bootstrap_features and len(columns) == d
+
+    fitted_shapes = {
+        "estimators_": Each(Having({}, ("predict",)), "members"),
+        "estimators_features_": Each(Indices("columns", below="features"), "members"),
+        "_n_rows": Whole("rows", 1),
+        "_n_drawn": Whole(low=1),
+        "_n_columns": Whole("columns", 1),
+        "_draw_weight": Floats("rows | None", finite=True, low=0.0),
+        "_seeds": Indices("seeds", below="2147483647"),
+    }
+
+    def _check_fitted(self, sizes: Sizes) -> None:
+        if "estimators_" not in vars(self):
+            return
+        if len(self._seeds) < len(self.estimators_):
+            raise ValueError(
+                f"{type(self).__name__}: there are {len(self._seeds)} seeds for {len(self.estimators_)} members."
+            )
+        check_member_widths(type(self).__name__, self.estimators_, sizes.get("columns"))
 
     def _drawn_rows(self, seed: int) -> np.ndarray:
         """The rows of the member of a seed."""

@@ -11,16 +11,18 @@ from sklearn.metrics import accuracy_score
 
 from tercet.core.catalog import method
 from tercet.core.estimator import Classifier, check_is_fitted, distinct, generator
+from tercet.core.fitted_checks import Sizes, Whole
 from tercet.core.meta import rows_at
 from tercet.core.parameters import Count, CountOrZero, Jobs, Positive, Seed
 from tercet.ensemble._engine.packed_trees import PackedTrees
-from tercet.ensemble.base import BaseEnsemble, as_tree_input, takes_weights
+from tercet.ensemble.base import BOOSTED_SHAPES, BaseEnsemble, as_tree_input, takes_weights
 from tercet.ensemble.boosting.adaboost_round import (
     AdaBoostRound,
     adaboost_round,
     log_odds,
     real_adaboost_round,
 )
+from tercet.ensemble.member_checks import check_member_classes, check_member_widths
 from tercet.tree import DecisionTreeClassifier, PresortedStumps, Tree
 
 
@@ -160,6 +162,13 @@ class AdaBoostClassifier(BaseEnsemble, Classifier):
             "estimator_errors_": np.array(errors[:count]),
             "estimator_weights_": np.array(weights[:count]),
         }
+
+    fitted_shapes = {**BOOSTED_SHAPES, "n_classes_": Whole("classes", 1)}
+
+    def _check_fitted(self, sizes: Sizes) -> None:
+        if "estimators_" in vars(self):
+            check_member_widths(type(self).__name__, self.estimators_, sizes.get("features"))
+            check_member_classes(type(self).__name__, self.estimators_, self.classes_)
 
     def _round(self, member: Any, X: Any, y: np.ndarray, D: np.ndarray) -> AdaBoostRound:
         """The error and the weight of a member, and the weights of the rows for the next one."""

@@ -10,10 +10,12 @@ from sklearn.metrics import r2_score
 
 from tercet.core.catalog import method
 from tercet.core.estimator import Regressor, check_is_fitted, generator
+from tercet.core.fitted_checks import Sizes
 from tercet.core.meta import rows_at
 from tercet.core.parallel import each
 from tercet.core.parameters import Count, Jobs, Positive, Seed
-from tercet.ensemble.base import BaseEnsemble, as_tree_input, takes_weights
+from tercet.ensemble.base import BOOSTED_SHAPES, BaseEnsemble, as_tree_input, takes_weights
+from tercet.ensemble.member_checks import check_member_widths
 from tercet.tree import DecisionTreeRegressor
 
 
@@ -125,6 +127,12 @@ class AdaBoostRegressor(BaseEnsemble, Regressor):
             "estimator_errors_": np.array(errors[:count]),
             "estimator_weights_": np.array(weights[:count]),
         }
+
+    fitted_shapes = BOOSTED_SHAPES
+
+    def _check_fitted(self, sizes: Sizes) -> None:
+        if "estimators_" in vars(self):
+            check_member_widths(type(self).__name__, self.estimators_, sizes.get("features"))
 
     def _fitted_member(self, X: Any, y: np.ndarray, D: np.ndarray, random: np.random.Generator) -> Any:
         member = self._member(random)

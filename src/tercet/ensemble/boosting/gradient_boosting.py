@@ -18,9 +18,11 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.model_selection import train_test_split
 
 from tercet.core.estimator import check_is_fitted, generator
+from tercet.core.fitted_checks import Floats, Having, Labels, Sizes, Whole
 from tercet.core.parallel import each
 from tercet.ensemble._engine.packed_trees import PackedTrees
 from tercet.ensemble.boosting.boosting_losses import BoostingLoss
+from tercet.ensemble.member_checks import check_trees
 from tercet.tree import (
     DecisionTreeRegressor,
     PresortedColumns,
@@ -152,6 +154,27 @@ class BaseGradientBoosting(TreeInput):
             F[:, k] += self.learning_rate * tree.value[leaf, 0, 0]
             members.append(self._member().with_tree(tree, X.shape[1], None, self.categories_))
         return members
+
+    fitted_shapes = {
+        "n_outputs_": Whole("1", 1),
+        "n_estimators_": Whole("rounds", 1),
+        "estimators_": Labels("rounds scores"),
+        "init_": lambda model: (
+            Floats("scores")
+            if isinstance(model.init_, np.ndarray)
+            else Having({}, ("predict_proba" if isinstance(model, ClassifierMixin) else "predict",))
+        ),
+    }
+
+    def _check_fitted(self, sizes: Sizes) -> None:
+        if "estimators_" not in vars(self):
+            return
+        name, n_scores = type(self).__name__, self._loss_of().n_scores
+        if sizes["scores"] != n_scores:
+            raise ValueError(
+                f"{name}: estimators_ has {sizes['scores']} trees for each round; expected are {n_scores}."
+            )
+        check_trees(name, [member.tree_ for member in self.estimators_.flat], self.n_features_in_, (1,))
 
     def _member(self) -> DecisionTreeRegressor:
         """An unfitted tree with the parameters of the ensemble."""

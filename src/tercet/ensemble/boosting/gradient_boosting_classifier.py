@@ -10,6 +10,7 @@ import numpy as np
 from tercet.core.catalog import method
 from tercet.core.columns import Features
 from tercet.core.estimator import Classifier
+from tercet.core.fitted_checks import Whole
 from tercet.core.parameters import Count, CountOrZero, Fraction, Jobs, NonNegative, OpenFraction, Range, Seed
 from tercet.ensemble.boosting.boosting_losses import classification_loss
 from tercet.ensemble.boosting.gradient_boosting import BaseGradientBoosting
@@ -153,6 +154,8 @@ class GradientBoostingClassifier(BaseGradientBoosting, Classifier):
         self.n_jobs = n_jobs
 
     monotonic_cst = None
+
+    fitted_shapes = {"n_classes_": Whole("classes", 1)}
 
     def _loss_of(self) -> Any:
         return classification_loss(self.loss, self.n_classes_)

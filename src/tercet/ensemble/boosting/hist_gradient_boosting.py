@@ -20,10 +20,12 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import train_test_split
 
 from tercet.core.estimator import check_is_fitted, generator
+from tercet.core.fitted_checks import Each, Floats, Having, Sizes, Whole
 from tercet.core.parallel import each
 from tercet.core.parameters import Range
 from tercet.ensemble._engine.packed_trees import PackedTrees
 from tercet.ensemble.boosting.boosting_losses import BoostingLoss
+from tercet.ensemble.member_checks import check_trees
 from tercet.tree import BinnedColumns, HistogramTree, Limits, Tree, TreeInput
 
 LEAST_HESSIAN = 1e-3  # of a leaf
@@ -152,6 +154,22 @@ class BaseHistGradientBoosting(TreeInput):
                 F[~inside, k] += tree.predict(X[~inside])[:, 0, 0]
             made.append(tree)
         return made
+
+    fitted_shapes = {
+        "n_trees_per_iteration_": Whole("scores", 1),
+        "trees_": Each(Each(Having({}, ("apply", "predict")), "scores"), "rounds"),
+        "init_": Floats("scores"),
+    }
+
+    def _check_fitted(self, sizes: Sizes) -> None:
+        if "trees_" not in vars(self):
+            return
+        name, n_scores = type(self).__name__, self._loss_of().n_scores
+        if sizes["scores"] != n_scores:
+            raise ValueError(
+                f"{name}: trees_ has {sizes['scores']} trees for each round; expected are {n_scores}."
+            )
+        check_trees(name, [tree for row in self.trees_ for tree in row], self.n_features_in_, (1,))
 
     def _drawn_rows(self, n: int, random: np.random.Generator) -> np.ndarray | None:
         """The rows of a round: a `subsample` of them, drawn without replacement."""

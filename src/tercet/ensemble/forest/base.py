@@ -12,9 +12,11 @@ from scipy import sparse
 from sklearn.base import ClassifierMixin
 
 from tercet.core.estimator import check_is_fitted, generator
+from tercet.core.fitted_checks import Each, Floats, Having, Sizes, Whole
 from tercet.core.parallel import each, engine
 from tercet.core.parameters import Count, Range
 from tercet.ensemble._engine.packed_trees import PackedTrees
+from tercet.ensemble.member_checks import check_trees
 from tercet.tree import (
     BaseDecisionTree,
     PresortedColumns,
@@ -169,6 +171,19 @@ class BaseForest(TreeInput):
         if weight is None:
             return random.integers(n, size=self._n_drawn)
         return random.choice(n, size=self._n_drawn, p=weight / weight.sum())
+
+    fitted_shapes = {
+        "n_outputs_": Whole("outputs", 1),
+        "estimators_": Each(Having({"n_features_in_": "features", "n_outputs_": "outputs"}), "members"),
+        "_n_rows": Whole("rows", 1),
+        "_n_drawn": Whole(low=1),
+        "_draw_weight": Floats("rows | None", finite=True, low=0.0),
+    }
+
+    def _check_fitted(self, sizes: Sizes) -> None:
+        if "estimators_" in vars(self):
+            trees = [member.tree_ for member in self.estimators_]
+            check_trees(type(self).__name__, trees, self.n_features_in_, self._classes_of_outputs())
 
     @property
     def estimators_samples_(self) -> list[np.ndarray]:

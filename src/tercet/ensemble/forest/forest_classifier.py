@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tercet.core.estimator import Classifier
+from tercet.core.fitted_checks import classes_of_outputs
 from tercet.ensemble.forest.base import BaseForest
 from tercet.tree import BaseDecisionTree, DecisionTreeClassifier, all_classes, class_weights, encode_classes
 
@@ -34,6 +35,8 @@ class ForestClassifier(BaseForest, Classifier):
     def _encode(self, y: Any) -> np.ndarray:
         self.classes_, self.n_classes_, index = encode_classes(y)
         return index
+
+    fitted_shapes = {"classes_": classes_of_outputs}
 
     def _classes_of_outputs(self) -> tuple[int, ...]:
         return tuple(len(classes) for classes in all_classes(self.classes_))

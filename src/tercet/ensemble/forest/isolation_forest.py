@@ -11,9 +11,11 @@ from sklearn.base import OutlierMixin
 from tercet.core.catalog import method
 from tercet.core.columns import Features
 from tercet.core.estimator import NO_TARGET, check_is_fitted, generator
+from tercet.core.fitted_checks import Each, Floats, Having, Indices, Sizes, Whole
 from tercet.core.parallel import engine
 from tercet.core.parameters import Count, CountOrZero, Jobs, Range, Seed
 from tercet.ensemble._engine.packed_trees import PackedTrees
+from tercet.ensemble.member_checks import check_trees
 from tercet.tree import ExtraTreeRegressor, Limits, Tree, TreeInput, grow_binary
 
 Share = Annotated[float, Range(0, 1, "(]")]
@@ -202,6 +204,27 @@ class IsolationForest(OutlierMixin, TreeInput):
         if self._n_columns == d:
             return np.arange(d)
         return np.random.default_rng([seed, 2]).choice(d, self._n_columns, replace=False)
+
+    fitted_shapes = {
+        "_n_columns": Whole("columns", 1),
+        "estimators_": Each(Having({"n_features_in_": "columns"}), "members"),
+        "max_samples_": Whole(low=1),
+        "offset_": Floats("", finite=True),
+        "_n_rows": Whole("rows", 1),
+        "_draw_weight": Floats("rows | None", finite=True, low=0.0),
+        "_seeds": Indices("seeds", below="2147483647"),
+    }
+
+    def _check_fitted(self, sizes: Sizes) -> None:
+        if "estimators_" not in vars(self):
+            return
+        name, members = type(self).__name__, self.estimators_
+        if not len(members) <= len(self._seeds) or self._n_columns > self.n_features_in_:
+            raise ValueError(
+                f"{name}: {len(members)} trees of {self._n_columns} columns do not go with "
+                f"{len(self._seeds)} seeds and {self.n_features_in_} features."
+            )
+        check_trees(name, [member.tree_ for member in members], self._n_columns, (1,))
 
     @property
     def estimators_samples_(self) -> list[np.ndarray]:

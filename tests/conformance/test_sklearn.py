@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from tercet.core.parameters import hints
+from tercet.tree import DecisionTreeClassifier
 from tests.conformance.population import CARDS, make
 
 # Parameters whose values are different code.
@@ -60,6 +61,9 @@ FEW = {"Cs": [0.1, 1.0], "cv": 3}
 TIGHT = {"tol": 1e-11}
 CLOSE = {"tol": 1e-12, "max_iter": 20_000}
 WITH = {
+    ("AdaBoostClassifier", "m1"): {
+        "estimator": DecisionTreeClassifier(max_depth=4)
+    },  # its error must be < 1/2
     ("CRF", "gd"): {"max_iterations": 20},
     ("CRF", "iis"): {"max_iterations": 20},
     ("CRF", "iis-s"): {"max_iterations": 20},
@@ -100,6 +104,7 @@ ONE_STATE = "the check sets n_components=1 and gives labels of several states"
 UNLABELLED = "the check wants a column of predict_proba for each class of a y that a mixture never sees"
 FOLDS = "probabilities come from held-out folds of rows, and a repeated row lies in two of them"
 FEW_OF_A_CLASS = "nu is a part of all rows, and of a class that weighs next to nothing there is no such part"
+DRAWN = "rows are drawn by their weights, and other numbers come of a draw among repeated rows"
 WEIGHTS = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
 SEQUENCES = {
     "check_methods_sample_order_invariance": ORDERED,
@@ -122,6 +127,8 @@ EXEMPT = {
     "GaussianHMM": STATES,
     "GMMHMM": STATES,
     "PoissonHMM": STATES,
+    "BaggingClassifier": dict.fromkeys(WEIGHTS, DRAWN),
+    "BaggingRegressor": dict.fromkeys(WEIGHTS, DRAWN),
     "BernoulliMixture": dict.fromkeys(SPARSE, UNLABELLED),
     "MultinomialMixture": dict.fromkeys(SPARSE, UNLABELLED),
     "QuadraticDiscriminantAnalysis": {
@@ -129,9 +136,12 @@ EXEMPT = {
         "check_sample_weights_not_overwritten": FLAT,
         "check_sample_weight_equivalence_on_dense_data": FLAT,
     },
+    "IsolationForest": dict.fromkeys(WEIGHTS, DRAWN),
     "KernelPerceptron": dict.fromkeys(WEIGHTS, ORDER),
     "NuSVC": {"check_class_weight_classifiers": FEW_OF_A_CLASS},
     "Perceptron": dict.fromkeys(WEIGHTS, ORDER),
+    "RandomForestClassifier": dict.fromkeys(WEIGHTS, DRAWN),
+    "RandomForestRegressor": dict.fromkeys(WEIGHTS, DRAWN),
     "RadiusNeighborsClassifier": dict.fromkeys(WEIGHTS, ALONE),
     ("HingeSVC", "subgradient"): dict.fromkeys(WEIGHTS, ORDER),
     ("LinearRegression", "sgd"): dict.fromkeys(WEIGHTS, ORDER),

@@ -10,8 +10,10 @@ import numpy as np
 from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
 
+from tercet.core.column_parsing import from_lists
 from tercet.core.estimator import NO_TARGET, Estimator, check_is_fitted
 from tercet.core.fitted_checks import Declarations, Each, Having
+from tercet.core.input_errors import Explaining
 from tercet.core.meta import MetaClassifier
 from tercet.tree import BaseDecisionTree
 
@@ -49,7 +51,9 @@ class BaseEnsemble(MetaEstimatorMixin, Estimator):
         return self.estimator
 
     def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
-        X = np.asarray(X) if isinstance(X, list | tuple) else X
+        if isinstance(X, list | tuple):
+            with Explaining(X=X):
+                X = from_lists(X)
         return MetaClassifier._check(self, X, y, reset=reset)
 
     def _member(self, random: np.random.Generator) -> Any:
@@ -87,6 +91,11 @@ class BaseEnsemble(MetaEstimatorMixin, Estimator):
         base = get_tags(self._default_estimator() if self.estimator is None else self.estimator)
         tags.input_tags.sparse = base.input_tags.sparse
         tags.input_tags.allow_nan = base.input_tags.allow_nan
+        tags.input_tags.string, tags.input_tags.categorical = (
+            base.input_tags.string,
+            base.input_tags.categorical,
+        )
+        tags.input_tags.positive_only = base.input_tags.positive_only
         return tags
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from tercet.core.estimator import check_is_fitted, generator
+from tercet.core.estimator import NO_TARGET, check_is_fitted, generator
 from tercet.core.fitted_checks import Each, Floats, Having, Indices, Sizes, Whole
 from tercet.core.meta import columns_at, rows_at
 from tercet.core.parallel import engine
@@ -37,6 +37,20 @@ class BaseBagging(BaseEnsemble):
     random_state: Any
     verbose: Any
     estimators_features_: list[np.ndarray]
+
+    def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
+        checked = super()._check(X, y, reset=reset)
+        shape = np.shape(checked if y is NO_TARGET else checked[0])
+        if len(shape) != 2:
+            raise ValueError(
+                f"{type(self).__name__}: Expected 2D array X, got an array of shape {shape}. Reshape your data: "
+                "X.reshape(-1, 1) is one column, X.reshape(1, -1) is one row."
+            )
+        if shape[1] == 0:
+            raise ValueError(
+                f"{type(self).__name__}: X has 0 feature(s) (shape={shape}) while a minimum of 1 is required."
+            )
+        return checked
 
     def _fit(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
         self.estimator_ = self._base()

@@ -253,7 +253,8 @@ class GradientBoostingClassifier(BaseGradientBoosting, Classifier):
         -------
         array of shape (n_samples, n_classes)
         """
-        return self._loss_of().proba(self._raw(X))
+        F = self._raw(X)
+        return self._loss_of().proba(F)
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
         """`predict_proba` after the first round, after the second, and so on.
@@ -267,9 +268,8 @@ class GradientBoostingClassifier(BaseGradientBoosting, Classifier):
         ------
         array of shape (n_samples, n_classes)
         """
-        loss = self._loss_of()
         for F in self._staged_raw(X):
-            yield loss.proba(F)
+            yield self._loss_of().proba(F)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """The logarithm of `predict_proba`.

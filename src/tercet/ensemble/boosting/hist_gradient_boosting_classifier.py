@@ -190,7 +190,8 @@ class HistGradientBoostingClassifier(BaseHistGradientBoosting, Classifier):
         return F[:, 0] if F.shape[1] == 1 else F
 
     def _labels(self, F: np.ndarray) -> np.ndarray:
-        index = (F[:, 0] >= 0).astype(int) if F.shape[1] == 1 else F.argmax(axis=1)
+        # of equals the first, as in scikit-learn's (whose GradientBoostingClassifier takes the second)
+        index = (F[:, 0] > 0).astype(int) if F.shape[1] == 1 else F.argmax(axis=1)
         return self.classes_[index]
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -263,7 +264,8 @@ class HistGradientBoostingClassifier(BaseHistGradientBoosting, Classifier):
         -------
         array of shape (n_samples, n_classes)
         """
-        return self._loss_of().proba(self._raw(X))
+        F = self._raw(X)
+        return self._loss_of().proba(F)
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
         """`predict_proba` after the first round, after the second, and so on.
@@ -277,9 +279,8 @@ class HistGradientBoostingClassifier(BaseHistGradientBoosting, Classifier):
         ------
         array of shape (n_samples, n_classes)
         """
-        loss = self._loss_of()
         for F in self._staged_raw(X):
-            yield loss.proba(F)
+            yield self._loss_of().proba(F)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """The logarithm of `predict_proba`.

@@ -14,6 +14,7 @@ from tercet.core.estimator import NO_TARGET, check_is_fitted, generator
 from tercet.core.fitted_checks import Each, Floats, Having, Indices, Sizes, Whole
 from tercet.core.parallel import engine
 from tercet.core.parameters import Count, CountOrZero, Jobs, Range, Seed
+from tercet.core.validation import target_for_callbacks
 from tercet.ensemble._engine.packed_trees import PackedTrees
 from tercet.ensemble.member_checks import check_trees
 from tercet.tree import ExtraTreeRegressor, Limits, Tree, TreeInput, grow_binary
@@ -116,7 +117,7 @@ class IsolationForest(OutlierMixin, TreeInput):
         X : array, frame or sparse matrix of shape (n_samples, n_features)
             The rows; NaN and None are missing values.
         y : ignored
-            There for pipelines.
+            There for pipelines; callbacks may score by it.
         sample_weight : array of shape (n_samples,), optional
             Rows are drawn in proportion to it.
 
@@ -124,11 +125,14 @@ class IsolationForest(OutlierMixin, TreeInput):
         -------
         self
         """
-        return self._learn(X, None, sample_weight)
+        return self._learn(X, y, sample_weight)
 
     def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
         X = super()._check(X, reset=reset)
-        return X if y is NO_TARGET else (X, None)
+        return X if y is NO_TARGET else (X, target_for_callbacks(y, X.shape[0]))
+
+    def _encode(self, y: Any) -> None:
+        return None
 
     def _fit(self, X: Any, y: None, sample_weight: np.ndarray | None) -> None:
         rows = np.ascontiguousarray(self._dense(X), dtype=np.float64)

@@ -19,7 +19,7 @@ MODULES = (
     "tree",
 )
 
-MEMBERS_TO_COME = "ensembles are to come: bagging, forests and boosting are not written yet"
+HASHING = "not in the texts: the leaves of random trees as columns"
 TO_COME = "clustering is to come: these belong to methods of the texts that are not written yet"
 GREEDY = "not in the texts: least-angle regression and orthogonal matching pursuit"
 ROBUST = "not in the texts: robust and quantile regression"
@@ -56,23 +56,7 @@ ABSENT = {
         ),
     },
     "ensemble": {
-        MEMBERS_TO_COME: (
-            "AdaBoostClassifier",
-            "AdaBoostRegressor",
-            "BaggingClassifier",
-            "BaggingRegressor",
-            "BaseEnsemble",
-            "ExtraTreesClassifier",
-            "ExtraTreesRegressor",
-            "GradientBoostingClassifier",
-            "GradientBoostingRegressor",
-            "HistGradientBoostingClassifier",
-            "HistGradientBoostingRegressor",
-            "IsolationForest",
-            "RandomForestClassifier",
-            "RandomForestRegressor",
-            "RandomTreesEmbedding",
-        ),
+        HASHING: ("RandomTreesEmbedding",),
     },
     "linear_model": {
         GREEDY: (

@@ -55,8 +55,9 @@ def three_classes():
     return rng.normal(size=(60, 4)) + np.eye(3, 4)[y] * 2, y
 
 
-# They keep the rows and learn nothing about them; or choose or map columns.
+# They keep the rows and learn nothing about them; or choose or map columns; or learn a single test.
 BLANK = {
+    "DecisionStump",
     "FeatureMap",
     "KNeighborsClassifier",
     "KNeighborsRegressor",

@@ -22,6 +22,7 @@ from tercet.core.fitted_checks import Floats, Having, Labels, Sizes, Whole
 from tercet.core.parallel import each
 from tercet.ensemble._engine.packed_trees import PackedTrees
 from tercet.ensemble.boosting.boosting_losses import BoostingLoss
+from tercet.ensemble.boosting.boosting_scores import BoostingScores, LossStopping
 from tercet.ensemble.member_checks import check_trees
 from tercet.tree import (
     DecisionTreeRegressor,
@@ -111,7 +112,7 @@ class BaseGradientBoosting(TreeInput):
         F_val = None if held is None else self._scores_of(held[0], trees, loss)
         grow = self._growth(X, random)
         scores = BoostingScores.of(self, len(kept))
-        stop = EarlyStopping(self.n_iter_no_change, self.tol)
+        stop = LossStopping(self.n_iter_no_change, self.tol)
         for step in self.steps(self.n_estimators - len(kept), name="round", unpack=self._state):
             m = len(trees)
             inside = self._drawn_rows(len(y), random)
@@ -350,62 +351,3 @@ class BaseGradientBoosting(TreeInput):
             return np.zeros(self.n_features_in_)
         mean = np.mean([tree.compute_feature_importances(normalize=False) for tree in trees], axis=0)
         return mean / mean.sum() if mean.sum() > 0 else mean
-
-
-class EarlyStopping:
-    """Stop when the loss of held-out rows has not fallen by `tol` below any of the last rounds' losses."""
-
-    def __init__(self, patience: int | None, tol: float) -> None:
-        self.recent = np.full(patience or 1, np.inf)
-        self.tol, self.count, self.active = tol, 0, patience is not None
-
-    def reached(self, loss: float) -> bool:
-        """Whether to stop after a round with this loss."""
-        if not self.active:
-            return False
-        if (loss + self.tol < self.recent).any():
-            self.recent[self.count % self.recent.size] = loss
-            self.count += 1
-            return False
-        return True
-
-
-class BoostingScores:
-    """Losses of the training rows, and of those left out of a round, by round."""
-
-    def __init__(self, oob: bool) -> None:
-        self.oob = oob
-        self.train: list[float] = []
-        self.out: list[float] = []
-        self.first = 0.0
-
-    @classmethod
-    def of(cls, model: BaseGradientBoosting, kept: int) -> BoostingScores:
-        """Those of a fit that goes on after so many rounds."""
-        made = cls(model.subsample < 1.0)
-        if kept:
-            made.train = list(getattr(model, "train_score_", np.zeros(kept))[:kept])
-            made.out = list(getattr(model, "oob_scores_", np.full(kept, np.nan))[:kept]) if made.oob else []
-        return made
-
-    def before(self, loss: Any, y: Any, F: Any, weight: Any, inside: Any, first: bool) -> None:
-        """Look at the rows that the first round leaves out."""
-        if self.oob and first:
-            self.first = loss.mean(y[~inside], F[~inside], weight[~inside])
-
-    def after(self, loss: Any, y: Any, F: Any, weight: Any, inside: Any) -> dict[str, float]:
-        """The losses after a round."""
-        self.train.append(loss.mean(y[inside], F[inside], weight[inside]))
-        if not self.oob:
-            return {"loss": self.train[-1]}
-        self.out.append(loss.mean(y[~inside], F[~inside], weight[~inside]))
-        return {"loss": self.train[-1], "oob_loss": self.out[-1]}
-
-    def attributes(self, count: int) -> dict[str, Any]:
-        """As fitted attributes."""
-        found: dict[str, Any] = {"train_score_": np.array(self.train[:count])}
-        if self.oob and count:
-            out = np.array(self.out[:count])
-            found["oob_scores_"], found["oob_score_"] = out, float(out[-1])
-            found["oob_improvement_"] = np.append(self.first, out[:-1]) - out
-        return found

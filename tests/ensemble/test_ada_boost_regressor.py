@@ -34,8 +34,8 @@ def test_one_round_by_hand():
 
 
 def test_members_without_errors_and_with_too_many():
-    X = np.arange(8.0)[:, None]
-    exact = AdaBoostRegressor(LinearRegression(), n_estimators=5).fit(X, 2 * X[:, 0])
+    X = np.arange(1.0, 9.0)[:, None]
+    exact = AdaBoostRegressor(LinearRegression(), n_estimators=5, random_state=0).fit(X, 2 * X[:, 0])
     np.testing.assert_allclose(exact.predict(X), 2 * X[:, 0])
     constant = AdaBoostRegressor(n_estimators=5, random_state=0).fit(X, np.full(8, 3.0))
     np.testing.assert_array_equal(constant.predict(X), 3.0)

@@ -87,8 +87,8 @@ class RandomForestRegressor(ForestRegressor):
     --------
     >>> X = [[1, 5], [2, 6], [3, 4], [7, 9], [8, 8], [9, 7]]
     >>> model = RandomForestRegressor(n_estimators=20, random_state=0).fit(X, [1.0, 1.2, 1.1, 3.0, 3.2, 5.0])
-    >>> model.predict([[0, 3], [9, 9]]).round()
-    array([1., 4.])
+    >>> model.predict([[0, 3], [9, 7]]).round(1)
+    array([1. , 4.5])
     """
 
     def __init__(

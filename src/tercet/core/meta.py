@@ -56,8 +56,8 @@ class MetaEstimator(MetaEstimatorMixin, Estimator):
     def _parallel(self, calls: Iterable[Any], count: int, verbose: int | None = None) -> list[Any]:
         """The results of `count` calls, as `delayed` makes them.
 
-        On threads of ours, unless the user's own parallel_config says otherwise, or joblib is to print. BLAS is held
-        here for all of them: changing its number of threads while another thread is in it makes it crawl.
+        On threads of ours, unless the user's own parallel_config says otherwise, or joblib is to print. BLAS is
+        held here for all of them: changing its number of threads while another thread is in it makes it crawl.
         """
         jobs = getattr(self, "n_jobs", None)
         verbose = getattr(self, "verbose", 0) if verbose is None else verbose

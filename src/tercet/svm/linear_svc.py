@@ -13,6 +13,7 @@ from tercet.core.parameters import CountOrZero, Jobs, Positive, Seed
 from tercet.linear_model import LinearClassifier
 from tercet.svm._linear.crammer_singer import CrammerSinger
 from tercet.svm._linear.epochs import HINT, l2_solver, run_epochs, use_dual
+from tercet.svm._linear.gram_coordinate import gram_matrix, suits
 from tercet.svm._linear.intercept import linear_attributes
 from tercet.svm._linear.l1_coordinate import L1CoordinateDescent, compressed_columns
 from tercet.svm._linear.problem import LinearProblem, row_major
@@ -163,12 +164,14 @@ class LinearSVC(LinearClassifier):
         positive = range(by_class.size) if by_class.size > 2 else [1]
         columns = compressed_columns(X, bias) if self.penalty == "l1" else None
         solvers: list[Any] = []
+        # all classes share the Gram matrix of few rows
+        gram = gram_matrix(X, bias) if dual and suits(X) else None
         for k, own in zip(positive, rng.spawn(len(positive))):
             side = np.where(y == k, 1.0, -1.0)
             # among several classes the rest has weight 1
             by_side = by_class[y] if by_class.size == 2 else np.where(y == k, by_class[k], 1.0)
             problem = LinearProblem(
-                X, side, side, self.C * weight * by_side, bias, squared=self.loss != "hinge"
+                X, side, side, self.C * weight * by_side, bias, squared=self.loss != "hinge", gram=gram
             )
             if columns is not None:
                 solvers.append(L1CoordinateDescent(problem, columns, self.tol, own))

@@ -16,6 +16,7 @@ from scipy import sparse
 from tercet.core.cache_lines import LINE, fetch_line
 from tercet.core.kernel import implement, kernel, verb
 from tercet.core.rows import Dense, Rows, row_add, row_dot, row_square, rows
+from tercet.svm._linear.active_set import active_set_steps
 from tercet.svm._linear.problem import LinearProblem, bytes_per_row
 
 Array = np.ndarray
@@ -27,6 +28,7 @@ PART = 1 << 24  # numbers read between two checks for Ctrl-C
 COMPACT = 0.6  # active rows are copied together when they fall below this share
 MAX_FREE = 200  # free variables up to which a linear system refines the solution
 PATIENCE = 20  # passes after which that is first tried
+DENSE = 1 << 20  # numbers of sparse rows that are faster multiplied as an array
 
 
 class DualCoordinateDescent:
@@ -56,13 +58,17 @@ class DualCoordinateDescent:
         self.v, self.beta = np.zeros(d + 1), np.zeros(n)
         self.low, self.high = problem.bounds
         self.ridge = problem.ridge
-        square = squared_norms(problem.X)
+        self.kink = problem.epsilon > 0  # at 0, in regression; in classification 0 is a bound
         # a row of zeros has no curvature: its beta goes to a bound in one step
-        self.curvature = np.maximum(square + problem.bias**2 + self.ridge, 1e-200)
+        self.curvature = np.maximum(self._squares() + self.ridge, 1e-200)
         self.tol = tol * max(float(np.abs(problem.target).max()), 1e-300)
         self.objective, self.violation, self.done = 0.0, np.inf, False
         self.passes, self.patience = 0, PATIENCE
         self._restrict(np.arange(n), problem.X)
+
+    def _squares(self) -> Array:
+        """Squared norms of the rows, with the intercept's feature."""
+        return squared_norms(self.problem.X) + self.problem.bias**2
 
     def _restrict(self, chosen: Array, X: Any, threshold: float = np.inf) -> None:
         """Go on with some of the rows, copied together in X."""
@@ -115,7 +121,8 @@ class DualCoordinateDescent:
 
     def _free(self) -> Array:
         """Variables strictly between bounds and kinks."""
-        return np.flatnonzero((self.beta > self.low) & (self.beta < self.high) & (self.beta != 0))
+        between = (self.beta > self.low) & (self.beta < self.high)
+        return np.flatnonzero(between & (self.beta != 0) if self.kink else between)
 
     def _refine(self) -> bool:
         """Active-set refinement, where few variables are free: for those the conditions are linear.
@@ -126,12 +133,22 @@ class DualCoordinateDescent:
         self._store_beta()
         start = -self.problem.dual_objective(self.beta, self.v), self.beta.copy(), self.v
         free, arrived = self._free(), False
-        while 0 < free.size <= MAX_FREE and not arrived:
-            at, sign = self.beta[free], np.sign(self.beta[free])
-            slope = self._gradient()[free] + self.problem.epsilon * sign
-            step = newton_step(self._gram(free), slope, float(self.ridge[free].min()))
+        chosen, gram = free, self._gram(free) if 0 < free.size <= MAX_FREE else np.empty((0, 0))
+        if gram.size:
+            at, slope, low, high = self.beta[free], self._slope(free), self.low[free], self.high[free]
+            every, ridge = np.arange(free.size), self.ridge[free]
+            arrived = active_set_steps(gram, ridge, every, slope, at, low, high, self.kink)
+            self.beta[free] = at
+            self.v = self.problem.transpose_times(self.beta)
+            free = self._free()
+        while 0 < free.size <= MAX_FREE and not arrived:  # linearly dependent rows
+            at, place = self.beta[free], np.searchsorted(chosen, free)
+            hessian = gram[np.ix_(place, place)] + np.diag(self.ridge[free])
+            step = newton_step(hessian, self._slope(free), float(self.ridge[free].min()))
             # up to the nearest bound or kink, where one variable is fixed
-            bound = np.where(step * at > 0, np.where(at > 0, self.high[free], self.low[free]), 0.0)
+            bound = np.where(step > 0, self.high[free], self.low[free])
+            if self.kink:
+                bound = np.where(step * at < 0, 0.0, bound)
             length = np.full(step.size, np.inf)
             np.divide(bound - at, step, out=length, where=step != 0)
             first = int(np.argmin(length))
@@ -149,6 +166,10 @@ class DualCoordinateDescent:
         self._restrict(np.arange(self.beta.size), self.problem.X)
         return self.violation <= self.tol
 
+    def _slope(self, free: Array) -> Array:
+        """Derivatives of the dual in free variables."""
+        return self._gradient()[free] + self.problem.epsilon * np.sign(self.beta[free])
+
     def _gradient(self) -> Array:
         """Gradient of the dual without the kink of epsilon |beta|."""
         problem = self.problem
@@ -163,9 +184,11 @@ class DualCoordinateDescent:
 
     def _gram(self, free: Array) -> Array:
         X = self.problem.X[free]
+        if sparse.issparse(X) and X.shape[0] * X.shape[1] <= DENSE:
+            X = X.toarray()
         gram = X @ X.T
         gram = gram.toarray() if sparse.issparse(gram) else gram
-        return gram.astype(np.float64) + self.problem.bias**2 + np.diag(self.ridge[free])
+        return gram.astype(np.float64, copy=False) + self.problem.bias**2
 
 
 def newton_step(H: Array, g: Array, least: float) -> Array:

@@ -9,8 +9,9 @@ import numpy as np
 
 from tercet.core.parallel import each
 from tercet.core.steps import Steps
-from tercet.svm._linear import interior_point, small_newton
+from tercet.svm._linear import gram_coordinate, interior_point, small_newton
 from tercet.svm._linear.dual_coordinate import DualCoordinateDescent
+from tercet.svm._linear.gram_coordinate import GramCoordinateDescent
 from tercet.svm._linear.interior_point import InteriorPoint
 from tercet.svm._linear.primal_newton import MAX_HESSIAN_FEATURES, PrimalNewton
 from tercet.svm._linear.problem import LinearProblem
@@ -95,6 +96,8 @@ def l2_solver(
     """The solver of a problem with the penalty |v|^2 / 2, in its dual or primal form."""
     problem = problem.without_zero_cost()
     if dual:
-        method = InteriorPoint if interior_point.suits(problem) else DualCoordinateDescent
-        return method(problem, tol, rng)
+        if interior_point.suits(problem):
+            return InteriorPoint(problem, tol, rng)
+        few = gram_coordinate.suits(problem.X)
+        return (GramCoordinateDescent if few else DualCoordinateDescent)(problem, tol, rng)
     return SmallNewton(problem, tol) if small_newton.suits(problem) else PrimalNewton(problem, tol, n_jobs)

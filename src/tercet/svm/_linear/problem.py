@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from tercet.core.rows import transposed_times
+
 Array = np.ndarray
 MAX_COST = 1e150  # the square of a larger number overflows
 
@@ -31,6 +33,9 @@ class LinearProblem:
     bias: float  # 0: no intercept
     epsilon: float = 0.0
     squared: bool = False
+    gram: Array | None = (
+        None  # inner products of the rows, with the intercept's feature, where they are known
+    )
 
     def __post_init__(self) -> None:
         with np.errstate(over="ignore"):
@@ -60,7 +65,9 @@ class LinearProblem:
 
     def transpose_times(self, r: Array) -> Array:
         """X'r, with the entry of the intercept."""
-        return np.append(self.X.T @ r, self.bias * r.sum())
+        out = np.empty(self.X.shape[1] + 1)
+        out[:-1], out[-1] = transposed_times(self.X, r), self.bias * r.sum()
+        return out
 
     def objective(self, v: Array) -> float:
         """The primal objective at v."""
@@ -96,6 +103,7 @@ class LinearProblem:
             self.bias,
             self.epsilon,
             self.squared,
+            None if self.gram is None else self.gram[np.ix_(keep, keep)],
         )
 
 

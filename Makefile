@@ -9,6 +9,10 @@ V3 := NUMBA_CPU_NAME=x86-64-v3 NUMBA_CPU_FEATURES= OPENBLAS_CORETYPE=Haswell \
 V2 := NUMBA_CPU_NAME=x86-64-v2 NUMBA_CPU_FEATURES= OPENBLAS_CORETYPE=Nehalem \
       NPY_DISABLE_CPU_FEATURES="X86_V3 X86_V4 AVX512_ICL AVX512_SPR"
 
+# The processes of the tests share the bytecode of what they import.
+unexport PYTHONDONTWRITEBYTECODE
+INSTALL := -m pip install --quiet --disable-pip-version-check
+
 .PHONY: help run test lint types unit pytest modes test-deep test-cpus test-peers bench catalog pictures warm format clean
 .DEFAULT_GOAL := help
 
@@ -26,16 +30,17 @@ help:
 $(BIN)/python:
 	@echo "==> making $(VENV)"
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25"
+	@$(BIN)/python $(INSTALL) --upgrade "pip>=25"
 
 $(VENV)/.run: pyproject.toml | $(BIN)/python
 	@echo "==> installing tercet into $(VENV)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[cli]"
+	@$(BIN)/python $(INSTALL) -e ".[cli]"
 	@touch $@
 
+# pip would compile every module of every package, on one core: most are never imported.
 $(VENV)/.test: pyproject.toml | $(BIN)/python
 	@echo "==> installing tercet and its test extras into $(VENV)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[test,cli,plot]"
+	@$(BIN)/python $(INSTALL) --no-compile -e ".[test,cli,plot]"
 	@touch $@ $(VENV)/.run
 
 run: $(VENV)/.run
@@ -94,7 +99,7 @@ test-cpus: $(VENV)/.test
 	@$(V2) $(BIN)/tercet warm -q && $(V2) $(BIN)/python -m pytest -n 3 --dist worksteal -q
 
 bench: $(VENV)/.test
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[test,bench]"
+	@$(BIN)/python $(INSTALL) -e ".[test,bench]"
 	@$(BIN)/python -m benchmarks $(ROWS) $(if $(SIZE),--size $(SIZE))
 
 catalog: $(VENV)/.run

@@ -10,7 +10,7 @@ import pytest
 
 import tercet as library
 from tercet.cli import maintenance
-from tercet.cli.warm import TASKS, cards
+from tercet.cli.warm import TASKS, cards, samples
 
 from .running import refused, tercet
 
@@ -42,6 +42,14 @@ def test_every_estimator_is_warmed():
     mine = [card for card in library.methods() if card.kind == "estimator"]
     assert [card.name for card in mine if card.task not in TASKS] == []
     assert cards() == mine
+
+
+def test_kinds_of_data_that_have_kernels_of_their_own():
+    """More than two classes, and categories beside numbers."""
+    known = {card.name: card for card in cards()}
+    assert {len(set(y)) for _, y in samples(known["Perceptron"])} == {2, 3}
+    tables = [X for X, _ in samples(known["DecisionTreeRegressor"]) if X.dtype == object]
+    assert [[type(value) for value in X[0]] for X in tables] == [[float, str, float]]
 
 
 def test_nothing_to_warm_without_the_compiler():

@@ -7,6 +7,7 @@ data that kernels are compiled for, so that the first real fit finds everything 
 from __future__ import annotations
 
 import contextlib
+import gc
 import multiprocessing
 import sys
 import tempfile
@@ -24,6 +25,7 @@ from scipy import sparse
 from sklearn.utils.validation import has_fit_parameter
 
 from tercet.core.catalog import Card, methods
+from tercet.core.columns import MixedColumns
 from tercet.core.kernel import JIT
 from tercet.core.parameters import hints
 from tercet.datasets import read_table
@@ -37,6 +39,7 @@ MORE: dict[str, list[dict[str, Any]]] = {
     "PenalizedClassifier": [{"penalty": "l1"}],
     "SVC": [{"max_iter": -1}, {"loss": "squared_hinge"}],
     "SVR": [{"max_iter": -1}],
+    "max_leaf_nodes": [{"max_leaf_nodes": 4}],
     "max_bins": [{"max_bins": 16}, {"max_bins": 16, "max_leaf_nodes": 4}],
     "transition_attributes": [
         {"transition_attributes": "x2", "algorithm": algorithm} for algorithm in ("lbfgs", "l2sgd", "ap")
@@ -84,13 +87,24 @@ def samples(card: Card) -> Iterator[tuple[Any, Any]]:
     if card.task == "sequence labelling":
         X = np.floor(4 * X)  # counts suit all of them, and the first column is one of symbols
     labels = (X[:, 0] > np.median(X[:, 0])).astype(int)
-    targets: dict[str, Any] = {"regression": X @ [1.0, 2.0, 3.0], "clustering": None}
-    target = targets.get(card.task, labels)
+    three = np.digitize(
+        X[:, 0], np.quantile(X[:, 0], [1 / 3, 2 / 3])
+    )  # more than two classes are other kernels
+    targets: dict[str, list[Any]] = {
+        "classification": [labels, three],
+        "regression": [X @ [1.0, 2.0, 3.0]],
+        "clustering": [None],
+    }
     gaps = X.copy()
     gaps[::4, 1] = np.nan
     tables = [X, X.astype(np.float32), sparse.csr_array(X)]
     tags = card.load()().__sklearn_tags__().input_tags
-    yield from ((table, target) for table in tables if tags.sparse or not sparse.issparse(table))
+    for target in targets.get(card.task, [labels]):
+        yield from ((table, target) for table in tables if tags.sparse or not sparse.issparse(table))
+    if issubclass(card.load(), MixedColumns):  # categories beside numbers
+        mixed = X.astype(object)
+        mixed[:, 1] = np.array(["a", "b", "c"], dtype=object)[three]
+        yield mixed, targets.get(card.task, [labels])[0]
     if card.family in ("mixture", "sequence"):
         yield gaps, None
     if card.task == "sequence labelling":
@@ -150,6 +164,9 @@ def kernels(family: str) -> int:
 
 
 def _seconds(names: list[str]) -> list[float]:
+    # The compiler makes many objects, few of them garbage: looking for it takes a tenth of the time.
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
     if "SVC" in names:
         warm_machines()
     return [warm(card) for card in cards() if card.name in names]

@@ -22,7 +22,7 @@ from tercet.cli.compare import terminal
 from tercet.cli.compare.details import DetailCollector, ReportDetails
 from tercet.cli.compare.result import add_times, describe, gather, to_json
 from tercet.cli.compare.scheduling import Scheduler
-from tercet.cli.compare.worker_pool import WorkerPool, WorkerTask, start_fork_server
+from tercet.cli.compare.worker_pool import WorkerPool, WorkerTask, start_fork_server, stop_fork_server
 from tercet.cli.embedded_datasets import is_embedded
 from tercet.cli.errors import Refusal, refusing
 from tercet.cli.lookup import find
@@ -63,6 +63,14 @@ class Request:
 
 def run(request: Request) -> int:
     """Compare, print, write; returns the exit code."""
+    try:
+        return _run(request)
+    except BaseException:
+        stop_fork_server()
+        raise
+
+
+def _run(request: Request) -> int:
     begin = printing.started
     chosen = _check(request)
     context, table, schema, records, y = _read(request)
@@ -105,7 +113,7 @@ def run(request: Request) -> int:
 def _read(request: Request) -> tuple[Any, Any, Any, Any, Any]:
     """The context of the worker processes, the table, its schema, its features and its target."""
     with refusing():
-        # The fork server imports the families while the table is read; not before a file was opened, because
+        # The fork server imports the methods while the table is read; not before a file was opened, because
         # the command may end there.
         context = start_fork_server() if is_embedded(request.data) else None
         table = open_table(request.data, rows=request.rows, seed=request.seed)

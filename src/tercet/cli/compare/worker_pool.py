@@ -1,6 +1,6 @@
 """Pool of worker processes that can be stopped at any moment, which threads cannot.
 
-The processes come from a fork server that imports the families while the table is being read, so that each
+The processes come from a fork server that imports the methods while the table is being read, so that each
 starts in milliseconds.
 """
 
@@ -20,10 +20,10 @@ from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
-from tercet.core.catalog import methods
 from tercet.core.messages import Message
 
-WORKER_MODULE = "tercet.cli.compare.worker_tasks"
+# What the fork server imports; families are lazy, so that their names alone would not do.
+PRELOADED = ["tercet.cli.compare.worker_tasks", "tercet.cli.compare.all_methods"]
 
 
 @dataclass
@@ -51,14 +51,24 @@ def start_fork_server() -> Any:
     if "forkserver" not in multiprocessing.get_all_start_methods() or sys.platform == "darwin":
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
-    families = sorted({card.module for card in methods() if card.kind == "estimator"})
-    context.set_forkserver_preload([WORKER_MODULE, *families])
+    context.set_forkserver_preload(PRELOADED)
     from multiprocessing import forkserver
 
     # The server must ignore our Ctrl-C, and must not keep our stdout and stderr open: it outlives us a little.
     with _ignoring_interrupts(), _null_output():
         forkserver.ensure_running()
     return context
+
+
+def stop_fork_server() -> None:
+    """Kill the fork server, if there is one: left alone it would finish its imports first."""
+    from multiprocessing import forkserver
+
+    server: Any = forkserver
+    pid = getattr(server._forkserver, "_forkserver_pid", None)
+    if pid is not None:
+        with contextlib.suppress(OSError):
+            os.kill(pid, signal.SIGKILL)
 
 
 class WorkerPool:

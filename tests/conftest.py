@@ -1,6 +1,11 @@
 """Settings for all tests."""
 
+import contextlib
+import gc
+import importlib
 import os
+import sys
+from pathlib import Path
 
 import matplotlib
 import pytest
@@ -20,6 +25,32 @@ settings.register_profile(
     database=None,
 )
 settings.load_profile("tercet")
+
+
+def pytest_sessionstart(session):
+    """Each worker first imports its share of the test files, and finds the bytecode of the others' shares.
+
+    Rewriting the assertions takes longer than importing; all workers would rewrite the same file at the same time.
+    """
+    worker = getattr(session.config, "workerinput", None)
+    if worker is None or sys.dont_write_bytecode:
+        return
+    root = Path(__file__).resolve().parent.parent
+    chosen = [root / place.split("::")[0] for place in session.config.args]
+    files = sorted(
+        {file for place in chosen for file in [*place.glob("**/test_*.py"), place] if file.is_file()}
+    )
+    for file in files[int(worker["workerid"].removeprefix("gw")) :: worker["workercount"]]:
+        # Whatever is wrong with a file is reported when it is collected.
+        with contextlib.suppress(Exception, pytest.skip.Exception):
+            importlib.import_module(".".join(file.relative_to(root).with_suffix("").parts))
+
+
+def pytest_collection_finish():
+    """Thousands of tests and all libraries stay: garbage is looked for beside them, and less often."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 @pytest.fixture(autouse=True)

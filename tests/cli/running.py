@@ -8,6 +8,7 @@ environment differs in something that may be read while importing, gets a fresh 
 
 import atexit
 import functools
+import gc
 import importlib
 import json
 import os
@@ -21,7 +22,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARIES = ("matplotlib.figure", "numba", "polars", "rich.progress", "rich.table", "skops.io", "typer")
-FAMILIES = ("cluster", "datasets", "feature", "linear_model", "model_selection", "plot", "tree")
+OURS = ("tercet.cli.compare.all_methods", "tercet.datasets", "tercet.feature", "tercet.plot")
 # Commands that load libraries; the others are quicker alone than the leave-taking of a process that has them.
 HEAVY = {"book", "compare", "evaluate", "fit", "info", "predict"}
 LIMIT = 300  # seconds
@@ -107,8 +108,9 @@ class Nursery:
 
 def serve() -> None:
     """Import the libraries, then fork for every request; the child goes on to run the command."""
-    for name in [*LIBRARIES, *(f"tercet.{family}" for family in FAMILIES)]:
+    for name in LIBRARIES + OURS:
         importlib.import_module(name)
+    gc.freeze()  # a child that ends need not look through what it never touched
     requests, answers = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "w")
     while line := requests.readline():
         if (child := os.fork()) == 0:

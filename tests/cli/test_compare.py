@@ -22,7 +22,8 @@ from tests.cli.running import tercet as tercet_command
 
 
 def compare(*arguments, cwd, code=0):
-    answer = tercet_command("compare", *arguments, cwd=cwd)
+    patience = [] if "--budget" in arguments else ["--budget", "250"]  # seconds, for a busy machine
+    answer = tercet_command("compare", *arguments, *patience, cwd=cwd)
     assert answer.returncode == code, answer.stderr
     assert "Traceback" not in answer.stderr
     return answer

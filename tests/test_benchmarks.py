@@ -88,6 +88,27 @@ def peer(fit, *imports, **options):
     return Contender(fit, imports, "scipy", **options)
 
 
+REQUIRED = {"scikit-learn", "scipy", "hmmlearn", "python-crfsuite"}  # what every test run has
+
+
+def first_peer(row):
+    """The first peer that is always there, by its title: which others are installed must not change the outcome."""
+    return next(({title: peer} for title, peer in row.peers.items() if peer.package in REQUIRED), {})
+
+
+@pytest.fixture(scope="module")
+def start():
+    """Nothing is timed here: the contenders share the imports that nearly all of them begin with."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return "spawn"
+    peers = [peer for row in ROWS.values() if isinstance(row, Row) for peer in first_peer(row).values()]
+    theirs = sorted({name for peer in peers for name in peer.imports})
+    multiprocessing.get_context("forkserver").set_forkserver_preload(
+        ["benchmarks.__main__", "tercet.cli.compare.all_methods", __name__, *theirs]
+    )
+    return "forkserver"
+
+
 def test_contenders_run_by_turns_and_only_good_peers_count(tmp_path):
     turns.clear()
     row = toy_row(
@@ -119,10 +140,10 @@ def toy_keeps(data):
 kept: dict = {}
 
 
-def test_memory_is_what_a_fit_adds_after_a_small_one(tmp_path):
+def test_memory_is_what_a_fit_adds_after_a_small_one(tmp_path, start):
     row = toy_row(keeps=peer(toy_keeps))
     row = dataclasses.replace(row, sizes={**row.sizes, "full-ish": {"n": 400, "d": 5}})
-    _, keeps = run_row(row, "full-ish", rounds=1, folder=tmp_path).scores
+    _, keeps = run_row(row, "full-ish", rounds=1, folder=tmp_path, start=start).scores
     assert not keeps.problem
     assert not keeps.memory > 25  # MB; not a number where there is no /proc
 
@@ -150,14 +171,14 @@ def test_growth_is_the_exponent_of_time(tmp_path, monkeypatch):
     assert results.exponents(None) == "-"
 
 
-def test_a_peer_that_cannot_run_is_named(tmp_path):
+def test_a_peer_that_cannot_run_is_named(tmp_path, start):
     row = toy_row(
         absent=peer(toy_slow, "no_such_module"),
         raises=peer(toy_raises),
         dies=peer(toy_dies),
         slow=peer(toy_slow),
     )
-    outcome = run_row(row, "smoke", rounds=1, folder=tmp_path)
+    outcome = run_row(row, "smoke", rounds=1, folder=tmp_path, start=start)
     problems = {score.contender: score.problem for score in outcome.scores}
     assert problems["absent"] == "not installed: No module named 'no_such_module'"
     assert problems["raises"] == "failed: RuntimeError: no luck with <path>"
@@ -319,27 +340,10 @@ def test_errors_lose_their_paths():
 # --- the real rows ------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def start():
-    """Nothing is timed here: the contenders share the imports that nearly all of them begin with."""
-    if "forkserver" not in multiprocessing.get_all_start_methods():
-        return "spawn"
-    families = {name for row in ROWS.values() if isinstance(row, Row) for name in row.ours.imports}
-    multiprocessing.get_context("forkserver").set_forkserver_preload(
-        ["benchmarks.__main__", "numba", "sklearn.linear_model", "sklearn.neighbors", *sorted(families)]
-    )
-    return "forkserver"
-
-
-REQUIRED = {"scikit-learn", "scipy", "hmmlearn", "python-crfsuite"}  # what every test run has
-
-
 @pytest.mark.parametrize("name", [name for name, row in ROWS.items() if isinstance(row, Row)])
 def test_row_runs_and_agrees(name, tmp_path, start):
-    """Ours and the first peer that is always there: which others are installed must not change the outcome."""
     row = ROWS[name]
-    known = [(title, peer) for title, peer in row.peers.items() if peer.package in REQUIRED]
-    row = dataclasses.replace(row, peers=dict(known[:1]))
+    row = dataclasses.replace(row, peers=first_peer(row))
     outcome = run_row(row, "smoke", rounds=1, folder=tmp_path, start=start)
     for score in outcome.scores:
         assert score.problem == ""

@@ -7,7 +7,6 @@ import json
 import multiprocessing
 import os
 import platform
-import time
 from pathlib import Path
 
 import numpy as np
@@ -20,47 +19,19 @@ from benchmarks.store import load, make_data, save
 from benchmarks.worker import plain
 from scipy import sparse
 
+from tests.toy_contenders import (
+    toy_data,
+    toy_dies,
+    toy_hungry,
+    toy_keeps,
+    toy_ours,
+    toy_prepare,
+    toy_raises,
+    toy_sloppy,
+    toy_slow,
+)
+
 turns: list[str] = []
-
-
-def toy_data(rng, n, d):
-    X = rng.standard_normal((n, d))
-    return {"X": X, "y": X @ rng.standard_normal(d) + rng.standard_normal(n)}
-
-
-def answer(name, data, factor=1.0):
-    w = factor * np.linalg.lstsq(data["X"], data["y"], rcond=None)[0]
-    return {"coef": w, "who": name, "pid": os.getpid(), "threads": os.environ["OMP_NUM_THREADS"]}
-
-
-def toy_ours(data):
-    return answer("tercet", data)
-
-
-def toy_slow(data):
-    time.sleep(0.05)
-    return answer("slow", data)
-
-
-def toy_sloppy(data):
-    return answer("sloppy", data, factor=0.9)
-
-
-def toy_hungry(data):
-    time.sleep(0.1)
-    return {**answer("hungry", data), "sum": np.ones(2**23).sum()}
-
-
-def toy_raises(data):
-    raise RuntimeError(f"no luck with {Path(__file__).resolve()}")
-
-
-def toy_dies(data):
-    os._exit(3)
-
-
-def toy_prepare(data):
-    return {**data, "y": data["y"].astype(float)}
 
 
 def toy_quality(data, result):
@@ -104,7 +75,7 @@ def start():
     peers = [peer for row in ROWS.values() if isinstance(row, Row) for peer in first_peer(row).values()]
     theirs = sorted({name for peer in peers for name in peer.imports})
     multiprocessing.get_context("forkserver").set_forkserver_preload(
-        ["benchmarks.__main__", "tercet.cli.compare.all_methods", __name__, *theirs]
+        ["benchmarks.__main__", "tercet.cli.compare.all_methods", "tests.toy_contenders", *theirs]
     )
     return "forkserver"
 
@@ -128,16 +99,6 @@ def test_contenders_run_by_turns_and_only_good_peers_count(tmp_path):
     assert hungry.note == "eats; one run, no warm-up"
     assert not hungry.memory < 60  # MB; not a number where there is no /proc
     assert outcome.work == "least squares; 200 x 5"
-
-
-def toy_keeps(data):
-    """Loads 40 MB once, as compiled code is, and takes 8 MB for its data."""
-    if "code" not in kept:
-        kept["code"] = np.ones(5 * 2**20)
-    return {**answer("keeps", data), "sum": np.ones(2**20 if len(data["X"]) > 200 else 2).sum()}
-
-
-kept: dict = {}
 
 
 def test_memory_is_what_a_fit_adds_after_a_small_one(tmp_path, start):

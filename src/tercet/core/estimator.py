@@ -7,7 +7,6 @@ classifier the indices into `classes_`), sample_weight an array or None.
 
 from __future__ import annotations
 
-import math
 import numbers
 from typing import Any, ClassVar, Self
 
@@ -18,13 +17,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_random_state
 
 from tercet.core.fitted_checks import Declarations, Labels, Sizes, Whole, check_fitted
-from tercet.core.input_errors import Broken, Explaining, blamed_magnitude, shown
+from tercet.core.input_errors import Broken, Explaining, blamed_magnitude
 from tercet.core.parameters import blamed_parameter, check_parameters
 from tercet.core.public_names import PublicPickle
+from tercet.core.sample_weights import check_weight
 from tercet.core.scaling import largest
 from tercet.core.steps import Iterative, fitted_attributes, running_fit, with_callbacks
 from tercet.core.validation import (
-    check_array,
     check_is_fitted,
     is_finite,
     target_for_callbacks,
@@ -367,53 +366,6 @@ def _refuse_large(X: Any, most: float, name: str) -> None:
             f"{name}: X has values of size {size:.3g}; allowed are at most {most:g}, whose squares are "
             "floating-point numbers. Scale the features."
         )
-
-
-def check_weight(sample_weight: Any, X: Any, most: float = 1e100) -> np.ndarray | None:
-    """Sample weights as an array of X's dtype, or None when there are none."""
-    if sample_weight is None:
-        return None
-    n = X.shape[0]
-    # rows may be strings, or numbers of rows
-    dtype = X.dtype if np.dtype(X.dtype).kind == "f" else np.float64
-    if isinstance(sample_weight, numbers.Number):
-        if not isinstance(sample_weight, numbers.Real) or not math.isfinite(sample_weight):
-            raise ValueError(f"sample_weight must be finite and not negative; got {sample_weight!r}.")
-        weight = np.full(n, sample_weight, dtype=dtype)
-    else:
-        refuse_dates(sample_weight)
-        weight = check_array(sample_weight, ensure_2d=False, dtype=dtype, input_name="sample_weight")
-        weight = np.require(weight, requirements=["C", "W"])  # or kernels would be compiled once more
-    one = getattr(X, "one", "row")  # what a weight is for; whole sequences have one, too
-    if not weight.any():
-        raise ValueError(f"sample_weight is zero for every {one}: there is nothing to learn from.")
-    if weight.shape != (n,):
-        raise ValueError(
-            f"Sample weights must be 1D array or scalar: sample_weight.shape == {weight.shape}, expected ({n},), "
-            f"one weight for each {one}."
-        )
-    if weight.min() < 0:
-        raise ValueError(f"sample_weight must not be negative; its smallest value is {weight.min()}.")
-    check_mass(weight, most)
-    return weight
-
-
-def check_mass(weight: np.ndarray, most: float = 1e100) -> None:
-    """Refuse weights whose products with losses would overflow or vanish."""
-    bound = most if weight.dtype == np.float64 else min(most, 1e30)
-    with np.errstate(over="ignore"):
-        total = float(weight.sum())
-    if not 1 / bound <= total <= bound:
-        raise ValueError(
-            f"sample_weight adds up to {total:.3g}; the sum must be from {1 / bound:g} to {bound:g}. Divide the "
-            "weights by their mean."
-        )
-
-
-def refuse_dates(sample_weight: Any) -> None:
-    """Refuse dates as weights, which NumPy takes for numbers of days."""
-    if getattr(getattr(sample_weight, "dtype", None), "kind", "") in ("m", "M"):
-        raise ValueError(f"sample_weight must hold numbers; got {shown(sample_weight)}.")
 
 
 def generator(random_state: Any) -> np.random.Generator:

@@ -19,12 +19,13 @@ from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length
 
-from tercet.core.estimator import NO_TARGET, Classifier, Estimator, check_mass, refuse_dates
+from tercet.core.estimator import NO_TARGET, Classifier, Estimator
 from tercet.core.fitted_checks import check_fitted
 from tercet.core.input_errors import Explaining, refuse_containers
 from tercet.core.parallel import Threads, one_blas_thread
 from tercet.core.parameters import blamed_parameter, check_parameters
 from tercet.core.public_names import PublicPickle
+from tercet.core.sample_weights import check_mass, refuse_dates
 from tercet.core.steps import CallbackSupport, Fit, Task, fitted_attributes, with_callbacks
 from tercet.core.validation import check_array, validate_data
 

@@ -185,9 +185,8 @@ class MaxEnt(Classifier):
         if self.feature_functions is not None:
             return apply_functions(self.feature_functions, X, self.classes_), 1.0
         n, k, X = y.size, self.classes_.size, self._with_constant(X)
-        seen = np.ones((X.shape[1], k), dtype=bool)
-        if self.features == "seen":
-            seen = label_sums(abs(X), y, share, k) > 0
+        every = np.ones((X.shape[1], k), dtype=bool)
+        seen = label_sums(abs(X), y, share, k) > 0 if self.features == "seen" else every
         self.pairs_ = np.argwhere(seen)
         penalised = (self.pairs_[:, 0] < self.n_features_in_).astype(float) if self.fit_intercept else 1.0
         features = ProductFeatures(X, k, seen, self.n_jobs)
@@ -272,8 +271,7 @@ class MaxEnt(Classifier):
         -------
         labels : array of shape (n_samples,)
         """
-        best = self._scores(X).argmax(axis=1)
-        return self.classes_[best]
+        return self.classes_[self._scores(X).argmax(axis=1)]
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """log P(y|x) of all labels.
@@ -315,8 +313,7 @@ class MaxEnt(Classifier):
         -------
         value : float
         """
-        log_p = self.predict_log_proba(X)
-        index = np.searchsorted(self.classes_, y)
+        log_p, index = self.predict_log_proba(X), np.searchsorted(self.classes_, y)
         weight = None if sample_weight is None else check_weight(sample_weight, log_p)
         return float(np.average(log_p[np.arange(index.size), index], weights=weight))
 
@@ -337,8 +334,7 @@ class MaxEnt(Classifier):
         check_is_fitted(self)
         w = np.asarray(self.weights_ if weights is None else weights, dtype=float)
         X, y = self._check(X, y, reset=False)
-        index = np.searchsorted(self.classes_, y)
-        share = np.full(index.size, 1 / index.size)
+        index, share = np.searchsorted(self.classes_, y), np.full(len(y), 1 / len(y))
         if self.feature_functions is not None:
             features: Any = apply_functions(self.feature_functions, X, self.classes_)
         else:
@@ -348,8 +344,7 @@ class MaxEnt(Classifier):
             features = ProductFeatures(X, self.classes_.size, seen)
         contexts, empirical = features.context_weight(share), features.empirical(index, share)
         log_z, expected = features.statistics(w, contexts)
-        entropy = log_z - math.fsum(w * expected)
-        return -entropy + math.fsum(w * (empirical - expected))
+        return math.fsum(w * expected) - log_z + math.fsum(w * (empirical - expected))
 
 
 def scaling_update(

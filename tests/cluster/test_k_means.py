@@ -15,6 +15,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from tercet import EarlyStopping
 from tercet.cluster import KMeans, hierarchical_centers, kmeans_plusplus, lloyd_step
+from tercet.cluster._engine import nearest_centres
 from tercet.cluster._engine.nearest_centres import nearest_centre
 from tercet.core.steps import ConvergenceWarning
 
@@ -399,9 +400,10 @@ def test_the_plain_pass_leaves_an_empty_cluster_where_it_was():
 
 @pytest.mark.parametrize("k", [2, 8, 11])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_nearest_centres_of_sparse_rows_and_of_any_scale(k, dtype):
+def test_nearest_centres_of_sparse_rows_and_of_any_scale(k, dtype, monkeypatch):
+    monkeypatch.setattr(nearest_centres, "FEW", 0)
     rng = np.random.default_rng(k)
-    X = (rng.poisson(0.5, (900, 12)) * rng.normal(size=(900, 12))).astype(dtype)
+    X = (rng.poisson(0.5, (120, 12)) * rng.normal(size=(120, 12))).astype(dtype)
     centres = rng.normal(size=(k, 12)).astype(dtype)
     expected = ((X[:, None].astype(float) - centres.astype(float)) ** 2).sum(axis=2).argmin(axis=1)
     np.testing.assert_array_equal(nearest_centre(X, centres), expected)
@@ -410,5 +412,5 @@ def test_nearest_centres_of_sparse_rows_and_of_any_scale(k, dtype):
         found = nearest_centre(X.astype(float) * scale, centres.astype(float) * scale)
         np.testing.assert_array_equal(found, expected)
     X[:, 0], centres[:, 0] = 0.0, 0.0
-    X[5, 0] = 1e30  # of one chunk of many
-    assert nearest_centre(X.astype(float) * 1e130, centres.astype(float)).shape == (900,)
+    X[5, 0] = 1e30
+    assert nearest_centre(X.astype(float) * 1e130, centres.astype(float)).shape == (120,)

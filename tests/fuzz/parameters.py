@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, Union
 import numpy as np
 
 from tercet.core.parameters import Range, allows, hints
-from tests.conformance.population import NARROW
+from tests.conformance.population import NARROW, make
 
 # Work grows with these without any limit of the data's: what takes long with a huge value is as it should be.
 WORK = (
@@ -24,7 +24,17 @@ WORK = (
     "code_size",
 )  # fmt: skip
 # Left alone: they decide what is printed or kept, or take what only a test of their own can give.
-LEFT = {"verbose", "memory", "estimator", "random_state", "n_jobs", "record", "check_input", "map"}
+LEFT = {
+    "verbose",
+    "memory",
+    "estimator",
+    "estimators",
+    "random_state",
+    "n_jobs",
+    "record",
+    "check_input",
+    "map",
+}
 CALM_FLOATS = (0.01, 0.1, 0.3, 0.5, 0.9, 1.0, 1.5, 2.0, 10.0, 100.0)
 WILD_FLOATS = (0.0, 5e-324, 1e-300, 1e-12, 1e-3, 0.999999, 1.0, 1e3, 1e12, 1e154, 1e300, float("inf"))
 INTEGERS = (1, 1, 2, 2, 3, 3, 4, 5, 7, 10)
@@ -57,6 +67,8 @@ def draw_parameters(
         from tercet.linear_model import LogisticRegression
 
         found["estimator"] = LogisticRegression()
+    if "estimators" in signature_of(kind):
+        found["estimators"] = make(card).estimators
     return found
 
 

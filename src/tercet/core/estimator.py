@@ -77,6 +77,8 @@ class Estimator(PublicPickle, Iterative, BaseEstimator):
             # What overflows on the way is no news to a user; what is learned is checked.
             with running_fit(self, X, y, weight, given) as (X, y, weight), np.errstate(**QUIET):
                 self._fit(X, self._encode(y), weight, **more)
+        except FloatingPointError:  # a method says that it diverged
+            raise
         except Broken as error:
             blamed = blamed_parameter(self, error) or blamed_magnitude(error, X=X, y=y, sample_weight=weight)
             if blamed is None:

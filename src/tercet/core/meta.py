@@ -187,14 +187,14 @@ class Upcoming(Sequence[Any]):
     """The first `count` items of an iterable, each made when it is taken: only those at work are in memory."""
 
     def __init__(self, items: Iterable[Any], count: int) -> None:
-        self.items, self.length = iter(items), count
+        self.items, self.size = iter(items), count
         self.lock, self.made, self.ready = threading.Lock(), 0, dict[int, Any]()
 
     def __len__(self) -> int:
-        return self.length
+        return self.size
 
     def __getitem__(self, k: Any) -> Any:
-        if k >= self.length:
+        if k >= self.size:
             raise IndexError(k)
         with self.lock:
             while self.made <= k:

@@ -12,6 +12,7 @@ import functools
 import inspect
 import math
 import numbers
+import re
 import sys
 import types
 import typing
@@ -88,7 +89,10 @@ def blamed_parameter(thing: Any, error: BaseException) -> ValueError | TypeError
     if isinstance(error, TypeError | ValueError) and not RAW.search(said) and "float() argument" not in said:
         return None
     kind: Any = type(thing)
-    for name, parameter in inspect.signature(kind).parameters.items():
+    parameters = inspect.signature(kind).parameters
+    if not RAW.search(said) and any(re.search(rf"\b{name}\b", said) for name in parameters):
+        return None  # a sentence that names one already
+    for name, parameter in parameters.items():
         value = getattr(thing, name, None)
         if value is not parameter.default and not _holds_numbers(value):
             wrong = "" if RAW.search(said) else f": {said}"

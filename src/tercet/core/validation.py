@@ -89,8 +89,8 @@ def check_array(X: Any, **options: Any) -> Any:
     return check_structure(X)
 
 
-def check_structure(X: Any) -> Any:
-    """X, unless it is a sparse matrix whose indices point outside of it.
+def check_structure(X: Any, name: str = "X") -> Any:
+    """X, unless it is a sparse matrix whose indices point outside of it; errors call it `name`.
 
     Neither SciPy nor compiled kernels look where an index points: one out of range reads, or writes, other memory.
     """
@@ -105,7 +105,7 @@ def check_structure(X: Any) -> Any:
     else:  # other formats are checked once they are converted
         return X
     if wrong:
-        raise ValueError(f"X is not a valid {X.format.upper()} matrix of shape {X.shape}: {wrong}.")
+        raise ValueError(f"{name} is not a valid {X.format.upper()} matrix of shape {X.shape}: {wrong}.")
     return X
 
 

@@ -116,7 +116,7 @@ class KernelMachine(Estimator):
 
     def _kernel_expansion(self, X: Any, points: Any, coef: np.ndarray) -> np.ndarray:
         """Σ_j coef_j K(x, point j) of checked rows X: of shape (n,), or (n, k) for coef of shape (n_points, k)."""
-        check_structure(points)  # no file may send a kernel out of bounds
+        check_structure(points, "A fitted attribute")  # no file may send a kernel out of bounds
         return self.kernel_.times(X, points, coef, n_jobs=getattr(self, "n_jobs", None))
 
     def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:

@@ -178,7 +178,9 @@ class NearestCentroid(Classifier):
         X = self._check(X, reset=False)
         if self.metric == "euclidean" and not sparse.issparse(X) and len(self.classes_) <= FEW:
             nearest = np.empty(X.shape[0], dtype=np.int64)
-            if nearest_point(read_only(np.ascontiguousarray(X)), self.centroids_, nearest):
+            with np.errstate(over="ignore", under="ignore"):  # as plain Python; it says so where they decide
+                found = nearest_point(read_only(np.ascontiguousarray(X)), self.centroids_, nearest)
+            if found:
                 return self.classes_[nearest]
         return self.classes_[NeighborIndex(self.centroids_, self.metric).query(X, 1)[1][:, 0]]
 

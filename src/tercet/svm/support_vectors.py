@@ -239,4 +239,4 @@ def dense_coef(coef: Any) -> np.ndarray:
 
 def checked_indices(matrix: Any) -> Any:
     """A matrix whose indices SciPy may use without checks; those of a forged file may be out of bounds."""
-    return check_structure(matrix)
+    return check_structure(matrix, "A fitted attribute")

@@ -15,6 +15,8 @@ from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_consistent_length
 
 from tercet.core.estimator import check_is_fitted
+from tercet.core.fitted_checks import Each, Having, Sizes
+from tercet.core.input_errors import Explaining, refuse_containers, refuse_mixed_labels
 from tercet.core.meta import MetaEstimator, check_row_weights
 from tercet.core.parallel import one_blas_thread
 from tercet.core.parameters import check_parameters
@@ -63,15 +65,22 @@ class HeterogeneousEnsemble(TransformerMixin, MetaEstimator):
                 "is only supported if enable_metadata_routing=True is set."
             )
         self._check_members()
-        (X,) = indexable(X)
+        refuse_containers(X=X)
+        with Explaining(X=X):
+            (X,) = indexable(X)
         given = {}
         if sample_weight is not None:
             given["sample_weight"] = check_row_weights(sample_weight, X)
         given.update(fit_params)
-        check_consistent_length(X, y)
+        with Explaining(X=X, y=y):
+            check_consistent_length(X, y)
         params = self._route(given)
         with self._running(X, y, given):
-            self._fit_all(X, self._target(y), params, given)
+            refuse_containers(y=y)
+            refuse_mixed_labels(y)
+            with Explaining(y=y):
+                target = self._target(y)
+            self._fit_all(X, target, params, given)
         return self
 
     def _fit_all(
@@ -85,6 +94,25 @@ class HeterogeneousEnsemble(TransformerMixin, MetaEstimator):
         y = y.astype(np.float64) if y.dtype.kind not in "fiub" else y  # None becomes NaN
         assert_all_finite(y, input_name="y")
         return y
+
+    fitted_shapes = {"estimators_": Each(Having({}, ("predict",)), "members*")}
+
+    def _check_fitted(self, sizes: Sizes) -> None:
+        """Members of a loaded classifier answer with indices of its classes."""
+        known = vars(self).get("classes_")
+        if not isinstance(known, np.ndarray):
+            return
+        for member in [
+            *self.estimators_,
+            *([self.final_estimator_] if hasattr(self, "final_estimator_") else []),
+        ]:
+            own = np.asarray(getattr(member, "classes_", np.empty(0, np.int64)))
+            wrong = own.dtype.kind not in "iu" or own.ndim != 1
+            if wrong or (own.size and not 0 <= own.min() <= own.max() < len(known)):
+                raise ValueError(
+                    f"{type(self).__name__}: a member's classes_ are {own.tolist()[:5]}; expected are indices of "
+                    f"the {len(known)} classes."
+                )
 
     def _active(self) -> Iterator[Member]:
         """The members that are not dropped."""

@@ -8,6 +8,9 @@ import numpy as np
 
 from tercet.core.catalog import method
 from tercet.core.estimator import Classifier, check_is_fitted
+from tercet.core.fitted_checks import Floats
+from tercet.core.scaling import LARGE
+from tercet.core.validation import finite_predictions
 from tercet.linear_model import LinearRegression
 
 
@@ -46,7 +49,12 @@ class MultiResponseRegression(Classifier):
     """
 
     sparse_input = False
+    largest_value = LARGE
     classes_: np.ndarray
+    fitted_shapes = {
+        "coef_": Floats("classes features", finite=True),
+        "intercept_": Floats("classes", finite=True),
+    }
 
     def __init__(self, *, positive: bool = False) -> None:
         self.positive = positive
@@ -70,7 +78,9 @@ class MultiResponseRegression(Classifier):
         """
         check_is_fitted(self)
         X = self._check(X, reset=False)
-        scores = np.einsum("ij,kj->ik", X, self.coef_) + self.intercept_
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = np.einsum("ij,kj->ik", X, self.coef_) + self.intercept_
+        finite_predictions(scores, type(self).__name__)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> np.ndarray:

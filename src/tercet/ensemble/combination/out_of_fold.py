@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import check_cv
 from sklearn.utils import get_tags
 
+from tercet.core.folds import checked_folds
 from tercet.core.meta import Part, columns_at, rows_at
 from tercet.core.parallel import one_blas_thread
 
 Splits = list[tuple[np.ndarray, np.ndarray]]
 
 
-def partition(cv: Any, X: Any, y: np.ndarray, classifier: bool) -> Splits:
+def partition(owner: Any, X: Any, y: np.ndarray, classifier: bool) -> Splits:
     """Train and test rows of each fold; every row is in one test set, and all members get the same folds."""
-    splits = list(check_cv(cv, y, classifier=classifier).split(X, y))
+    cv, splits = owner.cv, checked_folds(owner, np.zeros((len(y), 1)), y, classifier=classifier)
     times = np.bincount(np.concatenate([np.arange(len(y))[test] for _, test in splits]), minlength=len(y))
     if (times != 1).any():
         row = int(np.argmax(times != 1))

@@ -17,6 +17,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.parallel import delayed
 
 from tercet.core.estimator import check_is_fitted
+from tercet.core.fitted_checks import Each, Having, OneOf
 from tercet.core.parallel import one_blas_thread
 from tercet.core.steps import Fit
 from tercet.ensemble.combination.heterogeneous import (
@@ -32,6 +33,11 @@ METHODS = ("predict_proba", "decision_function", "predict")
 
 class Stacking(HeterogeneousEnsemble):
     """Base of ensembles whose members are combined by an estimator that learns from their outputs."""
+
+    fitted_shapes = {
+        "final_estimator_": Having({}, ("predict",)),
+        "stack_method_": Each(OneOf(METHODS), "members*"),
+    }
 
     final_estimator: Any
     final_estimator_: Any
@@ -88,7 +94,7 @@ class Stacking(HeterogeneousEnsemble):
     ) -> tuple[list[Any], list[np.ndarray]]:
         """The members fitted on all rows, and the out-of-fold outputs of their clones."""
         members = list(self._active())
-        splits = partition(self.cv, X, y, is_classifier(self))
+        splits = partition(self, X, y, is_classifier(self))
         classes = getattr(self, "classes_", None)
         whole = (
             delayed(fit_member)(clone(member), X, y, params[name], task)

@@ -79,7 +79,7 @@ class Voting(HeterogeneousEnsemble):
 
     def _learn_weights(self, X: Any, y: np.ndarray, params: dict[str, Any], sample_weight: Any) -> None:
         """Weights from the errors of out-of-fold predictions."""
-        splits = partition(self.cv, X, y, is_classifier(self))
+        splits = partition(self, X, y, is_classifier(self))
         members = list(self._active())
         parts = self._parallel(
             (

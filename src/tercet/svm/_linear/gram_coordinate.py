@@ -70,16 +70,16 @@ class GramCoordinateDescent(DualCoordinateDescent):
         """Up to `limit` passes, and their number; `trace` gets objective and violation of each."""
         count = 0
         while count < limit and not self.done:
+            target, low, high, curvature, ridge, beta = self.parts
             place = self.passes % ORDERS
             if not place:
                 self.orders = self.rng.permuted(np.tile(np.arange(self.beta.size), (ORDERS, 1)), axis=1)
             orders = self.orders[place : place + limit - count]
             numbers = np.empty((len(orders), 2))
-            given: list[Any] = [
-                self.gram, orders, *self.parts, self.slope, self.problem.epsilon, self.threshold, self.active,
-                self.tol, self.passes, self.patience, numbers,
-            ]  # fmt: skip
-            made, self.patience, self.threshold, end = descend(*given)
+            made, self.patience, self.threshold, end = descend(
+                self.gram, orders, target, low, high, curvature, ridge, beta, self.slope, self.problem.epsilon,
+                self.threshold, self.active, self.tol, self.passes, self.patience, numbers,
+            )  # fmt: skip
             self.objective, self.violation = (float(x) for x in numbers[made - 1])
             self.passes += int(made)
             count += int(made)

@@ -10,6 +10,7 @@ ONLINE = "an online method: rows are visited one after the other"
 DRAWS = "rows are drawn, or starts are chosen among them"
 FOLDS = "folds are cut by the order of the rows"
 COUNTS = "neighbours and rows are counted, not weighed"
+BINS = "rows are counted in leaves, and bins are cut by them"
 TIES = "equal distances are decided by the order of the rows"
 
 COUNTED = "as in scikit-learn, 'balanced' counts the rows of a class and does not weigh them"
@@ -39,6 +40,17 @@ CLASSES: dict[str, dict[str, str]] = {
     "SPODE": dict.fromkeys(("weights", "order"), FOLDS),
     "GaussianMixtureIC": dict.fromkeys(("weights", "order"), DRAWS),
     "HingeSVC": {},
+    "StackingClassifier": dict.fromkeys(("weights", "order"), FOLDS),
+    "StackingRegressor": dict.fromkeys(("weights", "order"), FOLDS),
+    **{
+        f"{name}{kind}": dict.fromkeys(("weights", "order"), DRAWS)
+        for name in ("RandomForest", "ExtraTrees", "Bagging")
+        for kind in ("Classifier", "Regressor")
+    },
+    "AdaBoostRegressor": dict.fromkeys(("weights", "order"), DRAWS),
+    "IsolationForest": dict.fromkeys(("weights", "order"), DRAWS),
+    "HistGradientBoostingClassifier": {"weights": BINS},
+    "HistGradientBoostingRegressor": {"weights": BINS},
 }
 VALUES: dict[tuple[str, Any], dict[str, str]] = {
     ("degree", "cv"): dict.fromkeys(("weights", "order"), FOLDS),

@@ -68,7 +68,13 @@ def draw_parameters(
 
         found["estimator"] = LogisticRegression()
     if "estimators" in signature_of(kind):
-        found["estimators"] = make(card).estimators
+        members = make(card).estimators
+        if card.task == "classification":  # both give probabilities
+            from tercet.linear_model import LogisticRegression
+            from tercet.naive_bayes import GaussianNB
+
+            members = [("logistic", LogisticRegression()), ("bayes", GaussianNB())]
+        found["estimators"] = members
     return found
 
 

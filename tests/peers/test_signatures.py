@@ -24,6 +24,14 @@ DIFFERENCES: dict[str, str] = {
         "a search keeps no statistics of its own work",
     ),
     **dict.fromkeys(("Ridge.n_iter_", "RidgeClassifier.n_iter_"), NUMBER),
+    **dict.fromkeys(
+        ("GradientBoostingClassifier.init_", "GradientBoostingRegressor.init_"),
+        "the constant that boosting starts from, not an estimator that predicts it",
+    ),
+    **dict.fromkeys(
+        ("HistGradientBoostingClassifier.train_score_", "HistGradientBoostingRegressor.train_score_"),
+        "there without early stopping, too",
+    ),
 }
 
 REGRESSION = ("Regress", "Ridge", "Lasso", "ElasticNet", "SVR")
@@ -41,6 +49,7 @@ DEPRECATED = {
     "n_jobs": 1,
     "alphas": 3,
     "algorithm": "SAMME",
+    "criterion": "friedman_mse",
 }
 
 

@@ -10,6 +10,7 @@ for m = 1 .. M:
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Self
 
@@ -42,6 +43,7 @@ class BaseGradientBoosting(TreeInput):
     max_bins: ClassVar[int | None] = None
     categorical_features: Any
     learning_rate: Any
+    criterion: Any
     n_estimators: Any
     subsample: Any
     init: Any
@@ -99,6 +101,12 @@ class BaseGradientBoosting(TreeInput):
         held_out: tuple[Any, Any] = (None, None),
     ) -> None:
         X, y = self._dense(X), np.asarray(y, dtype=np.float64)
+        if self.criterion != "deprecated":
+            warnings.warn(
+                f"{type(self).__name__}: criterion is deprecated, as in scikit-learn: it has no effect.",
+                FutureWarning,
+                stacklevel=4,
+            )
         self.n_outputs_, self.max_features_ = 1, self._n_tried_features(X.shape[1])
         self._check_options(X.shape[1])
         weight = np.ones(len(y)) if sample_weight is None else sample_weight.astype(np.float64)
@@ -306,7 +314,8 @@ class BaseGradientBoosting(TreeInput):
         members = np.empty((count, len(trees[0]) if trees else 0), dtype=object)
         for m in range(count):
             members[m] = trees[m]
-        return {"estimators_": members, "n_estimators_": count, **scores.attributes(count)}
+        found = {"estimators_": members, "n_estimators_": count, "n_trees_per_iteration_": members.shape[1]}
+        return {**found, **scores.attributes(count)}
 
     def _raw(self, X: Any) -> np.ndarray:
         """The scores F of rows, of shape (n, n_scores)."""

@@ -85,8 +85,8 @@ class GradientBoostingClassifier(BaseGradientBoosting, Classifier):
     estimators_ : array of DecisionTreeRegressor of shape (n_estimators_, n_scores)
         The trees: one for each round, or one for each class.
     classes_, n_classes_ : array and int
-    n_estimators_ : int
-        The rounds made.
+    n_estimators_, n_trees_per_iteration_ : int
+        The rounds made, and the trees of one.
     init_ : array or estimator
         Where boosting started.
     train_score_ : array of shape (n_estimators_,)

@@ -86,8 +86,8 @@ class GradientBoostingRegressor(BaseGradientBoosting, Regressor):
     ----------
     estimators_ : array of DecisionTreeRegressor of shape (n_estimators_, 1)
         The trees.
-    n_estimators_ : int
-        The rounds made.
+    n_estimators_, n_trees_per_iteration_ : int
+        The rounds made, and the trees of one.
     init_ : array or estimator
         Where boosting started.
     train_score_ : array of shape (n_estimators_,)

@@ -137,7 +137,7 @@ class IsolationForest(OutlierMixin, TreeInput):
     def _fit(self, X: Any, y: None, sample_weight: np.ndarray | None) -> None:
         rows = np.ascontiguousarray(self._dense(X), dtype=np.float64)
         n, d = rows.shape
-        self.max_samples_ = self._rows_drawn(n)
+        self.max_samples_, self.estimator_ = self._rows_drawn(n), ExtraTreeRegressor(max_features=1)
         self._n_rows, self._draw_weight = n, sample_weight
         columns = int(self.max_features) if isinstance(self.max_features, numbers.Integral) else None
         self._n_columns = max(1, int(self.max_features * d)) if columns is None else columns

@@ -171,7 +171,7 @@ def test_one_class():
 def test_any_base_learner():
     X, y = load_iris(return_X_y=True)
     for base in (LogisticRegression(C=100.0), Perceptron()):
-        assert AdaBoostClassifier(base, n_estimators=5).fit(X, y).score(X, y) > 0.8
+        assert AdaBoostClassifier(base, n_estimators=5, random_state=0).fit(X, y).score(X, y) > 0.8
 
 
 @pytest.mark.parametrize(

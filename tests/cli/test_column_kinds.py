@@ -30,7 +30,7 @@ def test_fit(table, tmp_path):
 
 
 def test_compare(table):
-    options = ["-t", "kind", "--as", "zip=categorical", "--drop", "x", "-m", "Perceptron", "--budget", "20"]
+    options = ["-t", "kind", "--as", "zip=categorical", "--drop", "x", "-m", "Perceptron", "--budget", "250"]
     told = json.loads(tercet("compare", str(table), *options, "--repeats", "1", "--json", "-").stdout)
     columns = {column["name"]: (column["kind"], column["used"]) for column in told["data"]["columns"]}
     assert columns == {

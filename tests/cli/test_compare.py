@@ -48,7 +48,7 @@ def iris(folder):
         "--repeats",
         "2",
         "--budget",
-        "150",
+        "600",
         "--seed",
         "3",
         "--report",

@@ -17,8 +17,9 @@ def check_weight(sample_weight: Any, X: Any, most: float = 1e100) -> np.ndarray 
     if sample_weight is None:
         return None
     n = X.shape[0]
-    # rows may be strings, or numbers of rows
-    dtype = X.dtype if np.dtype(X.dtype).kind == "f" else np.float64
+    # rows may be strings, or numbers of rows; a frame has a type for each column
+    dtype = getattr(X, "dtype", None)
+    dtype = dtype if dtype is not None and np.dtype(dtype).kind == "f" else np.float64
     if isinstance(sample_weight, numbers.Number):
         if not isinstance(sample_weight, numbers.Real) or not math.isfinite(sample_weight):
             raise ValueError(f"sample_weight must be finite and not negative; got {sample_weight!r}.")

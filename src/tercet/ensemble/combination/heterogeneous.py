@@ -76,6 +76,10 @@ class HeterogeneousEnsemble(TransformerMixin, MetaEstimator):
             check_consistent_length(X, y)
         params = self._route(given)
         with self._running(X, y, given):
+            if y is None:
+                raise ValueError(
+                    f"This {type(self).__name__} estimator requires y to be passed, but the target y is None."
+                )
             refuse_containers(y=y)
             refuse_mixed_labels(y)
             with Explaining(y=y):

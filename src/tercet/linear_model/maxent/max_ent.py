@@ -223,8 +223,7 @@ class MaxEnt(Classifier):
             known = None if reset else getattr(self, "vocabulary_", None)
             if known is None and not reset:
                 raise ValueError(
-                    "X holds dicts of named features, but MaxEnt was fitted on a table of "
-                    f"{self.n_features_in_} columns."
+                    f"X holds dicts of features, but MaxEnt was fitted on a table of {self.n_features_in_} columns."
                 )
             contexts, names = encode_dicts(X, known)
             if reset:
@@ -271,7 +270,8 @@ class MaxEnt(Classifier):
         -------
         labels : array of shape (n_samples,)
         """
-        return self.classes_[self._scores(X).argmax(axis=1)]
+        scores = self._scores(X)
+        return self.classes_[scores.argmax(axis=1)]
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """log P(y|x) of all labels.

@@ -11,7 +11,7 @@ than 10 % and more than 30 microseconds slower, and has a star.
     --rounds 30                 turns of each, fewer where the turns of a cell would take more than --seconds
     --seconds 5                 time for the turns of one cell; three turns may take four times as long
     --limit 10                  skip where scikit-learn's fit would take longer (seconds, judged by fits on parts);
-                                where an answer would, only a sixteenth of the rows are asked for
+                                where an answer would, only a part of the rows is asked for
     --first-fit                 a fresh process: import and the first fit with a warm kernel cache, instead
     --json FILE                 all numbers (medians and minima in seconds)
     --write                     put the table into RESULTS.md
@@ -284,10 +284,11 @@ def compare(pair: Pair, size: str, rows: str, rounds: int, seconds: float, limit
             for ask in answers:
                 ask(X[:1])
             part = X
-            if X.shape[0] >= 2000:
-                some = X[: X.shape[0] // 16]
-                if max(seconds_of(ask, some) for ask in answers) > limit / 16:
+            for share in (256, 16):  # the fewest first: an answer may take minutes
+                some = X[: X.shape[0] // share]
+                if some.shape[0] >= 100 and max(seconds_of(ask, some) for ask in answers) > limit / share:
                     part, line.remark = some, f"{line.remark} of {some.shape[0]} rows".strip()
+                    break
             for title, some in (("predict", part), ("one row", X[:1])):
                 actions = [partial(ask, some) for ask in answers]
                 for action in actions:
@@ -433,8 +434,9 @@ def write(lines: list[Line], command: list[str]) -> None:
     from benchmarks.__main__ import ROWS
 
     versions = {name: version(name) for name in ("tercet", "scikit-learn", "numpy", "scipy", "numba")}
+    rows, sizes = {line.rows for line in lines}, {line.size for line in lines}
     entry = {
-        "name": "defaults-sparse" if lines and lines[0].rows == "sparse" else "defaults",
+        "name": "defaults" + "-sparse" * (rows == {"sparse"}) + "-large" * (sizes == {"large"}),
         "work": "classes that scikit-learn has too, both at their defaults; scikit-learn's time / ours (ours)",
         "table": table(lines),
         **results.circumstances(" ".join(command), versions),

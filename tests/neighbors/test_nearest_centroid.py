@@ -77,3 +77,21 @@ def test_columns_that_do_not_vary_are_not_shrunk():
         model = NearestCentroid(shrink_threshold=0.5).fit(X, [0, 0, 1, 1])
     np.testing.assert_array_equal(model.centroids_, X[[0, 2]])
     assert np.isfinite(model.deviations_).all()
+
+
+def test_sparse_rows_count_as_dense_ones_do():
+    """Means, scatter and ties: zeros that are not stored, entries stored twice, weights of 0, equal distances."""
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        X = rng.integers(-2, 3, (30, 6)) * (rng.random((30, 6)) < 0.5).astype(float)
+        y, weight = np.append([0, 1, 2], rng.integers(0, 3, 27)), np.append(np.ones(3), rng.integers(0, 3, 27))
+        dense, split = NearestCentroid().fit(X, y, weight), sparse.csr_array(X)
+        # each entry as two halves
+        twice = sparse.csr_array(
+            (np.repeat(split.data / 2, 2), np.repeat(split.indices, 2), split.indptr * 2), shape=X.shape
+        )
+        for rows in (split, twice):
+            held = NearestCentroid().fit(rows, y, weight)
+            np.testing.assert_allclose(held.centroids_, dense.centroids_, atol=1e-14)
+            np.testing.assert_allclose(held.within_class_std_dev_, dense.within_class_std_dev_, atol=1e-14)
+            np.testing.assert_array_equal(dense.predict(rows), dense.predict(X))

@@ -19,6 +19,7 @@ from tercet.cluster.partition import Partition, times_square
 from tercet.core.catalog import method
 from tercet.core.estimator import Clusterer, check_is_fitted, check_weight, generator
 from tercet.core.fitted_checks import Floats
+from tercet.core.parallel import all_cores
 from tercet.core.parameters import Count, Jobs, NonNegative, Seed
 from tercet.core.scaling import largest, scale_exponent, times_power
 from tercet.core.steps import Steps
@@ -71,7 +72,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
         bounds show to be in place: fastest where clusters are well apart. "elkan" keeps k bounds for each row,
         which takes memory and pays with many features and few clusters.
     n_jobs : int, optional
-        Threads to use; the result does not depend on it.
+        Threads to use, by default all cores, as scikit-learn does; the result does not depend on it.
 
     Attributes
     ----------
@@ -166,7 +167,9 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
     ) -> Partition:
         """Assignment and update by turns (see `lloyd_step`), from the initial centres to the last."""
         bounds = {"lloyd": 0, "hamerly": 1, "elkan": self.n_clusters}[self.algorithm]
-        assignment = Assignment(X, weight, self.n_clusters, bounds if self.n_clusters > 1 else 0, self.n_jobs)
+        assignment = Assignment(
+            X, weight, self.n_clusters, bounds if self.n_clusters > 1 else 0, all_cores(self.n_jobs)
+        )
         small = self.tol * assignment.scatter / assignment.weight.sum() / X.shape[1]
         centres, settled = CentreSet(initial, assignment.mean), False
         for step in loop:
@@ -197,7 +200,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
         """The loops of passes: one, or one inside each of several starts."""
 
         def fitted(centres: np.ndarray) -> dict[str, Any]:
-            return Partition.around(X, centres, weight, self.n_jobs).attributes(exponent)
+            return Partition.around(X, centres, weight, all_cores(self.n_jobs)).attributes(exponent)
 
         starts = self.n_init
         drawn = callable(self.init) or (isinstance(self.init, str) and self.init == "random")
@@ -230,7 +233,9 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
                 return hierarchical_centers(X, k).astype(np.float64)
             if init == "random":
                 return dense_rows(X, draw_random(X, k, weight, rng)).astype(np.float64)
-            return dense_rows(X, draw_plusplus(X, k, weight, rng, n_jobs=self.n_jobs)).astype(np.float64)
+            return dense_rows(X, draw_plusplus(X, k, weight, rng, n_jobs=all_cores(self.n_jobs))).astype(
+                np.float64
+            )
         return self._given_centres(X, init, exponent)
 
     def _given_centres(self, X: Any, init: Any, exponent: int = 0) -> np.ndarray:
@@ -279,7 +284,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
 
     def predict(self, X: Any) -> np.ndarray:
         """The nearest centre of each row."""
-        return nearest_centre(self._checked_rows(X), self.cluster_centers_, self.n_jobs)
+        return nearest_centre(self._checked_rows(X), self.cluster_centers_, all_cores(self.n_jobs))
 
     def transform(self, X: Any) -> np.ndarray:
         """The distances of each row from all centres."""
@@ -293,7 +298,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
         X = self._checked_rows(X)
         weight, exponent = check_weight(sample_weight, X), scale_exponent(largest(X))
         centres = times_power(self.cluster_centers_.astype(np.float64), -exponent)
-        found = Partition.around(times_power(X, -exponent), centres, weight, self.n_jobs)
+        found = Partition.around(times_power(X, -exponent), centres, weight, all_cores(self.n_jobs))
         return -times_square(found.inertia, exponent)
 
     def _checked_rows(self, X: Any) -> Any:

@@ -361,6 +361,11 @@ def _refuse_large(X: Any, most: float, name: str) -> None:
         return
     most = min(most, 1e18) if X.dtype == np.float32 else most
     values = X.data if sparse.issparse(X) else X
+    if values.flags.forc:  # once through memory where all is well, as a rule
+        flat = values.ravel(order="K")
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            if float(np.dot(flat, flat)) <= most**2:
+                return
     high, low = (float(end(values, axis=None, initial=0.0)) for end in (np.fmax.reduce, np.fmin.reduce))
     size = max(high, -low)
     if size > most:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import functools
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -128,6 +129,23 @@ def _threads_for(n_jobs: int | None) -> int:
     if n_jobs == 0:
         raise ValueError("n_jobs must be a positive or negative number, or None; got 0.")
     return n_jobs if n_jobs > 0 else max(1, joblib.cpu_count() + 1 + n_jobs)
+
+
+def all_cores(n_jobs: int | None) -> int:
+    """`n_jobs`, where None means all cores, or OMP_NUM_THREADS of them.
+
+    For the methods whose scikit-learn class uses OpenMP's threads without being asked: there None would be slower.
+    joblib's worker processes have OMP_NUM_THREADS set to their share of the cores.
+    """
+    if n_jobs is not None:
+        return n_jobs
+    limit = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
+    return min(_core_count(), int(limit)) if limit.isdigit() and int(limit) > 0 else _core_count()
+
+
+@functools.cache
+def _core_count() -> int:
+    return joblib.cpu_count()  # which reads files of the system
 
 
 @contextlib.contextmanager

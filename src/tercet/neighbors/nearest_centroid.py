@@ -15,11 +15,18 @@ from tercet.core.catalog import method
 from tercet.core.estimator import Classifier
 from tercet.core.fitted_checks import Floats
 from tercet.core.functions import log_softmax
-from tercet.core.kernel import kernel
 from tercet.core.parameters import Positive
-from tercet.core.rows import read_only
+from tercet.core.rows import read_only, rows
 from tercet.core.scaling import LARGE
 from tercet.metrics.distance import pairwise_distances
+from tercet.neighbors._engine.centroids import (
+    dense_means,
+    dense_scatter,
+    nearest_point,
+    nearest_point_sparse,
+    sparse_means,
+    sparse_scatter,
+)
 from tercet.neighbors._engine.search import NeighborIndex
 
 FEW = 32  # centroids from which on a search by matrix products is faster
@@ -104,22 +111,46 @@ class NearestCentroid(Classifier):
         if (mass == 0).any():
             raise ValueError(f"NearestCentroid: class {self.classes_[mass.argmin()]!r} has no weight.")
         self.class_prior_ = self._priors(mass)
-        means, scatter, width = np.empty((k, X.shape[1])), np.empty(X.shape[1]), np.empty(X.shape[1])
-        self.centroids_ = np.empty((k, X.shape[1]))
-        for here, block in column_blocks(X):
-            for c in range(k):
-                some = y == c
-                means[c, here] = weight[some] @ block[some] / mass[c]
-                if self.metric == "manhattan":
-                    self.centroids_[c, here] = weighted_medians(block[some], weight[some])
-            if self.metric == "euclidean":
-                self.centroids_[:, here] = means[:, here]
-            scatter[here] = weight @ (block - self.centroids_[y, here]) ** 2
-            seen = block[weight > 0]
-            width[here] = seen.max(axis=0) - seen.min(axis=0)
+        means, scatter, width = np.zeros((k, X.shape[1])), np.zeros(X.shape[1]), np.zeros(X.shape[1])
+        if self.metric == "manhattan":
+            self._medians(X, y, weight, mass, means, scatter, width)
+        elif sparse.issparse(X):
+            if not X.has_canonical_format:
+                X = X.copy()
+                X.sum_duplicates()
+            packed = rows(X)
+            sparse_means(packed, y, weight, mass, means)
+            sparse_scatter(packed, y, weight, means, scatter, width)
+            self.centroids_ = means.copy()
+        else:
+            packed = read_only(np.ascontiguousarray(X))
+            dense_means(packed, y, weight, mass, means)
+            dense_scatter(packed, y, weight, means, scatter, width)
+            self.centroids_ = means.copy()
         if not width.any():
             raise ValueError("NearestCentroid: All features have zero variance. Division by zero.")
         self._shrink(scatter, mass, mass @ means / mass.sum())
+
+    def _medians(
+        self,
+        X: Any,
+        y: np.ndarray,
+        weight: np.ndarray,
+        mass: np.ndarray,
+        means: np.ndarray,
+        scatter: np.ndarray,
+        width: np.ndarray,
+    ) -> None:
+        """The medians as centroids; into the last three: class means, scatter about the medians, ranges."""
+        self.centroids_ = np.empty(means.shape)
+        for here, block in column_blocks(X):
+            for c in range(len(mass)):
+                some = y == c
+                means[c, here] = weight[some] @ block[some] / mass[c]
+                self.centroids_[c, here] = weighted_medians(block[some], weight[some])
+            scatter[here] = weight @ (block - self.centroids_[y, here]) ** 2
+            seen = block[weight > 0]
+            width[here] = seen.max(axis=0) - seen.min(axis=0)
 
     def _priors(self, mass: np.ndarray) -> np.ndarray:
         """The parameter `priors` as an array."""
@@ -182,6 +213,12 @@ class NearestCentroid(Classifier):
                 found = nearest_point(read_only(np.ascontiguousarray(X)), self.centroids_, nearest)
             if found:
                 return self.classes_[nearest]
+        if self.metric == "euclidean" and sparse.issparse(X) and len(self.classes_) <= FEW:
+            nearest = np.empty(X.shape[0], dtype=np.int64)
+            with np.errstate(over="ignore", under="ignore"):
+                found = nearest_point_sparse(rows(X), self.centroids_, nearest)
+            if found:
+                return self.classes_[nearest]
         return self.classes_[NeighborIndex(self.centroids_, self.metric).query(X, 1)[1][:, 0]]
 
     def _scores(self, X: Any) -> np.ndarray:
@@ -212,26 +249,6 @@ class NearestCentroid(Classifier):
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Logarithms of the probabilities of the classes."""
         return log_softmax(self._scores(X), axis=1)
-
-
-@kernel
-def nearest_point(X: Any, points: Any, nearest: Any) -> bool:
-    """The nearest of some points for each row, of equals the first; False where squares overflow or vanish."""
-    safe = True
-    for i in range(X.shape[0]):
-        x, best, at = X[i], np.inf, 0
-        for k in range(points.shape[0]):
-            point, square = points[k], 0.0
-            for j in range(x.size):
-                step = x[j] - point[j]
-                square += step * step
-            if square < best:
-                best, at = square, k
-        nearest[i] = at
-        if not 1e-240 < best < 1e300:
-            for j in range(x.size):
-                safe &= x[j] == points[at, j]
-    return safe
 
 
 def column_blocks(X: Any) -> Iterator[tuple[slice, np.ndarray]]:

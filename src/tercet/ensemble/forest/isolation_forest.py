@@ -6,6 +6,7 @@ import numbers
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import OutlierMixin
 
 from tercet.core.catalog import method
@@ -135,7 +136,8 @@ class IsolationForest(OutlierMixin, TreeInput):
         return None
 
     def _fit(self, X: Any, y: None, sample_weight: np.ndarray | None) -> None:
-        rows = np.ascontiguousarray(self._dense(X), dtype=np.float64)
+        # a tree takes few of the rows: sparse ones are dense only then
+        rows = X if sparse.issparse(X) else np.ascontiguousarray(X, dtype=np.float64)
         n, d = rows.shape
         self.max_samples_, self.estimator_ = self._rows_drawn(n), ExtraTreeRegressor(max_features=1)
         self._n_rows, self._draw_weight = n, sample_weight
@@ -168,10 +170,13 @@ class IsolationForest(OutlierMixin, TreeInput):
         """The fitted attributes after so many trees."""
         return {"estimators_": state[1][: state[0]], "offset_": -0.5}
 
-    def _grown(self, X: np.ndarray, seed: int) -> Any:
+    def _grown(self, X: Any, seed: int) -> Any:
         """The tree of a seed: random features, random thresholds."""
         rows, columns = self._drawn_rows(seed), self._drawn_columns(seed, X.shape[1])
-        some = np.ascontiguousarray(X[np.ix_(rows, columns)])
+        if sparse.issparse(X):
+            some = np.ascontiguousarray(X[rows].toarray()[:, columns], dtype=np.float64)
+        else:
+            some = np.ascontiguousarray(X[np.ix_(rows, columns)])
         limits = Limits(max_depth=int(np.ceil(np.log2(max(len(rows), 2)))), max_features=1)
         # Any target that tells all rows apart: only the tests matter.
         target = np.random.default_rng([seed, 4]).random(len(rows))
@@ -243,7 +248,7 @@ class IsolationForest(OutlierMixin, TreeInput):
         d = self.n_features_in_
         return [self._drawn_columns(int(seed), d) for seed in self._seeds[: len(self.estimators_)]]
 
-    def _scores(self, X: np.ndarray) -> np.ndarray:
+    def _scores(self, X: Any) -> np.ndarray:
         """-2^(-E[h(x)] / c(n)) of rows that are checked."""
         trees = [member.tree_ for member in self.estimators_]
         lengths = [tree.depth + average_path_length(tree.n_node_samples) for tree in trees]
@@ -253,13 +258,13 @@ class IsolationForest(OutlierMixin, TreeInput):
         if packed is not None:
             total = packed.sums(X, self.n_jobs)[:, 0]
         else:
-            columns = self.estimators_features_
+            columns, X = self.estimators_features_, self._dense(X)
             total = sum(
                 length[tree.apply(np.ascontiguousarray(X[:, some]))]
                 for tree, length, some in zip(trees, lengths, columns)
             )
         usual = average_path_length(np.array([self.max_samples_]))[0]
-        return -(2.0 ** (-total / (len(trees) * usual))) if usual > 0 else -np.ones(len(X))
+        return -(2.0 ** (-total / (len(trees) * usual))) if usual > 0 else -np.ones(X.shape[0])
 
     def score_samples(self, X: Any) -> np.ndarray:
         """The opposite of the anomaly score: the lower, the more of an outlier.
@@ -274,7 +279,8 @@ class IsolationForest(OutlierMixin, TreeInput):
         array of shape (n_samples,)
         """
         check_is_fitted(self)
-        return self._scores(np.asarray(self._dense(self._check(X, reset=False)), dtype=np.float64))
+        X = self._check(X, reset=False)
+        return self._scores(X if sparse.issparse(X) else np.asarray(X, dtype=np.float64))
 
     def decision_function(self, X: Any) -> np.ndarray:
         """`score_samples` less `offset_`: negative for outliers.

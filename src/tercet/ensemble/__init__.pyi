@@ -7,6 +7,7 @@ from tercet.ensemble.boosting.adaboost_round import AdaBoostRound, adaboost_roun
 from tercet.ensemble.boosting.gradient_boosting_classifier import GradientBoostingClassifier
 from tercet.ensemble.boosting.gradient_boosting_regressor import GradientBoostingRegressor
 from tercet.ensemble.boosting.hist_gradient_boosting_classifier import HistGradientBoostingClassifier
+from tercet.ensemble.boosting.hist_gradient_boosting_ranker import HistGradientBoostingRanker
 from tercet.ensemble.boosting.hist_gradient_boosting_regressor import HistGradientBoostingRegressor
 from tercet.ensemble.boosting.training_error_bounds import ErrorBounds, training_error_bounds
 from tercet.ensemble.combination.averages import (
@@ -57,6 +58,7 @@ __all__ = [
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
     "HistGradientBoostingClassifier",
+    "HistGradientBoostingRanker",
     "HistGradientBoostingRegressor",
     "IsolationForest",
     "KappaError",

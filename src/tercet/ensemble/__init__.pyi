@@ -38,9 +38,11 @@ from tercet.ensemble.combination.voting_regressor import VotingRegressor
 from tercet.ensemble.combination.voting_rules import majority_vote, plurality_vote, weighted_vote
 from tercet.ensemble.forest.extra_trees_classifier import ExtraTreesClassifier
 from tercet.ensemble.forest.extra_trees_regressor import ExtraTreesRegressor
+from tercet.ensemble.forest.forest_strength import ForestStrength, forest_strength
 from tercet.ensemble.forest.isolation_forest import IsolationForest, average_path_length
 from tercet.ensemble.forest.random_forest_classifier import RandomForestClassifier
 from tercet.ensemble.forest.random_forest_regressor import RandomForestRegressor
+from tercet.ensemble.forest.random_trees_embedding import RandomTreesEmbedding
 
 __all__ = [
     "AdaBoostClassifier",
@@ -55,6 +57,7 @@ __all__ = [
     "ErrorBounds",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
+    "ForestStrength",
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
     "HistGradientBoostingClassifier",
@@ -65,6 +68,7 @@ __all__ = [
     "MultiResponseRegression",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "RandomTreesEmbedding",
     "StackingClassifier",
     "StackingRegressor",
     "VoteError",
@@ -78,6 +82,7 @@ __all__ = [
     "correlation",
     "disagreement",
     "error_ambiguity",
+    "forest_strength",
     "kappa",
     "kappa_error",
     "least_squares_weights",

@@ -4,6 +4,8 @@ from tercet.ensemble.base import BaseEnsemble
 from tercet.ensemble.boosting.ada_boost_classifier import AdaBoostClassifier
 from tercet.ensemble.boosting.ada_boost_regressor import AdaBoostRegressor
 from tercet.ensemble.boosting.adaboost_round import AdaBoostRound, adaboost_round, real_adaboost_round
+from tercet.ensemble.boosting.forward_stagewise import StagewiseFit, forward_stagewise
+from tercet.ensemble.boosting.forward_stagewise_regressor import ForwardStagewiseRegressor
 from tercet.ensemble.boosting.gradient_boosting_classifier import GradientBoostingClassifier
 from tercet.ensemble.boosting.gradient_boosting_regressor import GradientBoostingRegressor
 from tercet.ensemble.boosting.hist_gradient_boosting_classifier import HistGradientBoostingClassifier
@@ -43,6 +45,8 @@ from tercet.ensemble.forest.isolation_forest import IsolationForest, average_pat
 from tercet.ensemble.forest.random_forest_classifier import RandomForestClassifier
 from tercet.ensemble.forest.random_forest_regressor import RandomForestRegressor
 from tercet.ensemble.forest.random_trees_embedding import RandomTreesEmbedding
+from tercet.ensemble.perturbation.negative_correlation_regressor import NegativeCorrelationRegressor
+from tercet.ensemble.perturbation.output_perturbation_classifier import OutputPerturbationClassifier
 
 __all__ = [
     "AdaBoostClassifier",
@@ -58,6 +62,7 @@ __all__ = [
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
     "ForestStrength",
+    "ForwardStagewiseRegressor",
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
     "HistGradientBoostingClassifier",
@@ -66,11 +71,14 @@ __all__ = [
     "IsolationForest",
     "KappaError",
     "MultiResponseRegression",
+    "NegativeCorrelationRegressor",
+    "OutputPerturbationClassifier",
     "RandomForestClassifier",
     "RandomForestRegressor",
     "RandomTreesEmbedding",
     "StackingClassifier",
     "StackingRegressor",
+    "StagewiseFit",
     "VoteError",
     "VotingClassifier",
     "VotingRegressor",
@@ -83,6 +91,7 @@ __all__ = [
     "disagreement",
     "error_ambiguity",
     "forest_strength",
+    "forward_stagewise",
     "kappa",
     "kappa_error",
     "least_squares_weights",

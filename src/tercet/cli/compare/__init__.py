@@ -158,7 +158,7 @@ def _detail_collector(
 ) -> DetailCollector:
     return DetailCollector(
         pool=pool,
-        entries=[entry for entry in _methods_ranked(result) if not entry["combination"]],
+        entries=[entry for entry in _methods_ranked(result) if not entry.get("combination")],
         task=schema.task,
         cv=request.cv,
         rows=len(records),

@@ -132,10 +132,12 @@ class Scheduler:
             for repeat in range(rounds)
             for fold in range(self.cv)
         )
-        for outcome in self.pool.run(tasks, self.deadline, self._begun):
-            self._record(outcome)
-        if self.methods[COMBINATION].complete_repeats(self.cv) < rounds:
-            del self.methods[COMBINATION]  # the time was up: it is no method that was left out
+        try:
+            for outcome in self.pool.run(tasks, self.deadline, self._begun):
+                self._record(outcome)
+        finally:
+            if self.methods[COMBINATION].complete_repeats(self.cv) < rounds:
+                del self.methods[COMBINATION]  # the time was up: it is no method that was left out
 
     def finished(self) -> list[MethodProgress]:
         """Methods with at least one complete repeat."""

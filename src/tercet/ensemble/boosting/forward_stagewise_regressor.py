@@ -26,7 +26,6 @@ from tercet.tree import DecisionTreeRegressor
     strategy="any loss of tercet.losses",
     algorithms="b_m is fitted to the negative gradient at f, beta_m found by a line search (Alg 8.2)",
     texts=["000 ch. 8, Alg 8.2", "001 ch. 2", "001 ch. 8"],
-    peers=["mboost"],
 )
 class ForwardStagewiseRegressor(BaseEnsemble, Regressor):
     """Additive model of any base learner, built one term at a time for any loss.
@@ -59,7 +58,7 @@ class ForwardStagewiseRegressor(BaseEnsemble, Regressor):
         Their coefficients.
     estimator_ : regressor
         What the members are clones of.
-    loss_ : Loss
+    loss_ : object
         The loss.
 
     Examples

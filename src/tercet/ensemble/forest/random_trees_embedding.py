@@ -60,7 +60,7 @@ class RandomTreesEmbedding(TransformerMixin, BaseForest):
     ----------
     estimators_ : list of ExtraTreeRegressor
         The trees.
-    estimator_ : ExtraTreeRegressor
+    estimator_ : regressor
         An unfitted one.
     feature_importances_ : array of shape (n_features,)
         The total decrease of the impurity of the random targets by the tests of each feature, of sum 1.

@@ -10,7 +10,9 @@ import numpy as np
 from tercet.core.parallel import Chunks, each
 from tercet.inspection._treeshap.interventional import (
     MOST_FEATURES,
+    BackgroundMasks,
     add_interventional,
+    background_masks,
     shapley_weights,
 )
 from tercet.inspection._treeshap.path_dependent import (
@@ -194,10 +196,13 @@ def _checked_background(parts: AdditiveTrees, table: PathTable, background: Any)
 def _interventional(
     rows: np.ndarray, others: np.ndarray, table: PathTable, n_scores: int, n_jobs: int | None
 ) -> np.ndarray:
-    weights = shapley_weights(int(table.n_path.max()))
+    weights, known = (
+        shapley_weights(int(table.n_path.max())),
+        BackgroundMasks(*background_masks(others, table)),
+    )
     found = np.zeros((*rows.shape, n_scores))
     each(
-        lambda chunk: add_interventional(chunk[0], others, table, weights, chunk[1]),
+        lambda chunk: add_interventional(chunk[0], known, table, weights, chunk[1]),
         Chunks(rows, found, rows=INTERVENTIONAL_ROWS),
         n_jobs=n_jobs,
     )

@@ -8,10 +8,12 @@ weights, to
     (p - 1)! r! / (p + r)!    for each of the first,    - p! (r - 1)! / (p + r)!    for each of the second.
 
 Which features pass is a bit mask (as in Woodelf), and rows with equal masks have equal contributions: they are
-computed once for every pair of different masks of the rows and of the background.
+computed once for every pair of different masks of the rows and of the background, whose masks are found first.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,46 +39,87 @@ def shapley_weights(most: int) -> np.ndarray:
     return weights
 
 
+class BackgroundMasks(NamedTuple):
+    """The different masks of the background rows at each leaf, and the share of the rows that have each."""
+
+    first: np.ndarray  # (n_edges + 1,): where those of each edge begin; only edges to leaves have any
+    masks: np.ndarray
+    shares: np.ndarray
+
+
 @kernel
-def add_interventional(X, background, table, weights, out):
+def background_masks(background, table):
+    """The masks of the background rows, once for all rows that are explained."""
+    m, deepest = background.shape[0], table.max_depth.max() + 1
+    mask, branch = np.zeros((deepest, m), np.int64), np.empty((deepest, m), np.int64)
+    bits, bit_at = np.zeros(deepest, np.int64), np.zeros(deepest, np.int64)
+    distinct, place = np.empty(m, np.int64), np.empty(m, np.int64)
+    slots = np.full(table_size(m), -1, np.int64)
+    first = np.zeros(table.node.size + 1, np.int64)
+    masks, shares, used = np.empty(1024, np.int64), np.empty(1024), 0
+    for tree in range(table.root.size):
+        for e in range(table.first_edge[tree], table.first_edge[tree + 1]):
+            first[e] = used
+            d = pass_rows(background, table, tree, e, mask, branch, bits, bit_at)
+            if not table.leaf[e]:
+                continue
+            count = find_distinct(mask[d], slots, distinct, place)
+            if used + count > masks.size:
+                size = max(2 * masks.size, used + count)
+                wider, more = np.empty(size, np.int64), np.empty(size)
+                wider[:used], more[:used] = masks[:used], shares[:used]
+                masks, shares = wider, more
+            masks[used : used + count], shares[used : used + count] = distinct[:count], 0.0
+            for i in range(m):
+                shares[used + place[i]] += 1.0 / m
+            used += count
+    first[table.node.size] = used
+    return first, masks[:used], shares[:used]
+
+
+@kernel
+def add_interventional(X, known, table, weights, out):
     """Add the mean contributions over the background rows, out of shape (n, n_features, n_scores)."""
-    n, m, deepest = X.shape[0], background.shape[0], table.max_depth.max() + 1
-    mask, mask_b = np.zeros((deepest, n), np.int64), np.zeros((deepest, m), np.int64)
-    branch, branch_b = np.empty((deepest, n), np.int64), np.empty((deepest, m), np.int64)
-    bits, feature = np.zeros(deepest, np.int64), np.zeros(deepest, np.int64)  # bits so far; feature of a bit
-    bit_at = np.zeros(deepest, np.int64)
-    distinct, distinct_b = np.empty(n, np.int64), np.empty(m, np.int64)
-    place, place_b = np.empty(n, np.int64), np.empty(m, np.int64)
-    slots = np.full(table_size(max(n, m)), -1, np.int64)
-    counts = np.zeros(m)
+    n, deepest = X.shape[0], table.max_depth.max() + 1
+    mask, branch = np.zeros((deepest, n), np.int64), np.empty((deepest, n), np.int64)
+    bits, bit_at, feature = (
+        np.zeros(deepest, np.int64),  # features so far, at each depth
+        np.zeros(deepest, np.int64),
+        np.zeros(deepest, np.int64),  # of each bit
+    )
+    distinct, place = np.empty(n, np.int64), np.empty(n, np.int64)
+    slots = np.full(table_size(n), -1, np.int64)
     gains = np.empty((n, deepest))
     for tree in range(table.root.size):
-        first, last, score = table.first_edge[tree], table.first_edge[tree + 1], table.score[tree]
-        for e in range(first, last):
-            d, up = table.depth[e], table.above[e]
-            if e == first:
-                branches(X, table, table.root[tree], branch[0])
-                branches(background, table, table.root[tree], branch_b[0])
-            bit_at[d] = bits[d - 1] if up == 0 else bit_at[up]
-            bits[d] = bits[d - 1] + (up == 0)
+        score = table.score[tree]
+        for e in range(table.first_edge[tree], table.first_edge[tree + 1]):
+            d = pass_rows(X, table, tree, e, mask, branch, bits, bit_at)
             feature[bit_at[d]] = table.feature[e]
-            pass_edge(table.slot[e], bit_at[d], up == 0, branch[d - 1], mask[d - 1], mask[d])
-            pass_edge(table.slot[e], bit_at[d], up == 0, branch_b[d - 1], mask_b[d - 1], mask_b[d])
             if not table.leaf[e]:
-                branches(X, table, table.node[e], branch[d])
-                branches(background, table, table.node[e], branch_b[d])
                 continue
-            n_x = find_distinct(mask[d], slots, distinct, place)
-            n_b = find_distinct(mask_b[d], slots, distinct_b, place_b)
-            counts[:n_b] = 0.0
-            for i in range(m):
-                counts[place_b[i]] += 1.0 / m
-            pair_gains(distinct[:n_x], distinct_b[:n_b], counts, bits[d], weights, gains)
+            count = find_distinct(mask[d], slots, distinct, place)
+            start, stop = known.first[e], known.first[e + 1]
+            others, shares = known.masks[start:stop], known.shares[start:stop]
+            pair_gains(distinct[:count], others, shares, bits[d], weights, gains)
             value = table.value[table.node[e]]
             for i in range(n):
                 for b in range(bits[d]):
                     for c in range(value.size):
                         out[i, feature[b], score + c] += gains[place[i], b] * value[c]
+
+
+@inner
+def pass_rows(X, table, tree, e, mask, branch, bits, bit_at):
+    """Let all rows go along edge e: their masks behind it, and their branches at its end; returns its depth."""
+    d, up = table.depth[e], table.above[e]
+    if e == table.first_edge[tree]:
+        branches(X, table, table.root[tree], branch[0])
+    bit_at[d] = bits[d - 1] if up == 0 else bit_at[up]
+    bits[d] = bits[d - 1] + (up == 0)
+    pass_edge(table.slot[e], bit_at[d], up == 0, branch[d - 1], mask[d - 1], mask[d])
+    if not table.leaf[e]:
+        branches(X, table, table.node[e], branch[d])
+    return d
 
 
 @inner

@@ -151,7 +151,7 @@ def _path_dependent(
 ) -> np.ndarray:
     """Sums over the trees of the contributions, or of the interactions."""
     points, weights = quadrature(int(table.n_path.max()))
-    divided = any(tree.shares for tree in parts.trees) and bool(np.isnan(rows).any())
+    divided = any(tree.shares for tree in parts.trees)
     single = add_divided_contributions if divided else add_contributions
     found = np.zeros((*rows.shape, n_scores))
     each(

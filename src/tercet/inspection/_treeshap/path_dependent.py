@@ -24,7 +24,7 @@ from __future__ import annotations
 import numpy as np
 
 from tercet.core.kernel import inner, kernel
-from tercet.inspection._treeshap.path_table import one_fraction, slot_at
+from tercet.inspection._treeshap.path_table import THRESHOLD, one_fraction, slot_at
 
 LANES = 16  # rows side by side
 
@@ -49,18 +49,29 @@ def add_contributions(X, table, points, weights, out):
     product = np.ones((deepest, most, LANES))
     total = np.zeros((deepest, n_values, most, LANES))
     passing, branch = np.ones((deepest, LANES)), np.empty((deepest, LANES), np.int64)
-    rows = np.empty((LANES, X.shape[1]))
+    blocks = in_lanes(X)
     for tree in range(table.root.size):
         first, last = table.first_edge[tree], table.first_edge[tree + 1]
         if first == last:
             continue
         count = max(1, (table.n_path[tree] + 1) // 2)
         edge_factors(table, first, last, points[count - 1], weights[count - 1], count, down, up)
-        for start in range(0, X.shape[0], LANES):
-            for k in range(LANES):
-                rows[k] = X[min(start + k, X.shape[0] - 1)]
-            stop = min(start + LANES, X.shape[0])
-            walk(rows, table, tree, count, down, up, product, total, passing, branch, out[start:stop])
+        for b in range(blocks.shape[0]):
+            part = out[b * LANES : (b + 1) * LANES]
+            walk(blocks[b], table, tree, count, down, up, product, total, passing, branch, part)
+
+
+@inner
+def in_lanes(X):
+    """The rows as blocks of shape (n_features, LANES); the last one is filled up with its last row."""
+    n, d = X.shape
+    blocks = np.empty(((n + LANES - 1) // LANES, d, LANES))
+    for b in range(blocks.shape[0]):
+        for k in range(LANES):
+            i = min(b * LANES + k, n - 1)
+            for j in range(d):
+                blocks[b, j, k] = X[i, j]
+    return blocks
 
 
 @inner
@@ -84,14 +95,14 @@ def edge_factors(table, first, last, t, w, count, down, up):
 
 
 @inner
-def walk(rows, table, tree, count, down, up, product, total, passing, branch, out):
+def walk(lanes, table, tree, count, down, up, product, total, passing, branch, out):
     """Let sixteen rows go through a tree; out has as many of them as there are."""
     first, last, score = table.first_edge[tree], table.first_edge[tree + 1], table.score[tree]
     n_values = table.value.shape[1]
     path = np.empty(product.shape[0], np.int64)
     through, stopped, share = np.empty(LANES), np.empty(LANES), np.empty(LANES)
     sums = np.empty((n_values, LANES))
-    find_branches(rows, table, table.root[tree], branch[0])
+    find_branches(lanes, table, table.root[tree], branch[0])
     for e in range(first, last):
         d = table.depth[e]
         states(table, e, passing[table.above[e]], branch[d - 1], through, stopped, share)
@@ -104,7 +115,7 @@ def walk(rows, table, tree, count, down, up, product, total, passing, branch, ou
                     here[q, k] = before[q, k] * (through[k] * f[0, q] + stopped[k] * f[1, q] + share[k])
             total[d, :, :count] = 0.0
             passing[d] = through
-            find_branches(rows, table, table.node[e], branch[d])
+            find_branches(lanes, table, table.node[e], branch[d])
             continue
         value = table.value[table.node[e]]
         sums[:] = 0.0
@@ -148,11 +159,17 @@ def states(table, e, ahead, branch, through, stopped, share):
 
 
 @inner
-def find_branches(rows, table, t, branch):
+def find_branches(lanes, table, t, branch):
     """The branches that the rows take at node t."""
-    j = table.test[t]
-    for k in range(LANES):
-        branch[k] = slot_at(table, t, rows[k, j])
+    line = lanes[table.test[t]]
+    if table.kind[t] == THRESHOLD:  # the loop vectorises
+        threshold, missing = table.threshold[t], table.missing[t]
+        for k in range(LANES):
+            slot = np.int64(line[k] > threshold)
+            branch[k] = missing if line[k] != line[k] else slot
+    else:
+        for k in range(LANES):
+            branch[k] = slot_at(table, t, line[k])
 
 
 @inner

@@ -9,6 +9,7 @@ MODULES = (
     "cluster",
     "discriminant_analysis",
     "ensemble",
+    "inspection",
     "kernel_ridge",
     "linear_model",
     "mixture",
@@ -25,6 +26,7 @@ ROBUST = "not in the texts: robust and quantile regression"
 BAYESIAN = "not in the texts: evidence maximisation for linear regression"
 MULTI_TASK = "not in the texts: the multi-task penalty as a class (`enet_path` has it for several targets)"
 ONLINE = "not in the texts under these names: `Perceptron`, `LinearSVC` and `solver='sgd'` learn online"
+REGIONS = "drawn by `tercet.plot.plot_regions`"
 SEPARATE = "of other families: outlier detection and metric learning are to come"
 
 # By module: the names that are absent, and why. A name that is there is an error: take it off.
@@ -54,6 +56,7 @@ ABSENT = {
             "spectral_clustering",
         ),
     },
+    "inspection": {REGIONS: ("DecisionBoundaryDisplay",)},
     "linear_model": {
         GREEDY: (
             "Lars",

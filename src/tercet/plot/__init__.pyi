@@ -4,6 +4,7 @@ from tercet.plot.clusters import match_colours, plot_clusters, plot_dendrogram, 
 from tercet.plot.comparison import plot_importance, plot_intervals, plot_learning_curve
 from tercet.plot.dependencies import plot_dependencies
 from tercet.plot.diversity import plot_kappa_error
+from tercet.plot.explanations import plot_contributions, plot_partial_dependence
 from tercet.plot.learning import plot_fit, plot_history, plot_regions, replay
 from tercet.plot.mixtures import plot_mixture
 from tercet.plot.models import picture, plot_coefficients, plot_model
@@ -23,6 +24,7 @@ __all__ = [
     "plot_clusters",
     "plot_coefficients",
     "plot_confusion",
+    "plot_contributions",
     "plot_dendrogram",
     "plot_densities",
     "plot_dependencies",
@@ -36,6 +38,7 @@ __all__ = [
     "plot_margins",
     "plot_mixture",
     "plot_model",
+    "plot_partial_dependence",
     "plot_path",
     "plot_predictions",
     "plot_regions",

@@ -1,0 +1,5 @@
+"""Models of trees in files that need nothing of this library: JSON, a Python module with NumPy, ONNX."""
+
+from tercet.core.lazy import lazy_package
+
+__getattr__, __dir__, __all__ = lazy_package(__name__)

@@ -1,0 +1,5 @@
+"""What a fitted model relies on: contributions of features, importances, partial dependence, rules."""
+
+from tercet.core.lazy import lazy_package
+
+__getattr__, __dir__, __all__ = lazy_package(__name__)

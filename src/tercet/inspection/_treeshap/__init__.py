@@ -1,0 +1,1 @@
+"""Kernels of TreeSHAP: contributions of features to the scores of sums of trees."""

@@ -1,0 +1,215 @@
+"""Partial dependence of several features in one figure, with scikit-learn's parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import is_classifier
+
+from tercet.core.estimator import generator
+from tercet.core.meta import rows_at
+from tercet.inspection.columns import as_table, column_index, column_names
+from tercet.inspection.partial_dependence import partial_dependence
+
+
+class PartialDependenceDisplay:
+    """Figure of the partial dependence on several features, or pairs of them, one picture for each.
+
+    Parameters
+    ----------
+    pd_results : list of Bunch
+        As `partial_dependence` gives them.
+    features : list of tuples of int
+        The one or two columns of each.
+    feature_names : list of str
+        The names of all columns.
+    target_idx : int
+        Which of several outputs is drawn.
+    centered : bool, default=False
+        Whether all curves begin at 0.
+
+    Attributes
+    ----------
+    figure_, axes_ : matplotlib Figure and array of Axes
+        Of the last `plot`.
+
+    Examples
+    --------
+    >>> from tercet.tree import DecisionTreeRegressor
+    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], [0.0, 0.0, 2.0, 6.0]
+    >>> model = DecisionTreeRegressor().fit(X, y)
+    >>> display = PartialDependenceDisplay.from_estimator(model, X, [0, (0, 1)])
+    >>> [ax.get_xlabel() for ax in display.axes_.ravel()]
+    ['x0', 'x0']
+    """
+
+    def __init__(
+        self,
+        pd_results: Sequence[Any],
+        *,
+        features: Sequence[tuple[int, ...]],
+        feature_names: Sequence[str],
+        target_idx: int = 0,
+        centered: bool = False,
+    ) -> None:
+        self.pd_results = pd_results
+        self.features = features
+        self.feature_names = feature_names
+        self.target_idx = target_idx
+        self.centered = centered
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        features: Sequence[Any],
+        *,
+        sample_weight: Any = None,
+        categorical_features: Any = None,
+        feature_names: Any = None,
+        target: Any = None,
+        response_method: Any = "auto",
+        n_cols: int = 3,
+        grid_resolution: int = 100,
+        percentiles: tuple[float, float] = (0.05, 0.95),
+        custom_values: dict[Any, Any] | None = None,
+        method: Any = "auto",
+        n_jobs: int | None = None,
+        ax: Any = None,
+        kind: Any = "average",
+        centered: bool = False,
+        subsample: Any = 1000,
+        random_state: Any = None,
+    ) -> Self:
+        """Compute the partial dependence on each of some features or pairs of them, and draw it.
+
+        Parameters
+        ----------
+        estimator, X, sample_weight, categorical_features, feature_names, response_method, grid_resolution, \
+percentiles, custom_values, method, n_jobs
+            As for `partial_dependence`.
+        features : sequence of int, str or pairs of them
+            What to draw, each in a picture of its own.
+        target : class or int, optional
+            The class of a classifier for three or more, or the output of a regressor for several.
+        n_cols : int, default=3
+            Pictures side by side.
+        ax : matplotlib Axes or array of them, optional
+            Where to draw: one for each picture.
+        kind : {"average", "individual", "both"} or list of them, default="average"
+            The mean, curves of single rows, or both; of pairs the mean.
+        centered : bool, default=False
+            Whether all curves begin at 0.
+        subsample : int, float or None, default=1000
+            Of how many rows curves are computed; a float is a fraction.
+        random_state : int, optional
+            Decides which they are.
+
+        Returns
+        -------
+        display : PartialDependenceDisplay
+        """
+        table = as_table(X)
+        names = [str(name) for name in column_names(table, feature_names)]
+        pairs = [f if isinstance(f, list | tuple | np.ndarray) else (f,) for f in features]
+        places = [tuple(column_index(table, f, feature_names) for f in pair) for pair in pairs]
+        kinds = [kind] * len(places) if isinstance(kind, str) else list(kind)
+        if len(kinds) != len(places):
+            raise ValueError(
+                f"kind must be one for all or one for each of {len(places)} features; got {len(kinds)}."
+            )
+        index, found = _target_index(estimator, target), []
+        for pair, one in zip(places, kinds):
+            shown = "average" if len(pair) == 2 else one
+            drawn = table if shown == "average" else _drawn_rows(table, subsample, random_state)
+            weight = sample_weight if drawn is table else None
+            found.append(
+                partial_dependence(
+                    estimator,
+                    drawn,
+                    list(pair),
+                    sample_weight=weight,
+                    categorical_features=categorical_features,
+                    feature_names=feature_names,
+                    response_method=response_method,
+                    percentiles=percentiles,
+                    grid_resolution=grid_resolution,
+                    custom_values=custom_values,
+                    method=method,
+                    kind=shown,
+                    n_jobs=n_jobs,
+                )
+            )
+        display = cls(found, features=places, feature_names=names, target_idx=index, centered=centered)
+        return display.plot(ax=ax, n_cols=n_cols)
+
+    def plot(self, *, ax: Any = None, n_cols: int = 3, centered: bool | None = None) -> Self:
+        """Draw all of them.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or array of them, optional
+            Where to draw: one for each picture.
+        n_cols : int, default=3
+            Pictures side by side.
+        centered : bool, optional
+            Whether all curves begin at 0; by default as at construction.
+
+        Returns
+        -------
+        self
+        """
+        from tercet.plot import plot_partial_dependence, style
+
+        count = len(self.pd_results)
+        with style():
+            if ax is None:
+                from matplotlib.figure import Figure
+
+                across = min(n_cols, count)
+                down = -(-count // across)
+                figure = Figure(figsize=(3.4 * across, 2.8 * down), layout="constrained")
+                axes = np.ravel(figure.subplots(down, across, squeeze=False))
+                for spare in axes[count:]:
+                    spare.set_axis_off()
+            else:
+                axes = np.ravel(np.asarray(ax, dtype=object))
+            if len(axes) < count:
+                raise ValueError(f"ax must have {count} Axes, one for each picture; got {len(axes)}.")
+            for place, result, pair in zip(axes, self.pd_results, self.features):
+                plot_partial_dependence(
+                    result,
+                    [self.feature_names[j] for j in pair],
+                    output=self.target_idx,
+                    centred=self.centered if centered is None else centered,
+                    ax=place,
+                )
+        self.axes_, self.figure_ = axes[:count], axes[0].figure
+        return self
+
+
+def _drawn_rows(table: Any, subsample: Any, random_state: Any) -> Any:
+    """Some of the rows, drawn without replacement."""
+    n = table.shape[0]
+    whole = subsample is None
+    count = n if whole else int(subsample * n) if isinstance(subsample, float) else int(subsample)
+    if count < 1:
+        raise ValueError(f"subsample must leave at least 1 row; got {subsample!r} of {n} rows.")
+    if count >= n:
+        return table
+    return rows_at(table, np.sort(generator(random_state).choice(n, count, replace=False)))
+
+
+def _target_index(estimator: Any, target: Any) -> int:
+    """The output that stands for a class, or that is given by its place."""
+    if is_classifier(estimator) and len(estimator.classes_) > 2:
+        classes = list(estimator.classes_)
+        if target is None:
+            raise ValueError("target must be specified for multi-class")
+        if target not in classes:
+            raise ValueError(f"target not in est.classes_, got {target!r}; the classes are {classes[:12]}.")
+        return classes.index(target)
+    return 0 if target is None or is_classifier(estimator) else int(target)

@@ -43,6 +43,8 @@ def test_weights():
     assert check_weight(None, X) is None
     assert check_weight(2, X).tolist() == [2, 2, 2]
     assert check_weight([1, 2, 3], X).dtype == np.float32
+    for other in (np.float16, np.longdouble, object):
+        assert check_weight([1, 2, 3], X.astype(other)).dtype == np.float64
     for wrong, message in [
         ([1, 2], "one weight for each row"),
         ([[1], [2], [3]], "one weight for each row"),

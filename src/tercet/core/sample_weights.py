@@ -13,16 +13,15 @@ from tercet.core.validation import check_array
 
 
 def check_weight(sample_weight: Any, X: Any, *, relative: bool = False) -> np.ndarray | None:
-    """Sample weights as an array of X's dtype, or None when there are none.
+    """Sample weights as an array (of float32 where X is), or None when there are none.
 
     Where only their ratios count (`relative`), weights of any sum are taken, in a unit in which it is a number.
     """
     if sample_weight is None:
         return None
     n = X.shape[0]
-    # rows may be strings, or numbers of rows; a frame has a type for each column
-    dtype = getattr(X, "dtype", None)
-    dtype = dtype if dtype is not None and np.dtype(dtype).kind == "f" else np.float64
+    # rows may be strings, or floats of another size; a frame has a type for each column
+    dtype = np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
     read_as = np.float64 if relative else dtype
     if isinstance(sample_weight, numbers.Number):
         if not isinstance(sample_weight, numbers.Real) or not math.isfinite(sample_weight):

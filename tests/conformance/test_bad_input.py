@@ -147,6 +147,28 @@ def test_what_is_no_target(card):
     assert refusals(lambda y: make(card).fit(X, y), table, r"\by\b") == {}
 
 
+@names(supervised)
+def test_scores_have_the_sentences_of_core(card):
+    kind = card.load()
+    own = {"GeneralizedLinearModel", "LogisticRegressionCV", "NeighborsClassifier", "NeighborsRegressor"}
+    assert kind.score.__qualname__.partition(".")[0] in {"AccuracyScoring", "R2Scoring", *own}
+
+
+@pytest.mark.parametrize("name", ["GammaRegressor", "LogisticRegressionCV", "KNeighborsClassifier"])
+def test_what_cannot_be_scored(name):
+    (card,) = [card for card in CARDS if card.name == name]
+    X, y = data(card, n=N)
+    model = make(card).fit(X, y)
+    table = {
+        what: NO_TARGET[what] for what in ("a text", "a sparse matrix", "unequal lists", "too few", "NaN")
+    }
+    assert refusals(lambda y: model.score(X, y), table, r"\by\b") == {}
+    assert (
+        refusals(lambda X: model.score(X, y), {"a text": "text", "NaN": np.full((N, 4), np.nan)}, r"\bX\b")
+        == {}
+    )
+
+
 @names(weighted)
 def test_what_are_no_weights(card):
     X, y = data(card, n=N)

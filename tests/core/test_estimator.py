@@ -43,6 +43,8 @@ def test_weights():
     assert check_weight(None, X) is None
     assert check_weight(2, X).tolist() == [2, 2, 2]
     assert check_weight([1, 2, 3], X).dtype == np.float32
+    for other in (np.float16, np.longdouble, object):
+        assert check_weight([1, 2, 3], X.astype(other)).dtype == np.float64
     for wrong, message in [
         ([1, 2], "one weight for each row"),
         ([[1], [2], [3]], "one weight for each row"),
@@ -115,6 +117,15 @@ def test_what_is_learned_are_numbers():
     with pytest.raises(ValueError, match="Diverges: coef_ is beyond floating-point numbers"):
         model.fit(np.eye(2), [0, 1])
     assert not hasattr(model, "coef_")
+
+
+@pytest.mark.parametrize("unit", [4.0**-500, 4.0**-60, 1.0, 4.0**60, 4.0**500])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_weights_of_which_only_ratios_count(unit, dtype):
+    found = check_weight(np.array([1.0, 2.0, 0.0]) * unit, np.zeros((3, 1), dtype=dtype), relative=True)
+    assert found.dtype == dtype
+    assert 1e-30 <= found.sum() <= 1e30 or dtype == np.float64
+    np.testing.assert_array_equal(found / found[0], [1.0, 2.0, 0.0])
 
 
 @pytest.mark.parametrize("weight", [1e-320, 1e-150, 1e150, 1e308])

@@ -80,6 +80,12 @@ def test_softmax_properties(z, shift):
     assert np.linalg.eigvalsh(jacobian)[0] >= -1e-12
 
 
+@pytest.mark.parametrize("level", [-1e300, -1e18, 1e18, 1e300])
+def test_softmax_of_scores_that_are_all_huge(level):
+    np.testing.assert_allclose(np.exp(log_softmax(np.full((1, 4), level))), 0.25)
+    np.testing.assert_allclose(softmax(np.full((1, 4), level)), 0.25)
+
+
 def test_log_sum_exp_of_nothing_possible():
     assert log_sum_exp([-np.inf, -np.inf]) == -np.inf
     assert log_sum_exp([np.inf, 0.0]) == np.inf

@@ -1,11 +1,12 @@
 """Bagging."""
 
 import numpy as np
+import polars
 import pytest
 from sklearn import ensemble as peer
 from sklearn.datasets import load_diabetes, load_iris
 
-from tercet.ensemble import BaggingClassifier, BaggingRegressor
+from tercet.ensemble import BaggingClassifier, BaggingRegressor, RandomForestRegressor
 from tercet.linear_model import LinearRegression, Perceptron
 from tercet.neighbors import KNeighborsClassifier
 from tercet.tree import DecisionTreeClassifier
@@ -84,3 +85,30 @@ def test_same_members_for_any_number_of_threads(iris):
 def test_bad_settings(iris, settings, message):
     with pytest.raises(ValueError, match=message):
         BaggingClassifier(**settings).fit(*iris)
+
+
+def test_columns_of_a_polars_frame_drawn_twice():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 3)), rng.normal(size=30)
+    frame = polars.DataFrame(X, schema=["a", "b", "c"])
+    settings = {"n_estimators": 4, "bootstrap_features": True, "random_state": 0}
+    found, expected = (BaggingRegressor(**settings).fit(rows, y).predict(rows) for rows in (frame, X))
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.longdouble])
+def test_weights_beside_rows_of_other_floats(dtype):
+    X, y = np.arange(12.0).reshape(6, 2), np.arange(6.0)
+    settings = {"n_estimators": 2, "max_samples": 3, "random_state": 0}
+    found, expected = (
+        BaggingRegressor(**settings).fit(rows, y, sample_weight=y + 1).predict(X)
+        for rows in (X.astype(dtype), X)
+    )
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("kind", [BaggingRegressor, RandomForestRegressor])
+def test_more_rows_than_can_be_drawn(kind):
+    X, y = np.arange(12.0).reshape(6, 2), np.arange(6.0)
+    with pytest.raises(ValueError, match=r"max_samples=0.5 means 3e\+12 rows .* at most 10000000\."):
+        kind(max_samples=0.5).fit(X, y, sample_weight=np.full(6, 1e12))

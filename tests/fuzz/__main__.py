@@ -49,6 +49,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes (one per core)")
     parser.add_argument("--resume", metavar="FILE", help="where to keep what was done, and to go on from")
     parser.add_argument("--plain", action="store_true", help="kernels as plain Python (TERCET_JIT=0)")
+    parser.add_argument("--times", action="store_true", help="say at the end how long cases took")
     parser.add_argument("--first", action="store_true", help="stop at the first failure")
     parser.add_argument("--replay", action="store_true", help="run the case of --seed here, and show it")
     return parser.parse_args(arguments)
@@ -76,11 +77,16 @@ class Campaign:
     """The pairs of estimators and oracles, how far each has come, and what failed."""
 
     def __init__(self, names: list[str], oracles: list[str], options: argparse.Namespace) -> None:
+        from tests.fuzz.cases import never_applies
+
         self.options = options
         self.counts: dict[tuple[str, str], collections.Counter] = {}
         self.failures: list[dict[str, Any]] = []
         self.seen: collections.Counter = collections.Counter()
-        self.next = {(name, oracle): options.seed for name in names for oracle in oracles}
+        self.seconds: collections.Counter = collections.Counter()
+        pairs = [(name, oracle) for name in names for oracle in oracles]
+        self.next = {pair: options.seed for pair in pairs if not never_applies(*pair)}
+        self.left_out = len(pairs) - len(self.next)
         self.file = None
         if options.resume:
             self._read(Path(options.resume))
@@ -94,6 +100,7 @@ class Campaign:
             else:
                 pair = row["estimator"], row["oracle"]
                 self.counts.setdefault(pair, collections.Counter()).update(row["counts"])
+                self.seconds[pair] += row.get("seconds", 0.0)
                 if pair in self.next:
                     self.next[pair] = max(self.next[pair], row["stop"])
 
@@ -160,11 +167,11 @@ class Campaign:
                 )
                 print(f"    {replay(failed['estimator'], failed['oracle'], failed['seed'])}", flush=True)
         else:
-            _, batch, counts = event
+            _, batch, counts, seconds = event
             self.counts.setdefault(batch[:2], collections.Counter()).update(counts)
-            self._write(
-                {"estimator": batch.estimator, "oracle": batch.oracle, "stop": batch.stop, "counts": counts}
-            )
+            self.seconds[batch[:2]] += seconds
+            row = {"estimator": batch.estimator, "oracle": batch.oracle, "stop": batch.stop}
+            self._write({**row, "counts": counts, "seconds": round(seconds, 4)})
 
     def _report(self, seconds: float) -> None:
         from tests.fuzz.cases import replay, signature
@@ -188,11 +195,30 @@ class Campaign:
                 f"{oracle:14}"
                 + "".join(f"{counts[k]:9d}" for k in ("passed", "refused", "skipped", "failed"))
             )
-        total = sum(whole.values())
+        if self.options.times:
+            self._print_times()
+        total, used = sum(whole.values()), sum(self.seconds.values())
+        print(
+            f"{total / max(used, 1e-9):.0f} cases in a second of the processor; {len(self.next)} pairs of estimator"
+            f" and oracle (to {self.left_out} others the oracle never applies)"
+        )
         print(
             f"{total} cases in {seconds:.0f} s; {whole['failed']} failed, with {len(self.seen)} signatures; "
             f"the fewest of a pair: {min((sum(c.values()) for c in self.counts.values()), default=0)}"
         )
+
+    def _print_times(self) -> None:
+        """The estimators by the time of their cases, slowest first."""
+        by_name: dict[str, list[float]] = {}
+        for (name, oracle), seconds in self.seconds.items():
+            cases = sum(self.counts[name, oracle].values())
+            found = by_name.setdefault(name, [0.0, 0])
+            found[0], found[1] = found[0] + seconds, found[1] + cases
+        print("\nmilliseconds of a case, slowest first")
+        for name, (seconds, cases) in sorted(
+            by_name.items(), key=lambda item: -item[1][0] / max(item[1][1], 1)
+        ):
+            print(f"{1e3 * seconds / max(cases, 1):9.1f}  {name} ({cases} cases)")
 
 
 if __name__ == "__main__":

@@ -44,10 +44,10 @@ def answers(card: Any, rng: np.random.Generator) -> None:
         raise Failure("changed input", "fit changed the caller's data")
     check_answers(model, X, raw)
     for _ in range(2):
-        fresh = _fresh_rows(card, rng, X, raw)
+        fresh, numbers = _fresh_rows(card, rng, X, raw)
         note(asked=fresh)
         try:
-            check_answers(model, fresh, None)
+            check_answers(model, fresh, numbers)
         except Refused:
             continue
 
@@ -128,17 +128,18 @@ def _wild_sequences(card: Any, rng: np.random.Generator) -> tuple[Any, Any, dict
     return X, y, options, None
 
 
-def _fresh_rows(card: Any, rng: np.random.Generator, X: Any, raw: Any) -> Any:
+def _fresh_rows(card: Any, rng: np.random.Generator, X: Any, raw: Any) -> tuple[Any, Any]:
+    """Rows to ask about, and the plain numbers they were made of."""
     if raw is None:
         X = copy.copy(X)
         if isinstance(X, list):
-            return X[: int(rng.integers(0, len(X) + 1))]
-        return X[: int(rng.integers(0, len(X) + 1))] * tables.pick(rng, 1.0, -1.0, 1e200)
+            return X[: int(rng.integers(0, len(X) + 1))], None
+        return X[: int(rng.integers(0, len(X) + 1))] * tables.pick(rng, 1.0, -1.0, 1e200), None
     wide = raw.shape[1] if rng.random() < 0.95 else raw.shape[1] + 1
     rows = tables.wild_numbers(rng, int(rng.integers(0, 12)), wide)
     if tables.positive_only(card):
         rows = np.abs(rows)
-    return tables.wild_container(rng, rows, sparse_share=0.2 if card.load().sparse_input else 0.0)
+    return tables.wild_container(rng, rows, sparse_share=0.2 if card.load().sparse_input else 0.0), rows
 
 
 def check_answers(model: Any, X: Any, raw: Any) -> None:

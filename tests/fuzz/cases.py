@@ -5,14 +5,17 @@ import zlib
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.utils.validation import has_fit_parameter
 
 from tests.conformance.population import CARDS
-from tests.fuzz import answers, interrupts, models  # noqa: F401  (they add their oracles)
+from tests.fuzz import answers, exemptions, interrupts, models  # noqa: F401  (they add their oracles)
 from tests.fuzz.oracles import ORACLES, Case
+from tests.fuzz.parameters import signature_of
 from tests.fuzz.verdicts import DoesNotApply, Failure, Refused, failure
 
 # These have campaigns of their own (`--oracle interrupts`, `--oracle model_files`).
 APART = ("interrupts", "model_files")
+NOT_OF_SEQUENCES = ("weights", "sparse_rows", "containers", "batches")
 
 
 class Outcome(NamedTuple):
@@ -30,8 +33,26 @@ def card_of(name: str) -> Any:
     return next(card for card in CARDS if card.name == name)
 
 
+@functools.cache
+def never_applies(estimator: str, oracle: str) -> str:
+    """Why an oracle has nothing to say of an estimator, whatever the case; empty where it has."""
+    card = card_of(estimator)
+    if oracle in NOT_OF_SEQUENCES and card.family == "sequence":
+        return "not of sequences"
+    if oracle == "weights" and not has_fit_parameter(card.load(), "sample_weight"):
+        return "no weights of rows"
+    if oracle == "weight_units" and not card.load().relative_weights:
+        return "the sum of the weights matters"
+    if oracle == "jobs" and "n_jobs" not in signature_of(card.load()):
+        return "no n_jobs"
+    return exemptions.CLASSES.get(estimator, {}).get(oracle, "")
+
+
 def run_case(estimator: str, oracle: str, seed: int) -> Outcome:
     """The outcome of a case, which is the same every time."""
+    reason = never_applies(estimator, oracle)
+    if reason:
+        return Outcome("skipped", text=reason)
     rng = np.random.default_rng([zlib.crc32(estimator.encode()), zlib.crc32(oracle.encode()), seed])
     Case.notes = {}
     try:

@@ -100,9 +100,9 @@ MUTANTS = [
     ),
     Mutant(
         "a fold that weighs nothing is divided by its weight",
-        "linear_model/lasso/elastic_net_cv.py",
-        "if sample_weight is not None:  # a part",
-        "if False:  # a part",
+        "core/folds.py",
+        "if not rows.size or (weight is not None and not weight[rows].any()):",
+        "if not rows.size:",
         ("LassoCV", "ElasticNetCV"),
     ),
     Mutant(
@@ -111,5 +111,19 @@ MUTANTS = [
         "*map(narrow_indices, (Q, X)), metric=name",
         "Q, X, metric=name",
         ("KNeighborsRegressor", "NearestNeighbors", "KNeighborsTransformer"),
+    ),
+    Mutant(
+        "the leaves of boosted trees leave the weights out",
+        "ensemble/boosting/gradient_boosting.py",
+        "loss.leaf_values(rows, y, before, r, weight, k)",
+        "loss.leaf_values(rows, y, before, r, np.ones_like(weight), k)",
+        ("GradientBoostingClassifier", "GradientBoostingRegressor"),
+    ),
+    Mutant(
+        "the rows of a tree depend on where the forest lies in memory",
+        "ensemble/forest/base.py",
+        "random = np.random.default_rng([seed, 1])",
+        "random = np.random.default_rng([seed, id(self) % 1009])",
+        ("RandomForestClassifier", "RandomForestRegressor"),
     ),
 ]

@@ -21,7 +21,7 @@ WORK = (
     "max_iter", "n_iter", "max_iterations", "n_init", "n_restarts", "n_jumps", "n_draws", "cv", "degree",
     "calibration_samples", "calibration_candidates", "calibration_max_trials", "n_bins", "alphas", "Cs",
     "max_components", "min_components", "num_memories", "n_mix", "verbose", "k", "min_categories", "n_features",
-    "code_size",
+    "code_size", "n_estimators", "max_restarts", "max_samples",
 )  # fmt: skip
 # Left alone: they decide what is printed or kept, or take what only a test of their own can give.
 LEFT = {

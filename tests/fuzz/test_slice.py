@@ -6,6 +6,8 @@ import sys
 
 from tests.fuzz import cases, workers
 from tests.fuzz.cases import run_case
+from tests.fuzz.judge import ROOT
+from tests.fuzz.mutants import MUTANTS
 from tests.fuzz.oracles import ORACLES
 from tests.fuzz.verdicts import Failure
 
@@ -73,6 +75,7 @@ def test_a_crash_is_laid_to_the_case_in_the_journal(tmp_path):
     assert events[1][1:] == (
         workers.Batch("GaussianNB", "answers", 3, 6),
         {"passed": 1, "refused": 1, "skipped": 0, "failed": 1},
+        0.0,
     )
     assert dead.worker.batch == workers.Batch("GaussianNB", "answers", 6, 9)
 
@@ -86,3 +89,9 @@ def test_a_case_hangs_only_if_it_does_so_twice(tmp_path):
     assert dead.worker.batch.start == 3
     second = list(workers.Pool._lost(pool, dead.worker, "time-out"))
     assert second[0][1]["kind"] == "time-out"
+
+
+def test_the_bugs_can_still_be_put_back():
+    for mutant in MUTANTS:
+        text = (ROOT / "src" / "tercet" / mutant.file).read_text(encoding="utf-8")
+        assert text.count(mutant.old) == 1, mutant.name

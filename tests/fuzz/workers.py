@@ -6,6 +6,7 @@ only if it does so twice, since the first time may have gone into compiling kern
 """
 
 import contextlib
+import gc
 import multiprocessing
 import os
 import tempfile
@@ -34,10 +35,12 @@ def work(pipe: Any, journal: str) -> None:
     os.dup2(quiet, 2)
     from tests.fuzz.cases import run_case
 
+    gc.freeze()  # what was imported stays: no collection need look at it
     page = os.open(journal, os.O_WRONLY | os.O_CREAT)
     with contextlib.suppress(EOFError, KeyboardInterrupt, BrokenPipeError):
         while True:
             batch = pipe.recv()
+            began = time.process_time()
             counts = {"passed": 0, "refused": 0, "skipped": 0, "failed": 0}
             for seed in range(batch.start, batch.stop):
                 line = " ".join(
@@ -50,7 +53,7 @@ def work(pipe: Any, journal: str) -> None:
                     told = {"estimator": batch.estimator, "oracle": batch.oracle, "seed": seed}
                     pipe.send(("failure", {**told, **dict(zip(found._fields[1:], found[1:]))}))
             os.pwrite(page, b"".ljust(WIDTH), 0)
-            pipe.send(("done", counts))
+            pipe.send(("done", (counts, time.process_time() - began)))
 
 
 @dataclass
@@ -110,7 +113,8 @@ class Worker:
 class Pool:
     """Workers that batches are given to; what they say comes back as events.
 
-    Events are ("failure", dict), and ("counts", batch, counts) for every part of a batch that is done.
+    Events are ("failure", dict), and ("counts", batch, counts, seconds) for every part of a batch that is done: the
+    seconds are the processor's.
     """
 
     def __init__(self, size: int, limit: float) -> None:
@@ -138,7 +142,7 @@ class Pool:
                 yield "failure", told
             else:
                 batch, worker.batch = worker.batch, None
-                yield "counts", batch, told
+                yield "counts", batch, *told
         for worker in self.workers:
             now = worker.current() if worker.batch is not None else None
             if now is not None and now[1] > self.limit and not worker.pipe.poll():
@@ -160,14 +164,14 @@ class Pool:
         suspect = (batch.estimator, batch.oracle, seed)
         if kind == "time-out" and suspect not in worker.suspects:
             worker.suspects.add(suspect)
-            yield "counts", batch._replace(stop=seed), counts
+            yield "counts", batch._replace(stop=seed), counts, 0.0
             worker.give(batch._replace(start=seed))
             return
         text = f"exit code {code}" if kind == "crash" else f"more than {self.limit:g} s"
         told = {"estimator": batch.estimator, "oracle": batch.oracle, "seed": seed}
         yield "failure", {**told, "kind": kind, "text": text, "place": "", "trace": ""}
         counts["failed"] += 1
-        yield "counts", batch._replace(stop=seed + 1), counts
+        yield "counts", batch._replace(stop=seed + 1), counts, self.limit if kind == "time-out" else 0.0
         if seed + 1 < batch.stop:
             worker.give(batch._replace(start=seed + 1))
         else:

@@ -121,3 +121,11 @@ def test_reports_and_errors():
 def test_generator_as_seed():
     a, b = (code_matrix("random", 5, 8, random_state=np.random.default_rng(3)) for _ in range(2))
     assert_array_equal(a, b)
+
+
+def test_exponential_losses_beyond_floating_point_are_compared():
+    code = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0]])
+    with np.errstate(over="raise"):
+        far = code_distances([[-2000.0, -1999.0], [-1e150, -2e150], [-1e150, 1e150]], code, "loss")
+    assert np.isfinite(far).all()
+    assert_array_equal(far.argmin(axis=1), [2, 1, 2])  # e^1999 is less than e^2000

@@ -94,11 +94,12 @@ def rows_with_target(
         names = ", ".join(table.frame.columns[:20])
         raise Refusal(tr("there is no column {target}; the columns are {names}", target=name, names=names))
     if schema.task == "clustering":
-        column = table.frame[name].cast(str)
+        column = table.frame[name].alias("").cast(str)
         return schema.to_records(table, say=speak), column.to_numpy(), column.is_not_null().to_numpy()
     assert schema.target is not None
     if name != schema.target.name:  # the same thing under another name
-        frame = table.frame.drop(schema.target.name, strict=False).rename({name: schema.target.name})
+        others = [column for column in table.frame.columns if column != schema.target.name]
+        frame = table.frame[others].rename({name: schema.target.name})
         table = dataclasses.replace(table, frame=frame)
     records = schema.to_records(table, say=speak)
     y, known = schema.to_target(table)

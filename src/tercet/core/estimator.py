@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, ClusterMixin, RegressorMixin
+from sklearn.base import BaseEstimator, ClusterMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_random_state
 
@@ -22,10 +22,13 @@ from tercet.core.parameters import blamed_parameter, check_parameters
 from tercet.core.public_names import PublicPickle
 from tercet.core.sample_weights import check_weight
 from tercet.core.scaling import largest
+from tercet.core.scoring import AccuracyScoring, R2Scoring
 from tercet.core.steps import Iterative, fitted_attributes, running_fit, with_callbacks
 from tercet.core.validation import (
     check_is_fitted,
     is_finite,
+    refuse_large,
+    refuse_negative,
     target_for_callbacks,
     validate_data,
 )
@@ -52,7 +55,9 @@ class Estimator(PublicPickle, Iterative, BaseEstimator):
     largest_value: ClassVar[float] = (
         np.inf
     )  # of X: `core.scaling.LARGE` where squares or sums of values are taken
-    largest_mass: ClassVar[float] = 1e100  # of the sample weights of all rows; the smallest is its reciprocal
+    # Only the ratios of sample weights count: their sum may be any number. Elsewhere it is limited, since weights
+    # stand beside a penalty, a prior or numbers of rows there, or are a part of what is learned.
+    relative_weights: ClassVar[bool] = False
     # Relative difference that a prediction may have with the batch it is made in. Nonzero where predictions are
     # matrix products by BLAS, which rounds by the shape of the whole product.
     batch_rounding: ClassVar[float] = 0.0
@@ -73,7 +78,7 @@ class Estimator(PublicPickle, Iterative, BaseEstimator):
         weight = None
         try:
             X, y = self._check(X, y)
-            weight = check_weight(sample_weight, X, self.largest_mass)
+            weight = check_weight(sample_weight, X, relative=self.relative_weights)
             # What overflows on the way is no news to a user; what is learned is checked.
             with running_fit(self, X, y, weight, given) as (X, y, weight), np.errstate(**QUIET):
                 self._fit(X, self._encode(y), weight, **more)
@@ -121,9 +126,9 @@ class Estimator(PublicPickle, Iterative, BaseEstimator):
             options.update(multi_output=self.multi_output, y_numeric=numeric)
             X, target = validate_data(self, X, y, **options)
         if self.positive_only:
-            _refuse_negative(X, type(self).__name__)
+            refuse_negative(X, type(self).__name__)
         if self.largest_value < np.inf:
-            _refuse_large(X, self.largest_value, type(self).__name__)
+            refuse_large(X, self.largest_value, type(self).__name__)
         if not reset:
             self._check_widths(X.shape[1])
         X = _tidy(X)
@@ -165,7 +170,7 @@ class Estimator(PublicPickle, Iterative, BaseEstimator):
         return tags
 
 
-class Classifier(ClassifierMixin, Estimator):
+class Classifier(AccuracyScoring, Estimator):
     """A method that learns classes: `classes_`, and labels as indices for `_fit`.
 
     Where `multi_output` is true, y may have several columns: then `classes_` is a list, and so is what is learned.
@@ -271,7 +276,7 @@ class Classifier(ClassifierMixin, Estimator):
         return np.asarray(values, dtype=np.float64)
 
 
-class Regressor(RegressorMixin, Estimator):
+class Regressor(R2Scoring, Estimator):
     """A method that learns numbers."""
 
     # Of y: sums of a few must be numbers; `core.scaling.LARGE` where their squares must be, too.
@@ -343,36 +348,6 @@ def _tidy(X: Any) -> Any:
         X = X.copy()
         X.sum_duplicates()
     return X
-
-
-def _refuse_negative(X: Any, name: str) -> None:
-    """As scikit-learn's check, which one NaN lets pass whatever else is there."""
-    values = X.data if sparse.issparse(X) else X
-    least = values.min(initial=0.0)
-    if np.isnan(least):
-        least = np.fmin.reduce(values, axis=None)
-    if least < 0:
-        raise ValueError(f"Negative values in data passed to {name} (input X): {least:g} is the smallest.")
-
-
-def _refuse_large(X: Any, most: float, name: str) -> None:
-    """Refuse values with which sums or squares are beyond floating-point numbers."""
-    if X.dtype.kind != "f":
-        return
-    most = min(most, 1e18) if X.dtype == np.float32 else most
-    values = X.data if sparse.issparse(X) else X
-    if values.flags.forc:  # once through memory where all is well, as a rule
-        flat = values.ravel(order="K")
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            if float(np.dot(flat, flat)) <= most**2:
-                return
-    high, low = (float(end(values, axis=None, initial=0.0)) for end in (np.fmax.reduce, np.fmin.reduce))
-    size = max(high, -low)
-    if size > most:
-        raise ValueError(
-            f"{name}: X has values of size {size:.3g}; allowed are at most {most:g}, whose squares are "
-            "floating-point numbers. Scale the features."
-        )
 
 
 def generator(random_state: Any) -> np.random.Generator:

@@ -8,8 +8,10 @@ import numpy as np
 from sklearn.model_selection import check_cv
 
 from tercet.core.input_errors import RAW, Broken, shown
+from tercet.core.stopping import check_stop
 
 Folds = list[tuple[np.ndarray, np.ndarray]]
+BLOCK_BYTES = 1 << 24  # copied in some milliseconds
 
 
 def checked_folds(
@@ -46,6 +48,25 @@ def checked_folds(
                 kind = "rows of positive weight" if rows.size else "rows"
                 raise _error(owner, cv, f"fold {k} has no {kind} to {use}")
     return folds
+
+
+def take_rows(X: Any, rows: np.ndarray) -> Any:
+    """Some rows of an array or sparse matrix, copied in blocks, so that Ctrl-C is heard between them.
+
+    Examples
+    --------
+    >>> take_rows(np.array([[1.0], [2.0], [3.0]]), np.array([2, 0]))
+    array([[3.],
+           [1.]])
+    """
+    if not isinstance(X, np.ndarray) or X.nbytes < BLOCK_BYTES:
+        return X[rows]
+    taken = np.empty((rows.size, *X.shape[1:]), dtype=X.dtype)
+    step = max(1, BLOCK_BYTES * X.shape[0] // X.nbytes)
+    for start in range(0, rows.size, step):
+        check_stop()
+        taken[start : start + step] = X[rows[start : start + step]]
+    return taken
 
 
 def _fold(fold: Any, n: int) -> tuple[np.ndarray, np.ndarray]:

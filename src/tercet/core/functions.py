@@ -253,7 +253,9 @@ def log_softmax(z: ArrayLike, axis: int = -1) -> np.ndarray:
     array([-1000.,     0.])
     """
     z = as_float(z)
-    return z - log_sum_exp(z, axis=axis, keepdims=True)
+    z = z - _finite_maximum(z, axis)  # first: of scores of 1e18 nothing would be left beside the normaliser
+    with np.errstate(divide="ignore"):
+        return z - np.log(np.exp(z).sum(axis=axis, keepdims=True))
 
 
 def _finite_maximum(z: np.ndarray, axis: int | tuple[int, ...] | None) -> np.ndarray:

@@ -253,7 +253,13 @@ def columns_at(X: Any, columns: np.ndarray) -> Any:
     """Some columns of an array, sparse matrix or frame."""
     if isinstance(X, list | tuple):
         X = np.asarray(X)
-    return X.iloc[:, columns] if hasattr(X, "iloc") else X[:, columns]
+    if hasattr(X, "iloc"):
+        return X.iloc[:, columns]
+    if hasattr(X, "get_columns") and len(set(columns.tolist())) < len(columns):
+        # a polars frame has no two columns of one name: they are numbered
+        taken = X.get_columns()
+        return type(X)([taken[j].alias(f"{taken[j].name} {k}") for k, j in enumerate(columns)])
+    return X[:, columns]
 
 
 def fit_part(estimator: Any, X: Any, part: Part, params: dict[str, Any], pairwise: bool, task: Task) -> Any:

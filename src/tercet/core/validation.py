@@ -22,6 +22,8 @@ from tercet.core.input_errors import Explaining, refuse_mixed_labels
 COMPRESSED_ROWS = (sparse.csr_matrix, sparse.csr_array)
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 NOT_GIVEN = "no_validation"
+# scikit-learn's checks add up infinities of both signs before they refuse them.
+QUIET: Any = {"over": "ignore", "invalid": "ignore"}
 # What check_array may be asked for that says nothing about plain float arrays of one row and column or more.
 INDIFFERENT = {"accept_sparse", "ensure_2d", "estimator", "input_name", "multi_output", "y_numeric"}
 
@@ -36,7 +38,8 @@ def validate_data(
         given = {name: value for name, value in (("X", X), ("y", y)) if not _is_not_given(value)}
         with Explaining(**given):
             refuse_mixed_labels(y)
-            found = full.validate_data(estimator, X, y, reset=reset, **options)
+            with np.errstate(**QUIET):
+                found = full.validate_data(estimator, X, y, reset=reset, **options)
         check_structure(found[0] if isinstance(found, tuple) else found)
         if isinstance(found, tuple):
             _refuse_missing_targets(found[1])
@@ -84,7 +87,7 @@ def check_array(X: Any, **options: Any) -> Any:
     check_structure(X)
     if is_plain(X, options):
         return X
-    with Explaining(**{options.get("input_name") or "X": X}):
+    with Explaining(**{options.get("input_name") or "X": X}), np.errstate(**QUIET):
         X = full.check_array(X, **options)
     return check_structure(X)
 
@@ -202,6 +205,36 @@ def target_for_callbacks(y: Any, n: int) -> np.ndarray | None:
     except ValueError:  # lists of unequal lengths
         return None
     return y if y.shape[:1] == (n,) else None
+
+
+def refuse_negative(X: Any, name: str) -> None:
+    """As scikit-learn's check, which one NaN lets pass whatever else is there."""
+    values = X.data if sparse.issparse(X) else X
+    least = values.min(initial=0.0)
+    if np.isnan(least):
+        least = np.fmin.reduce(values, axis=None)
+    if least < 0:
+        raise ValueError(f"Negative values in data passed to {name} (input X): {least:g} is the smallest.")
+
+
+def refuse_large(X: Any, most: float, name: str) -> None:
+    """Refuse values with which sums or squares are beyond floating-point numbers."""
+    if X.dtype.kind != "f":
+        return
+    most = min(most, 1e18) if X.dtype == np.float32 else most
+    values = X.data if sparse.issparse(X) else X
+    if values.flags.forc:  # once through memory where all is well, as a rule
+        flat = values.ravel(order="K")
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            if float(np.dot(flat, flat)) <= most**2:
+                return
+    high, low = (float(end(values, axis=None, initial=0.0)) for end in (np.fmax.reduce, np.fmin.reduce))
+    size = max(high, -low)
+    if size > most:
+        raise ValueError(
+            f"{name}: X has values of size {size:.3g}; allowed are at most {most:g}, whose squares are "
+            "floating-point numbers. Scale the features."
+        )
 
 
 def finite_predictions(values: np.ndarray, name: str) -> np.ndarray:

@@ -25,6 +25,9 @@ BOOSTED_SHAPES: Declarations = {
 }
 
 
+MOST_DRAWN = 10_000_000  # rows for one member, where the data has few
+
+
 class BaseEnsemble(MetaEstimatorMixin, Estimator):
     """Ensemble whose members are clones of `estimator`, each with seeds of its own.
 
@@ -97,6 +100,17 @@ class BaseEnsemble(MetaEstimatorMixin, Estimator):
         )
         tags.input_tags.positive_only = base.input_tags.positive_only
         return tags
+
+
+def check_drawn(owner: Any, count: int, n: int) -> int:
+    """The number of rows to draw for a member, unless no machine could draw them: a share of huge weights, say."""
+    most = max(MOST_DRAWN, 100 * n)
+    if count > most:
+        raise ValueError(
+            f"{type(owner).__name__}: max_samples={owner.max_samples!r} means {count:.3g} rows for each member; "
+            f"allowed are at most {most}. (A share is one of the sum of sample_weight: divide it by its mean.)"
+        )
+    return count
 
 
 def takes_weights(estimator: Any) -> bool:

@@ -22,6 +22,7 @@ from tercet.feature.value_parsing import (
     read_dates,
     read_numbers,
     to_floats,
+    unpatterned,
 )
 
 if TYPE_CHECKING:
@@ -63,16 +64,16 @@ def to_numbers(series: pl.Series, column: Column, say: Say) -> np.ndarray:
     """A column that the schema calls numeric."""
     import polars as pl
 
-    dtype = series.dtype
+    series, dtype = unpatterned(series), series.dtype
     if dtype.is_numeric() or dtype in (pl.Boolean, pl.Null, pl.Time, pl.Duration):
         return to_floats(series)
     read, strange = read_numbers(series)
     if strange.any():
         if "not_numbers" not in column.summary:
-            _refuse_first(series, strange, "column {name!r}, row {row}: {value} is not a number")
+            _refuse_first(series, column.name, strange, "column {name!r}, row {row}: {value} is not a number")
         say(
             invalid_numbers_note(
-                series.name, int(strange.sum()), series.filter(strange).unique().sort().to_list()
+                column.name, int(strange.sum()), series.filter(strange).unique().sort().to_list()
             )
         )
     return to_floats(read)
@@ -88,11 +89,10 @@ def to_days(series: pl.Series, column: Column, say: Say) -> np.ndarray:
         return np.full(series.len(), np.nan)
     read, strange, unclear = read_dates(series)
     if unclear:
-        _refuse_first(
-            series, strange, "column {name!r}, row {row}: {value} may have the day first, or the month"
-        )
+        template = "column {name!r}, row {row}: {value} may have the day first, or the month"
+        _refuse_first(series, column.name, strange, template)
     if strange.any():
-        _refuse_first(series, strange, "column {name!r}, row {row}: {value} is not a date")
+        _refuse_first(series, column.name, strange, "column {name!r}, row {row}: {value} is not a date")
     return days_since_1970(read)
 
 
@@ -103,7 +103,7 @@ def to_codes(series: pl.Series, column: Column, say: Say) -> np.ndarray:
     """
     import polars as pl
 
-    categories = column.categories or ()
+    series, categories = unpatterned(series), column.categories or ()
     if series.dtype == pl.Null:
         return np.full(series.len(), -1, dtype=np.int32)
     strings = _as_spelled(series, categories)
@@ -136,7 +136,7 @@ def to_codes(series: pl.Series, column: Column, say: Say) -> np.ndarray:
 
 def to_texts(series: pl.Series) -> list[str | None]:
     """A column of texts."""
-    return _as_strings(series).to_list()
+    return _as_strings(unpatterned(series)).to_list()
 
 
 def _codes_from_table(strings: pl.Series, table: Mapping[Any, int]) -> np.ndarray:
@@ -193,19 +193,20 @@ def _as_strings(series: pl.Series) -> pl.Series:
     return series if series.dtype == pl.String else series.cast(pl.String, strict=False)
 
 
-def _refuse_first(series: pl.Series, strange: pl.Series, template: str) -> None:
+def _refuse_first(series: pl.Series, name: str, strange: pl.Series, template: str) -> None:
     row = int(strange.arg_true()[0])
-    raise_table_error(template, name=series.name, row=row + 1, value=repr(json_value(series[row]))[:60])
+    raise_table_error(template, name=name, row=row + 1, value=repr(json_value(series[row]))[:60])
 
 
 def target_numbers(series: pl.Series) -> tuple[np.ndarray, np.ndarray]:
     """A target of numbers, and which rows have one."""
     import polars as pl
 
+    name, series = series.name, unpatterned(series)
     if not (series.dtype.is_numeric() or series.dtype in (pl.Boolean, pl.Null)):
         read, strange = read_numbers(series)
         if strange.any():
-            _refuse_first(series, strange, "the target {name!r}, row {row}: {value} is not a number")
+            _refuse_first(series, name, strange, "the target {name!r}, row {row}: {value} is not a number")
         series = read
     y = to_floats(series)
     return y, ~np.isnan(y)
@@ -215,6 +216,7 @@ def target_codes(series: pl.Series, classes: tuple[Any, ...]) -> tuple[np.ndarra
     """A target of classes as indices into them (-1 where there is none), and which rows have one."""
     import polars as pl
 
+    name, series = series.name, unpatterned(series)
     if isinstance(classes[0], bool):
         values = _as_spelled(series, ("false", "true")).str.strip_chars().str.to_lowercase()
         table: dict[Any, int] = {"false": 0, "true": 1, "0": 0, "1": 1}
@@ -239,7 +241,7 @@ def target_codes(series: pl.Series, classes: tuple[Any, ...]) -> tuple[np.ndarra
         codes = np.where(codes >= 0, codes, _by_value(series, classes))
     codes = np.where(known, codes, -1)
     if (codes < 0)[known].any():
-        _unknown_label(series, pl.Series((codes < 0) & known), classes)
+        _unknown_label(series, name, pl.Series((codes < 0) & known), classes)
     return codes.astype(np.int64), known
 
 
@@ -257,11 +259,11 @@ def _integers(series: pl.Series) -> pl.Series:
     return read.zip_with(read.is_not_null(), rounded)
 
 
-def _unknown_label(series: pl.Series, strange: pl.Series, classes: tuple[Any, ...]) -> None:
+def _unknown_label(series: pl.Series, name: str, strange: pl.Series, classes: tuple[Any, ...]) -> None:
     row = int(strange.arg_true()[0])
     raise_table_error(
         "the target {name!r}, row {row}: {value} is none of the classes {classes}",
-        name=series.name,
+        name=name,
         row=row + 1,
         value=repr(json_value(series[row]))[:60],
         classes=listed(list(classes)),

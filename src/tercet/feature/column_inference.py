@@ -21,6 +21,7 @@ from tercet.feature.value_parsing import (
     shortened,
     split_numbers,
     to_floats,
+    unpatterned,
 )
 
 if TYPE_CHECKING:
@@ -69,6 +70,26 @@ def infer_column(
     `declared` is what the file says it is, `total` the rows of the file it was drawn from; a column that is no
     feature may name the rows.
     """
+    column, notes = _inferred(unpatterned(series), declared, total, feature)
+    return under_name(column, series.name), [in_name(note, series.name) for note in notes]
+
+
+def under_name(column: Column, name: str) -> Column:
+    """The column with its own name, in what is said of it, too."""
+    return column if column.name == name else replace(column, name=name, why=in_name(column.why, name))
+
+
+def in_name(note: Any, name: str) -> Any:
+    """What is said of a column, with its own name."""
+    if not isinstance(note, Message):
+        return note
+    values = {key: in_name(value, name) if key != "name" else name for key, value in note.values.items()}
+    return Message(note.template, **values)
+
+
+def _inferred(
+    series: pl.Series, declared: str | None, total: int, feature: bool
+) -> tuple[Column, list[Message]]:
     import polars as pl
 
     name, n, dtype = series.name, series.len(), series.dtype

@@ -11,12 +11,21 @@ from tercet.feature.column_inference import (
     as_date,
     categorical,
     describe_numbers,
+    in_name,
     infer_column,
     mostly_numbers,
+    under_name,
 )
 from tercet.feature.summaries import summarise_values
 from tercet.feature.table_input import raise_table_error
-from tercet.feature.value_parsing import json_value, missing_mask, read_dates, shortened, split_numbers
+from tercet.feature.value_parsing import (
+    json_value,
+    missing_mask,
+    read_dates,
+    shortened,
+    split_numbers,
+    unpatterned,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -40,6 +49,7 @@ def column_as(series: pl.Series, kind: str) -> tuple[Column, list[Message]]:
     import polars as pl
 
     column, notes = infer_column(series, feature=False)
+    name, series = series.name, unpatterned(series)
     if kind == "identifier":
         return replace(column, kind=kind, used=False, why=Message("as asked; dropped")), notes
     if column.kind in ("empty", "constant") or (column.kind == "text" and not column.used):
@@ -49,10 +59,11 @@ def column_as(series: pl.Series, kind: str) -> tuple[Column, list[Message]]:
     odd: list[Message] = []
     made = _column_of_kind(series, kind, odd)
     if isinstance(made, Column):
-        return replace(made, why=ASKED), odd if series.dtype == pl.String else notes
+        odd = [in_name(note, name) for note in odd] if series.dtype == pl.String else notes
+        return replace(under_name(made, name), why=ASKED), odd
     raise_table_error(
         "column {name!r} cannot be {kind}: {why}; it can be {allowed}",
-        name=series.name,
+        name=name,
         kind=kind,
         why=made,
         allowed=", ".join(

@@ -12,7 +12,7 @@ from tercet.core.messages import Message
 from tercet.datasets.readers import listed
 from tercet.feature.column_inference import Column, infer_column
 from tercet.feature.table_input import TableInput, raise_table_error, raise_unknown_column
-from tercet.feature.value_parsing import json_value, missing_mask, to_floats
+from tercet.feature.value_parsing import json_value, missing_mask, to_floats, unpatterned
 
 if TYPE_CHECKING:
     import polars as pl
@@ -66,6 +66,7 @@ def infer_target(
     notes = [found, *notes] if found else notes
     if column.kind == "empty":
         raise_table_error("the target {name!r} has no value at all", name=name)
+    series = unpatterned(series)
     gaps = missing_mask(series)
     here, absent = series.filter(~gaps), int(gaps.sum())
     distinct = here.n_unique()

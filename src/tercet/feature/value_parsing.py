@@ -25,10 +25,25 @@ PAIRS = [
 TRUE = {"true", "t", "yes", "y", "on", "是", "真", "有", "1"}
 
 
+def unpatterned(series: pl.Series) -> pl.Series:
+    """A series under a name that is no pattern: polars' methods look a series up by its name, and "^a.*$" finds
+    other columns, or none.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> unpatterned(pl.Series("^a.*$", [1.4])).round().to_list()
+    [1.0]
+    """
+    pattern = series.name.startswith("^") and series.name.endswith("$")
+    return series.alias(series.name.lstrip("^")) if pattern else series
+
+
 def missing_mask(series: pl.Series) -> pl.Series:
     """Which values are missing: null, NaN, infinite, or an empty string."""
     import polars as pl
 
+    series = unpatterned(series)
     if series.dtype.is_float():
         return pl.Series(~np.isfinite(series.to_numpy()))  # null is NaN in it
     if series.dtype == pl.String or isinstance(series.dtype, pl.Categorical | pl.Enum):
@@ -53,6 +68,7 @@ def to_floats(series: pl.Series) -> np.ndarray:
     """A column of numbers, booleans, times or spans as float64, with NaN for what is missing or infinite."""
     import polars as pl
 
+    series = unpatterned(series)
     dtype = series.dtype
     if dtype == pl.Time:
         series = series.cast(pl.Int64).cast(pl.Float64) / 1e9
@@ -67,6 +83,7 @@ def split_numbers(strings: pl.Series) -> tuple[np.ndarray, pl.Series]:
     """The finite numbers among strings, and the strings that are none."""
     import polars as pl
 
+    strings = unpatterned(strings)
     read = strings.str.strip_chars().cast(pl.Float64, strict=False)
     good = read.is_finite().fill_null(False)
     return read.filter(good).to_numpy(), strings.filter(~good)
@@ -76,7 +93,7 @@ def read_numbers(series: pl.Series) -> tuple[pl.Series, pl.Series]:
     """Strings as numbers, null for what is missing or none; and which of them are none."""
     import polars as pl
 
-    strings = series.cast(pl.String, strict=False).str.strip_chars()
+    strings = unpatterned(series).cast(pl.String, strict=False).str.strip_chars()
     read = strings.cast(pl.Float64, strict=False)
     return read, read.is_null() & ~is_missing_or_marker(strings)
 
@@ -96,10 +113,10 @@ def read_dates(series: pl.Series) -> tuple[pl.Series, pl.Series, bool]:
 
     from tercet.datasets.readers import parse_dates
 
-    strings = series.cast(pl.String, strict=False).str.strip_chars()
+    strings = unpatterned(series).cast(pl.String, strict=False).str.strip_chars()
     strings = strings.str.replace(r"^([0-9]{4})([0-9]{2})([0-9]{2})$", "$1-$2-$3")
     gaps = is_missing_or_marker(strings)
-    read = parse_dates(strings, "ymd")[0].cast(pl.Datetime("us")).alias(series.name)
+    read = parse_dates(strings, "ymd")[0].cast(pl.Datetime("us")).alias(strings.name)
     rest = read.is_null() & ~gaps
     if not rest.any():
         return read, rest, False
@@ -119,6 +136,7 @@ def is_missing_or_marker(strings: pl.Series) -> pl.Series:
     """Which strings say that there is no number or date."""
     from tercet.datasets.readers import MISSING
 
+    strings = unpatterned(strings)
     return missing_mask(strings) | strings.str.to_lowercase().is_in(list(MISSING)).fill_null(True)
 
 
@@ -126,6 +144,7 @@ def days_since_1970(series: pl.Series) -> np.ndarray:
     """Dates as days since 1970 with NaN; the clock is that of the column's own time zone."""
     import polars as pl
 
+    series = unpatterned(series)
     if isinstance(series.dtype, pl.Datetime) and series.dtype.time_zone is not None:
         series = series.dt.replace_time_zone(None)
     if isinstance(series.dtype, pl.Datetime):

@@ -90,8 +90,6 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     array([1, 0])
     """
 
-    largest_mass = 1e305  # weights are taken in units of the largest
-
     def __init__(
         self,
         mu: Positive = 0.001,

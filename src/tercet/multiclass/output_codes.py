@@ -137,6 +137,7 @@ def code_distances(
     Returns
     -------
     distances : array of shape (n_samples, n_classes)
+        With the exponential loss, rows with outputs beyond 600 are in a unit of their own.
 
     Examples
     --------
@@ -149,7 +150,17 @@ def code_distances(
         return np.column_stack([np.sqrt(((outputs - word) ** 2).sum(axis=1)) for word in code])
     if decoding == "hamming":
         return (code.shape[1] - np.sign(outputs) @ code.T) / 2
-    losses = {"exponential": lambda z: np.exp(-z), "hinge": lambda z: np.maximum(0, 1 - z)}
-    L = losses.get(loss, lambda z: np.logaddexp(0, -z))
     each = np.ones_like(code) if weights is None else np.asarray(weights)
+    if loss == "exponential":
+        return _exponential_distances(outputs, code, each)
+    L = (lambda z: np.maximum(0, 1 - z)) if loss == "hinge" else (lambda z: np.logaddexp(0, -z))
     return np.column_stack([L(outputs * word) @ w for word, w in zip(code, each)])
+
+
+def _exponential_distances(outputs: np.ndarray, code: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Weighted sums of exp(-z). Where all classes of a row have a loss beyond e^600, all are divided by one number,
+    so that the smallest is right; those that are far larger end at e^690."""
+    exponents = [-outputs * word for word in code]
+    least = np.stack([part.max(axis=1, initial=-np.inf) for part in exponents], axis=1).min(axis=1)
+    excess = np.maximum(least - 600, 0.0)[:, None]
+    return np.column_stack([np.exp(np.minimum(z - excess, 690)) @ w for z, w in zip(exponents, weights)])

@@ -62,6 +62,7 @@ class KernelDensity(Estimator):
     """
 
     sparse_input = False
+    relative_weights = True
 
     def __init__(
         self,

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import DataConversionWarning
 
-from tercet.core.estimator import Classifier, distinct
+from tercet.core.estimator import Classifier, check_weight, distinct
 from tercet.core.fitted_checks import Indices, OneOf, classes_of_outputs
+from tercet.core.validation import check_target
 from tercet.neighbors._engine.neighbourhood import Neighbourhood
 from tercet.neighbors.base import Neighbors, Weighting
 from tercet.neighbors.majority_vote import Ties, most_voted, vote_counts
@@ -104,8 +105,14 @@ class NeighborsClassifier(Classifier, Neighbors):
         """
         if not self.outputs_2d_:
             return super().score(X, y, sample_weight)
-        right = (self.predict(X) == np.asarray(y)).all(axis=1)
-        return float(np.average(right, weights=sample_weight))
+        predicted = self.predict(X)
+        truth = check_target(self, y, len(predicted), multi_output=True, numeric=False)
+        if truth.shape != predicted.shape:
+            raise ValueError(
+                f"y must have the shape {predicted.shape} of the predictions; got {truth.shape}."
+            )
+        weight = check_weight(sample_weight, np.empty((len(predicted), 0)), relative=True)
+        return float(np.average((predicted == truth).all(axis=1), weights=weight))
 
     def _outputs(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """The classes and the labels of each output."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tercet.core.catalog import method as card
-from tercet.core.functions import log_sum_exp
+from tercet.core.functions import log_softmax, log_sum_exp, softmax
 
 Joint = Callable[[Any], np.ndarray]
 
@@ -87,7 +87,7 @@ def h_function(log_joint: Joint, theta: Any, given: Any, sample_weight: Any = No
     (-0.6931, True)
     """
     joint = np.asarray(log_joint(theta), dtype=np.float64)
-    conditional = joint - log_sum_exp(joint, keepdims=True)
+    conditional = log_softmax(joint)
     return weighted_sum(expectation(latent_posterior(log_joint, given), conditional), sample_weight)
 
 
@@ -159,7 +159,7 @@ def posterior(joint: np.ndarray) -> np.ndarray:
     impossible = np.flatnonzero(~(marginal.ravel() > -np.inf))
     if impossible.size:
         raise ValueError(f"row {impossible[0]} has probability 0, whatever the hidden variable is.")
-    return np.exp(joint - marginal)
+    return softmax(joint)
 
 
 def expectation(P: np.ndarray, logs: Any) -> np.ndarray:

@@ -18,7 +18,7 @@ from scipy import sparse
 
 from tercet.core.estimator import Estimator
 from tercet.core.input_errors import Explaining, refuse_containers
-from tercet.core.validation import check_is_fitted, validate_data
+from tercet.core.validation import check_is_fitted, refuse_large, validate_data
 
 
 class SequenceEstimator(Estimator):
@@ -68,6 +68,8 @@ class SequenceEstimator(Estimator):
             ensure_all_finite="allow-nan" if self.missing_input else True,
             reset=reset,
         )
+        if self.largest_value < np.inf:
+            refuse_large(rows, self.largest_value, type(self).__name__)
         return X.with_rows(rows)
 
     def _given(self, X: Any, lengths: Any = None) -> Sequences:

@@ -15,6 +15,7 @@ from tercet.core.estimator import Classifier
 from tercet.core.parameters import Fraction, Jobs, NonNegative, Positive, PositiveOrInf, Real
 from tercet.core.row_products import row_scores
 from tercet.core.steps import ConvergenceWarning, Fit
+from tercet.core.stopping import check_stop
 from tercet.kernels import (
     Kernel,
     KernelMachine,
@@ -198,7 +199,7 @@ class CentralSVC(KernelMachine, Classifier):
     def _constrained(self, gram, y, weight, centres, along, squared_distance, attributes) -> BinaryFit:
         """The dual (5-96). At the optimum beta = (1 - Σ alpha_i y_i along_i) / |x+ - x-|²; substituted, that leaves
         the dual of an ordinary machine in the space orthogonal to the centres' direction."""
-        orthogonal = gram - np.outer(along / squared_distance, along)
+        orthogonal = _without_direction(gram, along, squared_distance)
 
         def decision(alpha: np.ndarray, b: float, interval: Any) -> BinaryFit:
             signed = alpha * y
@@ -308,6 +309,16 @@ class CentralSVC(KernelMachine, Classifier):
         """
         f = self.decision_function(X)
         return self.classes_[(f > 0).astype(int) if f.ndim == 1 else f.argmax(axis=1)]
+
+
+def _without_direction(gram: np.ndarray, along: np.ndarray, squared: float) -> np.ndarray:
+    """The Gram matrix of the rows without their parts along a direction; in blocks, for Ctrl-C to be heard."""
+    out, step = np.empty_like(gram), max(1, (1 << 21) // along.size)
+    for start in range(0, along.size, step):
+        check_stop()
+        rows = slice(start, start + step)
+        np.subtract(gram[rows], np.outer(along[rows] / squared, along), out=out[rows])
+    return out
 
 
 def _length(square: float) -> float:

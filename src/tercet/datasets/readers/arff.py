@@ -257,6 +257,7 @@ def _typed(source: SourceFile, attribute: Attribute, column: pl.Series) -> pl.Se
     """A column as it was declared."""
     import polars as pl
 
+    column = column.alias("")  # the methods of a series named "^a$" look for a pattern
     if column.dtype == pl.String:
         column = column.str.strip_chars()
         column = column.set(column.is_in(["?", ""]), None)

@@ -79,25 +79,27 @@ def _plain(
 ) -> tuple[pl.LazyFrame, dict[str, str]]:
     """Only columns that hold one value a row, with plain types."""
     import polars as pl
+    from polars import selectors
 
     nested, casts, kinds = [], [], {}
     for name, dtype in schema.items():
+        here = selectors.by_name(name)  # `pl.col` would take "^a.*$" for a pattern
         if dtype.is_nested() or dtype in (pl.Binary, pl.Object, pl.Null):
             nested.append(name)
         elif dtype.is_decimal():
-            casts.append(pl.col(name).cast(pl.Float64))
+            casts.append(here.cast(pl.Float64))
         elif dtype in (pl.Categorical, pl.Enum):
-            casts.append(pl.col(name).cast(pl.String))
+            casts.append(here.cast(pl.String))
             kinds[name] = "categorical"
         elif dtype == pl.Time:
-            casts.append(pl.col(name).cast(pl.Int64) / 1e9)
+            casts.append(here.cast(pl.Int64) / 1e9)
         elif dtype == pl.Duration:
-            casts.append(pl.col(name).dt.total_seconds(fractional=True))
+            casts.append(here.dt.total_seconds(fractional=True))
         elif dtype == pl.Datetime and getattr(dtype, "time_zone", None):
-            casts.append(pl.col(name).dt.convert_time_zone("UTC").dt.replace_time_zone(None))
+            casts.append(here.dt.convert_time_zone("UTC").dt.replace_time_zone(None))
     if nested:
         notes.append(Message("nested or binary columns are left out: {columns}", columns=listed(nested)))
-    return lazy.drop(nested).with_columns(casts), kinds
+    return lazy.drop(selectors.by_name(nested)).with_columns(casts), kinds
 
 
 def _row_bytes(lazy: pl.LazyFrame, total: int) -> float:

@@ -241,7 +241,7 @@ def _series(name: str, values: np.ndarray) -> pl.Series:
     if values.dtype.kind == "M":
         return pl.Series(name, values.astype("datetime64[us]"))
     if values.dtype.kind == "f":
-        return pl.Series(name, np.ascontiguousarray(values, dtype=np.float64)).fill_nan(None)
+        return pl.Series(np.ascontiguousarray(values, dtype=np.float64)).fill_nan(None).alias(name)
     return pl.Series(name, np.ascontiguousarray(values))
 
 

@@ -69,7 +69,7 @@ def read_text(source: SourceFile, request: ReadRequest) -> Iterator[Table]:
 
     for wanted in request.parts(body.scan.records, body.row_bytes(), notes):
         frame = body.frame(wanted)
-        frame = frame.select(frame.columns[: len(names)]).rename(dict(zip(frame.columns, names)))
+        frame = frame[:, : len(names)].rename(dict(zip(frame.columns, names)))
         types = TypeInference(dialect.grammar.delimiter, dialect.grammar.spaces, request.like)
         frame = types.infer(frame)
         yield Table(

@@ -45,9 +45,9 @@ class TypeInference:
         for name in frame.columns:
             fmt = self.like.columns.get(name)
             columns[name] = (
-                self._infer_column(name, frame[name])
+                self._infer_column(name, frame[name].alias(""))  # a method of a series named "^a$" finds none
                 if fmt is None
-                else self._read_as(name, frame[name], fmt)
+                else self._read_as(name, frame[name].alias(""), fmt)
             )
         comma = bool(self.notes.topics["comma"])
         for name, found in self.unclear.items():

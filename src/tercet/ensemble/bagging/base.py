@@ -13,7 +13,7 @@ from tercet.core.fitted_checks import Each, Floats, Having, Indices, Sizes, Whol
 from tercet.core.meta import columns_at, rows_at
 from tercet.core.parallel import engine
 from tercet.core.parameters import Count, Range
-from tercet.ensemble.base import BaseEnsemble, takes_weights
+from tercet.ensemble.base import BaseEnsemble, check_drawn, takes_weights
 from tercet.ensemble.member_checks import check_member_widths
 
 CountOrShare = Count | Annotated[float, Range(0, 1, "(]")]
@@ -158,7 +158,7 @@ class BaseBagging(BaseEnsemble):
                 f"{type(self).__name__}: max_samples={asked!r} means {count} rows, more than there are to draw "
                 "without replacement (bootstrap=False)."
             )
-        return count
+        return check_drawn(self, count, n)
 
     def _columns_drawn(self, d: int) -> int:
         """How many columns a member gets."""

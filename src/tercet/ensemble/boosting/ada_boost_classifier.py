@@ -94,6 +94,8 @@ class AdaBoostClassifier(BaseEnsemble, Classifier):
     (array([0.4236, 0.6496, 0.752 ]), 1.0)
     """
 
+    relative_weights = True
+
     def __init__(
         self,
         estimator: Any = None,

@@ -69,6 +69,8 @@ class AdaBoostRegressor(BaseEnsemble, Regressor):
     True
     """
 
+    relative_weights = True
+
     def __init__(
         self,
         estimator: Any = None,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 from sklearn.utils import column_or_1d
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
@@ -13,6 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from tercet.core.catalog import method
 from tercet.core.estimator import distinct
 from tercet.core.parameters import CountOrZero, Jobs
+from tercet.core.scoring import AccuracyScoring
 from tercet.ensemble.combination.multi_response_regression import MultiResponseRegression
 from tercet.ensemble.combination.stacking import Stacking, final_has
 from tercet.linear_model import LogisticRegression
@@ -27,7 +27,7 @@ from tercet.linear_model import LogisticRegression
     texts=["002 ch. 6, 6.4.3", "002 ch. 6, 6.1"],
     peers=["sklearn.ensemble.StackingClassifier"],
 )
-class StackingClassifier(ClassifierMixin, Stacking):
+class StackingClassifier(AccuracyScoring, Stacking):
     """Stacking: a classifier that learns from the out-of-fold predictions of several others.
 
     The members in `estimators_` are fitted on all rows. The final estimator learns from out-of-fold predictions:

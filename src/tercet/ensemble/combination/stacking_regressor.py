@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
 from tercet.core.catalog import method
 from tercet.core.parameters import CountOrZero, Jobs
+from tercet.core.scoring import R2Scoring
 from tercet.ensemble.combination.stacking import Stacking, final_has
 from tercet.linear_model import RidgeCV
 
@@ -23,7 +23,7 @@ from tercet.linear_model import RidgeCV
     texts=["002 ch. 6, 6.4.3", "002 ch. 6, 6.1"],
     peers=["sklearn.ensemble.StackingRegressor"],
 )
-class StackingRegressor(RegressorMixin, Stacking):
+class StackingRegressor(R2Scoring, Stacking):
     """Stacking: a regressor that learns from the out-of-fold predictions of several others.
 
     The members in `estimators_` are fitted on all rows. The final estimator learns from out-of-fold predictions:

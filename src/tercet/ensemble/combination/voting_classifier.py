@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 from sklearn.preprocessing import LabelEncoder
 from sklearn.utils import column_or_1d
 from sklearn.utils.metaestimators import available_if
@@ -14,6 +13,7 @@ from sklearn.utils.multiclass import type_of_target
 from tercet.core.catalog import method
 from tercet.core.estimator import check_is_fitted
 from tercet.core.parameters import CountOrZero, Jobs, Seed
+from tercet.core.scoring import AccuracyScoring
 from tercet.ensemble.combination.voting import Voting
 from tercet.ensemble.combination.voting_rules import or_reject, vote_counts, winners
 
@@ -36,7 +36,7 @@ def _soft(model: VotingClassifier) -> bool:
     texts=["002 ch. 6, eq. 6.19-6.21", "002 ch. 6, 6.1"],
     peers=["sklearn.ensemble.VotingClassifier"],
 )
-class VotingClassifier(ClassifierMixin, Voting):
+class VotingClassifier(AccuracyScoring, Voting):
     """Vote of several classifiers, each fitted on all rows: plurality, majority with reject, weighted, soft.
 
     Parameters

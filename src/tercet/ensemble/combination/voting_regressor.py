@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import RegressorMixin
 
 from tercet.core.catalog import method
 from tercet.core.estimator import check_is_fitted
 from tercet.core.parameters import CountOrZero, Jobs
+from tercet.core.scoring import R2Scoring
 from tercet.ensemble.combination.voting import Voting
 
 
@@ -22,7 +22,7 @@ from tercet.ensemble.combination.voting import Voting
     texts=["002 ch. 6, eq. 6.17, 6.18", "002 ch. 6, 6.1"],
     peers=["sklearn.ensemble.VotingRegressor"],
 )
-class VotingRegressor(RegressorMixin, Voting):
+class VotingRegressor(R2Scoring, Voting):
     """Average of several regressors, each fitted on all rows: simple, weighted, or with learned weights.
 
     Parameters

@@ -16,6 +16,7 @@ from tercet.core.fitted_checks import Each, Floats, Having, Sizes, Whole
 from tercet.core.parallel import each, engine
 from tercet.core.parameters import Count, Range
 from tercet.ensemble._engine.packed_trees import PackedTrees
+from tercet.ensemble.base import check_drawn
 from tercet.ensemble.member_checks import check_trees
 from tercet.tree import (
     BaseDecisionTree,
@@ -163,8 +164,9 @@ class BaseForest(TreeInput):
         if self.max_samples is None:
             return n
         if isinstance(self.max_samples, numbers.Integral):
-            return int(self.max_samples)
-        return max(1, int(self.max_samples * (n if weight is None else weight.sum())))
+            return check_drawn(self, int(self.max_samples), n)
+        share = self.max_samples * (n if weight is None else weight.sum())
+        return check_drawn(self, max(1, int(share)), n)
 
     def _member_weight(
         self, seed: int, n: int, y: np.ndarray, weight: np.ndarray | None

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from tercet.core.functions import log_sum_exp
+from tercet.core.functions import softmax
 from tercet.optimize import Ray, RayPoint, Wolfe
 
 
@@ -46,8 +46,7 @@ class LogLinearObjective:
 
     def probabilities(self, w: np.ndarray) -> np.ndarray:
         """P(y|x) of shape (n_contexts, n_labels)."""
-        scores = self.features.scores(w)
-        return np.exp(scores - log_sum_exp(scores)[:, None])
+        return softmax(self.features.scores(w))
 
     def hessian(self, w: np.ndarray) -> np.ndarray:
         """Covariances of the features under P(y|x), averaged over the contexts."""

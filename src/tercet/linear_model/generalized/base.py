@@ -8,13 +8,12 @@ import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_array, check_consistent_length
 
 from tercet.core.estimator import check_is_fitted, check_weight
 from tercet.core.parallel import one_blas_thread
 from tercet.core.scaling import LARGE
 from tercet.core.steps import ConvergenceWarning
-from tercet.core.validation import finite_predictions
+from tercet.core.validation import check_target, finite_predictions
 from tercet.linear_model.base import LinearRegressor
 from tercet.linear_model.generalized.deviance_objective import DevianceObjective, newton_step
 from tercet.linear_model.generalized.exponential_family import ExponentialFamily
@@ -37,6 +36,7 @@ class GeneralizedLinearModel(LinearRegressor):
     n_jobs: int | None
 
     largest_target = LARGE
+    relative_weights = True
 
     def _family_and_link(self) -> tuple[ExponentialFamily, Link, bool]:
         """The exponential family, the link, and whether the link is the canonical one."""
@@ -149,7 +149,7 @@ class GeneralizedLinearModel(LinearRegressor):
         -------
         y : array of shape (n_samples,)
         """
-        with np.errstate(over="ignore"):
+        with np.errstate(all="ignore"):
             mean = self._family_and_link()[1].inverse(super().predict(X))
         return finite_predictions(mean, type(self).__name__)
 
@@ -182,8 +182,7 @@ class GeneralizedLinearModel(LinearRegressor):
         """Deviances of the model and of the null model."""
         check_is_fitted(self)
         X = self._check(X, reset=False)
-        y = self._encode(check_array(y, ensure_2d=False, dtype=np.float64, input_name="y"))
-        check_consistent_length(X, y)
+        y = self._encode(check_target(self, y, X.shape[0], multi_output=False, numeric=True))
         weight = check_weight(sample_weight, X)
         weight = np.ones(len(y)) if weight is None else weight.astype(np.float64)
         family = self._family_and_link()[0]

@@ -102,6 +102,7 @@ class ElasticNet(LinearRegressor):
     __metadata_request__fit = {"check_input": UNUSED}
 
     multi_output: ClassVar[bool] = True
+    relative_weights: ClassVar[bool] = True
     path: ClassVar[Callable[..., Any]] = staticmethod(enet_path)
     l1_ratio: float
 

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
 from tercet.core.catalog import method
-from tercet.core.folds import checked_folds
+from tercet.core.folds import checked_folds, take_rows
 from tercet.core.input_errors import Explaining
 from tercet.core.parallel import each
 from tercet.core.parameters import Count, Jobs, NonNegative, Positive, Seed
@@ -74,6 +74,7 @@ class ElasticNetCV(LinearRegressor):
     l1_ratio: Any
 
     largest_target = LARGE
+    relative_weights = True
 
     def __init__(
         self,
@@ -182,12 +183,12 @@ class ElasticNetCV(LinearRegressor):
         """Mean squared errors of one fold, for every l1_ratio and alpha."""
         (train, test), (X, y, weight) = fold, data
         learn, judge = (None, None) if weight is None else (weight[train], weight[test])
-        problem = LeastSquares(X[train], y[train], learn, fit_intercept=self.fit_intercept)
-        errors = []
+        problem = LeastSquares(take_rows(X, train), y[train], learn, fit_intercept=self.fit_intercept)
+        held, errors = take_rows(X, test), []
         for ratio, grid in zip(ratios, grids):
             results = solve_path(problem, grid, ratio, verbose=bool(self.verbose), **self._path_options())
             coefs = np.stack([result.x for result in results], axis=1)
-            fitted = X[test] @ coefs + np.array([result.intercept for result in results])
+            fitted = held @ coefs + np.array([result.intercept for result in results])
             errors.append(np.average((fitted - y[test][:, None]) ** 2, axis=0, weights=judge))
         return np.array(errors)
 

@@ -98,6 +98,7 @@ class LinearRegression(LinearRegressor):
     """
 
     multi_output = True
+    relative_weights = True
 
     def __init__(
         self,

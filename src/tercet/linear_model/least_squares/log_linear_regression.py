@@ -47,6 +47,8 @@ class LogLinearRegression(LinearRegressor):
     (array([0.5]), 1.0)
     """
 
+    relative_weights = True
+
     def __init__(self, *, fit_intercept: bool = True, tol: NonNegative = 1e-6, n_jobs: Jobs = None) -> None:
         self.fit_intercept = fit_intercept
         self.tol = tol

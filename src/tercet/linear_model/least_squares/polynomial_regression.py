@@ -70,6 +70,7 @@ class PolynomialRegression(Regressor):
     """
 
     sparse_input = False
+    relative_weights = True
 
     def __init__(
         self,

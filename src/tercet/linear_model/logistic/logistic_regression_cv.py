@@ -12,7 +12,7 @@ from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping
 
 from tercet.core.catalog import method
 from tercet.core.estimator import check_is_fitted, generator
-from tercet.core.folds import checked_folds
+from tercet.core.folds import checked_folds, take_rows
 from tercet.core.parallel import each
 from tercet.core.parameters import ArrayLike, Count, Jobs, NonNegative, Positive, Seed
 from tercet.core.steps import ConvergenceWarning, Steps
@@ -340,7 +340,8 @@ class LogisticRegressionCV(LogisticRegression):
                 f"{type(self).__name__}.score: {sorted(score_params)} can be passed only with metadata routing "
                 "enabled: it is only supported if enable_metadata_routing=True in sklearn.set_config."
             )
-        return self._get_scorer()(self, X, y, **params)
+        plain = self._by_accuracy() and params.keys() <= {"sample_weight"}
+        return super().score(X, y, **params) if plain else self._get_scorer()(self, X, y, **params)
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Where metadata goes; see scikit-learn's guide to metadata routing.
@@ -363,8 +364,9 @@ class RegularizationPath:
 
     def __call__(self, task: tuple[Any, Any, float, Any]) -> tuple[np.ndarray, list[float], list[int], int]:
         train, test, ratio, seed = task
-        X, y, weight = self.X[train], self.y[train], None if self.weight is None else self.weight[train]
-        score = self.score.of_fold(self.X[test], self.y[test], test, self.y.size)
+        X, y, weight = take_rows(self.X, train), self.y[train], self.weight
+        weight = None if weight is None else weight[train]
+        score = self.score.of_fold(take_rows(self.X, test), self.y[test], test, self.y.size)
         model = LogisticRegression(**{**self.model.get_params(), "l1_ratio": ratio, "random_state": seed})
         model.classes_, model.n_features_in_ = self.model.classes_, self.model.n_features_in_
         tables, scores, counts, unconverged = [], [], [], []

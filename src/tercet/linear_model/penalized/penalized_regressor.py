@@ -116,6 +116,7 @@ class PenalizedRegressor(LinearRegressor):
     """
 
     largest_target = LARGE
+    relative_weights = True
 
     def __init__(
         self,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tercet.core.functions import log_sum_exp
+from tercet.core.functions import log_softmax
 from tercet.core.kernel import inner, kernel
 from tercet.sequence._chain.log_space import log_sum
 from tercet.sequence.base import Sequences
@@ -67,16 +67,15 @@ class LocalChain(LinearChain):
         scores, borders = self.observation_scores(span, X, constrained=False)
         before = labels_before(y, borders)
         scores[before >= 0] += self.transitions[before[before >= 0]]
-        log_p = scores[np.arange(y.size), y] - log_sum_exp(scores)
+        log_p = log_softmax(scores)[np.arange(y.size), y]
         return np.add.reduceat(log_p, borders[:-1])
 
     def k_best(self, s: int, X: Sequences, k: int) -> tuple[np.ndarray, np.ndarray]:
         scores, _ = self.observation_scores((s, s + 1), X, constrained=False)
         allowed, _ = self.observation_scores((s, s + 1), X)
         edges = scores[1:, None, :] + self.transitions
-        edges -= log_sum_exp(edges, axis=2, keepdims=True)
-        start = scores[0] - log_sum_exp(scores[0])
-        return k_best(start, edges + self.constraints[1], allowed - scores, k)
+        edges = log_softmax(edges)
+        return k_best(log_softmax(scores[0]), edges + self.constraints[1], allowed - scores, k)
 
 
 def labels_before(y: np.ndarray, borders: np.ndarray) -> np.ndarray:

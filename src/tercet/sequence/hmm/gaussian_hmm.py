@@ -9,6 +9,7 @@ import numpy as np
 
 from tercet.core.catalog import method
 from tercet.core.parameters import Count, CountOrZero, Jobs, NonNegative, Real, Seed
+from tercet.core.scaling import LARGE
 from tercet.distributions._gaussian.covariances import (
     CovarianceType,
     check_covariances,
@@ -123,6 +124,8 @@ class GaussianHMM(HMM):
 
     means_: np.ndarray
     _covars_: np.ndarray
+
+    largest_value = LARGE
 
     def __init__(
         self,

@@ -10,6 +10,7 @@ from scipy.spatial.distance import cdist
 
 from tercet.core.catalog import method
 from tercet.core.parameters import Count, CountOrZero, Jobs, NonNegative, Real, Seed
+from tercet.core.scaling import LARGE
 from tercet.distributions._gaussian.covariances import (
     CovarianceType,
     check_covariances,
@@ -133,6 +134,8 @@ class GMMHMM(HMM):
     weights_: np.ndarray
     means_: np.ndarray
     covars_: np.ndarray
+
+    largest_value = LARGE
 
     def __init__(
         self,

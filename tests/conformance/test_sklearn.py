@@ -138,7 +138,6 @@ EXEMPT = {
     },
     "IsolationForest": dict.fromkeys(WEIGHTS, DRAWN),
     "OutputPerturbationClassifier": dict.fromkeys(WEIGHTS, DRAWN),
-    "RandomTreesEmbedding": dict.fromkeys(WEIGHTS, DRAWN),
     "KernelPerceptron": dict.fromkeys(WEIGHTS, ORDER),
     "NuSVC": {"check_class_weight_classifiers": FEW_OF_A_CLASS},
     "Perceptron": dict.fromkeys(WEIGHTS, ORDER),

@@ -1,6 +1,7 @@
 """Bagging."""
 
 import numpy as np
+import pandas
 import polars
 import pytest
 from sklearn import ensemble as peer
@@ -87,10 +88,11 @@ def test_bad_settings(iris, settings, message):
         BaggingClassifier(**settings).fit(*iris)
 
 
-def test_columns_of_a_polars_frame_drawn_twice():
+@pytest.mark.parametrize("kind", [pandas.DataFrame, polars.DataFrame])
+def test_columns_of_a_frame_drawn_twice(kind):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(30, 3)), rng.normal(size=30)
-    frame = polars.DataFrame(X, schema=["a", "b", "c"])
+    frame = kind({name: X[:, k] for k, name in enumerate("abc")})
     settings = {"n_estimators": 4, "bootstrap_features": True, "random_state": 0}
     found, expected = (BaggingRegressor(**settings).fit(rows, y).predict(rows) for rows in (frame, X))
     np.testing.assert_array_equal(found, expected)

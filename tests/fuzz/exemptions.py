@@ -66,6 +66,8 @@ VALUES: dict[tuple[str, Any], dict[str, str]] = {
     ("algorithm", "ap"): dict.fromkeys(("weights", "order"), ONLINE),
     ("algorithm", "pa"): dict.fromkeys(("weights", "order"), ONLINE),
     ("algorithm", "arow"): dict.fromkeys(("weights", "order"), ONLINE),
+    ("sampling", "resample"): dict.fromkeys(("weights", "order"), DRAWS),
+    ("early_stopping", True): dict.fromkeys(("weights", "order"), DRAWS),
     ("pruning", "cv"): dict.fromkeys(("weights", "order"), FOLDS),
     ("pruning", "validation"): dict.fromkeys(("weights", "order"), FOLDS),
     ("pruning", "reduced_error"): dict.fromkeys(("weights", "order"), FOLDS),
@@ -85,6 +87,8 @@ def reason(oracle: str, card: Any, parameters: dict[str, Any]) -> str:
             return VALUES[name, value][oracle]
     if oracle not in ("weights", "order"):
         return ""
+    if parameters.get("n_iter_no_change") is not None or (parameters.get("subsample") or 1.0) < 1.0:
+        return DRAWS
     if "mixture" in card.family or card.name.endswith("HMM"):
         return DRAWS
     if oracle == "weights" and card.family == "neighbors" and card.name != "NearestCentroid":

@@ -2,8 +2,9 @@
 
 Documented are ValueError, TypeError, NotFittedError (and, as in scikit-learn, NotImplementedError of a combination
 that a solver does not have) that somebody raised with a sentence, and the warnings ConvergenceWarning,
-DataConversionWarning, LinAlgWarning, FutureWarning and other UserWarnings. Everything else is a failure: any other
-exception, NumPy's RuntimeWarning, and an error that comes out of NumPy's or SciPy's own code.
+DataConversionWarning, LinAlgWarning, FutureWarning, other UserWarnings and sentences of ours as RuntimeWarning.
+Everything else is a failure: any other exception, NumPy's RuntimeWarning, and an error that comes out of NumPy's or
+SciPy's own code.
 """
 
 import contextlib
@@ -45,7 +46,7 @@ def judged(*, refusals: bool = True) -> Iterator[list[warnings.WarningMessage]]:
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            warnings.simplefilter("error", RuntimeWarning)
+            warnings.filterwarnings("error", ".* encountered in ", RuntimeWarning)  # NumPy's own
             warnings.simplefilter("always", LinAlgWarning)  # of a singular system, as scikit-learn's
             yield caught
     except (Failure, Refused, DoesNotApply, KeyboardInterrupt):
@@ -65,7 +66,7 @@ def judged(*, refusals: bool = True) -> Iterator[list[warnings.WarningMessage]]:
             raise failure("refused", error) from error
         raise Refused(f"{type(error).__name__}: {error}") from error
     for note in caught:
-        if not issubclass(note.category, UserWarning | FutureWarning | LinAlgWarning):
+        if not issubclass(note.category, UserWarning | RuntimeWarning | FutureWarning | LinAlgWarning):
             where = f"{os.path.basename(note.filename)}:{note.lineno}"
             raise Failure(note.category.__name__, str(note.message)[:200], where)
 

@@ -297,3 +297,15 @@ def test_a_power_below_one_is_not_convex_and_finds_a_good_minimum(q):
             sign = np.sign(X.T @ side)[on]
             best = min(best, minimize(part, np.append(0.0, start * sign), method="Nelder-Mead").fun)
     assert least <= best + 1e-3
+
+
+def test_nearly_collinear_columns_without_a_penalty_come_to_an_end():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(25, 3))
+    X[:, 2] = X[:, 0] + 1
+    y = rng.integers(2, size=25)
+    with pytest.warns(ConvergenceWarning, match="no longer falls.*give one"):
+        model = PenalizedClassifier(penalty=None).fit(X.astype(np.float32), y)
+    assert model.n_iter_ <= 1000
+    exact = PenalizedClassifier(penalty=None).fit(X, y)
+    np.testing.assert_allclose(model.objective_, exact.objective_, rtol=1e-6)

@@ -253,10 +253,13 @@ def columns_at(X: Any, columns: np.ndarray) -> Any:
     """Some columns of an array, sparse matrix or frame."""
     if isinstance(X, list | tuple):
         X = np.asarray(X)
+    twice = len(set(columns.tolist())) < len(columns)  # a frame must not have two columns of one name
     if hasattr(X, "iloc"):
-        return X.iloc[:, columns]
-    if hasattr(X, "get_columns") and len(set(columns.tolist())) < len(columns):
-        # a polars frame has no two columns of one name: they are numbered
+        part = X.iloc[:, columns]
+        return (
+            part.set_axis([f"{name} {k}" for k, name in enumerate(part.columns)], axis=1) if twice else part
+        )
+    if hasattr(X, "get_columns") and twice:
         taken = X.get_columns()
         return type(X)([taken[j].alias(f"{taken[j].name} {k}") for k, j in enumerate(columns)])
     return X[:, columns]

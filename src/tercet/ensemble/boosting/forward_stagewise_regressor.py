@@ -58,8 +58,6 @@ class ForwardStagewiseRegressor(BaseEnsemble, Regressor):
         Their coefficients.
     estimator_ : regressor
         What the members are clones of.
-    loss_ : object
-        The loss.
 
     Examples
     --------
@@ -91,7 +89,7 @@ class ForwardStagewiseRegressor(BaseEnsemble, Regressor):
         return DecisionTreeRegressor(max_depth=1)
 
     def _fit(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
-        self.estimator_, self.loss_ = self._base(), self._loss_for(y)
+        self.estimator_, loss = self._base(), self._loss_for(y)
         if sample_weight is not None and not takes_weights(self.estimator_):
             raise ValueError(
                 f"{type(self).__name__}: the members ({type(self.estimator_).__name__}) take no sample_weight."
@@ -100,15 +98,15 @@ class ForwardStagewiseRegressor(BaseEnsemble, Regressor):
         random, f = generator(self.random_state), np.zeros(len(y))
         members: list[Any] = []
         coefficients: list[float] = []
-        before = total_loss(self.loss_, y, f, weight)
+        before = total_loss(loss, y, f, weight)
         for step in self.steps(self.n_estimators, name="round", unpack=self._state):
-            r = -np.asarray(self.loss_.gradient(y, f))
+            r = -np.asarray(loss.gradient(y, f))
             extra = {} if sample_weight is None else {"sample_weight": weight}
             member = self._member(random).fit(X, r, **extra)
             b = np.asarray(member.predict(X), dtype=np.float64)
-            beta = self.learning_rate * best_coefficient(self.loss_, y, f, b, weight)
+            beta = self.learning_rate * best_coefficient(loss, y, f, b, weight)
             f = f + beta * b
-            after = total_loss(self.loss_, y, f, weight)
+            after = total_loss(loss, y, f, weight)
             members.append(member)
             coefficients.append(beta)
             step.report((len(members), members, coefficients), loss=after / weight.sum())
@@ -118,6 +116,9 @@ class ForwardStagewiseRegressor(BaseEnsemble, Regressor):
         self.__dict__.update(self._state((len(members), members, coefficients)))
 
     def _loss_for(self, y: np.ndarray) -> Any:
+        """The loss, which must suit the targets."""
+        if not np.isfinite(y).all():
+            raise ValueError(f"{type(self).__name__}: y contains NaN or infinity.")
         chosen = named_loss(self.loss) if isinstance(self.loss, str) else self.loss
         if hasattr(chosen, "check"):
             chosen.check(y)

@@ -33,6 +33,8 @@ class ADMM:
             np.zeros_like(self.u),
         )  # scaled by 1 / rho
         self.b, self.residual, self.done = 0.0, np.inf, False
+        self.least = self.least_before = np.inf  # residuals of the last rounds, and of those before
+        self.stalled = False
 
     def advance(self) -> None:
         """One round: w and b by least squares, proximal steps of z and u, the scaled multipliers."""
@@ -53,6 +55,10 @@ class ADMM:
         self.residual = max(primal / max(size, 1e-12), dual / max(duals, 1e-12))
         self.done = self.residual <= self.tol
         self.count += 1
+        self.least = min(self.least, self.residual)
+        if self.count % STALL_ROUNDS == 0:
+            self.stalled = not self.done and not self.least <= STALL * self.least_before
+            self.least_before, self.least = min(self.least_before, self.least), np.inf
         # rho balances the primal and the dual residual, changed less and less often so that it converges
         if self.count in ADAPTATIONS and not self.done:
             ratio = np.sqrt((primal / max(size, 1e-12)) / max(dual / max(duals, 1e-12), 1e-300))
@@ -67,6 +73,10 @@ class ADMM:
         return float(self.penalty.value(self.u) + self.cost @ losses)
 
 
+STALL_ROUNDS, STALL = (
+    200,
+    0.9,
+)  # rounds in which the least residual has to fall to this share of the one before
 ADAPTATIONS = frozenset(int(10 * 1.5**k) for k in range(16))  # rounds after which rho is adapted
 
 

@@ -153,6 +153,8 @@ class PenalizedClassifier(LinearClassifier):
                 break
             if step.converged(not live):
                 break
+            if self.penalty is None and self._stalls(live, step.count):
+                break
         self.__dict__.update(self._unpacked(center, X.dtype)(state))
         self.objective_ = np.array([plane.objective() for plane in planes])
 
@@ -165,6 +167,18 @@ class PenalizedClassifier(LinearClassifier):
         warnings.warn(
             f"PenalizedClassifier: the classes are linearly separable, so without a penalty no finite weights have "
             f"the least {type(loss).__name__.lower()} loss; those of pass {count} are kept. Give a penalty.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+        return True
+
+    def _stalls(self, live: list[Any], count: int) -> bool:
+        """Whether more passes of any plane lead nowhere; it says so."""
+        if not all(isinstance(plane, ADMM) and plane.stalled for plane in live):
+            return False
+        warnings.warn(
+            f"PenalizedClassifier stopped after {count} passes: the residual, {live[0].residual:.3g}, no longer "
+            "falls. Nearly collinear columns have no well-defined weights without a penalty: give one.",
             ConvergenceWarning,
             stacklevel=4,
         )

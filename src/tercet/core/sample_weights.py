@@ -37,7 +37,10 @@ def check_weight(sample_weight: Any, X: Any, most: float = 1e100) -> np.ndarray 
             f"one weight for each {one}."
         )
     if weight.min() < 0:
-        raise ValueError(f"sample_weight must not be negative; its smallest value is {weight.min()}.")
+        raise ValueError(
+            "Negative values in data passed to `sample_weight`: sample_weight must not be negative; its smallest "
+            f"value is {weight.min()}."
+        )
     check_mass(weight, most)
     return weight
 

@@ -29,6 +29,19 @@ class ForestRegressor(BaseForest, Regressor):
             monotonic_cst=self.monotonic_cst,
         )
 
+    def _fit(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
+        name = f"{type(self).__name__}(criterion='poisson')"
+        if self.criterion == "poisson" and y.min() < 0:
+            raise ValueError(
+                f"{name}: Some value(s) of y are negative which is not allowed for Poisson regression. The least "
+                f"is {y.min():g}."
+            )
+        if self.criterion == "poisson" and y.sum() <= 0:
+            raise ValueError(
+                f"{name}: Sum of y is not strictly positive which is necessary for Poisson regression."
+            )
+        super()._fit(X, y, sample_weight)
+
     def predict(self, X: Any) -> np.ndarray:
         """The mean over the trees of the values of the leaves that each row comes to.
 

@@ -1,10 +1,11 @@
-"""Losses of gradient boosting by round, and when to stop."""
+"""Losses of gradient boosting by round, when to stop, and which rows are held out to tell."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 
 class LossStopping:
@@ -40,7 +41,9 @@ class BoostingScores:
         made = cls(model.subsample < 1.0)
         if kept:
             made.train = list(getattr(model, "train_score_", np.zeros(kept))[:kept])
-            made.out = list(getattr(model, "oob_scores_", np.full(kept, np.nan))[:kept]) if made.oob else []
+            if made.oob:  # 0 for rounds of all rows
+                made.out = list(getattr(model, "oob_scores_", np.zeros(kept))[:kept])
+                made.first = made.out[0] + getattr(model, "oob_improvement_", np.zeros(kept))[0]
         return made
 
     def before(self, loss: Any, y: Any, F: Any, weight: Any, inside: Any, first: bool) -> None:
@@ -64,3 +67,17 @@ class BoostingScores:
             found["oob_scores_"], found["oob_score_"] = out, float(out[-1])
             found["oob_improvement_"] = np.append(self.first, out[:-1]) - out
         return found
+
+
+def split_seed(random_state: Any, random: np.random.Generator) -> Any:
+    """Which rows are held out: of a number or a RandomState, those that scikit-learn holds out."""
+    if isinstance(random_state, int | np.integer | np.random.RandomState):
+        return random_state
+    return int(random.integers(2**31 - 1))
+
+
+def hold_out_seed(random_state: Any) -> int:
+    """The seed of the split into rows to learn from and rows held out: scikit-learn's, of a given random_state."""
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**32 - 1))
+    return int(check_random_state(random_state).randint(2**32 - 1, dtype="u8"))

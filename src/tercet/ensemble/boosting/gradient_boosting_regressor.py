@@ -193,5 +193,19 @@ class GradientBoostingRegressor(BaseGradientBoosting, Regressor):
         for F in self._staged_raw(X):
             yield self._answer(F)
 
+    def apply(self, X: Any) -> np.ndarray:
+        """The leaf that each row comes to in every tree.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        array of shape (n_samples, n_estimators)
+        """
+        return super().apply(X)[:, :, 0]
+
     def _answer(self, F: np.ndarray) -> np.ndarray:
         return np.exp(F[:, 0]) if isinstance(self._loss_of(), PoissonBoosting) else F[:, 0]

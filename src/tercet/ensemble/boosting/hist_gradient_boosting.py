@@ -19,12 +19,15 @@ from sklearn.base import ClassifierMixin
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import train_test_split
 
-from tercet.core.estimator import check_is_fitted, generator
+from tercet.core.estimator import NO_TARGET, check_is_fitted, generator
 from tercet.core.fitted_checks import Each, Floats, Having, Sizes, Whole
 from tercet.core.parallel import each
 from tercet.core.parameters import Range
 from tercet.ensemble._engine.packed_trees import PackedTrees
 from tercet.ensemble.boosting.boosting_losses import BoostingLoss
+from tercet.ensemble.boosting.boosting_scores import hold_out_seed
+from tercet.ensemble.boosting.feature_constraints import interaction_groups, monotonic_signs
+from tercet.ensemble.boosting.infinite_values import without_infinity
 from tercet.ensemble.member_checks import check_trees
 from tercet.tree import BinnedColumns, HistogramTree, Limits, Tree, TreeInput
 
@@ -98,13 +101,15 @@ class BaseHistGradientBoosting(TreeInput):
             X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
         self.n_outputs_, self.n_trees_per_iteration_ = 1, loss.n_scores
         self.is_categorical_ = self._n_categories() > 0 if self._n_categories().any() else None
+        trees = self._kept_rounds()
+        if not trees:  # added rounds are judged by the rows that judged the first
+            self._random_seed = hold_out_seed(self.random_state)
         random = generator(self.random_state)
-        X, y, weight, held = self._hold_out(X, y, weight, held_out, random)
+        X, y, weight, held = self._hold_out(X, y, weight, held_out)
         grower = self._grower(X.shape[1])
         bins = BinnedColumns.of(
             X, self.max_bins, self._n_categories(), weight, int(random.integers(2**31 - 1)), self.n_jobs
         )
-        trees = list(self.trees_) if self.warm_start and hasattr(self, "trees_") else []
         if not trees:
             self.init_ = loss.start(y, weight)
             self.train_score_, self.validation_score_ = np.empty(0), np.empty(0)
@@ -194,64 +199,52 @@ class BaseHistGradientBoosting(TreeInput):
             "min_gain": self.min_gain,
             "n_jobs": self.n_jobs,
             "monotonic": self._signs(d),
-            "groups": self._interaction_groups(d),
+            "groups": interaction_groups(type(self).__name__, self.interaction_cst, d),
         }
 
     def _signs(self, d: int) -> np.ndarray | None:
         """The monotonic constraint of each column, None without any."""
-        given = self.monotonic_cst
-        if given is None:
+        if self.monotonic_cst is None:
             return None
-        if isinstance(given, dict):
-            names = list(getattr(self, "feature_names_in_", []))
-            unknown = [name for name in given if name not in names]
-            if unknown:
-                raise ValueError(
-                    f"{type(self).__name__}: monotonic_cst contains {len(unknown)} unexpected feature names: "
-                    f"{unknown[:5]}."
-                )
-            given = [given.get(name, 0) for name in names]
-        signs = np.asarray(given)
-        if signs.shape != (d,):
-            raise ValueError(
-                f"{type(self).__name__}: monotonic_cst has shape {signs.shape} but the input data X has {d} "
-                "features."
-            )
-        if not np.isin(signs, (-1, 0, 1)).all():
-            raise ValueError(
-                f"{type(self).__name__}: monotonic_cst must be None or an array-like of -1, 0 or 1; got "
-                f"{signs.tolist()}."
-            )
+        name = type(self).__name__
+        signs = monotonic_signs(name, self.monotonic_cst, d, getattr(self, "feature_names_in_", None))
         if (signs[self._n_categories() > 0] != 0).any():
             raise ValueError(
-                f"{type(self).__name__}: Categorical features cannot have monotonic constraints: they have no "
-                "order."
+                f"{name}: Categorical features cannot have monotonic constraints: they have no order."
             )
         if self.n_trees_per_iteration_ > 1 and signs.any():
             raise ValueError(
-                f"{type(self).__name__}: monotonic constraints are not supported for multiclass classification."
+                f"{name}: monotonic constraints are not supported for multiclass classification."
             )
-        return signs.astype(np.int64) if signs.any() else None
+        return signs if signs.any() else None
 
-    def _interaction_groups(self, d: int) -> list[set[int]] | None:
-        """The groups of columns that may interact; columns in none of them are a group of their own."""
-        given = self.interaction_cst
-        if given is None or (isinstance(given, str) and given == "pairwise"):
-            pairs = [{i, j} for i in range(d) for j in range(i)]
-            return None if given is None else pairs or [{0}]
-        if isinstance(given, str):
-            return [{j} for j in range(d)]
-        groups = [set(group) for group in given]
-        rest = set(range(d)) - set().union(*groups)
-        if not set().union(*groups) <= set(range(d)):
+    def _kept_rounds(self) -> list[Any]:
+        """The rounds of an earlier fit, with `warm_start`."""
+        kept = list(self.trees_) if self.warm_start and hasattr(self, "trees_") else []
+        if self.max_iter < len(kept):
             raise ValueError(
-                f"{type(self).__name__}: Interaction constraints must consist of integer indices in [0, "
-                f"{d - 1}]; got {sorted(set().union(*groups))}."
+                f"{type(self).__name__}: max_iter={self.max_iter} must be larger than or equal to "
+                f"n_iter_={len(kept)} when warm_start==True."
             )
-        return [*groups, *([rest] if rest else [])]
+        return kept
+
+    def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
+        checked = super()._check(without_infinity(X), y, reset=reset)
+        rows = checked if y is NO_TARGET else checked[0]
+        for j, known in enumerate(() if reset else self.categories_):
+            if known is not None:  # categories that were not seen are missing values
+                rows[rows[:, j] >= len(known), j] = np.nan
+        return checked
+
+    def _learn_categories(self, columns: Any) -> list[np.ndarray | None]:
+        """The categories of each column; negative numbers among them are missing values."""
+        for j, here in enumerate(self._categorical(columns)):
+            if here and columns.labels[j] is None:
+                columns.values[j] = np.where(columns.values[j] < 0, np.nan, columns.values[j])
+        return super()._learn_categories(columns)
 
     def _hold_out(
-        self, X: np.ndarray, y: np.ndarray, weight: np.ndarray, given: tuple[Any, Any, Any], random: Any
+        self, X: np.ndarray, y: np.ndarray, weight: np.ndarray, given: tuple[Any, Any, Any]
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple[Any, Any, Any] | None]:
         """The rows to learn from, and those that decide when to stop."""
         X_val, y_val, weight_val = given
@@ -261,7 +254,13 @@ class BaseHistGradientBoosting(TreeInput):
             else len(y) > 10_000 or X_val is not None
         )
         if (X_val is None) != (y_val is None):
-            raise ValueError(f"{type(self).__name__}: X_val and y_val must be given together.")
+            there, missing = ("y_val", "X_val") if X_val is None else ("X_val", "y_val")
+            raise ValueError(f"{type(self).__name__}: {there} is provided, but {missing} was not provided.")
+        if X_val is not None and not self.do_early_stopping_:
+            raise ValueError(
+                f"{type(self).__name__}: X_val and y_val are passed to fit while at the same time "
+                "early_stopping=False: they decide when to stop, and nothing else."
+            )
         if X_val is not None:
             X_val, y_val = self._check(X_val, y_val, reset=False)
             y_val = self._encode_validation(y_val)
@@ -274,7 +273,7 @@ class BaseHistGradientBoosting(TreeInput):
             y,
             weight,
             test_size=self.validation_fraction,
-            random_state=int(random.integers(2**31 - 1)),
+            random_state=self._random_seed,
             stratify=y if isinstance(self, ClassifierMixin) else None,
         )
         return parts[0], parts[2], parts[4], (parts[1], parts[3], parts[5])

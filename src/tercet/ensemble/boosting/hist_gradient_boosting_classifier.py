@@ -9,7 +9,7 @@ import numpy as np
 
 from tercet.core.catalog import method
 from tercet.core.columns import Features
-from tercet.core.estimator import Classifier
+from tercet.core.estimator import Classifier, distinct
 from tercet.core.parameters import Count, CountOrZero, Jobs, NonNegative, OpenFraction, Seed
 from tercet.ensemble.boosting.boosting_losses import classification_loss
 from tercet.ensemble.boosting.hist_gradient_boosting import BaseHistGradientBoosting, Bins, Share
@@ -174,6 +174,10 @@ class HistGradientBoostingClassifier(BaseHistGradientBoosting, Classifier):
         held_out: tuple[Any, Any, Any] = (None, None, None),
     ) -> None:
         super()._fit(X, y, self._balance(self.class_weight, y, sample_weight), held_out)
+
+    def _encode(self, y: Any) -> np.ndarray:
+        self.classes_, index = distinct(y)  # one class is enough: it is always the answer
+        return index
 
     def _encode_validation(self, y: np.ndarray) -> np.ndarray:
         unknown = np.setdiff1d(y, self.classes_)

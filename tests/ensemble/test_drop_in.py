@@ -172,6 +172,14 @@ class TestGradientBoosting:
             with pytest.raises(ValueError, match="'init' parameter"):
                 GradientBoostingClassifier(init=wrong, n_estimators=1).fit(X, Y)
 
+    def test_losses_are_printed(self, capsys):
+        GradientBoostingRegressor(n_estimators=25, verbose=1, subsample=0.5, max_depth=1).fit(X, T)
+        header, *lines = capsys.readouterr().out.splitlines()
+        assert header.split() == ["Iter", "Train", "Loss", "OOB", "Improve", "Remaining", "Time"]
+        assert [line.split()[0] for line in lines] == [str(m) for m in (*range(1, 11), 20)]
+        GradientBoostingRegressor(n_estimators=25, verbose=2, max_depth=1).fit(X, T)
+        assert len(capsys.readouterr().out.splitlines()) == 26
+
     def test_one_class_has_all_the_weight(self):
         with pytest.raises(ValueError, match="1 class after sample_weight trimmed"):
             GradientBoostingClassifier().fit(X, Y, Y)

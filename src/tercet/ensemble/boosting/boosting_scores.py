@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,33 @@ class BoostingScores:
             found["oob_scores_"], found["oob_score_"] = out, float(out[-1])
             found["oob_improvement_"] = np.append(self.first, out[:-1]) - out
         return found
+
+
+class LossTable:
+    """Table of the losses by round, printed while learning goes on (`verbose`).
+
+    With 1 rounds 1 to 10 are printed, then every tenth to the hundredth, and so on; with more all are.
+    """
+
+    def __init__(self, verbose: int, rounds: int, oob: bool) -> None:
+        self.verbose, self.rounds, self.oob, self.every = int(verbose), rounds, oob, 1
+        self.begin, self.done = time.perf_counter(), 0
+        if self.verbose:
+            titles = ["Train Loss", *(["OOB Improve"] if oob else []), "Remaining Time"]
+            print(" ".join([f"{'Iter':>10}", *(f"{title:>16}" for title in titles)]))
+
+    def add(self, m: int, scores: BoostingScores) -> None:
+        """Print the line of round m, counted from 0, if it is to be printed."""
+        self.done += 1
+        if not self.verbose or (m + 1) % self.every:
+            return
+        seconds = (self.rounds - self.done) * (time.perf_counter() - self.begin) / self.done
+        left = f"{seconds / 60:.2f}m" if seconds > 60 else f"{seconds:.2f}s"
+        before = scores.out[-2] if len(scores.out) > 1 else scores.first
+        numbers = [scores.train[-1], *([before - scores.out[-1]] if self.oob else [])]
+        print(" ".join([f"{m + 1:>10}", *(f"{number:>16.4f}" for number in numbers), f"{left:>16}"]))
+        if self.verbose == 1 and (m + 1) // (self.every * 10):
+            self.every *= 10
 
 
 def split_seed(random_state: Any, random: np.random.Generator) -> Any:

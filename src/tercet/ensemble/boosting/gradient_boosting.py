@@ -25,7 +25,12 @@ from tercet.core.parallel import each
 from tercet.ensemble._engine.packed_trees import PackedTrees
 from tercet.ensemble.base import takes_weights
 from tercet.ensemble.boosting.boosting_losses import BoostingLoss
-from tercet.ensemble.boosting.boosting_scores import BoostingScores, LossStopping, split_seed
+from tercet.ensemble.boosting.boosting_scores import (
+    BoostingScores,
+    LossStopping,
+    LossTable,
+    split_seed,
+)
 from tercet.ensemble.member_checks import check_trees
 from tercet.tree import (
     DecisionTreeRegressor,
@@ -123,12 +128,14 @@ class BaseGradientBoosting(TreeInput):
         grow = self._growth(X, random)
         scores = BoostingScores.of(self, len(kept))
         stop = LossStopping(self.n_iter_no_change, self.tol)
+        table = LossTable(self.verbose, self.n_estimators - len(kept), scores.oob)
         for step in self.steps(self.n_estimators - len(kept), name="round", unpack=self._state):
             m = len(trees)
             inside = self._drawn_rows(len(y), random)
             scores.before(loss, y, F, weight, inside, first=m == 0)
             trees.append(self._round(X, y, F, weight, inside, loss, grow))
             measures = scores.after(loss, y, F, weight, inside)
+            table.add(m, scores)
             if held is not None and F_val is not None:
                 F_val += self._sum_of_trees(held[0], trees[-1:], loss.n_scores)
                 measures["validation_loss"] = loss.mean(held[1], F_val, np.ones(len(held[1])))

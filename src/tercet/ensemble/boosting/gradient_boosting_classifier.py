@@ -62,7 +62,7 @@ class GradientBoostingClassifier(BaseGradientBoosting, Classifier):
     max_features : int, float, "sqrt" or "log2", optional
         How many features each node tries, drawn at random; a float is a fraction of them.
     verbose : int, default=0
-        There for scikit-learn's sake; register a `ProgressBar` callback to watch a fit.
+        1 prints a table of the losses of some rounds, 2 of all.
     max_leaf_nodes : int, optional
         The largest number of leaves of a tree; growth is then best first.
     warm_start : bool, default=False

@@ -64,7 +64,7 @@ class GradientBoostingRegressor(BaseGradientBoosting, Regressor):
     alpha : float, default=0.9
         The quantile of "quantile", and that of the absolute residuals beyond which "huber" is linear.
     verbose : int, default=0
-        There for scikit-learn's sake; register a `ProgressBar` callback to watch a fit.
+        1 prints a table of the losses of some rounds, 2 of all.
     max_leaf_nodes : int, optional
         The largest number of leaves of a tree; growth is then best first.
     warm_start : bool, default=False

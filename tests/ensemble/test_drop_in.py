@@ -222,6 +222,10 @@ class TestHistogramBoosting:
         assert set(model.predict(X)) == {"a"}
         assert model.predict_proba(X).tolist() == [[1.0]] * 60
 
+    def test_scores_far_from_zero_have_no_curvature(self):
+        model = HistGradientBoostingClassifier(learning_rate=100.0, max_iter=4).fit(X, Y)
+        assert np.isfinite(model.decision_function(X)).all()
+
     def test_rows_held_out_are_those_of_scikit_learn(self):
         parts = {"early_stopping": True, "max_iter": 3, "random_state": 5}
         seed = np.random.RandomState(5).randint(2**32 - 1, dtype="u8")

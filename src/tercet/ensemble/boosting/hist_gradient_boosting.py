@@ -148,6 +148,8 @@ class BaseHistGradientBoosting(TreeInput):
             growth = HistogramTree(seed=seed, **grower)
             arrays, leaf = growth.grow_with_leaves(bins, -weight * r[:, k], h, rows)
             tree = Tree.from_arrays(arrays, verify=False)
+            if loss.newton and tree.node_count == 1:
+                tree.value[:] = 0.0  # no split gains: the hessians may be 0, and the step without a limit
             if not loss.newton:
                 members = [np.flatnonzero(leaf == t) for t in np.unique(leaf[leaf >= 0])]
                 values = loss.leaf_values(members, y, before, r, weight, k)

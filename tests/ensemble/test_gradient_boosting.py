@@ -75,7 +75,7 @@ def test_derived_examples():
 def test_residuals_of_a_leaf_have_mean_zero(diabetes):
     X, y = diabetes
     model = GradientBoostingRegressor(n_estimators=3, learning_rate=1.0).fit(X, y)
-    leaf, residual = model.apply(X)[:, -1, 0], y - model.predict(X)
+    leaf, residual = model.apply(X)[:, -1], y - model.predict(X)
     means = np.bincount(leaf.astype(int), residual) / np.maximum(np.bincount(leaf.astype(int)), 1)
     np.testing.assert_allclose(means, 0.0, atol=1e-9)
     assert (np.diff(model.train_score_) <= 0).all()

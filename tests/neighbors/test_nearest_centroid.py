@@ -84,7 +84,10 @@ def test_sparse_rows_count_as_dense_ones_do():
     rng = np.random.default_rng(0)
     for _ in range(10):
         X = rng.integers(-2, 3, (30, 6)) * (rng.random((30, 6)) < 0.5).astype(float)
-        y, weight = np.append([0, 1, 2], rng.integers(0, 3, 27)), np.append(np.ones(3), rng.integers(0, 3, 27))
+        y, weight = (
+            np.append([0, 1, 2], rng.integers(0, 3, 27)),
+            np.append(np.ones(3), rng.integers(0, 3, 27)),
+        )
         dense, split = NearestCentroid().fit(X, y, weight), sparse.csr_array(X)
         # each entry as two halves
         twice = sparse.csr_array(

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 import sklearn
 
+from tests.peers.private_names import add_private_names
+
 # The test files of each module that we share. What tests classes that only scikit-learn has is left out.
 FILES = {
     "linear_model": [
@@ -41,7 +43,23 @@ FILES = {
     "discriminant_analysis": ["tests/test_discriminant_analysis.py"],
     "multiclass": ["tests/test_multiclass.py"],
     "kernel_ridge": ["tests/test_kernel_ridge.py"],
-    "ensemble": [f"ensemble/tests/test_{name}.py" for name in ("stacking", "voting")],
+    "ensemble": [
+        f"ensemble/tests/test_{name}.py"
+        for name in (
+            "bagging",
+            "common",
+            "forest",
+            "gradient_boosting",
+            "iforest",
+            "stacking",
+            "voting",
+            "weight_boosting",
+        )
+    ]
+    + [
+        f"ensemble/_hist_gradient_boosting/tests/test_{name}.py"
+        for name in ("gradient_boosting", "monotonic_constraints", "warm_start")
+    ],
 }
 EXPECTED = Path(__file__).parent / "expected"
 
@@ -61,11 +79,15 @@ def swap() -> list[str]:
             if not name.startswith("_") and name in ours.__all__:
                 setattr(theirs, name, getattr(ours, name))
                 swapped.append(f"{family}.{name}")
+    add_private_names()
     return swapped
 
 
 def expected() -> dict[str, str]:
-    """Reasons of the expected failures, by test: `test_svm.py::test_name[case]`, or without the case for all."""
+    """Reasons of the expected failures, by test: `test_svm.py::test_name[case]`, or without the case for all.
+
+    Files of histogram gradient boosting, whose names occur twice, have the prefix `hist/`.
+    """
     reasons = {}
     for file in sorted(EXPECTED.glob("*.json")):
         for reason, tests in json.loads(file.read_text(encoding="utf-8")).items():
@@ -82,6 +104,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     reasons = expected()
     for item in items:
         name = item.nodeid.rpartition("/")[2]
+        if "_hist_gradient_boosting/" in item.nodeid:
+            name = f"hist/{name}"
         reason = reasons.get(name)
         if reason is not None:
             item.add_marker(pytest.mark.xfail(reason=reason, strict=True))

@@ -137,6 +137,8 @@ def is_sparse(value: Any) -> bool:
 
 
 def _no_rows(name: str, value: Any) -> str:
+    if is_sparse(value):  # of which one kind is a dict
+        return ""
     alone = value is None or isinstance(
         value, str | bytes | numbers.Number | Mapping | set | frozenset | Iterator
     )

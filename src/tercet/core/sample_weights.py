@@ -40,7 +40,10 @@ def check_weight(sample_weight: Any, X: Any, *, relative: bool = False) -> np.nd
             f"one weight for each {one}."
         )
     if weight.min() < 0:
-        raise ValueError(f"sample_weight must not be negative; its smallest value is {weight.min()}.")
+        raise ValueError(
+            "Negative values in data passed to `sample_weight`: sample_weight must not be negative; its smallest "
+            f"value is {weight.min()}."
+        )
     if relative:
         return in_safe_unit(weight, most_mass(dtype)).astype(dtype, copy=False)
     check_mass(weight)

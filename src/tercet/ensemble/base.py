@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import numbers
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
 
@@ -57,7 +60,10 @@ class BaseEnsemble(MetaEstimatorMixin, Estimator):
         if isinstance(X, list | tuple):
             with Explaining(X=X):
                 X = from_lists(X)
-        return MetaClassifier._check(self, X, y, reset=reset)
+        checked = MetaClassifier._check(self, X, y, reset=reset)
+        if sparse.issparse(X) and X.format == "csc":  # members get what was given
+            return X if y is NO_TARGET else (X, checked[1])
+        return checked
 
     def _member(self, random: np.random.Generator) -> Any:
         """A clone with every `random_state` in it drawn from `random`."""
@@ -109,6 +115,24 @@ def check_drawn(owner: Any, count: int, n: int) -> int:
         raise ValueError(
             f"{type(owner).__name__}: max_samples={owner.max_samples!r} means {count:.3g} rows for each member; "
             f"allowed are at most {most}. (A share is one of the sum of sample_weight: divide it by its mean.)"
+        )
+    return count
+
+
+def rows_of_sample(asked: Any, n: int, weight: np.ndarray | None) -> int:
+    """How many rows `max_samples` means: a number, or a fraction of n or of the sum of the weights."""
+    if asked is None:
+        return n
+    if isinstance(asked, numbers.Integral):
+        return int(asked)
+    total = n if weight is None else float(weight.sum())
+    count = max(1, int(asked * total))
+    if count < max(10, n ** (1 / 3)):
+        whole = f"number of samples is {n}" if weight is None else f"total sum of sample weights is {total}"
+        warnings.warn(
+            f"Using the fractional value max_samples={asked} when the {whole} results in a low number ({count}) of "
+            "bootstrap samples. We recommend passing `max_samples` as an integer.",
+            stacklevel=2,
         )
     return count
 

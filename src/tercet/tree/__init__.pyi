@@ -29,7 +29,7 @@ from tercet.tree.cost_complexity import (
 )
 from tercet.tree.decision_stump import DecisionStump
 from tercet.tree.decision_tree_classifier import DecisionTreeClassifier
-from tercet.tree.decision_tree_regressor import DecisionTreeRegressor
+from tercet.tree.decision_tree_regressor import DecisionTreeRegressor, current_criterion
 from tercet.tree.drawing import plot_tree
 from tercet.tree.export import export_graphviz, export_text
 from tercet.tree.extra_tree_classifier import ExtraTreeClassifier
@@ -79,6 +79,7 @@ __all__ = [
     "cost_complexity_path",
     "cost_complexity_pruning",
     "cost_pruning",
+    "current_criterion",
     "encode_classes",
     "export_graphviz",
     "export_text",

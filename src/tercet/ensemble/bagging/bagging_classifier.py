@@ -10,7 +10,6 @@ from sklearn.utils.metaestimators import available_if
 from tercet.core.catalog import method
 from tercet.core.estimator import Classifier, check_is_fitted, distinct
 from tercet.core.fitted_checks import Sizes, Whole
-from tercet.core.parallel import each
 from tercet.core.parameters import Count, CountOrZero, Jobs, Seed
 from tercet.ensemble.bagging.base import BaseBagging, CountOrShare
 from tercet.ensemble.member_checks import check_member_classes
@@ -136,79 +135,104 @@ class BaggingClassifier(BaseBagging, Classifier):
     def _decode(self, y: np.ndarray) -> np.ndarray:
         return self.classes_[y]
 
-    def _member_proba(self, m: int, X: Any) -> np.ndarray:
+    def _member_proba(self, m: int, X: Any, routed: Any = None) -> np.ndarray:
         """The probabilities that a member gives to all classes; 1 for its answer where it gives none."""
-        member, X = self.estimators_[m], self._rows_for(X, m)
+        member, X, routed = self.estimators_[m], self._rows_for(X, m), routed or {}
         proba = np.zeros((X.shape[0], self.n_classes_))
         if hasattr(member, "predict_proba"):
-            proba[:, np.searchsorted(self.classes_, member.classes_)] = member.predict_proba(X)
+            found = member.predict_proba(X, **routed.get("predict_proba", {}))
+            proba[:, np.searchsorted(self.classes_, member.classes_)] = found
         else:
-            proba[np.arange(len(proba)), np.searchsorted(self.classes_, member.predict(X))] = 1.0
+            answers = member.predict(X, **routed.get("predict", {}))
+            proba[np.arange(len(proba)), np.searchsorted(self.classes_, answers)] = 1.0
         return proba
 
-    def _mean(self, answer: Any, X: Any) -> np.ndarray:
-        check_is_fitted(self)
-        X, members = self._check(X, reset=False), range(len(self.estimators_))
-        return sum(each(lambda m: answer(m, X), members, n_jobs=self.n_jobs)) / len(members)
+    def _member_log_proba(self, m: int, X: Any, routed: Any) -> np.ndarray:
+        """The logarithms of the probabilities that a member gives to all classes."""
+        member, X = self.estimators_[m], self._rows_for(X, m)
+        logs = np.full((X.shape[0], self.n_classes_), -np.inf)
+        found = member.predict_log_proba(X, **routed.get("predict_log_proba", {}))
+        logs[:, np.searchsorted(self.classes_, member.classes_)] = found
+        return logs
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def _mean(self, answer: Any, X: Any) -> np.ndarray:
+        return sum(self._answers(answer, X)) / len(self.estimators_)
+
+    def predict_proba(self, X: Any, **params: Any) -> np.ndarray:
         """The mean of the members' probabilities; the shares of their votes where they give none.
 
         Parameters
         ----------
         X : array, frame or sparse matrix of shape (n_samples, n_features)
             The rows.
+        **params
+            More for the members, when metadata routing is enabled.
 
         Returns
         -------
         array of shape (n_samples, n_classes)
         """
-        return self._mean(self._member_proba, X)
+        routed = self._routed("predict_proba", params)
+        return self._mean(lambda m, rows: self._member_proba(m, rows, routed), X)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any, **params: Any) -> np.ndarray:
         """The class of the largest mean probability; of equals, the first.
 
         Parameters
         ----------
         X : array, frame or sparse matrix of shape (n_samples, n_features)
             The rows.
+        **params
+            More for the members, when metadata routing is enabled.
 
         Returns
         -------
         array of shape (n_samples,)
         """
-        best = self.predict_proba(X).argmax(axis=1)
+        best = self.predict_proba(X, **params).argmax(axis=1)
         return self.classes_[best]
 
-    def predict_log_proba(self, X: Any) -> np.ndarray:
-        """The logarithm of `predict_proba`.
+    def predict_log_proba(self, X: Any, **params: Any) -> np.ndarray:
+        """The logarithm of `predict_proba`, from those of the members where they give them.
 
         Parameters
         ----------
         X : array, frame or sparse matrix of shape (n_samples, n_features)
             The rows.
+        **params
+            More for the members, when metadata routing is enabled.
 
         Returns
         -------
         array of shape (n_samples, n_classes)
         """
+        check_is_fitted(self)
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            if not all(hasattr(member, "predict_log_proba") for member in self.estimators_):
+                return np.log(self.predict_proba(X, **params))
+            routed = self._routed("predict_log_proba", params)
+            logs = self._answers(lambda m, rows: self._member_log_proba(m, rows, routed), X)
+        return np.logaddexp.reduce(logs) - np.log(len(logs))
 
     @available_if(members_have("decision_function"))
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: Any, **params: Any) -> np.ndarray:
         """The mean of the members' scores.
 
         Parameters
         ----------
         X : array, frame or sparse matrix of shape (n_samples, n_features)
             The rows.
+        **params
+            More for the members, when metadata routing is enabled.
 
         Returns
         -------
         array of shape (n_samples,) or (n_samples, n_classes)
         """
-        return self._mean(lambda m, rows: self.estimators_[m].decision_function(self._rows_for(rows, m)), X)
+        given = self._routed("decision_function", params).get("decision_function", {})
+        return self._mean(
+            lambda m, rows: self.estimators_[m].decision_function(self._rows_for(rows, m), **given), X
+        )
 
     def _score_out_of_bag(self, X: Any, y: np.ndarray) -> None:
         sums, votes = self._out_of_bag(X, self._member_proba, self.n_classes_)

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.metrics import r2_score
+from sklearn.utils import column_or_1d
 
 from tercet.core.catalog import method
-from tercet.core.estimator import Regressor, check_is_fitted
-from tercet.core.parallel import each
+from tercet.core.estimator import Regressor
 from tercet.core.parameters import Count, CountOrZero, Jobs, Seed
 from tercet.ensemble.bagging.base import BaseBagging, CountOrShare
 from tercet.tree import DecisionTreeRegressor
@@ -75,6 +75,8 @@ class BaggingRegressor(BaseBagging, Regressor):
     array([1., 4.])
     """
 
+    multi_output = True
+
     def __init__(
         self,
         estimator: Any = None,
@@ -107,26 +109,35 @@ class BaggingRegressor(BaseBagging, Regressor):
     def _default_estimator(self) -> Any:
         return DecisionTreeRegressor()
 
-    def _member_prediction(self, m: int, X: Any) -> np.ndarray:
-        return np.asarray(self.estimators_[m].predict(self._rows_for(X, m)))
+    def _encode(self, y: Any) -> np.ndarray:
+        y = super()._encode(y)
+        return column_or_1d(y, warn=True) if y.ndim == 2 and y.shape[1] == 1 else y
 
-    def predict(self, X: Any) -> np.ndarray:
+    def _member_prediction(self, m: int, X: Any, params: dict[str, Any] | None = None) -> np.ndarray:
+        return np.asarray(self.estimators_[m].predict(self._rows_for(X, m), **(params or {})))
+
+    def predict(self, X: Any, **params: Any) -> np.ndarray:
         """The mean of the members' predictions.
 
         Parameters
         ----------
         X : array, frame or sparse matrix of shape (n_samples, n_features)
             The rows.
+        **params
+            More for the members, when metadata routing is enabled.
 
         Returns
         -------
-        array of shape (n_samples,)
+        array of shape (n_samples,) or (n_samples, n_outputs)
         """
-        check_is_fitted(self)
-        X, members = self._check(X, reset=False), range(len(self.estimators_))
-        return sum(each(lambda m: self._member_prediction(m, X), members, n_jobs=self.n_jobs)) / len(members)
+        given = self._routed("predict", params).get("predict", {})
+        answers = self._answers(lambda m, rows: self._member_prediction(m, rows, given), X)
+        return sum(answers) / len(answers)
 
     def _score_out_of_bag(self, X: Any, y: np.ndarray) -> None:
-        sums, votes = self._out_of_bag(X, lambda m, rows: self._member_prediction(m, rows)[:, None], 1)
-        self.oob_prediction_ = sums[:, 0] / np.maximum(votes, 1)
+        width = 1 if y.ndim == 1 else y.shape[1]
+        sums, votes = self._out_of_bag(
+            X, lambda m, rows: self._member_prediction(m, rows).reshape(-1, width), width
+        )
+        self.oob_prediction_ = np.reshape(sums / np.maximum(votes, 1)[:, None], y.shape)
         self.oob_score_ = float(r2_score(y, self.oob_prediction_))

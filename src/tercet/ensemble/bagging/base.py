@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import numbers
 import warnings
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import numpy as np
+from sklearn import config_context, get_config
+from sklearn.utils.metadata_routing import (
+    MetadataRouter,
+    MethodMapping,
+    get_routing_for_object,
+    process_routing,
+)
 
 from tercet.core.estimator import NO_TARGET, check_is_fitted, generator
 from tercet.core.fitted_checks import Each, Floats, Having, Indices, Sizes, Whole
 from tercet.core.meta import columns_at, rows_at
-from tercet.core.parallel import engine
+from tercet.core.parallel import each, engine
 from tercet.core.parameters import Count, Range
-from tercet.ensemble.base import BaseEnsemble, check_drawn, takes_weights
+from tercet.ensemble.base import BaseEnsemble, check_drawn, rows_of_sample, takes_weights
 from tercet.ensemble.member_checks import check_member_widths
 
+OUT_OF_BAG = ("oob_score_", "oob_decision_function_", "oob_prediction_")
 CountOrShare = Count | Annotated[float, Range(0, 1, "(]")]
 
 
@@ -53,17 +61,50 @@ class BaseBagging(BaseEnsemble):
             )
         return checked
 
-    def _fit(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
+        """Fit the members on samples of the rows and of the columns.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            The training data: anything with rows and columns that the members take.
+        y : array of shape (n_samples,)
+            The labels or targets.
+        sample_weight : array of shape (n_samples,), optional
+            Rows are drawn in proportion to it.
+        **fit_params
+            More for the members' `fit`, when metadata routing is enabled.
+
+        Returns
+        -------
+        self
+        """
+        return self._learn(X, y, sample_weight, params=self._routed("fit", fit_params).get("fit", {}))
+
+    def _fit(
+        self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None, params: dict[str, Any] | None = None
+    ) -> None:
         self.estimator_ = self._base()
+        if sample_weight is not None and not self.bootstrap:
+            warnings.warn(
+                f"When fitting {type(self).__name__} with sample_weight it is recommended to use bootstrap=True: "
+                "rows that are drawn without replacement do not follow their weights.",
+                stacklevel=4,
+            )
         self._n_rows, self._draw_weight = X.shape[0], sample_weight
         self._n_drawn = self._rows_drawn(X.shape[0], sample_weight)
         self._n_columns = self._columns_drawn(X.shape[1])
         kept = self._kept_members()
+        for name in OUT_OF_BAG:  # of an earlier fit
+            vars(self).pop(name, None)
         self._seeds = generator(self.random_state).integers(2**31 - 1, size=self.n_estimators)
-        target = self._decode(y)
-        new = engine(self.n_jobs).map(
-            lambda seed: self._fitted_member(X, target, int(seed)), self._seeds[len(kept) :], ()
-        )
+        target, config = self._decode(y), get_config()
+
+        def fitted(seed: Any) -> tuple[Any, np.ndarray]:
+            with config_context(**config):  # which belongs to a thread
+                return self._fitted_member(X, target, int(seed), params or {})
+
+        new = engine(self.n_jobs).map(fitted, self._seeds[len(kept) :], ())
         members = list(kept)
         columns = list(self.estimators_features_[: len(kept)]) if kept else []
         for step in self.steps(self.n_estimators - len(kept), name="member", unpack=self._state):
@@ -80,15 +121,50 @@ class BaseBagging(BaseEnsemble):
         count, members, columns = state
         return {"estimators_": members[:count], "estimators_features_": columns[:count]}
 
-    def _fitted_member(self, X: Any, y: np.ndarray, seed: int) -> tuple[Any, np.ndarray]:
+    def _fitted_member(
+        self, X: Any, y: np.ndarray, seed: int, params: dict[str, Any]
+    ) -> tuple[Any, np.ndarray]:
         """The member of a seed, and its columns."""
-        columns, rows = self._drawn_columns(seed, X.shape[1]), self._drawn_rows(seed)
+        n, columns, rows = X.shape[0], self._drawn_columns(seed, X.shape[1]), self._drawn_rows(seed)
         member = self._member(np.random.default_rng([seed, 3])).set_params(**self._drawn_parameters(seed))
         part = X if self._takes_all(columns, X.shape[1]) else columns_at(X, columns)
-        if takes_weights(member):
-            counts = np.bincount(rows, minlength=X.shape[0]).astype(np.float64)
-            return member.fit(part, y, sample_weight=counts), columns
-        return member.fit(rows_at(part, rows), y[rows]), columns
+        if consumes_weights(member):
+            counts = np.bincount(rows, minlength=n).astype(np.float64)
+            member.fit(part, y, **{**params, "sample_weight": counts})
+        else:
+            own = {
+                name: rows_at(value, rows) if np.shape(value)[:1] == (n,) else value
+                for name, value in params.items()
+            }
+            member.fit(rows_at(part, rows), y[rows], **own)
+        return member, columns
+
+    def _routed(self, method: str, params: dict[str, Any]) -> Any:
+        """Metadata for the methods of the members, by name of the method."""
+        if not params:
+            return {}
+        if not get_config()["enable_metadata_routing"]:
+            raise ValueError(
+                f"{type(self).__name__}.{method} got {sorted(params)}: that is only supported if "
+                "enable_metadata_routing=True is set."
+            )
+        return process_routing(self, method, **params).estimator
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Where metadata goes; see scikit-learn's guide to metadata routing.
+
+        Returns
+        -------
+        MetadataRouter
+        """
+        base = self._base()
+        asked = "predict_proba" if hasattr(base, "predict_proba") else "predict"
+        logs = "predict_log_proba" if hasattr(base, "predict_log_proba") else asked
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        mapping.add(caller="decision_function", callee="decision_function")
+        mapping.add(caller="predict", callee=asked).add(caller="predict_proba", callee=asked)
+        mapping.add(caller="predict_log_proba", callee=logs)
+        return MetadataRouter(owner=self).add(estimator=base, method_mapping=mapping)
 
     def _drawn_parameters(self, seed: int) -> dict[str, Any]:
         """The values that the member of a seed has for the parameters that are perturbed."""
@@ -146,17 +222,12 @@ class BaseBagging(BaseEnsemble):
 
     def _rows_drawn(self, n: int, weight: np.ndarray | None) -> int:
         """How many rows a member gets."""
-        asked = self.max_samples
-        if asked is None:
-            return n
-        if isinstance(asked, numbers.Integral):
-            count = int(asked)
-        else:
-            count = max(1, int(asked * (n if weight is None else weight.sum())))
-        if not self.bootstrap and count > (n if weight is None else int((weight > 0).sum())):
+        count = rows_of_sample(self.max_samples, n, weight)
+        most = n if weight is None else int((weight > 0).sum())
+        if not self.bootstrap and count > most:
             raise ValueError(
-                f"{type(self).__name__}: max_samples={asked!r} means {count} rows, more than there are to draw "
-                "without replacement (bootstrap=False)."
+                f"{type(self).__name__}: Effective max_samples={count} must be <= n_samples={most} to be able to "
+                f"sample without replacement. (bootstrap=False, max_samples={self.max_samples!r})"
             )
         return check_drawn(self, count, n)
 
@@ -191,6 +262,17 @@ class BaseBagging(BaseEnsemble):
         """Targets as the members get them."""
         return y
 
+    def _answers(self, answer: Any, X: Any) -> list[Any]:
+        """`answer(m, rows)` of each member m."""
+        check_is_fitted(self)
+        X, config = self._check(X, reset=False), get_config()
+
+        def of_member(m: int) -> Any:
+            with config_context(**config):
+                return answer(m, X)
+
+        return each(of_member, range(len(self.estimators_)), n_jobs=self.n_jobs)
+
     def _rows_for(self, X: Any, m: int) -> Any:
         """The columns of the rows that member m looks at."""
         columns = self.estimators_features_[m]
@@ -222,3 +304,10 @@ class BaseBagging(BaseEnsemble):
                 stacklevel=6,
             )
         return sums, votes
+
+
+def consumes_weights(estimator: Any) -> bool:
+    """Whether a member gets how often each row was drawn as weights; else it gets the rows themselves."""
+    if get_config()["enable_metadata_routing"]:
+        return bool(get_routing_for_object(estimator).consumes("fit", ("sample_weight",)))
+    return takes_weights(estimator)

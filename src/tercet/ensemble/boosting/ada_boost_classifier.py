@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from typing import Any, Literal
 
@@ -147,8 +148,15 @@ class AdaBoostClassifier(BaseEnsemble, Classifier):
             weights.append(self._weight(now))
             D = now.D
             step.report((len(errors), errors, weights), error=now.error, alpha=now.alpha, Z=now.Z)
-            if now.error <= 0.0 or not np.isfinite(D).all():
-                break  # a member without mistakes, or weights beyond the range of numbers: nothing is left to learn
+            if not np.isfinite(D).all():
+                warnings.warn(
+                    f"Sample weights have reached infinite values in round {len(errors)}: learning ends here. Try "
+                    "a lower learning_rate.",
+                    stacklevel=4,
+                )
+                break
+            if now.error <= 0.0:
+                break  # a member without mistakes: nothing is left to learn
         if not self.estimators_:
             raise ValueError(
                 f"{type(self).__name__}: the first member is worse than random (error {now.error:.3g}; less than "
@@ -198,7 +206,10 @@ class AdaBoostClassifier(BaseEnsemble, Classifier):
         self.estimator_ = self._base()
         name = f"{type(self).__name__}: the members ({type(self.estimator_).__name__})"
         if self.sampling == "weight" and not takes_weights(self.estimator_):
-            raise ValueError(f"{name} take no sample_weight; give others, or sampling='resample'.")
+            raise ValueError(
+                f"{type(self.estimator_).__name__} doesn't support sample_weight: {name} must take it; give "
+                "others, or sampling='resample'."
+            )
         if self.algorithm == "samme.r" and not hasattr(self.estimator_, "predict_proba"):
             raise ValueError(f"{name} have no predict_proba, which algorithm='samme.r' needs.")
 
@@ -217,9 +228,11 @@ class AdaBoostClassifier(BaseEnsemble, Classifier):
         def fitted(D: np.ndarray) -> Any:
             member = self._member(random)
             if self.sampling == "weight":
-                return member.fit(X, labels, sample_weight=D)
-            drawn = random.choice(len(y), len(y), p=D)
-            return member.fit(rows_at(X, drawn), labels[drawn])
+                member.fit(X, labels, sample_weight=D)
+            else:
+                drawn = random.choice(len(y), len(y), p=D)
+                member.fit(rows_at(X, drawn), labels[drawn])
+            return member
 
         return fitted
 

@@ -139,9 +139,11 @@ class AdaBoostRegressor(BaseEnsemble, Regressor):
     def _fitted_member(self, X: Any, y: np.ndarray, D: np.ndarray, random: np.random.Generator) -> Any:
         member = self._member(random)
         if self.sampling == "weight":
-            return member.fit(X, y, sample_weight=D)
-        drawn = random.choice(len(y), len(y), p=D)
-        return member.fit(rows_at(X, drawn), y[drawn])
+            member.fit(X, y, sample_weight=D)
+        else:
+            drawn = random.choice(len(y), len(y), p=D)
+            member.fit(rows_at(X, drawn), y[drawn])
+        return member
 
     def _member_predictions(self, X: Any) -> np.ndarray:
         """The predictions of all members, of shape (n, n_members)."""

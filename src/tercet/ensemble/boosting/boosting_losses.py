@@ -161,6 +161,23 @@ class BinomialLoss(NewtonLoss):
         return logit(np.clip(proba[:, 1:2], EPSILON, 1.0 - EPSILON))
 
 
+class OneClassBoosting(BoostingLoss):
+    """Log loss where only one class occurs, whose probability is 1: nothing is to be learned."""
+
+    def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        return np.zeros(1)
+
+    def negative_gradient(self, y: np.ndarray, F: np.ndarray) -> np.ndarray:
+        return np.zeros((len(y), 1))
+
+    def losses(self, y: np.ndarray, F: np.ndarray) -> np.ndarray:
+        return np.zeros(len(y))
+
+    def proba(self, F: np.ndarray) -> np.ndarray:
+        """The probability of the class."""
+        return np.ones((len(F), 1))
+
+
 class ExponentialBoosting(BinomialLoss):
     """Exponential loss exp(-y F), y = -1 or 1 (here 0 or 1): AdaBoost's."""
 

@@ -1,62 +1,89 @@
-"""Constraints on the features of boosted trees: signs of monotonic ones, and groups that may interact."""
+"""Constraints of features in boosted trees: monotonic answers, and which features may interact."""
 
 from __future__ import annotations
 
+import numbers
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 
-def monotonic_signs(model: Any, d: int) -> np.ndarray | None:
-    """The monotonic constraint of each column, None without any."""
-    given = model.monotonic_cst
-    if given is None:
-        return None
+def monotonic_signs(owner: str, given: Any, d: int, names: Sequence[Any] | None) -> np.ndarray:
+    """The monotonic constraint of each of d columns: -1, 0 or 1.
+
+    Parameters
+    ----------
+    owner : str
+        The estimator, for messages.
+    given : array of shape (d,), or dict
+        The constraints; a dict has those of some columns by name.
+    names : list of str, optional
+        The names of the columns, where they have any.
+
+    Examples
+    --------
+    >>> monotonic_signs("Booster", {"b": -1}, 2, ["a", "b"])
+    array([ 0, -1])
+    """
     if isinstance(given, dict):
-        names = list(getattr(model, "feature_names_in_", []))
-        unknown = [name for name in given if name not in names]
-        if unknown:
-            raise ValueError(
-                f"{type(model).__name__}: monotonic_cst contains {len(unknown)} unexpected feature names: "
-                f"{unknown[:5]}."
-            )
-        given = [given.get(name, 0) for name in names]
+        given = signs_by_name(owner, given, names)
     signs = np.asarray(given)
     if signs.shape != (d,):
         raise ValueError(
-            f"{type(model).__name__}: monotonic_cst has shape {signs.shape} but the input data X has {d} "
-            "features."
+            f"{owner}: monotonic_cst has shape {signs.shape} but the input data X has {d} features."
         )
-    if not np.isin(signs, (-1, 0, 1)).all():
+    strange = sorted({repr(value) for value in signs.tolist() if value not in (-1, 0, 1)})
+    if strange:
         raise ValueError(
-            f"{type(model).__name__}: monotonic_cst must be None or an array-like of -1, 0 or 1; got "
-            f"{signs.tolist()}."
+            f"{owner}: monotonic_cst must be an array-like of -1, 0 or 1. Observed values: "
+            f"{', '.join(strange[:12])}."
         )
-    if (signs[model._n_categories() > 0] != 0).any():
-        raise ValueError(
-            f"{type(model).__name__}: Categorical features cannot have monotonic constraints: they have no "
-            "order."
-        )
-    if model.n_trees_per_iteration_ > 1 and signs.any():
-        raise ValueError(
-            f"{type(model).__name__}: monotonic constraints are not supported for multiclass classification."
-        )
-    return signs.astype(np.int64) if signs.any() else None
+    return signs.astype(np.int64)
 
 
-def interaction_groups(model: Any, d: int) -> list[set[int]] | None:
-    """The groups of columns that may interact; columns in none of them are a group of their own."""
-    given = model.interaction_cst
-    if given is None or (isinstance(given, str) and given == "pairwise"):
-        pairs = [{i, j} for i in range(d) for j in range(i)]
-        return None if given is None else pairs or [{0}]
+def signs_by_name(owner: str, given: dict[Any, Any], names: Sequence[Any] | None) -> list[Any]:
+    """The constraints of all columns from those of some, by name."""
+    if names is None:
+        raise ValueError(
+            f"{owner} was not fitted on data with feature names. Pass monotonic_cst as an integer array instead."
+        )
+    known = list(names)
+    unknown = sorted((name for name in given if name not in known), key=str)
+    if unknown:
+        shown = [*unknown[:5], "..."] if len(unknown) > 5 else unknown
+        raise ValueError(f"{owner}: monotonic_cst contains {len(unknown)} unexpected feature names: {shown}.")
+    for name, sign in given.items():
+        if sign not in (-1, 0, 1):
+            raise ValueError(f"{owner}: monotonic_cst[{name!r}] must be either -1, 0 or 1. Got {sign!r}.")
+    return [given.get(name, 0) for name in known]
+
+
+def interaction_groups(owner: str, given: Any, d: int) -> list[set[int]] | None:
+    """The groups of columns that may interact; columns in none of them are a group of their own.
+
+    Examples
+    --------
+    >>> interaction_groups("Booster", [(1, 0), [3, 1]], 5)
+    [{0, 1}, {1, 3}, {2, 4}]
+    """
+    if given is None:
+        return None
     if isinstance(given, str):
-        return [{j} for j in range(d)]
-    groups = [set(group) for group in given]
-    rest = set(range(d)) - set().union(*groups)
-    if not set().union(*groups) <= set(range(d)):
+        if given == "no_interactions":
+            return [{j} for j in range(d)]
+        return [{i, j} for i in range(d) for j in range(i + 1, d)] or [{0}]
+    if not all(isinstance(group, list | tuple | set | frozenset | np.ndarray) for group in given):
         raise ValueError(
-            f"{type(model).__name__}: Interaction constraints must consist of integer indices in [0, "
-            f"{d - 1}]; got {sorted(set().union(*groups))}."
+            f"{owner}: Interaction constraints must be a sequence of tuples or lists, each of a group of features; "
+            f"got {given!r}."
         )
+    for item in (item for group in given for item in group):
+        if not isinstance(item, numbers.Integral) or not 0 <= item < d:
+            raise ValueError(
+                f"{owner}: Interaction constraints must consist of integer indices in [0, n_features - 1] = [0, "
+                f"{d - 1}], specifying the position of features, and not {item!r}."
+            )
+    groups = [{int(item) for item in group} for group in given]
+    rest = set(range(d)) - set().union(*groups)
     return [*groups, *([rest] if rest else [])]

@@ -20,10 +20,17 @@ from sklearn.model_selection import train_test_split
 
 from tercet.core.estimator import check_is_fitted, generator
 from tercet.core.fitted_checks import Floats, Having, Labels, Sizes, Whole
+from tercet.core.input_errors import shown
 from tercet.core.parallel import each
 from tercet.ensemble._engine.packed_trees import PackedTrees
+from tercet.ensemble.base import takes_weights
 from tercet.ensemble.boosting.boosting_losses import BoostingLoss
-from tercet.ensemble.boosting.boosting_scores import BoostingScores, LossStopping
+from tercet.ensemble.boosting.boosting_scores import (
+    BoostingScores,
+    LossStopping,
+    LossTable,
+    split_seed,
+)
 from tercet.ensemble.member_checks import check_trees
 from tercet.tree import (
     DecisionTreeRegressor,
@@ -114,19 +121,21 @@ class BaseGradientBoosting(TreeInput):
         X, y, weight, held = self._hold_out(X, y, weight, held_out, random)
         kept = self._kept_rounds()
         if not len(kept):
-            self.init_ = self._fitted_init(X, y, weight, loss)
+            self.init_ = self._fitted_init(X, y, weight, loss, sample_weight is not None)
         trees = list(kept)
         F = self._scores_of(X, trees, loss)
         F_val = None if held is None else self._scores_of(held[0], trees, loss)
         grow = self._growth(X, random)
         scores = BoostingScores.of(self, len(kept))
         stop = LossStopping(self.n_iter_no_change, self.tol)
+        table = LossTable(self.verbose, self.n_estimators - len(kept), scores.oob)
         for step in self.steps(self.n_estimators - len(kept), name="round", unpack=self._state):
             m = len(trees)
             inside = self._drawn_rows(len(y), random)
             scores.before(loss, y, F, weight, inside, first=m == 0)
             trees.append(self._round(X, y, F, weight, inside, loss, grow))
             measures = scores.after(loss, y, F, weight, inside)
+            table.add(m, scores)
             if held is not None and F_val is not None:
                 F_val += self._sum_of_trees(held[0], trees[-1:], loss.n_scores)
                 measures["validation_loss"] = loss.mean(held[1], F_val, np.ones(len(held[1])))
@@ -248,7 +257,7 @@ class BaseGradientBoosting(TreeInput):
             y,
             weight,
             test_size=self.validation_fraction,
-            random_state=int(random.integers(2**31 - 1)),
+            random_state=split_seed(self.random_state, random),
             stratify=y if classes else None,
         )
         if classes and len(np.unique(parts[2])) < len(np.unique(y)):
@@ -271,15 +280,26 @@ class BaseGradientBoosting(TreeInput):
             )
         return kept
 
-    def _fitted_init(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray, loss: BoostingLoss) -> Any:
+    def _fitted_init(
+        self, X: np.ndarray, y: np.ndarray, weight: np.ndarray, loss: BoostingLoss, weighted: bool
+    ) -> Any:
         """Where boosting starts: the best constants, 0, or a fitted estimator."""
         if self.init is None:
             return loss.start(y, weight)
-        if isinstance(self.init, str):
+        if isinstance(self.init, str) and self.init == "zero":
             return np.zeros(loss.n_scores)
-        labels = self._decode(y)
-        plain = (weight == weight[0]).all()
-        return clone(self.init).fit(X, labels, **({} if plain else {"sample_weight": weight}))
+        needed = "predict_proba" if isinstance(self, ClassifierMixin) else "predict"
+        if not hasattr(self.init, "fit") or not hasattr(self.init, needed):
+            raise ValueError(
+                f"The 'init' parameter of {type(self).__name__} must be a str among {{'zero'}}, None or an object "
+                f"implementing 'fit' and '{needed}'. Got {shown(self.init)}."
+            )
+        if weighted and not takes_weights(self.init):
+            raise ValueError(
+                f"The initial estimator {type(self.init).__name__} does not support sample weights, which "
+                f"{type(self).__name__} was given."
+            )
+        return clone(self.init).fit(X, self._decode(y), **({"sample_weight": weight} if weighted else {}))
 
     def _decode(self, y: np.ndarray) -> np.ndarray:
         """Targets as they were given."""

@@ -62,7 +62,7 @@ class GradientBoostingClassifier(BoostedClasses, BaseGradientBoosting, Classifie
     max_features : int, float, "sqrt" or "log2", optional
         How many features each node tries, drawn at random; a float is a fraction of them.
     verbose : int, default=0
-        There for scikit-learn's sake; register a `ProgressBar` callback to watch a fit.
+        1 prints a table of the losses of some rounds, 2 of all.
     max_leaf_nodes : int, optional
         The largest number of leaves of a tree; growth is then best first.
     warm_start : bool, default=False
@@ -165,3 +165,12 @@ class GradientBoostingClassifier(BoostedClasses, BaseGradientBoosting, Classifie
         index = super()._encode(y)
         self.n_classes_ = len(self.classes_)
         return index
+
+    def _fit(self, X: Any, y: Any, sample_weight: np.ndarray | None, **more: Any) -> None:
+        left = 2 if sample_weight is None else np.unique(y[sample_weight > 0]).size
+        if left < 2:
+            raise ValueError(
+                f"{type(self).__name__}: y contains {left} class after sample_weight trimmed classes with zero "
+                "weights, while a minimum of 2 classes are required."
+            )
+        super()._fit(X, y, sample_weight, **more)

@@ -65,7 +65,7 @@ class GradientBoostingRegressor(BaseGradientBoosting, Regressor):
     alpha : float, default=0.9
         The quantile of "quantile", and that of the absolute residuals beyond which "huber" is linear.
     verbose : int, default=0
-        There for scikit-learn's sake; register a `ProgressBar` callback to watch a fit.
+        1 prints a table of the losses of some rounds, 2 of all.
     max_leaf_nodes : int, optional
         The largest number of leaves of a tree; growth is then best first.
     warm_start : bool, default=False
@@ -193,6 +193,20 @@ class GradientBoostingRegressor(BaseGradientBoosting, Regressor):
         """
         for F in self._staged_raw(X):
             yield self._answer(F)
+
+    def apply(self, X: Any) -> np.ndarray:
+        """The leaf that each row comes to in every tree.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        array of shape (n_samples, n_estimators)
+        """
+        return super().apply(X)[:, :, 0]
 
     def _answer(self, F: np.ndarray) -> np.ndarray:
         return np.exp(F[:, 0]) if isinstance(self._loss_of(), PoissonBoosting) else F[:, 0]

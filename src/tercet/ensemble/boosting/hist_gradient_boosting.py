@@ -19,13 +19,15 @@ from sklearn.base import ClassifierMixin
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import train_test_split
 
-from tercet.core.estimator import check_is_fitted, generator
+from tercet.core.estimator import NO_TARGET, check_is_fitted, generator
 from tercet.core.fitted_checks import Each, Floats, Having, Sizes, Whole
 from tercet.core.parallel import each
 from tercet.core.parameters import Range
 from tercet.ensemble._engine.packed_trees import PackedTrees
 from tercet.ensemble.boosting.boosting_losses import BoostingLoss
+from tercet.ensemble.boosting.boosting_scores import hold_out_seed
 from tercet.ensemble.boosting.feature_constraints import interaction_groups, monotonic_signs
+from tercet.ensemble.boosting.infinite_values import without_infinity
 from tercet.ensemble.boosting.row_sampling import drawn_rows, one_side_sample
 from tercet.ensemble.boosting.start_scores import StartScores
 from tercet.ensemble.member_checks import check_trees
@@ -113,13 +115,15 @@ class BaseHistGradientBoosting(TreeInput):
             X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
         self.n_outputs_, self.n_trees_per_iteration_ = 1, loss.n_scores
         self.is_categorical_ = self._n_categories() > 0 if self._n_categories().any() else None
+        trees = self._kept_rounds()
+        if not trees:  # added rounds are judged by the rows that judged the first
+            self._random_seed = hold_out_seed(self.random_state)
         random = generator(self.random_state)
-        X, y, weight, held = self._hold_out(X, y, weight, held_out, random, start)
+        X, y, weight, held = self._hold_out(X, y, weight, held_out, start)
         grower = self._grower(X.shape[1])
         bins = BinnedColumns.of(
             X, self.max_bins, self._n_categories(), weight, int(random.integers(2**31 - 1)), self.n_jobs
         )
-        trees = list(self.trees_) if self.warm_start and hasattr(self, "trees_") else []
         if not trees:
             self.init_ = loss.start(y, weight) if start.rows is None else np.zeros(loss.n_scores)
             self.train_score_, self.validation_score_ = np.empty(0), np.empty(0)
@@ -161,6 +165,8 @@ class BaseHistGradientBoosting(TreeInput):
             growth = HistogramTree(seed=seed, **grower)
             arrays, leaf = growth.grow_with_leaves(bins, -weight * r[:, k], h, rows)
             tree = Tree.from_arrays(arrays, verify=False)
+            if loss.newton and tree.node_count == 1:
+                tree.value[:] = 0.0  # no split gains: the hessians may be 0, and the step without a limit
             if not loss.newton:
                 members = [np.flatnonzero(leaf == t) for t in np.unique(leaf[leaf >= 0])]
                 values = loss.leaf_values(members, y, before, r, weight, k)
@@ -205,18 +211,53 @@ class BaseHistGradientBoosting(TreeInput):
             "penalty": self.l2_regularization,
             "min_gain": self.min_gain,
             "n_jobs": self.n_jobs,
-            "monotonic": monotonic_signs(self, d),
-            "groups": interaction_groups(self, d),
+            "monotonic": self._signs(d),
+            "groups": interaction_groups(type(self).__name__, self.interaction_cst, d),
         }
 
+    def _signs(self, d: int) -> np.ndarray | None:
+        """The monotonic constraint of each column, None without any."""
+        if self.monotonic_cst is None:
+            return None
+        name = type(self).__name__
+        signs = monotonic_signs(name, self.monotonic_cst, d, getattr(self, "feature_names_in_", None))
+        if (signs[self._n_categories() > 0] != 0).any():
+            raise ValueError(
+                f"{name}: Categorical features cannot have monotonic constraints: they have no order."
+            )
+        if self.n_trees_per_iteration_ > 1 and signs.any():
+            raise ValueError(
+                f"{name}: monotonic constraints are not supported for multiclass classification."
+            )
+        return signs if signs.any() else None
+
+    def _kept_rounds(self) -> list[Any]:
+        """The rounds of an earlier fit, with `warm_start`."""
+        kept = list(self.trees_) if self.warm_start and hasattr(self, "trees_") else []
+        if self.max_iter < len(kept):
+            raise ValueError(
+                f"{type(self).__name__}: max_iter={self.max_iter} must be larger than or equal to "
+                f"n_iter_={len(kept)} when warm_start==True."
+            )
+        return kept
+
+    def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
+        checked = super()._check(without_infinity(X), y, reset=reset)
+        rows = checked if y is NO_TARGET else checked[0]
+        for j, known in enumerate(() if reset else self.categories_):
+            if known is not None:  # categories that were not seen are missing values
+                rows[rows[:, j] >= len(known), j] = np.nan
+        return checked
+
+    def _learn_categories(self, columns: Any) -> list[np.ndarray | None]:
+        """The categories of each column; negative numbers among them are missing values."""
+        for j, here in enumerate(self._categorical(columns)):
+            if here and columns.labels[j] is None:
+                columns.values[j] = np.where(columns.values[j] < 0, np.nan, columns.values[j])
+        return super()._learn_categories(columns)
+
     def _hold_out(
-        self,
-        X: np.ndarray,
-        y: np.ndarray,
-        weight: np.ndarray,
-        given: tuple[Any, Any, Any],
-        random: Any,
-        start: Any,
+        self, X: np.ndarray, y: np.ndarray, weight: np.ndarray, given: tuple[Any, Any, Any], start: Any
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple[Any, Any, Any] | None]:
         """The rows to learn from, and those that decide when to stop."""
         X_val, y_val, weight_val = given
@@ -226,7 +267,13 @@ class BaseHistGradientBoosting(TreeInput):
             else len(y) > 10_000 or X_val is not None
         )
         if (X_val is None) != (y_val is None):
-            raise ValueError(f"{type(self).__name__}: X_val and y_val must be given together.")
+            there, missing = ("y_val", "X_val") if X_val is None else ("X_val", "y_val")
+            raise ValueError(f"{type(self).__name__}: {there} is provided, but {missing} was not provided.")
+        if X_val is not None and not self.do_early_stopping_:
+            raise ValueError(
+                f"{type(self).__name__}: X_val and y_val are passed to fit while at the same time "
+                "early_stopping=False: they decide when to stop, and nothing else."
+            )
         if X_val is not None:
             X_val, y_val = self._check(X_val, y_val, reset=False)
             y_val = self._encode_validation(y_val)
@@ -238,7 +285,7 @@ class BaseHistGradientBoosting(TreeInput):
         inside, out = train_test_split(
             np.arange(len(y)),
             test_size=self.validation_fraction,
-            random_state=int(random.integers(2**31 - 1)),
+            random_state=self._random_seed,
             stratify=y if isinstance(self, ClassifierMixin) else None,
         )
         start.split(inside, out)

@@ -9,7 +9,7 @@ import numpy as np
 
 from tercet.core.catalog import method
 from tercet.core.columns import Features
-from tercet.core.estimator import Classifier
+from tercet.core.estimator import Classifier, distinct
 from tercet.core.parameters import Count, CountOrZero, Jobs, NonNegative, OpenFraction, Seed
 from tercet.ensemble.boosting.boosted_classes import BoostedClasses
 from tercet.ensemble.boosting.hist_gradient_boosting import BaseHistGradientBoosting, Bins, Share
@@ -190,3 +190,7 @@ class HistGradientBoostingClassifier(BoostedClasses, BaseHistGradientBoosting, C
         **more: Any,
     ) -> None:
         super()._fit(X, y, self._balance(self.class_weight, y, sample_weight), **more)
+
+    def _encode(self, y: Any) -> np.ndarray:
+        self.classes_, index = distinct(y)  # one class is enough: it is always the answer
+        return index

@@ -12,6 +12,7 @@ from tercet.ensemble.boosting.boosting_losses import (
     GammaBoosting,
     HuberBoosting,
     MultinomialBoosting,
+    OneClassBoosting,
     PoissonBoosting,
     QuantileLoss,
 )
@@ -44,6 +45,8 @@ def classification_loss(name: Any, n_classes: int) -> Any:
                 f"{n_classes}. Please use loss='log_loss' instead."
             )
         return ExponentialBoosting()
+    if n_classes == 1:
+        return OneClassBoosting()
     return BinomialLoss() if n_classes == 2 else MultinomialBoosting(n_classes)
 
 

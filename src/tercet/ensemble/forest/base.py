@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 import warnings
 from collections.abc import Callable
 from typing import Annotated, Any, ClassVar
@@ -10,13 +9,14 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassifierMixin
+from sklearn.exceptions import DataConversionWarning
 
-from tercet.core.estimator import check_is_fitted, generator
+from tercet.core.estimator import NO_TARGET, check_is_fitted, generator
 from tercet.core.fitted_checks import Each, Floats, Having, Sizes, Whole
 from tercet.core.parallel import each, engine
-from tercet.core.parameters import Count, Range
+from tercet.core.parameters import INF, Count, Range
 from tercet.ensemble._engine.packed_trees import PackedTrees
-from tercet.ensemble.base import check_drawn
+from tercet.ensemble.base import check_drawn, rows_of_sample
 from tercet.ensemble.member_checks import check_trees
 from tercet.tree import (
     BaseDecisionTree,
@@ -27,7 +27,7 @@ from tercet.tree import (
     grow_binary,
 )
 
-MaxSamples = Count | Annotated[float, Range(0, 1, "(]")] | None
+MaxSamples = Count | Annotated[float, Range(0, INF, "()")] | None
 # Criteria of the presorted engine, which shares one sort of the columns among all trees.
 PRESORTED = ("gini", "entropy", "log_loss", "squared_error")
 
@@ -61,6 +61,23 @@ class BaseForest(TreeInput):
     def _tree(self) -> BaseDecisionTree:
         """An unfitted member, with the parameters of the forest."""
         raise NotImplementedError
+
+    @property
+    def estimator(self) -> BaseDecisionTree:
+        """An unfitted member, with the parameters of the forest."""
+        return self._tree()
+
+    def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
+        if sparse.issparse(y):
+            raise ValueError(f"{type(self).__name__}: sparse multilabel-indicator for y is not supported.")
+        if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
+            warnings.warn(
+                "A column-vector y was passed when a 1d array was expected. Please change the shape of y to "
+                "(n_samples,), for example using ravel().",
+                DataConversionWarning,
+                stacklevel=5,
+            )
+        return super()._check(X, y, reset=reset)
 
     def _fit(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
         X = self._dense(X)
@@ -107,8 +124,8 @@ class BaseForest(TreeInput):
             )
         if self.max_samples is not None and not self.bootstrap:
             raise ValueError(
-                f"{type(self).__name__}: `max_sample` cannot be set if `bootstrap=False`: max_samples="
-                f"{self.max_samples!r} needs bootstrap=True."
+                f"{type(self).__name__}: `max_sample` cannot be set if `bootstrap=False`. Either switch to "
+                f"`bootstrap=True` or set `max_sample=None`. Got max_samples={self.max_samples!r}."
             )
         kept = list(getattr(self, "estimators_", [])) if self.warm_start else []
         if self.n_estimators < len(kept):
@@ -134,7 +151,7 @@ class BaseForest(TreeInput):
         fast = fast and self.max_leaf_nodes is None and (signs is None or not signs.any())
         columns = PresortedColumns(X, kinds, self.n_jobs) if fast else None
         X64 = X if fast else np.ascontiguousarray(X, dtype=np.float64)
-        self._n_drawn = self._rows_drawn(n, weight)
+        self._n_drawn = check_drawn(self, rows_of_sample(self.max_samples, n, weight), n)
 
         def grow(seed: int) -> Any:
             own = self._member_weight(seed, n, y, weight)
@@ -143,7 +160,8 @@ class BaseForest(TreeInput):
                 "n_classes": classes,
                 "criterion": self.criterion,
                 "limits": limits,
-                "seed": seed,
+                # as a tree of this random_state draws it, which fitted to the same rows is the same tree
+                "seed": int(generator(seed).integers(2**31 - 1)),
             }
             if columns is not None:
                 arrays = columns.grow(y, own, **shared)
@@ -158,15 +176,6 @@ class BaseForest(TreeInput):
             return member.with_tree(tree, X.shape[1], getattr(self, "classes_", None), self.categories_)
 
         return grow
-
-    def _rows_drawn(self, n: int, weight: np.ndarray | None) -> int:
-        """How many rows a bootstrap sample has."""
-        if self.max_samples is None:
-            return n
-        if isinstance(self.max_samples, numbers.Integral):
-            return check_drawn(self, int(self.max_samples), n)
-        share = self.max_samples * (n if weight is None else weight.sum())
-        return check_drawn(self, max(1, int(share)), n)
 
     def _member_weight(
         self, seed: int, n: int, y: np.ndarray, weight: np.ndarray | None
@@ -202,8 +211,9 @@ class BaseForest(TreeInput):
         check_is_fitted(self)
         n = self._n_rows
         if not self.bootstrap:
-            return [np.arange(n) for _ in self.estimators_]
-        return [self._drawn(member.random_state, n, self._draw_weight) for member in self.estimators_]
+            return [np.arange(n, dtype=np.int32) for _ in self.estimators_]
+        drawn = (self._drawn(member.random_state, n, self._draw_weight) for member in self.estimators_)
+        return [rows.astype(np.int32) for rows in drawn]
 
     def _packed(self) -> PackedTrees | None:
         """All trees as one table of nodes; None where tests are not all thresholds."""
@@ -334,8 +344,8 @@ class OutOfBag:
         truth, predicted = self.forest._oob_answers(means, y)
         if callable(asked):
             return float(asked(truth, predicted))
-        if isinstance(self.forest, ClassifierMixin):
-            return float(np.mean(truth == predicted))
+        if isinstance(self.forest, ClassifierMixin):  # a row is right when all its labels are
+            return float(np.mean(np.reshape(truth == predicted, (len(truth), -1)).all(axis=1)))
         spread = ((truth - truth.mean(axis=0)) ** 2).sum(axis=0)
         rest = ((truth - predicted) ** 2).sum(axis=0)
         return float(np.mean(np.where(spread > 0, 1.0 - rest / np.where(spread > 0, spread, 1.0), 0.0)))

@@ -12,7 +12,7 @@ from tercet.core.columns import Features
 from tercet.core.parameters import Count, CountOrZero, Fraction, Jobs, NonNegative, Seed
 from tercet.ensemble.forest.base import MaxSamples
 from tercet.ensemble.forest.forest_regressor import ForestRegressor
-from tercet.tree import AtLeastTwo, MaxFeatures, MinSamplesLeaf, MinSamplesSplit
+from tercet.tree import AtLeastTwo, MaxFeatures, MinSamplesLeaf, MinSamplesSplit, current_criterion
 
 
 @method(
@@ -37,6 +37,7 @@ class ExtraTreesRegressor(ForestRegressor):
         The number of trees.
     criterion : {"squared_error", "absolute_error", "poisson"}, default="squared_error"
         The error of a leaf: (y - mean)², |y - median|, or y log(y / mean) for counts and other y >= 0.
+        "friedman_mse", which always was the first, is deprecated.
     max_depth : int, optional
         The largest number of tests on a path to a leaf.
     min_samples_split, min_samples_leaf : int or float, default=2 and 1
@@ -126,7 +127,7 @@ class ExtraTreesRegressor(ForestRegressor):
         keep_targets: bool = False,
     ) -> None:
         self.n_estimators = n_estimators
-        self.criterion = criterion
+        self.criterion = current_criterion(criterion)
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -42,10 +43,17 @@ class ForestClassifier(BaseForest, Classifier):
         return tuple(len(classes) for classes in all_classes(self.classes_))
 
     def _row_weights(self, y: np.ndarray, sample_weight: np.ndarray | None) -> np.ndarray | None:
+        if self.warm_start and isinstance(self.class_weight, str):
+            warnings.warn(
+                f"class_weight={self.class_weight!r} is not recommended for warm_start, where the fits may see "
+                "other class frequencies: pass the weights of the classes as a dict.",
+                stacklevel=5,
+            )
         if self.class_weight is None or self._balances_samples():
             return sample_weight
-        whole = self.class_weight if not isinstance(self.class_weight, str) else "balanced"
-        by_class = class_weights(whole, self.classes_, y)
+        if isinstance(self.class_weight, str):
+            return balanced_weights(y, sample_weight)
+        by_class = class_weights(self.class_weight, self.classes_, y)
         return by_class if sample_weight is None else by_class * sample_weight
 
     def _balances_samples(self) -> bool:
@@ -128,3 +136,22 @@ class ForestClassifier(BaseForest, Classifier):
         means = np.nan_to_num(means)
         self.oob_decision_function_ = means[:, 0] if self.n_outputs_ == 1 else np.swapaxes(means, 1, 2)
         self.oob_score_ = score
+
+
+def balanced_weights(y: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+    """The weight of each row times its class's: total weight / (number of classes * weight of the class).
+
+    Over several outputs the weights of the classes are multiplied.
+
+    Examples
+    --------
+    >>> balanced_weights(np.array([0, 0, 0, 1]), None).round(3)
+    array([0.667, 0.667, 0.667, 2.   ])
+    """
+    rows = np.ones(len(y)) if weight is None else weight.astype(np.float64)
+    found = rows.copy()
+    for index in np.reshape(y, (len(y), -1)).T:
+        mass = np.bincount(index, rows)
+        counted = np.count_nonzero(mass) * mass
+        found *= np.divide(mass.sum(), counted, out=np.zeros(mass.size), where=mass > 0)[index]
+    return found

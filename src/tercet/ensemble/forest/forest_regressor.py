@@ -41,6 +41,16 @@ class ForestRegressor(BaseForest, Regressor):
     }
 
     def _fit(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
+        name = f"{type(self).__name__}(criterion='poisson')"
+        if self.criterion == "poisson" and y.min() < 0:
+            raise ValueError(
+                f"{name}: Some value(s) of y are negative which is not allowed for Poisson regression. The least "
+                f"is {y.min():g}."
+            )
+        if self.criterion == "poisson" and y.sum() <= 0:
+            raise ValueError(
+                f"{name}: Sum of y is not strictly positive which is necessary for Poisson regression."
+            )
         super()._fit(X, y, sample_weight)
         if not self.keep_targets:
             for name in ("_sorted_targets", "_leaf_starts", "_leaf_ranks", "_leaf_shares"):

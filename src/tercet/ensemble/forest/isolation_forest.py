@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import warnings
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -198,6 +199,12 @@ class IsolationForest(OutlierMixin, TreeInput):
         if isinstance(self.max_samples, str):
             return min(256, n)
         if isinstance(self.max_samples, numbers.Integral):
+            if self.max_samples > n:
+                warnings.warn(
+                    f"max_samples={self.max_samples} is more than the {n} rows there are: max_samples will be set "
+                    "to n_samples for estimation.",
+                    stacklevel=5,
+                )
             return min(int(self.max_samples), n)
         return max(1, int(self.max_samples * n))
 
@@ -264,7 +271,7 @@ class IsolationForest(OutlierMixin, TreeInput):
                 for tree, length, some in zip(trees, lengths, columns)
             )
         usual = average_path_length(np.array([self.max_samples_]))[0]
-        return -(2.0 ** (-total / (len(trees) * usual))) if usual > 0 else -np.ones(X.shape[0])
+        return -(2.0 ** (-total / (len(trees) * usual))) if usual > 0 else np.full(X.shape[0], -0.5)
 
     def score_samples(self, X: Any) -> np.ndarray:
         """The opposite of the anomaly score: the lower, the more of an outlier.

@@ -6,6 +6,7 @@ import multiprocessing
 import pickle
 import pickletools
 import re
+import sys
 import threading
 import typing
 import warnings
@@ -221,6 +222,18 @@ def test_frames(card):
         np.testing.assert_allclose(output(model, frame), output(plain, X), rtol=1e-9, atol=1e-9)
 
 
+def compiled():
+    """Every kernel with the types that it is compiled for in this process (none as plain Python)."""
+    kernels = {
+        id(value): value
+        for name, module in list(sys.modules.items())
+        if name.startswith("tercet.")
+        for value in vars(module).values()
+        if type(value).__name__ == "CPUDispatcher"
+    }
+    return {(one.__name__, types) for one in kernels.values() for types in one.signatures}
+
+
 @every_tabular
 @pytest.mark.parametrize("form", ["read-only", "memmap", "fortran", "strided", "integers"])
 def test_kinds_of_arrays(card, form, tmp_path):
@@ -242,8 +255,11 @@ def test_kinds_of_arrays(card, form, tmp_path):
         given = np.repeat(X, 2, axis=1)[:, ::2]
     elif form == "integers":
         given = X.astype(int)
+    expected, before = output(plain, X), compiled()
     model = make(card).fit(given, y)
-    np.testing.assert_allclose(output(model, given), output(plain, X), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(output(model, given), expected, rtol=1e-5, atol=1e-6)
+    if form == "read-only":
+        assert compiled() - before == set(), "kernels are compiled again for rows that may not be written to"
 
 
 @every_estimator

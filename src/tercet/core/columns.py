@@ -34,6 +34,7 @@ from tercet.core.column_parsing import (
 from tercet.core.estimator import NO_TARGET, Estimator
 from tercet.core.fitted_checks import Each, Labels, OneOf
 from tercet.core.input_errors import Explaining
+from tercet.core.rows import kernel_form
 from tercet.core.spelling_suggestions import spelling_suggestions
 from tercet.core.validation import check_array, check_target, validate_data
 
@@ -251,7 +252,7 @@ class Columns:
                 if table is None:
                     X[start:end, j] = values[start:end]
                 else:
-                    write_codes(values[start:end], low, table, X[start:end], j)
+                    write_codes(kernel_form(values[start:end]), low, table, X[start:end], j)
         return X
 
     def _translated(self, j: int, known: np.ndarray | None) -> tuple[np.ndarray, float, np.ndarray | None]:

@@ -63,6 +63,11 @@ def read_only(array: np.ndarray) -> np.ndarray:
     return view
 
 
+def kernel_form(values: Any) -> np.ndarray:
+    """Numbers in the one form that kernels which read them are compiled for: contiguous, float64, read-only."""
+    return read_only(np.ascontiguousarray(values, dtype=np.float64))
+
+
 def transposed_times(X: Any, r: np.ndarray) -> np.ndarray:
     """X'r for an array or a sparse matrix, as threads want it.
 

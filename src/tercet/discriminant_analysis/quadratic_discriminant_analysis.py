@@ -12,6 +12,7 @@ from tercet.core.estimator import check_is_fitted
 from tercet.core.fitted_checks import Each
 from tercet.core.parallel import Chunks, each
 from tercet.core.parameters import ArrayLike, CountOrZero, Fraction, Jobs, NonNegative
+from tercet.core.rows import read_only
 from tercet.discriminant_analysis._engine.mahalanobis import squared_mahalanobis
 from tercet.discriminant_analysis.base import (
     DiscriminantClassifier,
@@ -268,4 +269,4 @@ class QuadraticDiscriminantAnalysis(DiscriminantClassifier):
 
 
 def _squared_mahalanobis(chunk: Any, means: np.ndarray, roots: np.ndarray) -> None:
-    squared_mahalanobis(chunk[0], means, roots, chunk[1])
+    squared_mahalanobis(read_only(np.ascontiguousarray(chunk[0])), means, roots, chunk[1])

@@ -231,8 +231,3 @@ def as_numbers(value: Any, what: str) -> np.ndarray:
         return np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"{what} must be numbers; got {value!r}.") from None
-
-
-def as_vector(values: Any) -> np.ndarray:
-    """Numbers as kernels take them: contiguous and in double precision."""
-    return np.ascontiguousarray(values, dtype=np.float64)

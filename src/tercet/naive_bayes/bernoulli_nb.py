@@ -9,8 +9,9 @@ from scipy import sparse
 
 from tercet.core.catalog import method
 from tercet.core.parameters import ArrayLike, Jobs, NonNegative
+from tercet.core.rows import kernel_form
 from tercet.naive_bayes._engine.class_sums import class_sums, csr_like, dot, split_missing
-from tercet.naive_bayes.base import add_to_rows, as_vector, check_class_prior, log
+from tercet.naive_bayes.base import add_to_rows, check_class_prior, log
 from tercet.naive_bayes.discrete_nb import Alpha, DiscreteNB
 
 
@@ -139,7 +140,7 @@ class BernoulliNB(DiscreteNB):
     def _score(self, X: Any, log_one: Any, log_zero: Any, impossible: Any) -> np.ndarray:
         """log P(c) + Σ_j x_j log θ_cj + (1-x_j) log (1-θ_cj)."""
         X, missing = split_missing(self._binarized(X))
-        joint = _over_features(X, missing, log_one, log_zero, as_vector(self.class_log_prior_))
+        joint = _over_features(X, missing, log_one, log_zero, kernel_form(self.class_log_prior_))
         if impossible is not None:
             # more than rounding may leave behind; a value between 0 and 1 counts for both
             joint[_over_features(X, missing, *impossible) > 1e-6] = -np.inf
@@ -149,5 +150,5 @@ class BernoulliNB(DiscreteNB):
 def _over_features(X: Any, missing: Any, one: np.ndarray, zero: np.ndarray, start: Any = 0.0) -> np.ndarray:
     """start + Σ_j x_j one_j + (1-x_j) zero_j over the known features."""
     found = dot(X, one - zero)
-    add_to_rows(found, zero.sum(axis=0) + start)
+    add_to_rows(found, kernel_form(zero.sum(axis=0) + start))
     return found if missing is None else found - dot(missing, zero)

@@ -15,6 +15,7 @@ from tercet.core.fitted_checks import Each, OneOf
 from tercet.core.kernel import kernel
 from tercet.core.parallel import each
 from tercet.core.parameters import ArrayLike, CountOrZero, Jobs, NonNegative
+from tercet.core.rows import kernel_form
 from tercet.core.stopping import check_stop
 from tercet.naive_bayes.base import BayesClassifier, PartialFitMixin, check_class_prior, log
 from tercet.naive_bayes.discrete_nb import raised_alpha
@@ -159,12 +160,13 @@ class CategoricalNB(MixedColumns, PartialFitMixin, BayesClassifier):
         if self.unknown == "error":
             self._refuse_unknown(X)
         sizes = np.array([len(values) for values in self._category_values()])
-        return np.concatenate([table.T for table in self.feature_log_prob_], dtype=np.float64), sizes
+        stacked = np.concatenate([table.T for table in self.feature_log_prob_], dtype=np.float64)
+        return np.ascontiguousarray(stacked), sizes
 
     def _score(self, X: Any, table: np.ndarray, sizes: np.ndarray) -> np.ndarray:
         """Alg 4.1 (2): log P(c) + Σ_j log P(x_j | c)."""
         out = np.tile(np.asarray(self.class_log_prior_, dtype=np.float64), (len(X), 1))
-        add_entries(X, table, sizes, out)
+        add_entries(kernel_form(X), table, sizes, out)
         return out
 
     def _refuse_unknown(self, X: np.ndarray) -> None:

@@ -10,13 +10,12 @@ from tercet.core.catalog import method
 from tercet.core.kernel import kernel
 from tercet.core.parallel import total
 from tercet.core.parameters import ArrayLike, CountOrZero, Jobs, NonNegative
-from tercet.core.rows import read_only
+from tercet.core.rows import kernel_form, read_only
 from tercet.naive_bayes._engine.class_sums import class_chunks
 from tercet.naive_bayes.base import (
     BayesClassifier,
     PartialFitMixin,
     add_to_rows,
-    as_vector,
     check_priors,
     log,
 )
@@ -166,7 +165,7 @@ class GaussianNB(PartialFitMixin, BayesClassifier):
         self.theta_ = np.where(known > 0, mean, overall_mean).astype(dtype)
 
     def _tables(self, X: Any) -> tuple[Any, ...]:
-        theta, var = (np.ascontiguousarray(t, dtype=np.float64) for t in (self.theta_, self.var_))
+        theta, var = (kernel_form(t) for t in (self.theta_, self.var_))
         if theta.shape != var.shape:
             raise ValueError(f"GaussianNB: theta_ has the shape {theta.shape}, var_ {var.shape}.")
         return theta, np.sqrt(0.5 / var), -0.5 * np.log(2 * np.pi * var)
@@ -177,7 +176,7 @@ class GaussianNB(PartialFitMixin, BayesClassifier):
         out = np.empty((X.shape[0], theta.shape[0]))
         with np.errstate(over="ignore"):  # too far from the mean for a number is -inf
             log_densities(read_only(X), theta, root, peak, out)
-            add_to_rows(out, as_vector(self.class_log_prior_))
+            add_to_rows(out, kernel_form(self.class_log_prior_))
             return out.astype(X.dtype, copy=False)
 
 

@@ -10,6 +10,7 @@ from tercet.core.catalog import method
 from tercet.core.fitted_checks import Each, Floats, Sizes
 from tercet.core.kernel import inner, kernel
 from tercet.core.parameters import ArrayLike, Jobs, Positive
+from tercet.core.rows import kernel_form
 from tercet.core.scaling import LARGE, largest
 from tercet.core.stopping import check_stop
 from tercet.naive_bayes.base import BayesClassifier, as_numbers, check_priors, log
@@ -181,7 +182,7 @@ class KernelDensityNB(BayesClassifier):
 
     def _density(self, k: int) -> Density:
         h = float(self.bandwidth_.flat[k])
-        points, mass = (np.ascontiguousarray(a[k], dtype=np.float64) for a in (self.points_, self.masses_))
+        points, mass = kernel_form(self.points_[k]), kernel_form(self.masses_[k])
         table = np.empty((0, 2))
         start = 0.0
         if self.kernel == "gaussian" and points.size > MAX_POINTS // 4:
@@ -199,7 +200,7 @@ class KernelDensityNB(BayesClassifier):
         K, d = self.classes_.size, X.shape[1]
         out = np.tile(self.class_log_prior_, (len(X), 1))
         for j in range(d):
-            x = np.ascontiguousarray(X[:, j], dtype=np.float64)
+            x = kernel_form(X[:, j])
             self._check_distances(x, float(self.bandwidth_[:, j].min()), j)
             for c in range(K):
                 check_stop()

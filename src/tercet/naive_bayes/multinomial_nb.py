@@ -10,9 +10,10 @@ import numpy as np
 
 from tercet.core.catalog import method
 from tercet.core.parameters import ArrayLike, Jobs
+from tercet.core.rows import kernel_form
 from tercet.core.scaling import LARGE
 from tercet.naive_bayes._engine.class_sums import dot, split_missing
-from tercet.naive_bayes.base import add_to_rows, as_vector, check_class_prior
+from tercet.naive_bayes.base import add_to_rows, check_class_prior
 from tercet.naive_bayes.discrete_nb import Alpha, DiscreteNB, log_shares
 
 
@@ -111,7 +112,7 @@ class MultinomialNB(DiscreteNB):
         """log P(c) + Σ_j x_j log θ_cj; W holds log θ_cj, with 0 for -inf, which `impossible` marks."""
         X, missing = split_missing(X)
         joint = dot(X, W)
-        add_to_rows(joint, as_vector(self.class_log_prior_))
+        add_to_rows(joint, kernel_form(self.class_log_prior_))
         if missing is not None:
             joint -= np.asarray(X.sum(axis=1)).reshape(-1, 1) * log_known_share(missing, theta())
         if impossible is not None:

@@ -210,7 +210,7 @@ class NearestCentroid(Classifier):
         if self.metric == "euclidean" and not sparse.issparse(X) and len(self.classes_) <= FEW:
             nearest = np.empty(X.shape[0], dtype=np.int64)
             with np.errstate(over="ignore", under="ignore"):  # as plain Python; it says so where they decide
-                found = nearest_point(read_only(np.ascontiguousarray(X)), self.centroids_, nearest)
+                found = nearest_point(read_only(np.ascontiguousarray(X)), read_only(self.centroids_), nearest)
             if found:
                 return self.classes_[nearest]
         if self.metric == "euclidean" and sparse.issparse(X) and len(self.classes_) <= FEW:

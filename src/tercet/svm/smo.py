@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from tercet.core.catalog import method
+from tercet.core.rows import kernel_form
 from tercet.core.steps import Steps
 from tercet.svm._dual.problem import DualProblem, DualSolution, feasible_directions
 from tercet.svm.kkt import evaluated_solution, kkt_residuals, maximal_violating_pair
@@ -373,7 +374,7 @@ def dual_arrays(K: Any, y: Any, C: Any, p: Any, start: Any) -> tuple[np.ndarray,
         raise ValueError(
             f"smo needs at least one row, and one C or one for each; got {n} rows and {C.shape}."
         )
-    C = np.broadcast_to(C, (n,))
+    C = kernel_form(np.broadcast_to(C, (n,)))
     p = np.full(n, -1.0) if p is None else np.asarray(p, dtype=float)
     alpha = np.zeros(n) if start is None else np.array(start, dtype=float)
     if K.shape != (n, n) or p.shape != (n,) or alpha.shape != (n,):

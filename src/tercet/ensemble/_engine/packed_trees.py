@@ -14,6 +14,7 @@ from scipy import sparse
 
 from tercet.core.kernel import kernel
 from tercet.core.parallel import Chunks, each
+from tercet.core.rows import read_only
 from tercet.tree import Tree
 
 LANES = 16  # rows that go down a tree side by side
@@ -84,6 +85,7 @@ class PackedTrees(NamedTuple):
 
         def add(chunk: tuple[Any, np.ndarray]) -> None:
             rows = chunk[0].toarray() if sparse.issparse(chunk[0]) else chunk[0]
+            rows = read_only(np.ascontiguousarray(rows))
             add_leaf_values(rows, *self[:-1], start, last, chunk[1])
 
         if X.shape[0] <= BLOCK_ROWS:

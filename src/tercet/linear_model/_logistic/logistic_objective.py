@@ -17,6 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from tercet.core.parallel import Chunks, each, total
+from tercet.core.rows import read_only
 from tercet.core.sparse_products import Transposed
 from tercet.linear_model._logistic.chunk_sums import (
     curvature,
@@ -97,7 +98,7 @@ class LogisticObjective:
         self.mass = float(X.shape[0] if weight is None else weight.sum(dtype=np.float64))
         self.chunks = self._chunks(target)
         small = not sparse.issparse(X) and X.size <= SMALL and loss == "log"
-        self.small = (np.ascontiguousarray(X), np.asarray(y, dtype=np.int64)) if small else None
+        self.small = (read_only(np.ascontiguousarray(X)), np.asarray(y, dtype=np.int64)) if small else None
         several = sparse.issparse(X) and self.n_planes > 1
         self.transposed = Transposed(X, self.n_planes) if several else None
         d = X.shape[1]

@@ -11,7 +11,7 @@ from scipy import sparse
 from tercet.core.cache_lines import lines
 from tercet.core.kernel import kernel
 from tercet.core.parallel import Chunks, total
-from tercet.core.rows import columns, rows
+from tercet.core.rows import columns, read_only, rows
 from tercet.core.sparse_products import multiply_lines, times
 
 LARGE = 100_000  # entries of X from which Hessian-vector products in float32 pay
@@ -126,7 +126,7 @@ class ContextChunk:
         parts: Any = (rows(X), columns(X)) if self.sparse else (X, X.T)
         self.exact = self.rounded = parts
         if coarse is not np.float64:
-            self.rounded = [part._replace(data=part.data.astype(coarse)) for part in parts]
+            self.rounded = [part._replace(data=read_only(part.data.astype(coarse))) for part in parts]
         n, d = X.shape
         self.top, self.joint, self.rough_joint = np.empty(n), self._buffer(n), self._buffer(n, coarse)
         self.expected = self._buffer(d)

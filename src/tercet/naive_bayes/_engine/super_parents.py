@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tercet.core.kernel import kernel
+from tercet.core.rows import read_only
 from tercet.naive_bayes._engine.pair_counts import value_counts
 
 
@@ -52,7 +53,7 @@ def super_parent_tables(
         table[np.isnan(table)] = -np.inf
     if prior_given:  # P(c, x_i) = P(c) P(x_i | c)
         joint = log_prior + alone
-    return SuperParentTables(conditional, joint, alone, log_prior, single.sum(axis=1))
+    return SuperParentTables(conditional, joint, alone, read_only(log_prior), single.sum(axis=1))
 
 
 def check_pair_counts(owner: str, pairs: np.ndarray, offsets: np.ndarray, n_classes: int) -> None:

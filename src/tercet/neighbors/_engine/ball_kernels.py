@@ -36,7 +36,8 @@ def build_balls(points, order, leaf_size, metric, by_means, balls):
     `order` numbers the rows of `points` and is sorted by leaf. With `by_means` a ball is centred at the mean of its
     rows, else (where rows cannot be added up) at one of them.
     """
-    near, far = np.empty(order.size), np.empty(order.size)
+    near, far, rest = np.empty(order.size), np.empty(order.size), np.empty(order.size)
+    q = np.empty(points.shape[1])
     waiting = np.empty((STACK, 4), np.int64)  # node, its rows, its depth
     top, count = push(waiting, 0, 0, 0, order.size, 1), np.int64(1)
     while top > 0:
@@ -46,15 +47,18 @@ def build_balls(points, order, leaf_size, metric, by_means, balls):
         centre, apart, away = balls.centre[node], near[: here.size], far[: here.size]
         if by_means:
             mean_row(points, here, centre)
-            a, radius = farthest(points, here, centre, metric, apart)
-            b, _ = farthest(points, here, points[here[a]], metric, apart)
-            farthest(points, here, points[here[b]], metric, away)
         else:
-            a, _ = farthest(points, here, points[here[0]], metric, apart)
-            b, _ = farthest(points, here, points[here[a]], metric, apart)
-            farthest(points, here, points[here[b]], metric, away)
-            centre[:] = points[here[between(apart, away)]]
-            _, radius = farthest(points, here, centre, metric, np.empty(here.size))
+            centre[:] = points[here[0]]
+        # The row farthest from the centre, the one farthest from that, and the distances from both. In one loop:
+        # the distance, which is inlined, is compiled once.
+        at, radius = np.int64(0), 0.0
+        for turn in range(3 if by_means else 4):
+            if turn == 3:  # now the row between them is the centre
+                centre[:] = points[here[between(apart, away)]]
+            from_row = 1 <= turn <= 2
+            q[:] = points[here[at]] if from_row else centre
+            at, most = farthest(points, here, q, metric, apart if turn < 2 else away if turn == 2 else rest)
+            radius = radius if from_row else most
         balls.start[node], balls.stop[node], balls.radius[node] = start, stop, radius
         balls.child[node] = -1
         if here.size <= leaf_size or radius == 0.0:

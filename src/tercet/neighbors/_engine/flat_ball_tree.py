@@ -10,6 +10,7 @@ from scipy.integrate import quad
 from scipy.special import gammaln
 
 from tercet.core.parallel import Chunks, each
+from tercet.core.rows import kernel_form
 from tercet.core.stopping import check_stop
 from tercet.neighbors._engine.ball_kernels import (
     Balls,
@@ -26,7 +27,7 @@ from tercet.neighbors._engine.ball_metrics import (
     Function,
     Haversine,
 )
-from tercet.neighbors._engine.flat_kd_tree import kernel_form, lp_metric
+from tercet.neighbors._engine.flat_kd_tree import lp_metric
 
 QUERIES = 256  # queries answered by one task
 KERNELS = ("gaussian", "tophat", "epanechnikov", "exponential", "linear", "cosine")

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tercet.core.parallel import Chunks, each
-from tercet.core.rows import read_only
+from tercet.core.rows import kernel_form, read_only
 from tercet.core.stopping import check_stop
 from tercet.neighbors._engine.kd_kernels import (
     Nodes,
@@ -51,7 +51,8 @@ class FlatKDTree:
     method = "kd_tree"
 
     def __init__(self, points: np.ndarray, leaf_size: int, p: float, n_jobs: int | None = None) -> None:
-        self.points, self.p, self.n_jobs = points, p, n_jobs
+        self.points = points = read_only(points)
+        self.p, self.n_jobs = p, n_jobs
         n, d = points.shape
         if n >= 2**31:
             raise ValueError(f"X has {n} rows; a tree takes fewer than {2**31}.")
@@ -190,8 +191,3 @@ def lp_metric(p: float, most: float) -> Metric:
     if p == 2 and most > 0 and not SMALL < most < LARGE:
         return Minkowski(2.0)
     return metric_of(p)
-
-
-def kernel_form(Q: np.ndarray) -> np.ndarray:
-    """Queries in the one form that kernels are compiled for."""
-    return read_only(np.ascontiguousarray(Q, dtype=np.float64))

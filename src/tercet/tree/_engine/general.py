@@ -276,7 +276,7 @@ class GeneralGrower:
             self.least,
             self.signs[features],
             np.array(node.bounds),
-            draws[:, features],
+            np.ascontiguousarray(draws[:, features]),
         )
         return SearchResults(features, results, [None] * features.size)
 

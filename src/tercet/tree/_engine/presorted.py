@@ -187,7 +187,7 @@ def argsort_column(column: np.ndarray) -> np.ndarray:
         radix_pass(keys, rows, 32 + k * DIGIT, np.zeros((1 << DIGIT) + 1, dtype=np.uint64))
         keys, rows = rows, keys
     found = np.empty(len(column), dtype=np.uint32)
-    if resolve_rounded_ties(column, keys, found):
+    if resolve_rounded_ties(read_only(column), keys, found):
         return found
     return np.argsort(column, kind="stable").astype(np.uint32)
 
@@ -261,7 +261,7 @@ class PresortedGrower:
     ) -> None:
         self.sample, self.target, self.bounds, self.n_jobs = sample, target, bounds, n_jobs
         self.max_features, self.n_values, self.widest = (
-            max_features,
+            -1 if max_features is None else max_features,  # -1: all columns
             n_values,
             int(sample.n_categories.max(initial=0)),
         )
@@ -292,7 +292,7 @@ class PresortedGrower:
         t, start, stop, _, key = job
         sample, target, bounds = self.sample, self.target, self.bounds
         columns, sums = np.arange(len(sample.lane)), found.reals[t, SUMS:]
-        if self.max_features is not None:
+        if self.max_features >= 0:
             columns = columns[: draw_columns_kernel(sample, self.max_features, start, stop, key, columns)]
         weight = found.reals[t, WEIGHT]
         spread = weight * found.reals[t, IMPURITY]

@@ -101,7 +101,10 @@ def add_root(orders, size, target, bounds, store, depth, key):
 
 @kernel
 def grow_pending(sample, target, bounds, store, workspace, sets, goes_left, spare, max_features, work):
-    """Split pending nodes depth first, left child first, until so many entries are scanned or the store is full."""
+    """Split pending nodes depth first, left child first, until so many entries are scanned or the store is full.
+
+    max_features : how many columns a node tries; -1 for all
+    """
     state, pending, reals = store.state, store.pending, store.reals
     while state[PENDING] > 0 and work > 0 and state[SLOTS] + workspace.widest <= store.slots.size:
         state[PENDING] -= 1
@@ -109,7 +112,7 @@ def grow_pending(sample, target, bounds, store, workspace, sets, goes_left, spar
         t, start, stop, depth, key = row[0], row[1], row[2], row[3], row[4]
         work -= (stop - start) * sample.lane.size
         columns, sums = workspace.columns, reals[t, SUMS:]
-        if max_features is not None:
+        if max_features >= 0:
             columns = columns[: draw_columns(sample, max_features, start, stop, key, columns)]
         weight, spread = reals[t, WEIGHT], reals[t, WEIGHT] * reals[t, IMPURITY]
         best = find_split(sample, target, bounds, columns, start, stop, weight, spread, sums, workspace, sets)

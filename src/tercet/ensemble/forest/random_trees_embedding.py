@@ -166,7 +166,7 @@ class RandomTreesEmbedding(TransformerMixin, BaseForest):
     def _encode(self, y: Any) -> None:
         return None
 
-    def _fit(self, X: Any, y: None, sample_weight: np.ndarray | None) -> None:
+    def _fit(self, X: Any, y: Any, sample_weight: np.ndarray | None) -> None:
         # Any target that tells all rows apart: only the tests matter.
         super()._fit(X, generator(self.random_state).random(X.shape[0]), sample_weight)
 

@@ -79,8 +79,8 @@ class RandomTreesEmbedding(TransformerMixin, BaseForest):
     splitter = "random"
     criterion = "squared_error"
     max_features, bootstrap, oob_score, ccp_alpha = 1, False, False, 0.0
-    max_samples = monotonic_cst = n_iter_no_change = None
-    tol = 0.0
+    max_samples = monotonic_cst = oob_stop = None
+    oob_tol = 0.0
 
     def __init__(
         self,

@@ -63,13 +63,13 @@ def test_bad_quantiles(noisy):
 def test_a_forest_stops_by_its_out_of_bag_curve(noisy):
     X, y = noisy
     settings = {"oob_score": True, "random_state": 0, "max_depth": 3}
-    forest = RandomForestClassifier(200, n_iter_no_change=10, **settings).fit(X, y > 0)
+    forest = RandomForestClassifier(200, oob_stop=10, **settings).fit(X, y > 0)
     assert 10 < len(forest) < 200
     curve = forest.history_["oob_score"]
     assert max(curve[-10:]) <= np.fmax.reduce(curve[:-10]) + 1e-4
     whole = RandomForestClassifier(len(forest), **settings).fit(X, y > 0)
     np.testing.assert_array_equal(forest.predict_proba(X), whole.predict_proba(X))
-    threads = RandomForestClassifier(200, n_iter_no_change=10, n_jobs=2, **settings).fit(X, y > 0)
+    threads = RandomForestClassifier(200, oob_stop=10, n_jobs=2, **settings).fit(X, y > 0)
     np.testing.assert_array_equal(forest.predict_proba(X), threads.predict_proba(X))
-    with pytest.raises(ValueError, match="n_iter_no_change=5 stops by the out-of-bag score"):
-        RandomForestClassifier(n_iter_no_change=5).fit(X, y > 0)
+    with pytest.raises(ValueError, match="oob_stop=5 stops by the out-of-bag score"):
+        RandomForestClassifier(oob_stop=5).fit(X, y > 0)

@@ -102,13 +102,13 @@ def boosted_stumps(x: list[float], y: list[int], rounds: int) -> dict[str, Any]:
     }
 
 
-def gradient_boosting(x: list[float], y: list[float], rounds: int, loss: str) -> dict[str, Any]:
+def gradient_boosting(x: list[float], y: list[float], rounds: int, loss: Any) -> dict[str, Any]:
     from tercet.ensemble import GradientBoostingRegressor
 
     rows = np.array(x, dtype=float)[:, None]
     model = GradientBoostingRegressor(loss=loss, n_estimators=rounds, learning_rate=1.0, max_depth=1).fit(
         rows, y
-    )  # type: ignore[arg-type]
+    )
     trees = [row[0].tree_ for row in model.estimators_]
     size = np.abs if loss == "absolute_error" else np.square
     return {
@@ -130,7 +130,7 @@ def one_step(x: list[float], y: list[float]) -> dict[str, Any]:
     return {"F0": start, "threshold": model[0].tree_.threshold[0], "loss": losses}
 
 
-SECOND_ORDER = {
+SECOND_ORDER: dict[str, Any] = {
     "max_iter": 1, "max_depth": 1, "min_samples_leaf": 1, "learning_rate": 1.0, "l2_regularization": 1.0,
 }  # fmt: skip
 

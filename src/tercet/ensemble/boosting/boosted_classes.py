@@ -108,7 +108,8 @@ class BoostedClasses:
         -------
         array of shape (n_samples, n_classes)
         """
-        return self._loss_of().proba(self._raw(X))
+        F = self._raw(X)  # before the loss, which an unfitted model has not
+        return self._loss_of().proba(F)
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
         """`predict_proba` after the first round, after the second, and so on.

@@ -84,7 +84,7 @@ class AbsoluteLoss(BoostingLoss):
     unit = 1.0
     newton = False
     quantile = 0.5
-    formula = Absolute()
+    formula: Any = Absolute()
 
     def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         return np.array([weighted_quantile(y, weight, self.quantile)])
@@ -143,7 +143,7 @@ class BinomialLoss(NewtonLoss):
     """Log loss of two classes, y in {0, 1}: r = y - p, and a leaf has sum r / sum p (1 - p)."""
 
     unit = 2.0
-    formula = Binomial()
+    formula: Any = Binomial()
 
     def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         return np.array([logit(np.clip(np.average(y, weights=weight), EPSILON, 1.0 - EPSILON))])

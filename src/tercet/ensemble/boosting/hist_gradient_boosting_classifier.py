@@ -187,9 +187,10 @@ class HistGradientBoostingClassifier(BoostedClasses, BaseHistGradientBoosting, C
         X: Any,
         y: Any,
         sample_weight: np.ndarray | None,
-        **more: Any,
+        held_out: tuple[Any, Any, Any] = (None, None, None),
+        init_score: tuple[Any, Any] = (None, None),
     ) -> None:
-        super()._fit(X, y, self._balance(self.class_weight, y, sample_weight), **more)
+        super()._fit(X, y, self._balance(self.class_weight, y, sample_weight), held_out, init_score)
 
     def _encode(self, y: Any) -> np.ndarray:
         self.classes_, index = distinct(y)  # one class is enough: it is always the answer

@@ -239,13 +239,8 @@ class HistGradientBoostingRanker(BaseHistGradientBoosting, Estimator):
         first = None if init_score[0] is None else np.asarray(init_score[0])
         if first is not None and len(first) == len(y):
             first = first[order]
-        super()._fit(
-            self._dense(X)[order],
-            target,
-            None,
-            held_out,
-            (first, init_score[1]),  # type: ignore[arg-type]
-        )
+        given: Any = held_out
+        super()._fit(self._dense(X)[order], target, None, given, (first, init_score[1]))
 
     def _by_query(self, y: np.ndarray, qid: Any, group: Any, what: str = "") -> tuple[np.ndarray, np.ndarray]:
         """Relevances and query numbers, query by query, and the order of the rows in that."""

@@ -49,11 +49,11 @@ class LambdaRankLoss(NewtonLoss):
         ranking = Queries.of(y, F[:, 0], self.gain, self.k)
         r, h = np.zeros(len(y)), np.zeros(len(y))
         most = ranking.discount.size if self.k is None else self.k
-        each(
-            lambda span: add_lambdas(*ranking, most, self.weighted, *span, r, h),
-            ranking.spans(),
-            n_jobs=self.n_jobs,
-        )
+
+        def add(span: tuple[int, int]) -> None:
+            add_lambdas(*ranking, most, self.weighted, span[0], span[1], r, h)
+
+        each(add, ranking.spans(), n_jobs=self.n_jobs)
         self.hessians = h
         return r[:, None]
 
@@ -64,7 +64,11 @@ class LambdaRankLoss(NewtonLoss):
         """-NDCG of the query of each row, such that the mean over rows is the mean over queries."""
         ranking = Queries.of(y, F[:, 0], self.gain, self.k)
         found = np.zeros(len(ranking.starts) - 1)
-        each(lambda span: put_ndcg(*ranking, *span, found), ranking.spans(), n_jobs=self.n_jobs)
+
+        def put(span: tuple[int, int]) -> None:
+            put_ndcg(*ranking, span[0], span[1], found)
+
+        each(put, ranking.spans(), n_jobs=self.n_jobs)
         sizes = np.diff(ranking.starts)
         return -np.repeat(found * len(y) / (sizes * sizes.size), sizes)
 

@@ -54,8 +54,8 @@ class BaseForest(TreeInput):
     warm_start: Any
     ccp_alpha: Any
     max_samples: Any
-    n_iter_no_change: Any
-    tol: Any
+    oob_stop: Any
+    oob_tol: Any
     estimators_: list[Any]
 
     def _tree(self) -> BaseDecisionTree:
@@ -99,7 +99,7 @@ class BaseForest(TreeInput):
             members.append(next(new))
             measures = {} if out_of_bag is None else out_of_bag.add(members[-1])
             step.report((len(members), members), **measures)
-            if out_of_bag is not None and out_of_bag.is_flat(self.n_iter_no_change, self.tol):
+            if out_of_bag is not None and out_of_bag.is_flat(self.oob_stop, self.oob_tol):
                 break
         self.estimators_ = members
         if out_of_bag is not None:
@@ -117,9 +117,9 @@ class BaseForest(TreeInput):
                 f"{type(self).__name__}: Out of bag estimation only available if bootstrap=True; got "
                 "bootstrap=False."
             )
-        if self.n_iter_no_change is not None and not self.oob_score:
+        if self.oob_stop is not None and not self.oob_score:
             raise ValueError(
-                f"{type(self).__name__}: n_iter_no_change={self.n_iter_no_change} stops by the out-of-bag score: "
+                f"{type(self).__name__}: oob_stop={self.oob_stop} stops by the out-of-bag score: "
                 "it needs oob_score=True."
             )
         if self.max_samples is not None and not self.bootstrap:

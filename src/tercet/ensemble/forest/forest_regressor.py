@@ -54,7 +54,7 @@ class ForestRegressor(BaseForest, Regressor):
         super()._fit(X, y, sample_weight)
         if not self.keep_targets:
             for name in ("_sorted_targets", "_leaf_starts", "_leaf_ranks", "_leaf_shares"):
-                vars(self).pop(name, None)
+                self.__dict__.pop(name, None)
             return
         if self.n_outputs_ > 1:
             raise ValueError(

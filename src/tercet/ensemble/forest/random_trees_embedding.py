@@ -79,8 +79,8 @@ class RandomTreesEmbedding(TransformerMixin, BaseForest):
     splitter = "random"
     criterion = "squared_error"
     max_features, bootstrap, oob_score, ccp_alpha = 1, False, False, 0.0
-    max_samples = monotonic_cst = n_iter_no_change = None
-    tol = 0.0
+    max_samples = monotonic_cst = oob_stop = None
+    oob_tol = 0.0
 
     def __init__(
         self,
@@ -166,7 +166,7 @@ class RandomTreesEmbedding(TransformerMixin, BaseForest):
     def _encode(self, y: Any) -> None:
         return None
 
-    def _fit(self, X: Any, y: None, sample_weight: np.ndarray | None) -> None:
+    def _fit(self, X: Any, y: Any, sample_weight: np.ndarray | None) -> None:
         # Any target that tells all rows apart: only the tests matter.
         super()._fit(X, generator(self.random_state).random(X.shape[0]), sample_weight)
 

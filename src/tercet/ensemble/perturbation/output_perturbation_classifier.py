@@ -110,7 +110,7 @@ class OutputPerturbationClassifier(BaseEnsemble, Classifier):
             return self._member(np.random.default_rng([seed, 2])).fit(X, outputs, **extra)
 
         seeds = generator(self.random_state).integers(2**31 - 1, size=self.n_estimators)
-        new = engine(self.n_jobs).map(lambda seed: fitted(int(seed)), seeds, ())
+        new = engine(self.n_jobs).map(lambda seed: fitted(seed), seeds.tolist(), ())
         members: list[Any] = []
         for step in self.steps(self.n_estimators, name="member", unpack=self._state):
             members.append(next(new))

@@ -47,7 +47,7 @@ def model_document(model: Any) -> dict[str, Any]:
     if (
         isinstance(model, AdaBoostClassifier) and model.n_classes_ == 2
     ):  # it subtracts the sums, not the values
-        packed = model._packed()
+        packed: Any = model._packed()
         values, start = np.split(packed.value, packed.root[1:]), np.zeros(2)
     shared = [type(model).__name__ for tree in parts.trees if tree.shares]
     if shared:

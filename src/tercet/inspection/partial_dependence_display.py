@@ -123,7 +123,7 @@ percentiles, custom_values, method, n_jobs
             )
         index, found = _target_index(estimator, target), []
         for pair, one in zip(places, kinds):
-            shown = "average" if len(pair) == 2 else one
+            shown: Any = "average" if len(pair) == 2 else one
             drawn = table if shown == "average" else _drawn_rows(table, subsample, random_state)
             weight = sample_weight if drawn is table else None
             found.append(

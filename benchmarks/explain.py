@@ -38,7 +38,7 @@ def model_ours(data: Data) -> Data:
 
 
 def model_lightgbm(data: Data) -> Data:
-    from lightgbm import LGBMClassifier  # type: ignore[import-not-found]
+    from lightgbm import LGBMClassifier
 
     model = LGBMClassifier(n_estimators=TREES, num_leaves=LEAVES, n_jobs=2, verbose=-1)
     model.fit(data["X_train"], data["y_train"])
@@ -47,7 +47,7 @@ def model_lightgbm(data: Data) -> Data:
 
 
 def model_xgboost(data: Data) -> Data:
-    import xgboost  # type: ignore[import-not-found]
+    import xgboost
 
     settings = {"max_leaves": LEAVES, "grow_policy": "lossguide", "max_depth": 0}
     model = xgboost.XGBClassifier(n_estimators=TREES, learning_rate=0.1, n_jobs=2, **settings)
@@ -103,7 +103,7 @@ def explain_xgboost(data: Data) -> Result:
 
 
 def explain_shap(data: Data) -> Result:
-    import shap  # type: ignore[import-not-found]
+    import shap
 
     explainer = shap.TreeExplainer(data["model"], feature_perturbation="tree_path_dependent")
     return result(data, explainer.shap_values(data["X"], check_additivity=False), explainer.expected_value)
@@ -118,7 +118,7 @@ def explain_shap_background(data: Data) -> Result:
 
 
 def explain_woodelf(data: Data) -> Result:
-    from woodelf import WoodelfExplainer  # type: ignore[import-not-found]
+    from woodelf import WoodelfExplainer
 
     values = WoodelfExplainer(data["model"]).shap_values(data["frame"], verbose=False)
     return woodelf_result(data, values)

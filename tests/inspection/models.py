@@ -82,6 +82,12 @@ MODELS = {
         GradientBoostingRegressor(n_estimators=3).fit(MIXED, MIXED_TARGET),
         ASKED,
     ),
+    "boosting of classes and categories": lambda: (
+        GradientBoostingClassifier(n_estimators=2, max_depth=1).fit(
+            MIXED, np.where(MIXED[:, 2] == "p", "p", SIDES)
+        ),
+        ASKED,
+    ),
     "histogram boosting of categories": lambda: (
         HistGradientBoostingRegressor(max_iter=3, min_samples_leaf=3).fit(MIXED, MIXED_TARGET),
         ASKED,

@@ -141,10 +141,17 @@ def test_what_is_refused():
 def test_the_display_draws_one_picture_for_each():
     model = GradientBoostingRegressor(n_estimators=3).fit(NUMBERS, TARGET)
     display = PartialDependenceDisplay.from_estimator(
-        model, NUMBERS, [0, (1, 2)], kind=["both", "average"], grid_resolution=4, subsample=20
+        model,
+        NUMBERS,
+        [0, (1, 2)],
+        kind=["both", "average"],
+        grid_resolution=4,
+        subsample=20,
+        pd_line_kw={"color": "red"},
     )
     first, second = display.axes_
     assert len(first.lines) == 21
+    assert [line.get_color() == "red" for line in first.lines] == [False] * 20 + [True]
     assert (second.get_xlabel(), second.get_ylabel()) == ("x1", "x2")
     assert_allclose(first.lines[-1].get_ydata(), display.pd_results[0].average[0])
     classes = GradientBoostingClassifier(n_estimators=2).fit(NUMBERS, CLASSES)

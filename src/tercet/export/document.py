@@ -43,12 +43,12 @@ def model_document(model: Any) -> dict[str, Any]:
     (['a', 'b'], [1.5, None, None], [[1.0, 0.0], [0.0, 1.0]])
     """
     parts = additive_trees(model)
-    values, start = parts.values, parts.start
+    values, start, factor = parts.values, parts.start, parts.factor
     if (
         isinstance(model, AdaBoostClassifier) and model.n_classes_ == 2
     ):  # it subtracts the sums, not the values
-        packed = model._packed()
-        values, start = np.split(packed.value, packed.root[1:]), np.zeros(2)
+        packed: Any = model._packed()
+        values, start, factor = np.split(packed.value, packed.root[1:]), np.zeros(2), np.ones(2)
     shared = [type(model).__name__ for tree in parts.trees if tree.shares]
     if shared:
         raise ValueError(
@@ -65,7 +65,7 @@ def model_document(model: Any) -> dict[str, Any]:
         "feature_names": parts.feature_names,
         "categories": [None if known is None else _plain_labels(known) for known in parts.categories],
         "start": start.tolist(),
-        "factor": parts.factor,
+        "factor": factor.tolist(),
         "divisor": parts.divisor,
         "trees": [
             _tree_document(tree, value, first)

@@ -56,7 +56,7 @@ def _checked_document(model: Any) -> dict[str, Any]:
 
 
 def _attributes(document: dict[str, Any]) -> dict[str, Any]:
-    scale = document["factor"] / document["divisor"]
+    scale = np.array(document["factor"]) / document["divisor"]
     nodes: dict[str, list[Any]] = {
         name: []
         for name in (
@@ -89,7 +89,7 @@ def _attributes(document: dict[str, Any]) -> dict[str, Any]:
                 nodes["target_treeids"].append(k)
                 nodes["target_nodeids"].append(t)
                 nodes["target_ids"].append(tree["first_score"] + c)
-                weights.append(value * scale)
+                weights.append(value * scale[tree["first_score"] + c])
     return {
         **nodes,
         "nodes_values_as_tensor": np.array(thresholds),

@@ -76,7 +76,7 @@ def scores(model, X):
     for tree in model["trees"]:
         value = np.array(tree["value"])
         total[:, tree["first_score"] : tree["first_score"] + value.shape[1]] += value[ends(tree, rows)]
-    return start + model["factor"] * total / model["divisor"]
+    return start + np.array(model["factor"]) * total / model["divisor"]
 
 
 def softmax(F):

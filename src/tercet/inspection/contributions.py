@@ -132,7 +132,7 @@ def contributions(
         found = _path_dependent(parts, rows, table, len(shorter.start), interactions, n_jobs)
         base = shorter.start + shorter.factor * _means_of_nothing(rows, table, shorter) / shorter.divisor
         base = np.append(base, 1.0 - base.sum()) if dropped else base
-    found *= parts.factor / parts.divisor
+    found *= shorter.factor / shorter.divisor
     if dropped:
         found = np.concatenate([found, -found.sum(axis=-1, keepdims=True)], axis=-1)
     one = found.shape[-1] == 1

@@ -102,8 +102,7 @@ def partial_dependence(
     values = [_grid(table, j, marked, percentiles, grid_resolution, custom) for j in places]
     points = [dict(zip(places, point)) for point in product(*values)]
     shape = tuple(len(line) for line in values)
-    method = _chosen_method(estimator, method, kind, sample_weight, response_method)
-    if method == "recursion":
+    if _chosen_method(estimator, method, kind, sample_weight, response_method) == "recursion":
         grid = with_columns(
             rows_at(table, np.zeros(len(points), dtype=np.intp)),
             {j: np.array([point[j] for point in points]) for j in places},

@@ -29,6 +29,8 @@ class PartialDependenceDisplay:
         Which of several outputs is drawn.
     centered : bool, default=False
         Whether all curves begin at 0.
+    look : dict, optional
+        Settings of matplotlib, as `tercet.plot.plot_partial_dependence` takes them.
 
     Attributes
     ----------
@@ -53,12 +55,14 @@ class PartialDependenceDisplay:
         feature_names: Sequence[str],
         target_idx: int = 0,
         centered: bool = False,
+        look: dict[str, Any] | None = None,
     ) -> None:
         self.pd_results = pd_results
         self.features = features
         self.feature_names = feature_names
         self.target_idx = target_idx
         self.centered = centered
+        self.look = look
 
     @classmethod
     def from_estimator(
@@ -78,6 +82,11 @@ class PartialDependenceDisplay:
         custom_values: dict[Any, Any] | None = None,
         method: Any = "auto",
         n_jobs: int | None = None,
+        verbose: int = 0,
+        line_kw: dict[str, Any] | None = None,
+        ice_lines_kw: dict[str, Any] | None = None,
+        pd_line_kw: dict[str, Any] | None = None,
+        contour_kw: dict[str, Any] | None = None,
         ax: Any = None,
         kind: Any = "average",
         centered: bool = False,
@@ -97,6 +106,10 @@ percentiles, custom_values, method, n_jobs
             The class of a classifier for three or more, or the output of a regressor for several.
         n_cols : int, default=3
             Pictures side by side.
+        verbose : int, default=0
+            There for scikit-learn's sake.
+        line_kw, ice_lines_kw, pd_line_kw, contour_kw : dict, optional
+            Settings of matplotlib for all curves, those of single rows, that of the mean, and the levels of pairs.
         ax : matplotlib Axes or array of them, optional
             Where to draw: one for each picture.
         kind : {"average", "individual", "both"} or list of them, default="average"
@@ -123,7 +136,7 @@ percentiles, custom_values, method, n_jobs
             )
         index, found = _target_index(estimator, target), []
         for pair, one in zip(places, kinds):
-            shown = "average" if len(pair) == 2 else one
+            shown: Any = "average" if len(pair) == 2 else one
             drawn = table if shown == "average" else _drawn_rows(table, subsample, random_state)
             weight = sample_weight if drawn is table else None
             found.append(
@@ -143,7 +156,14 @@ percentiles, custom_values, method, n_jobs
                     n_jobs=n_jobs,
                 )
             )
-        display = cls(found, features=places, feature_names=names, target_idx=index, centered=centered)
+        look = {
+            "average": {**(line_kw or {}), **(pd_line_kw or {})},
+            "individual": {**(line_kw or {}), **(ice_lines_kw or {})},
+            "contour": contour_kw,
+        }
+        display = cls(
+            found, features=places, feature_names=names, target_idx=index, centered=centered, look=look
+        )
         return display.plot(ax=ax, n_cols=n_cols)
 
     def plot(self, *, ax: Any = None, n_cols: int = 3, centered: bool | None = None) -> Self:
@@ -185,6 +205,7 @@ percentiles, custom_values, method, n_jobs
                     [self.feature_names[j] for j in pair],
                     output=self.target_idx,
                     centred=self.centered if centered is None else centered,
+                    look=self.look,
                     ax=place,
                 )
         self.axes_, self.figure_ = axes[:count], axes[0].figure

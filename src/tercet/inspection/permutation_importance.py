@@ -101,11 +101,11 @@ def permutation_importance(
 
 
 def _rows_drawn(max_samples: Any, n: int) -> int:
-    if isinstance(max_samples, numbers.Integral) and not isinstance(max_samples, bool):
+    if isinstance(max_samples, int | np.integer) and not isinstance(max_samples, bool):
         if 1 <= max_samples <= n:
             return int(max_samples)
         raise ValueError(f"max_samples must be <= n_samples={n} and at least 1; got {max_samples}.")
-    if not isinstance(max_samples, numbers.Real) or not 0 < max_samples <= 1:
+    if not isinstance(max_samples, float | np.floating) or not 0 < max_samples <= 1:
         raise ValueError(f"max_samples must be an int, or a float in (0, 1]; got {max_samples!r}.")
     return max(1, int(max_samples * n))
 

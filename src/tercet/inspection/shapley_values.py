@@ -95,11 +95,11 @@ def expected_value(tree: Tree, x: Any, known: Collection[int], cover: Any = None
         if int(tree.feature[t]) not in known:
             total = mass[t] if mass[t] > 0 else 1.0
             shares = [mass[c] / total if mass[t] > 0 else 1.0 / len(children) for c in children]
-            return sum(share * mean(c) for share, c in zip(shares, children))
+            return np.sum([share * mean(c) for share, c in zip(shares, children)], axis=0)
         value = float(x[tree.feature[t]])
         if np.isnan(value):
             if tree.missing[t] < 0:
-                return sum(float(tree.share[c]) * mean(c) for c in children)
+                return np.sum([float(tree.share[c]) * mean(c) for c in children], axis=0)
             return mean(children[int(tree.missing[t])])
         if tree.kind[t] == CATEGORY:
             slots = tree.slots[tree.slot_start[t] : tree.slot_start[t] + tree.slot_count[t]]

@@ -48,7 +48,8 @@ class AdditiveTrees:
     first_scores : list of int
         The score that the first value of each tree is added to.
     start : array of shape (n_scores,)
-    factor, divisor : float
+    factor : array of shape (n_scores,)
+    divisor : float
     kind : {"value", "probability", "score"}
         What the scores are: predictions of a regressor, probabilities of classes, or raw scores.
     score_names : list of str
@@ -67,7 +68,7 @@ class AdditiveTrees:
     score_names: list[str]
     categories: list[Any]
     feature_names: list[str]
-    factor: float = 1.0
+    factor: np.ndarray
     divisor: float = 1.0
 
     @property
@@ -157,6 +158,7 @@ def _made(model: Any, trees: list[Tree], values: list[np.ndarray], **rest: Any) 
         "categories": getattr(model, "categories_", [None] * d),
         "feature_names": [f"x{j}" for j in range(d)] if names is None else [str(word) for word in names],
         "score_names": [],
+        "factor": np.ones(len(start)),
     }
     return AdditiveTrees(model, trees, values, start=np.asarray(start, dtype=float), **(settings | rest))
 
@@ -225,10 +227,11 @@ def _gradient_boosting(model: Any) -> AdditiveTrees:
     n_scores = model.estimators_.shape[1]
     trees = [member.tree_ for k in range(n_scores) for member in model.estimators_[:, k]]
     scores = [k for k in range(n_scores) for _ in model.estimators_[:, k]]
-    plain = all(
-        tree.only_thresholds for tree in trees
-    )  # then the model, too, shrinks the leaves, not the sum
-    values = [(model.learning_rate * tree.value if plain else tree.value)[:, 0] for tree in trees]
+    # Where all tests are thresholds the model itself shrinks the leaves, else the sum.
+    plain = [all(member.tree_.only_thresholds for member in column) for column in model.estimators_.T]
+    values = [
+        (model.learning_rate * tree.value if plain[k] else tree.value)[:, 0] for k, tree in zip(scores, trees)
+    ]
     names = [str(word) for word in model.classes_] if n_scores > 1 else []
     return _made(
         model,
@@ -238,7 +241,7 @@ def _gradient_boosting(model: Any) -> AdditiveTrees:
         first_scores=scores,
         kind="score" if isinstance(model, ClassifierMixin) else _raw_kind(model),
         score_names=names,
-        factor=1.0 if plain else float(model.learning_rate),
+        factor=np.where(plain, 1.0, model.learning_rate),
     )
 
 
@@ -323,4 +326,4 @@ def without_last_class(parts: AdditiveTrees) -> tuple[AdditiveTrees, bool]:
     if parts.kind != "probability" or len(parts.start) < 2:
         return parts, False
     shorter = [np.ascontiguousarray(value[:, :-1]) for value in parts.values]
-    return replace(parts, values=shorter, start=parts.start[:-1]), True
+    return replace(parts, values=shorter, start=parts.start[:-1], factor=parts.factor[:-1]), True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -163,6 +163,7 @@ def plot_partial_dependence(
     *,
     output: int = -1,
     centred: bool = False,
+    look: Mapping[str, Any] | None = None,
     ax: Any = None,
 ) -> Any:
     """Draw the partial dependence on one feature, with the curves of single rows (ICE), or on two.
@@ -178,6 +179,9 @@ def plot_partial_dependence(
         Which of several outputs.
     centred : bool, default=False
         Whether all curves begin at 0.
+    look : dict of dicts, optional
+        Settings of matplotlib for the curve of the mean ("average"), those of single rows ("individual") and the
+        levels of two features ("contour").
     ax : matplotlib Axes, optional
         Where to draw.
 
@@ -203,7 +207,7 @@ def plot_partial_dependence(
     if len(names) != len(values):
         raise ValueError(f"feature_names must name {len(values)} features; got {len(names)}.")
     if len(values) == 2:
-        return _draw_two(result, values, names, output, ax)
+        return _draw_two(result, values, names, output, ax, dict((look or {}).get("contour") or {}))
     curves = result.get("individual")
     curves = None if curves is None else curves[output][sample_indices(curves.shape[1], CURVES)]
     average = result.get("average")
@@ -215,18 +219,22 @@ def plot_partial_dependence(
     words = values[0].dtype.kind not in "biuf"
     x = np.arange(len(values[0])) if words else values[0]
     if curves is not None:
-        ax.plot(x, curves.T, color=INK, linewidth=0.6, alpha=0.25)
+        thin = {"color": INK, "linewidth": 0.6, "alpha": 0.25, **((look or {}).get("individual") or {})}
+        ax.plot(x, curves.T, **thin)
     if average is not None and words and curves is None:
         ax.bar(x, average, color=ACCENT, width=0.66, linewidth=0)
     elif average is not None:
-        ax.plot(x, average, color=ACCENT, linewidth=2, marker="o" if words else None)
+        bold = {"color": ACCENT, "linewidth": 2, **((look or {}).get("average") or {})}
+        ax.plot(x, average, marker="o" if words else None, **bold)
     if words:
         ax.set_xticks(x, [short_name(word, 14) for word in values[0]])
     ax.grid(axis="y")
     return label_axes(ax, names[0], translated("partial dependence"))
 
 
-def _draw_two(result: Any, values: Any, names: Sequence[str], output: int, ax: Any) -> Any:
+def _draw_two(
+    result: Any, values: Any, names: Sequence[str], output: int, ax: Any, look: dict[str, Any]
+) -> Any:
     if result.get("average") is None:
         raise ValueError("the average over the rows is needed to draw two features; ask for kind='average'.")
     ax, table = get_axes(ax), result["average"][output]
@@ -235,7 +243,7 @@ def _draw_two(result: Any, values: Any, names: Sequence[str], output: int, ax: A
     if any(words):
         drawn = ax.pcolormesh(x, y, table.T, shading="nearest", cmap="viridis")
     else:
-        drawn = ax.contourf(x, y, table.T, levels=10, cmap="viridis")
+        drawn = ax.contourf(x, y, table.T, **{"levels": 10, "cmap": "viridis", **look})
         lines = ax.contour(x, y, table.T, levels=10, colors=INK, linewidths=0.4)
         ax.clabel(lines, fontsize=7)
     for word, line, axis in zip(words, values, (ax.xaxis, ax.yaxis)):

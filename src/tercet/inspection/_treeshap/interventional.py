@@ -113,12 +113,12 @@ def pass_rows(X, table, tree, e, mask, branch, bits, bit_at):
     """Let all rows go along edge e: their masks behind it, and their branches at its end; returns its depth."""
     d, up = table.depth[e], table.above[e]
     if e == table.first_edge[tree]:
-        branches(X, table, table.root[tree], branch[0])
+        branches(X, table.tests, table.root[tree], branch[0])
     bit_at[d] = bits[d - 1] if up == 0 else bit_at[up]
     bits[d] = bits[d - 1] + (up == 0)
     pass_edge(table.slot[e], bit_at[d], up == 0, branch[d - 1], mask[d - 1], mask[d])
     if not table.leaf[e]:
-        branches(X, table, table.node[e], branch[d])
+        branches(X, table.tests, table.node[e], branch[d])
     return d
 
 
@@ -132,9 +132,9 @@ def table_size(n):
 
 
 @inner
-def branches(X, table, t, branch):
+def branches(X, tests, t, branch):
     for i in range(X.shape[0]):
-        branch[i] = slot_at(table, t, X[i, table.test[t]])
+        branch[i] = slot_at(tests, t, X[i, tests.feature[t]])
 
 
 @inner

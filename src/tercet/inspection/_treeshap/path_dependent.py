@@ -14,9 +14,9 @@ The integrand is a polynomial of a degree below m, the number of features on the
 The products are shared by all leaves below an edge, down and, divided by the factor of the edge, up again: an edge
 costs as many operations as there are points (Linear TreeSHAP has the idea, with polynomials in place of points).
 
-Sixteen rows go through a tree side by side. Their state at an edge is one of three: all tests of the feature so
-far let them pass, this edge is the first that does not, or an earlier one did not. The factors for the three are
-computed once for a tree and a block of rows.
+Rows go through a tree side by side, a block of them at a time. Their state at an edge is one of three: all tests of
+the feature so far let them pass, this edge is the first that does not, or an earlier one did not. The factors for
+the three are computed once for a tree and a chunk of rows.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import numpy as np
 from tercet.core.kernel import inner, kernel
 from tercet.inspection._treeshap.path_table import THRESHOLD, one_fraction, slot_at
 
-LANES = 16  # rows side by side
+LANES = 32  # rows side by side
 
 
 def quadrature(most: int) -> tuple[np.ndarray, np.ndarray]:
@@ -42,23 +42,53 @@ def quadrature(most: int) -> tuple[np.ndarray, np.ndarray]:
 @kernel
 def add_contributions(X, table, points, weights, out):
     """Add the contributions of each feature to each score, out of shape (n, n_features, n_scores)."""
-    deepest, n_values = table.max_depth.max() + 1, table.value.shape[1]
+    deepest, n_values, most = table.max_depth.max() + 1, table.value.shape[1], points.shape[1]
     size = np.diff(table.first_edge).max()
-    most = points.shape[1]
     down, up = np.empty((size, 2, most)), np.empty((size, 2, most))
-    product = np.ones((deepest, most, LANES))
-    total = np.zeros((deepest, n_values, most, LANES))
+    product, total = np.ones((deepest, most, LANES)), np.zeros((deepest, n_values, most, LANES))
     passing, branch = np.ones((deepest, LANES)), np.empty((deepest, LANES), np.int64)
-    blocks = in_lanes(X)
+    through, stopped, share = np.empty(LANES), np.empty(LANES), np.empty(LANES)
+    blocks, path, tests = in_lanes(X), np.empty(deepest, np.int64), table.tests
+    depth, above, leaf, feature, slot = table.depth, table.above, table.leaf, table.feature, table.slot
+    sums = np.zeros((blocks.shape[0], out.shape[1], out.shape[2], LANES))
     for tree in range(table.root.size):
-        first, last = table.first_edge[tree], table.first_edge[tree + 1]
-        if first == last:
-            continue
+        first, last, score = table.first_edge[tree], table.first_edge[tree + 1], table.score[tree]
         count = max(1, (table.n_path[tree] + 1) // 2)
-        edge_factors(table, first, last, points[count - 1], weights[count - 1], count, down, up)
-        for b in range(blocks.shape[0]):
-            part = out[b * LANES : (b + 1) * LANES]
-            walk(blocks[b], table, tree, count, down, up, product, total, passing, branch, part)
+        t, w = points[count - 1, :count], weights[count - 1, :count]
+        edge_factors(depth[first:last], above[first:last], table.zero[first:last], t, w, path, down, up)
+        for s in range(blocks.shape[0] * (last - first)):
+            b, e = s // (last - first), first + s % (last - first)
+            d, f, g = depth[e], down[e - first], up[e - first]
+            if e == first or not leaf[e - 1]:  # the first branch of its node
+                find_branches(blocks[b], tests, table.parent[e], branch[d - 1])
+            states(slot[e], table.share[e], passing[above[e]], branch[d - 1], through, stopped, share)
+            if not leaf[e]:
+                path[d], passing[d] = e, through
+                total[d, :, :count] = 0.0
+                go_down(product[d - 1], through, stopped, share, f, count, product[d])
+                continue
+            for c in range(n_values):
+                value, into = table.value[table.node[e], c], sums[b, feature[e], score + c]
+                end_path(value, product[d - 1], through, stopped, share, f, g, count, total[d - 1, c], into)
+            # edges that all paths have gone through now
+            following = depth[e + 1] if e + 1 < last else 1
+            for back in range(d - 1, following - 1, -1):
+                edge = path[back]
+                for c in range(n_values):
+                    into, g = sums[b, feature[edge], score + c], up[edge - first]
+                    go_up(
+                        total[back, c],
+                        passing[above[edge]],
+                        passing[back],
+                        g,
+                        count,
+                        total[back - 1, c],
+                        into,
+                    )
+    for i in range(X.shape[0]):
+        for j in range(out.shape[1]):
+            for c in range(out.shape[2]):
+                out[i, j, c] += sums[i // LANES, j, c, i % LANES]
 
 
 @inner
@@ -75,83 +105,26 @@ def in_lanes(X):
 
 
 @inner
-def edge_factors(table, first, last, t, w, count, down, up):
+def edge_factors(depth, above, zero, t, w, path, down, up):
     """Factors of the products on the way down, and of the integrals on the way up, at every edge and point.
 
     They are for rows that pass the edge (0), and for those that it is the first to stop (1). A row that an earlier
     edge of the feature has stopped has the factor `share` on the way down, and adds nothing on the way up.
     """
-    path = np.zeros(table.depth[first:last].max() + 1, np.int64)
-    for e in range(first, last):
-        path[table.depth[e]] = e
-        above = table.zero[path[table.above[e]]] if table.above[e] > 0 else 1.0
-        zero = table.zero[e]
-        for q in range(count):
-            here, before = t[q] + zero * (1.0 - t[q]), t[q] + above * (1.0 - t[q])
-            down[e - first, 0, q], down[e - first, 1, q] = here / before, zero * (1.0 - t[q]) / before
-            past = (1.0 - above) / before
-            up[e - first, 0, q] = w[q] * ((1.0 - zero) / here - past)
-            up[e - first, 1, q] = w[q] * (-1.0 / (1.0 - t[q]) - past)
+    for e in range(depth.size):
+        path[depth[e]] = e
+        z, earlier = zero[e], zero[path[above[e]]] if above[e] > 0 else 1.0
+        for q in range(t.size):
+            here, before = t[q] + z * (1.0 - t[q]), t[q] + earlier * (1.0 - t[q])
+            down[e, 0, q], down[e, 1, q] = here / before, z * (1.0 - t[q]) / before
+            past = (1.0 - earlier) / before
+            up[e, 0, q] = w[q] * ((1.0 - z) / here - past)
+            up[e, 1, q] = w[q] * (-1.0 / (1.0 - t[q]) - past)
 
 
 @inner
-def walk(lanes, table, tree, count, down, up, product, total, passing, branch, out):
-    """Let sixteen rows go through a tree; out has as many of them as there are."""
-    first, last, score = table.first_edge[tree], table.first_edge[tree + 1], table.score[tree]
-    n_values = table.value.shape[1]
-    path = np.empty(product.shape[0], np.int64)
-    through, stopped, share = np.empty(LANES), np.empty(LANES), np.empty(LANES)
-    sums = np.empty((n_values, LANES))
-    find_branches(lanes, table, table.root[tree], branch[0])
-    for e in range(first, last):
-        d = table.depth[e]
-        states(table, e, passing[table.above[e]], branch[d - 1], through, stopped, share)
-        f, g = down[e - first], up[e - first]
-        before, sums_before = product[d - 1], total[d - 1]
-        if not table.leaf[e]:
-            here, path[d] = product[d], e
-            for q in range(count):
-                for k in range(LANES):
-                    here[q, k] = before[q, k] * (through[k] * f[0, q] + stopped[k] * f[1, q] + share[k])
-            total[d, :, :count] = 0.0
-            passing[d] = through
-            find_branches(lanes, table, table.node[e], branch[d])
-            continue
-        value = table.value[table.node[e]]
-        sums[:] = 0.0
-        for q in range(count):
-            for c in range(n_values):
-                v, line, into = value[c], sums_before[c, q], sums[c]
-                for k in range(LANES):
-                    term = v * before[q, k] * (through[k] * f[0, q] + stopped[k] * f[1, q] + share[k])
-                    line[k] += term
-                    into[k] += term * (through[k] * g[0, q] + stopped[k] * g[1, q])
-        add_sums(sums, table.feature[e], score, out)
-        # edges that all paths have gone through now
-        following = table.depth[e + 1] if e + 1 < last else 1
-        for back in range(d - 1, following - 1, -1):
-            leave(table, path[back], back, first, count, up, total, passing, sums)
-            add_sums(sums, table.feature[path[back]], score, out)
-
-
-@inner
-def leave(table, e, d, first, count, up, total, passing, sums):
-    """The integrals over all leaves below edge e, whose sums are added to those of the edge above."""
-    g, ahead, through = up[e - first], passing[table.above[e]], passing[d]
-    sums[:] = 0.0
-    for c in range(sums.shape[0]):
-        into = sums[c]
-        for q in range(count):
-            line, before = total[d, c, q], total[d - 1, c, q]
-            for k in range(LANES):
-                before[k] += line[k]
-                into[k] += line[k] * (through[k] * g[0, q] + (ahead[k] - through[k]) * g[1, q])
-
-
-@inner
-def states(table, e, ahead, branch, through, stopped, share):
-    """Whether each row passes edge e, is stopped by it first, or was stopped before (then the edge's share)."""
-    slot, part = table.slot[e], table.share[e]
+def states(slot, part, ahead, branch, through, stopped, share):
+    """Whether each row passes an edge, is stopped by it first, or was stopped before (then the edge's share)."""
     for k in range(LANES):
         through[k] = ahead[k] if branch[k] == slot else 0.0
         stopped[k] = ahead[k] - through[k]
@@ -159,24 +132,50 @@ def states(table, e, ahead, branch, through, stopped, share):
 
 
 @inner
-def find_branches(lanes, table, t, branch):
+def go_down(before, through, stopped, share, f, count, product):
+    """The products behind an edge."""
+    for q in range(count):
+        for k in range(LANES):
+            product[q, k] = before[q, k] * (through[k] * f[0, q] + stopped[k] * f[1, q] + share[k])
+
+
+@inner
+def end_path(value, before, through, stopped, share, f, g, count, above, into):
+    """Add the products at a leaf to the sums above it, and the integrals to the contributions."""
+    for q in range(count):
+        for k in range(LANES):
+            term = value * before[q, k] * (through[k] * f[0, q] + stopped[k] * f[1, q] + share[k])
+            above[q, k] += term
+            into[k] += term * (through[k] * g[0, q] + stopped[k] * g[1, q])
+
+
+@inner
+def go_up(below, ahead, through, g, count, above, into):
+    """Add the sums over all leaves below an edge to those above it, and the integrals to the contributions."""
+    for q in range(count):
+        for k in range(LANES):
+            above[q, k] += below[q, k]
+            into[k] += below[q, k] * (through[k] * g[0, q] + (ahead[k] - through[k]) * g[1, q])
+
+
+@inner
+def find_branches(lanes, tests, t, branch):
     """The branches that the rows take at node t."""
-    line = lanes[table.test[t]]
-    if table.kind[t] == THRESHOLD:  # the loop vectorises
-        threshold, missing = table.threshold[t], table.missing[t]
+    line = lanes[tests.feature[t]]
+    if tests.kind[t] == THRESHOLD:  # the loop vectorises
+        threshold, missing = tests.threshold[t], tests.missing[t]
         for k in range(LANES):
             slot = np.int64(line[k] > threshold)
             branch[k] = missing if line[k] != line[k] else slot
     else:
         for k in range(LANES):
-            branch[k] = slot_at(table, t, line[k])
+            branch[k] = slot_at(tests, t, line[k])
 
 
 @inner
-def add_sums(sums, feature, score, out):
-    for k in range(out.shape[0]):
-        for c in range(sums.shape[0]):
-            out[k, feature, score + c] += sums[c, k]
+def branch_of(row, tests, t):
+    """The branch that a row takes at node t."""
+    return slot_at(tests, t, row[tests.feature[t]])
 
 
 @kernel
@@ -191,11 +190,13 @@ def add_divided_contributions(X, table, points, weights, out):
         count = max(1, (table.n_path[tree] + 1) // 2)
         t, w, score = points[count - 1], weights[count - 1], table.score[tree]
         for i in range(X.shape[0] if first < last else 0):
-            branch[0] = slot_at(table, table.root[tree], X[i, table.test[table.root[tree]]])
+            branch[0] = branch_of(X[i], table.tests, table.root[tree])
             for e in range(first, last):
                 d, up = table.depth[e], table.above[e]
                 path[d], zero[d] = e, table.zero[e]
-                one[d] = one_fraction(table, e, branch[d - 1]) * (one[up] if up > 0 else 1.0)
+                one[d] = one_fraction(table.slot[e], branch[d - 1], table.missing_share[e]) * (
+                    one[up] if up > 0 else 1.0
+                )
                 total[d] = 0.0
                 for q in range(count):
                     before = one[up] * t[q] + zero[up] * (1.0 - t[q]) if up > 0 else 1.0
@@ -205,7 +206,7 @@ def add_divided_contributions(X, table, points, weights, out):
                         for c in range(n_values):
                             total[d, c, q] = table.value[table.node[e], c] * product[d, q]
                 if not table.leaf[e]:
-                    branch[d] = slot_at(table, table.node[e], X[i, table.test[table.node[e]]])
+                    branch[d] = branch_of(X[i], table.tests, table.node[e])
                     continue
                 following = table.depth[e + 1] if e + 1 < last else 1
                 for back in range(d, following - 1, -1):
@@ -241,13 +242,15 @@ def add_interactions(X, table, points, weights, out):
         count = max(1, (table.n_path[tree] + 1) // 2)
         t, w = points[count - 1], weights[count - 1]
         for i in range(X.shape[0] if first < last else 0):
-            branch[0] = slot_at(table, table.root[tree], X[i, table.test[table.root[tree]]])
+            branch[0] = branch_of(X[i], table.tests, table.root[tree])
             for e in range(first, last):
                 d, up = table.depth[e], table.above[e]
                 path[d], zero[d] = e, table.zero[e]
-                one[d] = one_fraction(table, e, branch[d - 1]) * (one[up] if up > 0 else 1.0)
+                one[d] = one_fraction(table.slot[e], branch[d - 1], table.missing_share[e]) * (
+                    one[up] if up > 0 else 1.0
+                )
                 if not table.leaf[e]:
-                    branch[d] = slot_at(table, table.node[e], X[i, table.test[table.node[e]]])
+                    branch[d] = branch_of(X[i], table.tests, table.node[e])
                     continue
                 size = last_edges(table, path, d, ends)
                 for q in range(count):
@@ -301,13 +304,17 @@ def known_means(X, known, table, out):
             if table.first_edge[tree] == table.first_edge[tree + 1]:
                 out[i, score : score + table.value.shape[1]] += table.value[root]
                 continue
-            branch[0] = slot_at(table, root, X[i, table.test[root]])
+            branch[0] = branch_of(X[i], table.tests, root)
             for e in range(table.first_edge[tree], table.first_edge[tree + 1]):
                 d = table.depth[e]
-                part = one_fraction(table, e, branch[d - 1]) if known[table.feature[e]] else table.share[e]
+                part = (
+                    one_fraction(table.slot[e], branch[d - 1], table.missing_share[e])
+                    if known[table.feature[e]]
+                    else table.share[e]
+                )
                 weight[d] = weight[d - 1] * part
                 if table.leaf[e]:
                     for c in range(table.value.shape[1]):
                         out[i, score + c] += weight[d] * table.value[table.node[e], c]
                 else:
-                    branch[d] = slot_at(table, table.node[e], X[i, table.test[table.node[e]]])
+                    branch[d] = branch_of(X[i], table.tests, table.node[e])

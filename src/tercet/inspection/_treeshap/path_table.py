@@ -20,6 +20,18 @@ UNKNOWN = -1  # the slot of a category that a test does not know
 DIVIDED = -2  # the slot of a row that goes to all children
 
 
+class Tests(NamedTuple):
+    """The tests of all nodes."""
+
+    kind: np.ndarray
+    feature: np.ndarray
+    threshold: np.ndarray
+    missing: np.ndarray
+    slot_start: np.ndarray
+    slot_count: np.ndarray
+    slots: np.ndarray
+
+
 class PathTable(NamedTuple):
     """Edges and nodes of all trees, one tree after the other.
 
@@ -44,15 +56,9 @@ class PathTable(NamedTuple):
     above: np.ndarray
     share: np.ndarray
     zero: np.ndarray
+    missing_share: np.ndarray  # of a row without the value, where it is divided
     # nodes
-    kind: np.ndarray
-    test: np.ndarray  # the feature that is tested
-    threshold: np.ndarray
-    missing: np.ndarray
-    missing_share: np.ndarray
-    slot_start: np.ndarray
-    slot_count: np.ndarray
-    slots: np.ndarray
+    tests: Tests
     value: np.ndarray  # (n_nodes, n_values)
 
     @classmethod
@@ -83,35 +89,22 @@ class PathTable(NamedTuple):
         edges[1] += offset
         joined = {
             name: np.concatenate([getattr(tree, name) for tree in trees])
-            for name in (
-                "kind",
-                "feature",
-                "threshold",
-                "missing",
-                "share",
-                "slot_start",
-                "slot_count",
-                "slots",
-            )
+            for name in (*Tests._fields, "share")
         }
         joined["slot_start"] = joined["slot_start"] + np.repeat(n_slots[:-1], np.diff(nodes))
-        return cls(
+        of_nodes = [joined[name] for name in Tests._fields]
+        fields: list[Any] = [
             np.cumsum([0, *counts]),
             nodes[:-1],
             np.array([part[9] for part in parts]),
             np.array([part[3].max(initial=0) for part in parts]),
             np.asarray(scores, dtype=np.int64),
             *edges,
-            joined["kind"].astype(np.int64),
-            joined["feature"].astype(np.int64),
-            joined["threshold"],
-            joined["missing"].astype(np.int64),
-            joined["share"],
-            joined["slot_start"],
-            joined["slot_count"].astype(np.int64),
-            joined["slots"].astype(np.int64),
+            np.where(edges[2] >= 0, joined["share"][edges[0]], 0.0),
+            Tests(*(one if one.dtype.kind == "f" else one.astype(np.int64) for one in of_nodes)),
             np.ascontiguousarray(np.concatenate(values), dtype=np.float64),
-        )
+        ]
+        return cls(*fields)
 
 
 @kernel
@@ -166,21 +159,21 @@ def push_children(t, d, kind, n_children, waiting_node, waiting_slot, waiting_de
 
 
 @inner
-def slot_at(table, t, x):
+def slot_at(tests, t, x):
     """The branch of node t that a value takes: its slot, UNKNOWN or DIVIDED."""
     if x != x:
-        slot = table.missing[t]
+        slot = tests.missing[t]
         return DIVIDED if slot == SHARED else slot
-    if table.kind[t] == THRESHOLD:
-        return np.int64(x > table.threshold[t])
-    if x >= 0.0 and x < table.slot_count[t]:
-        return table.slots[table.slot_start[t] + np.int64(x)]
+    if tests.kind[t] == THRESHOLD:
+        return np.int64(x > tests.threshold[t])
+    if x >= 0.0 and x < tests.slot_count[t]:
+        return tests.slots[tests.slot_start[t] + np.int64(x)]
     return np.int64(UNKNOWN)
 
 
 @inner
-def one_fraction(table, e, slot):
-    """The part of a row that goes along edge e, where `slot` is its branch at the edge's parent."""
-    if slot == DIVIDED:
-        return table.missing_share[table.node[e]] if table.slot[e] >= 0 else 0.0
-    return 1.0 if slot == table.slot[e] else 0.0
+def one_fraction(own, branch, missing_share):
+    """The part of a row that takes the branch `own` of a test, where it takes `branch`."""
+    if branch == DIVIDED:
+        return missing_share
+    return 1.0 if branch == own else 0.0

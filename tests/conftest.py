@@ -46,6 +46,15 @@ def pytest_sessionstart(session):
             importlib.import_module(".".join(file.relative_to(root).with_suffix("").parts))
 
 
+# Tests that start processes and wait for them, some for half a minute.
+LONG = ("tests/fuzz/", "tests/test_benchmarks.py", "tests/cli/")
+
+
+def pytest_collection_modifyitems(items):
+    """The longest tests come first: at the end no worker waits for one of them."""
+    items.sort(key=lambda item: not item.nodeid.startswith(LONG))
+
+
 def pytest_collection_finish():
     """Thousands of tests and all libraries stay: garbage is looked for beside them, and less often."""
     gc.collect()

@@ -80,14 +80,14 @@ def start():
     return "forkserver"
 
 
-def test_contenders_run_by_turns_and_only_good_peers_count(tmp_path):
+def test_contenders_run_by_turns_and_only_good_peers_count(tmp_path, start):
     turns.clear()
     row = toy_row(
         slow=peer(toy_slow),
         sloppy=peer(toy_sloppy),
         hungry=peer(toy_hungry, prepare=toy_prepare, once=True, note="eats"),
     )
-    outcome = run_row(row, "smoke", rounds=2, folder=tmp_path)
+    outcome = run_row(row, "smoke", rounds=2, folder=tmp_path, start=start)
     ours, slow, _, hungry = outcome.scores
     first = ["tercet", "slow", "tercet", "sloppy", "tercet", "hungry"]
     assert turns == [*first, *first[:4]]
@@ -101,10 +101,10 @@ def test_contenders_run_by_turns_and_only_good_peers_count(tmp_path):
     assert outcome.work == "least squares; 200 x 5"
 
 
-def test_memory_is_what_a_fit_adds_after_a_small_one(tmp_path, start):
+def test_memory_is_what_a_fit_adds_after_a_small_one(tmp_path):
     row = toy_row(keeps=peer(toy_keeps))
     row = dataclasses.replace(row, sizes={**row.sizes, "full-ish": {"n": 400, "d": 5}})
-    _, keeps = run_row(row, "full-ish", rounds=1, folder=tmp_path, start=start).scores
+    _, keeps = run_row(row, "full-ish", rounds=1, folder=tmp_path).scores
     assert not keeps.problem
     assert not keeps.memory > 25  # MB; not a number where there is no /proc
 

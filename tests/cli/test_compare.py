@@ -42,9 +42,11 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def iris(folder):
-    """All methods on iris, two rounds, with everything written."""
+    """All methods on iris, two rounds of two folds, with everything written."""
     answer = compare(
         "iris",
+        "--cv",
+        "2",
         "--repeats",
         "2",
         "--budget",
@@ -88,12 +90,12 @@ def test_scores_are_those_of_cross_validation(iris):
         score
         for turn in range(2)
         for score in cross_val_score(
-            model, X, y, cv=StratifiedKFold(5, shuffle=True, random_state=seed(turn))
+            model, X, y, cv=StratifiedKFold(2, shuffle=True, random_state=seed(turn))
         )
     ]
     assert entry["scores"] == pytest.approx(scores, abs=1e-12)
     assert entry["score"] == pytest.approx(np.mean(scores))
-    assert (entry["low"], entry["high"]) == pytest.approx(corrected_interval(scores, n_train=120, n_test=30))
+    assert (entry["low"], entry["high"]) == pytest.approx(corrected_interval(scores, n_train=75, n_test=75))
 
 
 def test_board_is_in_order_with_the_baseline_last(iris):

@@ -27,6 +27,7 @@ from tercet.feature import TableEncoder, infer_schema
 from tercet.io import load_model, save_model
 from tercet.linear_model import LogisticRegression, Perceptron, Ridge
 from tests.cli import running
+from tests.conformance.population import NARROW
 from tests.test_io import rewrite
 
 ENVIRONMENT = {**os.environ, "LC_ALL": "C.UTF-8", "COLUMNS": "100"}
@@ -384,7 +385,8 @@ def test_every_method_can_be_fitted_saved_and_used(folder, tmp_path, card):
         settings = [f"estimators={'Ridge, Lasso' if card.task == 'regression' else 'GaussianNB, Perceptron'}"]
     if card.name == "QuadraticDiscriminantAnalysis":
         settings = ["reg_param=0.1"]  # one feature for every category: no full rank without it
-    estimator = build(card, settings, seed=0)
+    few = {name: value for name, value in NARROW.get(card.name, {}).items() if isinstance(value, int)}
+    estimator = build(card, [*settings, *(f"{name}={value}" for name, value in few.items())], seed=0)
     classes = card.task == "classification"
     table = read_table(folder / ("melons.csv" if classes else "prices.csv"))
     target = {"classification": "好瓜", "regression": "price"}.get(card.task)

@@ -15,6 +15,7 @@ from tercet.core.kernel import inner, kernel
 from tercet.neighbors._engine.ball_metrics import measure
 from tercet.neighbors._engine.heap import replace_farthest, sort_heap
 from tercet.neighbors._engine.kd_kernels import SHORT, WORK, insert, push
+from tercet.neighbors._engine.segment_sort import merge_sort
 
 STACK = 64  # parts are halves: no tree is deeper
 
@@ -37,7 +38,7 @@ def build_balls(points, order, leaf_size, metric, by_means, balls):
     rows, else (where rows cannot be added up) at one of them.
     """
     near, far, rest = np.empty(order.size), np.empty(order.size), np.empty(order.size)
-    q = np.empty(points.shape[1])
+    q, spare = np.empty(points.shape[1]), np.empty_like(order)
     waiting = np.empty((STACK, 4), np.int64)  # node, its rows, its depth
     top, count = push(waiting, 0, 0, 0, order.size, 1), np.int64(1)
     while top > 0:
@@ -63,7 +64,10 @@ def build_balls(points, order, leaf_size, metric, by_means, balls):
         balls.child[node] = -1
         if here.size <= leaf_size or radius == 0.0:
             continue
-        split(here, apart, away)
+        # Rows in the order of how much nearer they are to one of the two than to the other.
+        for r in range(here.size):
+            apart[r] -= away[r]
+        merge_sort(apart, here, rest, spare)
         middle = start + here.size // 2
         balls.child[node] = count
         top = push(waiting, top, count, start, middle, level + 1)
@@ -102,14 +106,6 @@ def between(apart, away):
         if max(apart[r], away[r]) < best:
             best, at = max(apart[r], away[r]), r
     return at
-
-
-@inner
-def split(here, apart, away):
-    """Sort rows by how much nearer they are to one of two rows than to the other."""
-    before, turn = here.copy(), np.argsort(apart - away, kind="mergesort")
-    for r in range(here.size):
-        here[r] = before[turn[r]]
 
 
 @inner

@@ -1,4 +1,4 @@
-"""Sort the neighbours of each query by distance."""
+"""Sort numbers, and others along with them: the neighbours of each query by distance, the rows of a ball."""
 
 from __future__ import annotations
 
@@ -11,21 +11,26 @@ RUN = 16  # values that insertion sorts
 
 @kernel
 def sort_segments(indptr, far, found):
-    """Sort each segment by distance, in place; a stable merge sort, so that equals stay in their order."""
+    """Sort each segment by distance, in place."""
     longest = 0
     for i in range(indptr.size - 1):
         longest = max(longest, indptr[i + 1] - indptr[i])
     spare, rest = np.empty(longest), np.empty(longest, dtype=found.dtype)
     for i in range(indptr.size - 1):
-        a, b = far[indptr[i] : indptr[i + 1]], found[indptr[i] : indptr[i + 1]]
-        for first in range(0, a.size, RUN):
-            insertion_sort(a[first : first + RUN], b[first : first + RUN])
-        width = RUN
-        while width < a.size:
-            for first in range(0, a.size - width, 2 * width):
-                last = min(first + 2 * width, a.size)
-                merge_runs(a[first:last], b[first:last], width, spare, rest)
-            width *= 2
+        merge_sort(far[indptr[i] : indptr[i + 1]], found[indptr[i] : indptr[i + 1]], spare, rest)
+
+
+@inner
+def merge_sort(a, b, spare, rest):
+    """Sort a, and b along with it, in place; stable, so that equals stay in their order."""
+    for first in range(0, a.size, RUN):
+        insertion_sort(a[first : first + RUN], b[first : first + RUN])
+    width = RUN
+    while width < a.size:
+        for first in range(0, a.size - width, 2 * width):
+            last = min(first + 2 * width, a.size)
+            merge_runs(a[first:last], b[first:last], width, spare, rest)
+        width *= 2
 
 
 @inner

@@ -13,10 +13,12 @@ from dataclasses import asdict
 from typing import Any
 
 from benchmarks import (
+    boosting,
     cluster,
     command,
     crf,
     defaults,
+    ensemble,
     linear,
     maxent,
     mixture,
@@ -42,6 +44,8 @@ ROWS: dict[str, Row | Report] = {
         naive_bayes,
         neighbors,
         tree,
+        ensemble,
+        boosting,
         mixture,
         sequence,
         crf,

@@ -67,9 +67,9 @@ def test_every_classifier_is_on_the_board_or_named(iris):
     assert result["task"] == "classification"
     wanted = {card.name for card in tercet.methods(task="classification") if card.kind == "estimator"}
     there = {entry["name"] for entry in result["leaderboard"]} | {one["name"] for one in result["skipped"]}
-    assert there == wanted | {"baseline"}
+    assert there == wanted | {"baseline", "combination"}
     assert all(one["why"] for one in result["skipped"])
-    for name in there - {"baseline"}:
+    for name in there - {"baseline", "combination"}:
         assert name in answer.stdout
     assert "sepal length" in answer.stderr
 
@@ -107,6 +107,17 @@ def test_board_is_in_order_with_the_baseline_last(iris):
     assert {entry["rounds"] for entry in result["leaderboard"]} == {2}
     assert set(last["others"]) == {"balanced_accuracy", "macro_f1", "roc_auc", "log_loss"}
     assert 0 < result["time"]["in_fits"] <= result["time"]["total"]
+
+
+def test_the_best_are_combined(iris):
+    answer, result = iris
+    (entry,) = [e for e in result["leaderboard"] if e["combination"]]
+    single = [e["name"] for e in result["leaderboard"] if not (e["baseline"] or e["combination"])]
+    assert entry["settings"]["of"].split(", ") == single[:3]
+    assert entry["score"] > 0.9
+    assert len(entry["scores"]) == 10
+    assert set(entry["others"]) == {"balanced_accuracy", "macro_f1", "roc_auc", "log_loss"}
+    assert "The combination is the mean of the best" in answer.stdout
 
 
 def test_report_is_there_and_whole(iris, folder):

@@ -295,3 +295,25 @@ def test_measures_of_numbers_are_scikit_learns():
     assert MEASURES["mae"].of(truth, predicted) == pytest.approx(
         metrics.mean_absolute_error(truth, predicted)
     )
+
+
+def test_the_best_are_combined_when_there_is_time(clock):
+    scheduler, pool = run(clock, {"a": 0.1, "b": 0.2, "c": 0.1, "d": 0.1}, deadline=100, repeats=2)
+    for k, one in enumerate(scheduler.methods.values()):  # the last method is the best
+        for result in one.results.values():
+            result["measures"]["accuracy"] = 0.1 * k
+    scheduler.combine("accuracy", greater_is_better=True)
+    combined = scheduler.methods["combination"]
+    assert combined.settings == {"of": "d, c, b"}
+    assert combined.complete_repeats(5) == scheduler.rounds() == 2
+    assert [entry for entry in pool.log if entry[0] == "combine"] == [
+        ("combine", "combination", repeat, fold) for repeat in range(2) for fold in range(5)
+    ]
+    worse = run(clock, {"a": 0.1, "b": 0.2, "c": 0.1, "d": 0.1}, deadline=clock.now + 100, repeats=1)[0]
+    worse.deadline = clock.now + 1.0  # three methods on five folds take two seconds
+    worse.combine("accuracy", greater_is_better=True)
+    assert "combination" not in worse.methods
+    assert worse.left_out() == {}
+    alone = run(clock, {"a": 0.1}, deadline=clock.now + 100, repeats=1)[0]
+    alone.combine("accuracy", greater_is_better=True)
+    assert "combination" not in alone.methods

@@ -392,7 +392,8 @@ def test_sample_weight_must_make_sense(card):
     if card.task not in ("classification", "regression") and not has_fit_parameter(
         make(card), "sample_weight"
     ):
-        assert not hasattr(make(card), "score"), "a sum over rows takes weights"
+        # an item that is there twice takes two places of a ranking: no weight can say that
+        assert card.task == "ranking" or not hasattr(make(card), "score"), "a sum over rows takes weights"
         return
     with pytest.raises(ValueError, match="sample_weight"):
         make(card).fit(X, y, sample_weight=np.ones(3))

@@ -142,3 +142,11 @@ def test_bad_settings(settings, message):
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match=message):
         RandomForestClassifier(**settings).fit(X, y)
+
+
+def test_equally_good_features_are_chosen_by_lot():
+    rng = np.random.default_rng(0)
+    X = np.tile(rng.normal(size=(40, 1)), 3)  # one feature, three times
+    forest = RandomForestClassifier(60, max_features=2, max_depth=1, random_state=0).fit(X, X[:, 0] > 0)
+    chosen = np.bincount([member.tree_.feature[0] for member in forest], minlength=3)
+    assert chosen.min() > 10

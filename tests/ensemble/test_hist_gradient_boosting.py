@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+import sklearn
 from sklearn import ensemble as peer
 from sklearn.datasets import load_diabetes, load_iris
+from sklearn.model_selection import GridSearchCV
 
 from tercet.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from tercet.losses import loss
@@ -134,3 +136,79 @@ def test_quantiles(diabetes):
     assert np.mean(y <= model.predict(X)) == pytest.approx(0.8, abs=0.06)
     with pytest.raises(ValueError, match="'quantile'"):
         HistGradientBoostingRegressor(loss="quantile").fit(X, y)
+
+
+def log_loss_derivatives(y, F):
+    p = 1 / (1 + np.exp(-F)) if F.ndim == 1 else np.exp(F) / np.exp(F).sum(axis=1, keepdims=True)
+    truth = y if F.ndim == 1 else np.eye(F.shape[1])[y.astype(int)]
+    return p - truth, p * (1 - p)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_function_of_derivatives_is_a_loss(n_classes):
+    X, y = load_iris(return_X_y=True)
+    X, y = X[y < n_classes], y[y < n_classes]
+    options = {"max_iter": 3, "learning_rate": 0.3}
+    given = HistGradientBoostingClassifier(log_loss_derivatives, **options).fit(X, y)
+    zero = np.zeros(len(y)) if n_classes == 2 else np.zeros((len(y), 3))
+    named = HistGradientBoostingClassifier(**options).fit(X, y, init_score=zero)  # both start at 0
+    np.testing.assert_allclose(given.predict_proba(X), named.predict_proba(X), rtol=1e-9)
+    with pytest.raises(ValueError, match="must return gradients and hessians, two arrays of shape"):
+        HistGradientBoostingClassifier(lambda y, F: (F[:3], F[:3])).fit(X, y)
+
+
+def test_losses_of_the_margin():
+    X, y = load_iris(return_X_y=True)
+    X, y = X[50:], y[50:]
+    options = {"max_iter": 8, "learning_rate": 0.3}
+    logistic = HistGradientBoostingClassifier(loss("logistic"), **options).fit(X, y)
+    named = HistGradientBoostingClassifier(**options).fit(X, y)
+    np.testing.assert_allclose(logistic.predict_proba(X), named.predict_proba(X), atol=1e-6)
+    hinge = HistGradientBoostingClassifier(loss("hinge"), **options).fit(X, y)  # no curvature: a line search
+    assert np.all(np.diff(hinge.train_score_) > 0)
+    with pytest.raises(ValueError, match="must be a loss of the margin y F of two classes"):
+        HistGradientBoostingClassifier(loss("squared")).fit(X, y)
+
+
+def test_boosting_goes_on_from_given_scores(diabetes):
+    X, y = diabetes
+    options = {"max_iter": 3, "min_samples_leaf": 5}
+    first = HistGradientBoostingRegressor(**options).fit(X, y)
+    second = HistGradientBoostingRegressor(**options).fit(X, y, init_score=first.predict(X))
+    whole = HistGradientBoostingRegressor(**{**options, "max_iter": 6}).fit(X, y)
+    np.testing.assert_allclose(first.predict(X) + second.predict(X), whole.predict(X), rtol=1e-9)
+    stopped = HistGradientBoostingRegressor(early_stopping=True, random_state=0, **options)
+    stopped.fit(X, y, init_score=y)  # nothing is left to learn
+    assert stopped.validation_score_.tolist() == [0.0] * len(stopped.validation_score_)
+    with pytest.raises(ValueError, match=r"init_score must be finite numbers of shape \(200,\)"):
+        second.fit(X, y, init_score=y[:5])
+    with pytest.raises(ValueError, match="init_score with X_val needs init_score_val"):
+        second.fit(X, y, init_score=y, X_val=X, y_val=y)
+
+
+def test_one_side_sampling(diabetes):
+    X, y = diabetes
+    options = {"sampling": "goss", "min_samples_leaf": 5, "random_state": 0}
+    model = HistGradientBoostingRegressor(max_iter=20, **options).fit(X, y)
+    assert model.score(X, y) > 0.6
+    rows = np.array([tree.n_node_samples[0] for (tree,) in model.trees_])
+    assert (rows == 60).all()  # 0.2 of the rows, and 0.1
+    np.testing.assert_allclose([tree.weighted_n_node_samples[0] for (tree,) in model.trees_], 200.0)
+    whole = HistGradientBoostingRegressor(max_iter=3, **{**options, "top_rate": 0.9, "other_rate": 0.1}).fit(
+        X, y
+    )
+    plain = HistGradientBoostingRegressor(max_iter=3, min_samples_leaf=5).fit(X, y)
+    np.testing.assert_allclose(whole.predict(X), plain.predict(X))
+
+
+def test_validation_rows_are_routed_in_cross_validation(diabetes):
+    X, y = diabetes
+    model = HistGradientBoostingRegressor(max_iter=20, n_iter_no_change=2, min_samples_leaf=5)
+    with sklearn.config_context(enable_metadata_routing=True):
+        model.set_fit_request(X_val=True, y_val=True)
+        search = GridSearchCV(model, {"learning_rate": [0.2, 0.5]}, cv=2, error_score="raise")
+        search.fit(X[:120], y[:120], X_val=X[120:], y_val=y[120:])
+    best = search.best_estimator_
+    assert best.do_early_stopping_
+    assert best.n_iter_ < 20
+    assert len(best.validation_score_) == best.n_iter_ + 1

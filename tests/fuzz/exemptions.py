@@ -11,6 +11,7 @@ DRAWS = "rows are drawn, or starts are chosen among them"
 FOLDS = "folds are cut by the order of the rows"
 COUNTS = "neighbours and rows are counted, not weighed"
 BINS = "rows are counted in leaves, and bins are cut by them"
+PLACES = "items of equal score are ranked by the order of the rows"
 TIES = "equal distances are decided by the order of the rows"
 
 COUNTED = "as in scikit-learn, 'balanced' counts the rows of a class and does not weigh them"
@@ -49,6 +50,9 @@ CLASSES: dict[str, dict[str, str]] = {
     },
     "AdaBoostRegressor": dict.fromkeys(("weights", "order"), DRAWS),
     "IsolationForest": dict.fromkeys(("weights", "order"), DRAWS),
+    "OutputPerturbationClassifier": dict.fromkeys(("weights", "order"), DRAWS),
+    "RandomTreesEmbedding": dict.fromkeys(("weights", "order"), DRAWS),
+    "HistGradientBoostingRanker": {"order": PLACES},
     "HistGradientBoostingClassifier": {"weights": BINS},
     "HistGradientBoostingRegressor": {"weights": BINS},
 }

@@ -19,7 +19,6 @@ MODULES = (
     "tree",
 )
 
-HASHING = "not in the texts: the leaves of random trees as columns"
 TO_COME = "clustering is to come: these belong to methods of the texts that are not written yet"
 GREEDY = "not in the texts: least-angle regression and orthogonal matching pursuit"
 ROBUST = "not in the texts: robust and quantile regression"
@@ -54,9 +53,6 @@ ABSENT = {
             "mean_shift",
             "spectral_clustering",
         ),
-    },
-    "ensemble": {
-        HASHING: ("RandomTreesEmbedding",),
     },
     "linear_model": {
         GREEDY: (

@@ -23,6 +23,7 @@ DIFFERENCES: dict[str, str] = {
         (f"{tree}.{name}()" for tree in ("BallTree", "KDTree") for name in STATISTICS),
         "a search keeps no statistics of its own work",
     ),
+    "RandomTreesEmbedding.one_hot_encoder_": "the columns are those of the leaves: there is nothing to encode",
     **dict.fromkeys(("Ridge.n_iter_", "RidgeClassifier.n_iter_"), NUMBER),
     **dict.fromkeys(
         ("GradientBoostingClassifier.init_", "GradientBoostingRegressor.init_"),

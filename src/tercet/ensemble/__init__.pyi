@@ -4,9 +4,12 @@ from tercet.ensemble.base import BaseEnsemble
 from tercet.ensemble.boosting.ada_boost_classifier import AdaBoostClassifier
 from tercet.ensemble.boosting.ada_boost_regressor import AdaBoostRegressor
 from tercet.ensemble.boosting.adaboost_round import AdaBoostRound, adaboost_round, real_adaboost_round
+from tercet.ensemble.boosting.forward_stagewise import StagewiseFit, forward_stagewise
+from tercet.ensemble.boosting.forward_stagewise_regressor import ForwardStagewiseRegressor
 from tercet.ensemble.boosting.gradient_boosting_classifier import GradientBoostingClassifier
 from tercet.ensemble.boosting.gradient_boosting_regressor import GradientBoostingRegressor
 from tercet.ensemble.boosting.hist_gradient_boosting_classifier import HistGradientBoostingClassifier
+from tercet.ensemble.boosting.hist_gradient_boosting_ranker import HistGradientBoostingRanker
 from tercet.ensemble.boosting.hist_gradient_boosting_regressor import HistGradientBoostingRegressor
 from tercet.ensemble.boosting.training_error_bounds import ErrorBounds, training_error_bounds
 from tercet.ensemble.combination.averages import (
@@ -37,9 +40,13 @@ from tercet.ensemble.combination.voting_regressor import VotingRegressor
 from tercet.ensemble.combination.voting_rules import majority_vote, plurality_vote, weighted_vote
 from tercet.ensemble.forest.extra_trees_classifier import ExtraTreesClassifier
 from tercet.ensemble.forest.extra_trees_regressor import ExtraTreesRegressor
+from tercet.ensemble.forest.forest_strength import ForestStrength, forest_strength
 from tercet.ensemble.forest.isolation_forest import IsolationForest, average_path_length
 from tercet.ensemble.forest.random_forest_classifier import RandomForestClassifier
 from tercet.ensemble.forest.random_forest_regressor import RandomForestRegressor
+from tercet.ensemble.forest.random_trees_embedding import RandomTreesEmbedding
+from tercet.ensemble.perturbation.negative_correlation_regressor import NegativeCorrelationRegressor
+from tercet.ensemble.perturbation.output_perturbation_classifier import OutputPerturbationClassifier
 
 __all__ = [
     "AdaBoostClassifier",
@@ -54,17 +61,24 @@ __all__ = [
     "ErrorBounds",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
+    "ForestStrength",
+    "ForwardStagewiseRegressor",
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
     "HistGradientBoostingClassifier",
+    "HistGradientBoostingRanker",
     "HistGradientBoostingRegressor",
     "IsolationForest",
     "KappaError",
     "MultiResponseRegression",
+    "NegativeCorrelationRegressor",
+    "OutputPerturbationClassifier",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "RandomTreesEmbedding",
     "StackingClassifier",
     "StackingRegressor",
+    "StagewiseFit",
     "VoteError",
     "VotingClassifier",
     "VotingRegressor",
@@ -76,6 +90,8 @@ __all__ = [
     "correlation",
     "disagreement",
     "error_ambiguity",
+    "forest_strength",
+    "forward_stagewise",
     "kappa",
     "kappa_error",
     "least_squares_weights",

@@ -35,6 +35,7 @@ from tercet.metrics.information import (
     label_entropy,
     mutual_information,
 )
+from tercet.metrics.ranking import dcg, ndcg
 from tercet.metrics.sequence import (
     allowed_transitions,
     convert_scheme,
@@ -62,6 +63,7 @@ __all__ = [
     "correlation",
     "cosine",
     "cross_entropy",
+    "dcg",
     "entropy",
     "euclidean",
     "gini",
@@ -83,6 +85,7 @@ __all__ = [
     "manhattan",
     "minkowski",
     "mutual_information",
+    "ndcg",
     "pairwise_distances",
     "sequence_accuracy",
     "span_f1",

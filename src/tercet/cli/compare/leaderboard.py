@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tercet.cli.compare.baseline import BASELINE
+from tercet.cli.compare.combination import COMBINATION
 from tercet.cli.compare.scheduling import MethodProgress
 from tercet.cli.measures import Measure
 from tercet.core.catalog import Card
@@ -44,8 +45,9 @@ def leaderboard(
             {
                 "rank": rank,
                 "name": name,
-                "zh": card.zh if card else "基线",
+                "zh": "最优方法的组合" if name == COMBINATION else card.zh if card else "基线",
                 "baseline": name == BASELINE,
+                "combination": name == COMBINATION,
                 "score": value[name],
                 "spread": float(np.std(s, ddof=1)) if finite else np.nan,
                 "low": low,

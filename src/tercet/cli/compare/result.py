@@ -100,6 +100,13 @@ def _remarks(result: dict[str, Any], cv: int, rounds: int, repeats: int) -> Iter
         own = [e["name"] for e in result["leaderboard"] if not (e["baseline"] or COUNTS & {*e["settings"]})]
         if own:
             yield Message("By a criterion of the method's own: {names}.", names=", ".join(own))
+    combined = next((e["settings"]["of"] for e in result["leaderboard"] if e["combination"]), None)
+    if combined is not None:
+        yield Message(
+            "The combination is the mean of the best, {names}; they were chosen on the same splits, which flatters "
+            "it a little.",
+            names=combined,
+        )
     if 0 < rounds < repeats:
         yield Message(
             "The budget was enough for {rounds} of {repeats} rounds.", rounds=rounds, repeats=repeats

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tercet.cli.compare.baseline import BASELINE
+from tercet.cli.compare.combination import COMBINATION, MEMBERS
 from tercet.cli.compare.worker_pool import TaskResult, WorkerPool, WorkerTask
 from tercet.core.messages import Message
 
@@ -109,6 +110,34 @@ class Scheduler:
             self._score(repeat)
             if self.rounds() > repeat:
                 self.ended(repeat + 1, self.repeats)
+
+    def combine(self, metric: str, greater_is_better: bool) -> None:
+        """Add a row for the combination of the best, on the same splits, where there are two and time is left."""
+        rounds, sign = self.rounds(), 1.0 if greater_is_better else -1.0
+        means = {
+            one.name: sign * float(np.mean(one.scores(metric, self.cv, rounds)))
+            for one in self.finished()
+            if one.name != BASELINE
+        }
+        able = [name for name in means if np.isfinite(means[name])]
+        best = [self.methods[name] for name in sorted(able, key=lambda name: -means[name])[:MEMBERS]]
+        need = sum(one.cost or 0.0 for one in best) * self.cv * rounds / self.jobs
+        if len(best) < 2 or need > self.deadline - time.monotonic():
+            return
+        names = ", ".join(one.name for one in best)
+        self.methods[COMBINATION] = MethodProgress(COMBINATION, tried=True, settings={"of": names})
+        members = [(one.name, one.settings) for one in best]
+        tasks = (
+            WorkerTask("combine", {"members": members, "repeat": repeat, "fold": fold}, COMBINATION)
+            for repeat in range(rounds)
+            for fold in range(self.cv)
+        )
+        try:
+            for outcome in self.pool.run(tasks, self.deadline, self._begun):
+                self._record(outcome)
+        finally:
+            if self.methods[COMBINATION].complete_repeats(self.cv) < rounds:
+                del self.methods[COMBINATION]  # the time was up: it is no method that was left out
 
     def finished(self) -> list[MethodProgress]:
         """Methods with at least one complete repeat."""

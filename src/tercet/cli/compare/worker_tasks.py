@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from tercet.cli.compare.baseline import BASELINE
+from tercet.cli.compare.combination import Combined
 from tercet.cli.compare.cross_validation import MAX_DENSE_BYTES, CrossValidation, Unsuitable, parameters
 from tercet.cli.measures import MEASURES, suitable
 from tercet.core.messages import Message
@@ -72,20 +73,51 @@ class WorkerTasks(CrossValidation):
         predict_time = time.perf_counter() - begin
         if predicted.dtype.kind == "f" and (lost := int(np.isnan(predicted).sum())):
             raise Unsuitable(Message("has no answer for {n} of {m} rows", n=lost, m=predicted.size))
-        values = {}
-        for measure in suitable(self.task):
-            try:
-                values[measure.name] = self.value(measure, model, Z, self.y[test], predicted)
-            except Unsuitable:
-                if measure is self.measure:
-                    raise
         return {
-            "measures": values,
+            "measures": self._measures(model, Z, self.y[test], predicted),
             "fit_time": fit_time,
             "predict_time": predict_time,
             "busy": busy,
             "warnings": said,
         }
+
+    def _measures(self, model: Any, Z: Any, truth: np.ndarray, predicted: np.ndarray) -> dict[str, float]:
+        """All measures that a model has values for; the one that ranks must be among them."""
+        values = {}
+        for measure in suitable(self.task):
+            try:
+                values[measure.name] = self.value(measure, model, Z, truth, predicted)
+            except Unsuitable:
+                if measure is self.measure:
+                    raise
+        return values
+
+    def combine(self, members: list[tuple[str, dict[str, Any]]], repeat: int, fold: int) -> dict[str, Any]:
+        """The mean of what several methods predict, on one split: all measures, and the times."""
+        train, test = self.splits(repeat)[fold]
+        assert self.y is not None
+        parts, start, fit_time, predict_time = [], time.monotonic(), 0.0, 0.0
+        for name, settings in members:
+            X, Z = self.encode(name, train, test, key=(repeat, fold))
+            model, span, _, _ = self.fit(name, settings, X, self.y[train])
+            begin = time.perf_counter()
+            parts.append(self._opinion(model, Z))
+            fit_time, predict_time = fit_time + span, predict_time + time.perf_counter() - begin
+        whole = Combined(parts)
+        return {
+            "measures": self._measures(whole, Z, self.y[test], whole.predict(Z)),
+            "fit_time": fit_time,
+            "predict_time": predict_time,
+            "busy": (start, time.monotonic()),
+            "warnings": [],
+        }
+
+    def _opinion(self, model: Any, Z: Any) -> np.ndarray:
+        """Probabilities of the classes, votes where a method gives none, or numbers."""
+        if self.task != "classification":
+            return np.asarray(model.predict(Z), dtype=np.float64)
+        proba = self.proba(model, Z)
+        return np.eye(self.k)[np.asarray(model.predict(Z), dtype=int)] if proba is None else proba
 
     def held_out(self, name: str, settings: dict[str, Any], fold: int) -> dict[str, Any]:
         """Predictions of one fold's test rows, by a model that has not seen them."""

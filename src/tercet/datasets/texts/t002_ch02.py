@@ -102,6 +102,30 @@ def pruning(train: list[int], validation: list[int]) -> dict[str, Any]:
     }
 
 
+def boosted_numbers(x: list[float], y: list[float], rounds: int) -> dict[str, Any]:
+    from tercet.ensemble import GradientBoostingRegressor
+
+    rows = np.array(x, dtype=float)[:, None]
+    model = GradientBoostingRegressor(n_estimators=rounds, learning_rate=1.0, max_depth=1).fit(rows, y)
+    trees = [row[0].tree_ for row in model.estimators_]
+    return {
+        "F0": float(model.init_[0]),
+        "t": [float(tree.threshold[0]) for tree in trees],
+        "leaves": [tree.value[1:, 0, 0] for tree in trees],
+        "squared error": [float(np.square(y - F).sum()) for F in model.staged_predict(rows)],
+        "F": model.predict(rows),
+    }
+
+
+def boosted_classes(x: list[float], y: list[int]) -> dict[str, Any]:
+    from tercet.ensemble import GradientBoostingClassifier
+
+    rows = np.array(x, dtype=float)[:, None]
+    model = GradientBoostingClassifier(n_estimators=1, learning_rate=1.0, max_depth=1).fit(rows, y)
+    tree = model.estimators_[0, 0].tree_
+    return {"F0": float(model.init_[0]), "t": float(tree.threshold[0]), "leaves": tree.value[1:, 0, 0]}
+
+
 STUMP = {"脐部": {"凹陷": "good", "平坦": "not good", "稍凹": "good"}}
 ZH = ("色泽", "根蒂", "敲声", "纹理", "脐部", "触感")
 EXAMPLES = [
@@ -178,5 +202,29 @@ EXAMPLES = [
         rtol=0,
         atol=5e-5,
         note="derived; ties go to the navel and to good melons",
+    ),
+    Example(
+        place="002 ch. 2, 2.6",
+        title="gradient boosted trees: two stumps fitted to residuals",
+        zh="迭代决策树 GBDT（平方损失）",
+        given={"x": [1, 2, 3, 4, 5, 6], "y": [1.0, 1.2, 0.9, 3.0, 3.2, 5.0], "rounds": 2},
+        call=boosted_numbers,
+        expected={
+            "F0": 2.3833333333,
+            "t": [3.5, 5.5],
+            "leaves": [[-1.35, 1.35], [-0.2533333333, 1.2666666667]],
+            "squared error": [2.4733333333, 0.548],
+            "F": [0.78, 0.78, 0.78, 3.48, 3.48, 5.0],
+        },
+        note="derived",
+    ),
+    Example(
+        place="002 ch. 2, 2.6",
+        title="gradient boosted trees of two classes: a Newton step in each leaf",
+        zh="迭代决策树 GBDT（二分类）",
+        given={"x": [1, 2, 3, 4, 5, 6], "y": [0, 0, 1, 0, 1, 1]},
+        call=boosted_classes,
+        expected={"F0": 0.0, "t": 2.5, "leaves": [-2.0, 1.0]},
+        note="derived; the tests at 2.5 and 4.5 are equally good, and the first is taken",
     ),
 ]  # fmt: skip

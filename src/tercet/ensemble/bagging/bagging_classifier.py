@@ -33,7 +33,7 @@ def members_have(attribute: str) -> Any:
     task="classification",
     model="the class of the largest mean probability, or of most votes, over members",
     strategy="that of the members; averaging lowers the variance",
-    algorithms="members on rows, and on columns, drawn at random (bagging, random subspace)",
+    algorithms="members on rows, columns or with parameters drawn at random (bagging, random subspace)",
     texts=["002 ch. 6", "001 ch. 8"],
     peers=["sklearn.ensemble.BaggingClassifier"],
 )
@@ -66,6 +66,9 @@ class BaggingClassifier(BaseBagging, Classifier):
         Decides the rows and the columns of the members, and their seeds.
     verbose : int, default=0
         There for scikit-learn's sake; register a `ProgressBar` callback to watch a fit.
+    param_distributions : dict, optional
+        Parameters of the members that each draws at random (parameter perturbation): lists of values, or
+        distributions with `rvs`, by name.
 
     Attributes
     ----------
@@ -100,6 +103,7 @@ class BaggingClassifier(BaseBagging, Classifier):
         n_jobs: Jobs = None,
         random_state: Seed = None,
         verbose: CountOrZero | bool = 0,
+        param_distributions: dict | None = None,
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
@@ -112,6 +116,7 @@ class BaggingClassifier(BaseBagging, Classifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.param_distributions = param_distributions
 
     def _default_estimator(self) -> Any:
         return DecisionTreeClassifier()

@@ -20,7 +20,7 @@ from tercet.tree import DecisionTreeRegressor
     task="regression",
     model="the mean of the members",
     strategy="that of the members; averaging lowers the variance",
-    algorithms="members on rows, and on columns, drawn at random (bagging, random subspace)",
+    algorithms="members on rows, columns or with parameters drawn at random (bagging, random subspace)",
     texts=["002 ch. 6", "001 ch. 8"],
     peers=["sklearn.ensemble.BaggingRegressor"],
 )
@@ -53,6 +53,9 @@ class BaggingRegressor(BaseBagging, Regressor):
         Decides the rows and the columns of the members, and their seeds.
     verbose : int, default=0
         There for scikit-learn's sake; register a `ProgressBar` callback to watch a fit.
+    param_distributions : dict, optional
+        Parameters of the members that each draws at random (parameter perturbation): lists of values, or
+        distributions with `rvs`, by name.
 
     Attributes
     ----------
@@ -86,6 +89,7 @@ class BaggingRegressor(BaseBagging, Regressor):
         n_jobs: Jobs = None,
         random_state: Seed = None,
         verbose: CountOrZero | bool = 0,
+        param_distributions: dict | None = None,
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
@@ -98,6 +102,7 @@ class BaggingRegressor(BaseBagging, Regressor):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.param_distributions = param_distributions
 
     def _default_estimator(self) -> Any:
         return DecisionTreeRegressor()

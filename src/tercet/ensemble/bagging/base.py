@@ -36,6 +36,7 @@ class BaseBagging(BaseEnsemble):
     n_jobs: Any
     random_state: Any
     verbose: Any
+    param_distributions: Any
     estimators_features_: list[np.ndarray]
 
     def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
@@ -82,12 +83,29 @@ class BaseBagging(BaseEnsemble):
     def _fitted_member(self, X: Any, y: np.ndarray, seed: int) -> tuple[Any, np.ndarray]:
         """The member of a seed, and its columns."""
         columns, rows = self._drawn_columns(seed, X.shape[1]), self._drawn_rows(seed)
-        member = self._member(np.random.default_rng([seed, 3]))
+        member = self._member(np.random.default_rng([seed, 3])).set_params(**self._drawn_parameters(seed))
         part = X if self._takes_all(columns, X.shape[1]) else columns_at(X, columns)
         if takes_weights(member):
             counts = np.bincount(rows, minlength=X.shape[0]).astype(np.float64)
             return member.fit(part, y, sample_weight=counts), columns
         return member.fit(rows_at(part, rows), y[rows]), columns
+
+    def _drawn_parameters(self, seed: int) -> dict[str, Any]:
+        """The values that the member of a seed has for the parameters that are perturbed."""
+        random = np.random.default_rng([seed, 4])
+        asked: dict[str, Any] = self.param_distributions or {}
+        empty = [name for name, values in asked.items() if not hasattr(values, "rvs") and not len(values)]
+        if empty:
+            raise ValueError(
+                f"{type(self).__name__}: param_distributions has no values for {empty[0]!r}; expected is a "
+                "list, or a distribution with rvs."
+            )
+        return {
+            name: values.rvs(random_state=random)
+            if hasattr(values, "rvs")
+            else values[random.integers(len(values))]
+            for name, values in sorted(asked.items())
+        }
 
     def _takes_all(self, columns: np.ndarray, d: int) -> bool:
         return not self.bootstrap_features and len(columns) == d

@@ -1,6 +1,7 @@
 """Losses as gradient boosting uses them: the best constant, the negative gradient, the best value of a leaf.
 
-Scores F have one column for each tree of a round: one, or one for each of three or more classes.
+The formulas are those of `tercet.losses`; here is what boosting adds to them. Scores F have one column for each
+tree of a round: one, or one for each of three or more classes.
 """
 
 from __future__ import annotations
@@ -8,10 +9,19 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
-from scipy.special import expit, log_softmax, logit, softmax
+from scipy.special import expit, logit, softmax
 
-from tercet.losses import Loss
+from tercet.losses import (
+    Absolute,
+    Binomial,
+    Exponential,
+    Gamma,
+    Huber,
+    Multinomial,
+    Poisson,
+    Quantile,
+    Squared,
+)
 
 LEAST_CURVATURE = 1e-150  # a leaf with less has the value 0
 EPSILON = float(np.finfo(np.float64).eps)
@@ -22,6 +32,7 @@ class BoostingLoss:
 
     n_scores = 1
     unit = 2.0  # what scikit-learn's scores have of the loss that is differentiated
+    formula: Any = Squared(half=True)
 
     def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """The best constant score: argmin over c of the sum of L(y, c) (Alg 8.4, step 1)."""
@@ -32,11 +43,11 @@ class BoostingLoss:
 
     def negative_gradient(self, y: np.ndarray, F: np.ndarray) -> np.ndarray:
         """-dL/dF of each row, of shape (n, n_scores) (step 2a)."""
-        return y[:, None] - F
+        return -self.formula.gradient(y, F[:, 0])[:, None]
 
     def losses(self, y: np.ndarray, F: np.ndarray) -> np.ndarray:
         """L of each row."""
-        return 0.5 * (y - F[:, 0]) ** 2
+        return self.formula.value(y, F[:, 0])
 
     def mean(self, y: np.ndarray, F: np.ndarray, weight: np.ndarray) -> float:
         """The mean loss, in scikit-learn's unit."""
@@ -63,7 +74,7 @@ class BoostingLoss:
     newton = True  # whether a Newton step is the best value of a leaf, or near it
 
     def curvature(self, y: Any, F: Any, r: Any, k: int) -> Any:
-        """d²L/dF² of each row."""
+        """d²L/dF² of each row, by the negative gradients r where that saves an exponential."""
         return np.ones(len(y))
 
 
@@ -73,15 +84,14 @@ class AbsoluteLoss(BoostingLoss):
     unit = 1.0
     newton = False
     quantile = 0.5
+    formula = Absolute()
 
     def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         return np.array([weighted_quantile(y, weight, self.quantile)])
 
     def negative_gradient(self, y: np.ndarray, F: np.ndarray) -> np.ndarray:
+        # a row without residual counts as one above, as in scikit-learn: the loss itself takes 0 there
         return np.where(y[:, None] >= F, 1.0, -1.0)
-
-    def losses(self, y: np.ndarray, F: np.ndarray) -> np.ndarray:
-        return np.abs(y - F[:, 0])
 
     def leaf_value(self, y: Any, F: Any, r: Any, weight: Any, k: int) -> float:
         return weighted_quantile(y - F[:, 0], weight, self.quantile)
@@ -92,35 +102,29 @@ class QuantileLoss(AbsoluteLoss):
 
     def __init__(self, alpha: float) -> None:
         self.quantile = alpha
+        self.formula = Quantile(min(max(alpha, EPSILON), 1.0 - EPSILON))
 
     def negative_gradient(self, y: np.ndarray, F: np.ndarray) -> np.ndarray:
         return np.where(y[:, None] >= F, self.quantile, self.quantile - 1.0)
-
-    def losses(self, y: np.ndarray, F: np.ndarray) -> np.ndarray:
-        residual = y - F[:, 0]
-        return np.maximum(self.quantile * residual, (self.quantile - 1.0) * residual)
 
 
 class HuberBoosting(AbsoluteLoss):
     """Huber's loss, squared up to delta, the quantile alpha of the absolute residuals, and linear beyond."""
 
     def __init__(self, alpha: float) -> None:
-        self.alpha, self.delta = alpha, 1.0
+        self.alpha, self.formula = alpha, Huber(1.0)
 
     def prepare(self, y: np.ndarray, F: np.ndarray, weight: np.ndarray) -> None:
-        self.delta = weighted_quantile(np.abs(y - F[:, 0]), weight, self.alpha)
+        delta = weighted_quantile(np.abs(y - F[:, 0]), weight, self.alpha)
+        self.formula = Huber(max(delta, float(np.finfo(np.float64).tiny)))
 
     def negative_gradient(self, y: np.ndarray, F: np.ndarray) -> np.ndarray:
-        return np.clip(y[:, None] - F, -self.delta, self.delta)
-
-    def losses(self, y: np.ndarray, F: np.ndarray) -> np.ndarray:
-        away = np.abs(y - F[:, 0])
-        return np.where(away <= self.delta, 0.5 * away**2, self.delta * (away - 0.5 * self.delta))
+        return BoostingLoss.negative_gradient(self, y, F)
 
     def leaf_value(self, y: Any, F: Any, r: Any, weight: Any, k: int) -> float:
         residual = y - F[:, 0]
         median = weighted_quantile(residual, weight, 0.5)
-        return median + float(np.average(np.clip(residual - median, -self.delta, self.delta), weights=weight))
+        return median - float(np.average(self.formula.gradient(residual, median), weights=weight))
 
 
 class NewtonLoss(BoostingLoss):
@@ -139,15 +143,10 @@ class BinomialLoss(NewtonLoss):
     """Log loss of two classes, y in {0, 1}: r = y - p, and a leaf has sum r / sum p (1 - p)."""
 
     unit = 2.0
+    formula = Binomial()
 
     def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         return np.array([logit(np.clip(np.average(y, weights=weight), EPSILON, 1.0 - EPSILON))])
-
-    def negative_gradient(self, y: np.ndarray, F: np.ndarray) -> np.ndarray:
-        return y[:, None] - expit(F)
-
-    def losses(self, y: np.ndarray, F: np.ndarray) -> np.ndarray:
-        return np.logaddexp(0.0, F[:, 0]) - y * F[:, 0]
 
     def curvature(self, y: Any, F: Any, r: Any, k: int) -> Any:
         return (y - r) * (1.0 - y + r)
@@ -166,16 +165,16 @@ class ExponentialBoosting(BinomialLoss):
     """Exponential loss exp(-y F), y = -1 or 1 (here 0 or 1): AdaBoost's."""
 
     unit = 1.0
+    formula = Exponential()
 
     def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         return 0.5 * super().start(y, weight)
 
     def negative_gradient(self, y: np.ndarray, F: np.ndarray) -> np.ndarray:
-        sign = 2.0 * y[:, None] - 1.0
-        return sign * np.exp(-sign * F)
+        return super().negative_gradient(2.0 * y - 1.0, F)
 
     def losses(self, y: np.ndarray, F: np.ndarray) -> np.ndarray:
-        return np.exp(-(2.0 * y - 1.0) * F[:, 0])
+        return super().losses(2.0 * y - 1.0, F)
 
     def curvature(self, y: Any, F: Any, r: Any, k: int) -> Any:
         return np.abs(r)
@@ -190,6 +189,8 @@ class ExponentialBoosting(BinomialLoss):
 class MultinomialBoosting(NewtonLoss):
     """Log loss of K classes: r_k = [y = k] - p_k, and a leaf has (K-1)/K sum r / sum p (1 - p)."""
 
+    formula = Multinomial()
+
     def __init__(self, n_classes: int) -> None:
         self.n_scores, self.factor = n_classes, (n_classes - 1) / n_classes
 
@@ -198,12 +199,10 @@ class MultinomialBoosting(NewtonLoss):
         return self.scores(share[None])[0]
 
     def negative_gradient(self, y: np.ndarray, F: np.ndarray) -> np.ndarray:
-        r = -softmax(F, axis=1)
-        r[np.arange(len(y)), y.astype(int)] += 1.0
-        return r
+        return -self.formula.gradient(y, F)
 
     def losses(self, y: np.ndarray, F: np.ndarray) -> np.ndarray:
-        return -log_softmax(F, axis=1)[np.arange(len(y)), y.astype(int)]
+        return self.formula.value(y, F)
 
     def curvature(self, y: Any, F: Any, r: Any, k: int) -> Any:
         p = (y == k) - r
@@ -222,14 +221,10 @@ class MultinomialBoosting(NewtonLoss):
 class PoissonBoosting(NewtonLoss):
     """Poisson deviance of counts with mean exp(F)."""
 
+    formula = Poisson(full=False)
+
     def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         return np.array([np.log(max(np.average(y, weights=weight), EPSILON))])
-
-    def negative_gradient(self, y: np.ndarray, F: np.ndarray) -> np.ndarray:
-        return y[:, None] - np.exp(F)
-
-    def losses(self, y: np.ndarray, F: np.ndarray) -> np.ndarray:
-        return np.exp(F[:, 0]) - y * F[:, 0]
 
     def curvature(self, y: Any, F: Any, r: Any, k: int) -> Any:
         return y - r
@@ -243,52 +238,13 @@ class PoissonBoosting(NewtonLoss):
 class GammaBoosting(NewtonLoss):
     """Gamma deviance of positive numbers with mean exp(F)."""
 
+    formula = Gamma(full=False)
+
     def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         return np.array([np.log(np.average(y, weights=weight))])
 
-    def negative_gradient(self, y: np.ndarray, F: np.ndarray) -> np.ndarray:
-        return y[:, None] * np.exp(-F) - 1.0
-
-    def losses(self, y: np.ndarray, F: np.ndarray) -> np.ndarray:
-        return F[:, 0] + y * np.exp(-F[:, 0])
-
     def curvature(self, y: Any, F: Any, r: Any, k: int) -> Any:
         return r + 1.0
-
-
-class GivenLoss(NewtonLoss):
-    """Any loss of `tercet.losses`, or one like it with `value`, `gradient` and, for Newton steps, `curvature`."""
-
-    def __init__(self, given: Loss) -> None:
-        self.given = given
-
-    def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        return np.array([best_shift(self.given, y, np.zeros(len(y)), weight)])
-
-    def negative_gradient(self, y: np.ndarray, F: np.ndarray) -> np.ndarray:
-        return -np.asarray(self.given.gradient(y, F[:, 0]))[:, None]
-
-    def losses(self, y: np.ndarray, F: np.ndarray) -> np.ndarray:
-        return np.asarray(self.given.value(y, F[:, 0]))
-
-    def curvature(self, y: Any, F: Any, r: Any, k: int) -> Any:
-        return np.asarray(self.given.curvature(y, F[:, 0]))
-
-    def leaf_value(self, y: Any, F: Any, r: Any, weight: Any, k: int) -> float:
-        return best_shift(self.given, y, F[:, 0], weight)
-
-
-def best_shift(given: Loss, y: np.ndarray, f: np.ndarray, weight: np.ndarray) -> float:
-    """argmin over c of the weighted sum of L(y, f + c), by Brent's method."""
-    residual = y - f
-    low, high = float(residual.min(initial=0.0)), float(residual.max(initial=0.0))
-    wide = max(high - low, 1.0)
-
-    def total(c: float) -> float:
-        return float(weight @ given.value(y, f + c))
-
-    found = minimize_scalar(total, bracket=(low - 0.1 * wide, high + 0.1 * wide), options={"xtol": 1e-12})
-    return float(found.x) if np.isfinite(found.x) else 0.0
 
 
 def weighted_quantile(values: np.ndarray, weight: np.ndarray, q: float) -> float:
@@ -307,30 +263,3 @@ def weighted_quantile(values: np.ndarray, weight: np.ndarray, q: float) -> float
     last = int(np.searchsorted(below, target + near, side="right"))
     low, high = values[order[min(first, len(values) - 1)]], values[order[min(last, len(values) - 1)]]
     return float(low / 2.0 + high / 2.0) if low != high else float(low)
-
-
-def regression_loss(name: Any, alpha: float) -> BoostingLoss:
-    """The loss of a regressor, by name or as an object."""
-    if isinstance(name, str):
-        made: dict[str, Any] = {
-            "squared_error": BoostingLoss,
-            "absolute_error": AbsoluteLoss,
-            "huber": lambda: HuberBoosting(alpha),
-            "quantile": lambda: QuantileLoss(alpha),
-            "poisson": PoissonBoosting,
-            "gamma": GammaBoosting,
-        }
-        return made[name]()
-    return GivenLoss(name)
-
-
-def classification_loss(name: str, n_classes: int) -> Any:
-    """The loss of a classifier."""
-    if name == "exponential":
-        if n_classes > 2:
-            raise ValueError(
-                f"loss='exponential' is only suitable for a binary classification problem, you have n_classes="
-                f"{n_classes}. Please use loss='log_loss' instead."
-            )
-        return ExponentialBoosting()
-    return BinomialLoss() if n_classes == 2 else MultinomialBoosting(n_classes)

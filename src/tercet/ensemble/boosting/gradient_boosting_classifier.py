@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -12,8 +11,9 @@ from tercet.core.columns import Features
 from tercet.core.estimator import Classifier
 from tercet.core.fitted_checks import Whole
 from tercet.core.parameters import Count, CountOrZero, Fraction, Jobs, NonNegative, OpenFraction, Range, Seed
-from tercet.ensemble.boosting.boosting_losses import classification_loss
+from tercet.ensemble.boosting.boosted_classes import BoostedClasses
 from tercet.ensemble.boosting.gradient_boosting import BaseGradientBoosting
+from tercet.ensemble.boosting.loss_choice import classification_loss
 from tercet.tree import AtLeastTwo, MaxFeatures, MinSamplesLeaf, MinSamplesSplit
 
 Share = Annotated[float, Range(0, 1, "(]")]
@@ -28,7 +28,7 @@ Share = Annotated[float, Range(0, 1, "(]")]
     texts=["000 ch. 8, Alg 8.3, 8.4", "001 ch. 2, 8", "002 ch. 2"],
     peers=["sklearn.ensemble.GradientBoostingClassifier"],
 )
-class GradientBoostingClassifier(BaseGradientBoosting, Classifier):
+class GradientBoostingClassifier(BoostedClasses, BaseGradientBoosting, Classifier):
     """Gradient boosting: sums of regression trees for the log odds of the classes.
 
     With two classes F is one score, p = 1 / (1 + exp(-F)), and every tree is fitted to y - p; its leaves take one
@@ -154,6 +154,7 @@ class GradientBoostingClassifier(BaseGradientBoosting, Classifier):
         self.n_jobs = n_jobs
 
     monotonic_cst = None
+    tie_to_second = True  # as scikit-learn's, whose HistGradientBoostingClassifier takes the first
 
     fitted_shapes = {"n_classes_": Whole("classes", 1)}
 
@@ -164,124 +165,3 @@ class GradientBoostingClassifier(BaseGradientBoosting, Classifier):
         index = super()._encode(y)
         self.n_classes_ = len(self.classes_)
         return index
-
-    def _encode_validation(self, y: np.ndarray) -> np.ndarray:
-        unknown = np.setdiff1d(y, self.classes_)
-        if unknown.size:
-            raise ValueError(
-                f"{type(self).__name__}: y_val holds {unknown[0]!r}; the classes are {self.classes_.tolist()[:12]}."
-            )
-        return np.searchsorted(self.classes_, y).astype(np.float64)
-
-    def _decode(self, y: np.ndarray) -> np.ndarray:
-        return self.classes_[y.astype(int)]
-
-    def _decision(self, F: np.ndarray) -> np.ndarray:
-        return F[:, 0] if F.shape[1] == 1 else F
-
-    def _labels(self, F: np.ndarray) -> np.ndarray:
-        index = (F[:, 0] >= 0).astype(int) if F.shape[1] == 1 else F.argmax(axis=1)
-        return self.classes_[index]
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """The scores F(x): of the second of two classes, or of every class.
-
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        array of shape (n_samples,) or (n_samples, n_classes)
-        """
-        return self._decision(self._raw(X))
-
-    def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
-        """`decision_function` after the first round, after the second, and so on.
-
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-            The rows.
-
-        Yields
-        ------
-        array of shape (n_samples,) or (n_samples, n_classes)
-        """
-        for F in self._staged_raw(X):
-            yield self._decision(F)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The class of the largest score.
-
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-        """
-        return self._labels(self._raw(X))
-
-    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
-        """`predict` after the first round, after the second, and so on.
-
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-            The rows.
-
-        Yields
-        ------
-        array of shape (n_samples,)
-        """
-        for F in self._staged_raw(X):
-            yield self._labels(F)
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """The probabilities of the classes.
-
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes)
-        """
-        F = self._raw(X)
-        return self._loss_of().proba(F)
-
-    def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
-        """`predict_proba` after the first round, after the second, and so on.
-
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-            The rows.
-
-        Yields
-        ------
-        array of shape (n_samples, n_classes)
-        """
-        for F in self._staged_raw(X):
-            yield self._loss_of().proba(F)
-
-    def predict_log_proba(self, X: Any) -> np.ndarray:
-        """The logarithm of `predict_proba`.
-
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes)
-        """
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))

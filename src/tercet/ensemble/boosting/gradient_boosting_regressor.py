@@ -11,8 +11,9 @@ from tercet.core.catalog import method
 from tercet.core.columns import Features
 from tercet.core.estimator import Regressor
 from tercet.core.parameters import Count, CountOrZero, Fraction, Jobs, NonNegative, OpenFraction, Range, Seed
-from tercet.ensemble.boosting.boosting_losses import BoostingLoss, PoissonBoosting, regression_loss
+from tercet.ensemble.boosting.boosting_losses import BoostingLoss, PoissonBoosting
 from tercet.ensemble.boosting.gradient_boosting import BaseGradientBoosting
+from tercet.ensemble.boosting.loss_choice import regression_loss
 from tercet.losses import Loss
 from tercet.tree import AtLeastTwo, MaxFeatures, MinSamplesLeaf, MinSamplesSplit
 

@@ -25,7 +25,10 @@ from tercet.core.parallel import each
 from tercet.core.parameters import Range
 from tercet.ensemble._engine.packed_trees import PackedTrees, kept_table
 from tercet.ensemble.boosting.boosting_losses import BoostingLoss
+from tercet.ensemble.boosting.feature_constraints import interaction_groups, monotonic_signs
 from tercet.ensemble.boosting.leafwise_rounds import LeafwiseRounds
+from tercet.ensemble.boosting.row_sampling import drawn_rows, one_side_sample
+from tercet.ensemble.boosting.start_scores import StartScores
 from tercet.ensemble.member_checks import check_trees
 from tercet.tree import BinnedColumns, HistogramTree, Limits, Tree, TreeInput
 
@@ -52,6 +55,9 @@ class BaseHistGradientBoosting(TreeInput):
     tol: Any
     random_state: Any
     subsample: Any
+    sampling: Any
+    top_rate: Any
+    other_rate: Any
     n_jobs: Any
 
     def fit(
@@ -63,6 +69,8 @@ class BaseHistGradientBoosting(TreeInput):
         X_val: Any = None,
         y_val: Any = None,
         sample_weight_val: Any = None,
+        init_score: Any = None,
+        init_score_val: Any = None,
     ) -> Self:
         """Fit trees one after the other to gradients and hessians of the loss.
 
@@ -76,12 +84,16 @@ class BaseHistGradientBoosting(TreeInput):
             How much each row counts.
         X_val, y_val, sample_weight_val : arrays, optional
             Rows for early stopping, in place of a `validation_fraction` of X.
+        init_score, init_score_val : arrays of shape (n_samples,) or (n_samples, n_scores), optional
+            Scores F from which boosting starts, such as those of another model, in place of the best constant; for
+            the rows, and for those of X_val. They are no part of the model: add them to its scores yourself.
 
         Returns
         -------
         self
         """
-        return self._learn(X, y, sample_weight, held_out=(X_val, y_val, sample_weight_val))
+        held_out = X_val, y_val, sample_weight_val
+        return self._learn(X, y, sample_weight, held_out=held_out, init_score=(init_score, init_score_val))
 
     def _loss_of(self) -> Any:
         raise NotImplementedError
@@ -92,24 +104,27 @@ class BaseHistGradientBoosting(TreeInput):
         y: np.ndarray,
         sample_weight: np.ndarray | None,
         held_out: tuple[Any, Any, Any] = (None, None, None),
+        init_score: tuple[Any, Any] = (None, None),
     ) -> None:
         X, y, loss = self._dense(X), np.asarray(y, dtype=np.float64), self._loss_of()
         weight = np.ones(len(y)) if sample_weight is None else sample_weight.astype(np.float64)
+        start = StartScores(self, loss, len(y), *init_score)
         if not weight.all():  # a row without weight is not there
+            start.keep(weight > 0)
             X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
         self.n_outputs_, self.n_trees_per_iteration_ = 1, loss.n_scores
         self.is_categorical_ = self._n_categories() > 0 if self._n_categories().any() else None
         random = generator(self.random_state)
-        X, y, weight, held = self._hold_out(X, y, weight, held_out, random)
+        X, y, weight, held = self._hold_out(X, y, weight, held_out, random, start)
         grower = self._grower(X.shape[1])
         seed, target = int(random.integers(2**31 - 1)), y if loss.n_scores == 1 else None
         bins = BinnedColumns.of(X, self.max_bins, self._n_categories(), weight, seed, self.n_jobs, target)
         trees = list(self.trees_) if self.warm_start and hasattr(self, "trees_") else []
         if not trees:
-            self.init_ = loss.start(y, weight)
+            self.init_ = loss.start(y, weight) if start.rows is None else np.zeros(loss.n_scores)
             self.train_score_, self.validation_score_ = np.empty(0), np.empty(0)
-        F = self._scores_of(X, trees)
-        F_val = None if held is None else self._scores_of(held[0], trees)
+        F = start.plus(self._scores_of(X, trees))
+        F_val = None if held is None else start.plus(self._scores_of(held[0], trees), held_out=True)
         scores = RoundScores(self, loss, X, y, weight, held)
         if not trees:
             scores.add(F, F_val)
@@ -140,7 +155,10 @@ class BaseHistGradientBoosting(TreeInput):
     ) -> list[Tree]:
         """One tree for each score; F is moved."""
         r, before, made = loss.negative_gradient(y, F), F.copy(), []
-        rows = self._drawn_rows(len(y), random)
+        if self.sampling == "goss":
+            rows, weight = one_side_sample(r, weight, self.top_rate, self.other_rate, random)
+        else:
+            rows = drawn_rows(len(y), self.subsample, random)
         for k in range(loss.n_scores):
             h = weight * loss.curvature(y, before, r[:, k], k)
             seed = int(random.integers(2**31 - 1)) if grower["limits"].max_features is not None else 0
@@ -175,12 +193,6 @@ class BaseHistGradientBoosting(TreeInput):
             )
         check_trees(name, [tree for row in self.trees_ for tree in row], self.n_features_in_, (1,))
 
-    def _drawn_rows(self, n: int, random: np.random.Generator) -> np.ndarray | None:
-        """The rows of a round: a `subsample` of them, drawn without replacement."""
-        if self.subsample >= 1.0:
-            return None
-        return np.sort(random.choice(n, max(1, int(self.subsample * n)), replace=False, shuffle=False))
-
     def _grower(self, d: int) -> dict[str, Any]:
         """The parameters of growth."""
         features = None if self.max_features >= 1.0 else max(1, int(np.ceil(self.max_features * d)))
@@ -198,65 +210,18 @@ class BaseHistGradientBoosting(TreeInput):
             "min_gain": self.min_gain,
             "n_jobs": self.n_jobs,
             "packed": True,
-            "monotonic": self._signs(d),
-            "groups": self._interaction_groups(d),
+            "monotonic": monotonic_signs(self, d),
+            "groups": interaction_groups(self, d),
         }
 
-    def _signs(self, d: int) -> np.ndarray | None:
-        """The monotonic constraint of each column, None without any."""
-        given = self.monotonic_cst
-        if given is None:
-            return None
-        if isinstance(given, dict):
-            names = list(getattr(self, "feature_names_in_", []))
-            unknown = [name for name in given if name not in names]
-            if unknown:
-                raise ValueError(
-                    f"{type(self).__name__}: monotonic_cst contains {len(unknown)} unexpected feature names: "
-                    f"{unknown[:5]}."
-                )
-            given = [given.get(name, 0) for name in names]
-        signs = np.asarray(given)
-        if signs.shape != (d,):
-            raise ValueError(
-                f"{type(self).__name__}: monotonic_cst has shape {signs.shape} but the input data X has {d} "
-                "features."
-            )
-        if not np.isin(signs, (-1, 0, 1)).all():
-            raise ValueError(
-                f"{type(self).__name__}: monotonic_cst must be None or an array-like of -1, 0 or 1; got "
-                f"{signs.tolist()}."
-            )
-        if (signs[self._n_categories() > 0] != 0).any():
-            raise ValueError(
-                f"{type(self).__name__}: Categorical features cannot have monotonic constraints: they have no "
-                "order."
-            )
-        if self.n_trees_per_iteration_ > 1 and signs.any():
-            raise ValueError(
-                f"{type(self).__name__}: monotonic constraints are not supported for multiclass classification."
-            )
-        return signs.astype(np.int64) if signs.any() else None
-
-    def _interaction_groups(self, d: int) -> list[set[int]] | None:
-        """The groups of columns that may interact; columns in none of them are a group of their own."""
-        given = self.interaction_cst
-        if given is None or (isinstance(given, str) and given == "pairwise"):
-            pairs = [{i, j} for i in range(d) for j in range(i)]
-            return None if given is None else pairs or [{0}]
-        if isinstance(given, str):
-            return [{j} for j in range(d)]
-        groups = [set(group) for group in given]
-        rest = set(range(d)) - set().union(*groups)
-        if not set().union(*groups) <= set(range(d)):
-            raise ValueError(
-                f"{type(self).__name__}: Interaction constraints must consist of integer indices in [0, "
-                f"{d - 1}]; got {sorted(set().union(*groups))}."
-            )
-        return [*groups, *([rest] if rest else [])]
-
     def _hold_out(
-        self, X: np.ndarray, y: np.ndarray, weight: np.ndarray, given: tuple[Any, Any, Any], random: Any
+        self,
+        X: np.ndarray,
+        y: np.ndarray,
+        weight: np.ndarray,
+        given: tuple[Any, Any, Any],
+        random: Any,
+        start: Any,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple[Any, Any, Any] | None]:
         """The rows to learn from, and those that decide when to stop."""
         X_val, y_val, weight_val = given
@@ -271,18 +236,18 @@ class BaseHistGradientBoosting(TreeInput):
             X_val, y_val = self._check(X_val, y_val, reset=False)
             y_val = self._encode_validation(y_val)
             mass = np.ones(len(y_val)) if weight_val is None else np.asarray(weight_val, dtype=np.float64)
+            start.check_held_out(len(y_val))
             return X, y, weight, (self._dense(X_val), y_val, mass)
         if not self.do_early_stopping_ or self.validation_fraction is None:
             return X, y, weight, None
-        parts = train_test_split(
-            X,
-            y,
-            weight,
+        inside, out = train_test_split(
+            np.arange(len(y)),
             test_size=self.validation_fraction,
             random_state=int(random.integers(2**31 - 1)),
             stratify=y if isinstance(self, ClassifierMixin) else None,
         )
-        return parts[0], parts[2], parts[4], (parts[1], parts[3], parts[5])
+        start.split(inside, out)
+        return X[inside], y[inside], weight[inside], (X[out], y[out], weight[out])
 
     def _encode_validation(self, y: np.ndarray) -> np.ndarray:
         return np.asarray(y, dtype=np.float64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -11,8 +11,10 @@ from tercet.core.catalog import method
 from tercet.core.columns import Features
 from tercet.core.estimator import Classifier
 from tercet.core.parameters import Count, CountOrZero, Jobs, NonNegative, OpenFraction, Seed
-from tercet.ensemble.boosting.boosting_losses import classification_loss
+from tercet.ensemble.boosting.boosted_classes import BoostedClasses
 from tercet.ensemble.boosting.hist_gradient_boosting import BaseHistGradientBoosting, Bins, Share
+from tercet.ensemble.boosting.loss_choice import classification_loss
+from tercet.losses import Loss
 from tercet.tree import AtLeastTwo
 
 
@@ -29,7 +31,7 @@ from tercet.tree import AtLeastTwo
         "xgboost.XGBClassifier",
     ],
 )
-class HistGradientBoostingClassifier(BaseHistGradientBoosting, Classifier):
+class HistGradientBoostingClassifier(BoostedClasses, BaseHistGradientBoosting, Classifier):
     """Histogram gradient boosting: trees grown from gradients and hessians of binned columns.
 
     A leaf with the sums G and H of gradients and hessians has the value -G / (H + lambda); a split must gain
@@ -38,14 +40,17 @@ class HistGradientBoostingClassifier(BaseHistGradientBoosting, Classifier):
 
     Parameters
     ----------
-    loss : {"log_loss"}, default="log_loss"
-        What is minimised.
+    loss : {"log_loss"}, Loss or callable, default="log_loss"
+        What is minimised. For two classes, also a loss of the margin of `tercet.losses`; or a function
+        `loss(y, F)` of class numbers and scores that returns gradients and hessians of the scores' shape: (n,) for
+        two classes, (n, n_classes) for more.
     learning_rate : float, default=0.1
         Shrinks every tree.
     max_iter : int, default=100
         The most rounds.
     max_leaf_nodes : int or None, default=31
-        The most leaves of a tree; the leaf of the largest gain is split next.
+        The most leaves of a tree; the leaf of the largest gain is split next. None with a `max_depth` is
+        level-wise growth.
     max_depth : int, optional
         The largest number of tests on a path to a leaf.
     min_samples_leaf : int, default=20
@@ -84,6 +89,11 @@ class HistGradientBoostingClassifier(BaseHistGradientBoosting, Classifier):
         gamma, what a split must gain.
     subsample : float, default=1.0
         The fraction of the rows that a round draws.
+    sampling : {"uniform", "goss"}, default="uniform"
+        How a round draws its rows: at random, or by gradient-based one-side sampling, which takes all rows with
+        large gradients, and some of the others with more weight.
+    top_rate, other_rate : float, default=0.2 and 0.1
+        The fractions of the rows that sampling="goss" takes for their gradients, and draws from the others.
     n_jobs : int, optional
         Threads. The model does not depend on it.
 
@@ -112,7 +122,7 @@ class HistGradientBoostingClassifier(BaseHistGradientBoosting, Classifier):
 
     def __init__(
         self,
-        loss: Literal["log_loss"] = "log_loss",
+        loss: Literal["log_loss"] | Loss | Callable = "log_loss",
         *,
         learning_rate: NonNegative = 0.1,
         max_iter: Count = 100,
@@ -136,6 +146,9 @@ class HistGradientBoostingClassifier(BaseHistGradientBoosting, Classifier):
         class_weight: dict | Literal["balanced"] | None = None,
         min_gain: NonNegative = 0.0,
         subsample: Share = 1.0,
+        sampling: Literal["uniform", "goss"] = "uniform",
+        top_rate: Share = 0.2,
+        other_rate: Share = 0.1,
         n_jobs: Jobs = None,
     ) -> None:
         self.loss = loss
@@ -161,6 +174,9 @@ class HistGradientBoostingClassifier(BaseHistGradientBoosting, Classifier):
         self.class_weight = class_weight
         self.min_gain = min_gain
         self.subsample = subsample
+        self.sampling = sampling
+        self.top_rate = top_rate
+        self.other_rate = other_rate
         self.n_jobs = n_jobs
 
     def _loss_of(self) -> Any:
@@ -171,128 +187,6 @@ class HistGradientBoostingClassifier(BaseHistGradientBoosting, Classifier):
         X: Any,
         y: Any,
         sample_weight: np.ndarray | None,
-        held_out: tuple[Any, Any, Any] = (None, None, None),
+        **more: Any,
     ) -> None:
-        super()._fit(X, y, self._balance(self.class_weight, y, sample_weight), held_out)
-
-    def _encode_validation(self, y: np.ndarray) -> np.ndarray:
-        unknown = np.setdiff1d(y, self.classes_)
-        if unknown.size:
-            raise ValueError(
-                f"{type(self).__name__}: y_val holds {unknown[0]!r}; the classes are {self.classes_.tolist()[:12]}."
-            )
-        return np.searchsorted(self.classes_, y).astype(np.float64)
-
-    def _decode(self, y: np.ndarray) -> np.ndarray:
-        return self.classes_[y.astype(int)]
-
-    def _decision(self, F: np.ndarray) -> np.ndarray:
-        return F[:, 0] if F.shape[1] == 1 else F
-
-    def _labels(self, F: np.ndarray) -> np.ndarray:
-        # of equals the first, as in scikit-learn's (whose GradientBoostingClassifier takes the second)
-        index = (F[:, 0] > 0).astype(int) if F.shape[1] == 1 else F.argmax(axis=1)
-        return self.classes_[index]
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """The scores F(x): of the second of two classes, or of every class.
-
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        array of shape (n_samples,) or (n_samples, n_classes)
-        """
-        return self._decision(self._raw(X))
-
-    def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
-        """`decision_function` after the first round, after the second, and so on.
-
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-            The rows.
-
-        Yields
-        ------
-        array of shape (n_samples,) or (n_samples, n_classes)
-        """
-        for F in self._staged_raw(X):
-            yield self._decision(F)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The class of the largest score.
-
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-        """
-        return self._labels(self._raw(X))
-
-    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
-        """`predict` after the first round, after the second, and so on.
-
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-            The rows.
-
-        Yields
-        ------
-        array of shape (n_samples,)
-        """
-        for F in self._staged_raw(X):
-            yield self._labels(F)
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """The probabilities of the classes.
-
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes)
-        """
-        F = self._raw(X)
-        return self._loss_of().proba(F)
-
-    def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
-        """`predict_proba` after the first round, after the second, and so on.
-
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-            The rows.
-
-        Yields
-        ------
-        array of shape (n_samples, n_classes)
-        """
-        for F in self._staged_raw(X):
-            yield self._loss_of().proba(F)
-
-    def predict_log_proba(self, X: Any) -> np.ndarray:
-        """The logarithm of `predict_proba`.
-
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes)
-        """
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+        super()._fit(X, y, self._balance(self.class_weight, y, sample_weight), **more)

@@ -11,8 +11,9 @@ from tercet.core.catalog import method
 from tercet.core.columns import Features
 from tercet.core.estimator import Regressor
 from tercet.core.parameters import Count, CountOrZero, Fraction, Jobs, NonNegative, OpenFraction, Seed
-from tercet.ensemble.boosting.boosting_losses import GammaBoosting, PoissonBoosting, regression_loss
+from tercet.ensemble.boosting.boosting_losses import GammaBoosting, PoissonBoosting
 from tercet.ensemble.boosting.hist_gradient_boosting import BaseHistGradientBoosting, Bins, Share
+from tercet.ensemble.boosting.loss_choice import regression_loss
 from tercet.losses import Loss
 from tercet.tree import AtLeastTwo
 
@@ -39,9 +40,11 @@ class HistGradientBoostingRegressor(BaseHistGradientBoosting, Regressor):
 
     Parameters
     ----------
-    loss : {"squared_error", "absolute_error", "gamma", "poisson", "quantile"} or Loss, default="squared_error"
-        What is minimised; an object of `tercet.losses`, or one like it with `gradient` and `curvature`, stands for
-        any other loss. "gamma" and "poisson" answer exp(F).
+    loss : {"squared_error", "absolute_error", "gamma", "poisson", "quantile"}, Loss or callable, \
+            default="squared_error"
+        What is minimised; an object of `tercet.losses`, or one like it with `value`, `gradient` and `curvature`,
+        stands for any other loss, and so does a function `loss(y, F)` that returns gradients and hessians.
+        "gamma" and "poisson" answer exp(F).
     quantile : float, optional
         The quantile of loss="quantile".
     learning_rate : float, default=0.1
@@ -49,7 +52,8 @@ class HistGradientBoostingRegressor(BaseHistGradientBoosting, Regressor):
     max_iter : int, default=100
         The most rounds.
     max_leaf_nodes : int or None, default=31
-        The most leaves of a tree; the leaf of the largest gain is split next.
+        The most leaves of a tree; the leaf of the largest gain is split next. None with a `max_depth` is
+        level-wise growth.
     max_depth : int, optional
         The largest number of tests on a path to a leaf.
     min_samples_leaf : int, default=20
@@ -86,6 +90,11 @@ class HistGradientBoostingRegressor(BaseHistGradientBoosting, Regressor):
         gamma, what a split must gain.
     subsample : float, default=1.0
         The fraction of the rows that a round draws.
+    sampling : {"uniform", "goss"}, default="uniform"
+        How a round draws its rows: at random, or by gradient-based one-side sampling, which takes all rows with
+        large gradients, and some of the others with more weight.
+    top_rate, other_rate : float, default=0.2 and 0.1
+        The fractions of the rows that sampling="goss" takes for their gradients, and draws from the others.
     n_jobs : int, optional
         Threads. The model does not depend on it.
 
@@ -114,7 +123,8 @@ class HistGradientBoostingRegressor(BaseHistGradientBoosting, Regressor):
     def __init__(
         self,
         loss: Literal["squared_error", "absolute_error", "gamma", "poisson", "quantile"]
-        | Loss = "squared_error",
+        | Loss
+        | Callable = "squared_error",
         *,
         quantile: Fraction | None = None,
         learning_rate: NonNegative = 0.1,
@@ -138,6 +148,9 @@ class HistGradientBoostingRegressor(BaseHistGradientBoosting, Regressor):
         random_state: Seed = None,
         min_gain: NonNegative = 0.0,
         subsample: Share = 1.0,
+        sampling: Literal["uniform", "goss"] = "uniform",
+        top_rate: Share = 0.2,
+        other_rate: Share = 0.1,
         n_jobs: Jobs = None,
     ) -> None:
         self.loss = loss
@@ -163,6 +176,9 @@ class HistGradientBoostingRegressor(BaseHistGradientBoosting, Regressor):
         self.random_state = random_state
         self.min_gain = min_gain
         self.subsample = subsample
+        self.sampling = sampling
+        self.top_rate = top_rate
+        self.other_rate = other_rate
         self.n_jobs = n_jobs
 
     def _loss_of(self) -> Any:

@@ -53,6 +53,8 @@ class BaseForest(TreeInput):
     warm_start: Any
     ccp_alpha: Any
     max_samples: Any
+    n_iter_no_change: Any
+    tol: Any
     estimators_: list[Any]
 
     def _tree(self) -> BaseDecisionTree:
@@ -79,6 +81,8 @@ class BaseForest(TreeInput):
             members.append(next(new))
             measures = {} if out_of_bag is None else out_of_bag.add(members[-1])
             step.report((len(members), members), **measures)
+            if out_of_bag is not None and out_of_bag.is_flat(self.n_iter_no_change, self.tol):
+                break
         self.estimators_ = members
         if out_of_bag is not None:
             out_of_bag.finish()
@@ -94,6 +98,11 @@ class BaseForest(TreeInput):
             raise ValueError(
                 f"{type(self).__name__}: Out of bag estimation only available if bootstrap=True; got "
                 "bootstrap=False."
+            )
+        if self.n_iter_no_change is not None and not self.oob_score:
+            raise ValueError(
+                f"{type(self).__name__}: n_iter_no_change={self.n_iter_no_change} stops by the out-of-bag score: "
+                "it needs oob_score=True."
             )
         if self.max_samples is not None and not self.bootstrap:
             raise ValueError(
@@ -287,6 +296,7 @@ class OutOfBag:
         self.forest, self.X, self.y, self.weight = forest, X, y, weight
         self.sums: np.ndarray | None = None
         self.votes = np.zeros(len(X))
+        self.curve: list[float] = []  # the score after each tree
 
     def add(self, member: Any) -> dict[str, Any]:
         """Add a tree's answers for the rows that it has not seen; returns the score so far."""
@@ -297,7 +307,15 @@ class OutOfBag:
             self.sums = np.zeros((n, *values.shape[1:]))
         self.sums[rows] += values
         self.votes[rows] += 1
-        return {"oob_score": self.score()}
+        self.curve.append(self.score())
+        return {"oob_score": self.curve[-1]}
+
+    def is_flat(self, patience: int | None, tol: float) -> bool:
+        """Whether the last `patience` trees have raised the score by no more than `tol`."""
+        if patience is None or len(self.curve) <= patience:
+            return False
+        best = float(np.fmax.reduce(self.curve[:-patience]))
+        return bool(np.fmax.reduce(self.curve[-patience:]) <= best + tol)
 
     def means(self) -> np.ndarray:
         """The mean answers; NaN for a row that every tree has seen."""

@@ -71,6 +71,10 @@ class RandomForestClassifier(ForestClassifier):
         Features with which the probability of the second of two classes must not fall (1) or rise (-1).
     categorical_features : "from_dtype", list or mask, optional
         Which columns are categories: by their dtype, or by name, index or mask.
+    n_iter_no_change : int, optional
+        Stop before `n_estimators` trees when so many of them bring the out-of-bag score (`oob_score`) nothing.
+    tol : float, default=1e-4
+        The least rise of that score that counts.
 
     Attributes
     ----------
@@ -118,6 +122,8 @@ class RandomForestClassifier(ForestClassifier):
         max_samples: MaxSamples = None,
         monotonic_cst: list | tuple | np.ndarray | None = None,
         categorical_features: Features = "from_dtype",
+        n_iter_no_change: Count | None = None,
+        tol: NonNegative = 1e-4,
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
@@ -139,3 +145,5 @@ class RandomForestClassifier(ForestClassifier):
         self.max_samples = max_samples
         self.monotonic_cst = monotonic_cst
         self.categorical_features = categorical_features
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol

@@ -133,9 +133,11 @@ def grow_pending(sample, target, bounds, store, workspace, sets, goes_left, spar
 
 @inner
 def draw_columns(sample, max_features, start, stop, key, columns):
-    """Draw the columns that a node tries: put them first, in increasing order, and return their number.
+    """Draw the columns that a node tries: put them first, in the order of the draws, and return their number.
 
-    `max_features` are drawn, whether they are constant at the node or not, and more until one is not constant.
+    Of columns that are equally good the first is taken: the order of the draws leaves that to chance, where their
+    own order would favour the first ones in all trees of a forest. `max_features` are drawn, whether they are
+    constant at the node or not, and more until one is not constant.
     """
     d, kept = columns.size, 0
     for i in range(d):
@@ -148,11 +150,7 @@ def draw_columns(sample, max_features, start, stop, key, columns):
         columns[k] = columns[i]
         columns[i] = columns[kept]
         if varies(sample, j, start, stop):
-            at = kept
-            while at > 0 and columns[at - 1] > j:  # those that are kept stand in order
-                columns[at] = columns[at - 1]
-                at -= 1
-            columns[at] = j
+            columns[kept] = j
             kept += 1
     return kept
 

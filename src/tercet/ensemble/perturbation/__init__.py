@@ -1,0 +1,1 @@
+"""Members that differ by perturbed outputs, or by a penalty on their correlation."""

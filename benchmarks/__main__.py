@@ -13,10 +13,12 @@ from dataclasses import asdict
 from typing import Any
 
 from benchmarks import (
+    boosting,
     cluster,
     command,
     crf,
     defaults,
+    ensemble,
     explain,
     linear,
     maxent,
@@ -43,6 +45,8 @@ ROWS: dict[str, Row | Report] = {
         naive_bayes,
         neighbors,
         tree,
+        ensemble,
+        boosting,
         explain,
         mixture,
         sequence,

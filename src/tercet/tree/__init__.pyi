@@ -2,6 +2,7 @@ from tercet.tree._engine import Limits
 from tercet.tree._engine.binning import BinnedColumns
 from tercet.tree._engine.dispatch import grow as grow_binary
 from tercet.tree._engine.histogram import HistogramTree
+from tercet.tree._engine.leafwise import LeafwiseGrower, TermTotals
 from tercet.tree._engine.presorted_columns import PresortedColumns
 from tercet.tree._engine.stumps import PresortedStumps
 from tercet.tree.base import (
@@ -54,6 +55,7 @@ __all__ = [
     "HistogramTree",
     "InformationSelector",
     "IntervalCondition",
+    "LeafwiseGrower",
     "Limits",
     "LinearCondition",
     "MaxFeatures",
@@ -67,6 +69,7 @@ __all__ = [
     "RuleSet",
     "Split",
     "SubtreeChoice",
+    "TermTotals",
     "Tree",
     "TreeBuilder",
     "TreeInput",

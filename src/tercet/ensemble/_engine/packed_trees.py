@@ -6,8 +6,9 @@ number of steps and no branch has to be predicted; every few levels a look at th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Self
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from scipy import sparse
@@ -20,21 +21,22 @@ from tercet.tree import Tree
 LANES = 16  # rows that go down a tree side by side
 LOOK = 4  # levels between two looks at whether all of them are at a leaf
 BLOCK_ROWS = 512  # rows of one task: their sums stay in the cache while the trees pass by
+MANY_NODES = (
+    1 << 15
+)  # a table of more does not stay in a core's cache: eight times the rows for each pass over it
 
 
 class PackedTrees(NamedTuple):
     """Node tables of several trees of thresholds, one after the other.
 
-    `child[t]` is the first of node t's children, t itself at a leaf; `value` has shape (n_nodes, n_values). All
-    trees are of the same `n_features` columns.
+    A node is two words: its threshold, and the first of its children (itself at a leaf) in the upper half, the
+    column and the side of missing values in the lower. `value` has shape (n_nodes, n_values). All trees are of the
+    same `n_features` columns.
     """
 
     root: np.ndarray
     depth: np.ndarray
-    feature: np.ndarray
-    threshold: np.ndarray
-    child: np.ndarray
-    missing: np.ndarray
+    nodes: np.ndarray
     value: np.ndarray
     n_features: int
 
@@ -63,13 +65,17 @@ class PackedTrees(NamedTuple):
         child = np.where(
             kinds, np.concatenate([tree.child for tree in trees]) + offset, np.arange(counts.sum())
         )
+        feature = np.where(kinds, np.concatenate([tree.feature for tree in trees]), 0).astype(np.uint64)
+        missing = np.where(kinds, np.concatenate([tree.missing for tree in trees]), 0).astype(np.uint64)
+        nodes = np.empty((len(child), 2), np.uint64)
+        nodes[:, 0] = np.where(kinds, np.concatenate([tree.threshold for tree in trees]), np.inf).view(
+            np.uint64
+        )
+        nodes[:, 1] = child.astype(np.uint64) << np.uint64(32) | feature << np.uint64(1) | missing
         return cls(
             root.astype(np.int64),
             np.array([tree.max_depth for tree in trees], np.int64),
-            np.where(kinds, np.concatenate([tree.feature for tree in trees]), 0).astype(np.uint32),
-            np.where(kinds, np.concatenate([tree.threshold for tree in trees]), np.inf),
-            child.astype(np.uint32),
-            np.where(kinds, np.concatenate([tree.missing for tree in trees]), 0).astype(np.uint32),
+            nodes,
             np.ascontiguousarray(np.concatenate(values), dtype=np.float64),
             widths.pop(),
         )
@@ -88,39 +94,58 @@ class PackedTrees(NamedTuple):
             rows = read_only(np.ascontiguousarray(rows))
             add_leaf_values(rows, *self[:-1], start, last, chunk[1])
 
+        block = BLOCK_ROWS if len(self.nodes) <= MANY_NODES else 8 * BLOCK_ROWS
+
         if X.shape[0] <= BLOCK_ROWS:
             add((X, out))
         else:
-            each(add, Chunks(X, out, rows=BLOCK_ROWS), n_jobs=n_jobs)
+            each(add, Chunks(X, out, rows=block), n_jobs=n_jobs)
         return out
 
 
+_tables: WeakKeyDictionary[Any, tuple[list[Tree], Any]] = WeakKeyDictionary()
+
+
+def kept_table(model: Any, trees: list[Tree], make: Callable[[], Any]) -> Any:
+    """What `make` returns for the trees of a model, made once: for a single row it takes longer than the trees.
+
+    It is no part of the model's state, and made again once the model has other trees.
+    """
+    known = _tables.get(model)
+    if known is not None and len(known[0]) == len(trees) and all(a is b for a, b in zip(known[0], trees)):
+        return known[1]
+    made = make()
+    _tables[model] = list(trees), made
+    return made
+
+
 @kernel
-def add_leaf_values(X, root, depth, feature, threshold, child, missing, value, start, stop, out):
+def add_leaf_values(X, root, depth, nodes, value, start, stop, out):
     """Add to each row of `out` the values of the leaves that it comes to in the trees from `start` to `stop`."""
-    n = X.shape[0]
-    node = np.empty(LANES, np.uint32)
-    for first in range(0, n, LANES):
-        size = min(LANES, n - first)
-        rows = X[first : first + size]
-        sums = out[first : first + size]
-        for tree in range(start, stop):
+    n, node, threshold = X.shape[0], np.empty(LANES, np.uint64), nodes.view(np.float64)
+    one, half, column = np.uint64(1), np.uint64(32), np.uint64(0x7FFFFFFF)
+    for tree in range(start, stop):
+        for first in range(0, n, LANES):
+            size = min(LANES, n - first)
+            rows = X[first : first + size]
             for k in range(size):
                 node[k] = root[tree]
             level = 0
             while level < depth[tree]:
                 for _ in range(LOOK):
                     for k in range(np.uint64(size)):
-                        t = np.uint64(node[k])
-                        x = rows[k, np.uint64(feature[t])]
-                        right = np.uint32(x > threshold[t]) | (np.uint32(x != x) & missing[t])
-                        node[k] = np.uint32(child[t] + right)
+                        t = node[k]
+                        word = nodes[t, 1]
+                        x = rows[k, (word >> one) & column]
+                        right = np.uint64(x > threshold[t, 0]) | (np.uint64(x != x) & word & one)
+                        node[k] = (word >> half) + right
                 level += LOOK
-                moving = False
+                moving = np.uint64(0)
                 for k in range(size):
-                    moving |= child[np.uint64(node[k])] != node[k]
-                if not moving:
+                    moving |= (nodes[node[k], 1] >> half) ^ node[k]
+                if moving == np.uint64(0):
                     break
+            sums = out[first : first + size]
             for k in range(size):
                 for c in range(value.shape[1]):
-                    sums[k, c] += value[np.uint64(node[k]), c]
+                    sums[k, c] += value[node[k], c]

@@ -23,11 +23,12 @@ from tercet.core.estimator import NO_TARGET, check_is_fitted, generator
 from tercet.core.fitted_checks import Each, Floats, Having, Sizes, Whole
 from tercet.core.parallel import each
 from tercet.core.parameters import Range
-from tercet.ensemble._engine.packed_trees import PackedTrees
+from tercet.ensemble._engine.packed_trees import PackedTrees, kept_table
 from tercet.ensemble.boosting.boosting_losses import BoostingLoss
 from tercet.ensemble.boosting.boosting_scores import hold_out_seed
 from tercet.ensemble.boosting.feature_constraints import interaction_groups, monotonic_signs
 from tercet.ensemble.boosting.infinite_values import without_infinity
+from tercet.ensemble.boosting.leafwise_rounds import LeafwiseRounds
 from tercet.ensemble.boosting.row_sampling import drawn_rows, one_side_sample
 from tercet.ensemble.boosting.start_scores import StartScores
 from tercet.ensemble.member_checks import check_trees
@@ -121,9 +122,8 @@ class BaseHistGradientBoosting(TreeInput):
         random = generator(self.random_state)
         X, y, weight, held = self._hold_out(X, y, weight, held_out, start)
         grower = self._grower(X.shape[1])
-        bins = BinnedColumns.of(
-            X, self.max_bins, self._n_categories(), weight, int(random.integers(2**31 - 1)), self.n_jobs
-        )
+        seed, target = int(random.integers(2**31 - 1)), y if loss.n_scores == 1 else None
+        bins = BinnedColumns.of(X, self.max_bins, self._n_categories(), weight, seed, self.n_jobs, target)
         if not trees:
             self.init_ = loss.start(y, weight) if start.rows is None else np.zeros(loss.n_scores)
             self.train_score_, self.validation_score_ = np.empty(0), np.empty(0)
@@ -132,11 +132,15 @@ class BaseHistGradientBoosting(TreeInput):
         scores = RoundScores(self, loss, X, y, weight, held)
         if not trees:
             scores.add(F, F_val)
+        fused = LeafwiseRounds.of(self, loss, bins, y, weight, F, grower)
         for step in self.steps(self.max_iter - len(trees), name="round", unpack=self._state):
-            trees.append(self._round(X, bins, y, F, weight, loss, grower, random))
+            if fused is not None:
+                trees.append(fused.round(random))
+            else:
+                trees.append(self._round(X, bins, y, F, weight, loss, grower, random))
             if held is not None and F_val is not None:
                 F_val += self._sum_of_trees(held[0], trees[-1:])
-            measures = scores.add(F, F_val, trees)
+            measures = scores.add(F, F_val, trees, None if fused is None else fused.loss)
             step.report((trees, len(trees), scores), **measures)
             if self.do_early_stopping_ and scores.stop():
                 break
@@ -211,6 +215,7 @@ class BaseHistGradientBoosting(TreeInput):
             "penalty": self.l2_regularization,
             "min_gain": self.min_gain,
             "n_jobs": self.n_jobs,
+            "packed": True,
             "monotonic": self._signs(d),
             "groups": interaction_groups(type(self).__name__, self.interaction_cst, d),
         }
@@ -306,13 +311,20 @@ class BaseHistGradientBoosting(TreeInput):
     def _sum_of_trees(self, X: np.ndarray, rounds: Any) -> np.ndarray:
         """The sum of the trees of some rounds, of shape (n, n_scores)."""
         total = np.zeros((X.shape[0], self.n_trees_per_iteration_))
-        for k in range(self.n_trees_per_iteration_ if len(rounds) else 0):
-            trees = [row[k] for row in rounds]
-            packed = PackedTrees.of(trees, [tree.value[:, 0] for tree in trees])
-            if packed is not None:
-                total[:, k] = packed.sums(X, self.n_jobs)[:, 0]
+
+        def tables() -> list[PackedTrees | None]:
+            columns = [[row[k] for row in rounds] for k in range(total.shape[1])]
+            return [PackedTrees.of(trees, [tree.value[:, 0] for tree in trees]) for trees in columns]
+
+        if not len(rounds):
+            return total
+        every = len(rounds) > 1 and rounds is getattr(self, "trees_", None)
+        packed = kept_table(self, [tree for row in rounds for tree in row], tables) if every else tables()
+        for k, table in enumerate(packed):
+            if table is not None:
+                total[:, k] = table.sums(X, self.n_jobs)[:, 0]
             else:
-                parts = each(lambda tree: tree.predict(X)[:, 0, 0], trees, n_jobs=self.n_jobs)
+                parts = each(lambda row, k=k: row[k].predict(X)[:, 0, 0], rounds, n_jobs=self.n_jobs)
                 total[:, k] = np.sum(parts, axis=0)
         return total
 
@@ -361,12 +373,16 @@ class RoundScores:
         vars(self.view).pop("feature_names_in_", None)
 
     def add(
-        self, F: np.ndarray, F_val: np.ndarray | None, trees: list[Any] | None = None
+        self,
+        F: np.ndarray,
+        F_val: np.ndarray | None,
+        trees: list[Any] | None = None,
+        loss: float | None = None,
     ) -> dict[str, float]:
-        """Score the rows after a round."""
+        """Score the rows after a round; `loss` is that of the training rows, if it is known."""
         measures = {}
         if self.scorer is None:
-            self.train.append(-self._loss(self.y, F, self.weight))
+            self.train.append(-(self._loss(self.y, F, self.weight) if loss is None else loss))
             measures["loss"] = -self.train[-1]
             if self.held is not None:
                 self.valid.append(-self._loss(self.held[1], F_val, self.held[2]))

@@ -15,7 +15,7 @@ from tercet.core.estimator import NO_TARGET, check_is_fitted, generator
 from tercet.core.fitted_checks import Each, Floats, Having, Sizes, Whole
 from tercet.core.parallel import each, engine
 from tercet.core.parameters import INF, Count, Range
-from tercet.ensemble._engine.packed_trees import PackedTrees
+from tercet.ensemble._engine.packed_trees import PackedTrees, kept_table
 from tercet.ensemble.base import check_drawn, rows_of_sample
 from tercet.ensemble.member_checks import check_trees
 from tercet.tree import (
@@ -218,7 +218,8 @@ class BaseForest(TreeInput):
     def _packed(self) -> PackedTrees | None:
         """All trees as one table of nodes; None where tests are not all thresholds."""
         trees = [member.tree_ for member in self.estimators_]
-        return PackedTrees.of(trees, [tree.value.reshape(tree.node_count, -1) for tree in trees])
+        values = (tree.value.reshape(tree.node_count, -1) for tree in trees)
+        return kept_table(self, trees, lambda: PackedTrees.of(trees, list(values)))
 
     def _mean_values(self, X: Any) -> np.ndarray:
         """The mean over the trees of the values of the leaves, of shape (n_samples, n_outputs, n_values)."""

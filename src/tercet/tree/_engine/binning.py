@@ -20,6 +20,7 @@ SAMPLE_ROWS = 200_000  # rows that the bin edges are taken from
 STRIP_ROWS = 1 << 18  # rows that one kernel call encodes
 TILE_ROWS = 256  # rows that the binary search runs over side by side
 WORD_COLUMNS = 8  # columns to a word
+SMOOTHING = 20.0  # rows of the overall mean that are added to a rare category's
 
 
 class BinCodes(NamedTuple):
@@ -45,7 +46,7 @@ class BinnedColumns:
     n_categories : int64 array of shape (d,)
         0 for a column of numbers.
     places : dict
-        For each column of categories the bin of each of them; where there are more than bins, the rarest share one.
+        For each column of categories the bin of each of them; where there are too many, the rarest share bins.
 
     Examples
     --------
@@ -70,6 +71,7 @@ class BinnedColumns:
         weight: np.ndarray | None = None,
         seed: int = 0,
         n_jobs: int | None = None,
+        target: np.ndarray | None = None,
     ) -> BinnedColumns:
         """Bin the columns of X (NaN is missing; categories are their codes).
 
@@ -87,18 +89,28 @@ class BinnedColumns:
             Above 200 000 rows the bin edges come from a sample; this decides which.
         n_jobs : int, optional
             Threads; the same bits come out for any number of them.
+        target : array of shape (n,), optional
+            Where there are more categories than bins, rare ones of similar mean targets share a bin; without
+            targets all of them share one.
         """
         if not 2 <= max_bins <= 255:
             raise ValueError(f"max_bins must be from 2 to 255; got {max_bins}.")
         X = read_only(np.ascontiguousarray(X, dtype=None if X.dtype == np.float32 else np.float64))
         n, d = X.shape
         kinds = np.zeros(d, np.int64) if n_categories is None else np.asarray(n_categories, np.int64)
-        part, mass = X, weight
+        if weight is not None and (weight == weight[0]).all():
+            weight = None
+        chosen, mass = None, weight
         if n > SAMPLE_ROWS:
             chosen = np.sort(np.random.default_rng(seed).choice(n, SAMPLE_ROWS, replace=False, shuffle=False))
-            part, mass = np.asfortranarray(X[chosen]), None if weight is None else weight[chosen]
+            mass = None if weight is None else weight[chosen]
         numbers = np.flatnonzero(kinds == 0).tolist()
-        cut = each(lambda j: _bin_edges(part[:, j], mass, max_bins, exact=part is X), numbers, n_jobs=n_jobs)
+
+        def edges_of(j: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            column = X[:, j] if chosen is None else X[chosen, j]
+            return _bin_edges(column, mass, max_bins, exact=chosen is None)
+
+        cut = each(edges_of, numbers, n_jobs=n_jobs)
         n_bins, edges = np.zeros(d, np.int64), np.full((-(-d // WORD_COLUMNS) * WORD_COLUMNS, 256), np.inf)
         low, high = np.zeros((d, 256)), np.zeros((d, 256))
         for j, (borders, lows, highs) in zip(numbers, cut):
@@ -114,7 +126,7 @@ class BinnedColumns:
         each(encode_strip, strips, n_jobs=n_jobs)
         places = {}
         for j in np.flatnonzero(kinds).tolist():
-            codes, places[j], n_bins[j] = _categories(X[:, j], weight, int(kinds[j]), max_bins, j)
+            codes, places[j], n_bins[j] = _categories(X[:, j], weight, int(kinds[j]), max_bins, j, target)
             words[j // WORD_COLUMNS] |= codes << np.uint64(8 * (j % WORD_COLUMNS))
         return cls(words, n_bins, low, high, kinds, places)
 
@@ -145,7 +157,7 @@ def _bin_edges(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The edges between the bins of a numeric column, and the values that thresholds around a bin lie between."""
     here = ~np.isnan(column)
-    values = column[here].astype(np.float64)
+    values = np.array(column if here.all() else column[here], dtype=np.float64)
     order = None if weight is None else np.argsort(values, kind="stable")
     values = np.sort(values) if order is None else values[order]
     first = np.append(np.zeros(min(values.size, 1), np.int64), np.flatnonzero(values[1:] != values[:-1]) + 1)
@@ -186,7 +198,12 @@ def _equal_weight_edges(mass: np.ndarray, max_bins: int) -> np.ndarray:
 
 
 def _categories(
-    column: np.ndarray, weight: np.ndarray | None, count: int, max_bins: int, j: int
+    column: np.ndarray,
+    weight: np.ndarray | None,
+    count: int,
+    max_bins: int,
+    j: int,
+    target: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """The bin of each row of a column of categories, that of each category, and how many bins there are."""
     missing = np.isnan(column)
@@ -195,11 +212,20 @@ def _categories(
         raise ValueError(f"column {j} must hold codes of categories from 0 to {count - 1}, or NaN.")
     place = np.arange(count)
     if count > max_bins:
-        often = np.bincount(codes[~missing], None if weight is None else weight[~missing], count)
-        kept = np.sort(np.argsort(-often, kind="stable")[: max_bins - 1])
-        place = np.full(count, max_bins - 1)
-        place[kept] = np.arange(max_bins - 1)
-    n_bins = min(count, max_bins)
+        mass = np.ones(np.count_nonzero(~missing)) if weight is None else weight[~missing]
+        often = np.bincount(codes[~missing], mass, count)
+        order = np.argsort(-often, kind="stable")
+        alone = max_bins - 1 if target is None else max_bins // 2
+        place = np.full(count, alone)
+        place[np.sort(order[:alone])] = np.arange(alone)
+        if target is not None:
+            rare = order[alone:]
+            away = target[~missing] - np.average(target, weights=weight)
+            mean = np.bincount(codes[~missing], mass * away, count)[rare] / (often[rare] + SMOOTHING)
+            rare = rare[np.argsort(mean, kind="stable")]
+            share = (np.cumsum(often[rare]) - often[rare] / 2) / max(often[rare].sum(), 1e-300)
+            place[rare] += np.unique(np.floor(share * (max_bins - alone)), return_inverse=True)[1]
+    n_bins = int(place.max()) + 1
     return np.where(missing, n_bins, place[codes]).astype(np.uint64), place, n_bins
 
 

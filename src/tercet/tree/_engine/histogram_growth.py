@@ -233,30 +233,42 @@ class HistogramGrower:
         self, value: np.ndarray, impurity: np.ndarray, weight: np.ndarray, n_classes: Any
     ) -> TreeArrays:
         """The arrays of the tree, with thresholds in the units of the columns."""
-        nodes, bins = self.nodes, self.bins
-        inner = nodes[:, IS_SPLIT] == 1
-        kind = np.where(inner, THRESHOLD, LEAF)
-        kind[inner & self.binned.categorical[nodes[:, FEATURE]]] = CATEGORY
-        threshold = np.full(len(nodes), -2.0)
-        cuts = kind == THRESHOLD
-        threshold[cuts] = bins.thresholds(*nodes[cuts][:, [FEATURE, LAST, FIRST]].T)
-        cats = np.flatnonzero(kind == CATEGORY)
-        slots = [bins.slots(nodes[t, FEATURE], self.tables[nodes[t, TABLE]]) for t in cats]
-        slot_count, slot_start = np.zeros(len(nodes), np.int64), np.zeros(len(nodes), np.int64)
-        slot_count[cats] = [len(s) for s in slots]
-        slot_start[cats] = np.cumsum(slot_count[cats]) - slot_count[cats]
-        arrays = {
-            "kind": kind,
-            "feature": np.where(inner, nodes[:, FEATURE], -2),
-            "threshold": threshold,
-            "child": np.where(inner, nodes[:, CHILD], -1),
-            "n_children": np.where(inner, 2, 0),
-            "missing": np.where(inner, nodes[:, MISSING], 0),
-            "slot_start": slot_start,
-            "slot_count": slot_count,
-            "impurity": impurity,
-            "n_node_samples": nodes[:, STOP] - nodes[:, START],
-            "weighted_n_node_samples": weight,
-        }
-        every_slot = np.concatenate(slots) if slots else ()
-        return TreeArrays(bins.shape[1], value, n_classes, every_slot, None, arrays)
+        return arrays_of_nodes(self.bins, self.nodes, self.tables, value, impurity, weight, n_classes)
+
+
+def arrays_of_nodes(
+    bins: BinnedColumns,
+    nodes: np.ndarray,
+    tables: Any,
+    value: np.ndarray,
+    impurity: np.ndarray,
+    weight: np.ndarray,
+    n_classes: Any,
+) -> TreeArrays:
+    """The arrays of a tree from the records of its nodes; `tables` has the sides of bins at tests of categories."""
+    inner = nodes[:, IS_SPLIT] == 1
+    kind = np.where(inner, THRESHOLD, LEAF)
+    kind[inner & (bins.n_categories > 0)[nodes[:, FEATURE]]] = CATEGORY
+    threshold = np.full(len(nodes), -2.0)
+    cuts = kind == THRESHOLD
+    threshold[cuts] = bins.thresholds(*nodes[cuts][:, [FEATURE, LAST, FIRST]].T)
+    cats = np.flatnonzero(kind == CATEGORY)
+    slots = [bins.slots(nodes[t, FEATURE], tables[nodes[t, TABLE]]) for t in cats]
+    slot_count, slot_start = np.zeros(len(nodes), np.int64), np.zeros(len(nodes), np.int64)
+    slot_count[cats] = [len(s) for s in slots]
+    slot_start[cats] = np.cumsum(slot_count[cats]) - slot_count[cats]
+    arrays = {
+        "kind": kind,
+        "feature": np.where(inner, nodes[:, FEATURE], -2),
+        "threshold": threshold,
+        "child": np.where(inner, nodes[:, CHILD], -1),
+        "n_children": np.where(inner, 2, 0),
+        "missing": np.where(inner, nodes[:, MISSING], 0),
+        "slot_start": slot_start,
+        "slot_count": slot_count,
+        "impurity": impurity,
+        "n_node_samples": nodes[:, STOP] - nodes[:, START],
+        "weighted_n_node_samples": weight,
+    }
+    every_slot = np.concatenate(slots) if slots else ()
+    return TreeArrays(bins.shape[1], value, n_classes, every_slot, None, arrays)

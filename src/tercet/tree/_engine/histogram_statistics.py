@@ -114,7 +114,7 @@ class HistogramStatistics:
         count = count and hessians is not None
         ones = [np.ones(n, np.int64)] if count else []
         none = np.empty(0, np.uint32)
-        if packed and n < 1 << 29:
+        if packed and n <= 1 << 22:  # with more, too few digits are left to a row
             unit, g = _fixed_point(gradients, limit=2.0**31 - 1 - n)
             mass_unit, h = _weights(hessians, n, limit=2.0**32 - 1 - 2 * n)
             rows = RowStatistics(np.array([(g << 32) + h, *ones]), none, np.empty(0))
@@ -142,12 +142,16 @@ class HistogramStatistics:
 
 def _fixed_point(values: np.ndarray, limit: float = 2.0**61) -> tuple[float, np.ndarray]:
     """A unit, and values as integer multiples of it: as fine as the limit on the sum of all of them allows."""
-    total = float(np.abs(values).sum())
+    unit = unit_for(float(np.abs(values).sum()), limit)
+    return unit, np.rint(values / unit).astype(np.int64)
+
+
+def unit_for(total: float, limit: float) -> float:
+    """The finest power of 2 of which numbers whose sizes sum to `total` are at most `limit` multiples."""
     if not np.isfinite(total):
         raise ValueError("a tree grows from finite numbers; their sum is not.")
     power = np.floor(np.log2(limit) - np.log2(total)) if total > 0 else 0.0
-    unit = float(2.0 ** -np.clip(power, -1000.0, 1000.0))
-    return unit, np.rint(values / unit).astype(np.int64)
+    return float(2.0 ** -np.clip(power, -1000.0, 1000.0))
 
 
 def _weights(values: np.ndarray | None, n: int, limit: float = 2.0**61) -> tuple[float, np.ndarray]:

@@ -6,6 +6,7 @@ longer than growing it.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 
 import numpy as np
@@ -18,6 +19,7 @@ from tercet.tree._engine.dispatch import binary_exponent, scaled_limits, unscale
 from tercet.tree._engine.limits import NO_LIMITS, Limits
 from tercet.tree._engine.presorted import argsort_column, entry_dtype, grow_sorted, scan_target_of
 from tercet.tree._engine.presorted_scan import SortedSample
+from tercet.tree._engine.ranked import RankedColumns
 from tercet.tree._engine.tree_arrays import TreeArrays
 
 ABSENT = np.uint32(0xFFFFFFFF)  # the place of a row that a tree does not use
@@ -58,6 +60,16 @@ class PresortedColumns:
             self.orders[k] = argsort_column(np.ascontiguousarray(self.X[:, self.numeric[k]]))
 
         each(sort, range(len(self.numeric)), n_jobs=n_jobs)
+        self.plain = len(self.numeric) == d and not np.isnan(self.X[self.orders[:, -1], np.arange(d)]).any()
+        self.lock, self.n_jobs, self.ranked = threading.Lock(), n_jobs, None
+        self.ranked: RankedColumns | None
+
+    def _ranked(self) -> RankedColumns:
+        """The ranks of the rows, which are found once."""
+        with self.lock:
+            if self.ranked is None:
+                self.ranked = RankedColumns(self.X, self.orders, self.n_jobs)
+            return self.ranked
 
     def grow(
         self,
@@ -94,6 +106,10 @@ class PresortedColumns:
             target, weight = target[ids], np.ascontiguousarray(weight[ids], dtype=np.float64)
             if (weight == 1.0).all():
                 weight = None
+        if self.plain and RankedColumns.can_grow(
+            len(ids), self.X.shape[1], weight, n_classes, criterion, limits
+        ):
+            return self._ranked().grow(ids, target, weight, limits, seed)
         power = binary_exponent(target) if criterion == "squared_error" else 0
         target = np.ldexp(target, -power) if power else target
         code, scan = scan_target_of(target, weight, n_classes, criterion)

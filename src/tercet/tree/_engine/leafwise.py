@@ -1,0 +1,237 @@
+"""Leaf-wise growth of boosting trees: one kernel call for each tree, memory that all of them share.
+
+The trees are those of `HistogramTree`, but for rounding: the gradient and the hessian of a row are halves of a word
+(`histogram_statistics`), of about 31 - log2(n) binary digits each. Leaf values are exact.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tercet.core.kernel import kernel
+from tercet.core.parallel import each, one_blas_thread
+from tercet.core.task_board import assisted
+from tercet.tree._engine.binning import BinnedColumns
+from tercet.tree._engine.criteria import hashed
+from tercet.tree._engine.histogram_growth import arrays_of_nodes
+from tercet.tree._engine.histogram_kernels import FIELDS, STOP
+from tercet.tree._engine.histogram_statistics import (
+    BINS,
+    NEWTON,
+    PACKED,
+    HistogramStatistics,
+    RowStatistics,
+    unit_for,
+)
+from tercet.tree._engine.leafwise_kernels import STRIP_ROWS, assist_growth, grow_leafwise
+from tercet.tree._engine.leafwise_scan import FOUND, CutRule
+from tercet.tree._engine.leafwise_search import BATCH, LeafwiseLimits, LeafwiseTree
+from tercet.tree._engine.limits import Limits
+from tercet.tree._engine.tree_arrays import TreeArrays
+
+HISTOGRAM_BYTES = 1 << 29  # of all histograms of leaves
+TERM_ROWS = 1 << 16  # rows of one task of `add_terms` and `pack_terms`
+MOST_ROWS = 1 << 22  # with more, halves of a word leave too few digits to a row
+MOST_LEAVES = 1 << 12  # the next leaf is looked for among all of them
+
+
+class TermTotals(NamedTuple):
+    """What rounding must know of gradients and hessians: sums of |g| and h, the least and the largest h."""
+
+    gradients: float
+    hessians: float
+    least: float
+    largest: float
+
+
+class LeafwiseGrower:
+    """Growth of boosting trees from binned columns, always at the leaf of the largest gain.
+
+    Parameters
+    ----------
+    bins : BinnedColumns
+        The rows, `MOST_ROWS` of them at most.
+    limits : Limits
+        When to stop; `max_leaf_nodes` must be given, `min_weight_leaf` is the least sum of hessians in a leaf.
+    penalty : float
+        lambda, the L2 penalty of the leaf values.
+    min_gain : float
+        gamma, what a split must gain.
+    n_jobs : int, optional
+        Threads; the same bits come out for any number of them.
+
+    Examples
+    --------
+    >>> X, y = np.arange(1.0, 7.0)[:, None], np.array([1, 1.2, 1.1, 3.0, 3.2, 5.0])
+    >>> grower, scores = LeafwiseGrower(BinnedColumns.of(X), Limits(max_leaf_nodes=2)), np.full(6, 0.5)
+    >>> stump = grower.grow(scores - y, np.ones(6), scores)
+    >>> stump.nodes["threshold"][0].item(), scores.round(3).tolist()
+    (3.5, [0.95, 0.95, 0.95, 2.925, 2.925, 2.925])
+    """
+
+    def __init__(
+        self,
+        bins: BinnedColumns,
+        limits: Limits,
+        penalty: float = 1.0,
+        min_gain: float = 0.0,
+        n_jobs: int | None = None,
+    ) -> None:
+        n, d = bins.shape
+        self.bins, self.limits, self.penalty, self.min_gain, self.n_jobs = (
+            bins,
+            limits,
+            penalty,
+            min_gain,
+            n_jobs,
+        )
+        self.leaves = max(1, min(int(limits.max_leaf_nodes or n), n // max(1, limits.min_samples_leaf)))
+        nodes, shape = 2 * self.leaves + 1, (len(bins.words), 1, 8, BINS)
+        slots = max(1, min(self.leaves, HISTOGRAM_BYTES // (8 * int(np.prod(shape)))))
+        self.words, self.rows = np.empty(n, np.int64), np.empty(n, np.uint32)
+        self.memory = {
+            "spare": np.empty((2, n), np.uint32),
+            "nodes": np.zeros((nodes, FIELDS), np.int64),
+            "depth": np.zeros(nodes, np.int64),
+            "key": np.zeros(nodes, np.int64),
+            "slot": np.full(nodes, -1),
+            "gain": np.zeros(nodes),
+            "split": np.zeros((nodes, 3), np.int64),
+            "sides": np.zeros((nodes, BINS), np.int8),
+            "hists": np.empty((slots + 1, *shape), np.int64),
+            "free": np.zeros(slots + 1, np.int64),
+            "found": np.zeros((2, d, FOUND)),
+            "batch": np.zeros(BATCH, np.int64),
+            "strips": np.zeros((n // STRIP_ROWS + 1, 2), np.int64),
+            "sums": np.zeros((nodes, 2)),
+        }
+
+    @staticmethod
+    def can_grow(n: int, limits: Limits) -> bool:
+        """Whether trees of so many rows are grown here."""
+        return n <= MOST_ROWS and limits.max_leaf_nodes is not None and limits.max_leaf_nodes <= MOST_LEAVES
+
+    def grow(
+        self,
+        gradients: np.ndarray,
+        hessians: np.ndarray,
+        scores: np.ndarray | None = None,
+        rate: float = 1.0,
+        *,
+        seed: int = 0,
+        totals: TermTotals | None = None,
+    ) -> TreeArrays:
+        """Grow a tree whose values are `rate` times -G / (H + penalty); they are added to the scores of the rows.
+
+        Parameters
+        ----------
+        gradients, hessians : float64 arrays of shape (n,)
+            Those of the rows.
+        scores : float64 array of shape (n,), optional
+            The scores of the rows, which are changed.
+        rate : float
+            Shrinks the values.
+        seed : int
+            Decides which columns a node tries (`limits.max_features`).
+        totals : TermTotals, optional
+            Those of the gradients and hessians, where they are known.
+        """
+        n, d = self.bins.shape
+        totals = self.totals(gradients, hessians) if totals is None else totals
+        statistics, cuts = self._pack(gradients, hessians, totals)
+        limits = self.limits
+        least = limits.min_samples_leaf, limits.min_weight_leaf
+        memory, slots = self.memory, len(self.memory["free"]) - 1
+        self.rows[:] = np.arange(n)
+        memory["free"][:] = np.append(np.arange(slots)[::-1], slots)
+        memory["nodes"][0], memory["nodes"][0, STOP] = 0, n
+        memory["key"][0] = int(hashed(seed & 0xFFFFFFFF, 0))
+        noise = 1e-13 * totals.gradients**2 / max(totals.hessians + self.penalty, np.finfo(float).tiny)
+        tree = LeafwiseTree(
+            binned=self.bins.binned,
+            words=self.words,
+            rule=statistics.rule(NEWTON, 1.0, self.penalty, *least),
+            cuts=cuts,
+            rows=self.rows,
+            gradients=gradients,
+            hessians=hessians,
+            scores=np.empty(0) if scores is None else scores,
+            rate=float(rate),
+            **memory,
+        )
+        stop = LeafwiseLimits(
+            self.leaves,
+            int(limits.max_depth),
+            max(int(limits.min_samples_split), 2 * int(limits.min_samples_leaf), 2),
+            float(noise + self.min_gain),
+            d if limits.max_features is None else min(d, limits.max_features),
+        )
+        with one_blas_thread(), assisted(assist_growth, (tree,), self.n_jobs) as board:
+            count = grow_leafwise(board, tree, stop)
+        return self._arrays(count, rate)
+
+    def _arrays(self, count: int, rate: float) -> TreeArrays:
+        nodes, sums = self.memory["nodes"][:count], self.memory["sums"][:count]
+        G, H = sums[:, 0], np.maximum(sums[:, 1], np.finfo(float).tiny)
+        value = -G / (H + self.penalty)
+        # The score of a node, for each unit of H: importances then add up the gains.
+        shape = (rate * value)[:, None, None], G * value / H, sums[:, 1].copy(), (1,)
+        return arrays_of_nodes(self.bins, nodes, self.memory["sides"], *shape)
+
+    def totals(self, gradients: np.ndarray, hessians: np.ndarray) -> TermTotals:
+        """The totals of gradients and hessians, strip by strip."""
+        strips = range(0, len(gradients), TERM_ROWS)
+        parts = each(lambda i: add_terms(gradients, hessians, i, min(len(gradients), i + TERM_ROWS)), strips)
+        return TermTotals(
+            sum(part[0] for part in parts),
+            sum(part[1] for part in parts),
+            min(part[2] for part in parts),
+            max(part[3] for part in parts),
+        )
+
+    def _pack(
+        self, gradients: np.ndarray, hessians: np.ndarray, totals: TermTotals
+    ) -> tuple[HistogramStatistics, CutRule]:
+        """Pack the words of the rows; returns how they are read, and what cuts must keep to."""
+        n, limits = len(gradients), self.limits
+        unit = unit_for(totals.gradients, 2.0**31 - 1 - n)
+        constant = totals.least == totals.largest > 0
+        mass_unit = totals.largest if constant else unit_for(totals.hessians, 2.0**32 - 1 - 2 * n)
+
+        def pack(i: int) -> None:
+            stop = min(n, i + TERM_ROWS)
+            pack_terms(gradients, hessians, 1.0 / unit, 1.0 / mass_unit, i, stop, self.words)
+
+        each(pack, range(0, n, TERM_ROWS), n_jobs=self.n_jobs)
+        rows = RowStatistics(self.words[None], np.empty(0, np.uint32), np.empty(0))
+        statistics = HistogramStatistics(rows, PACKED, 1, 1, False, unit, mass_unit)
+        few, heaviest = int(limits.min_samples_leaf), max(1, int(np.ceil(totals.largest / mass_unit)))
+        least = max(1, int(np.ceil(limits.min_weight_leaf * (1.0 - 1e-12) / mass_unit)))
+        if constant:  # weights are counts
+            least = max(least, few)
+        certain = max(least, few * heaviest)
+        scale = unit * unit / mass_unit
+        return statistics, CutRule(least, certain, few, float(self.penalty / mass_unit), float(scale))
+
+
+@kernel
+def add_terms(gradients, hessians, start, stop):
+    """Sums of |g| and h over some rows, the least and the largest h."""
+    g, h, least, largest = 0.0, 0.0, np.inf, -np.inf
+    for i in range(start, stop):
+        g += abs(gradients[i])
+        h += hessians[i]
+        least, largest = min(least, hessians[i]), max(largest, hessians[i])
+    return g, h, least, largest
+
+
+@kernel
+def pack_terms(gradients, hessians, per_gradient, per_hessian, start, stop, words):
+    """Round the gradients and hessians of some rows to units and pack them; no hessian becomes 0."""
+    own_g, own_h, out = gradients[start:stop], hessians[start:stop], words[start:stop]
+    for i in range(out.size):
+        g = np.int64(np.floor(own_g[i] * per_gradient + 0.5))
+        h = np.int64(own_h[i] * per_hessian + 0.5)
+        out[i] = (g << 32) + max(h, 1)

@@ -1,0 +1,257 @@
+"""Search of leaf-wise growth: histograms of packed words, and the best split of a node from them.
+
+Of two children, each block of eight columns is one task: it builds the smaller one's histogram, subtracts it from
+their parent's to get the larger one's, and finds the best cuts of both.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tercet.core.cache_lines import fetch_line
+from tercet.core.kernel import inner
+from tercet.tree._engine.binning import BinCodes
+from tercet.tree._engine.criteria import TIE
+from tercet.tree._engine.histogram_kernels import (
+    AHEAD,
+    START,
+    STOP,
+    add_words,
+    draw_column,
+    subtract_histogram,
+)
+from tercet.tree._engine.histogram_scan import best_column_split, read_histogram_bins, write_bin_sides
+from tercet.tree._engine.histogram_statistics import COUNT, MISSING_BIN, GainRule
+from tercet.tree._engine.leafwise_scan import (
+    COUNTED,
+    CUT,
+    GAIN,
+    LEFT,
+    NONE,
+    ORDER,
+    UPPER,
+    VARIES,
+    CutRule,
+    find_cut,
+    scan_cuts,
+)
+
+# Fields of a batch of tasks: its kind, its first task, then for a search two nodes (-1 for none) and the slots of
+# their histograms, for a partition the node, its column, the end of the left rows and the number of strips; a node
+# to search later, -1 for none.
+KIND, BEGIN, NODE, OTHER, HIST, OTHER_HIST, LATER, BATCH = range(8)
+
+
+class LeafwiseTree(NamedTuple):
+    """A tree that grows, as kernels see it; the lengths are those of the most nodes, or of the rows."""
+
+    binned: BinCodes
+    words: np.ndarray  # packed gradients and hessians
+    rule: GainRule  # for categories
+    cuts: CutRule
+    rows: np.ndarray
+    spare: np.ndarray  # two arrays of that length
+    nodes: np.ndarray
+    depth: np.ndarray
+    key: np.ndarray
+    slot: np.ndarray  # histogram of a node, -1 for none
+    gain: np.ndarray  # of the best split of a leaf, NONE where there is none
+    split: np.ndarray  # (nodes, 3): column, last bin on the left, first on the right
+    sides: np.ndarray  # (nodes, 256)
+    hists: np.ndarray  # (slots, blocks, 1, 8, 256); the last slot is scratch
+    free: np.ndarray  # stack of free slots, their number at the end
+    found: np.ndarray  # (2, columns, FOUND)
+    batch: np.ndarray
+    strips: np.ndarray  # (strips, 2): rows on the left and on the right
+    sums: np.ndarray  # (nodes, 2): gradients and hessians, exactly
+    gradients: np.ndarray
+    hessians: np.ndarray
+    scores: np.ndarray  # of the rows, to which leaf values are added; empty where they are not
+    rate: float
+
+
+class LeafwiseLimits(NamedTuple):
+    """When to stop."""
+
+    max_leaves: int
+    max_depth: int
+    min_rows: int
+    floor: float
+    tries: int
+
+
+# Histograms -----------------------------------------------------------------------------------------------------
+
+
+@inner
+def add_all_words(column, words, channel):
+    """`add_words` for all rows in their order."""
+    byte = np.uint64(255)
+    for i in range(np.uint64(words.size)):
+        codes, word = column[i], words[i]
+        channel[0, codes & byte] += word
+        channel[1, (codes >> np.uint64(8)) & byte] += word
+        channel[2, (codes >> np.uint64(16)) & byte] += word
+        channel[3, (codes >> np.uint64(24)) & byte] += word
+        channel[4, (codes >> np.uint64(32)) & byte] += word
+        channel[5, (codes >> np.uint64(40)) & byte] += word
+        channel[6, (codes >> np.uint64(48)) & byte] += word
+        channel[7, codes >> np.uint64(56)] += word
+
+
+@inner
+def add_half_words(column, rows, words, channel):
+    """`add_words` for a block of four columns or fewer."""
+    byte, ahead, n = np.uint64(255), np.uint64(AHEAD), np.uint64(rows.size)
+    for i in range(n):
+        if i + ahead < n:
+            fetch_line(column, np.uint64(rows[i + ahead]))
+            fetch_line(words, np.uint64(rows[i + ahead]))
+        r = np.uint64(rows[i])
+        codes, word = column[r], words[r]
+        channel[0, codes & byte] += word
+        channel[1, (codes >> np.uint64(8)) & byte] += word
+        channel[2, (codes >> np.uint64(16)) & byte] += word
+        channel[3, (codes >> np.uint64(24)) & byte] += word
+
+
+@inner
+def fill_block(tree, b, rows, channel):
+    """The histogram of some rows in one block of columns."""
+    flat, column = channel.reshape(-1), tree.binned.words[b]
+    for i in range(flat.size):
+        flat[i] = 0
+    if tree.binned.n_bins.size - 8 * b <= 4:
+        add_half_words(column, rows, tree.words, channel)
+    elif rows.size == tree.words.size:
+        add_all_words(column, tree.words, channel)
+    else:
+        add_words(column, rows, tree.words, channel)
+
+
+@inner
+def node_rows(tree, t):
+    return tree.rows[tree.nodes[t, START] : tree.nodes[t, STOP]]
+
+
+@inner
+def count_bins(column, shift, rows, counts):
+    """The number of rows in each bin of a column."""
+    byte, ahead, n = np.uint64(255), np.uint64(AHEAD), np.uint64(rows.size)
+    for code in range(counts.size):
+        counts[code] = 0
+    for i in range(n):
+        if i + ahead < n:
+            fetch_line(column, np.uint64(rows[i + ahead]))
+        counts[(column[np.uint64(rows[i])] >> shift) & byte] += 1
+
+
+# The search for a split -----------------------------------------------------------------------------------------
+
+
+@inner
+def read_categories(tree, t, j, hist, work, bins):
+    """The bins of a column of categories, with their rows; returns how many hold any."""
+    binned = tree.binned
+    count_bins(binned.words[j >> 3], np.uint64(8 * (j & 7)), node_rows(tree, t), work.counts)
+    m = read_histogram_bins(hist, j & 7, binned.n_bins[j], tree.rule, bins.bins, bins.codes)
+    for i in range(m):
+        bins.bins[i, COUNT] = work.counts[bins.codes[i]]
+    bins.bins[MISSING_BIN, COUNT] = work.counts[binned.n_bins[j]]
+    return m
+
+
+@inner
+def scan_column(tree, t, j, hist, work, bins, best, found):
+    """The best split of a node by one column, from its histogram."""
+    if not tree.binned.categorical[j]:
+        scan_cuts(hist[0, j & 7], tree.binned.n_bins[j], tree.cuts, False, work, found)
+        return
+    m = read_categories(tree, t, j, hist, work, bins)
+    best_column_split(m, True, tree.rule, bins, best)
+    found[VARIES] = 0.0 if best[0] == -np.inf else 1.0
+    found[GAIN] = best[0] if best[0] > 0.0 else NONE
+    found[UPPER], found[CUT], found[LEFT], found[ORDER] = found[GAIN], best[1], best[2], best[3]
+
+
+@inner
+def search_block(tree, b, work, bins, best):
+    """One task of a search: the histograms of one or two nodes in a block, and the best cuts of its columns."""
+    batch, hists = tree.batch, tree.hists
+    pair = batch[OTHER] >= 0
+    hist = hists[batch[HIST], b]
+    fill_block(tree, b, node_rows(tree, batch[NODE]), hist[0])
+    if pair:
+        subtract_histogram(hists[batch[OTHER_HIST], b], hist)
+    for who in range(2 if pair else 1):
+        t, slot = batch[NODE + who], batch[HIST + who]
+        for j in range(8 * b, min(8 * b + 8, tree.binned.n_bins.size)):
+            scan_column(tree, t, j, hists[slot, b], work, bins, best, tree.found[who, j])
+
+
+@inner
+def drop_columns(found, key, tries):
+    """Keep `tries` columns that vary, drawn at random."""
+    d = found.shape[0]
+    order = np.arange(d)
+    for i in range(d):
+        j = draw_column(key, d, i, order)
+        if tries == 0:
+            found[j, GAIN] = found[j, UPPER] = NONE
+        elif found[j, VARIES] > 0.0:
+            tries -= 1
+
+
+@inner
+def count_candidates(tree, t, hist, work, found):
+    """Count the rows of those columns, the most promising first, that may have a better cut than is certain."""
+    while True:
+        certain, upper, j = 0.0, 0.0, -1
+        for k in range(found.shape[0]):
+            certain = max(certain, found[k, GAIN])
+            if found[k, UPPER] > found[k, GAIN] and found[k, UPPER] > upper:
+                upper, j = found[k, UPPER], k
+        if j < 0 or upper <= certain * (1.0 + TIE):
+            return
+        column, shift = tree.binned.words[j >> 3], np.uint64(8 * (j & 7))
+        count_bins(column, shift, node_rows(tree, t), work.counts)
+        scan_cuts(hist[j >> 3, 0, j & 7], tree.binned.n_bins[j], tree.cuts, True, work, found[j])
+        found[j, UPPER] = found[j, GAIN]
+
+
+@inner
+def settle_split(tree, limits, t, hist, found, work, bins, best):
+    """Choose the split of a node among the best of the columns; whether there is one that is good enough."""
+    binned, sides = tree.binned, tree.sides[t]
+    if limits.tries < found.shape[0]:
+        drop_columns(found, tree.key[t], limits.tries)
+    count_candidates(tree, t, hist, work, found)
+    j, bar = -1, limits.floor
+    for k in range(found.shape[0]):
+        if found[k, GAIN] > bar:
+            j, bar = k, found[k, GAIN] * (1.0 + TIE)
+    tree.gain[t] = NONE
+    if j < 0:
+        return False
+    tree.gain[t], n_bins, own = found[j, GAIN], binned.n_bins[j], found[j]
+    if binned.categorical[j]:
+        m = read_categories(tree, t, j, hist[j >> 3], work, bins)
+        best[0], best[1], best[2], best[3] = own[GAIN], own[CUT], own[LEFT], own[ORDER]
+        last, first = write_bin_sides(m, n_bins, True, tree.rule, bins, best, sides)
+    else:
+        words = hist[j >> 3, 0, j & 7]
+        if own[COUNTED] > 0.0:
+            count_bins(binned.words[j >> 3], np.uint64(8 * (j & 7)), node_rows(tree, t), work.counts)
+        cut = find_cut(words, n_bins, tree.cuts, work, own)
+        for code in range(sides.size):
+            sides[code] = 0 if code <= cut else 1
+        last, first = cut, cut + 1
+        while last > 0 and words[last] == 0:
+            last -= 1
+        while first < n_bins and words[first] == 0:
+            first += 1
+        sides[n_bins] = np.int8(-1) if words[n_bins] == 0 else np.int8(0) if own[LEFT] > 0.0 else np.int8(1)
+    tree.split[t, 0], tree.split[t, 1], tree.split[t, 2] = j, last, first
+    return True

@@ -1,0 +1,94 @@
+"""Leaf-wise growth of boosting trees: the trees of `HistogramTree`, for any number of threads."""
+
+import numpy as np
+import pytest
+
+from tercet.tree._engine import leafwise, leafwise_kernels
+from tercet.tree._engine.binning import BinnedColumns
+from tercet.tree._engine.histogram import HistogramTree
+from tercet.tree._engine.leafwise import LeafwiseGrower
+from tercet.tree._engine.limits import Limits
+
+LIMITS = Limits(max_leaf_nodes=10, min_samples_leaf=12, min_samples_split=24, min_weight_leaf=1e-3)
+
+
+def table(seed, n=240, d=11, holes=0.0, categories=0):
+    rng = np.random.default_rng(seed)
+    X, kinds = rng.standard_normal((n, d)), np.zeros(d, int)
+    X[rng.random((n, d)) < holes] = np.nan
+    if categories:
+        X[:, 3], kinds[3] = rng.integers(0, categories, n), categories
+    y = (
+        np.nan_to_num(X[:, 0])
+        + np.nan_to_num(X[:, 1]) ** 2
+        + 0.2 * (X[:, 3] > 2)
+        + 0.3 * rng.standard_normal(n)
+    )
+    return BinnedColumns.of(X, 24, kinds), y, rng
+
+
+def same_tree(ours, theirs, rate=1.0):
+    for name in ("feature", "threshold", "child", "missing", "n_node_samples"):
+        np.testing.assert_array_equal(ours.nodes[name], theirs.nodes[name])
+    np.testing.assert_array_equal(np.asarray(ours.slots), np.asarray(theirs.slots))
+    np.testing.assert_allclose(ours.value, rate * theirs.value, rtol=1e-12)
+    np.testing.assert_allclose(ours.nodes["impurity"], theirs.nodes["impurity"], rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("options", "more"),
+    [
+        ({}, {}),
+        ({"holes": 0.2}, {}),
+        ({"categories": 7, "holes": 0.1}, {}),
+        ({}, {"max_features": 3}),
+        ({}, {"max_depth": 3, "min_samples_leaf": 1}),
+    ],
+)
+def test_grows_the_tree_of_all_digits(options, more):
+    bins, y, rng = table(0, **options)
+    limits = Limits(**{**vars(LIMITS), **more})
+    # hessians from small to large: how many rows a side has cannot be told from its weight
+    for h in (np.exp(1.5 * rng.standard_normal(len(y))), np.full(len(y), 0.25)):
+        scores = np.zeros(len(y))
+        ours = LeafwiseGrower(bins, limits, 0.5).grow(-y, h, scores, 0.1, seed=3)
+        theirs, leaf = HistogramTree(limits, 0.5, seed=3).grow_with_leaves(bins, -y, h)
+        same_tree(ours, theirs, 0.1)
+        np.testing.assert_allclose(scores, 0.1 * theirs.value[leaf, 0, 0], rtol=1e-12)
+
+
+def test_few_histograms(monkeypatch):
+    bins, y, _ = table(1)
+    usual = LeafwiseGrower(bins, LIMITS).grow(-y, np.ones(len(y)))
+    monkeypatch.setattr(leafwise, "HISTOGRAM_BYTES", 1)
+    same_tree(LeafwiseGrower(bins, LIMITS).grow(-y, np.ones(len(y))), usual)
+
+
+def test_memory_is_used_again_and_threads_change_nothing():
+    bins, y, rng = table(2, n=leafwise_kernels.STRIP_ROWS + 100, d=4)
+    one, two = (LeafwiseGrower(bins, LIMITS, n_jobs=k) for k in (1, 2))
+    for _ in range(2):
+        g, h = rng.standard_normal(len(y)) - y, rng.random(len(y))
+        scores = np.zeros((2, len(y)))
+        first, second = one.grow(g, h, scores[0]), two.grow(g, h, scores[1])
+        same_tree(first, second)
+        np.testing.assert_array_equal(first.value, second.value)
+        np.testing.assert_array_equal(*scores)
+        same_tree(first, HistogramTree(LIMITS).grow(bins, g, h))
+
+
+def test_a_leaf_of_few_rows_is_never_made():
+    bins, y, rng = table(4)
+    h = np.where(np.arange(len(y)) < 8, 50.0, 0.01)  # some rows that weigh more than all others
+    g = np.where(np.arange(len(y)) < 8, -200.0, rng.standard_normal(len(y)))
+    tree = LeafwiseGrower(bins, LIMITS).grow(g, h)
+    assert tree.nodes["n_node_samples"].min() >= LIMITS.min_samples_leaf
+    same_tree(tree, HistogramTree(LIMITS).grow(bins, g, h))
+
+
+def test_nothing_to_gain_and_bad_sums():
+    bins, y, _ = table(5)
+    assert len(LeafwiseGrower(bins, LIMITS).grow(np.zeros(len(y)), np.ones(len(y))).value) == 1
+    assert len(LeafwiseGrower(bins, Limits(max_leaf_nodes=1)).grow(-y, np.ones(len(y))).value) == 1
+    with pytest.raises(ValueError, match="finite numbers"):
+        LeafwiseGrower(bins, LIMITS).grow(np.full(len(y), np.inf), np.ones(len(y)))

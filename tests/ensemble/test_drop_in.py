@@ -241,6 +241,12 @@ class TestHistogramBoosting:
         with pytest.raises(ValueError, match="max_iter=1 must be larger than or equal to n_iter_=3"):
             model.set_params(max_iter=1).fit(X, T)
 
+    def test_a_warm_start_goes_on_from_the_same_bits(self):
+        whole = HistGradientBoostingRegressor(max_iter=12, min_samples_leaf=5).fit(X, T)
+        parts = HistGradientBoostingRegressor(max_iter=6, min_samples_leaf=5, warm_start=True).fit(X, T)
+        parts.set_params(max_iter=12).fit(X, T)
+        np.testing.assert_array_equal(parts.trees_[-1][0].value, whole.trees_[-1][0].value)
+
     @pytest.mark.parametrize(
         ("options", "rows", "said"),
         [

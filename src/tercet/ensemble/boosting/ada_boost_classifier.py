@@ -207,8 +207,8 @@ class AdaBoostClassifier(BaseEnsemble, Classifier):
         name = f"{type(self).__name__}: the members ({type(self.estimator_).__name__})"
         if self.sampling == "weight" and not takes_weights(self.estimator_):
             raise ValueError(
-                f"{type(self.estimator_).__name__} doesn't support sample_weight: {name} must take it; give "
-                "others, or sampling='resample'."
+                f"{type(self.estimator_).__name__} doesn't support sample_weight: {name} take no sample_weight; "
+                "give others, or sampling='resample'."
             )
         if self.algorithm == "samme.r" and not hasattr(self.estimator_, "predict_proba"):
             raise ValueError(f"{name} have no predict_proba, which algorithm='samme.r' needs.")

@@ -127,8 +127,8 @@ class BaseHistGradientBoosting(TreeInput):
         if not trees:
             self.init_ = loss.start(y, weight) if start.rows is None else np.zeros(loss.n_scores)
             self.train_score_, self.validation_score_ = np.empty(0), np.empty(0)
-        F = start.plus(self._scores_of(X, trees))
-        F_val = None if held is None else start.plus(self._scores_of(held[0], trees), held_out=True)
+        F = start.plus(self._scores_by_round(X, trees))
+        F_val = None if held is None else start.plus(self._scores_by_round(held[0], trees), held_out=True)
         scores = RoundScores(self, loss, X, y, weight, held)
         if not trees:
             scores.add(F, F_val)
@@ -330,6 +330,13 @@ class BaseHistGradientBoosting(TreeInput):
 
     def _scores_of(self, X: np.ndarray, rounds: Any) -> np.ndarray:
         return np.tile(self.init_, (X.shape[0], 1)) + self._sum_of_trees(X, rounds)
+
+    def _scores_by_round(self, X: np.ndarray, rounds: Any) -> np.ndarray:
+        """`_scores_of`, added up as the rounds did: a warm start goes on from the same bits."""
+        F = self._scores_of(X, [])
+        for row in rounds:
+            F += self._sum_of_trees(X, [row])
+        return F
 
     def _raw(self, X: Any) -> np.ndarray:
         """The scores F of rows, of shape (n, n_scores)."""

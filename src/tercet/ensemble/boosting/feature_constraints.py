@@ -59,6 +59,21 @@ def signs_by_name(owner: str, given: dict[Any, Any], names: Sequence[Any] | None
     return [given.get(name, 0) for name in known]
 
 
+def signs_of(model: Any, d: int) -> np.ndarray | None:
+    """The monotonic constraint of each column of a histogram boosting model, None without any."""
+    if model.monotonic_cst is None:
+        return None
+    name = type(model).__name__
+    signs = monotonic_signs(name, model.monotonic_cst, d, getattr(model, "feature_names_in_", None))
+    if (signs[model._n_categories() > 0] != 0).any():
+        raise ValueError(
+            f"{name}: Categorical features cannot have monotonic constraints: they have no order."
+        )
+    if model.n_trees_per_iteration_ > 1 and signs.any():
+        raise ValueError(f"{name}: monotonic constraints are not supported for multiclass classification.")
+    return signs if signs.any() else None
+
+
 def interaction_groups(owner: str, given: Any, d: int) -> list[set[int]] | None:
     """The groups of columns that may interact; columns in none of them are a group of their own.
 

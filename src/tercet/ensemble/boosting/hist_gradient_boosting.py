@@ -26,7 +26,7 @@ from tercet.core.parameters import Range
 from tercet.ensemble._engine.packed_trees import PackedTrees, kept_table
 from tercet.ensemble.boosting.boosting_losses import BoostingLoss
 from tercet.ensemble.boosting.boosting_scores import hold_out_seed
-from tercet.ensemble.boosting.feature_constraints import interaction_groups, monotonic_signs
+from tercet.ensemble.boosting.feature_constraints import interaction_groups, signs_of
 from tercet.ensemble.boosting.infinite_values import without_infinity
 from tercet.ensemble.boosting.leafwise_rounds import LeafwiseRounds
 from tercet.ensemble.boosting.row_sampling import drawn_rows, one_side_sample
@@ -216,25 +216,9 @@ class BaseHistGradientBoosting(TreeInput):
             "min_gain": self.min_gain,
             "n_jobs": self.n_jobs,
             "packed": True,
-            "monotonic": self._signs(d),
+            "monotonic": signs_of(self, d),
             "groups": interaction_groups(type(self).__name__, self.interaction_cst, d),
         }
-
-    def _signs(self, d: int) -> np.ndarray | None:
-        """The monotonic constraint of each column, None without any."""
-        if self.monotonic_cst is None:
-            return None
-        name = type(self).__name__
-        signs = monotonic_signs(name, self.monotonic_cst, d, getattr(self, "feature_names_in_", None))
-        if (signs[self._n_categories() > 0] != 0).any():
-            raise ValueError(
-                f"{name}: Categorical features cannot have monotonic constraints: they have no order."
-            )
-        if self.n_trees_per_iteration_ > 1 and signs.any():
-            raise ValueError(
-                f"{name}: monotonic constraints are not supported for multiclass classification."
-            )
-        return signs if signs.any() else None
 
     def _kept_rounds(self) -> list[Any]:
         """The rounds of an earlier fit, with `warm_start`."""

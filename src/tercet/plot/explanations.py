@@ -92,7 +92,7 @@ def _waterfall(one: Contributions, row: int, top: int, ax: Any) -> Any:
     shown, rest = order[:top], order[top:]
     steps = [*values[shown], *([values[rest].sum()] if rest.size else [])]
     names = [f"{short_name(one.feature_names[j])} = {short_number(data[j])}" for j in shown]
-    names += [translated("{n} others", n=rest.size)] if rest.size else []
+    names += [translated("{n} other features", n=rest.size)] if rest.size else []
     ends = one.base_values + np.cumsum(steps)
     starts = np.concatenate([[one.base_values], ends[:-1]])
     lines = np.arange(len(steps))

@@ -17,7 +17,7 @@ def test_a_waterfall_ends_at_the_prediction():
     ax = plot_contributions(found, row=7, top=2)
     bars = ax.patches
     assert len(bars) == 3  # the third is all others
-    assert ticks(ax, "y")[-1] == "2 others"
+    assert ticks(ax, "y")[-1] == "2 other features"
     assert_allclose(bars[0].get_x(), found.base_values)
     assert_allclose(bars[-1].get_x() + bars[-1].get_width(), model.predict(NUMBERS[7:8])[0])
     widths = [abs(bar.get_width()) for bar in bars[:2]]

@@ -120,7 +120,8 @@ class Scheduler:
             if one.name != BASELINE
         }
         able = [name for name in means if np.isfinite(means[name])]
-        best = [self.methods[name] for name in sorted(able, key=lambda name: -means[name])[:MEMBERS]]
+        ranked = sorted(able, key=lambda name: (-means[name], name))  # as on the leaderboard
+        best = [self.methods[name] for name in ranked[:MEMBERS]]
         need = sum(one.cost or 0.0 for one in best) * self.cv * rounds / self.jobs
         if len(best) < 2 or need > self.deadline - time.monotonic():
             return

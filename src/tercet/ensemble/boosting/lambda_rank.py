@@ -41,12 +41,23 @@ class LambdaRankLoss(NewtonLoss):
     def __init__(self, k: int | None, gain: str, weighted: bool, n_jobs: int | None = None) -> None:
         self.k, self.gain, self.weighted, self.n_jobs = k, gain, weighted, n_jobs
         self.hessians = np.zeros(0)
+        self.known: list[
+            tuple[np.ndarray, Queries]
+        ] = []  # targets that were seen: their gains and best DCGs stay
+
+    def ranking(self, y: np.ndarray, F: np.ndarray) -> Queries:
+        """The items of each query in the order of their scores."""
+        found = next((queries for target, queries in self.known if target is y), None)
+        if found is None:
+            found = Queries.of(y, F[:, 0], self.gain, self.k)
+            self.known = [*self.known[-1:], (y, found)]
+        return found.by_score(y[:, 1], F[:, 0])
 
     def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         return np.zeros(1)
 
     def negative_gradient(self, y: np.ndarray, F: np.ndarray) -> np.ndarray:
-        ranking = Queries.of(y, F[:, 0], self.gain, self.k)
+        ranking = self.ranking(y, F)
         r, h = np.zeros(len(y)), np.zeros(len(y))
         most = ranking.discount.size if self.k is None else self.k
 
@@ -62,7 +73,7 @@ class LambdaRankLoss(NewtonLoss):
 
     def losses(self, y: np.ndarray, F: np.ndarray) -> np.ndarray:
         """-NDCG of the query of each row, such that the mean over rows is the mean over queries."""
-        ranking = Queries.of(y, F[:, 0], self.gain, self.k)
+        ranking = self.ranking(y, F)
         found = np.zeros(len(ranking.starts) - 1)
 
         def put(span: tuple[int, int]) -> None:
@@ -85,7 +96,7 @@ class Queries(NamedTuple):
 
     @classmethod
     def of(cls, y: np.ndarray, score: np.ndarray, gain: str, k: int | None) -> Self:
-        """The ranking of items with these relevances and query numbers, of shape (n, 2), by their scores."""
+        """Items with these relevances and query numbers, of shape (n, 2), not ranked yet."""
         query, worth = y[:, 1], gains(y[:, 0], gain)
         starts = np.append(np.flatnonzero(np.append(True, query[1:] != query[:-1])), len(y))
         sizes = np.diff(starts)
@@ -93,7 +104,11 @@ class Queries(NamedTuple):
         place = np.arange(len(y)) - np.repeat(starts[:-1], sizes)
         ideal = worth[np.lexsort((-worth, query))] * discount[place]
         best = np.add.reduceat(ideal, starts[:-1])
-        return cls(worth, score.copy(), np.lexsort((-score, query)), starts, best, discount)
+        return cls(worth, score, place, starts, best, discount)
+
+    def by_score(self, query: np.ndarray, score: np.ndarray) -> Self:
+        """The same items in the order of these scores; of equals the first row comes first."""
+        return self._replace(score=score.copy(), order=np.lexsort((-score, query)))
 
     def spans(self) -> list[tuple[int, int]]:
         """Ranges of queries with some thousand rows each; they depend on the data alone."""

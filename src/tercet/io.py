@@ -64,6 +64,15 @@ BUILTINS = {
 SLACK, STRETCH = 64 * 2**20, 100
 
 
+EXPORTS = ("export_json", "export_onnx", "export_python")  # of `tercet.export`, to be found here as well
+
+
+def __getattr__(name: str) -> Any:
+    if name in EXPORTS:
+        return getattr(importlib.import_module("tercet.export"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 class ModelError(ValueError):
     """A model file that cannot be written, or that is not to be trusted."""
 

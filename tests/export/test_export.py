@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+from tercet import io as persistence
 from tercet.export import export_json, export_onnx, export_python, model_document, onnx_attributes
 from tercet.inspection import additive_trees
 from tercet.tree import DecisionTreeClassifier
@@ -41,6 +42,12 @@ def test_without_this_library(tmp_path):
     for start in ([sys.executable, "-c", code, str(tmp_path)], [sys.executable, str(tmp_path / "model.py")]):
         found = subprocess.run(start, input=rows, capture_output=True, text=True, check=True)
         assert json.loads(found.stdout) == model.predict(X).tolist()
+
+
+def test_exporters_are_where_model_files_are():
+    assert persistence.export_json is export_json
+    assert persistence.export_python is export_python
+    assert persistence.export_onnx is export_onnx
 
 
 def test_json_has_all_digits(tmp_path):

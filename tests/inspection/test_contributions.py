@@ -1,5 +1,6 @@
 """Contributions are Shapley values: those of the plain form, summing to what the model says."""
 
+import importlib
 from dataclasses import replace
 
 import numpy as np
@@ -122,6 +123,14 @@ def test_a_deep_tree_of_many_features():
     assert_allclose(found.scores, model.predict(X[:20]), atol=1e-11)
     parts = additive_trees(model)
     assert_allclose(found.values[0], shapley_values(path_worth(parts, X[0]), 12)[:, 0], atol=1e-11)
+
+
+def test_trees_in_several_groups(monkeypatch):
+    model = RandomForestRegressor(4, random_state=0).fit(NUMBERS, TARGET)
+    whole = contributions(model, NUMBERS[:9])
+    module = importlib.import_module("tercet.inspection.contributions")  # its name is the function's, too
+    monkeypatch.setattr(module, "GROUP_EDGES", 50)
+    assert_allclose(contributions(model, NUMBERS[:9]).values, whole.values, atol=1e-13)
 
 
 def test_the_same_bits_for_any_number_of_threads_and_any_other_rows():

@@ -48,6 +48,11 @@ def test_rules_of_all_trees_are_the_trees(name):
         assert_allclose(found.predict_value(rows), tree.predict(parts.encode(X[:6])), atol=1e-12)
 
 
+def test_an_ensemble_is_no_tree_but_has_some():
+    with pytest.raises(TypeError, match="member_tree` takes one out of many"):
+        export_text(MODELS["forest"]()[0])
+
+
 def test_what_is_refused():
     model, _ = MODELS["forest"]()
     with pytest.raises(ValueError, match="index must be between 0 and 2"):

@@ -24,6 +24,13 @@ def test_a_waterfall_ends_at_the_prediction():
     assert_allclose(widths, np.sort(np.abs(found.values[7]))[::-1][:2])
 
 
+def test_values_of_all_kinds_are_named():
+    model = DecisionTreeRegressor(max_depth=4).fit(MIXED, MIXED_TARGET)
+    rows = [[0.5, None, "p"], [0.5, None, "unknown"]]
+    names = [sorted(ticks(plot_contributions(contributions(model, rows), k), "y")) for k in (0, 1)]
+    assert names == [["x0 = 0.5", "x1 = ?", "x2 = p"], ["x0 = 0.5", "x1 = ?", "x2 = unseen"]]
+
+
 def test_a_summary_has_a_point_for_each_row():
     found = contributions(DecisionTreeClassifier(max_depth=3).fit(NUMBERS, CLASSES), NUMBERS)
     ax = plot_contributions(found, score="b", top=3)

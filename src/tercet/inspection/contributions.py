@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from tercet.core.parallel import Chunks, each
+from tercet.core.parallel import GRAIN, Chunks, each
+from tercet.core.stopping import check_stop
 from tercet.inspection._treeshap.interventional import (
     MOST_FEATURES,
     BackgroundMasks,
@@ -25,8 +27,9 @@ from tercet.inspection._treeshap.path_dependent import (
 from tercet.inspection._treeshap.path_table import PathTable
 from tercet.inspection.tree_sums import AdditiveTrees, additive_trees, without_last_class
 
-BLOCK_ROWS = 512  # rows of one task
-INTERVENTIONAL_ROWS = 2048  # more, so that rows share the work on the background
+BLOCK_ROWS = 1024  # rows of one task, at most
+CHUNK_NUMBERS = 1 << 21  # numbers in their results
+GROUP_EDGES = 1 << 14  # edges of the trees that they go through in one call
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,8 @@ class Contributions:
         The columns, and the classes where there is a score for each.
     kind : {"value", "probability", "score"}
         What the scores are: predictions of a regressor, probabilities, or the scores of boosting.
+    categories : list of arrays, None for a column of numbers
+        What the codes of a column of categories stand for.
     """
 
     values: np.ndarray
@@ -53,6 +58,7 @@ class Contributions:
     feature_names: list[str]
     score_names: list[str]
     kind: str
+    categories: list[Any]
 
     @property
     def scores(self) -> np.ndarray:
@@ -72,7 +78,7 @@ class Contributions:
             )
         name = [names[k]] if names else []
         parts = self.values[..., k], float(self.base_values[k]), self.data, self.feature_names, name
-        return Contributions(*parts, self.kind)
+        return Contributions(*parts, self.kind, self.categories)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -143,30 +149,43 @@ def contributions(
         parts.feature_names,
         parts.score_names,
         parts.kind,
+        parts.categories,
     )
+
+
+def _sum_over_trees(
+    kernel: Any, rows: np.ndarray, table: PathTable, given: tuple[Any, ...], shape: Any, n_jobs: int | None
+) -> np.ndarray:
+    """What a kernel adds for all trees, an array of `shape` for each row.
+
+    Rows are divided by the size of their results and trees by their edges, so that a call takes no longer than a
+    second and threads can be stopped between two.
+    """
+    found = np.zeros((len(rows), *shape))
+    count = int(np.clip(CHUNK_NUMBERS // max(int(np.prod(shape)), 1) // GRAIN * GRAIN, GRAIN, BLOCK_ROWS))
+    groups = np.unique(table.first_edge[1:] // GROUP_EDGES, return_index=True)[1]
+    borders = [*groups.tolist(), len(table.root)]
+
+    def add(chunk: tuple[np.ndarray, np.ndarray]) -> None:
+        for start, stop in pairwise(borders):
+            check_stop()
+            kernel(chunk[0], table, start, stop, *given, chunk[1])
+
+    each(add, Chunks(rows, found, rows=count), n_jobs=n_jobs)
+    return found
 
 
 def _path_dependent(
     parts: AdditiveTrees, rows: np.ndarray, table: PathTable, n_scores: int, pairs: bool, n_jobs: int | None
 ) -> np.ndarray:
     """Sums over the trees of the contributions, or of the interactions."""
-    points, weights = quadrature(int(table.n_path.max()))
+    rule, d = quadrature(int(table.n_path.max())), rows.shape[1]
     divided = any(tree.shares for tree in parts.trees)
     single = add_divided_contributions if divided else add_contributions
-    found = np.zeros((*rows.shape, n_scores))
-    each(
-        lambda chunk: single(chunk[0], table, points, weights, chunk[1]),
-        Chunks(rows, found, rows=BLOCK_ROWS),
-        n_jobs=n_jobs,
-    )
+    found = _sum_over_trees(single, rows, table, rule, (d, n_scores), n_jobs)
     if not pairs:
         return found
-    both = np.zeros((*rows.shape, rows.shape[1], n_scores))
-    each(
-        lambda chunk: add_interactions(chunk[0], table, points, weights, chunk[1]),
-        Chunks(rows, both, rows=BLOCK_ROWS),
-        n_jobs=n_jobs,
-    )
+    both = _sum_over_trees(add_interactions, rows, table, rule, (d, d, n_scores), n_jobs)
     diagonal = np.arange(rows.shape[1])
     both[:, diagonal, diagonal] = found - both.sum(axis=2)
     return both
@@ -196,17 +215,9 @@ def _checked_background(parts: AdditiveTrees, table: PathTable, background: Any)
 def _interventional(
     rows: np.ndarray, others: np.ndarray, table: PathTable, n_scores: int, n_jobs: int | None
 ) -> np.ndarray:
-    weights, known = (
-        shapley_weights(int(table.n_path.max())),
-        BackgroundMasks(*background_masks(others, table)),
-    )
-    found = np.zeros((*rows.shape, n_scores))
-    each(
-        lambda chunk: add_interventional(chunk[0], known, table, weights, chunk[1]),
-        Chunks(rows, found, rows=INTERVENTIONAL_ROWS),
-        n_jobs=n_jobs,
-    )
-    return found
+    """Sums over the trees of the mean contributions over background rows."""
+    given = BackgroundMasks(*background_masks(others, table)), shapley_weights(int(table.n_path.max()))
+    return _sum_over_trees(add_interventional, rows, table, given, (rows.shape[1], n_scores), n_jobs)
 
 
 def known_scores(parts: AdditiveTrees, rows: np.ndarray, known: list[int], n_jobs: int | None) -> np.ndarray:

@@ -126,36 +126,22 @@ percentiles, custom_values, method, n_jobs
         display : PartialDependenceDisplay
         """
         table = as_table(X)
-        names = [str(name) for name in column_names(table, feature_names)]
         pairs = [f if isinstance(f, list | tuple | np.ndarray) else (f,) for f in features]
         places = [tuple(column_index(table, f, feature_names) for f in pair) for pair in pairs]
-        kinds = [kind] * len(places) if isinstance(kind, str) else list(kind)
-        if len(kinds) != len(places):
-            raise ValueError(
-                f"kind must be one for all or one for each of {len(places)} features; got {len(kinds)}."
-            )
-        index, found = _target_index(estimator, target), []
-        for pair, one in zip(places, kinds):
-            shown: Any = "average" if len(pair) == 2 else one
-            drawn = table if shown == "average" else _drawn_rows(table, subsample, random_state)
-            weight = sample_weight if drawn is table else None
-            found.append(
-                partial_dependence(
-                    estimator,
-                    drawn,
-                    list(pair),
-                    sample_weight=weight,
-                    categorical_features=categorical_features,
-                    feature_names=feature_names,
-                    response_method=response_method,
-                    percentiles=percentiles,
-                    grid_resolution=grid_resolution,
-                    custom_values=custom_values,
-                    method=method,
-                    kind=shown,
-                    n_jobs=n_jobs,
-                )
-            )
+        index = _target_index(estimator, target)
+        asked = {
+            "categorical_features": categorical_features,
+            "feature_names": feature_names,
+            "response_method": response_method,
+            "percentiles": percentiles,
+            "grid_resolution": grid_resolution,
+            "custom_values": custom_values,
+            "method": method,
+            "n_jobs": n_jobs,
+        }
+        drawn = _drawn_rows(table, subsample, random_state)
+        found = _results(estimator, table, drawn, places, kind, sample_weight, asked)
+        names = [str(name) for name in column_names(table, feature_names)]
         look = {
             "average": {**(line_kw or {}), **(pd_line_kw or {})},
             "individual": {**(line_kw or {}), **(ice_lines_kw or {})},
@@ -210,6 +196,24 @@ percentiles, custom_values, method, n_jobs
                 )
         self.axes_, self.figure_ = axes[:count], axes[0].figure
         return self
+
+
+def _results(
+    estimator: Any, table: Any, drawn: Any, places: list[Any], kind: Any, weight: Any, asked: dict[str, Any]
+) -> list[Any]:
+    """The partial dependence on each of some features: means over all rows, curves of those that were drawn."""
+    kinds = [kind] * len(places) if isinstance(kind, str) else list(kind)
+    if len(kinds) != len(places):
+        raise ValueError(
+            f"kind must be one for all or one for each of {len(places)} features; got {len(kinds)}."
+        )
+    found = []
+    for pair, one in zip(places, kinds):
+        whole = one == "average" or len(pair) == 2 or drawn is table
+        rows, mass = (table, weight) if whole else (drawn, None)
+        shown: Any = "average" if len(pair) == 2 else one
+        found.append(partial_dependence(estimator, rows, list(pair), sample_weight=mass, kind=shown, **asked))
+    return found
 
 
 def _drawn_rows(table: Any, subsample: Any, random_state: Any) -> Any:

@@ -86,12 +86,22 @@ def _of_what(one: Contributions) -> str:
     return f"{word} ({short_name(one.score_names[0])})" if one.score_names else word
 
 
+def _value_text(one: Contributions, j: int, value: float) -> str:
+    """A value of a feature: a number, a category, or a question mark where it is missing."""
+    if np.isnan(value):
+        return "?"
+    known = one.categories[j]
+    if known is None:
+        return short_number(value)
+    return short_name(known[int(value)], 14) if value < len(known) else translated("unseen")
+
+
 def _waterfall(one: Contributions, row: int, top: int, ax: Any) -> Any:
     values, data = one.values[row], one.data[row]
     order = np.argsort(-np.abs(values), kind="stable")
     shown, rest = order[:top], order[top:]
     steps = [*values[shown], *([values[rest].sum()] if rest.size else [])]
-    names = [f"{short_name(one.feature_names[j])} = {short_number(data[j])}" for j in shown]
+    names = [f"{short_name(one.feature_names[j])} = {_value_text(one, j, data[j])}" for j in shown]
     names += [translated("{n} other features", n=rest.size)] if rest.size else []
     ends = one.base_values + np.cumsum(steps)
     starts = np.concatenate([[one.base_values], ends[:-1]])
@@ -107,6 +117,7 @@ def _waterfall(one: Contributions, row: int, top: int, ax: Any) -> Any:
         sign = "+" if step >= 0 else "−"
         ax.annotate(f"{sign}{short_number(abs(step))}", (ends[k], k), textcoords="offset points", **mark)
     ax.axvline(one.base_values, color=INK, linewidth=0.7, linestyle=(0, (4, 3)))
+    ax.use_sticky_edges = False
     ax.margins(x=0.12)
     _name_lines(ax, names)
     title = translated(

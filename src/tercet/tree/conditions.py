@@ -171,7 +171,9 @@ class TreeLabels:
         if not isinstance(tree, Tree):
             if hasattr(model, "get_params"):
                 check_is_fitted(model)
-            raise TypeError(f"A fitted decision tree is needed; {type(model).__name__} has no tree.")
+            many = hasattr(model, "estimators_") or hasattr(model, "trees_")
+            hint = ": `tercet.inspection.member_tree` takes one out of many" if many else ""
+            raise TypeError(f"A fitted decision tree is needed; {type(model).__name__} has no tree{hint}.")
         self.tree, d = tree, tree.n_features
         if feature_names is None:
             feature_names = getattr(model, "feature_names_in_", None)

@@ -78,7 +78,7 @@ def background_masks(background, table):
 
 
 @kernel
-def add_interventional(X, known, table, weights, out):
+def add_interventional(X, table, start, stop, known, weights, out):
     """Add the mean contributions over the background rows, out of shape (n, n_features, n_scores)."""
     n, deepest = X.shape[0], table.max_depth.max() + 1
     mask, branch = np.zeros((deepest, n), np.int64), np.empty((deepest, n), np.int64)
@@ -90,7 +90,7 @@ def add_interventional(X, known, table, weights, out):
     distinct, place = np.empty(n, np.int64), np.empty(n, np.int64)
     slots = np.full(table_size(n), -1, np.int64)
     gains = np.empty((n, deepest))
-    for tree in range(table.root.size):
+    for tree in range(start, stop):
         score = table.score[tree]
         for e in range(table.first_edge[tree], table.first_edge[tree + 1]):
             d = pass_rows(X, table, tree, e, mask, branch, bits, bit_at)
@@ -98,8 +98,8 @@ def add_interventional(X, known, table, weights, out):
             if not table.leaf[e]:
                 continue
             count = find_distinct(mask[d], slots, distinct, place)
-            start, stop = known.first[e], known.first[e + 1]
-            others, shares = known.masks[start:stop], known.shares[start:stop]
+            here = slice(known.first[e], known.first[e + 1])
+            others, shares = known.masks[here], known.shares[here]
             pair_gains(distinct[:count], others, shares, bits[d], weights, gains)
             value = table.value[table.node[e]]
             for i in range(n):

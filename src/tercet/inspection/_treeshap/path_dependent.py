@@ -40,8 +40,8 @@ def quadrature(most: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @kernel
-def add_contributions(X, table, points, weights, out):
-    """Add the contributions of each feature to each score, out of shape (n, n_features, n_scores)."""
+def add_contributions(X, table, start, stop, points, weights, out):
+    """Add what some trees contribute to each score by each feature, out of shape (n, n_features, n_scores)."""
     deepest, n_values, most = table.max_depth.max() + 1, table.value.shape[1], points.shape[1]
     size = np.diff(table.first_edge).max()
     down, up = np.empty((size, 2, most)), np.empty((size, 2, most))
@@ -51,7 +51,7 @@ def add_contributions(X, table, points, weights, out):
     blocks, path, tests = in_lanes(X), np.empty(deepest, np.int64), table.tests
     depth, above, leaf, feature, slot = table.depth, table.above, table.leaf, table.feature, table.slot
     sums = np.zeros((blocks.shape[0], out.shape[1], out.shape[2], LANES))
-    for tree in range(table.root.size):
+    for tree in range(start, stop):
         first, last, score = table.first_edge[tree], table.first_edge[tree + 1], table.score[tree]
         count = max(1, (table.n_path[tree] + 1) // 2)
         t, w = points[count - 1, :count], weights[count - 1, :count]
@@ -179,13 +179,13 @@ def branch_of(row, tests, t):
 
 
 @kernel
-def add_divided_contributions(X, table, points, weights, out):
+def add_divided_contributions(X, table, start, stop, points, weights, out):
     """The same one row at a time, where rows without a value may go to all children in parts."""
     deepest, n_values, most = table.max_depth.max() + 1, table.value.shape[1], points.shape[1]
     product, total = np.ones((deepest, most)), np.zeros((deepest, n_values, most))
     one, zero = np.ones(deepest), np.ones(deepest)
     branch, path = np.empty(deepest, np.int64), np.empty(deepest, np.int64)
-    for tree in range(table.root.size):
+    for tree in range(start, stop):
         first, last = table.first_edge[tree], table.first_edge[tree + 1]
         count = max(1, (table.n_path[tree] + 1) // 2)
         t, w, score = points[count - 1], weights[count - 1], table.score[tree]
@@ -229,7 +229,7 @@ def leave_one(table, e, d, count, t, w, one, zero, total, out, score):
 
 
 @kernel
-def add_interactions(X, table, points, weights, out):
+def add_interactions(X, table, start, stop, points, weights, out):
     """Add the interactions of every two features, out of shape (n, n_features, n_features, n_scores).
 
     They are half of the integral with both factors left out: (o_i - z_i) (o_j - z_j) prod of the others.
@@ -237,7 +237,7 @@ def add_interactions(X, table, points, weights, out):
     deepest = table.max_depth.max() + 1
     one, zero, branch = np.ones(deepest), np.ones(deepest), np.empty(deepest, np.int64)
     path, ends = np.empty(deepest, np.int64), np.empty(deepest, np.int64)
-    for tree in range(table.root.size):
+    for tree in range(start, stop):
         first, last = table.first_edge[tree], table.first_edge[tree + 1]
         count = max(1, (table.n_path[tree] + 1) // 2)
         t, w = points[count - 1], weights[count - 1]

@@ -42,9 +42,11 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def iris(folder):
-    """All methods on iris, two rounds of two folds, with everything written."""
+    """All methods on iris, two rounds of two folds by three processes, with everything written."""
     answer = compare(
         "iris",
+        "-j",
+        "3",
         "--cv",
         "2",
         "--repeats",
@@ -138,25 +140,13 @@ def test_report_is_there_and_whole(iris, folder):
     ]
 
 
-def test_same_seed_same_scores_for_any_number_of_processes(folder):
-    results = []
-    for jobs in ("1", "3"):
-        arguments = [
-            "wine",
-            "--repeats",
-            "1",
-            "--methods",
-            "Perceptron,RidgeClassifier",
-            "-m",
-            "逻辑斯谛回归",
-            "-j",
-            jobs,
-        ]
-        answer = compare(*arguments, "--json", "-", "-q", cwd=folder)
-        result = json.loads(answer.stdout)
-        results.append({entry["name"]: entry["scores"] for entry in result["leaderboard"]})
-    assert results[0] == results[1]
-    assert set(results[0]) == {"baseline", "Perceptron", "RidgeClassifier", "LogisticRegression"}
+def test_same_seed_same_scores_for_any_number_of_processes_and_beside_any_others(iris, folder):
+    few = ["--methods", "Perceptron,RidgeClassifier", "-m", "逻辑斯谛回归"]
+    same = ["--repeats", "2", "--cv", "2", "--seed", "3"]
+    answer = compare("iris", *few, *same, "-j", "1", "--json", "-", "-q", cwd=folder)
+    alone = {entry["name"]: entry["scores"] for entry in json.loads(answer.stdout)["leaderboard"]}
+    assert set(alone) == {"baseline", "Perceptron", "RidgeClassifier", "LogisticRegression"}
+    assert alone == {e["name"]: e["scores"] for e in iris[1]["leaderboard"] if e["name"] in alone}
 
 
 def test_regression_with_a_messy_table(folder):

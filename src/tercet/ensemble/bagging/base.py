@@ -129,13 +129,14 @@ class BaseBagging(BaseEnsemble):
     def _rows_drawn(self, n: int, weight: np.ndarray | None) -> int:
         """How many rows a member gets."""
         asked = self.max_samples
+        there = n if weight is None else int((weight / weight.sum() > 0).sum())  # rows that can be drawn
         if asked is None:
-            return n
+            return n if self.bootstrap else there
         if isinstance(asked, numbers.Integral):
             count = int(asked)
         else:
             count = max(1, int(asked * (n if weight is None else weight.sum())))
-        if not self.bootstrap and count > (n if weight is None else int((weight > 0).sum())):
+        if not self.bootstrap and count > there:
             raise ValueError(
                 f"{type(self).__name__}: max_samples={asked!r} means {count} rows, more than there are to draw "
                 "without replacement (bootstrap=False)."

@@ -414,3 +414,13 @@ def test_nearest_centres_of_sparse_rows_and_of_any_scale(k, dtype, monkeypatch):
     X[:, 0], centres[:, 0] = 0.0, 0.0
     X[5, 0] = 1e30
     assert nearest_centre(X.astype(float) * 1e130, centres.astype(float)).shape == (120,)
+
+
+@pytest.mark.parametrize("size", [1e-30, 1e30])
+def test_distances_of_single_precision_neither_overflow_nor_vanish(size):
+    X = np.array([[0.0, 1.0], [1.0, 0.0], [3.0, 4.0]])
+    scaled = (X * size).astype(np.float32)
+    with np.errstate(over="raise"):
+        found = KMeans(2, random_state=0).fit(scaled).transform(scaled)
+    expected = KMeans(2, random_state=0).fit(X).transform(X)
+    np.testing.assert_allclose(found / size, expected, rtol=1e-5, atol=1e-5)

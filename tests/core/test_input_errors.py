@@ -75,3 +75,9 @@ def test_a_target_that_is_not_learned_from():
     assert target_for_callbacks([[1], [2, 3]], 2) is None
     assert target_for_callbacks([1, 2, 3], 2) is None
     assert target_for_callbacks([1, 2], 2).tolist() == [1, 2]
+
+
+def test_strings_where_numbers_are_wanted():
+    y = np.array(["x"], dtype=object)
+    with pytest.raises(ValueError, match=r"y must hold numbers; y\[0\] is 'x'\."), Explaining(X=[[0]], y=y):
+        y.astype(float)

@@ -114,3 +114,10 @@ def test_more_rows_than_can_be_drawn(kind):
     X, y = np.arange(12.0).reshape(6, 2), np.arange(6.0)
     with pytest.raises(ValueError, match=r"max_samples=0.5 means 3e\+12 rows .* at most 10000000\."):
         kind(max_samples=0.5).fit(X, y, sample_weight=np.full(6, 1e12))
+
+
+def test_rows_without_weight_are_not_drawn():
+    X, y = np.arange(12.0).reshape(6, 2), np.arange(6.0)
+    weight = np.array([1.0, 0.0, 2.0, 1e-320, 1.0, 1.0])
+    model = BaggingRegressor(n_estimators=2, bootstrap=False).fit(X, y, sample_weight=weight)
+    assert [sorted(rows) for rows in model.estimators_samples_] == [[0, 2, 3, 4, 5]] * 2

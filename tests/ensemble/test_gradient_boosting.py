@@ -195,3 +195,10 @@ def test_monitor_ends_learning(diabetes):
     X, y = diabetes
     model = GradientBoostingRegressor(n_estimators=20).fit(X, y, monitor=lambda m, *_: m == 3)
     assert model.n_estimators_ == 4
+
+
+def test_patience_without_end_takes_no_memory():
+    X, y = np.arange(20.0).reshape(-1, 1), np.arange(20.0)
+    settings = {"n_estimators": 3, "random_state": 0}
+    patient = GradientBoostingRegressor(n_iter_no_change=2**40, **settings).fit(X, y)
+    assert patient.n_estimators_ == 3

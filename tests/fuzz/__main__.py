@@ -44,7 +44,9 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
         "--cases", type=int, default=None, help="cases for each estimator and oracle; no time budget"
     )
     parser.add_argument("--seed", type=int, default=0, help="the first seed (0)")
-    parser.add_argument("--batch", type=int, default=20, help="cases that a worker runs in a row (20)")
+    parser.add_argument(
+        "--batch", type=int, default=20, help="cases that a worker runs in a row, at first (20)"
+    )
     parser.add_argument("--limit", type=float, default=30.0, help="seconds after which a case hangs (30)")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes (one per core)")
     parser.add_argument("--resume", metavar="FILE", help="where to keep what was done, and to go on from")
@@ -145,7 +147,7 @@ class Campaign:
         for worker in pool.idle():
             while turns and not over:
                 pair = turns.popleft()
-                first, last = self.next[pair], self.next[pair] + self.options.batch
+                first, last = self.next[pair], self.next[pair] + self._batch_size(pair)
                 if self.options.cases is not None:
                     last = min(last, self.options.seed + self.options.cases)
                 if first < last:
@@ -153,6 +155,13 @@ class Campaign:
                     self.next[pair] = last
                     worker.give(Batch(*pair, first, last))
                     break
+
+    def _batch_size(self, pair: tuple[str, str]) -> int:
+        """Cases that take about a second: as many as are asked for at first, never more than ten times as many."""
+        done, used = sum(self.counts.get(pair, {}).values()), self.seconds[pair]
+        if not done:
+            return self.options.batch
+        return int(min(max(done / max(used, 1e-3), 2), 10 * self.options.batch))
 
     def _take(self, event: tuple[Any, ...]) -> None:
         from tests.fuzz.cases import replay

@@ -257,6 +257,7 @@ def campaign(cases: int, seed: int, only: str = "") -> Iterator[tuple[int, Outco
         command += ["--child", f"{first}:{end}"]
         child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         last = first - 1
+        line_of(child, 10 * LONGEST)  # it has to import much before it is ready
         while line := line_of(child):
             number, kind, said = json.loads(line)
             if kind != "begun":
@@ -269,10 +270,10 @@ def campaign(cases: int, seed: int, only: str = "") -> Iterator[tuple[int, Outco
         first = last + 1
 
 
-def line_of(child: subprocess.Popen[str]) -> str:
+def line_of(child: subprocess.Popen[str], patience: float = LONGEST) -> str:
     """The next line of a child; a child that says nothing for long is ended."""
     assert child.stdout is not None
-    guard = threading.Timer(LONGEST, child.kill)
+    guard = threading.Timer(patience, child.kill)
     guard.start()
     try:
         return child.stdout.readline()
@@ -291,6 +292,8 @@ def main() -> int:
     options = parser.parse_args()
     if options.child:
         numbers = range(*map(int, options.child.split(":")))
+        outcome(Path(os.devnull))  # imports
+        print("ready", flush=True)
         batch(numbers, options.seed, samples(options.only), lambda line: print(json.dumps(line), flush=True))
         return 0
     counts: collections.Counter[str] = collections.Counter()

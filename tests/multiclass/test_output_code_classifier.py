@@ -129,3 +129,12 @@ def test_exponential_losses_beyond_floating_point_are_compared():
         far = code_distances([[-2000.0, -1999.0], [-1e150, -2e150], [-1e150, 1e150]], code, "loss")
     assert np.isfinite(far).all()
     assert_array_equal(far.argmin(axis=1), [2, 1, 2])  # e^1999 is less than e^2000
+
+
+def test_scores_of_single_precision_are_compared_without_overflow():
+    X = np.array([[0.0], [1.0], [2.0], [3.0]], dtype=np.float32)
+    with np.errstate(over="raise"):
+        model = OutputCodeClassifier(OneVsRestClassifier(RidgeClassifier()), random_state=0).fit(
+            X, [0, 1, 2, 2]
+        )
+        assert model.predict(X).shape == (4,)

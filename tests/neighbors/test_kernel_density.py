@@ -61,3 +61,12 @@ def test_a_loaded_model_builds_its_tree_again():
     assert loaded.tree_.n == len(X)
     with pytest.raises(ValueError, match="invalid metric for KDTree"):
         KernelDensity(algorithm="kd_tree", metric="haversine").fit(X)
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "exponential"])
+def test_rows_far_from_those_learned_with_a_large_tolerance(kernel):
+    X = 1e9 + np.random.default_rng(0).normal(size=(20, 2))
+    found = KernelDensity(kernel=kernel, atol=10.0).fit(X).score_samples(np.zeros((3, 2)))
+    np.testing.assert_allclose(
+        found, KernelDensity(kernel=kernel).fit(X).score_samples(np.zeros((3, 2))), rtol=1e-6
+    )

@@ -151,3 +151,11 @@ def test_a_state_that_saw_next_to_nothing_stays():
     model.fit([[0.0], [0.0]])
     assert model.lambdas_[1] == 712.0
     assert np.isfinite(model.score([[0.0]]))
+
+
+@pytest.mark.parametrize("implementation", ["log", "scaling"])
+def test_posteriors_of_huge_counts_are_probabilities(implementation):
+    X = np.array([[0.0, 1.0], [1.0, 2.0], [0.0, 0.0], [1.0, 1.0], [4.0, 9.0], [5.0, 8.0]])
+    model = PoissonHMM(2, random_state=0, implementation=implementation).fit(X)
+    posteriors = model.predict_proba(X * 1e18)
+    np.testing.assert_allclose(posteriors.sum(axis=1), 1.0)

@@ -289,7 +289,10 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
     def transform(self, X: Any) -> np.ndarray:
         """The distances of each row from all centres."""
         X, centres = self._checked_rows(X), self.cluster_centers_
-        exponent = scale_exponent(max(largest(X), largest(centres)))
+        most = max(largest(X), largest(centres))
+        if X.dtype == np.float32 and not 1e-15 < most < 1e18:  # squares are no float32, nor need distances be
+            X = X.astype(np.float64)
+        exponent = scale_exponent(most)
         apart = euclidean_distances(times_power(X, -exponent), times_power(centres, -exponent))
         return times_power(apart, exponent)
 

@@ -69,6 +69,10 @@ def explained(error: Exception, **arguments: Any) -> Exception:
             return kind(sentence if raw else f"{sentence} {said}")
     if sentence := _unequal_lengths(arguments):
         return kind(sentence if raw else f"{sentence} {said}")
+    if "could not convert" in said:
+        for name, value in arguments.items():
+            if sentence := _no_number(name, value):
+                return kind(sentence)
     if len(arguments) == 1 or raw:
         return kind(f"{' or '.join(arguments)} cannot be read: {said or type(error).__name__}")
     return error
@@ -224,6 +228,16 @@ def _wrong_cell(name: str, array: np.ndarray) -> str:
                 return _mixed(array.ravel(), first, k)
         elif not _is_number(cell):
             return f"{name} must hold numbers; {place} is {shown(cell)}."
+    return ""
+
+
+def _no_number(name: str, value: Any) -> str:
+    """The first cell that is no number, where numbers are wanted even of labels."""
+    array = _array(value)
+    for k, cell in enumerate(array.ravel()[:SEARCHED].tolist() if array is not None else ()):
+        if not _is_number(cell):
+            place = ", ".join(str(int(i)) for i in np.unravel_index(k, array.shape))  # type: ignore[union-attr]
+            return f"{name} must hold numbers; {name}[{place}] is {shown(cell)}."
     return ""
 
 

@@ -322,7 +322,7 @@ def confidence(estimator: Any, X: Any, middle: float = 0.0) -> np.ndarray:
     if is_regressor(estimator):
         return np.ravel(estimator.predict(X)) - middle
     if hasattr(estimator, "decision_function"):
-        return np.clip(np.ravel(estimator.decision_function(X)), -1e150, 1e150)
+        return np.clip(np.ravel(estimator.decision_function(X)).astype(np.float64), -1e150, 1e150)
     return estimator.predict_proba(X)[:, 1] - 0.5
 
 

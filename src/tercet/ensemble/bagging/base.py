@@ -222,8 +222,10 @@ class BaseBagging(BaseEnsemble):
 
     def _rows_drawn(self, n: int, weight: np.ndarray | None) -> int:
         """How many rows a member gets."""
+        most = n if weight is None else int((weight / weight.sum() > 0).sum())  # rows that can be drawn
+        if self.max_samples is None:
+            return n if self.bootstrap else most
         count = rows_of_sample(self.max_samples, n, weight)
-        most = n if weight is None else int((weight > 0).sum())
         if not self.bootstrap and count > most:
             raise ValueError(
                 f"{type(self).__name__}: Effective max_samples={count} must be <= n_samples={most} to be able to "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import time
 from typing import Any
 
@@ -13,16 +14,16 @@ class LossStopping:
     """Stop when the loss of held-out rows has not fallen by `tol` below any of the last rounds' losses."""
 
     def __init__(self, patience: int | None, tol: float) -> None:
-        self.recent = np.full(patience or 1, np.inf)
-        self.tol, self.count, self.active = tol, 0, patience is not None
+        self.patience, self.tol = patience, tol
+        self.recent: collections.deque[float] = collections.deque(maxlen=patience)
 
     def reached(self, loss: float) -> bool:
         """Whether to stop after a round with this loss."""
-        if not self.active:
+        if self.patience is None:
             return False
-        if (loss + self.tol < self.recent).any():
-            self.recent[self.count % self.recent.size] = loss
-            self.count += 1
+        most = max(self.recent) if len(self.recent) == self.patience else np.inf
+        if loss + self.tol < most:
+            self.recent.append(loss)
             return False
         return True
 

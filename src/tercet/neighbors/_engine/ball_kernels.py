@@ -219,8 +219,9 @@ def kernel_sums(
             node = nodes[top]
             d, r = measure(metric, balls.centre, node, q), balls.radius[node]
             error = slack * (d + r)
-            high = np.exp(log_kernel(code, max(d - r - error, 0.0), h) - scale[t])
-            low = np.exp(log_kernel(code, d + r + error, h) - scale[t])
+            # no row is nearer than the nearest, for which this is 1; far away the bounds are too wide to tell
+            high = np.exp(min(log_kernel(code, max(d - r - error, 0.0), h) - scale[t], 0.0))
+            low = np.exp(min(log_kernel(code, d + r + error, h) - scale[t], 0.0))
             held = mass[balls.stop[node]] - mass[balls.start[node]]
             work += q.size
             if 0.5 * (high - low) * mass[n] <= atol[t] + rtol * max(total, least[t]):

@@ -142,7 +142,7 @@ class FlatBallTree:
                 scale, least = -0.5 * u * u if kernel == "gaussian" else -u, np.full(len(Q), weight.min())
         found = np.empty(len(Q))
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            share = atol * np.exp(-norm - scale) if atol > 0 else np.zeros(len(Q))
+            share = atol * np.exp(np.minimum(-norm - scale, 700.0)) if atol > 0 else np.zeros(len(Q))
             run = self._with_weights(weight, mass, KERNELS.index(kernel), h, rtol)
             self._answer(run, Q, n_jobs, scale, least, share, found)
             return np.where(np.isfinite(scale), np.log(found) + scale + norm, -np.inf)

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from tercet.core.functions import log_sum_exp
+from tercet.core.functions import log_sum_exp, softmax
 from tercet.core.kernel import inner, kernel, shared
 from tercet.core.stopping import check_stop
 from tercet.sequence._chain.scaled import WORK, Array, is_short, pieces
@@ -169,9 +169,22 @@ def log_smooth(log_start, log_trans, log_like, alpha, beta, counts):
                 value = alpha[t - 1, i] + log_trans[i, j] + log_like[t, j] + beta[t, j] - total
                 counts[i, j] += math.exp(value)
     for t in range(T):
-        for i in range(N):
-            beta[t, i] = math.exp(alpha[t, i] + beta[t, i] - total)
+        normalise_row(alpha[t], beta[t])
     return total
+
+
+@inner
+def normalise_row(alpha, beta):
+    """Posteriors of the states of a row, in place of beta: they add up to 1 even where the log weight of the chain
+    is -1e18, beside which nothing is left of the differences of states."""
+    top, s = -np.inf, 0.0
+    for i in range(alpha.size):
+        top = max(top, alpha[i] + beta[i])
+    for i in range(alpha.size):
+        beta[i] = math.exp(alpha[i] + beta[i] - top)
+        s += beta[i]
+    for i in range(alpha.size):
+        beta[i] /= s
 
 
 @kernel
@@ -254,5 +267,5 @@ def log_smooth_in_pieces(
         onward = (log_like[after] + beta[after] - total)[:, None, :]
         counts += np.exp(alpha[here][:, :, None] + log_trans + onward).sum(axis=0)
     for here in parts:
-        beta[here] = np.exp(alpha[here] + beta[here] - total)
+        beta[here] = softmax(alpha[here] + beta[here])
     return total

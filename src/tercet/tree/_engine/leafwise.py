@@ -16,7 +16,7 @@ from tercet.core.task_board import assisted
 from tercet.tree._engine.binning import BinnedColumns
 from tercet.tree._engine.criteria import hashed
 from tercet.tree._engine.histogram_growth import arrays_of_nodes
-from tercet.tree._engine.histogram_kernels import FIELDS, STOP
+from tercet.tree._engine.histogram_kernels import STOP
 from tercet.tree._engine.histogram_statistics import (
     BINS,
     NEWTON,
@@ -25,9 +25,9 @@ from tercet.tree._engine.histogram_statistics import (
     RowStatistics,
     unit_for,
 )
-from tercet.tree._engine.leafwise_kernels import STRIP_ROWS, assist_growth, grow_leafwise
+from tercet.tree._engine.leafwise_kernels import STRIP_ROWS, grow_leafwise
 from tercet.tree._engine.leafwise_scan import FOUND, CutRule
-from tercet.tree._engine.leafwise_search import BATCH, LeafwiseLimits, LeafwiseTree
+from tercet.tree._engine.leafwise_search import BATCH, KEY, NODE_FIELDS, SLOT, LeafwiseLimits, LeafwiseTree
 from tercet.tree._engine.limits import Limits
 from tercet.tree._engine.tree_arrays import TreeArrays
 
@@ -93,19 +93,14 @@ class LeafwiseGrower:
         self.words, self.rows = np.empty(n, np.int64), np.empty(n, np.uint32)
         self.memory = {
             "spare": np.empty((2, n), np.uint32),
-            "nodes": np.zeros((nodes, FIELDS), np.int64),
-            "depth": np.zeros(nodes, np.int64),
-            "key": np.zeros(nodes, np.int64),
-            "slot": np.full(nodes, -1),
-            "gain": np.zeros(nodes),
-            "split": np.zeros((nodes, 3), np.int64),
+            "nodes": np.zeros((nodes, NODE_FIELDS), np.int64),
             "sides": np.zeros((nodes, BINS), np.int8),
             "hists": np.empty((slots + 1, *shape), np.int64),
             "free": np.zeros(slots + 1, np.int64),
             "found": np.zeros((2, d, FOUND)),
             "batch": np.zeros(BATCH, np.int64),
             "strips": np.zeros((n // STRIP_ROWS + 1, 2), np.int64),
-            "sums": np.zeros((nodes, 2)),
+            "reals": np.zeros((nodes, 3)),
         }
 
     @staticmethod
@@ -147,7 +142,7 @@ class LeafwiseGrower:
         self.rows[:] = np.arange(n)
         memory["free"][:] = np.append(np.arange(slots)[::-1], slots)
         memory["nodes"][0], memory["nodes"][0, STOP] = 0, n
-        memory["key"][0] = int(hashed(seed & 0xFFFFFFFF, 0))
+        memory["nodes"][0, KEY], memory["nodes"][0, SLOT] = int(hashed(seed & 0xFFFFFFFF, 0)), -1
         noise = 1e-13 * totals.gradients**2 / max(totals.hessians + self.penalty, np.finfo(float).tiny)
         tree = LeafwiseTree(
             binned=self.bins.binned,
@@ -168,12 +163,12 @@ class LeafwiseGrower:
             float(noise + self.min_gain),
             d if limits.max_features is None else min(d, limits.max_features),
         )
-        with one_blas_thread(), assisted(assist_growth, (tree,), self.n_jobs) as board:
-            count = grow_leafwise(board, tree, stop)
+        with one_blas_thread(), assisted(grow_leafwise, (tree, stop, True), self.n_jobs) as board:
+            count = grow_leafwise(board, tree, stop, False)
         return self._arrays(count, rate)
 
     def _arrays(self, count: int, rate: float) -> TreeArrays:
-        nodes, sums = self.memory["nodes"][:count], self.memory["sums"][:count]
+        nodes, sums = self.memory["nodes"][:count], self.memory["reals"][:count]
         G, H = sums[:, 0], np.maximum(sums[:, 1], np.finfo(float).tiny)
         value = -G / (H + self.penalty)
         # The score of a node, for each unit of H: importances then add up the gains.

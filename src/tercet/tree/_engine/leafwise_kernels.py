@@ -24,9 +24,7 @@ from tercet.tree._engine.histogram_kernels import (
     AHEAD,
     CHILD,
     FEATURE,
-    FIRST,
     IS_SPLIT,
-    LAST,
     MISSING,
     START,
     STOP,
@@ -36,18 +34,22 @@ from tercet.tree._engine.histogram_statistics import new_bin_workspace
 from tercet.tree._engine.leafwise_scan import NONE, new_cut_workspace
 from tercet.tree._engine.leafwise_search import (
     BEGIN,
+    BEST,
+    DEPTH,
     HIST,
+    KEY,
     KIND,
     LATER,
     NODE,
     OTHER,
     OTHER_HIST,
+    SLOT,
     node_rows,
     search_block,
     settle_split,
 )
 
-SEARCH, STRIPS, MOVE, LEAVES = 0, 1, 2, 3  # kinds of batches
+SEARCH, STRIPS, MOVE, LEAVES, BEGINNING = 0, 1, 2, 3, 4  # kinds of batches
 STRIP_ROWS = 1 << 12  # rows of a strip of a partition
 TINY = float(np.finfo(np.float64).tiny)
 
@@ -69,40 +71,13 @@ def do_task(tree, i, work, bins, best):
         finish_leaf(tree, i)
 
 
-@inner
-def share_tasks(board, tree, count, work, bins, best):
-    """Do all tasks of the batch, together with whoever helps."""
-    begin = atomic_load(board, END)
-    tree.batch[BEGIN] = begin
-    post_tasks(board, count)
-    while True:
-        task = take_task(board)
-        if task < 0:
-            break
-        do_task(tree, task - begin, work, bins, best)
-        finish_task(board)
-    wait_for_tasks(board)
-
-
-@kernel
-def assist_growth(board, tree):
-    """Take tasks until the board is closed."""
-    work, bins, best = new_cut_workspace(), new_bin_workspace(tree.rule), np.zeros(4)
-    while is_open(board):
-        task = take_task(board)
-        if task >= 0:
-            do_task(tree, task - tree.batch[BEGIN], work, bins, best)
-            finish_task(board)
-
-
 # Search ---------------------------------------------------------------------------------------------------------
 
 
 @inner
-def may_grow(tree, limits, t):
+def may_grow(nodes, limits, t):
     """Whether the stopping criteria allow a node to be split."""
-    size = tree.nodes[t, STOP] - tree.nodes[t, START]
-    return tree.depth[t] < limits.max_depth and size >= limits.min_rows
+    return nodes[t, DEPTH] < limits.max_depth and nodes[t, STOP] - nodes[t, START] >= limits.min_rows
 
 
 @inner
@@ -128,45 +103,42 @@ def plan_search(tree, few, many):
     """A batch that searches a node, or two siblings of which the larger has their parent's histogram."""
     batch = tree.batch
     batch[KIND], batch[NODE], batch[OTHER] = SEARCH, few, many
-    tree.slot[few] = take_slot(tree.free)
-    batch[HIST], batch[OTHER_HIST] = tree.slot[few], tree.slot[max(many, 0)]
+    tree.nodes[few, SLOT] = take_slot(tree.free)
+    batch[HIST], batch[OTHER_HIST] = tree.nodes[few, SLOT], tree.nodes[max(many, 0), SLOT]
     return tree.binned.words.shape[0]
 
 
 @inner
 def plan_children(tree, limits, t, child):
     """A batch that searches the children of a node; without tasks where they are leaves for good."""
-    nodes, slot, few, many = tree.nodes, tree.slot[t], np.int64(child), np.int64(child + 1)
+    nodes, slot, few, many = tree.nodes, tree.nodes[t, SLOT], np.int64(child), np.int64(child + 1)
     if nodes[few, STOP] - nodes[few, START] > nodes[many, STOP] - nodes[many, START]:
         few, many = many, few
-    if not may_grow(tree, limits, many):
+    if not may_grow(tree.nodes, limits, many):
         free_slot(tree.free, slot)
         return 0
     if slot >= 0:
-        tree.slot[many] = slot
+        tree.nodes[many, SLOT] = slot
         return plan_search(tree, few, many)
-    tree.batch[LATER] = few if may_grow(tree, limits, few) else -1
+    tree.batch[LATER] = few if may_grow(tree.nodes, limits, few) else -1
     return plan_search(tree, many, np.int64(-1))
 
 
 @inner
 def settle_search(tree, limits, work, bins, best):
-    """Choose the splits of the nodes that were searched; returns the tasks of a further search."""
+    """Choose the splits of the nodes that were searched."""
     batch = tree.batch
     for who in range(2 if batch[OTHER] >= 0 else 1):
         t = batch[NODE + who]
-        slot = tree.slot[t]
-        good = may_grow(tree, limits, t) and settle_split(
+        slot = tree.nodes[t, SLOT]
+        good = may_grow(tree.nodes, limits, t) and settle_split(
             tree, limits, t, tree.hists[slot], tree.found[who], work, bins, best
         )
         if (
             not good or slot == tree.free.size - 1
         ):  # its children's are built from their rows, to the same bits
             free_slot(tree.free, slot)
-            tree.slot[t] = -1
-    later = batch[LATER]
-    batch[LATER] = -1
-    return plan_search(tree, later, np.int64(-1)) if later >= 0 else 0
+            tree.nodes[t, SLOT] = -1
 
 
 # Partition ------------------------------------------------------------------------------------------------------
@@ -176,7 +148,7 @@ def settle_search(tree, limits, work, bins, best):
 def plan_partition(tree, t):
     """A batch that partitions the strips of a node."""
     batch = tree.batch
-    batch[KIND], batch[NODE], batch[OTHER] = STRIPS, t, tree.split[t, 0]
+    batch[KIND], batch[NODE], batch[OTHER] = STRIPS, t, tree.nodes[t, FEATURE]
     return (tree.nodes[t, STOP] - tree.nodes[t, START] + STRIP_ROWS - 1) // STRIP_ROWS
 
 
@@ -239,19 +211,21 @@ def move_strip(tree, i):
 @inner
 def write_split(tree, t, count):
     """Write the records of node t, whose rows are partitioned, and of its children, `count` and `count + 1`."""
-    nodes, j, middle = tree.nodes, tree.split[t, 0], tree.batch[HIST]
+    nodes, j, middle = tree.nodes, tree.nodes[t, FEATURE], tree.batch[HIST]
     start, stop, n_bins, sides = nodes[t, START], nodes[t, STOP], tree.binned.n_bins[j], tree.sides[t]
     if sides[n_bins] < 0:  # none is missing here: the larger child
         sides[n_bins] = 0 if 2 * (middle - start) > stop - start else 1
-    nodes[t, IS_SPLIT], nodes[t, FEATURE] = 1, j
-    nodes[t, LAST], nodes[t, FIRST] = tree.split[t, 1], tree.split[t, 2]
-    nodes[t, MISSING], nodes[t, CHILD], nodes[t, TABLE] = sides[n_bins], count, t
+    nodes[t, IS_SPLIT], nodes[t, MISSING], nodes[t, CHILD], nodes[t, TABLE] = 1, sides[n_bins], count, t
     nodes[count, START], nodes[count, STOP] = start, middle
     nodes[count + 1, START], nodes[count + 1, STOP] = middle, stop
     for side in range(2):
         child = count + side
-        nodes[child, IS_SPLIT], tree.depth[child], tree.slot[child] = 0, tree.depth[t] + 1, -1
-        tree.key[child], tree.gain[child] = np.int64(hashed(tree.key[t], side)), NONE
+        nodes[child, IS_SPLIT], tree.nodes[child, DEPTH], tree.nodes[child, SLOT] = (
+            0,
+            tree.nodes[t, DEPTH] + 1,
+            -1,
+        )
+        tree.nodes[child, KEY], tree.reals[child, BEST] = np.int64(hashed(tree.nodes[t, KEY], side)), NONE
 
 
 # Growth ---------------------------------------------------------------------------------------------------------
@@ -272,47 +246,82 @@ def finish_leaf(tree, t):
     """The exact sums of a leaf; its value times the rate is added to the scores of its rows."""
     if tree.nodes[t, IS_SPLIT]:
         return
-    rows, gradients, hessians, g, h = node_rows(tree, t), tree.gradients, tree.hessians, 0.0, 0.0
+    rows, gradients, hessians, g, h = (
+        node_rows(tree.rows, tree.nodes, t),
+        tree.gradients,
+        tree.hessians,
+        0.0,
+        0.0,
+    )
     for i in range(rows.size):
         r = np.uint64(rows[i])
         g += gradients[r]
         h += hessians[r]
-    tree.sums[t, 0], tree.sums[t, 1] = g, h
+    tree.reals[t, 0], tree.reals[t, 1] = g, h
     if tree.scores.size:
         more, scores = -tree.rate * g / (max(h, TINY) + tree.rule.penalty), tree.scores
         for i in range(rows.size):
             scores[np.uint64(rows[i])] += more
 
 
+@inner
+def next_batch(tree, limits, count, t):
+    """What follows the batch that is done: how many tasks (0: none) and nodes, and the node to split."""
+    kind, tasks, batch = tree.batch[KIND], 0, tree.batch
+    if kind == LEAVES:
+        return 0, count, t
+    if kind == STRIPS:
+        return plan_move(tree), count, t
+    if kind == MOVE:
+        write_split(tree, t, count)
+        tree.reals[t, BEST] = NONE
+        count += 2
+        if (count + 1) // 2 < limits.max_leaves:  # else they are leaves for good
+            tasks = plan_children(tree, limits, t, count - 2)
+    elif batch[LATER] >= 0:
+        tasks = plan_search(tree, batch[LATER], np.int64(-1))
+        batch[LATER] = -1
+    if tasks == 0:
+        t = best_leaf(tree.reals[:, BEST], count) if (count + 1) // 2 < limits.max_leaves else -1
+        if t >= 0:
+            tasks = plan_partition(tree, t)
+        else:
+            tasks, batch[KIND] = count, LEAVES
+    return tasks, count, t
+
+
 @kernel
-def grow_leafwise(board, tree, limits):
-    """Grow a tree, always at the leaf of the largest gain; returns the number of its nodes."""
+def grow_leafwise(board, tree, limits, helper):
+    """Grow a tree, always at the leaf of the largest gain; returns the number of its nodes.
+
+    A helper takes tasks until the board is closed. It is the same kernel, which is then compiled once.
+    """
     work, bins, best = new_cut_workspace(), new_bin_workspace(tree.rule), np.zeros(4)
     count, t, batch = 1, 0, tree.batch
-    tree.gain[0], batch[LATER] = NONE, -1
-    tasks = plan_search(tree, np.int64(0), np.int64(-1)) if may_grow(tree, limits, 0) else 0
+    if not helper:
+        tree.reals[0, BEST], batch[LATER], batch[KIND] = (
+            NONE,
+            0 if may_grow(tree.nodes, limits, 0) else -1,
+            BEGINNING,
+        )
     while True:
-        if tasks == 0:
-            t = best_leaf(tree.gain, count) if (count + 1) // 2 < limits.max_leaves else -1
-            if t >= 0:
-                tasks = plan_partition(tree, t)
-            else:
-                tasks, batch[KIND] = count, LEAVES
-        share_tasks(board, tree, tasks, work, bins, best)
-        kind, tasks = batch[KIND], 0
-        if kind == LEAVES:
-            break
-        if kind == STRIPS:
-            tasks = plan_move(tree)
-        elif kind == SEARCH:
-            tasks = settle_search(tree, limits, work, bins, best)
+        task = take_task(board)
+        if task >= 0:
+            do_task(tree, task - batch[BEGIN], work, bins, best)
+            finish_task(board)
+        elif helper:
+            if not is_open(board):
+                return 0
         else:
-            write_split(tree, t, count)
-            tree.gain[t] = NONE
-            count += 2
-            if (count + 1) // 2 < limits.max_leaves:  # else they are leaves for good
-                tasks = plan_children(tree, limits, t, count - 2)
-    nodes, sums = tree.nodes, tree.sums
+            wait_for_tasks(board)
+            if batch[KIND] == SEARCH:
+                settle_search(tree, limits, work, bins, best)
+            tasks, count, t = next_batch(tree, limits, count, t)
+            if tasks == 0:
+                break
+            batch[BEGIN] = atomic_load(board, END)
+            post_tasks(board, tasks)
+    nodes, sums = tree.nodes, tree.reals
     for t in range(count - 1, -1, -1):
         if nodes[t, IS_SPLIT]:
             for k in range(2):

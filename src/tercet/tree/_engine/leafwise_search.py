@@ -16,21 +16,24 @@ from tercet.tree._engine.binning import BinCodes
 from tercet.tree._engine.criteria import TIE
 from tercet.tree._engine.histogram_kernels import (
     AHEAD,
+    FEATURE,
+    FIELDS,
+    FIRST,
+    LAST,
     START,
     STOP,
     add_words,
     draw_column,
     subtract_histogram,
 )
-from tercet.tree._engine.histogram_scan import best_column_split, read_histogram_bins, write_bin_sides
-from tercet.tree._engine.histogram_statistics import COUNT, MISSING_BIN, GainRule
+from tercet.tree._engine.histogram_scan import best_cut, read_histogram_bins
+from tercet.tree._engine.histogram_statistics import COUNT, MISSING_BIN, SUMS, WEIGHT, GainRule
 from tercet.tree._engine.leafwise_scan import (
     COUNTED,
     CUT,
     GAIN,
     LEFT,
     NONE,
-    ORDER,
     UPPER,
     VARIES,
     CutRule,
@@ -42,6 +45,9 @@ from tercet.tree._engine.leafwise_scan import (
 # their histograms, for a partition the node, its column, the end of the left rows and the number of strips; a node
 # to search later, -1 for none.
 KIND, BEGIN, NODE, OTHER, HIST, OTHER_HIST, LATER, BATCH = range(8)
+# Further fields of a node's record: its depth, the seed of its draws, the slot of its histogram, -1 for none.
+DEPTH, KEY, SLOT, NODE_FIELDS = range(FIELDS, FIELDS + 4)
+BEST = 2  # column of `LeafwiseTree.reals`
 
 
 class LeafwiseTree(NamedTuple):
@@ -53,19 +59,16 @@ class LeafwiseTree(NamedTuple):
     cuts: CutRule
     rows: np.ndarray
     spare: np.ndarray  # two arrays of that length
-    nodes: np.ndarray
-    depth: np.ndarray
-    key: np.ndarray
-    slot: np.ndarray  # histogram of a node, -1 for none
-    gain: np.ndarray  # of the best split of a leaf, NONE where there is none
-    split: np.ndarray  # (nodes, 3): column, last bin on the left, first on the right
+    nodes: np.ndarray  # records, see `histogram_kernels` and below; of a leaf its best split
     sides: np.ndarray  # (nodes, 256)
     hists: np.ndarray  # (slots, blocks, 1, 8, 256); the last slot is scratch
     free: np.ndarray  # stack of free slots, their number at the end
     found: np.ndarray  # (2, columns, FOUND)
     batch: np.ndarray
     strips: np.ndarray  # (strips, 2): rows on the left and on the right
-    sums: np.ndarray  # (nodes, 2): gradients and hessians, exactly
+    reals: (
+        np.ndarray
+    )  # (nodes, 3): exact sums of gradients and hessians; the gain of a leaf's best split, or NONE
     gradients: np.ndarray
     hessians: np.ndarray
     scores: np.ndarray  # of the rows, to which leaf values are added; empty where they are not
@@ -118,22 +121,23 @@ def add_half_words(column, rows, words, channel):
 
 
 @inner
-def fill_block(tree, b, rows, channel):
+def fill_block(column, narrow, rows, words, channel):
     """The histogram of some rows in one block of columns."""
-    flat, column = channel.reshape(-1), tree.binned.words[b]
+    flat = channel.reshape(-1)
     for i in range(flat.size):
         flat[i] = 0
-    if tree.binned.n_bins.size - 8 * b <= 4:
-        add_half_words(column, rows, tree.words, channel)
-    elif rows.size == tree.words.size:
-        add_all_words(column, tree.words, channel)
+    if narrow:
+        add_half_words(column, rows, words, channel)
+    elif rows.size == words.size:
+        add_all_words(column, words, channel)
     else:
-        add_words(column, rows, tree.words, channel)
+        add_words(column, rows, words, channel)
 
 
 @inner
-def node_rows(tree, t):
-    return tree.rows[tree.nodes[t, START] : tree.nodes[t, STOP]]
+def node_rows(rows, nodes, t):
+    """The rows of a node."""
+    return rows[nodes[t, START] : nodes[t, STOP]]
 
 
 @inner
@@ -153,13 +157,20 @@ def count_bins(column, shift, rows, counts):
 
 @inner
 def read_categories(tree, t, j, hist, work, bins):
-    """The bins of a column of categories, with their rows; returns how many hold any."""
+    """The bins of categories, with their rows, and their order by their means; returns how many hold any."""
     binned = tree.binned
-    count_bins(binned.words[j >> 3], np.uint64(8 * (j & 7)), node_rows(tree, t), work.counts)
+    count_bins(binned.words[j >> 3], np.uint64(8 * (j & 7)), node_rows(tree.rows, tree.nodes, t), work.counts)
     m = read_histogram_bins(hist, j & 7, binned.n_bins[j], tree.rule, bins.bins, bins.codes)
     for i in range(m):
         bins.bins[i, COUNT] = work.counts[bins.codes[i]]
     bins.bins[MISSING_BIN, COUNT] = work.counts[binned.n_bins[j]]
+    order, key = bins.order, bins.key
+    for i in range(m):
+        key[i], k = bins.bins[i, SUMS] / bins.bins[i, WEIGHT], i
+        while k > 0 and key[order[k - 1]] > key[i]:
+            order[k] = order[k - 1]
+            k -= 1
+        order[k] = i
     return m
 
 
@@ -170,10 +181,12 @@ def scan_column(tree, t, j, hist, work, bins, best, found):
         scan_cuts(hist[0, j & 7], tree.binned.n_bins[j], tree.cuts, False, work, found)
         return
     m = read_categories(tree, t, j, hist, work, bins)
-    best_column_split(m, True, tree.rule, bins, best)
-    found[VARIES] = 0.0 if best[0] == -np.inf else 1.0
-    found[GAIN] = best[0] if best[0] > 0.0 else NONE
-    found[UPPER], found[CUT], found[LEFT], found[ORDER] = found[GAIN], best[1], best[2], best[3]
+    gone = bins.bins[MISSING_BIN, WEIGHT] > 0.0
+    best[0], varies = -1.0, m > 1 or (m == 1 and gone)
+    if varies:
+        best_cut(m, gone, tree.rule, bins.bins, bins.order, best)
+    found[VARIES], found[GAIN] = varies, best[0] if best[0] > 0.0 else NONE
+    found[UPPER], found[CUT], found[LEFT] = found[GAIN], best[1], best[2]
 
 
 @inner
@@ -182,7 +195,8 @@ def search_block(tree, b, work, bins, best):
     batch, hists = tree.batch, tree.hists
     pair = batch[OTHER] >= 0
     hist = hists[batch[HIST], b]
-    fill_block(tree, b, node_rows(tree, batch[NODE]), hist[0])
+    rows, narrow = node_rows(tree.rows, tree.nodes, batch[NODE]), tree.binned.n_bins.size - 8 * b <= 4
+    fill_block(tree.binned.words[b], narrow, rows, tree.words, hist[0])
     if pair:
         subtract_histogram(hists[batch[OTHER_HIST], b], hist)
     for who in range(2 if pair else 1):
@@ -216,7 +230,7 @@ def count_candidates(tree, t, hist, work, found):
         if j < 0 or upper <= certain * (1.0 + TIE):
             return
         column, shift = tree.binned.words[j >> 3], np.uint64(8 * (j & 7))
-        count_bins(column, shift, node_rows(tree, t), work.counts)
+        count_bins(column, shift, node_rows(tree.rows, tree.nodes, t), work.counts)
         scan_cuts(hist[j >> 3, 0, j & 7], tree.binned.n_bins[j], tree.cuts, True, work, found[j])
         found[j, UPPER] = found[j, GAIN]
 
@@ -226,24 +240,31 @@ def settle_split(tree, limits, t, hist, found, work, bins, best):
     """Choose the split of a node among the best of the columns; whether there is one that is good enough."""
     binned, sides = tree.binned, tree.sides[t]
     if limits.tries < found.shape[0]:
-        drop_columns(found, tree.key[t], limits.tries)
+        drop_columns(found, tree.nodes[t, KEY], limits.tries)
     count_candidates(tree, t, hist, work, found)
     j, bar = -1, limits.floor
     for k in range(found.shape[0]):
         if found[k, GAIN] > bar:
             j, bar = k, found[k, GAIN] * (1.0 + TIE)
-    tree.gain[t] = NONE
+    tree.reals[t, BEST] = NONE
     if j < 0:
         return False
-    tree.gain[t], n_bins, own = found[j, GAIN], binned.n_bins[j], found[j]
+    tree.reals[t, BEST], n_bins, own = found[j, GAIN], binned.n_bins[j], found[j]
     if binned.categorical[j]:
         m = read_categories(tree, t, j, hist[j >> 3], work, bins)
-        best[0], best[1], best[2], best[3] = own[GAIN], own[CUT], own[LEFT], own[ORDER]
-        last, first = write_bin_sides(m, n_bins, True, tree.rule, bins, best, sides)
+        for code in range(sides.size):
+            sides[code] = -1
+        for i in range(m):
+            sides[bins.codes[bins.order[i]]] = 0 if i < own[CUT] else 1
+        if bins.bins[MISSING_BIN, WEIGHT] > 0.0:
+            sides[n_bins] = np.int8(own[LEFT])
+        last, first = np.int64(0), np.int64(0)  # no threshold
     else:
         words = hist[j >> 3, 0, j & 7]
         if own[COUNTED] > 0.0:
-            count_bins(binned.words[j >> 3], np.uint64(8 * (j & 7)), node_rows(tree, t), work.counts)
+            count_bins(
+                binned.words[j >> 3], np.uint64(8 * (j & 7)), node_rows(tree.rows, tree.nodes, t), work.counts
+            )
         cut = find_cut(words, n_bins, tree.cuts, work, own)
         for code in range(sides.size):
             sides[code] = 0 if code <= cut else 1
@@ -253,5 +274,5 @@ def settle_split(tree, limits, t, hist, found, work, bins, best):
         while first < n_bins and words[first] == 0:
             first += 1
         sides[n_bins] = np.int8(-1) if words[n_bins] == 0 else np.int8(0) if own[LEFT] > 0.0 else np.int8(1)
-    tree.split[t, 0], tree.split[t, 1], tree.split[t, 2] = j, last, first
+    tree.nodes[t, FEATURE], tree.nodes[t, LAST], tree.nodes[t, FIRST] = j, last, first
     return True

@@ -205,23 +205,19 @@ def search_node(ranks, entries, limits, key, totals, search):
     for i in range(d):
         columns[i] = i
     for i in range(d):
-        if i >= drawn and kept > 0:
+        if (i >= drawn and kept > 0) or best >= pure * (1.0 - TIE):
             break
         k = i + np.int64(hashed(key, i + BOTH) % np.uint64(d - i))
         j = columns[k]
         columns[k], columns[i] = columns[i], j
-        if best >= pure * (1.0 - TIE) and j > column >= 0:
-            continue
         low, high = gather_keys(ranks[j], entries, search.keys)
         if low == high:
             continue
         kept += 1
-        # Of equal gains the first column's counts: for an earlier one the bar is just below the best.
-        level = best * (1.0 - 3.0 * TIE) if j < column else best
         if rows <= SMALL:
-            gain, at, w, a = search_small(search, rows, totals, level)
+            gain, at, w, a = search_small(search, rows, totals, best)
         else:
-            gain, at, w, a = search_large(search, rows, low, high, totals, level)
+            gain, at, w, a = search_large(search, rows, low, high, totals, best)
         if at >= 0:
             best, column, cut, left_w, left_a = gain, j, at, w, a
     return column, cut, left_w, left_a

@@ -278,3 +278,12 @@ def test_a_strong_penalty_takes_few_evaluations():
     found = minimize(objective, objective.null_model(), tol=1e-6)
     assert found.success
     assert found.nfev <= found.nit + 1
+
+
+def test_fisher_scoring_goes_on_until_the_gradient_is_below_tol():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(12, 4)), rng.exponential(size=12)
+    model = GammaRegressor(alpha=1.0, solver="newton-cholesky", tol=1e-12, max_iter=1000).fit(X, y)
+    slope = (1.0 - y * np.exp(-X @ model.coef_ - model.intercept_)) / len(y)
+    np.testing.assert_allclose(X.T @ slope + model.coef_, 0.0, atol=1e-12)
+    np.testing.assert_allclose(slope.sum(), 0.0, atol=1e-12)

@@ -113,12 +113,15 @@ class GeneralizedLinearModel(LinearRegressor):
                 if at_rounding_level or trial[0] <= value - 1e-4 * length * decrease:
                     break
                 length /= 2
-            if np.isfinite(trial[0]):
+            before, after = np.abs(gradient).max(), np.abs(trial[1]).max()
+            # there the gradient decides, which has more digits left: the expected Hessian converges linearly
+            stuck = at_rounding_level and not after < before
+            if np.isfinite(trial[0]) and not stuck:
                 theta = theta + length * direction
                 value, gradient, information = trial
             size = np.abs(gradient).max()
             step.report(theta, loss=value, grad_norm=size)
-            if step.converged(at_rounding_level or size <= self.tol):
+            if step.converged(stuck or size <= self.tol):
                 break
         return theta
 

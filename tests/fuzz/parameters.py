@@ -64,9 +64,9 @@ def draw_parameters(
     if "random_state" in signature_of(kind):
         found["random_state"] = int(rng.integers(1000))
     if "estimator" in signature_of(kind):
-        from tercet.linear_model import LogisticRegression
+        from tercet.linear_model import LogisticRegression, Ridge
 
-        found["estimator"] = LogisticRegression()
+        found["estimator"] = Ridge() if card.task == "regression" else LogisticRegression()
     if "estimators" in signature_of(kind):
         members = make(card).estimators
         if card.task == "classification":  # both give probabilities

@@ -53,7 +53,7 @@ def ndcg(
     Examples
     --------
     >>> round(ndcg([3, 2, 0, 1], [0.9, 0.2, 0.5, 0.1]), 4)
-    0.9475
+    0.9508
     """
     y, score = np.asarray(y_true, dtype=np.float64), np.asarray(y_score, dtype=np.float64)
     ids = np.zeros(y.size, dtype=int) if queries is None else np.unique(queries, return_inverse=True)[1]

@@ -78,7 +78,7 @@ def forward_stagewise(
     >>> basis = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
     >>> fit = forward_stagewise([1.0, 2.0, 3.0], basis, Squared(), 2)
     >>> fit.chosen, fit.losses.round(3)
-    ([0, 1], array([14. ,  2. ,  1.2]))
+    ([1, 0], array([14.  ,  1.2 ,  0.72]))
     """
     y, b = np.asarray(y, dtype=np.float64), np.asarray(basis, dtype=np.float64)
     weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)

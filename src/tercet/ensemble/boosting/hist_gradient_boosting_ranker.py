@@ -10,6 +10,7 @@ import numpy as np
 from tercet.core.catalog import method
 from tercet.core.columns import Features
 from tercet.core.estimator import Estimator
+from tercet.core.input_errors import Explaining
 from tercet.core.parameters import Count, Jobs, NonNegative, OpenFraction, Seed
 from tercet.ensemble.boosting.hist_gradient_boosting import BaseHistGradientBoosting, Bins, Share
 from tercet.ensemble.boosting.lambda_rank import LambdaRankLoss, query_numbers
@@ -217,7 +218,8 @@ class HistGradientBoostingRanker(BaseHistGradientBoosting, Estimator):
         return LambdaRankLoss(self.k, self.gain, self.loss == "lambdarank", self.n_jobs)
 
     def _encode(self, y: Any) -> np.ndarray:
-        y = np.asarray(y, dtype=np.float64)
+        with Explaining(y=y):
+            y = np.asarray(y, dtype=np.float64)
         if y.min() < 0 or y.max() > MOST_RELEVANT:
             raise ValueError(
                 f"{type(self).__name__}: y must be relevances from 0 to {MOST_RELEVANT:g}; got numbers from "

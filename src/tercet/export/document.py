@@ -85,6 +85,11 @@ def _link(parts: AdditiveTrees) -> str:
         if model.n_classes_ == 1:
             return "one class"
         return "adaboost-m1" if model.algorithm == "m1" and model.n_classes_ == 2 else "adaboost"
+    if not isinstance(model.loss, str):
+        raise ValueError(
+            f"{type(model).__name__}: loss={model.loss!r} is an object of its own; models of a named loss can be "
+            "written."
+        )
     if len(parts.start) > 1:
         return "softmax"
     return "exponential" if model.loss == "exponential" else "logistic"

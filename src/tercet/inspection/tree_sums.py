@@ -164,18 +164,19 @@ def _made(model: Any, trees: list[Tree], values: list[np.ndarray], **rest: Any) 
 
 
 def _single(model: Any, tree: Tree) -> AdditiveTrees:
-    classes = getattr(model, "classes_", np.arange(tree.max_n_classes))
+    classes = getattr(model, "classes_", None)
     values, kind, names = _node_values(type(model).__name__, tree, classes)
     return _made(model, [tree], [values], start=np.zeros(values.shape[1]), kind=kind, score_names=names)
 
 
 def _node_values(name: str, tree: Tree, classes: Any) -> tuple[np.ndarray, str, list[str]]:
     """Probabilities of the classes, or numbers, at each node; what they are, and their names."""
-    if tree.max_n_classes == 1 and not (tree.n_outputs == 1 and classes is not None and len(classes) == 1):
+    if tree.max_n_classes == 1 and classes is None:
         return tree.value[:, :, 0], "value", []
     if tree.n_outputs > 1:
         raise ValueError(f"{name}: classes of {tree.n_outputs} outputs; one output is supported.")
-    return tree.value[:, 0, : tree.max_n_classes], "probability", [str(word) for word in classes]
+    words = range(tree.max_n_classes) if classes is None else classes
+    return tree.value[:, 0, : tree.max_n_classes], "probability", [str(word) for word in words]
 
 
 def _forest(model: Any) -> AdditiveTrees:

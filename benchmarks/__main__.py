@@ -43,12 +43,12 @@ ROWS: dict[str, Row | Report] = {
         naive_bayes,
         neighbors,
         tree,
-        explain,
         mixture,
         sequence,
         crf,
         svm,
         svm_linear,
+        explain,
         overhead,
         command,
     )

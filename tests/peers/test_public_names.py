@@ -60,7 +60,6 @@ ABSENT = {
     "ensemble": {
         HASHING: ("RandomTreesEmbedding",),
     },
-    "inspection": {REGIONS: ("DecisionBoundaryDisplay",)},
     "linear_model": {
         GREEDY: (
             "Lars",
@@ -86,6 +85,7 @@ ABSENT = {
             "SGDRegressor",
         ),
     },
+    "inspection": {REGIONS: ("DecisionBoundaryDisplay",)},
     "neighbors": {SEPARATE: ("LocalOutlierFactor", "NeighborhoodComponentsAnalysis")},
 }
 

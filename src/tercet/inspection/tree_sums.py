@@ -135,13 +135,20 @@ def additive_trees(model: Any) -> AdditiveTrees:
         return _bagging(model)
     if isinstance(model, GRADIENT_BOOSTING):
         return _gradient_boosting(model)
-    if isinstance(model, HISTOGRAM_BOOSTING):
+    if is_histogram_boosting(model):
         return _histogram_boosting(model)
     if isinstance(model, AdaBoostClassifier):
         return _ada_boost(model)
     raise TypeError(
         f"{type(model).__name__} is not a sum of trees; decision trees, random forests, extra trees, bagging of "
         "trees, gradient boosting, histogram gradient boosting and AdaBoostClassifier of trees are."
+    )
+
+
+def is_histogram_boosting(model: Any) -> bool:
+    """Whether a model is histogram gradient boosting, of whatever target."""
+    return isinstance(model, HISTOGRAM_BOOSTING) or all(
+        hasattr(model, name) for name in ("trees_", "init_", "n_trees_per_iteration_")
     )
 
 
@@ -265,7 +272,8 @@ def _histogram_boosting(model: Any) -> AdditiveTrees:
 
 def _raw_kind(model: Any) -> str:
     """Whether the scores of a boosted regressor are its predictions, or their logarithms."""
-    return "score" if isinstance(model.loss, str) and model.loss in ("poisson", "gamma") else "value"
+    loss = getattr(model, "loss", None)
+    return "score" if isinstance(loss, str) and loss in ("poisson", "gamma") else "value"
 
 
 def _ada_boost(model: Any) -> AdditiveTrees:

@@ -85,7 +85,9 @@ class AdditiveTrees:
                     f"X has the shape {rows.shape}; the trees were grown from {self.n_features} features."
                 )
             return rows
-        member = labelled(self.model, self.trees[0], self.categories)
+        # Ensembles of members leave the rows to them, all else knows how to read its own.
+        own = hasattr(self.model, "_dense")
+        member = self.model if own else labelled(self.model, self.trees[0], self.categories)
         return np.ascontiguousarray(member._dense(member._check(X, reset=False)), dtype=np.float64)
 
     def scores(self, X: Any) -> np.ndarray:

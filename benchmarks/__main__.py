@@ -47,12 +47,12 @@ ROWS: dict[str, Row | Report] = {
         tree,
         ensemble,
         boosting,
-        explain,
         mixture,
         sequence,
         crf,
         svm,
         svm_linear,
+        explain,
         overhead,
         command,
     )

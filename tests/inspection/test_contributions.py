@@ -142,6 +142,18 @@ def test_the_same_bits_for_any_number_of_threads_and_any_other_rows():
         assert_array_equal(one[:7], contributions(model, X[:7], background=background).values)
 
 
+def test_what_the_scores_are():
+    kinds = {name: additive_trees(MODELS[name]()[0]) for name in MODELS}
+    probabilities = {"tree of classes", "tree of one class", "forest of classes", "bagging of classes"}
+    assert {name for name, parts in kinds.items() if parts.kind == "probability"} == probabilities
+    values = {"tree", "two outputs", "forest", "extra trees", "bagging", "histogram boosting", "categories"}
+    values |= {"boosting of categories", "histogram boosting of categories"}
+    assert {name for name, parts in kinds.items() if parts.kind == "value"} == values
+    assert kinds["tree"].score_names == []
+    bare = additive_trees(MODELS["tree of classes"]()[0].tree_)
+    assert (bare.kind, bare.score_names) == ("probability", ["0", "1", "2"])
+
+
 def test_bare_trees_and_stumps():
     builder = TreeBuilder(n_features=2)
     builder.add_root(value=[[3.0]], impurity=0.0, samples=4, weight=4.0)

@@ -56,7 +56,6 @@ ABSENT = {
             "spectral_clustering",
         ),
     },
-    "inspection": {REGIONS: ("DecisionBoundaryDisplay",)},
     "linear_model": {
         GREEDY: (
             "Lars",
@@ -82,6 +81,7 @@ ABSENT = {
             "SGDRegressor",
         ),
     },
+    "inspection": {REGIONS: ("DecisionBoundaryDisplay",)},
     "neighbors": {SEPARATE: ("LocalOutlierFactor", "NeighborhoodComponentsAnalysis")},
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,8 @@ def model_document(model: Any) -> dict[str, Any]:
     order, of the values of the nodes that the row ends at, each from the score `first_score` on. From the root,
     node 0, a row goes to `child + k`. At a threshold ("inf" where all that have a value go left) k is 1 where
     x[feature] > threshold, else 0; at a test of categories it is `slots[code]`, and a row whose category has none,
-    or -1, ends at the node; where the value is missing k is `missing`. A leaf has the child -1.
+    or -1, ends at the node; where the value is missing k is `missing`. A leaf has the child -1. With
+    `unknown_is_missing` a category that is not listed counts as a missing value.
 
     Parameters
     ----------
@@ -64,6 +66,7 @@ def model_document(model: Any) -> dict[str, Any]:
         "classes": _plain_labels(getattr(model, "classes_", None)),
         "feature_names": parts.feature_names,
         "categories": [None if known is None else _plain_labels(known) for known in parts.categories],
+        "unknown_is_missing": _unknown_is_missing(parts),
         "start": start.tolist(),
         "factor": factor.tolist(),
         "divisor": parts.divisor,
@@ -72,6 +75,19 @@ def model_document(model: Any) -> dict[str, Any]:
             for tree, value, first in zip(parts.trees, values, parts.first_scores)
         ],
     }
+
+
+def _unknown_is_missing(parts: AdditiveTrees) -> bool:
+    """Whether the model takes a category that it has not seen for a missing value: it is asked about one."""
+    for j, known in enumerate(parts.categories):
+        if known is not None and len(known):
+            row = np.full((1, len(parts.categories)), None, dtype=object)
+            words = np.asarray(known).dtype.kind not in "biuf"
+            row[0, j] = "".join(map(str, known)) + "?" if words else float(np.max(known)) + 1.0
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of names that the row does not have
+                return bool(np.isnan(parts.encode(row)[0, j]))
+    return False
 
 
 def _link(parts: AdditiveTrees) -> str:
@@ -85,6 +101,11 @@ def _link(parts: AdditiveTrees) -> str:
         if model.n_classes_ == 1:
             return "one class"
         return "adaboost-m1" if model.algorithm == "m1" and model.n_classes_ == 2 else "adaboost"
+    if not isinstance(model.loss, str):
+        raise ValueError(
+            f"{type(model).__name__}: loss={model.loss!r} is an object of its own; models of a named loss can be "
+            "written."
+        )
     if len(parts.start) > 1:
         return "softmax"
     return "exponential" if model.loss == "exponential" else "logistic"

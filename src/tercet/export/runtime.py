@@ -28,12 +28,13 @@ def encode(model, X):
         else:
             words = any(isinstance(label, str) for label in known)
             table = {label if words else float(label): code for code, label in enumerate(known)}
-            rows[:, j] = [code_of(value, table, words) for value in X[:, j].tolist()]
+            unknown = math.nan if model["unknown_is_missing"] else len(known)
+            rows[:, j] = [code_of(value, table, words, unknown) for value in X[:, j].tolist()]
     return rows
 
 
-def code_of(value, table, words):
-    """The code of a category; NaN where it is missing, one beyond the last where it is not known."""
+def code_of(value, table, words, unknown):
+    """The code of a category; NaN where it is missing, `unknown` where it is not among those of the model."""
     if value is None or value != value:
         return math.nan
     if words and not isinstance(value, str):
@@ -43,8 +44,8 @@ def code_of(value, table, words):
         try:
             value = float(value)
         except ValueError:
-            return len(table)
-    return table.get(value, len(table))
+            return unknown
+    return table.get(value, unknown)
 
 
 def ends(tree, rows):

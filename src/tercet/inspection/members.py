@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tercet.inspection.tree_sums import HISTOGRAM_BOOSTING, additive_trees, labelled
+from tercet.inspection.tree_sums import additive_trees, is_histogram_boosting, labelled
 from tercet.tree import BaseDecisionTree, RuleSet, extract_rules
 
 
@@ -41,7 +41,7 @@ def member_tree(model: Any, index: int = 0, score: int = 0) -> Any:
     """
     if isinstance(model, BaseDecisionTree):
         members: list[Any] = [model]
-    elif isinstance(model, HISTOGRAM_BOOSTING):
+    elif is_histogram_boosting(model):
         additive_trees(model)  # refuses a model that is not fitted
         members = [labelled(model, row[_place(score, len(row), "score")]) for row in model.trees_]
     elif hasattr(model, "estimators_"):
@@ -96,7 +96,7 @@ def ensemble_rules(model: Any, feature_names: Any = None, class_names: Any = Non
     >>> len(rules), rules[0].to_list()[0]["then"]
     (2, 'a')
     """
-    if isinstance(model, HISTOGRAM_BOOSTING):
+    if is_histogram_boosting(model):
         places = [(m, k) for m, row in enumerate(model.trees_) for k in range(len(row))]
     elif getattr(getattr(model, "estimators_", None), "ndim", 1) == 2:
         rounds, scores = model.estimators_.shape

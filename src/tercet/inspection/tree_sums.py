@@ -85,7 +85,9 @@ class AdditiveTrees:
                     f"X has the shape {rows.shape}; the trees were grown from {self.n_features} features."
                 )
             return rows
-        member = labelled(self.model, self.trees[0], self.categories)
+        # Ensembles of members leave the rows to them, all else knows how to read its own.
+        own = hasattr(self.model, "_dense")
+        member = self.model if own else labelled(self.model, self.trees[0], self.categories)
         return np.ascontiguousarray(member._dense(member._check(X, reset=False)), dtype=np.float64)
 
     def scores(self, X: Any) -> np.ndarray:
@@ -135,13 +137,20 @@ def additive_trees(model: Any) -> AdditiveTrees:
         return _bagging(model)
     if isinstance(model, GRADIENT_BOOSTING):
         return _gradient_boosting(model)
-    if isinstance(model, HISTOGRAM_BOOSTING):
+    if is_histogram_boosting(model):
         return _histogram_boosting(model)
     if isinstance(model, AdaBoostClassifier):
         return _ada_boost(model)
     raise TypeError(
         f"{type(model).__name__} is not a sum of trees; decision trees, random forests, extra trees, bagging of "
         "trees, gradient boosting, histogram gradient boosting and AdaBoostClassifier of trees are."
+    )
+
+
+def is_histogram_boosting(model: Any) -> bool:
+    """Whether a model is histogram gradient boosting, of whatever target."""
+    return isinstance(model, HISTOGRAM_BOOSTING) or all(
+        hasattr(model, name) for name in ("trees_", "init_", "n_trees_per_iteration_")
     )
 
 
@@ -164,18 +173,19 @@ def _made(model: Any, trees: list[Tree], values: list[np.ndarray], **rest: Any) 
 
 
 def _single(model: Any, tree: Tree) -> AdditiveTrees:
-    classes = getattr(model, "classes_", np.arange(tree.max_n_classes))
+    classes = getattr(model, "classes_", None)
     values, kind, names = _node_values(type(model).__name__, tree, classes)
     return _made(model, [tree], [values], start=np.zeros(values.shape[1]), kind=kind, score_names=names)
 
 
 def _node_values(name: str, tree: Tree, classes: Any) -> tuple[np.ndarray, str, list[str]]:
     """Probabilities of the classes, or numbers, at each node; what they are, and their names."""
-    if tree.max_n_classes == 1 and not (tree.n_outputs == 1 and classes is not None and len(classes) == 1):
+    if tree.max_n_classes == 1 and classes is None:
         return tree.value[:, :, 0], "value", []
     if tree.n_outputs > 1:
         raise ValueError(f"{name}: classes of {tree.n_outputs} outputs; one output is supported.")
-    return tree.value[:, 0, : tree.max_n_classes], "probability", [str(word) for word in classes]
+    words = range(tree.max_n_classes) if classes is None else classes
+    return tree.value[:, 0, : tree.max_n_classes], "probability", [str(word) for word in words]
 
 
 def _forest(model: Any) -> AdditiveTrees:
@@ -264,7 +274,8 @@ def _histogram_boosting(model: Any) -> AdditiveTrees:
 
 def _raw_kind(model: Any) -> str:
     """Whether the scores of a boosted regressor are its predictions, or their logarithms."""
-    return "score" if isinstance(model.loss, str) and model.loss in ("poisson", "gamma") else "value"
+    loss = getattr(model, "loss", None)
+    return "score" if isinstance(loss, str) and loss in ("poisson", "gamma") else "value"
 
 
 def _ada_boost(model: Any) -> AdditiveTrees:

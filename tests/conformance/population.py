@@ -25,6 +25,8 @@ NARROW = {
     "HistGradientBoostingClassifier": {"max_iter": 3},
     "HistGradientBoostingRegressor": {"max_iter": 5},
     "IsolationForest": {"n_estimators": 3},
+    "KNeighborsClassifierCV": {"cv": 3},
+    "KNeighborsRegressorCV": {"cv": 3},
     "LassoCV": {"alphas": 10, "cv": 3},
     "LogisticRegressionCV": {"Cs": 3, "cv": 3},
     "RandomForestClassifier": {"n_estimators": 3},

@@ -13,7 +13,7 @@ V2 := NUMBA_CPU_NAME=x86-64-v2 NUMBA_CPU_FEATURES= OPENBLAS_CORETYPE=Nehalem \
 unexport PYTHONDONTWRITEBYTECODE
 INSTALL := -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help run test lint types unit pytest modes test-deep test-cpus test-peers fuzz bench catalog pictures warm format clean
+.PHONY: help run test lint types unit pytest modes bounds plain test-deep test-cpus test-peers fuzz bench catalog pictures warm format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -49,10 +49,10 @@ run: $(VENV)/.run
 	@$(BIN)/tercet compare --report report.html
 	@echo "The report is report.html in this folder: open it in a browser."
 
-# The type checker runs beside the compiler, which keeps few cores busy.
+# The type checker, and after it the tests that need no kernels, run beside the compiler, which keeps few cores busy.
 test: lint
-	@$(MAKE) --no-print-directory -j2 types warm
-	@$(MAKE) --no-print-directory pytest modes
+	@$(MAKE) --no-print-directory -j2 warm types plain
+	@$(MAKE) --no-print-directory pytest bounds
 
 lint: $(VENV)/.test
 	@echo "==> ruff"
@@ -75,14 +75,18 @@ pytest: $(VENV)/.test
 	@echo "==> tests"
 	@$(BIN)/python -m pytest -n 3 --dist worksteal -q
 
-# The texts' examples with bounds checks on (hardly optimised: compiling is what takes long), then as plain Python,
+# The texts' examples with bounds checks on (hardly optimised: compiling is what takes long), and as plain Python,
 # where an index out of bounds is an error: so are the models whose attributes were changed.
 # A chapter stays with one worker, which compiles for it.
-modes: $(VENV)/.test
+modes: bounds plain
+
+bounds: $(VENV)/.test
 	@echo "==> the texts' examples with bounds checks"
 	@NUMBA_BOUNDSCHECK=1 NUMBA_OPT=1 $(BIN)/python -m pytest -n 2 --dist loadgroup -q tests/texts
+
+plain: $(VENV)/.test
 	@echo "==> the texts' examples and forged models as plain Python"
-	@TERCET_JIT=0 $(BIN)/python -m pytest -n 2 -q tests/texts tests/conformance/test_forged_models.py
+	@TERCET_JIT=0 nice $(BIN)/python -m pytest -n 2 -q tests/texts tests/conformance/test_forged_models.py
 
 test-deep: $(VENV)/.test test-cpus test-peers
 	@echo "==> all tests with bounds checks"

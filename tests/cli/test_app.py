@@ -162,14 +162,14 @@ def test_a_reader_that_leaves_is_no_error(arguments):
 
 @pytest.mark.parametrize("arguments", ["list", "list --json", "book 14", "--help", "info Lasso"])
 def test_an_output_that_takes_nothing_is_one_line(arguments):
-    shell = f"{shlex.quote(sys.executable)} -m tercet {arguments}"
-    for where, why in ((">&-", "Bad file descriptor"), (">/dev/full", "No space left on device")):
-        answer = subprocess.run(
-            ["bash", "-c", f"{shell} {where}"],
-            capture_output=True,
-            text=True,
-            env={**os.environ, "LC_ALL": "C.UTF-8"},
-        )
+    closed = subprocess.run(
+        ["bash", "-c", f"{shlex.quote(sys.executable)} -m tercet {arguments} >&-"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "LC_ALL": "C.UTF-8"},
+    )
+    full = tercet(*arguments.split(), stdout="/dev/full")
+    for answer, why in ((closed, "Bad file descriptor"), (full, "No space left on device")):
         assert refused(answer, 3) == f"tercet: error: the output cannot be written: {why}"
 
 

@@ -27,6 +27,8 @@ NARROW = {
     "HistGradientBoostingRanker": {"max_iter": 3},
     "HistGradientBoostingRegressor": {"max_iter": 5},
     "IsolationForest": {"n_estimators": 3},
+    "KNeighborsClassifierCV": {"cv": 3},
+    "KNeighborsRegressorCV": {"cv": 3},
     "LassoCV": {"alphas": 10, "cv": 3},
     "LogisticRegressionCV": {"Cs": 3, "cv": 3},
     "NegativeCorrelationRegressor": {"n_estimators": 2, "max_iter": 100},

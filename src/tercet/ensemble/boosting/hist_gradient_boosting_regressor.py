@@ -11,6 +11,7 @@ from tercet.core.catalog import method
 from tercet.core.columns import Features
 from tercet.core.estimator import Regressor
 from tercet.core.parameters import Count, CountOrZero, Fraction, Jobs, NonNegative, OpenFraction, Seed
+from tercet.core.scaling import LARGE
 from tercet.ensemble.boosting.boosting_losses import GammaBoosting, PoissonBoosting, regression_loss
 from tercet.ensemble.boosting.hist_gradient_boosting import BaseHistGradientBoosting, Bins, Share
 from tercet.losses import Loss
@@ -110,6 +111,8 @@ class HistGradientBoostingRegressor(BaseHistGradientBoosting, Regressor):
     >>> model.predict([[0.25]]).round(1)
     array([0.9])
     """
+
+    largest_target = LARGE
 
     def __init__(
         self,

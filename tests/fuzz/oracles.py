@@ -332,6 +332,7 @@ def batches(card: Any, rng: np.random.Generator) -> None:
     Applies to tables; to the bit, or to what the estimator says of its BLAS products.
     """
     parameters, X, y = calm(card, rng, tight=False)
+    _applies("batches", card, parameters)
     model, _ = fit(card, parameters, X, y)
     few = tables.pick(rng, 1, 1, 2, 7, int(rng.integers(1, len(X))))
     some = np.sort(rng.permutation(len(X))[:few])

@@ -86,7 +86,8 @@ def said(model: Any, X: Any) -> np.ndarray:
                 raise
             found = model.predict(X)
             flat = np.concatenate([np.asarray(part) for part in found]) if isinstance(found, list) else found
-            return np.unique(np.asarray(flat), return_inverse=True)[1].reshape(-1).astype(float)
+            words = np.asarray(flat).astype(str)  # None, too, of a row that is rejected
+            return np.unique(words, return_inverse=True)[1].reshape(-1).astype(float)
 
 
 def close(one: np.ndarray, other: np.ndarray, what: str, *, rtol: float = 1e-4, share: float = 0.0) -> None:

@@ -219,3 +219,11 @@ def test_features_of_very_different_spread():
     assert_allclose(model.mahalanobis(X * scale), plain.mahalanobis(X), rtol=1e-7)
     with pytest.raises(ValueError, match="squares are beyond floating point numbers"):
         QuadraticDiscriminantAnalysis().fit(X * 1e200, y)
+
+
+def test_features_too_different_in_scale_are_refused():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 4)) * [1e-180, 1e75, 1e-3, 1e31]
+    model = QuadraticDiscriminantAnalysis(solver="eigen", shrinkage="auto", reg_param=0.7)
+    with pytest.raises(ValueError, match="too different in scale for floating point numbers"):
+        model.fit(X, np.arange(30) % 2)

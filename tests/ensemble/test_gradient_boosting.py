@@ -202,3 +202,15 @@ def test_patience_without_end_takes_no_memory():
     settings = {"n_estimators": 3, "random_state": 0}
     patient = GradientBoostingRegressor(n_iter_no_change=2**40, **settings).fit(X, y)
     assert patient.n_estimators_ == 3
+
+
+def test_a_subsample_is_one_of_the_rows_with_a_weight():
+    X, y = np.arange(20.0).reshape(-1, 1), np.arange(20.0)
+    model = GradientBoostingRegressor(n_estimators=3, subsample=0.5, random_state=0)
+    assert np.isfinite(model.fit(X, y, sample_weight=np.eye(20)[3]).predict(X)).all()
+
+
+def test_targets_whose_squares_overflow_are_refused():
+    X = np.arange(8.0).reshape(-1, 1)
+    with pytest.raises(ValueError, match=r"y holds numbers up to 7e.150; allowed are at most"):
+        GradientBoostingRegressor().fit(X, X[:, 0] * 1e150)

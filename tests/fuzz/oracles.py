@@ -86,7 +86,8 @@ def said(model: Any, X: Any) -> np.ndarray:
                 raise
             found = model.predict(X)
             flat = np.concatenate([np.asarray(part) for part in found]) if isinstance(found, list) else found
-            return np.unique(np.asarray(flat), return_inverse=True)[1].reshape(-1).astype(float)
+            words = np.asarray(flat).astype(str)  # None, too, of a row that is rejected
+            return np.unique(words, return_inverse=True)[1].reshape(-1).astype(float)
 
 
 def close(one: np.ndarray, other: np.ndarray, what: str, *, rtol: float = 1e-4, share: float = 0.0) -> None:
@@ -332,6 +333,7 @@ def batches(card: Any, rng: np.random.Generator) -> None:
     Applies to tables; to the bit, or to what the estimator says of its BLAS products.
     """
     parameters, X, y = calm(card, rng, tight=False)
+    _applies("batches", card, parameters)
     model, _ = fit(card, parameters, X, y)
     few = tables.pick(rng, 1, 1, 2, 7, int(rng.integers(1, len(X))))
     some = np.sort(rng.permutation(len(X))[:few])
@@ -342,6 +344,8 @@ def batches(card: Any, rng: np.random.Generator) -> None:
             whole, part = getattr(model, name)(X), getattr(model, name)(X[some])
         whole = whole.toarray() if sparse.issparse(whole) else np.asarray(whole)
         part = part.toarray() if sparse.issparse(part) else np.asarray(part)
+        if len(whole) != len(X):  # of each member
+            whole, part = np.moveaxis(whole, 1, 0), np.moveaxis(part, 1, 0)
         if whole.dtype.kind != "f" or not model.batch_rounding:
             if not np.array_equal(whole[some], part, equal_nan=whole.dtype.kind == "f"):
                 raise Failure("differs", f"{name} depends on the batch")

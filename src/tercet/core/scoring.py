@@ -33,7 +33,7 @@ class AccuracyScoring(ClassifierMixin):
         """
         from sklearn.metrics import accuracy_score
 
-        predicted = self.predict(X)  # type: ignore[attr-defined]
+        predicted = self.predict(X)
         weight = _check_weight(sample_weight, predicted)
         try:
             return float(accuracy_score(y, predicted, sample_weight=weight))
@@ -62,7 +62,7 @@ class R2Scoring(RegressorMixin):
         """
         from sklearn.metrics import r2_score
 
-        predicted = self.predict(X)  # type: ignore[attr-defined]
+        predicted = self.predict(X)
         weight = _check_weight(sample_weight, predicted)
         try:
             return float(r2_score(*_squarable(y, predicted), sample_weight=weight))

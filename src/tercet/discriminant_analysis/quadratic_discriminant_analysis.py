@@ -163,7 +163,12 @@ class QuadraticDiscriminantAnalysis(DiscriminantClassifier):
         if variances[-1] > least * std.max() ** 2:
             return
         if linalg.eigvalsh(C / np.outer(std, std), subset_by_index=[0, 0])[0] > least:
-            return
+            if variances.astype(X.dtype).min() > 0:
+                return
+            raise ValueError(
+                f"QuadraticDiscriminantAnalysis: the features of class {label} are too different in scale for "
+                f"floating point numbers: standard deviations are from {std.min():.3g} to {std.max():.3g}. Scale X."
+            )
         few = f"y has only 1 sample in class {label}, covariance is ill defined. " if n == 1 else ""
         other = f"Raise reg_param={self.reg_param}"
         if self.solver == "svd" and n <= d:

@@ -50,7 +50,9 @@ class BoostingLoss:
         return self.formula.value(y, F[:, 0])
 
     def mean(self, y: np.ndarray, F: np.ndarray, weight: np.ndarray) -> float:
-        """The mean loss, in scikit-learn's unit."""
+        """The mean loss, in scikit-learn's unit; NaN where no row has a weight."""
+        if not weight.any():
+            return np.nan
         return float(self.unit * np.average(self.losses(y, F), weights=weight))
 
     def leaf_values(self, rows: list[np.ndarray], y: Any, F: Any, r: Any, weight: Any, k: int) -> np.ndarray:

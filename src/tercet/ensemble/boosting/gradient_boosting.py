@@ -131,7 +131,7 @@ class BaseGradientBoosting(TreeInput):
         table = LossTable(self.verbose, self.n_estimators - len(kept), scores.oob)
         for step in self.steps(self.n_estimators - len(kept), name="round", unpack=self._state):
             m = len(trees)
-            inside = self._drawn_rows(len(y), random)
+            inside = self._drawn_rows(weight, random)
             scores.before(loss, y, F, weight, inside, first=m == 0)
             trees.append(self._round(X, y, F, weight, inside, loss, grow))
             measures = scores.after(loss, y, F, weight, inside)
@@ -232,12 +232,15 @@ class BaseGradientBoosting(TreeInput):
 
         return grow
 
-    def _drawn_rows(self, n: int, random: np.random.Generator) -> np.ndarray:
-        """The rows of a round: a `subsample` of them, drawn without replacement."""
+    def _drawn_rows(self, weight: np.ndarray, random: np.random.Generator) -> np.ndarray:
+        """The rows of a round: a `subsample` of those that have a weight, drawn without replacement."""
         if self.subsample >= 1.0:
-            return np.ones(n, dtype=bool)
-        inside = np.zeros(n, dtype=bool)
-        inside[random.choice(n, max(1, int(self.subsample * n)), replace=False, shuffle=False)] = True
+            return np.ones(weight.size, dtype=bool)
+        inside, there = np.zeros(weight.size, dtype=bool), np.flatnonzero(weight)
+        drawn = random.choice(
+            there.size, max(1, int(self.subsample * there.size)), replace=False, shuffle=False
+        )
+        inside[there[drawn]] = True
         return inside
 
     def _hold_out(

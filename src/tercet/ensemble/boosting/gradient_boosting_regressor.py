@@ -11,6 +11,7 @@ from tercet.core.catalog import method
 from tercet.core.columns import Features
 from tercet.core.estimator import Regressor
 from tercet.core.parameters import Count, CountOrZero, Fraction, Jobs, NonNegative, OpenFraction, Range, Seed
+from tercet.core.scaling import LARGE
 from tercet.ensemble.boosting.boosting_losses import BoostingLoss, PoissonBoosting
 from tercet.ensemble.boosting.gradient_boosting import BaseGradientBoosting
 from tercet.ensemble.boosting.loss_choice import regression_loss
@@ -107,6 +108,8 @@ class GradientBoostingRegressor(BaseGradientBoosting, Regressor):
     >>> model.train_score_.round(3)[[0, 5]] * 10, model.predict([[2.0], [9.0]]).round(2)
     (array([1.93, 0.17]), array([5.63, 8.95]))
     """
+
+    largest_target = LARGE
 
     def __init__(
         self,

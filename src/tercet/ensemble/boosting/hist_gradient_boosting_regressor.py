@@ -11,6 +11,7 @@ from tercet.core.catalog import method
 from tercet.core.columns import Features
 from tercet.core.estimator import Regressor
 from tercet.core.parameters import Count, CountOrZero, Fraction, Jobs, NonNegative, OpenFraction, Seed
+from tercet.core.scaling import LARGE
 from tercet.ensemble.boosting.boosting_losses import GammaBoosting, PoissonBoosting
 from tercet.ensemble.boosting.hist_gradient_boosting import BaseHistGradientBoosting, Bins, Share
 from tercet.ensemble.boosting.loss_choice import regression_loss
@@ -119,6 +120,8 @@ class HistGradientBoostingRegressor(BaseHistGradientBoosting, Regressor):
     >>> model.predict([[0.25]]).round(1)
     array([0.9])
     """
+
+    largest_target = LARGE
 
     def __init__(
         self,

@@ -118,7 +118,7 @@ def assisted(
 
 
 @inner
-def post_tasks(board, count):
+def post_tasks(board: Any, count: Any) -> Any:
     """Post so many tasks; returns the number of the first."""
     first = atomic_load(board, END)
     atomic_store(board, END, first + count)
@@ -126,7 +126,7 @@ def post_tasks(board, count):
 
 
 @inner
-def take_task(board):
+def take_task(board: Any) -> Any:
     """The number of a task that nobody else has, -1 where there is none."""
     while True:
         task = atomic_load(board, NEXT)
@@ -137,19 +137,19 @@ def take_task(board):
 
 
 @inner
-def finish_task(board):
+def finish_task(board: Any) -> None:
     """Say that a task is done."""
     atomic_add(board, DONE, 1)
 
 
 @inner
-def wait_for_tasks(board):
+def wait_for_tasks(board: Any) -> None:
     """Wait until all tasks that were posted are done."""
     while atomic_load(board, DONE) < atomic_load(board, END):
         pass
 
 
 @inner
-def is_open(board):
+def is_open(board: Any) -> Any:
     """Whether there may be further tasks."""
     return atomic_load(board, CLOSED) == 0

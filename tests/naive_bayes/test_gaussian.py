@@ -221,3 +221,10 @@ def test_variances_that_only_float64_holds(scale):
     dtype = np.float64 if not 1e-38 < scale < 1e38 else np.float32
     rows = (X * scale).astype(dtype)
     np.testing.assert_allclose(GaussianNB().fit(rows, y).predict_proba(rows), expected, atol=1e-4)
+
+
+def test_rows_without_weight_have_no_variance():
+    X, weight = np.arange(10.0).reshape(5, 2), [0, 0, 2, 0, 0]
+    model = GaussianNB().fit(X, [0, 0, 1, 1, 0], weight)
+    assert model.predict(X).tolist() == [1] * 5
+    np.testing.assert_array_equal(model.theta_[1], X[2])

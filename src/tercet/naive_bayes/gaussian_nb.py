@@ -126,7 +126,7 @@ class GaussianNB(PartialFitMixin, BayesClassifier):
         self.scatter_ = scatter
         self.class_prior_ = self.class_count_ / self.class_count_.sum() if priors is None else priors
         self.class_log_prior_ = log(self.class_prior_)
-        self._estimate(mean, X)
+        self._estimate(mean, X if weight is None or weight.all() else X[weight > 0])
 
     def _refuse_lost_variances(self, X: np.ndarray, variances: np.ndarray) -> None:
         """Refuse rows whose variances overflow, or of which underflow leaves too few digits."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Sequence
 from typing import Any
 
@@ -94,7 +93,7 @@ def interaction_groups(owner: str, given: Any, d: int) -> list[set[int]] | None:
             f"got {given!r}."
         )
     for item in (item for group in given for item in group):
-        if not isinstance(item, numbers.Integral) or not 0 <= item < d:
+        if not isinstance(item, int | np.integer) or not 0 <= item < d:
             raise ValueError(
                 f"{owner}: Interaction constraints must consist of integer indices in [0, n_features - 1] = [0, "
                 f"{d - 1}], specifying the position of features, and not {item!r}."

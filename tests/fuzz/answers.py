@@ -26,6 +26,8 @@ def answers(card: Any, rng: np.random.Generator) -> None:
     if wrong is not None:
         parameters[wrong[0]] = wrong[1]
     X, y, options, raw = _wild_input(card, rng, parameters)
+    if wrong is not None:
+        options.pop("sample_weight", None)  # which may be wrong, too
     model = build(card, parameters)
     before = _fingerprint(X), _fingerprint(y)
     note(X=X, y=y, options=options)

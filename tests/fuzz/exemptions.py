@@ -71,6 +71,7 @@ VALUES: dict[tuple[str, Any], dict[str, str]] = {
     ("ties", "random"): dict.fromkeys(("weights", "order", "batches"), "ties are drawn, row after row"),
     ("sampling", "resample"): dict.fromkeys(("weights", "order"), DRAWS),
     ("early_stopping", True): dict.fromkeys(("weights", "order"), DRAWS),
+    ("probability", True): dict.fromkeys(("weights", "order"), FOLDS),
     ("pruning", "cv"): dict.fromkeys(("weights", "order"), FOLDS),
     ("pruning", "validation"): dict.fromkeys(("weights", "order"), FOLDS),
     ("pruning", "reduced_error"): dict.fromkeys(("weights", "order"), FOLDS),

@@ -72,7 +72,7 @@ def explained(error: Exception, **arguments: Any) -> Exception:
     if "could not convert" in said:
         for name, value in arguments.items():
             if sentence := _no_number(name, value):
-                return kind(sentence)
+                return kind(f"{sentence} {said}")
     if len(arguments) == 1 or raw:
         return kind(f"{' or '.join(arguments)} cannot be read: {said or type(error).__name__}")
     return error

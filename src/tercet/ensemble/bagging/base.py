@@ -96,7 +96,7 @@ class BaseBagging(BaseEnsemble):
         self._n_columns = self._columns_drawn(X.shape[1])
         kept = self._kept_members()
         for name in OUT_OF_BAG:  # of an earlier fit
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         self._seeds = generator(self.random_state).integers(2**31 - 1, size=self.n_estimators)
         target, config = self._decode(y), get_config()
 

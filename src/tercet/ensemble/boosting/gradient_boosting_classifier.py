@@ -166,11 +166,11 @@ class GradientBoostingClassifier(BoostedClasses, BaseGradientBoosting, Classifie
         self.n_classes_ = len(self.classes_)
         return index
 
-    def _fit(self, X: Any, y: Any, sample_weight: np.ndarray | None, **more: Any) -> None:
+    def _fit(self, X: Any, y: Any, sample_weight: np.ndarray | None, *given: Any, **more: Any) -> None:
         left = 2 if sample_weight is None else np.unique(y[sample_weight > 0]).size
         if left < 2:
             raise ValueError(
                 f"{type(self).__name__}: y contains {left} class after sample_weight trimmed classes with zero "
                 "weights, while a minimum of 2 classes are required."
             )
-        super()._fit(X, y, sample_weight, **more)
+        super()._fit(X, y, sample_weight, *given, **more)

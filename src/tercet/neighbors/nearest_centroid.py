@@ -123,9 +123,9 @@ class NearestCentroid(Classifier):
             sparse_scatter(packed, y, weight, means, scatter, width)
             self.centroids_ = means.copy()
         else:
-            packed = read_only(np.ascontiguousarray(X))
-            dense_means(packed, y, weight, mass, means)
-            dense_scatter(packed, y, weight, means, scatter, width)
+            X = read_only(np.ascontiguousarray(X))
+            dense_means(X, y, weight, mass, means)
+            dense_scatter(X, y, weight, means, scatter, width)
             self.centroids_ = means.copy()
         if not width.any():
             raise ValueError("NearestCentroid: All features have zero variance. Division by zero.")

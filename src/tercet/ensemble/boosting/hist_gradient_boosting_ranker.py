@@ -250,9 +250,7 @@ class HistGradientBoostingRanker(BaseHistGradientBoosting, Estimator):
         order = np.argsort(queries, kind="stable")
         return np.column_stack([y, queries])[order], order
 
-    def _hold_out(
-        self, X: np.ndarray, y: np.ndarray, weight: np.ndarray, given: Any, random: Any, start: Any
-    ) -> Any:
+    def _hold_out(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray, given: Any, start: Any) -> Any:
         X_val, y_val, qid, group = given
         name, ids = type(self).__name__, np.unique(y[:, 1])
         auto = isinstance(self.early_stopping, str)
@@ -276,7 +274,8 @@ class HistGradientBoostingRanker(BaseHistGradientBoosting, Estimator):
                 f"{name}: validation_fraction={asked!r} holds out {count} of {ids.size} queries; at least one must "
                 "be left. Give X_val and y_val, or set early_stopping=False."
             )
-        out = np.isin(y[:, 1], random.choice(ids, count, replace=False))
+        drawn = np.random.default_rng(self._random_seed).choice(ids, count, replace=False)
+        out = np.isin(y[:, 1], drawn)
         start.split(~out, out)
         return X[~out], y[~out], weight[~out], (X[out], y[out], weight[out])
 

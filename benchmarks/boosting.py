@@ -322,7 +322,7 @@ ROWS = [
         work="100 rounds of 63 leaves, two classes; {n} x {d}, one column of {values} categories, missing values",
         sizes={
             "full": {"n": 200_000, "d": 20, "tests": 50_000, "steep": 1.0, "values": 5_000, "holes": 0.1},
-            "smoke": {**SMOKE, "d": 8, "values": 40, "holes": 0.1},
+            "smoke": {**SMOKE, "d": 8, "steep": 40.0, "values": 4, "holes": 0.0},
         },
         data=make_categories,
         ours=ours(categories_ours),

@@ -6,7 +6,7 @@ The trees are those of `HistogramTree`, but for rounding: the gradient and the h
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -91,7 +91,7 @@ class LeafwiseGrower:
         nodes, shape = 2 * self.leaves + 1, (len(bins.words), 1, 8, BINS)
         slots = max(1, min(self.leaves, HISTOGRAM_BYTES // (8 * int(np.prod(shape)))))
         self.words, self.rows = np.empty(n, np.int64), np.empty(n, np.uint32)
-        self.memory = {
+        self.memory: dict[str, Any] = {
             "spare": np.empty((2, n), np.uint32),
             "nodes": np.zeros((nodes, NODE_FIELDS), np.int64),
             "sides": np.zeros((nodes, BINS), np.int8),
@@ -229,4 +229,4 @@ def pack_terms(gradients, hessians, per_gradient, per_hessian, start, stop, word
     for i in range(out.size):
         g = np.int64(np.floor(own_g[i] * per_gradient + 0.5))
         h = np.int64(own_h[i] * per_hessian + 0.5)
-        out[i] = (g << 32) + max(h, 1)
+        out[i] = (g << 32) + (h if h > 1 else 1)

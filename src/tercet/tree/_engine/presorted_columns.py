@@ -61,8 +61,8 @@ class PresortedColumns:
 
         each(sort, range(len(self.numeric)), n_jobs=n_jobs)
         self.plain = len(self.numeric) == d and not np.isnan(self.X[self.orders[:, -1], np.arange(d)]).any()
-        self.lock, self.n_jobs, self.ranked = threading.Lock(), n_jobs, None
-        self.ranked: RankedColumns | None
+        self.lock, self.n_jobs = threading.Lock(), n_jobs
+        self.ranked: RankedColumns | None = None
 
     def _ranked(self) -> RankedColumns:
         """The ranks of the rows, which are found once."""

@@ -150,10 +150,10 @@ def search_large(search, count, low, high, totals, best):
         return best, cut, left_w, left_a
     for i in range(np.uint64(count)):
         key = search.keys[i]
-        b = np.uint64(((np.int64(key) >> LOW_BITS) - low) >> shift)
-        if place[b] >= 0:
-            search.sorted[place[b]] = key
-            place[b] += 1
+        bin_ = np.uint64(((np.int64(key) >> LOW_BITS) - low) >> shift)
+        if place[bin_] >= 0:
+            search.sorted[place[bin_]] = key
+            place[bin_] += 1
     sums = 0
     for b in range(n_bins):
         size = words[b] >> 2 * FIELD

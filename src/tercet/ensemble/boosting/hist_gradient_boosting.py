@@ -21,7 +21,7 @@ from sklearn.model_selection import train_test_split
 
 from tercet.core.estimator import NO_TARGET, check_is_fitted, generator
 from tercet.core.fitted_checks import Each, Floats, Having, Sizes, Whole
-from tercet.core.parallel import each
+from tercet.core.parallel import all_cores, each
 from tercet.core.parameters import Range
 from tercet.ensemble._engine.packed_trees import PackedTrees, kept_table
 from tercet.ensemble.boosting.boosting_losses import BoostingLoss
@@ -34,6 +34,7 @@ from tercet.ensemble.boosting.start_scores import StartScores
 from tercet.ensemble.member_checks import check_trees
 from tercet.tree import BinnedColumns, HistogramTree, Limits, Tree, TreeInput
 
+MANY = 1 << 18  # numbers from which on several threads pay
 LEAST_HESSIAN = 1e-3  # of a leaf
 Bins = Annotated[int, Range(2, 255)]
 Share = Annotated[float, Range(0, 1, "(]")]
@@ -121,9 +122,10 @@ class BaseHistGradientBoosting(TreeInput):
             self._random_seed = hold_out_seed(self.random_state)
         random = generator(self.random_state)
         X, y, weight, held = self._hold_out(X, y, weight, held_out, start)
-        grower = self._grower(X.shape[1])
+        jobs = self._jobs(X)
+        grower = self._grower(X.shape[1], jobs)
         seed, target = int(random.integers(2**31 - 1)), y if loss.n_scores == 1 else None
-        bins = BinnedColumns.of(X, self.max_bins, self._n_categories(), weight, seed, self.n_jobs, target)
+        bins = BinnedColumns.of(X, self.max_bins, self._n_categories(), weight, seed, jobs, target)
         if not trees:
             self.init_ = loss.start(y, weight) if start.rows is None else np.zeros(loss.n_scores)
             self.train_score_, self.validation_score_ = np.empty(0), np.empty(0)
@@ -199,7 +201,11 @@ class BaseHistGradientBoosting(TreeInput):
             )
         check_trees(name, [tree for row in self.trees_ for tree in row], self.n_features_in_, (1,))
 
-    def _grower(self, d: int) -> dict[str, Any]:
+    def _jobs(self, X: Any) -> int | None:
+        """Threads: all cores by default, as scikit-learn has it, where there is work for them."""
+        return all_cores(self.n_jobs) if X.shape[0] * X.shape[1] >= MANY else self.n_jobs
+
+    def _grower(self, d: int, n_jobs: int | None) -> dict[str, Any]:
         """The parameters of growth."""
         features = None if self.max_features >= 1.0 else max(1, int(np.ceil(self.max_features * d)))
         limits = Limits(
@@ -214,7 +220,7 @@ class BaseHistGradientBoosting(TreeInput):
             "limits": limits,
             "penalty": self.l2_regularization,
             "min_gain": self.min_gain,
-            "n_jobs": self.n_jobs,
+            "n_jobs": n_jobs,
             "packed": True,
             "monotonic": signs_of(self, d),
             "groups": interaction_groups(type(self).__name__, self.interaction_cst, d),
@@ -306,7 +312,7 @@ class BaseHistGradientBoosting(TreeInput):
         packed = kept_table(self, [tree for row in rounds for tree in row], tables) if every else tables()
         for k, table in enumerate(packed):
             if table is not None:
-                total[:, k] = table.sums(X, self.n_jobs)[:, 0]
+                total[:, k] = table.sums(X, self._jobs(X))[:, 0]
             else:
                 parts = each(lambda row, k=k: row[k].predict(X)[:, 0, 0], rounds, n_jobs=self.n_jobs)
                 total[:, k] = np.sum(parts, axis=0)

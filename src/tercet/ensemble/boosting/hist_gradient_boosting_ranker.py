@@ -92,7 +92,7 @@ class HistGradientBoostingRanker(BaseHistGradientBoosting, Estimator):
     top_rate, other_rate : float, default=0.2 and 0.1
         The fractions of the rows that sampling="goss" takes for their gradients, and draws from the others.
     n_jobs : int, optional
-        Threads. The model does not depend on it.
+        Threads, by default all cores for large data; the model does not depend on it.
 
     Attributes
     ----------

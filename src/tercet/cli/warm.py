@@ -56,8 +56,17 @@ TASKS = (
     "outlier detection",
     "feature map",
 )
+SHARED = {"ensemble": "tree"}  # families that are compiled with another, most of whose kernels they use
 # A few passes, candidates and folds compile as much as many.
-FEW = {"max_iter": 3, "max_iterations": 3, "n_iter": 3, "max_components": 2, "cv": 2, "Cs": 1}
+FEW = {
+    "n_estimators": 3,
+    "max_iter": 3,
+    "max_iterations": 3,
+    "n_iter": 3,
+    "max_components": 2,
+    "cv": 2,
+    "Cs": 1,
+}
 
 
 def variants(card: Card) -> Iterator[Any]:
@@ -148,8 +157,10 @@ def warm_all(todo: list[Card]) -> Iterator[tuple[Card, float]]:
     """
     families: dict[str, list[Card]] = {}
     for card in todo:
-        families.setdefault(card.family, []).append(card)
-    longest_first = sorted(families.values(), key=lambda cards: -kernels(cards[0].family))
+        families.setdefault(SHARED.get(card.family, card.family), []).append(card)
+    longest_first = sorted(
+        families.values(), key=lambda cards: -sum(map(kernels, {card.family for card in cards}))
+    )
     processes = min(joblib.cpu_count(), len(families), 4)
     with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
         waiting = {pool.submit(_seconds, [card.name for card in group]): group for group in longest_first}

@@ -18,6 +18,8 @@ NUMBER = "iterations are counted for every solver, which scikit-learn's own chec
 
 STATISTICS = ("get_n_calls", "get_tree_stats", "reset_n_calls")
 # "Class.parameter", "Class.method()", "Class.attribute_", "Class!parameter" (a warning) or "function.parameter".
+DISPLAYED = ("target_idx", "deciles", "kind", "subsample", "random_state", "is_categorical")
+DRAWN = ("line_kw", "contour_kw", "ice_lines_kw", "heatmap_kw", "bar_kw", "pd_line_kw", "pdp_lim", "centered")
 DIFFERENCES: dict[str, str] = {
     **dict.fromkeys(
         (f"{tree}.{name}()" for tree in ("BallTree", "KDTree") for name in STATISTICS),
@@ -32,6 +34,13 @@ DIFFERENCES: dict[str, str] = {
     **dict.fromkeys(
         ("HistGradientBoostingClassifier.train_score_", "HistGradientBoostingRegressor.train_score_"),
         "there without early stopping, too",
+    ),
+    **dict.fromkeys(
+        (
+            *(f"PartialDependenceDisplay.{name}" for name in DISPLAYED),
+            *(f"PartialDependenceDisplay.plot().{name}" for name in DRAWN),
+        ),
+        "a display is made by from_estimator, which takes them; its results know their kind and their categories",
     ),
 }
 

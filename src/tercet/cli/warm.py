@@ -55,6 +55,7 @@ TASKS = (
     "sequence labelling",
     "outlier detection",
     "feature map",
+    "ranking",
 )
 SHARED = {"ensemble": "tree"}  # families that are compiled with another, most of whose kernels they use
 # A few passes, candidates and folds compile as much as many.
@@ -131,7 +132,9 @@ def warm(card: Card) -> float:
             # A combination that an estimator refuses has nothing to compile.
             with warnings.catch_warnings(), contextlib.suppress(ValueError):
                 warnings.simplefilter("ignore")
-                model.fit(data, target)
+                model.fit(
+                    data, target, **({"qid": np.arange(len(target)) // 8} if card.task == "ranking" else {})
+                )
                 ask(model, data, target)
                 if isinstance(data, np.ndarray) and has_fit_parameter(model, "sample_weight"):
                     model.fit(data, target, sample_weight=np.linspace(1.0, 2.0, len(data)))

@@ -121,7 +121,7 @@ def contributions(
     >>> from tercet.tree import DecisionTreeRegressor
     >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], [0.0, 0.0, 2.0, 6.0]
     >>> found = contributions(DecisionTreeRegressor().fit(X, y), [[1, 1]])
-    >>> found.base_values, found.values.tolist(), found.scores.tolist()
+    >>> found.base_values, found.values.round(9).tolist(), found.scores.tolist()
     (2.0, [[2.5, 1.5]], [6.0])
     """
     parts = additive_trees(model)

@@ -10,6 +10,7 @@ from scipy.special import gammaln
 
 from tercet.core.catalog import method
 from tercet.core.parameters import Count, CountOrZero, Jobs, NonNegative, Seed
+from tercet.core.scaling import LARGE
 from tercet.sequence.base import Sequences
 from tercet.sequence.hmm.base import HMM
 from tercet.sequence.hmm.em import Theta, log
@@ -100,6 +101,7 @@ class PoissonHMM(HMM):
     """
 
     positive_only = True
+    largest_value = LARGE
     lambdas_: np.ndarray
 
     def __init__(

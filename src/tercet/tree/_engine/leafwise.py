@@ -16,7 +16,7 @@ from tercet.core.task_board import assisted
 from tercet.tree._engine.binning import BinnedColumns
 from tercet.tree._engine.criteria import hashed
 from tercet.tree._engine.histogram_growth import arrays_of_nodes
-from tercet.tree._engine.histogram_kernels import STOP
+from tercet.tree._engine.histogram_kernels import IS_SPLIT, STOP
 from tercet.tree._engine.histogram_statistics import (
     BINS,
     NEWTON,
@@ -27,7 +27,15 @@ from tercet.tree._engine.histogram_statistics import (
 )
 from tercet.tree._engine.leafwise_kernels import STRIP_ROWS, grow_leafwise
 from tercet.tree._engine.leafwise_scan import FOUND, CutRule
-from tercet.tree._engine.leafwise_search import BATCH, KEY, NODE_FIELDS, SLOT, LeafwiseLimits, LeafwiseTree
+from tercet.tree._engine.leafwise_search import (
+    BATCH,
+    KEY,
+    NODE_FIELDS,
+    SLOT,
+    VALUE,
+    LeafwiseLimits,
+    LeafwiseTree,
+)
 from tercet.tree._engine.limits import Limits
 from tercet.tree._engine.tree_arrays import TreeArrays
 
@@ -35,6 +43,7 @@ HISTOGRAM_BYTES = 1 << 29  # of all histograms of leaves
 TERM_ROWS = 1 << 16  # rows of one task of `add_terms` and `pack_terms`
 MOST_ROWS = 1 << 22  # with more, halves of a word leave too few digits to a row
 MOST_LEAVES = 1 << 12  # the next leaf is looked for among all of them
+MOST_MASS = 2**62  # units of hessians that no node has
 
 
 class TermTotals(NamedTuple):
@@ -100,7 +109,7 @@ class LeafwiseGrower:
             "found": np.zeros((2, d, FOUND)),
             "batch": np.zeros(BATCH, np.int64),
             "strips": np.zeros((n // STRIP_ROWS + 1, 2), np.int64),
-            "reals": np.zeros((nodes, 3)),
+            "reals": np.zeros((nodes, 4)),
         }
 
     @staticmethod
@@ -170,9 +179,11 @@ class LeafwiseGrower:
     def _arrays(self, count: int, rate: float) -> TreeArrays:
         nodes, sums = self.memory["nodes"][:count], self.memory["reals"][:count]
         G, H = sums[:, 0], np.maximum(sums[:, 1], np.finfo(float).tiny)
-        value = -G / (H + self.penalty)
+        value = -G / (H + self.penalty) if count > 1 else np.zeros(1)
+        # The leaves' are those that were added to the scores, to the bit.
+        scaled = np.where(nodes[:, IS_SPLIT] == 0, sums[:, VALUE], rate * value)
         # The score of a node, for each unit of H: importances then add up the gains.
-        shape = (rate * value)[:, None, None], G * value / H, sums[:, 1].copy(), (1,)
+        shape = scaled[:, None, None], G * value / H, sums[:, 1].copy(), (1,)
         return arrays_of_nodes(self.bins, nodes, self.memory["sides"], *shape)
 
     def totals(self, gradients: np.ndarray, hessians: np.ndarray) -> TermTotals:
@@ -203,10 +214,10 @@ class LeafwiseGrower:
         rows = RowStatistics(self.words[None], np.empty(0, np.uint32), np.empty(0))
         statistics = HistogramStatistics(rows, PACKED, 1, 1, False, unit, mass_unit)
         few, heaviest = int(limits.min_samples_leaf), max(1, int(np.ceil(totals.largest / mass_unit)))
-        least = max(1, int(np.ceil(limits.min_weight_leaf * (1.0 - 1e-12) / mass_unit)))
+        least = max(1, int(min(np.ceil(limits.min_weight_leaf * (1.0 - 1e-12) / mass_unit), MOST_MASS)))
         if constant:  # weights are counts
             least = max(least, few)
-        certain = max(least, few * heaviest)
+        certain = min(max(least, few * heaviest), MOST_MASS)
         scale = unit * unit / mass_unit
         return statistics, CutRule(least, certain, few, float(self.penalty / mass_unit), float(scale))
 

@@ -44,6 +44,7 @@ from tercet.tree._engine.leafwise_search import (
     OTHER,
     OTHER_HIST,
     SLOT,
+    VALUE,
     node_rows,
     search_block,
     settle_split,
@@ -243,7 +244,7 @@ def best_leaf(gain, count):
 
 @inner
 def finish_leaf(tree, t):
-    """The exact sums of a leaf; its value times the rate is added to the scores of its rows."""
+    """The exact sums of a leaf; its value times the rate is kept, and added to the scores of its rows."""
     if tree.nodes[t, IS_SPLIT]:
         return
     rows, gradients, hessians, g, h = (
@@ -257,9 +258,10 @@ def finish_leaf(tree, t):
         r = np.uint64(rows[i])
         g += gradients[r]
         h += hessians[r]
-    tree.reals[t, 0], tree.reals[t, 1] = g, h
-    if tree.scores.size:
-        more, scores = -tree.rate * g / (max(h, TINY) + tree.rule.penalty), tree.scores
+    # A tree without a split adds nothing: where no cut gains, the hessians may be 0, and the step without a limit.
+    more, scores = tree.rate * (-g / (max(h, TINY) + tree.rule.penalty)) if t > 0 else 0.0, tree.scores
+    tree.reals[t, 0], tree.reals[t, 1], tree.reals[t, VALUE] = g, h, more
+    if scores.size and more != 0.0:
         for i in range(rows.size):
             scores[np.uint64(rows[i])] += more
 

@@ -47,7 +47,7 @@ from tercet.tree._engine.leafwise_scan import (
 KIND, BEGIN, NODE, OTHER, HIST, OTHER_HIST, LATER, BATCH = range(8)
 # Further fields of a node's record: its depth, the seed of its draws, the slot of its histogram, -1 for none.
 DEPTH, KEY, SLOT, NODE_FIELDS = range(FIELDS, FIELDS + 4)
-BEST = 2  # column of `LeafwiseTree.reals`
+BEST, VALUE = 2, 3  # columns of `LeafwiseTree.reals`
 
 
 class LeafwiseTree(NamedTuple):
@@ -68,7 +68,7 @@ class LeafwiseTree(NamedTuple):
     strips: np.ndarray  # (strips, 2): rows on the left and on the right
     reals: (
         np.ndarray
-    )  # (nodes, 3): exact sums of gradients and hessians; the gain of a leaf's best split, or NONE
+    )  # (nodes, 4): exact sums of g and h; the gain of a leaf's best split, or NONE; its value
     gradients: np.ndarray
     hessians: np.ndarray
     scores: np.ndarray  # of the rows, to which leaf values are added; empty where they are not

@@ -112,7 +112,8 @@ class NegativeCorrelationRegressor(Regressor):
             np.full(len(y), 1.0 / len(y)) if sample_weight is None else sample_weight / sample_weight.sum()
         )
         self._centre, self._scale = weighted_moments(np.asarray(X, dtype=np.float64), weight)
-        (self._target_centre,), (self._target_scale,) = weighted_moments(y[:, None], weight)
+        centre, scale = weighted_moments(y[:, None], weight)
+        self._target_centre, self._target_scale = float(centre[0]), float(scale[0])
         Z, t = (X - self._centre) / self._scale, (y - self._target_centre) / self._target_scale
         d, m, h = Z.shape[1], self.n_estimators, self.hidden_units
         random = generator(self.random_state)
@@ -159,6 +160,8 @@ class NegativeCorrelationRegressor(Regressor):
 
     fitted_shapes = {
         "hidden_weights_": Floats("features units"),
+        "_target_centre": Floats("", finite=True),
+        "_target_scale": Floats("", finite=True),
         "hidden_offsets_": Floats("units"),
         "output_weights_": Floats("networks hidden"),
         "output_offsets_": Floats("networks"),

@@ -18,6 +18,7 @@ from sklearn.utils import validation as full
 from sklearn.utils.validation import check_X_y
 
 from tercet.core.input_errors import Explaining, refuse_mixed_labels
+from tercet.core.parallel import one_blas_thread
 
 COMPRESSED_ROWS = (sparse.csr_matrix, sparse.csr_array)
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
@@ -227,7 +228,7 @@ def refuse_large(X: Any, most: float, name: str) -> None:
     values = X.data if sparse.issparse(X) else X
     if values.flags.forc:  # once through memory where all is well, as a rule
         flat = values.ravel(order="K")
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"), one_blas_thread():
             if float(np.dot(flat, flat)) <= most**2:
                 return
     high, low = (float(end(values, axis=None, initial=0.0)) for end in (np.fmax.reduce, np.fmin.reduce))

@@ -22,7 +22,7 @@ from tercet.core.estimator import check_is_fitted, generator
 from tercet.core.fitted_checks import Floats, Having, Labels, Sizes, Whole
 from tercet.core.input_errors import shown
 from tercet.core.parallel import each
-from tercet.ensemble._engine.packed_trees import PackedTrees
+from tercet.ensemble._engine.packed_trees import PackedTrees, kept_table
 from tercet.ensemble.base import takes_weights
 from tercet.ensemble.boosting.boosting_losses import BoostingLoss
 from tercet.ensemble.boosting.boosting_scores import (
@@ -321,15 +321,26 @@ class BaseGradientBoosting(TreeInput):
         total = np.zeros((X.shape[0], n_scores))
         if not len(rounds):
             return total
-        for k in range(n_scores):
-            trees = [row[k].tree_ for row in rounds]
-            packed = PackedTrees.of(trees, [self.learning_rate * tree.value[:, 0] for tree in trees])
+        trees = [[row[k].tree_ for row in rounds] for k in range(n_scores)]
+        for k, packed in enumerate(self._tables(trees, rounds)):
             if packed is not None:
                 total[:, k] = packed.sums(X, self.n_jobs)[:, 0]
             else:
-                parts = each(lambda tree: tree.predict(X)[:, 0, 0], trees, n_jobs=self.n_jobs)
+                parts = each(lambda tree: tree.predict(X)[:, 0, 0], trees[k], n_jobs=self.n_jobs)
                 total[:, k] = self.learning_rate * np.sum(parts, axis=0)
         return total
+
+    def _tables(self, trees: list[list[Tree]], rounds: Any) -> list[PackedTrees | None]:
+        """A table of the trees of each score; that of all rounds is kept."""
+        rate = self.learning_rate
+
+        def make() -> tuple[float, list[PackedTrees | None]]:
+            return rate, [PackedTrees.of(some, [rate * tree.value[:, 0] for tree in some]) for some in trees]
+
+        if len(rounds) == 1 or rounds is not getattr(self, "estimators_", None):
+            return make()[1]
+        known, found = kept_table(self, [tree for some in trees for tree in some], make)
+        return found if known == rate else make()[1]
 
     def _state(self, state: tuple[list[Any], int, Any]) -> dict[str, Any]:
         """The fitted attributes after so many rounds."""

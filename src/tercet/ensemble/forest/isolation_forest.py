@@ -17,7 +17,7 @@ from tercet.core.fitted_checks import Each, Floats, Having, Indices, Sizes, Whol
 from tercet.core.parallel import engine
 from tercet.core.parameters import Count, CountOrZero, Jobs, Range, Seed
 from tercet.core.validation import target_for_callbacks
-from tercet.ensemble._engine.packed_trees import PackedTrees
+from tercet.ensemble._engine.packed_trees import PackedTrees, kept_table
 from tercet.ensemble.member_checks import check_trees
 from tercet.tree import ExtraTreeRegressor, Limits, Tree, TreeInput, grow_binary
 
@@ -255,13 +255,17 @@ class IsolationForest(OutlierMixin, TreeInput):
         d = self.n_features_in_
         return [self._drawn_columns(int(seed), d) for seed in self._seeds[: len(self.estimators_)]]
 
+    def _tables(self, trees: list[Tree]) -> tuple[list[np.ndarray], PackedTrees | None]:
+        """The path lengths at the nodes of the trees, and where all have the same columns one table of them."""
+        lengths = [tree.depth + average_path_length(tree.n_node_samples) for tree in trees]
+        if self._n_columns < self.n_features_in_:
+            return lengths, None
+        return lengths, PackedTrees.of(trees, [length[:, None] for length in lengths])
+
     def _scores(self, X: Any) -> np.ndarray:
         """-2^(-E[h(x)] / c(n)) of rows that are checked."""
         trees = [member.tree_ for member in self.estimators_]
-        lengths = [tree.depth + average_path_length(tree.n_node_samples) for tree in trees]
-        packed = None
-        if self._n_columns == X.shape[1]:
-            packed = PackedTrees.of(trees, [length[:, None] for length in lengths])
+        lengths, packed = kept_table(self, trees, lambda: self._tables(trees))
         if packed is not None:
             total = packed.sums(X, self.n_jobs)[:, 0]
         else:

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
+from sklearn import clone
 from sklearn import ensemble as peer
 from sklearn.metrics import roc_auc_score
 
@@ -66,3 +68,14 @@ def test_bad_settings(data):
     ):
         with pytest.raises(ValueError, match=message):
             IsolationForest(**settings).fit(X)
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_sparse_rows_grow_the_trees_of_dense_ones(missing):
+    X = sparse.random(80, 30, density=0.1, format="csr", random_state=0)
+    if missing:
+        X.data[3] = np.nan
+    for part in (1.0, 0.5):
+        model = IsolationForest(n_estimators=4, max_features=part, random_state=0)
+        expected = clone(model).fit(X.toarray()).score_samples(X.toarray())
+        np.testing.assert_array_equal(model.fit(X).score_samples(X), expected)

@@ -138,3 +138,17 @@ def test_numbers_too_large_for_a_dual():
         SVC(kernel="linear").fit(X * 1e150, y)
     with pytest.raises(ValueError, match="the variance is too small a number"):
         SVC().fit(X * 1e-160, y)
+
+
+def test_a_limit_of_steps_that_suffices_gives_the_refined_solution():
+    """Multipliers that rounding alone keeps from their bounds must not decide b, whatever max_iter is."""
+    rng = np.random.default_rng(5)
+    X, y = rng.random((12, 2)), 10 * rng.random(12)
+    weight = rng.integers(1, 4, size=12)
+    free = NuSVR(C=0.3, gamma=0.7, tol=1e-9).fit(X, y, sample_weight=weight)
+    limited = NuSVR(C=0.3, gamma=0.7, tol=1e-9, max_iter=1000).fit(X, y, sample_weight=weight)
+    assert limited.intercept_ == free.intercept_
+    repeated = NuSVR(C=0.3, gamma=0.7, tol=1e-9, max_iter=1000).fit(
+        X.repeat(weight, axis=0), y.repeat(weight)
+    )
+    np.testing.assert_allclose(repeated.predict(X), limited.predict(X), rtol=1e-6)

@@ -150,7 +150,8 @@ class BaseForest(TreeInput):
         fast = self.splitter == "best" and self.criterion in PRESORTED and self.n_outputs_ == 1
         fast = fast and self.max_leaf_nodes is None and (signs is None or not signs.any())
         columns = PresortedColumns(X, kinds, self.n_jobs) if fast else None
-        X64 = X if fast else np.ascontiguousarray(X, dtype=np.float64)
+        # column by column, as the engines read it: else every tree would turn the rows for itself
+        X64 = X if fast else np.asfortranarray(X, dtype=np.float64)
         self._n_drawn = check_drawn(self, rows_of_sample(self.max_samples, n, weight), n)
 
         def grow(seed: int) -> Any:

@@ -174,8 +174,9 @@ class IsolationForest(OutlierMixin, TreeInput):
     def _grown(self, X: Any, seed: int) -> Any:
         """The tree of a seed: random features, random thresholds."""
         rows, columns = self._drawn_rows(seed), self._drawn_columns(seed, X.shape[1])
-        if sparse.issparse(X):
-            some = np.ascontiguousarray(X[rows].toarray()[:, columns], dtype=np.float64)
+        if sparse.issparse(X):  # few columns have an entry in these rows: growth looks at no others
+            some = X[rows] if len(columns) == X.shape[1] else X[rows][:, columns]
+            some = some.toarray() if np.isnan(some.data).any() else some
         else:
             some = np.ascontiguousarray(X[np.ix_(rows, columns)])
         limits = Limits(max_depth=int(np.ceil(np.log2(max(len(rows), 2)))), max_features=1)

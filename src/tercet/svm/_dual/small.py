@@ -197,7 +197,7 @@ def solve_small(
     steps: Callable[..., Steps] | None,
     exact: Callable[[DualProblem], DualSolution],
 ) -> tuple[DualSolution, bool]:
-    """Solve a small dual within tol, and with no limit of steps to full precision; whether it is refined.
+    """Solve a small dual within tol, and where the steps suffice to full precision; whether it is refined.
 
     Where two-variable steps are too slow, or rounding stops them, `exact` is asked for the solution.
     """
@@ -212,7 +212,7 @@ def solve_small(
     )  # the best objective and violation so far, and the step they date from
     for step in blocks(steps):
         done = dual.violation <= tol
-        refined = done and max_iter < 0 and dual.refine()
+        refined = done and dual.refine()
         step.report(dual.state(), objective=dual.numbers[0], violation=dual.violation)
         if done:
             converged = step.converged(True)

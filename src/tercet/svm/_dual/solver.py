@@ -59,7 +59,8 @@ def solve_dual(
         Where there is the full Gram matrix, leave out variables that no violating pair contains at the time.
         (Working sets of larger problems are few variables anyway.)
     full_precision : bool, default=True
-        Refine the solution of a small problem; without it, or with a limit of steps, it is one within tol.
+        Refine the solution of a small problem; without it, it is one within tol. A limit of steps does not count
+        those of the refinement.
     n_jobs : int, optional
         Threads; the result is the same for any number.
     steps : callable, optional
@@ -78,13 +79,13 @@ def solve_dual(
     solve = functools.partial(solve_by_blocks, cache_size=cache_size, shrinking=shrinking, n_jobs=n_jobs)
     if refined and suits(problem):
         found, exact = solve_small(problem, tol=tol, max_iter=max_iter, steps=steps, exact=solve_exactly)
-        if exact or max_iter >= 0:
+        if exact:
             return found
         with one_blas_thread():
             return refine(problem, found, solve)
     with one_blas_thread():
         found = solve(problem, tol=tol, max_iter=max_iter, steps=steps)
-        return refine(problem, found, solve) if refined and max_iter < 0 else found
+        return refine(problem, found, solve) if refined else found
 
 
 def with_gram_matrix(problem: DualProblem, n_jobs: int | None = None) -> DualProblem:

@@ -17,6 +17,7 @@ from tercet.tree._engine.general_search import better
 from tercet.tree._engine.general_subtree import column_heap, next_column
 from tercet.tree._engine.limits import Limits
 from tercet.tree._engine.presorted import INTERRUPT_ENTRIES, _assembled, _filled_arrays, entry_dtype
+from tercet.tree._engine.presorted_gains import TWO_CLASSES
 from tercet.tree._engine.presorted_nodes import (
     CHILD,
     IMPURITY,
@@ -176,6 +177,10 @@ def drawn_threshold(key, column, low, high):
 def threshold_gain(here, values, cut, sums, weight, spread, growth):
     """The gain of a threshold; -inf where a side is too small."""
     left, target, count, mass = growth.left, growth.target, 0, 0.0
+    if target.mode == TWO_CLASSES and target.weight is None:
+        count, ones = two_class_counts(here, values, cut)
+        left[0], left[1], mass = count - ones, ones, 1.0 * count
+        return allowed_gain(count, here.size - count, mass, weight, spread, sums, growth)
     for k in range(left.size):
         left[k] = 0.0
     for i in range(here.size):
@@ -183,6 +188,17 @@ def threshold_gain(here, values, cut, sums, weight, spread, growth):
         count += below
         mass += move_entry(here[i], 1.0 if below else 0.0, target.shift, target.y, target.weight, sums, left)
     return allowed_gain(count, here.size - count, mass, weight, spread, sums, growth)
+
+
+@inner
+def two_class_counts(here, values, cut):
+    """How many rows are up to the threshold, and how many of them are of class 1: sums that stay in registers."""
+    count, ones = 0, 0
+    for i in range(here.size):
+        below = np.int64(values[i] <= cut)
+        count += below
+        ones += below & np.int64(here[i])
+    return count, ones
 
 
 @inner

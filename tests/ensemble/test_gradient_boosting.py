@@ -6,6 +6,7 @@ from sklearn import ensemble as peer
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
 from tercet.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
+from tercet.inspection import additive_trees
 from tercet.linear_model import LinearRegression, LogisticRegression
 from tercet.losses import loss
 
@@ -151,7 +152,18 @@ def test_early_stopping_keeps_what_it_made(diabetes):
     given = GradientBoostingRegressor(n_estimators=200, n_iter_no_change=3, random_state=0)
     given.fit(X[:80], y[:80], X_val=X[80:], y_val=y[80:])
     assert given.n_estimators_ < 200
-    assert len(given.history_["validation_loss"]) == given.n_estimators_
+    losses = given.history_["validation_loss"]
+    assert len(losses) == given.n_estimators_ == len(given.validation_score_)
+    assert given.best_score_ == min(losses) == losses[given.best_iteration_ - 1]
+    assert given.best_iteration_ < given.n_estimators_
+    assert np.mean((given.predict(X[80:]) - y[80:]) ** 2) == pytest.approx(given.best_score_)
+    stages = list(given.staged_predict(X))
+    np.testing.assert_allclose(given.predict(X), stages[given.best_iteration_ - 1])
+    np.testing.assert_allclose(given.set_params(keep_best=False).predict(X), stages[-1])
+    assert additive_trees(given).scores(X)[:, 0] == pytest.approx(stages[-1])
+    assert additive_trees(given.set_params(keep_best=True)).scores(X)[:, 0] == pytest.approx(given.predict(X))
+    plain = GradientBoostingRegressor(n_estimators=3).fit(X, y)
+    assert (plain.best_iteration_, plain.best_score_) == (3, plain.train_score_[-1])
     with pytest.raises(ValueError, match="together"):
         given.fit(X, y, X_val=X)
 
@@ -214,3 +226,22 @@ def test_targets_whose_squares_overflow_are_refused():
     X = np.arange(8.0).reshape(-1, 1)
     with pytest.raises(ValueError, match=r"y holds numbers up to 7e.150; allowed are at most"):
         GradientBoostingRegressor().fit(X, X[:, 0] * 1e150)
+
+
+def test_exact_second_order_splits():
+    """All thresholds, one by one: the best has the largest G²/H of both sides."""
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal(400)
+    y = (rng.random(400) < 1.0 / (1.0 + np.exp(2.0 - 2.0 * x - x**2))).astype(int)
+    start = LogisticRegression().fit(x[:, None], y)
+    model = GradientBoostingClassifier(n_estimators=1, max_depth=1, init=start, second_order=True)
+    tree = model.fit(x[:, None], y).estimators_[0, 0].tree_
+    p = start.predict_proba(x[:, None])[:, 1]
+    order = np.argsort(x)
+    G, H = np.cumsum((y - p)[order]), np.cumsum((p * (1.0 - p))[order])
+    gain = G[:-1] ** 2 / H[:-1] + (G[-1] - G[:-1]) ** 2 / (H[-1] - H[:-1])
+    best = gain.argmax()
+    assert x[order][best] <= tree.threshold[0] < x[order][best + 1]
+    assert tree.value[1, 0, 0] == pytest.approx(G[best] / H[best])
+    first = GradientBoostingClassifier(n_estimators=1, max_depth=1, init=start).fit(x[:, None], y)
+    assert first.estimators_[0, 0].tree_.threshold[0] != tree.threshold[0]

@@ -8,6 +8,7 @@ from sklearn.datasets import load_diabetes, load_iris
 from sklearn.model_selection import GridSearchCV
 
 from tercet.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from tercet.inspection import additive_trees
 from tercet.losses import loss
 
 FREE = {"min_samples_leaf": 1, "max_depth": 1, "l2_regularization": 1.0, "learning_rate": 1.0, "max_iter": 1}
@@ -103,6 +104,67 @@ def test_early_stopping(diabetes):
         X, y
     )
     assert scored.train_score_[-1] > scored.train_score_[0]
+
+
+def test_predictions_come_from_the_best_round(diabetes):
+    X, y = diabetes
+    rows = {"X_val": X[150:], "y_val": y[150:]}
+    options = {"max_iter": 40, "n_iter_no_change": 5, "learning_rate": 0.5, "scoring": "r2"}
+    model = HistGradientBoostingRegressor(**options).fit(X[:150], y[:150], **rows)
+    best, curve, stages = model.best_iteration_, model.validation_score_[1:], list(model.staged_predict(X))
+    assert 0 < best < model.n_iter_ == len(model.trees_) == len(stages)
+    assert model.best_score_ == curve.max() == curve[best - 1]
+    assert model.score(X[150:], y[150:]) == pytest.approx(model.best_score_)
+    np.testing.assert_allclose(model.predict(X), stages[best - 1])
+    np.testing.assert_allclose(additive_trees(model).scores(X)[:, 0], stages[best - 1])
+    every = HistGradientBoostingRegressor(**options, keep_best=False).fit(X[:150], y[:150], **rows)
+    assert every.best_iteration_ == best
+    np.testing.assert_allclose(every.predict(X), stages[-1])
+    # A warm start goes on from all rounds, and may find a better one.
+    model.set_params(warm_start=True, max_iter=model.n_iter_ + 2, tol=0.0, n_iter_no_change=30)
+    model.fit(X[:150], y[:150], **rows)
+    assert len(model.trees_) == every.n_iter_ + 2
+    assert model.best_score_ == model.validation_score_[1:].max()
+    plain = HistGradientBoostingRegressor(max_iter=2).fit(X, y)
+    assert (plain.best_iteration_, plain.best_score_) == (2, plain.train_score_[-1])
+    plain.best_iteration_ = 3
+    with pytest.raises(ValueError, match="best_iteration_ must be a round from 1 to 2; got 3"):
+        plain._check_fitted({"scores": 1})
+
+
+def test_shares_of_goss_are_refused_where_they_are_more_than_all(diabetes):
+    with pytest.raises(ValueError, match=r"must be at most 1.*top_rate=0.8 and other_rate=0.3"):
+        HistGradientBoostingRegressor(sampling="goss", top_rate=0.8, other_rate=0.3).fit(*diabetes)
+
+
+def test_noise_in_many_categories_is_not_learned():
+    rng = np.random.default_rng(0)
+    kinds, x = rng.integers(0, 40, 800).astype(float), rng.standard_normal(800)
+    X, y = np.column_stack([kinds, x]), x + rng.standard_normal(800)
+    options = {"max_iter": 10, "categorical_features": [0]}
+    model = HistGradientBoostingRegressor(**options).fit(X, y)
+    assert model.feature_importances_[0] < 0.05
+    free = {"cat_smooth": 0.0, "cat_l2": 0.0, "max_cat_threshold": 255, "min_data_per_group": 1}
+    eager = HistGradientBoostingRegressor(**options, **free).fit(X, y)
+    assert eager.feature_importances_[0] > 5 * model.feature_importances_[0]
+    fresh = np.column_stack([rng.permutation(kinds), rng.standard_normal(800)])
+    assert model.score(fresh, fresh[:, 1]) > eager.score(fresh, fresh[:, 1])
+
+
+def test_categories_that_a_node_does_not_have_go_with_the_others():
+    # The right half has only three of the six categories; below its split the column x matters.
+    kinds = np.tile(np.arange(6.0), 60)
+    half = np.arange(360) >= 180
+    kinds[half] %= 3
+    x = np.tile([0.0, 1.0], 180)
+    y = half * (10.0 + 4.0 * (kinds == 0) + 2.0 * x)
+    model = HistGradientBoostingRegressor(
+        max_iter=1, learning_rate=1.0, categorical_features=[0], min_samples_leaf=5, cat_l2=0.0
+    ).fit(np.column_stack([kinds, half, x]), y)
+    low, high = model.predict([[5.0, 1.0, 0.0], [5.0, 1.0, 1.0]])
+    assert high - low == pytest.approx(2.0)
+    seen = model.predict([[1.0, 1.0, 0.0], [1.0, 1.0, 1.0]])
+    np.testing.assert_allclose([low, high], seen)
 
 
 def test_warm_start_and_threads(diabetes):
@@ -203,7 +265,7 @@ def test_one_side_sampling(diabetes):
 
 def test_validation_rows_are_routed_in_cross_validation(diabetes):
     X, y = diabetes
-    model = HistGradientBoostingRegressor(max_iter=20, n_iter_no_change=2, min_samples_leaf=5)
+    model = HistGradientBoostingRegressor(max_iter=20, n_iter_no_change=2, min_samples_leaf=5, scoring="r2")
     with sklearn.config_context(enable_metadata_routing=True):
         model.set_fit_request(X_val=True, y_val=True)
         search = GridSearchCV(model, {"learning_rate": [0.2, 0.5]}, cv=2, error_score="raise")
@@ -212,3 +274,5 @@ def test_validation_rows_are_routed_in_cross_validation(diabetes):
     assert best.do_early_stopping_
     assert best.n_iter_ < 20
     assert len(best.validation_score_) == best.n_iter_ + 1
+    assert best.best_score_ == best.validation_score_[1:].max()
+    assert best.score(X[120:], y[120:]) == pytest.approx(best.best_score_)

@@ -100,7 +100,19 @@ def test_early_stopping_by_ndcg():
         X, noise, qid, X_val=X_val, y_val=y_val, qid_val=qid_val
     )
     assert given.do_early_stopping_
-    assert given.validation_score_[-1] == pytest.approx(given.score(X_val, y_val, qid_val))
+    assert given.best_score_ == given.validation_score_[1:].max() > given.validation_score_[-1]
+    assert given.best_score_ == pytest.approx(given.score(X_val, y_val, qid_val))
+
+
+def test_without_queries_all_rows_are_one():
+    X, y, _ = queries(4)
+    options = {"max_iter": 2, "min_samples_leaf": 5}
+    alone = HistGradientBoostingRanker(**options).fit(X, y)
+    one = HistGradientBoostingRanker(**options).fit(X, y, qid=np.zeros(len(y)))
+    np.testing.assert_array_equal(alone.predict(X), one.predict(X))
+    assert alone.score(X, y) == one.score(X, y, group=[len(y)])
+    for said in (HistGradientBoostingRanker.__doc__, HistGradientBoostingRanker.fit.__doc__):
+        assert "all rows are" in said.replace("\n", " ")
 
 
 def test_queries_are_routed_in_cross_validation():

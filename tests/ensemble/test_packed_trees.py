@@ -55,9 +55,25 @@ def test_blocks_threads_and_sparse_rows(grown):
     )
 
 
+def test_sets_of_categories():
+    rng = np.random.default_rng(1)
+    X = np.column_stack([rng.integers(0, 9, 200), rng.normal(size=200)]).astype(float)
+    X[rng.random(200) < 0.1, 0] = np.nan
+    y = np.where(np.isnan(X[:, 0]), 0.5, X[:, 0] % 3) + X[:, 1]
+    options = {"categorical_features": [0], "max_depth": 5}
+    trees = [DecisionTreeRegressor(**options).fit(X[part], y[part]).tree_ for part in (slice(80), slice(200))]
+    packed = PackedTrees.of(trees, [tree.value[:, 0] for tree in trees], categories=True)
+    assert trees[0].slots.dtype == np.int8
+    rows = np.vstack([X, [[9.0, 0.0], [-1.0, 0.0]]])  # of no category: they end at the test
+    expected = sum(tree.predict(rows)[:, 0] for tree in trees)
+    np.testing.assert_array_equal(packed.sums(rows), expected)
+
+
 def test_what_cannot_be_packed(grown):
     _, trees, values = grown
     categories = DecisionTreeClassifier(categorical_features=[0]).fit([[0.0], [1.0], [2.0]], [0, 1, 0]).tree_
     assert PackedTrees.of([categories], [np.zeros((categories.node_count, 1))]) is None
+    shared = DecisionTreeClassifier(algorithm="c45").fit([["a"], ["b"], [None], ["a"]], [0, 1, 0, 0]).tree_
+    assert PackedTrees.of([shared], [np.zeros((shared.node_count, 1))], categories=True) is None
     with pytest.raises(ValueError, match="X has 2 features; the trees were grown from 3"):
         PackedTrees.of(trees, values).sums(np.zeros((1, 2)))

@@ -6,13 +6,15 @@ import sys
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 from tercet import io as persistence
+from tercet.ensemble import AdaBoostClassifier
 from tercet.export import export_json, export_onnx, export_python, model_document, onnx_attributes
+from tercet.export.onnx_model import _class_nodes
 from tercet.inspection import additive_trees
 from tercet.tree import DecisionTreeClassifier
-from tests.inspection.models import MIXED, MODELS, SIDES
+from tests.inspection.models import CLASSES, MIXED, MODELS, SIDES, WHOLE
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -61,6 +63,36 @@ def test_json_has_all_digits(tmp_path):
         assert_array_equal(value, own)
 
 
+OPERATORS = {
+    "Softmax": lambda x: np.exp(x) / np.exp(x).sum(axis=1, keepdims=True),
+    "Sigmoid": lambda x: 1.0 / (1.0 + np.exp(-x)),
+    "Mul": np.multiply,
+    "Sub": np.subtract,
+    "Identity": lambda x: x,
+    "Concat": lambda *parts: np.concatenate(parts, axis=1),
+    "ArgMax": lambda x: x.argmax(axis=1),
+    "Gather": lambda x, places: x[places],
+}
+
+
+@pytest.mark.parametrize(
+    ("y", "algorithm"),
+    [(CLASSES, "samme"), (CLASSES, "samme.r"), (SIDES, "samme"), (SIDES, "samme.r"), (SIDES, "m1")],
+)
+def test_onnx_operators_make_the_classes_of_adaboost(y, algorithm):
+    """Runs the operators that follow the trees, as their definitions say."""
+    model = AdaBoostClassifier(n_estimators=4, algorithm=algorithm).fit(WHOLE, y)
+    onnx_attributes(model)  # is not refused
+    module = {"__name__": "exported"}
+    exec(export_python(model), module)
+    nodes, arrays = _class_nodes(model_document(model))
+    values = {**arrays, "scores": module["scores"](module["MODEL"], WHOLE)}
+    for (operator, given, (made,)), _ in nodes:
+        values[made] = OPERATORS[operator](*(values[word] for word in given))
+    assert_allclose(values["probabilities"], model.predict_proba(WHOLE), atol=1e-6)
+    assert_array_equal(values["label"], model.predict(WHOLE))
+
+
 @pytest.mark.parametrize("name", ["tree", "forest of classes", "boosting of classes", "histogram boosting"])
 def test_onnx_attributes_are_the_trees(name):
     """Goes through the attributes as the operator's definition says."""
@@ -97,8 +129,9 @@ def test_what_cannot_be_written():
         onnx_attributes(model)
     with pytest.raises(ValueError, match="columns of categories"):
         export_onnx(model)
+    alone = AdaBoostClassifier(n_estimators=1).fit([[0.0], [1.0]], ["a", "a"])
     with pytest.raises(ValueError, match="AdaBoostClassifier cannot be written as ONNX"):
-        onnx_attributes(MODELS["AdaBoost"]()[0])
+        onnx_attributes(alone)
     shared = DecisionTreeClassifier(algorithm="c45", max_depth=3).fit(MIXED, SIDES)
     with pytest.raises(ValueError, match="all branches in parts"):
         export_json(shared)

@@ -154,6 +154,15 @@ def test_the_display_draws_one_picture_for_each():
     assert [line.get_color() == "red" for line in first.lines] == [False] * 20 + [True]
     assert (second.get_xlabel(), second.get_ylabel()) == ("x1", "x2")
     assert_allclose(first.lines[-1].get_ydata(), display.pd_results[0].average[0])
+    assert_allclose(display.deciles[0], np.nanquantile(NUMBERS[:, 0], np.arange(1, 10) / 10))
+    given = {"features": [(0,)], "feature_names": ["a"], "target_idx": 0, "deciles": {}}
+    made = PartialDependenceDisplay(
+        display.pd_results[:1], **given, kind="both", subsample=5, random_state=0, is_categorical=[(False,)]
+    )
+    assert len(made.plot().axes_[0].lines) == 6
+    means = PartialDependenceDisplay(display.pd_results[:1], **given, is_categorical=[(True,)]).plot()
+    assert len(means.axes_[0].patches) == 4
+    assert len(means.axes_[0].lines) == 0
     classes = GradientBoostingClassifier(n_estimators=2).fit(NUMBERS, CLASSES)
     with pytest.raises(ValueError, match="target must be specified"):
         PartialDependenceDisplay.from_estimator(classes, NUMBERS, [0])

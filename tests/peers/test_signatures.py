@@ -18,7 +18,7 @@ NUMBER = "iterations are counted for every solver, which scikit-learn's own chec
 
 STATISTICS = ("get_n_calls", "get_tree_stats", "reset_n_calls")
 # "Class.parameter", "Class.method()", "Class.attribute_", "Class!parameter" (a warning) or "function.parameter".
-DISPLAYED = ("target_idx", "deciles", "kind", "subsample", "random_state", "is_categorical")
+DISPLAYED = ("target_idx", "deciles")
 DRAWN = ("line_kw", "contour_kw", "ice_lines_kw", "heatmap_kw", "bar_kw", "pd_line_kw", "pdp_lim", "centered")
 DIFFERENCES: dict[str, str] = {
     **dict.fromkeys(
@@ -40,7 +40,7 @@ DIFFERENCES: dict[str, str] = {
             *(f"PartialDependenceDisplay.{name}" for name in DISPLAYED),
             *(f"PartialDependenceDisplay.plot().{name}" for name in DRAWN),
         ),
-        "a display is made by from_estimator, which takes them; its results know their kind and their categories",
+        "a display is made by from_estimator, which takes the settings; output and deciles need not be given",
     ),
 }
 

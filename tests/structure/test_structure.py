@@ -45,8 +45,6 @@ GROUPED = {
 }
 # Pages and bases that would be parted from what they are read with.
 LONG_FILES = {
-    "tercet.ensemble.boosting.ada_boost_classifier": "three algorithms, and answers in stages",
-    "tercet.ensemble.boosting.hist_gradient_boosting": "the rounds, the rows that end them, and the answers",
     "tercet.linear_model.logistic.logistic_regression": "14 solvers in one parameter list",
     "tercet.linear_model.perceptron": "primal and dual form with their kernels, as in the book",
     "tercet.sequence.crf.crf": "11 algorithms in one parameter list",

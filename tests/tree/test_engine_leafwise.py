@@ -6,8 +6,10 @@ import pytest
 from tercet.tree._engine import leafwise, leafwise_kernels
 from tercet.tree._engine.binning import BinnedColumns
 from tercet.tree._engine.histogram import HistogramTree
+from tercet.tree._engine.histogram_statistics import CategoryRule
 from tercet.tree._engine.leafwise import LeafwiseGrower
 from tercet.tree._engine.limits import Limits
+from tercet.tree._engine.traversal import CATEGORY
 
 LIMITS = Limits(max_leaf_nodes=10, min_samples_leaf=12, min_samples_split=24, min_weight_leaf=1e-3)
 
@@ -55,6 +57,48 @@ def test_grows_the_tree_of_all_digits(options, more):
         theirs, leaf = HistogramTree(limits, 0.5, seed=3).grow_with_leaves(bins, -y, h)
         same_tree(ours, theirs, 0.1)
         np.testing.assert_allclose(scores, 0.1 * theirs.value[leaf, 0, 0], rtol=1e-12)
+
+
+RULES = [
+    CategoryRule(smooth=2.0, few=4, group=1, most=3, single=2, penalty=0.5),
+    CategoryRule(smooth=1.0, few=2, group=30, most=9, single=1, penalty=0.0),
+    CategoryRule(most=4, single=12),
+]
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_regularised_categories_are_the_same_in_all_engines(rule):
+    bins, y, rng = table(4, categories=12, holes=0.1)
+    y = y + rng.standard_normal(12)[np.minimum(bins.column(3), 11)]
+    h = np.exp(0.5 * rng.standard_normal(len(y)))
+    ours = LeafwiseGrower(bins, LIMITS, 0.5, categories=rule).grow(-y, h)
+    assert (np.asarray(ours.nodes["kind"]) == CATEGORY).any()
+    same_tree(ours, HistogramTree(LIMITS, 0.5, categories=rule).grow(bins, -y, h))
+    free = [set(range(bins.shape[1]))]
+    same_tree(ours, HistogramTree(LIMITS, 0.5, categories=rule, groups=free).grow(bins, -y, h))
+
+
+def test_the_best_set_of_categories():
+    """All sets that a rule allows, one by one."""
+    rng = np.random.default_rng(5)
+    codes, few, penalty = rng.integers(0, 9, 120), 12, 3.0
+    g = rng.standard_normal(9)[codes] + 0.1 * rng.standard_normal(120)
+    bins = BinnedColumns.of(codes[:, None].astype(float), 255, [9])
+    rule = CategoryRule(smooth=1.0, few=few, group=1, most=3, single=2, penalty=penalty)
+    tree = LeafwiseGrower(bins, Limits(max_leaf_nodes=2), 0.5, categories=rule).grow(g, np.ones(120))
+    counts, sums = np.bincount(codes, minlength=9), np.bincount(codes, g, 9)
+    able = [k for k in range(9) if counts[k] >= few]
+    able.sort(key=lambda k: sums[k] / (counts[k] + 1.0))
+    assert 4 <= len(able) < 9
+    sets = [end[:size] for end in (able, able[::-1]) for size in (1, 2, 3) if size <= (len(able) + 1) // 2]
+
+    def gain(chosen):
+        G, H = sums[chosen].sum(), counts[chosen].sum()
+        rest = (sums.sum() - G) ** 2 / (120 - H + 0.5 + penalty)
+        return G**2 / (H + 0.5 + penalty) + rest - sums.sum() ** 2 / 120.5
+
+    best = max(sets, key=gain)
+    assert sorted(np.flatnonzero(np.asarray(tree.slots) == 0).tolist()) == sorted(best)
 
 
 def test_few_histograms(monkeypatch):

@@ -10,14 +10,24 @@ import numpy as np
 from tercet.core.atomic_files import replacing
 from tercet.export.document import model_document
 
-LINKS = ("identity", "exp", "probability", "logistic", "exponential", "softmax")
+LINKS = (
+    "identity",
+    "exp",
+    "probability",
+    "logistic",
+    "exponential",
+    "softmax",
+    "adaboost",
+    "adaboost-m1",
+)
 
 
 def onnx_attributes(model: Any) -> dict[str, Any]:
     """The attributes of the ONNX operator TreeEnsembleRegressor (ai.onnx.ml, version 3) for a model of trees.
 
-    Its outputs are the scores of `tercet.inspection.additive_trees`. `nodes_values_as_tensor`,
-    `target_weights_as_tensor` and `base_values_as_tensor` are arrays of float64, which ONNX has as tensors.
+    Its outputs are the scores of `tercet.inspection.additive_trees`, of AdaBoost one for each class.
+    `nodes_values_as_tensor`, `target_weights_as_tensor` and `base_values_as_tensor` are arrays of float64, which
+    ONNX has as tensors.
 
     Parameters
     ----------
@@ -110,8 +120,8 @@ def export_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> bytes
     Parameters
     ----------
     model : fitted model of trees
-        A decision tree, forest, extra trees, bagging of trees, gradient or histogram boosting, all of whose columns
-        are numbers.
+        A decision tree, forest, extra trees, bagging of trees, gradient or histogram boosting, AdaBoost of trees;
+        all columns must be numbers.
     path : str or path, optional
         Where to write; by default the bytes are returned.
 
@@ -184,8 +194,15 @@ def _class_nodes(document: dict[str, Any]) -> tuple[list[Any], dict[str, np.ndar
             (("Sub", ["one", "second"], ["first"]), {}),
             (("Concat", ["first", "second"], ["probabilities"]), {"axis": 1}),
         ]
-    elif link == "softmax":
+    elif link == "softmax" or (link.startswith("adaboost") and len(labels) == 2):
+        # Half the log odds are half the difference of AdaBoost's two scores.
         nodes.append((("Softmax", ["scores"], ["probabilities"]), {"axis": 1}))
+    elif link == "adaboost":
+        arrays["share"] = np.array(1.0 / (len(labels) - 1), dtype=np.float32)
+        nodes += [
+            (("Mul", ["scores", "share"], ["shared"]), {}),
+            (("Softmax", ["shared"], ["probabilities"]), {"axis": 1}),
+        ]
     else:
         nodes.append((("Identity", ["scores"], ["probabilities"]), {}))
     nodes += [

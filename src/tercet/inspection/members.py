@@ -74,7 +74,7 @@ def _place(index: int, count: int, name: str) -> int:
 
 
 def ensemble_rules(model: Any, feature_names: Any = None, class_names: Any = None) -> list[RuleSet]:
-    """The if-then rules of all trees of an ensemble: for every leaf its conditions, support and value.
+    """The if-then rules of all trees that an ensemble predicts with: for every leaf its conditions, support, value.
 
     Parameters
     ----------
@@ -97,9 +97,10 @@ def ensemble_rules(model: Any, feature_names: Any = None, class_names: Any = Non
     (2, 'a')
     """
     if is_histogram_boosting(model):
-        places = [(m, k) for m, row in enumerate(model.trees_) for k in range(len(row))]
+        additive_trees(model)  # refuses a model that is not fitted
+        places = [(m, k) for m, row in enumerate(model._used_rounds()) for k in range(len(row))]
     elif getattr(getattr(model, "estimators_", None), "ndim", 1) == 2:
-        rounds, scores = model.estimators_.shape
+        rounds, scores = model._used_rounds().shape
         places = [(m, k) for m in range(rounds) for k in range(scores)]
     else:
         places = [(m, 0) for m in range(len(getattr(model, "estimators_", [model])))]

@@ -10,7 +10,7 @@ from sklearn.base import is_classifier
 
 from tercet.core.estimator import generator
 from tercet.core.meta import rows_at
-from tercet.inspection.columns import as_table, column_index, column_names
+from tercet.inspection.columns import as_table, column_at, column_index, column_names
 from tercet.inspection.partial_dependence import partial_dependence
 
 
@@ -25,8 +25,18 @@ class PartialDependenceDisplay:
         The one or two columns of each.
     feature_names : list of str
         The names of all columns.
-    target_idx : int
+    target_idx : int, default=0
         Which of several outputs is drawn.
+    deciles : dict, optional
+        For each column the deciles of its values, which are drawn as ticks.
+    kind : {"average", "individual", "both"} or list of them, default="average"
+        What is drawn of each result.
+    subsample : int, float or None, default=1000
+        How many curves of single rows are drawn; a float is a fraction.
+    random_state : int, optional
+        Decides which they are.
+    is_categorical : list of tuples of bool, optional
+        Which of the columns of each result are categories; of single ones the means are drawn as bars.
     centered : bool, default=False
         Whether all curves begin at 0.
     look : dict, optional
@@ -54,6 +64,11 @@ class PartialDependenceDisplay:
         features: Sequence[tuple[int, ...]],
         feature_names: Sequence[str],
         target_idx: int = 0,
+        deciles: dict[int, Any] | None = None,
+        kind: Any = "average",
+        subsample: Any = 1000,
+        random_state: Any = None,
+        is_categorical: Sequence[Any] | None = None,
         centered: bool = False,
         look: dict[str, Any] | None = None,
     ) -> None:
@@ -61,6 +76,11 @@ class PartialDependenceDisplay:
         self.features = features
         self.feature_names = feature_names
         self.target_idx = target_idx
+        self.deciles = deciles
+        self.kind = kind
+        self.subsample = subsample
+        self.random_state = random_state
+        self.is_categorical = is_categorical
         self.centered = centered
         self.look = look
 
@@ -142,13 +162,19 @@ percentiles, custom_values, method, n_jobs
         drawn = _drawn_rows(table, subsample, random_state)
         found = _results(estimator, table, drawn, places, kind, sample_weight, asked)
         names = [str(name) for name in column_names(table, feature_names)]
-        look = {
-            "average": {**(line_kw or {}), **(pd_line_kw or {})},
-            "individual": {**(line_kw or {}), **(ice_lines_kw or {})},
-            "contour": contour_kw,
-        }
+        every, mean, single = line_kw or {}, pd_line_kw or {}, ice_lines_kw or {}
+        look = {"average": every | mean, "individual": every | single, "contour": contour_kw}
         display = cls(
-            found, features=places, feature_names=names, target_idx=index, centered=centered, look=look
+            found,
+            features=places,
+            feature_names=names,
+            target_idx=index,
+            deciles=_deciles(table, places),
+            kind=kind,
+            subsample=None,  # the curves are those of the rows that were drawn
+            random_state=random_state,
+            centered=centered,
+            look=look,
         )
         return display.plot(ax=ax, n_cols=n_cols)
 
@@ -185,9 +211,10 @@ percentiles, custom_values, method, n_jobs
                 axes = np.ravel(np.asarray(ax, dtype=object))
             if len(axes) < count:
                 raise ValueError(f"ax must have {count} Axes, one for each picture; got {len(axes)}.")
-            for place, result, pair in zip(axes, self.pd_results, self.features):
+            for k, (place, result, pair) in enumerate(zip(axes, self.pd_results, self.features)):
+                self._draw_deciles(place, result, pair)
                 plot_partial_dependence(
-                    result,
+                    self._shown(result, k),
                     [self.feature_names[j] for j in pair],
                     output=self.target_idx,
                     centred=self.centered if centered is None else centered,
@@ -196,6 +223,43 @@ percentiles, custom_values, method, n_jobs
                 )
         self.axes_, self.figure_ = axes[:count], axes[0].figure
         return self
+
+    def _shown(self, result: Any, k: int) -> dict[str, Any]:
+        """What is drawn of result k: means or curves, some of the curves, categories as words."""
+        kind, shown = self.kind if isinstance(self.kind, str) else self.kind[k], dict(result)
+        for name, other in (("average", "individual"), ("individual", "average")):
+            if kind == name and shown.get(name) is not None:
+                shown.pop(other, None)
+        if shown.get("individual") is not None and self.subsample is not None:
+            rows = _drawn_rows(
+                np.arange(shown["individual"].shape[1])[:, None], self.subsample, self.random_state
+            )
+            shown["individual"] = shown["individual"][:, rows[:, 0]]
+        if self.is_categorical is not None and len(self.features[k]) == 1 and np.any(self.is_categorical[k]):
+            shown["grid_values"] = [np.array([str(value) for value in shown["grid_values"][0]], dtype=object)]
+        return shown
+
+    def _draw_deciles(self, ax: Any, result: Any, pair: tuple[int, ...]) -> None:
+        """Ticks at the deciles of the columns, where values are numbers."""
+        for axis, j in enumerate(pair):
+            given = (self.deciles or {}).get(j)
+            if given is None or np.asarray(result["grid_values"][axis]).dtype.kind not in "biuf":
+                continue
+            along = {"color": "0.4", "linewidth": 0.8}
+            if axis == 0:
+                ax.vlines(given, 0, 0.04, transform=ax.get_xaxis_transform(), **along)
+            else:
+                ax.hlines(given, 0, 0.04, transform=ax.get_yaxis_transform(), **along)
+
+
+def _deciles(table: Any, places: list[Any]) -> dict[int, np.ndarray]:
+    """The deciles of those columns that are numbers."""
+    found = {}
+    for j in {j for pair in places for j in pair}:
+        column = column_at(table, j)
+        if column.dtype.kind in "biuf" and not np.isnan(column).all():
+            found[j] = np.nanquantile(column.astype(float), np.arange(1, 10) / 10)
+    return found
 
 
 def _results(

@@ -234,11 +234,12 @@ def _gradient_boosting(model: Any) -> AdditiveTrees:
             f"{type(model).__name__}: init={type(model.init_).__name__} is a model of its own, no constant; the "
             "trees alone do not make up the scores."
         )
-    n_scores = model.estimators_.shape[1]
-    trees = [member.tree_ for k in range(n_scores) for member in model.estimators_[:, k]]
-    scores = [k for k in range(n_scores) for _ in model.estimators_[:, k]]
+    rounds = model._used_rounds()
+    n_scores = rounds.shape[1]
+    trees = [member.tree_ for k in range(n_scores) for member in rounds[:, k]]
+    scores = [k for k in range(n_scores) for _ in rounds[:, k]]
     # Where all tests are thresholds the model itself shrinks the leaves, else the sum.
-    plain = [all(member.tree_.only_thresholds for member in column) for column in model.estimators_.T]
+    plain = [all(member.tree_.only_thresholds for member in column) for column in rounds.T]
     values = [
         (model.learning_rate * tree.value if plain[k] else tree.value)[:, 0] for k, tree in zip(scores, trees)
     ]
@@ -256,9 +257,9 @@ def _gradient_boosting(model: Any) -> AdditiveTrees:
 
 
 def _histogram_boosting(model: Any) -> AdditiveTrees:
-    n_scores = model.n_trees_per_iteration_
-    trees = [row[k] for k in range(n_scores) for row in model.trees_]
-    scores = [k for k in range(n_scores) for _ in model.trees_]
+    n_scores, rounds = model.n_trees_per_iteration_, model._used_rounds()
+    trees = [row[k] for k in range(n_scores) for row in rounds]
+    scores = [k for k in range(n_scores) for _ in rounds]
     names = [str(word) for word in model.classes_] if n_scores > 1 else []
     return _made(
         model,

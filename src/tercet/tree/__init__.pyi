@@ -2,6 +2,7 @@ from tercet.tree._engine import Limits
 from tercet.tree._engine.binning import BinnedColumns
 from tercet.tree._engine.dispatch import grow as grow_binary
 from tercet.tree._engine.histogram import HistogramTree
+from tercet.tree._engine.histogram_statistics import CategoryRule
 from tercet.tree._engine.leafwise import LeafwiseGrower, TermTotals
 from tercet.tree._engine.presorted_columns import PresortedColumns
 from tercet.tree._engine.stumps import PresortedStumps
@@ -47,6 +48,7 @@ __all__ = [
     "BaseDecisionTree",
     "BinnedColumns",
     "CategoryCondition",
+    "CategoryRule",
     "DecisionStump",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",

@@ -90,7 +90,6 @@ class Tree(PublicPickle):
         self.n_features = int(n_features)
         self.value = np.ascontiguousarray(value, dtype=np.float64)
         self.n_classes = np.atleast_1d(np.asarray(n_classes, dtype=np.int64))
-        self.slots = np.asarray(slots, dtype=np.int32)
         given = np.empty((0, n_features)) if coef is None else coef
         self.coef = np.ascontiguousarray(given, dtype=np.float64)
         for name, dtype in NODE_DTYPES.items():
@@ -98,6 +97,7 @@ class Tree(PublicPickle):
             if given is None:
                 given = np.full(len(self.value), LEAF_VALUES.get(name, 0))
             setattr(self, name, np.ascontiguousarray(given, dtype=dtype))
+        self.slots = _narrow(np.asarray(slots), self.n_children)
 
     @classmethod
     def from_arrays(cls, grown: TreeArrays, *, verify: bool = True) -> Self:
@@ -169,11 +169,8 @@ class Tree(PublicPickle):
         for name, dtype in NODE_DTYPES.items():
             if not _has_type(getattr(self, name), dtype, 1) or len(getattr(self, name)) != len(value):
                 raise ValueError(f"Tree: {name} must hold a value of type {np.dtype(dtype)} for every node.")
-        if (
-            not isinstance(self.n_features, int)
-            or self.n_features < 1
-            or not _has_type(self.slots, np.int32, 1)
-        ):
+        slots = any(_has_type(self.slots, dtype, 1) for dtype in (np.int8, np.int32))
+        if not isinstance(self.n_features, int) or self.n_features < 1 or not slots:
             raise ValueError("Tree: n_features must be a positive integer, slots an array of integers.")
         if not _has_type(self.coef, np.float64, 2) or self.coef.shape[1] != self.n_features:
             raise ValueError("Tree: a linear test must have a weight for every feature.")
@@ -187,6 +184,7 @@ class Tree(PublicPickle):
             raise ValueError(f"Tree: a tree has {', '.join(NODE_DTYPES)} and no more; see {min(unseen)!r}.")
         self.__dict__.update(state)
         self._verify()
+        self.slots = _narrow(self.slots, self.n_children)
 
     @property
     def nodes(self) -> NodeArrays:
@@ -376,6 +374,11 @@ class TreeBuilder(NodeTable):
     def tree(self, n_classes: Any = (1,)) -> Tree:
         """The tree, once every node is `set`; `n_classes` has the number of classes of each output."""
         return Tree.from_arrays(self.arrays(n_classes))
+
+
+def _narrow(slots: np.ndarray, n_children: np.ndarray) -> np.ndarray:
+    """Slots as bytes where no node has more children: with thousands of categories they are most of a tree."""
+    return np.ascontiguousarray(slots, dtype=np.int8 if n_children.max(initial=0) < 128 else np.int32)
 
 
 def _has_type(array: Any, dtype: Any, ndim: int) -> bool:

@@ -23,6 +23,7 @@ from tercet.ensemble.boosting.adaboost_round import (
     log_odds,
     real_adaboost_round,
 )
+from tercet.ensemble.boosting.boosted_classes import BoostedClasses
 from tercet.ensemble.member_checks import check_member_classes, check_member_widths
 from tercet.tree import DecisionTreeClassifier, PresortedStumps, Tree
 
@@ -40,7 +41,7 @@ from tercet.tree import DecisionTreeClassifier, PresortedStumps, Tree
     texts=["000 ch. 8, Alg 8.1", "001 ch. 8", "002 ch. 2, 6"],
     peers=["sklearn.ensemble.AdaBoostClassifier"],
 )
-class AdaBoostClassifier(BaseEnsemble, Classifier):
+class AdaBoostClassifier(BoostedClasses, BaseEnsemble, Classifier):
     """AdaBoost: members that are fitted one after the other, each on rows re-weighted by the mistakes so far.
 
     With D_1 uniform (or `sample_weight`), round m fits G_m to the rows weighted by D_m and takes
@@ -282,8 +283,12 @@ class AdaBoostClassifier(BaseEnsemble, Classifier):
             values.append(added)
         return PackedTrees.of([member.tree_ for member in self.estimators_], values)
 
-    def _decision(self, scores: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Scores as `decision_function` has them: f for "m1", else divided by the sum of the weights."""
+    def _mean_scores(self, scores: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Sums of contributions as `decision_function` has them: f for "m1", else divided by their weight.
+
+        One number for two classes, positive for the second; with algorithm="m1" it is f(x) of the text, whose size
+        is the confidence.
+        """
         total = (
             1.0 if self.algorithm == "m1" else len(weights) if self.algorithm == "samme.r" else weights.sum()
         )
@@ -297,37 +302,19 @@ class AdaBoostClassifier(BaseEnsemble, Classifier):
         X = self._check(X, reset=False)
         return as_tree_input(self.estimators_[0], X, reset=False)
 
-    def decision_function(self, X: Any) -> np.ndarray:
-        """The scores of the classes; for two classes one number, positive for the second.
+    def _raw(self, X: Any) -> np.ndarray:
+        """The scores of rows: (n,) for two classes, (n, n_classes) for more."""
+        return self._mean_scores(self._scores(self._checked(X)), self.estimator_weights_)
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        array of shape (n_samples,) or (n_samples, n_classes)
-            With algorithm="m1" and two classes that is f(x) of the text, whose size is the confidence.
-        """
-        return self._decision(self._scores(self._checked(X)), self.estimator_weights_)
-
-    def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
-        """`decision_function` after the first member, after the second, and so on.
-
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-            The rows.
-
-        Yields
-        ------
-        array of shape (n_samples,) or (n_samples, n_classes)
-        """
+    def _staged_raw(self, X: Any) -> Iterator[np.ndarray]:
+        """The scores after the first member, after the second, and so on."""
         X, scores = self._checked(X), np.zeros((1, self.n_classes_))
         for m, added in enumerate(self._contributions(X)):
             scores = scores + added
-            yield self._decision(scores, self.estimator_weights_[: m + 1])
+            yield self._mean_scores(scores, self.estimator_weights_[: m + 1])
+
+    def _decision(self, decision: np.ndarray) -> np.ndarray:
+        return decision
 
     def _labels(self, decision: np.ndarray) -> np.ndarray:
         if decision.ndim == 1:
@@ -337,6 +324,7 @@ class AdaBoostClassifier(BaseEnsemble, Classifier):
         return self.classes_[decision.argmax(axis=1)]
 
     def _proba(self, decision: np.ndarray) -> np.ndarray:
+        """Probabilities of the classes: f estimates half the log odds."""
         if self.n_classes_ == 1:
             return np.ones((len(decision), 1))
         if self.n_classes_ == 2:
@@ -344,79 +332,6 @@ class AdaBoostClassifier(BaseEnsemble, Classifier):
             f = decision if self.algorithm == "m1" else decision / 2
             return softmax(np.column_stack([-f, f]), axis=1)
         return softmax(decision / (self.n_classes_ - 1), axis=1)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The class with the largest score.
-
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-        """
-        return self._labels(self.decision_function(X))
-
-    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
-        """`predict` after the first member, after the second, and so on.
-
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-            The rows.
-
-        Yields
-        ------
-        array of shape (n_samples,)
-        """
-        for decision in self.staged_decision_function(X):
-            yield self._labels(decision)
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Probabilities of the classes, from the scores: f estimates half the log odds.
-
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes)
-        """
-        return self._proba(self.decision_function(X))
-
-    def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
-        """`predict_proba` after the first member, after the second, and so on.
-
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-            The rows.
-
-        Yields
-        ------
-        array of shape (n_samples, n_classes)
-        """
-        for decision in self.staged_decision_function(X):
-            yield self._proba(decision)
-
-    def predict_log_proba(self, X: Any) -> np.ndarray:
-        """The logarithm of `predict_proba`.
-
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes)
-        """
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
 
     def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
         """The accuracy after the first member, after the second, and so on.

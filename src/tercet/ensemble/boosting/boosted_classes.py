@@ -38,6 +38,9 @@ class BoostedClasses:
         second = F[:, 0] >= 0 if self.tie_to_second else F[:, 0] > 0
         return self.classes_[second.astype(int)]
 
+    def _proba(self, F: np.ndarray) -> np.ndarray:
+        return self._loss_of().proba(F)
+
     def decision_function(self, X: Any) -> np.ndarray:
         """The scores F(x): of the second of two classes, or of every class.
 
@@ -108,8 +111,7 @@ class BoostedClasses:
         -------
         array of shape (n_samples, n_classes)
         """
-        F = self._raw(X)  # before the loss, which an unfitted model has not
-        return self._loss_of().proba(F)
+        return self._proba(self._raw(X))
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
         """`predict_proba` after the first round, after the second, and so on.
@@ -124,7 +126,7 @@ class BoostedClasses:
         array of shape (n_samples, n_classes)
         """
         for F in self._staged_raw(X):
-            yield self._loss_of().proba(F)
+            yield self._proba(F)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """The logarithm of `predict_proba`.

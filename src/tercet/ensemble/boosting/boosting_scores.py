@@ -29,12 +29,13 @@ class LossStopping:
 
 
 class BoostingScores:
-    """Losses of the training rows, and of those left out of a round, by round."""
+    """Losses by round: of the training rows, of those left out of a round, and of those held out."""
 
     def __init__(self, oob: bool) -> None:
         self.oob = oob
         self.train: list[float] = []
         self.out: list[float] = []
+        self.valid: list[float] = []
         self.first = 0.0
 
     @classmethod
@@ -43,6 +44,7 @@ class BoostingScores:
         made = cls(model.subsample < 1.0)
         if kept:
             made.train = list(getattr(model, "train_score_", np.zeros(kept))[:kept])
+            made.valid = list(getattr(model, "validation_score_", ()))
             if made.oob:  # 0 for rounds of all rows
                 made.out = list(getattr(model, "oob_scores_", np.zeros(kept))[:kept])
                 made.first = made.out[0] + getattr(model, "oob_improvement_", np.zeros(kept))[0]
@@ -61,9 +63,17 @@ class BoostingScores:
         self.out.append(loss.mean(y[~inside], F[~inside], weight[~inside]))
         return {"loss": self.train[-1], "oob_loss": self.out[-1]}
 
+    def hold(self, loss: float) -> float:
+        """Keep the loss of the held-out rows after a round."""
+        self.valid.append(loss)
+        return loss
+
     def attributes(self, count: int) -> dict[str, Any]:
-        """As fitted attributes."""
-        found: dict[str, Any] = {"train_score_": np.array(self.train[:count])}
+        """As fitted attributes; while rounds go on, the last is the best."""
+        found: dict[str, Any] = {"train_score_": np.array(self.train[:count]), "best_iteration_": count}
+        found["best_score_"] = float(found["train_score_"][-1]) if count else np.nan
+        if self.valid:
+            found["validation_score_"] = np.array(self.valid)
         if self.oob and count:
             out = np.array(self.out[:count])
             found["oob_scores_"], found["oob_score_"] = out, float(out[-1])

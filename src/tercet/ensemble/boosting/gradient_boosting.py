@@ -15,15 +15,14 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import ClassifierMixin
 from sklearn.model_selection import train_test_split
 
 from tercet.core.estimator import check_is_fitted, generator
 from tercet.core.fitted_checks import Floats, Having, Labels, Sizes, Whole
-from tercet.core.input_errors import shown
 from tercet.core.parallel import each
 from tercet.ensemble._engine.packed_trees import PackedTrees, kept_table
-from tercet.ensemble.base import takes_weights
+from tercet.ensemble.boosting.best_rounds import best_round, check_best_iteration, rounds_to_use
 from tercet.ensemble.boosting.boosting_losses import BoostingLoss
 from tercet.ensemble.boosting.boosting_scores import (
     BoostingScores,
@@ -31,6 +30,8 @@ from tercet.ensemble.boosting.boosting_scores import (
     LossTable,
     split_seed,
 )
+from tercet.ensemble.boosting.initial_model import first_scores, fitted_init
+from tercet.ensemble.boosting.row_sampling import drawn_mask
 from tercet.ensemble.member_checks import check_trees
 from tercet.tree import (
     DecisionTreeRegressor,
@@ -40,6 +41,8 @@ from tercet.tree import (
     cost_complexity_pruning,
     grow_binary,
 )
+
+LEAST_HESSIAN = 1e-8  # of a row
 
 
 class BaseGradientBoosting(TreeInput):
@@ -61,6 +64,8 @@ class BaseGradientBoosting(TreeInput):
     n_iter_no_change: Any
     tol: Any
     ccp_alpha: Any
+    second_order: Any
+    keep_best: Any
     n_jobs: Any
     estimators_: np.ndarray
 
@@ -121,7 +126,7 @@ class BaseGradientBoosting(TreeInput):
         X, y, weight, held = self._hold_out(X, y, weight, held_out, random)
         kept = self._kept_rounds()
         if not len(kept):
-            self.init_ = self._fitted_init(X, y, weight, loss, sample_weight is not None)
+            self.init_ = fitted_init(self, X, y, weight, loss, sample_weight is not None)
         trees = list(kept)
         F = self._scores_of(X, trees, loss)
         F_val = None if held is None else self._scores_of(held[0], trees, loss)
@@ -131,14 +136,14 @@ class BaseGradientBoosting(TreeInput):
         table = LossTable(self.verbose, self.n_estimators - len(kept), scores.oob)
         for step in self.steps(self.n_estimators - len(kept), name="round", unpack=self._state):
             m = len(trees)
-            inside = self._drawn_rows(weight, random)
+            inside = drawn_mask(weight, self.subsample, random)
             scores.before(loss, y, F, weight, inside, first=m == 0)
             trees.append(self._round(X, y, F, weight, inside, loss, grow))
             measures = scores.after(loss, y, F, weight, inside)
             table.add(m, scores)
             if held is not None and F_val is not None:
                 F_val += self._sum_of_trees(held[0], trees[-1:], loss.n_scores)
-                measures["validation_loss"] = loss.mean(held[1], F_val, np.ones(len(held[1])))
+                measures["validation_loss"] = scores.hold(loss.mean(held[1], F_val, np.ones(len(held[1]))))
             step.report((trees, m + 1, scores), **measures)
             if held is not None and stop.reached(measures["validation_loss"]):
                 break
@@ -147,6 +152,11 @@ class BaseGradientBoosting(TreeInput):
                 if monitor(m, self, {"raw_predictions": F, "y": y, "sample_weight": weight}):
                     break
         self.__dict__.update(self._state((trees, len(trees), scores)))
+        if held is not None and self.n_iter_no_change is not None:
+            self.best_iteration_, least = best_round(
+                [-loss for loss in scores.valid], len(trees), stopping=True
+            )
+            self.best_score_ = -least
 
     def _round(
         self,
@@ -163,7 +173,11 @@ class BaseGradientBoosting(TreeInput):
         r, before, members = loss.negative_gradient(y, F), F.copy(), []
         for k in range(loss.n_scores):
             own = weight * inside
-            tree = grow(r[:, k], own)
+            if self.second_order:  # least squares of r / h with weights h: a split gains G²/H
+                h = np.maximum(loss.curvature(y, before, r[:, k], k), LEAST_HESSIAN)
+                tree = grow(r[:, k] / h, own * h)
+            else:
+                tree = grow(r[:, k], own)
             leaf = tree.apply(X)
             used = np.flatnonzero(own > 0)
             leaves, place = np.unique(leaf[used], return_inverse=True)
@@ -193,6 +207,7 @@ class BaseGradientBoosting(TreeInput):
                 f"{name}: estimators_ has {sizes['scores']} trees for each round; expected are {n_scores}."
             )
         check_trees(name, [member.tree_ for member in self.estimators_.flat], self.n_features_in_, (1,))
+        check_best_iteration(self, len(self.estimators_))
 
     def _member(self) -> DecisionTreeRegressor:
         """An unfitted tree with the parameters of the ensemble."""
@@ -231,17 +246,6 @@ class BaseGradientBoosting(TreeInput):
             return cost_complexity_pruning(tree, self.ccp_alpha) if self.ccp_alpha > 0 else tree
 
         return grow
-
-    def _drawn_rows(self, weight: np.ndarray, random: np.random.Generator) -> np.ndarray:
-        """The rows of a round: a `subsample` of those that have a weight, drawn without replacement."""
-        if self.subsample >= 1.0:
-            return np.ones(weight.size, dtype=bool)
-        inside, there = np.zeros(weight.size, dtype=bool), np.flatnonzero(weight)
-        drawn = random.choice(
-            there.size, max(1, int(self.subsample * there.size)), replace=False, shuffle=False
-        )
-        inside[there[drawn]] = True
-        return inside
 
     def _hold_out(
         self, X: np.ndarray, y: np.ndarray, weight: np.ndarray, given: tuple[Any, Any], random: Any
@@ -283,46 +287,21 @@ class BaseGradientBoosting(TreeInput):
             )
         return kept
 
-    def _fitted_init(
-        self, X: np.ndarray, y: np.ndarray, weight: np.ndarray, loss: BoostingLoss, weighted: bool
-    ) -> Any:
-        """Where boosting starts: the best constants, 0, or a fitted estimator."""
-        if self.init is None:
-            return loss.start(y, weight)
-        if isinstance(self.init, str) and self.init == "zero":
-            return np.zeros(loss.n_scores)
-        needed = "predict_proba" if isinstance(self, ClassifierMixin) else "predict"
-        if not hasattr(self.init, "fit") or not hasattr(self.init, needed):
-            raise ValueError(
-                f"The 'init' parameter of {type(self).__name__} must be a str among {{'zero'}}, None or an object "
-                f"implementing 'fit' and '{needed}'. Got {shown(self.init)}."
-            )
-        if weighted and not takes_weights(self.init):
-            raise ValueError(
-                f"The initial estimator {type(self.init).__name__} does not support sample weights, which "
-                f"{type(self).__name__} was given."
-            )
-        return clone(self.init).fit(X, self._decode(y), **({"sample_weight": weight} if weighted else {}))
-
     def _decode(self, y: np.ndarray) -> np.ndarray:
         """Targets as they were given."""
         return y
 
-    def _start(self, X: np.ndarray, loss: Any) -> np.ndarray:
-        """F_0 of the rows."""
-        if isinstance(self.init_, np.ndarray):
-            return np.tile(self.init_, (X.shape[0], 1))
-        if isinstance(self, ClassifierMixin):
-            return loss.scores(np.asarray(self.init_.predict_proba(X)))
-        return np.reshape(np.asarray(self.init_.predict(X), dtype=np.float64), (X.shape[0], 1)).copy()
+    def _used_rounds(self) -> np.ndarray:
+        """The rounds that predictions come from."""
+        return rounds_to_use(self, self.estimators_)
 
-    def _sum_of_trees(self, X: np.ndarray, rounds: Any, n_scores: int) -> np.ndarray:
-        """The sum of the trees of some rounds, times the learning rate."""
+    def _sum_of_trees(self, X: np.ndarray, rounds: Any, n_scores: int, keep: bool = False) -> np.ndarray:
+        """The sum of the trees of some rounds, times the learning rate; `keep` keeps the table of their nodes."""
         total = np.zeros((X.shape[0], n_scores))
         if not len(rounds):
             return total
         trees = [[row[k].tree_ for row in rounds] for k in range(n_scores)]
-        for k, packed in enumerate(self._tables(trees, rounds)):
+        for k, packed in enumerate(self._tables(trees, keep)):
             if packed is not None:
                 total[:, k] = packed.sums(X, self.n_jobs)[:, 0]
             else:
@@ -330,14 +309,14 @@ class BaseGradientBoosting(TreeInput):
                 total[:, k] = self.learning_rate * np.sum(parts, axis=0)
         return total
 
-    def _tables(self, trees: list[list[Tree]], rounds: Any) -> list[PackedTrees | None]:
-        """A table of the trees of each score; that of all rounds is kept."""
+    def _tables(self, trees: list[list[Tree]], keep: bool) -> list[PackedTrees | None]:
+        """A table of the trees of each score."""
         rate = self.learning_rate
 
         def make() -> tuple[float, list[PackedTrees | None]]:
             return rate, [PackedTrees.of(some, [rate * tree.value[:, 0] for tree in some]) for some in trees]
 
-        if len(rounds) == 1 or rounds is not getattr(self, "estimators_", None):
+        if not keep:
             return make()[1]
         known, found = kept_table(self, [tree for some in trees for tree in some], make)
         return found if known == rate else make()[1]
@@ -354,16 +333,17 @@ class BaseGradientBoosting(TreeInput):
     def _raw(self, X: Any) -> np.ndarray:
         """The scores F of rows, of shape (n, n_scores)."""
         check_is_fitted(self)
-        return self._scores_of(self._dense(self._check(X, reset=False)), self.estimators_, self._loss_of())
+        X = self._dense(self._check(X, reset=False))
+        return self._scores_of(X, self._used_rounds(), self._loss_of(), keep=True)
 
-    def _scores_of(self, X: np.ndarray, rounds: Any, loss: BoostingLoss) -> np.ndarray:
-        return self._start(X, loss) + self._sum_of_trees(X, rounds, loss.n_scores)
+    def _scores_of(self, X: np.ndarray, rounds: Any, loss: BoostingLoss, keep: bool = False) -> np.ndarray:
+        return first_scores(self, X, loss) + self._sum_of_trees(X, rounds, loss.n_scores, keep)
 
     def _staged_raw(self, X: Any) -> Iterator[np.ndarray]:
         """The scores after the first round, after the second, and so on."""
         check_is_fitted(self)
         X, loss = self._dense(self._check(X, reset=False)), self._loss_of()
-        F = self._start(X, loss)
+        F = first_scores(self, X, loss)
         for row in self.estimators_:
             F = F + self._sum_of_trees(X, [row], loss.n_scores)
             yield F
@@ -389,7 +369,7 @@ class BaseGradientBoosting(TreeInput):
     def feature_importances_(self) -> np.ndarray:
         """The total decrease of the squared error by the tests of each feature, averaged over trees, of sum 1."""
         check_is_fitted(self)
-        trees = [member.tree_ for member in self.estimators_.ravel() if member.tree_.node_count > 1]
+        trees = [member.tree_ for member in self._used_rounds().ravel() if member.tree_.node_count > 1]
         if not trees:
             return np.zeros(self.n_features_in_)
         mean = np.mean([tree.compute_feature_importances(normalize=False) for tree in trees], axis=0)

@@ -77,6 +77,12 @@ class GradientBoostingClassifier(BoostedClasses, BaseGradientBoosting, Classifie
         The complexity parameter of cost-complexity pruning.
     categorical_features : "from_dtype", list or mask, optional
         Which columns are categories: by their dtype, or by name, index or mask.
+    second_order : bool, default=False
+        Whether splits are chosen by gradients and hessians, as in XGBoost's exact greedy search: every threshold is
+        tried, and one gains G_L² / H_L + G_R² / H_R - G² / H. By default trees fit the gradients by least squares.
+    keep_best : bool, default=True
+        Whether predictions after early stopping come from the rounds up to the best one (`best_iteration_`); False
+        takes all rounds that were made, as scikit-learn does. `staged_predict` goes through all of them.
     n_jobs : int, optional
         Threads. The model does not depend on it.
 
@@ -91,6 +97,12 @@ class GradientBoostingClassifier(BoostedClasses, BaseGradientBoosting, Classifie
         Where boosting started.
     train_score_ : array of shape (n_estimators_,)
         The loss of the rows of each round, after it.
+    validation_score_ : array of shape (n_estimators_,)
+        The loss of the held-out rows after each round, with early stopping.
+    best_iteration_ : int
+        The round of their least loss, counted from 1; without early stopping the last round.
+    best_score_ : float
+        That loss; without early stopping that of the training rows.
     oob_improvement_, oob_scores_, oob_score_ : arrays and float
         With `subsample` below 1: the fall of the loss of the rows that a round left out, that loss, and the last.
     feature_importances_ : array of shape (n_features,)
@@ -128,6 +140,8 @@ class GradientBoostingClassifier(BoostedClasses, BaseGradientBoosting, Classifie
         tol: NonNegative = 1e-4,
         ccp_alpha: NonNegative = 0.0,
         categorical_features: Features = "from_dtype",
+        second_order: bool = False,
+        keep_best: bool = True,
         n_jobs: Jobs = None,
     ) -> None:
         self.loss = loss
@@ -151,6 +165,8 @@ class GradientBoostingClassifier(BoostedClasses, BaseGradientBoosting, Classifie
         self.tol = tol
         self.ccp_alpha = ccp_alpha
         self.categorical_features = categorical_features
+        self.second_order = second_order
+        self.keep_best = keep_best
         self.n_jobs = n_jobs
 
     monotonic_cst = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -11,8 +10,8 @@ from tercet.core.catalog import method
 from tercet.core.columns import Features
 from tercet.core.estimator import Regressor
 from tercet.core.parameters import Count, CountOrZero, Fraction, Jobs, NonNegative, OpenFraction, Range, Seed
-from tercet.core.scaling import LARGE
-from tercet.ensemble.boosting.boosting_losses import BoostingLoss, PoissonBoosting
+from tercet.ensemble.boosting.boosted_numbers import BoostedNumbers
+from tercet.ensemble.boosting.boosting_losses import BoostingLoss
 from tercet.ensemble.boosting.gradient_boosting import BaseGradientBoosting
 from tercet.ensemble.boosting.loss_choice import regression_loss
 from tercet.losses import Loss
@@ -30,7 +29,7 @@ Share = Annotated[float, Range(0, 1, "(]")]
     texts=["000 ch. 8, Alg 8.3, 8.4", "001 ch. 2, 8", "002 ch. 2"],
     peers=["sklearn.ensemble.GradientBoostingRegressor"],
 )
-class GradientBoostingRegressor(BaseGradientBoosting, Regressor):
+class GradientBoostingRegressor(BoostedNumbers, BaseGradientBoosting, Regressor):
     """Gradient boosting: a sum of regression trees, each fitted to the negative gradient of the loss.
 
     With the squared loss that is the residual, and with learning_rate=1 and init="zero" the boosting tree of the
@@ -81,6 +80,12 @@ class GradientBoostingRegressor(BaseGradientBoosting, Regressor):
         The complexity parameter of cost-complexity pruning.
     categorical_features : "from_dtype", list or mask, optional
         Which columns are categories: by their dtype, or by name, index or mask.
+    second_order : bool, default=False
+        Whether splits are chosen by gradients and hessians, as in XGBoost's exact greedy search: every threshold is
+        tried, and one gains G_L² / H_L + G_R² / H_R - G² / H. By default trees fit the gradients by least squares.
+    keep_best : bool, default=True
+        Whether predictions after early stopping come from the rounds up to the best one (`best_iteration_`); False
+        takes all rounds that were made, as scikit-learn does. `staged_predict` goes through all of them.
     n_jobs : int, optional
         Threads. The model does not depend on it.
 
@@ -94,6 +99,12 @@ class GradientBoostingRegressor(BaseGradientBoosting, Regressor):
         Where boosting started.
     train_score_ : array of shape (n_estimators_,)
         The loss of the rows of each round, after it.
+    validation_score_ : array of shape (n_estimators_,)
+        The loss of the held-out rows after each round, with early stopping.
+    best_iteration_ : int
+        The round of their least loss, counted from 1; without early stopping the last round.
+    best_score_ : float
+        That loss; without early stopping that of the training rows.
     oob_improvement_, oob_scores_, oob_score_ : arrays and float
         With `subsample` below 1: the fall of the loss of the rows that a round left out, that loss, and the last.
     feature_importances_ : array of shape (n_features,)
@@ -108,8 +119,6 @@ class GradientBoostingRegressor(BaseGradientBoosting, Regressor):
     >>> model.train_score_.round(3)[[0, 5]] * 10, model.predict([[2.0], [9.0]]).round(2)
     (array([1.93, 0.17]), array([5.63, 8.95]))
     """
-
-    largest_target = LARGE
 
     def __init__(
         self,
@@ -137,6 +146,8 @@ class GradientBoostingRegressor(BaseGradientBoosting, Regressor):
         tol: NonNegative = 1e-4,
         ccp_alpha: NonNegative = 0.0,
         categorical_features: Features = "from_dtype",
+        second_order: bool = False,
+        keep_best: bool = True,
         n_jobs: Jobs = None,
     ) -> None:
         self.loss = loss
@@ -161,41 +172,14 @@ class GradientBoostingRegressor(BaseGradientBoosting, Regressor):
         self.tol = tol
         self.ccp_alpha = ccp_alpha
         self.categorical_features = categorical_features
+        self.second_order = second_order
+        self.keep_best = keep_best
         self.n_jobs = n_jobs
 
     monotonic_cst = None
 
     def _loss_of(self) -> BoostingLoss:
         return regression_loss(self.loss, self.alpha)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """F(x); exp(F) for the Poisson loss.
-
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-        """
-        return self._answer(self._raw(X))
-
-    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
-        """`predict` after the first round, after the second, and so on.
-
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-            The rows.
-
-        Yields
-        ------
-        array of shape (n_samples,)
-        """
-        for F in self._staged_raw(X):
-            yield self._answer(F)
 
     def apply(self, X: Any) -> np.ndarray:
         """The leaf that each row comes to in every tree.
@@ -210,6 +194,3 @@ class GradientBoostingRegressor(BaseGradientBoosting, Regressor):
         array of shape (n_samples, n_estimators)
         """
         return super().apply(X)[:, :, 0]
-
-    def _answer(self, F: np.ndarray) -> np.ndarray:
-        return np.exp(F[:, 0]) if isinstance(self._loss_of(), PoissonBoosting) else F[:, 0]

@@ -10,13 +10,12 @@ Columns are binned once, and a node is split from the histograms of its bins, be
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator
+from itertools import chain
 from typing import Annotated, Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.metrics import check_scoring
 from sklearn.model_selection import train_test_split
 
 from tercet.core.estimator import NO_TARGET, check_is_fitted, generator
@@ -24,15 +23,17 @@ from tercet.core.fitted_checks import Each, Floats, Having, Sizes, Whole
 from tercet.core.parallel import all_cores, each
 from tercet.core.parameters import Range
 from tercet.ensemble._engine.packed_trees import PackedTrees, kept_table
+from tercet.ensemble.boosting.best_rounds import check_best_iteration, rounds_to_use
 from tercet.ensemble.boosting.boosting_losses import BoostingLoss
 from tercet.ensemble.boosting.boosting_scores import hold_out_seed
 from tercet.ensemble.boosting.feature_constraints import interaction_groups, signs_of
 from tercet.ensemble.boosting.infinite_values import without_infinity
 from tercet.ensemble.boosting.leafwise_rounds import LeafwiseRounds
-from tercet.ensemble.boosting.row_sampling import drawn_rows, one_side_sample
+from tercet.ensemble.boosting.round_scores import RoundScores
+from tercet.ensemble.boosting.row_sampling import check_sampling, drawn_rows, one_side_sample
 from tercet.ensemble.boosting.start_scores import StartScores
 from tercet.ensemble.member_checks import check_trees
-from tercet.tree import BinnedColumns, HistogramTree, Limits, Tree, TreeInput
+from tercet.tree import BinnedColumns, CategoryRule, HistogramTree, Limits, Tree, TreeInput
 
 MANY = 1 << 18  # numbers from which on several threads pay
 LEAST_HESSIAN = 1e-3  # of a leaf
@@ -61,6 +62,12 @@ class BaseHistGradientBoosting(TreeInput):
     sampling: Any
     top_rate: Any
     other_rate: Any
+    cat_smooth: Any
+    cat_l2: Any
+    max_cat_threshold: Any
+    max_cat_to_onehot: Any
+    min_data_per_group: Any
+    keep_best: Any
     n_jobs: Any
 
     def fit(
@@ -110,6 +117,7 @@ class BaseHistGradientBoosting(TreeInput):
         init_score: tuple[Any, Any] = (None, None),
     ) -> None:
         X, y, loss = self._dense(X), np.asarray(y, dtype=np.float64), self._loss_of()
+        check_sampling(self)
         weight = np.ones(len(y)) if sample_weight is None else sample_weight.astype(np.float64)
         start = StartScores(self, loss, len(y), *init_score)
         if not weight.all():  # a row without weight is not there
@@ -147,6 +155,7 @@ class BaseHistGradientBoosting(TreeInput):
             if self.do_early_stopping_ and scores.stop():
                 break
         self.__dict__.update(self._state((trees, len(trees), scores)))
+        self.best_iteration_, self.best_score_ = scores.best(len(trees))
 
     def _round(
         self,
@@ -200,6 +209,7 @@ class BaseHistGradientBoosting(TreeInput):
                 f"{name}: trees_ has {sizes['scores']} trees for each round; expected are {n_scores}."
             )
         check_trees(name, [tree for row in self.trees_ for tree in row], self.n_features_in_, (1,))
+        check_best_iteration(self, len(self.trees_))
 
     def _jobs(self, X: Any) -> int | None:
         """Threads: all cores by default, as scikit-learn has it, where there is work for them."""
@@ -216,11 +226,20 @@ class BaseHistGradientBoosting(TreeInput):
             max_leaf_nodes=self.max_leaf_nodes,
             max_features=features,
         )
+        categories = CategoryRule(
+            smooth=float(self.cat_smooth),
+            few=int(np.ceil(self.cat_smooth)),
+            group=int(self.min_data_per_group),
+            most=int(self.max_cat_threshold),
+            single=int(self.max_cat_to_onehot),
+            penalty=float(self.cat_l2),
+        )
         return {
             "limits": limits,
             "penalty": self.l2_regularization,
             "min_gain": self.min_gain,
             "n_jobs": n_jobs,
+            "categories": categories,
             "packed": True,
             "monotonic": signs_of(self, d),
             "groups": interaction_groups(type(self).__name__, self.interaction_cst, d),
@@ -298,18 +317,21 @@ class BaseHistGradientBoosting(TreeInput):
         trees, count, scores = state
         return {"trees_": trees[:count], "n_iter_": count, **scores.attributes(count)}
 
-    def _sum_of_trees(self, X: np.ndarray, rounds: Any) -> np.ndarray:
-        """The sum of the trees of some rounds, of shape (n, n_scores)."""
+    def _used_rounds(self) -> list[list[Tree]]:
+        """The rounds that predictions come from."""
+        return rounds_to_use(self, self.trees_)
+
+    def _sum_of_trees(self, X: np.ndarray, rounds: Any, keep: bool = False) -> np.ndarray:
+        """The sum of the trees of some rounds, of shape (n, n_scores); `keep` keeps the table of their nodes."""
         total = np.zeros((X.shape[0], self.n_trees_per_iteration_))
 
         def tables() -> list[PackedTrees | None]:
             columns = [[row[k] for row in rounds] for k in range(total.shape[1])]
-            return [PackedTrees.of(trees, [tree.value[:, 0] for tree in trees]) for trees in columns]
+            return [PackedTrees.of(some, [tree.value[:, 0] for tree in some], True) for some in columns]
 
         if not len(rounds):
             return total
-        every = len(rounds) > 1 and rounds is getattr(self, "trees_", None)
-        packed = kept_table(self, [tree for row in rounds for tree in row], tables) if every else tables()
+        packed = kept_table(self, list(chain.from_iterable(rounds)), tables) if keep else tables()
         for k, table in enumerate(packed):
             if table is not None:
                 total[:, k] = table.sums(X, self._jobs(X))[:, 0]
@@ -318,8 +340,8 @@ class BaseHistGradientBoosting(TreeInput):
                 total[:, k] = np.sum(parts, axis=0)
         return total
 
-    def _scores_of(self, X: np.ndarray, rounds: Any) -> np.ndarray:
-        return np.tile(self.init_, (X.shape[0], 1)) + self._sum_of_trees(X, rounds)
+    def _scores_of(self, X: np.ndarray, rounds: Any, keep: bool = False) -> np.ndarray:
+        return np.tile(self.init_, (X.shape[0], 1)) + self._sum_of_trees(X, rounds, keep)
 
     def _scores_by_round(self, X: np.ndarray, rounds: Any) -> np.ndarray:
         """`_scores_of`, added up as the rounds did: a warm start goes on from the same bits."""
@@ -331,7 +353,7 @@ class BaseHistGradientBoosting(TreeInput):
     def _raw(self, X: Any) -> np.ndarray:
         """The scores F of rows, of shape (n, n_scores)."""
         check_is_fitted(self)
-        return self._scores_of(self._dense(self._check(X, reset=False)), self.trees_)
+        return self._scores_of(self._dense(self._check(X, reset=False)), self._used_rounds(), keep=True)
 
     def _staged_raw(self, X: Any) -> Iterator[np.ndarray]:
         """The scores after the first round, after the second, and so on."""
@@ -344,72 +366,13 @@ class BaseHistGradientBoosting(TreeInput):
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """The total gain of the tests of each feature, of sum 1."""
+        """The total gain of the tests of each feature in the rounds that predictions come from, of sum 1."""
         check_is_fitted(self)
         total = np.zeros(self.n_features_in_)
-        for tree in (tree for row in self.trees_ for tree in row):
+        for tree in (tree for row in self._used_rounds() for tree in row):
             inner = tree.n_children > 0
             mass = tree.weighted_n_node_samples * np.abs(tree.impurity)
             first = tree.child[inner]
             gain = np.maximum(mass[first] + mass[first + 1] - mass[inner], 0.0)
             total += np.bincount(tree.feature[inner], gain, minlength=total.size)
         return total / total.sum() if total.sum() > 0 else total
-
-
-class RoundScores:
-    """Scores after each round (the larger, the better), which decide when to stop."""
-
-    def __init__(self, model: Any, loss: Any, X: Any, y: Any, weight: Any, held: Any) -> None:
-        self.model, self.loss, self.X, self.y, self.weight, self.held = model, loss, X, y, weight, held
-        self.train, self.valid = list(model.train_score_), list(model.validation_score_)
-        own = not (isinstance(model.scoring, str) and model.scoring == "loss")
-        self.scorer: Any = check_scoring(model, model.scoring) if own and model.do_early_stopping_ else None
-        # The rows are encoded already: the model is asked as one of numbers without names.
-        self.view = copy.copy(model)
-        self.view.categories_, self.view.categorical_features = [None] * X.shape[1], None
-        vars(self.view).pop("feature_names_in_", None)
-
-    def add(
-        self,
-        F: np.ndarray,
-        F_val: np.ndarray | None,
-        trees: list[Any] | None = None,
-        loss: float | None = None,
-    ) -> dict[str, float]:
-        """Score the rows after a round; `loss` is that of the training rows, if it is known."""
-        measures = {}
-        if self.scorer is None:
-            self.train.append(-(self._loss(self.y, F, self.weight) if loss is None else loss))
-            measures["loss"] = -self.train[-1]
-            if self.held is not None:
-                self.valid.append(-self._loss(self.held[1], F_val, self.held[2]))
-                measures["validation_loss"] = -self.valid[-1]
-            return measures
-        self.view.trees_ = trees or []
-        self.train.append(self._score(self.X, self.y, self.weight))
-        if self.held is not None:
-            self.valid.append(self._score(*self.held))
-            measures["validation_score"] = self.valid[-1]
-        return {"score": self.train[-1], **measures}
-
-    def _loss(self, y: Any, F: Any, weight: Any) -> float:
-        return float(np.average(self.loss.losses(y, F), weights=weight))
-
-    def _score(self, X: Any, y: Any, weight: Any) -> float:
-        plain = (weight == weight[0]).all()
-        kwargs = {} if plain else {"sample_weight": weight}
-        return float(self.scorer(self.view, X, self.model._decode(y), **kwargs))
-
-    def stop(self) -> bool:
-        """Whether the last `n_iter_no_change` scores are no better than the one before them."""
-        scores, patience = self.valid if self.held is not None else self.train, self.model.n_iter_no_change
-        if len(scores) <= patience:
-            return False
-        return not any(score > scores[-patience - 1] + self.model.tol for score in scores[-patience:])
-
-    def attributes(self, count: int) -> dict[str, Any]:
-        """As fitted attributes; the first score is that of the start."""
-        return {
-            "train_score_": np.array(self.train[: count + 1]),
-            "validation_score_": np.array(self.valid[: count + 1]),
-        }

@@ -36,7 +36,7 @@ class HistGradientBoostingClassifier(BoostedClasses, BaseHistGradientBoosting, C
 
     A leaf with the sums G and H of gradients and hessians has the value -G / (H + lambda); a split must gain
     G_L² / (H_L + lambda) + G_R² / (H_R + lambda) - G² / (H + lambda) > gamma. Missing values go to the side where
-    they gain more; categories are split into two sets; unseen ones are treated as missing.
+    they gain more; a set of categories is split from all others; unseen ones are treated as missing.
 
     Parameters
     ----------
@@ -93,7 +93,22 @@ class HistGradientBoostingClassifier(BoostedClasses, BaseHistGradientBoosting, C
         How a round draws its rows: at random, or by gradient-based one-side sampling, which takes all rows with
         large gradients, and some of the others with more weight.
     top_rate, other_rate : float, default=0.2 and 0.1
-        The fractions of the rows that sampling="goss" takes for their gradients, and draws from the others.
+        The fractions of the rows that sampling="goss" takes for their gradients, and draws from the others; at
+        most 1 together.
+    cat_smooth : float, default=20.0
+        The categories of a node are sorted by G / (H + cat_smooth) to find the best set; those of fewer rows than
+        this are not in it.
+    cat_l2 : float, default=10.0
+        Added to lambda in the gain of a split by a set of categories.
+    max_cat_threshold : int, default=32
+        The most categories of such a set, of those that have a bin of their own; it takes half of them at most.
+    max_cat_to_onehot : int, default=4
+        With so many categories or fewer in a node each is tried against all others.
+    min_data_per_group : int, default=100
+        The fewest rows by which a set of categories grows.
+    keep_best : bool, default=True
+        Whether predictions after early stopping come from the rounds up to the best one (`best_iteration_`); False
+        takes all rounds that were made, as scikit-learn does. `staged_predict` goes through all of them.
     n_jobs : int, optional
         Threads, by default all cores for large data; the model does not depend on it.
 
@@ -105,6 +120,10 @@ class HistGradientBoostingClassifier(BoostedClasses, BaseHistGradientBoosting, C
         The rounds made, and the trees of one.
     train_score_, validation_score_ : arrays of shape (n_iter_ + 1,)
         The scores after each round, from that of the start on; the second is empty without early stopping.
+    best_iteration_ : int
+        The round of the best score that decides on early stopping, counted from 1; without it the last round.
+    best_score_ : float
+        The score after that round, of the rows held out if there are any.
     do_early_stopping_ : bool
     is_categorical_ : array of shape (n_features,) or None
         Which features are categories.
@@ -149,6 +168,12 @@ class HistGradientBoostingClassifier(BoostedClasses, BaseHistGradientBoosting, C
         sampling: Literal["uniform", "goss"] = "uniform",
         top_rate: Share = 0.2,
         other_rate: Share = 0.1,
+        cat_smooth: NonNegative = 20.0,
+        cat_l2: NonNegative = 10.0,
+        max_cat_threshold: Count = 32,
+        max_cat_to_onehot: Count = 4,
+        min_data_per_group: Count = 100,
+        keep_best: bool = True,
         n_jobs: Jobs = None,
     ) -> None:
         self.loss = loss
@@ -177,6 +202,12 @@ class HistGradientBoostingClassifier(BoostedClasses, BaseHistGradientBoosting, C
         self.sampling = sampling
         self.top_rate = top_rate
         self.other_rate = other_rate
+        self.cat_smooth = cat_smooth
+        self.cat_l2 = cat_l2
+        self.max_cat_threshold = max_cat_threshold
+        self.max_cat_to_onehot = max_cat_to_onehot
+        self.min_data_per_group = min_data_per_group
+        self.keep_best = keep_best
         self.n_jobs = n_jobs
 
     def _loss_of(self) -> Any:

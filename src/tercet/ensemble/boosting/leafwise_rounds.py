@@ -47,9 +47,8 @@ class LeafwiseRounds:
     ) -> None:
         self.limits, self.rate = grower["limits"], model.learning_rate
         self.F = np.ascontiguousarray(F.T)
-        self.grower = LeafwiseGrower(
-            bins, self.limits, grower["penalty"], grower["min_gain"], n_jobs=grower["n_jobs"]
-        )
+        given = {name: grower[name] for name in ("limits", "penalty", "min_gain", "n_jobs", "categories")}
+        self.grower = LeafwiseGrower(bins, **given)
         self.terms = NewtonTerms(KINDS[type(loss)], y, weight, loss.n_scores, grower["n_jobs"])
         self.terms.update(self.F)
 

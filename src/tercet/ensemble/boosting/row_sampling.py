@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+
+
+def check_sampling(model: Any) -> None:
+    """Refuse shares of one-side sampling that are more than all rows."""
+    if model.sampling == "goss" and model.top_rate + model.other_rate > 1.0 + 1e-12:
+        raise ValueError(
+            f"{type(model).__name__}: with sampling='goss' top_rate + other_rate must be at most 1, all "
+            f"rows; got top_rate={model.top_rate!r} and other_rate={model.other_rate!r}."
+        )
 
 
 def drawn_rows(n: int, share: float, random: np.random.Generator) -> np.ndarray | None:
@@ -10,6 +21,16 @@ def drawn_rows(n: int, share: float, random: np.random.Generator) -> np.ndarray 
     if share >= 1.0:
         return None
     return np.sort(random.choice(n, max(1, int(share * n)), replace=False, shuffle=False))
+
+
+def drawn_mask(weight: np.ndarray, share: float, random: np.random.Generator) -> np.ndarray:
+    """Mask of a share of the rows that have a weight, drawn without replacement."""
+    if share >= 1.0:
+        return np.ones(weight.size, dtype=bool)
+    inside, there = np.zeros(weight.size, dtype=bool), np.flatnonzero(weight)
+    drawn = random.choice(there.size, max(1, int(share * there.size)), replace=False, shuffle=False)
+    inside[there[drawn]] = True
+    return inside
 
 
 def one_side_sample(

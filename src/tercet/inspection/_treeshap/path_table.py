@@ -91,6 +91,7 @@ class PathTable(NamedTuple):
             name: np.concatenate([getattr(tree, name) for tree in trees])
             for name in (*Tests._fields, "share")
         }
+        joined["slots"] = joined["slots"].astype(np.int32)  # of all trees, as kernels were compiled for
         joined["slot_start"] = joined["slot_start"] + np.repeat(n_slots[:-1], np.diff(nodes))
         of_nodes = [joined[name] for name in Tests._fields]
         fields: list[Any] = [

@@ -23,7 +23,14 @@ from tercet.tree._engine.criteria import CODES, GINI, SQUARED, impurity
 from tercet.tree._engine.histogram_constraints import ConstrainedGrower
 from tercet.tree._engine.histogram_growth import HistogramGrower
 from tercet.tree._engine.histogram_kernels import CHILD, IS_SPLIT, START, STOP
-from tercet.tree._engine.histogram_statistics import ENTROPY, NEWTON, RATIO, HistogramStatistics
+from tercet.tree._engine.histogram_statistics import (
+    ENTROPY,
+    EVERY_CUT,
+    NEWTON,
+    RATIO,
+    CategoryRule,
+    HistogramStatistics,
+)
 from tercet.tree._engine.limits import NO_LIMITS, Limits
 from tercet.tree._engine.tree_arrays import TreeArrays
 
@@ -99,6 +106,8 @@ class HistogramTree:
         1 or -1 where the prediction must not fall or rise with the column.
     groups : list of sets of columns, optional
         The columns that may be tested on one path.
+    categories : CategoryRule
+        How splits of categories are regularised; by default not at all.
 
     Examples
     --------
@@ -116,6 +125,7 @@ class HistogramTree:
     n_jobs: int | None = None
     monotonic: Any = None
     groups: Any = None
+    categories: CategoryRule = EVERY_CUT
 
     def grow(
         self, bins: BinnedColumns, gradients: np.ndarray, hessians: np.ndarray | None = None, rows: Any = None
@@ -136,9 +146,10 @@ class HistogramTree:
         limits = self.limits
         g = np.ascontiguousarray(gradients, dtype=np.float64)
         h = np.ones(len(g)) if hessians is None else np.ascontiguousarray(hessians, dtype=np.float64)
-        count = limits.min_samples_leaf > 1
+        count = limits.min_samples_leaf > 1 or (self.categories.most > 0 and bool(bins.n_categories.any()))
         statistics = HistogramStatistics.of_gradients(g, None if hessians is None else h, count, self.packed)
-        rule = statistics.rule(NEWTON, 1.0, self.penalty, limits.min_samples_leaf, limits.min_weight_leaf)
+        least = limits.min_samples_leaf, limits.min_weight_leaf
+        rule = statistics.rule(NEWTON, 1.0, self.penalty, *least, self.categories)
         noise = 1e-13 * np.abs(g).sum() ** 2 / max(h.sum() + self.penalty, np.finfo(float).tiny)
         asked = limits.min_impurity_decrease
         floor = noise + (max(self.min_gain, asked * len(g)) if asked > 0 else self.min_gain)

@@ -84,6 +84,8 @@ class ConstrainedGrower(HistogramGrower):
         if len(codes) == 0 or (len(codes) == 1 and not gone):
             return none
         if self.binned.categorical[j]:
+            if self.rule.categories.most > 0:
+                return self._category_set(node, j, codes, g, h, count)
             codes = codes[np.argsort(g[codes] / h[codes], kind="stable")]
         G, H, C = (part[codes].sum() + part[-1] for part in (g, h, count))
         best: tuple[Any, ...] = none
@@ -103,18 +105,65 @@ class ConstrainedGrower(HistogramGrower):
             best = float(gain[at]), float(middle[at]), (j, int(codes[at]), first), sides
         return best
 
+    def _category_set(
+        self, node: FrontierNode, j: int, codes: np.ndarray, g: Any, h: Any, count: Any
+    ) -> tuple[float, float, tuple[int, int, int], np.ndarray | None]:
+        """The best set of categories against all others, within the `CategoryRule` (see `histogram_scan`)."""
+        own, best = self.rule.categories, (-np.inf, 0.0, (-1, 0, 0), None)
+        gone, alone = h[-1] > 0, len(codes) <= own.single
+        G, H, C = (part[codes].sum() + part[-1] for part in (g, h, count))
+        able = codes if alone else codes[count[codes] >= own.few]
+        able = able[np.argsort(g[able] / (h[able] + own.smooth), kind="stable")]
+        most = min(own.most, (len(able) + 1) // 2)
+        if alone:
+            sets = [codes[i : i + 1] for i in range(len(codes))]
+        else:
+            sets = [end[: i + 1] for end in (able, able[::-1]) for i in range(most)]
+        # Sets with missing values, too; and those alone.
+        tried = [(chosen, False) for chosen in sets] + [(chosen, True) for chosen in sets if gone]
+        tried += [(codes[:0], True)] if gone else []
+        group, bar = 0.0, -np.inf
+        for chosen, with_missing in tried:
+            a, w, c = (part[chosen].sum() + part[-1] * with_missing for part in (g, h, count))
+            group = count[chosen].sum() if len(chosen) < 2 else group + count[chosen[-1]]
+            if group < own.group and not alone and len(chosen):
+                continue
+            more = 0.0 if alone or not len(chosen) else own.penalty
+            gain, middle = self._gains(node, 0, np.array([a]), np.array([w]), np.array([c]), G, H, C, more)
+            group = 0.0 if gain[0] > -np.inf else group
+            if gain[0] > bar:
+                bar = gain[0] + TIE * abs(gain[0])
+                sides = np.full(node.sides.size, 1, np.int8)
+                sides[chosen] = 0
+                sides[len(g) - 1] = 1 - with_missing if gone else -1
+                best = float(gain[0]), float(middle[0]), (j, 0, 0), sides
+        return best
+
     def _gains(
-        self, node: FrontierNode, sign: int, a: Any, w: Any, c: Any, G: float, H: float, C: float
+        self,
+        node: FrontierNode,
+        sign: int,
+        a: Any,
+        w: Any,
+        c: Any,
+        G: float,
+        H: float,
+        C: float,
+        more: float = 0.0,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Gains of all cuts (-inf where one is not allowed), and midpoints of the values of the two sides."""
-        penalty, (low, high) = self.rule.penalty, self.bounds[node.number]
+        """Gains of all cuts (-inf where one is not allowed), and midpoints of the values of the two sides.
+
+        `more` is added to the penalty of the children.
+        """
+        (low, high), before = self.bounds[node.number], self.rule.penalty
+        penalty = before + more
         tiny = np.finfo(np.float64).tiny
         with np.errstate(invalid="ignore", over="ignore"):
             left = np.clip(-a / np.maximum(w + penalty, tiny), low, high)
             right = np.clip(-(G - a) / np.maximum(H - w + penalty, tiny), low, high)
-            whole = np.clip(-G / max(H + penalty, tiny), low, high)
+            whole = np.clip(-G / max(H + before, tiny), low, high)
             gain = (
-                score(a, w, left, penalty) + score(G - a, H - w, right, penalty) - score(G, H, whole, penalty)
+                score(a, w, left, penalty) + score(G - a, H - w, right, penalty) - score(G, H, whole, before)
             )
         few, light = self.rule.least_rows, self.rule.least_weight
         allowed = (c >= few) & (C - c >= few) & (w >= light) & (H - w >= light)

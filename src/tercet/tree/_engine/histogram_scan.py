@@ -3,7 +3,8 @@
 BinnedColumns stand in an order: numbers by size; categories by their mean, which for two classes and for numbers
 puts the best of all subsets among the cuts of that order. For more classes there is no such order: each category is
 tried against all others, and the order along the first principal direction of their class proportions is cut.
-Missing values are tried on both sides of every cut, and against all others.
+Missing values are tried on both sides of every cut, and against all others. Boosting regularises splits of
+categories (`CategoryRule`): few of them against all others.
 
 With A and W the sums of numerators and weights in the node, a and w those of its left side, the gain of a split is
 
@@ -18,6 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from tercet.core.kernel import inner
+from tercet.tree._engine.bin_orders import order_bins, order_by_means
 from tercet.tree._engine.criteria import TIE
 from tercet.tree._engine.histogram_statistics import (
     CLASSES,
@@ -35,9 +37,8 @@ from tercet.tree._engine.histogram_statistics import (
 )
 
 GAIN, CUT, MISSING, ORDER = 0, 1, 2, 3  # columns of the table of splits found
-SORTED, SINGLE = 0, 1  # the left side is the first CUT bins of the order, or the one at CUT alone
+SORTED, SINGLE, REVERSED = 0, 1, 2  # on the left: the first CUT of the order, the one at CUT, the last CUT
 CONSTANT = -np.inf  # the gain of a constant column; NaN where the limits allow no split
-POWER_ITERATIONS = 30
 
 
 @inner
@@ -110,6 +111,9 @@ def best_column_split(m, categorical, rule, workspace, found):
     if m == 0 or (m == 1 and not gone):
         return
     found[GAIN] = np.nan
+    if categorical and rule.categories.most > 0:
+        best_category_set(m, gone, rule, workspace, found)
+        return
     order_bins(m, categorical, rule, workspace)
     if rule.n_sums == 1:
         best_cut(m, gone, rule, workspace.bins, workspace.order, found)
@@ -146,6 +150,50 @@ def best_cut(m, gone, rule, bins, order, found):
                 if gain > bar:
                     bar = gain + TIE * abs(gain) + near
                     store_split(found, gain, i + 1, missing, SORTED)
+
+
+@inner
+def best_category_set(m, gone, rule, workspace, found):
+    """The best set of categories against all others, within the `CategoryRule`, where there is one numerator."""
+    bins, order, own = workspace.bins, workspace.order, rule.categories
+    count, alone = order_by_means(m, rule, workspace), m <= own.single
+    rows, mass, total = 0.0, 0.0, 0.0
+    for i in range(m + gone):
+        p = i if i < m else MISSING_BIN
+        rows += bins[p, COUNT]
+        mass += bins[p, WEIGHT]
+        total += bins[p, SUMS]
+    near, bar, few = rounding_slack(mass, total, rule), -np.inf, np.float64(rule.least_rows)
+    before = parent_score(rule.gain, mass, total, rule.penalty)
+    most = count if alone else min(own.most, (count + 1) // 2)
+    for turn in range(6):  # from both ends, without missing values and with them; then those alone
+        kind = SINGLE if alone else REVERSED if turn & 1 else SORTED
+        if (turn > 1 and not gone) or (alone and turn & 1):
+            continue
+        penalty = rule.penalty if alone or turn > 3 else rule.penalty + own.penalty
+        c, w, a, group = 0.0, 0.0, 0.0, 0.0
+        for i in range(1 if turn > 3 else most):
+            if (i == 0 or alone) and turn > 1:
+                c, w, a = bins[MISSING_BIN, COUNT], bins[MISSING_BIN, WEIGHT], bins[MISSING_BIN, SUMS]
+            elif alone:
+                c, w, a = 0.0, 0.0, 0.0
+            if turn < 4:
+                p = order[count - 1 - i] if kind == REVERSED else order[i]
+                c += bins[p, COUNT]
+                w += bins[p, WEIGHT]
+                a += bins[p, SUMS]
+                group += bins[p, COUNT]
+                if group < own.group and not alone:
+                    continue
+            if min(c, rows - c) >= few and min(w, mass - w) >= rule.least_weight:
+                group = 0.0
+                gain = split_gain(rule.gain, w, a, mass, total, rule.factor, penalty, before)
+                if gain > bar:
+                    bar = gain + TIE * abs(gain) + near
+                    if turn > 3:
+                        store_split(found, gain, 0, 0, SORTED)
+                    else:
+                        store_split(found, gain, i if alone else i + 1, 0 if turn > 1 else 1, kind)
 
 
 @inner
@@ -250,74 +298,27 @@ def plogp(p):
 
 
 @inner
-def order_bins(m, categorical, rule, workspace):
-    """The order of the bins: by code, or categories by their mean or along their principal direction."""
-    order, key = workspace.order, workspace.key
-    for i in range(m):
-        order[i] = i
-    if not categorical:
-        return
-    if rule.n_sums == 1:
-        for i in range(m):
-            key[i] = workspace.bins[i, SUMS] / workspace.bins[i, WEIGHT]
-    else:
-        principal_projection(m, rule.n_sums, workspace.bins, key)
-    for i in range(1, m):
-        p, k = order[i], i
-        while k > 0 and key[order[k - 1]] > key[p]:
-            order[k] = order[k - 1]
-            k -= 1
-        order[k] = p
-
-
-@inner
-def principal_projection(m, n, bins, key):
-    """Each category's class proportions along their first principal direction, into `key`, by power iteration."""
-    mean, away, direction = np.zeros(n), np.zeros((m, n)), np.zeros(n)
-    mass, farthest = 0.0, -1.0
-    for i in range(m):
-        mass += bins[i, WEIGHT]
-        for a in range(n):
-            mean[a] += bins[i, SUMS + a]
-    for i in range(m):
-        apart = 0.0
-        for a in range(n):
-            away[i, a] = bins[i, SUMS + a] / bins[i, WEIGHT] - mean[a] / mass
-            apart += bins[i, WEIGHT] * away[i, a] ** 2
-        if apart > farthest:  # start from the bin farthest from the mean
-            farthest = apart
-            for a in range(n):
-                direction[a] = away[i, a]
-    for _ in range(POWER_ITERATIONS):
-        longest = 0.0
-        for i in range(m):
-            key[i] = 0.0
-            for a in range(n):
-                key[i] += away[i, a] * direction[a]
-        for a in range(n):
-            direction[a] = 0.0
-            for i in range(m):
-                direction[a] += bins[i, WEIGHT] * key[i] * away[i, a]
-            longest = max(longest, abs(direction[a]))
-        if longest == 0.0:
-            break
-        for a in range(n):
-            direction[a] /= longest
-
-
-@inner
 def write_bin_sides(m, n_bins, categorical, rule, workspace, found, sides):
-    """Write the side of every bin (-1: the node has no row in it) for the split that was found.
+    """Write the side of every bin for the split that was found.
 
     Returns the last bin on the left and the first on the right, for a threshold.
     """
-    order_bins(m, categorical, rule, workspace)
-    for code in range(sides.size):
-        sides[code] = -1
+    count = order_bins(m, categorical, rule, workspace)
+    write_sides(m, count, n_bins, categorical and rule.categories.most > 0, workspace, found, sides)
     cut = np.int64(found[CUT])
+    return workspace.codes[max(cut - 1, 0)], workspace.codes[cut] if cut < m else n_bins
+
+
+@inner
+def write_sides(m, count, n_bins, few, workspace, found, sides):
+    """The side of every bin, -1 where the node has no row in it; of a few categories against all others, those
+    that no row of the node has are among the others."""
+    cut = np.int64(found[CUT])
+    for code in range(sides.size):
+        sides[code] = 1 if few else -1
     for i in range(m):
         left = i == cut if found[ORDER] == SINGLE else i < cut
+        if found[ORDER] == REVERSED:
+            left = count - cut <= i < count
         sides[workspace.codes[workspace.order[i]]] = 0 if left else 1
-    if workspace.bins[MISSING_BIN, WEIGHT] > 0.0:
-        sides[n_bins] = np.int8(found[MISSING])
-    return workspace.codes[max(cut - 1, 0)], workspace.codes[cut] if cut < m else n_bins
+    sides[n_bins] = np.int8(found[MISSING]) if workspace.bins[MISSING_BIN, WEIGHT] > 0.0 else np.int8(-1)

@@ -35,6 +35,26 @@ class RowStatistics(NamedTuple):
     labels: np.ndarray
 
 
+class CategoryRule(NamedTuple):
+    """Regularisation of splits of categories: a set of a few of them against all others.
+
+    With `single` categories or fewer in a node each is tried alone. Else those with `few` rows or more are sorted
+    by G / (H + smooth), and sets are made from either end of that order. A set takes in `group` rows or more at a
+    time, and half of the categories or `most` of them at most; `penalty` is added to lambda. With most = 0 there is
+    no regularisation: all cuts of the order of the means are tried.
+    """
+
+    smooth: float = 0.0
+    few: int = 0
+    group: int = 0
+    most: int = 0
+    single: int = 0
+    penalty: float = 0.0
+
+
+EVERY_CUT = CategoryRule()
+
+
 class GainRule(NamedTuple):
     """How channels are read, the formula of the gain (see `histogram_scan`), and the least size of a side."""
 
@@ -49,6 +69,7 @@ class GainRule(NamedTuple):
     penalty: float
     least_rows: int
     least_weight: float
+    categories: CategoryRule
 
 
 @dataclass(frozen=True)
@@ -132,12 +153,18 @@ class HistogramStatistics:
         )
 
     def rule(
-        self, gain: int, factor: float, penalty: float, least_rows: int, least_weight: float
+        self,
+        gain: int,
+        factor: float,
+        penalty: float,
+        least_rows: int,
+        least_weight: float,
+        categories: CategoryRule = EVERY_CUT,
     ) -> GainRule:
         # Half a unit keeps empty sides out, and rounding does not keep out what is just heavy enough.
         least = max(0.5 * self.weight_scale, float(least_weight) * (1.0 - 1e-12))
         shape = (self.form, gain, self.n_sums, self.n_channels, self.counted, self.scale, self.weight_scale)
-        return GainRule(*shape, float(factor), float(penalty), int(least_rows), least)
+        return GainRule(*shape, float(factor), float(penalty), int(least_rows), least, categories)
 
 
 def _fixed_point(values: np.ndarray, limit: float = 2.0**61) -> tuple[float, np.ndarray]:

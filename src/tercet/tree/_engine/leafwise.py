@@ -19,8 +19,10 @@ from tercet.tree._engine.histogram_growth import arrays_of_nodes
 from tercet.tree._engine.histogram_kernels import IS_SPLIT, STOP
 from tercet.tree._engine.histogram_statistics import (
     BINS,
+    EVERY_CUT,
     NEWTON,
     PACKED,
+    CategoryRule,
     HistogramStatistics,
     RowStatistics,
     unit_for,
@@ -70,6 +72,8 @@ class LeafwiseGrower:
         gamma, what a split must gain.
     n_jobs : int, optional
         Threads; the same bits come out for any number of them.
+    categories : CategoryRule
+        How splits of categories are regularised; by default not at all.
 
     Examples
     --------
@@ -87,8 +91,10 @@ class LeafwiseGrower:
         penalty: float = 1.0,
         min_gain: float = 0.0,
         n_jobs: int | None = None,
+        categories: CategoryRule = EVERY_CUT,
     ) -> None:
         n, d = bins.shape
+        self.categories = categories
         self.bins, self.limits, self.penalty, self.min_gain, self.n_jobs = (
             bins,
             limits,
@@ -156,7 +162,7 @@ class LeafwiseGrower:
         tree = LeafwiseTree(
             binned=self.bins.binned,
             words=self.words,
-            rule=statistics.rule(NEWTON, 1.0, self.penalty, *least),
+            rule=statistics.rule(NEWTON, 1.0, self.penalty, *least, self.categories),
             cuts=cuts,
             rows=self.rows,
             gradients=gradients,

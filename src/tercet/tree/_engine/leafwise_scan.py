@@ -23,8 +23,8 @@ from tercet.tree._engine.histogram_statistics import BINS, LOWER
 
 # Columns of the table of splits found: the largest gain of cuts that are certain, that of all cuts, 1 where missing
 # values go left (for categories: right), 1 where the column is not constant, 1 where its rows were counted; for
-# categories how many of their order are on the left.
-GAIN, UPPER, LEFT, VARIES, COUNTED, CUT, FOUND = range(7)
+# categories how many of their order are on the left, and which (`histogram_scan`).
+GAIN, UPPER, LEFT, VARIES, COUNTED, CUT, ORDER, FOUND = range(8)
 NONE = -1.0  # the gain where no cut is allowed
 
 

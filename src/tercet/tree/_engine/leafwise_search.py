@@ -26,14 +26,22 @@ from tercet.tree._engine.histogram_kernels import (
     draw_column,
     subtract_histogram,
 )
-from tercet.tree._engine.histogram_scan import best_cut, read_histogram_bins
-from tercet.tree._engine.histogram_statistics import COUNT, MISSING_BIN, SUMS, WEIGHT, GainRule
+from tercet.tree._engine.histogram_scan import (
+    best_category_set,
+    best_cut,
+    order_by_means,
+    read_histogram_bins,
+    store_split,
+    write_sides,
+)
+from tercet.tree._engine.histogram_statistics import COUNT, MISSING_BIN, WEIGHT, GainRule
 from tercet.tree._engine.leafwise_scan import (
     COUNTED,
     CUT,
     GAIN,
     LEFT,
     NONE,
+    ORDER,
     UPPER,
     VARIES,
     CutRule,
@@ -157,20 +165,13 @@ def count_bins(column, shift, rows, counts):
 
 @inner
 def read_categories(tree, t, j, hist, work, bins):
-    """The bins of categories, with their rows, and their order by their means; returns how many hold any."""
+    """The bins of categories, with their rows; returns how many hold any."""
     binned = tree.binned
     count_bins(binned.words[j >> 3], np.uint64(8 * (j & 7)), node_rows(tree.rows, tree.nodes, t), work.counts)
     m = read_histogram_bins(hist, j & 7, binned.n_bins[j], tree.rule, bins.bins, bins.codes)
     for i in range(m):
         bins.bins[i, COUNT] = work.counts[bins.codes[i]]
     bins.bins[MISSING_BIN, COUNT] = work.counts[binned.n_bins[j]]
-    order, key = bins.order, bins.key
-    for i in range(m):
-        key[i], k = bins.bins[i, SUMS] / bins.bins[i, WEIGHT], i
-        while k > 0 and key[order[k - 1]] > key[i]:
-            order[k] = order[k - 1]
-            k -= 1
-        order[k] = i
     return m
 
 
@@ -183,10 +184,13 @@ def scan_column(tree, t, j, hist, work, bins, best, found):
     m = read_categories(tree, t, j, hist, work, bins)
     gone = bins.bins[MISSING_BIN, WEIGHT] > 0.0
     best[0], varies = -1.0, m > 1 or (m == 1 and gone)
-    if varies:
+    if varies and tree.rule.categories.most > 0:
+        best_category_set(m, gone, tree.rule, bins, best)
+    elif varies:
+        order_by_means(m, tree.rule, bins)
         best_cut(m, gone, tree.rule, bins.bins, bins.order, best)
     found[VARIES], found[GAIN] = varies, best[0] if best[0] > 0.0 else NONE
-    found[UPPER], found[CUT], found[LEFT] = found[GAIN], best[1], best[2]
+    found[UPPER], found[CUT], found[LEFT], found[ORDER] = found[GAIN], best[1], best[2], best[3]
 
 
 @inner
@@ -252,12 +256,9 @@ def settle_split(tree, limits, t, hist, found, work, bins, best):
     tree.reals[t, BEST], n_bins, own = found[j, GAIN], binned.n_bins[j], found[j]
     if binned.categorical[j]:
         m = read_categories(tree, t, j, hist[j >> 3], work, bins)
-        for code in range(sides.size):
-            sides[code] = -1
-        for i in range(m):
-            sides[bins.codes[bins.order[i]]] = 0 if i < own[CUT] else 1
-        if bins.bins[MISSING_BIN, WEIGHT] > 0.0:
-            sides[n_bins] = np.int8(own[LEFT])
+        store_split(best, own[GAIN], own[CUT], own[LEFT], own[ORDER])
+        count = order_by_means(m, tree.rule, bins)
+        write_sides(m, count, n_bins, tree.rule.categories.most > 0, bins, best, sides)
         last, first = np.int64(0), np.int64(0)  # no threshold
     else:
         words = hist[j >> 3, 0, j & 7]

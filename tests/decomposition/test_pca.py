@@ -68,6 +68,15 @@ def test_sparse_rows_are_centred_without_becoming_dense(X, solver, scale):
     np.testing.assert_allclose(model.transform(sparse.csc_matrix(table)), dense.transform(table), atol=1e-7)
 
 
+def test_covariance_of_very_sparse_rows():
+    table = sparse.random_array((300, 40), density=0.03, rng=np.random.default_rng(0), format="csr")
+    weight = 1.0 + np.arange(300) % 2
+    model = PCA(5, svd_solver="covariance_eigh").fit(table, sample_weight=weight)
+    dense = PCA(5, svd_solver="full").fit(table.toarray(), sample_weight=weight)
+    for name in (*ATTRIBUTES, "feature_variance_"):
+        np.testing.assert_allclose(getattr(model, name), getattr(dense, name), rtol=1e-7, atol=1e-8)
+
+
 @pytest.mark.parametrize("scale", [False, True])
 def test_theorems(X, scale):
     model = PCA(scale=scale, svd_solver="full").fit(X)

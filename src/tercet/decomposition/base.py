@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from tercet.core.estimator import NO_TARGET, Estimator, check_is_fitted
@@ -188,17 +188,6 @@ class PrincipalAxes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator
     @property
     def _n_features_out(self) -> int:
         return len(self.components_)
-
-
-def right_singular(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Singular values and right singular vectors (as rows) of a matrix that may be overwritten.
-
-    A tall one is reduced to its triangular factor first: its left singular vectors are not needed.
-    """
-    if A.shape[0] > 1.5 * A.shape[1]:
-        A = linalg.qr(A, mode="r", overwrite_a=True, check_finite=False)[0][: A.shape[1]]
-    _, s, Vt = linalg.svd(A, full_matrices=False, overwrite_a=True, check_finite=False)
-    return s, Vt
 
 
 def finite_scores(scores: np.ndarray, name: str) -> np.ndarray:

@@ -11,9 +11,10 @@ from sklearn.utils import gen_batches
 from tercet.core.catalog import method
 from tercet.core.fitted_checks import Floats, Whole
 from tercet.core.parameters import Count, check_parameters
+from tercet.decomposition._engine.lapack import right_singular
 from tercet.decomposition._engine.moments import moments
 from tercet.decomposition._engine.signs import fix_signs
-from tercet.decomposition.base import PrincipalAxes, right_singular
+from tercet.decomposition.base import PrincipalAxes
 
 
 @method(

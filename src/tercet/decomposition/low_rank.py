@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tercet.decomposition._engine.lapack import singular_triplets
 from tercet.decomposition.matrix_input import (
     power_scaled,
     rank_tolerance,
@@ -187,6 +188,6 @@ def condition_number(A: Any, tol: float | None = None) -> float:
     (2.0, inf)
     """
     scaled, _ = scaled_matrix(A)
-    s = np.linalg.svd(scaled, compute_uv=False)
+    s = singular_triplets(scaled)[1]
     singular = s[-1] <= rank_tolerance(scaled.shape, scaled.dtype, tol) * s[0]
     return float("inf") if singular else float(s[0] / s[-1])

@@ -6,7 +6,7 @@ import warnings
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import sparse
 
 from tercet.core.catalog import method
 from tercet.core.estimator import NO_TARGET, check_is_fitted, generator
@@ -19,11 +19,12 @@ from tercet.core.validation import FLOATS, check_array, target_for_callbacks
 from tercet.decomposition._engine.arpack import arpack_triplets
 from tercet.decomposition._engine.block_lanczos import block_lanczos
 from tercet.decomposition._engine.centred_rows import CentredRows
+from tercet.decomposition._engine.lapack import eigenpairs, right_singular
 from tercet.decomposition._engine.latent_dimension import latent_dimension
 from tercet.decomposition._engine.moments import Moments, moments
 from tercet.decomposition._engine.range_finder import random_range, settled_normalizer
 from tercet.decomposition._engine.signs import fix_signs
-from tercet.decomposition.base import PrincipalAxes, right_singular
+from tercet.decomposition.base import PrincipalAxes
 from tercet.decomposition.component_count import (
     WHOLE,
     check_count,
@@ -237,9 +238,9 @@ class PCA(PrincipalAxes):
         S = table.moments.scatter / (table.moments.mass - 1)  # type: ignore[operator]
         if table.scale is not None:
             S /= np.outer(table.scale, table.scale)
-        values, vectors = linalg.eigh(S, check_finite=False)
-        values = np.maximum(values[::-1], 0.0)
-        return _Spectrum(values, vectors[:, ::-1].T, float(values.sum()))
+        values, vectors = eigenpairs(S)
+        values = np.maximum(values, 0.0)
+        return _Spectrum(values, vectors.T, float(values.sum()))
 
     def _by_svd(self, table: _Table) -> _Spectrum:
         """Right singular vectors of the centred rows over sqrt(n - 1) (000 Alg 16.1)."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import linalg
 
+from tercet.decomposition._engine.lapack import eigenpairs
 from tercet.decomposition._engine.signs import fix_signs
 from tercet.decomposition.matrix_input import power_scaled, refuse_overflow, scaled_matrix
 
@@ -51,14 +51,14 @@ def principal_components(
     m = len(S)
     if k is not None and (not isinstance(k, int | np.integer) or isinstance(k, bool) or not 1 <= k <= m):
         raise ValueError(f"principal_components: k must be an integer from 1 to {m}; got {k!r}.")
-    values, vectors = linalg.eigh(S, check_finite=False)
-    if values[0] < -1e-8 * max(np.abs(values).max(), 1e-300) * m:
+    values, vectors = eigenpairs(S)
+    if values[-1] < -1e-8 * max(np.abs(values).max(), 1e-300) * m:
         raise ValueError(
-            f"principal_components: covariance has the eigenvalue {np.ldexp(values[0], exponent):.3g}; there "
+            f"principal_components: covariance has the eigenvalue {np.ldexp(values[-1], exponent):.3g}; there "
             "must be none below 0."
         )
-    variances = refuse_overflow(np.maximum(values[::-1], 0.0), exponent, "The largest variance")
-    return PrincipalComponents(variances[:k], fix_signs(None, vectors[:, ::-1].T)[1][:k])
+    variances = refuse_overflow(np.maximum(values, 0.0), exponent, "The largest variance")
+    return PrincipalComponents(variances[:k], fix_signs(None, vectors.T)[1][:k])
 
 
 def correlation_matrix(covariance: Any) -> np.ndarray:
@@ -216,8 +216,8 @@ def projected_variance(covariance: Any, B: Any) -> tuple[float, float, float]:
         raise ValueError(
             f"projected_variance: B must have {len(S)} rows and orthonormal columns; its shape is {B.shape}."
         )
-    values, q = linalg.eigvalsh(S), B.shape[1]
-    found = np.array([np.trace(B.T @ S @ B), values[:q].sum(), values[len(S) - q :].sum()])
+    values, q = eigenpairs(S)[0], B.shape[1]
+    found = np.array([np.trace(B.T @ S @ B), values[len(S) - q :].sum(), values[:q].sum()])
     trace, least, most = refuse_overflow(found, exponent, "The variance")
     return float(trace), float(least), float(most)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import linalg
 
+from tercet.decomposition._engine.lapack import singular_triplets
 from tercet.decomposition.matrix_input import rank_tolerance, scaled_matrix
 
 
@@ -78,7 +78,7 @@ def fundamental_subspaces(A: Any, tol: float | None = None) -> dict[str, np.ndar
     {'column_space': (3, 2), 'left_null_space': (3, 1), 'row_space': (3, 2), 'null_space': (3, 1)}
     """
     A, _ = scaled_matrix(A)
-    U, s, Vt = linalg.svd(A, check_finite=False)
+    U, s, Vt = singular_triplets(A)
     V = Vt.conj().T
     r = int((s > rank_tolerance(A.shape, A.dtype, tol) * s[0]).sum())
     return {

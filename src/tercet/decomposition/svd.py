@@ -12,6 +12,7 @@ from tercet.core.estimator import generator
 from tercet.core.parallel import all_cores
 from tercet.decomposition._engine.block_lanczos import block_lanczos
 from tercet.decomposition._engine.centred_rows import CentredRows
+from tercet.decomposition._engine.lapack import eigenpairs, singular_triplets
 from tercet.decomposition._engine.range_finder import random_range
 from tercet.decomposition._engine.signs import fix_signs
 from tercet.decomposition.matrix_input import power_scaled, rank_tolerance, refuse_overflow, scaled_matrix
@@ -92,7 +93,7 @@ def svd(
     if algorithm in ("lanczos", "randomized"):
         found = _few_triplets(A, kind, algorithm, k, tol, random_state, n_jobs)
     else:
-        U, s, Vt = _by_eigenvectors(A, tol) if algorithm == "eig" else linalg.svd(A, check_finite=False)
+        U, s, Vt = _by_eigenvectors(A, tol) if algorithm == "eig" else singular_triplets(A)
         zero = rank_tolerance(A.shape, A.dtype, tol, halved=algorithm == "eig") * s.max(initial=0.0)
         r = {"full": None, "compact": int((s > zero).sum()), "truncated": k}[kind]
         # columns of U and V beyond the other's number have no partner: each gets a sign of its own
@@ -148,9 +149,8 @@ def eigen_steps(A: Any, tol: float | None = None) -> dict[str, np.ndarray]:
 
 def _by_eigenvectors(A: np.ndarray, tol: float | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     m, n = A.shape
-    eigenvalues, V = linalg.eigh(A.conj().T @ A, check_finite=False)  # step 1: eigenpairs of A'A
-    order = np.argsort(-eigenvalues, kind="stable")
-    V, sigma = V[:, order], np.sqrt(np.maximum(eigenvalues[order], 0.0))[: min(m, n)]  # steps 2, 3
+    eigenvalues, V = eigenpairs(A.conj().T @ A)  # steps 1, 2: eigenpairs of A'A, the largest first
+    sigma = np.sqrt(np.maximum(eigenvalues, 0.0))[: min(m, n)]  # step 3
     sigma[sigma <= rank_tolerance(A.shape, A.dtype, tol, halved=True) * sigma.max(initial=0.0)] = 0.0
     r = int((sigma > 0).sum())
     U1 = A @ V[:, :r] / sigma[:r]  # step 4: u_j = A v_j / sigma_j (15.12)

@@ -77,6 +77,7 @@ def _krylov(
     ]
     eps = float(np.finfo(dtype).eps)
     values, vectors = np.zeros(0), np.zeros((0, 0))
+    before: np.ndarray | None = None
     loop = range(MOST_PASSES) if steps is None else steps(MOST_PASSES, _unpacked(rows, k, left))
     for step in loop:
         check_stop()
@@ -92,6 +93,12 @@ def _krylov(
         residual = np.linalg.norm(R @ vectors[first:m, :k], axis=0)
         small = np.maximum(tol * values[:k], 8 * eps * values[0])
         done = m >= size or (m >= k and bool((residual[:k] <= small).all()))
+        # An exhausted Krylov space may lack values of a higher multiplicity: fresh directions must add none.
+        exhausted, known = not R.any(axis=1).all(), before
+        before = values[:k] if exhausted else None
+        if done and m < size and exhausted:
+            same = known is not None and known.size == k
+            done = same and np.allclose(values[:k], known, rtol=max(tol, 1e3 * eps), atol=eps * values[0])
         if steps is not None:
             step.report(
                 RitzPairs(Q[:, :m], values, vectors), residual=float(residual.max() / max(values[0], 1e-300))

@@ -16,6 +16,7 @@ from tercet.core.rows import transposed_times
 from tercet.decomposition._engine.centred_rows import Scratch
 
 SAMPLED_ROWS = 512  # for the point near the mean
+DENSE_ENOUGH = 0.05  # the share of entries from which dense products are faster
 SCATTER_VALUES = 1 << 20  # values in a chunk, and no fewer rows than twice the columns
 
 
@@ -48,7 +49,7 @@ def moments(
     n, d = X.shape
     mass = float(n) if weight is None else float(weight.sum(dtype=np.float64))
     if sparse.issparse(X):
-        return _sparse_moments(X, weight, mass, scatter)
+        return _sparse_moments(X, weight, mass, scatter, n_jobs)
     sample = X[:: max(1, n // SAMPLED_ROWS)].astype(np.float64)
     point = sample.mean(axis=0)
     # A mean that is small beside the spread takes few digits: then the rows need not be moved.
@@ -100,11 +101,29 @@ def _squares(chunk: tuple[Any, Any], point: np.ndarray, scratch: Scratch) -> tup
     return wide @ centred, wide @ centred**2
 
 
-def _sparse_moments(X: Any, weight: np.ndarray | None, mass: float, scatter: bool) -> Moments:
+def _dense_scatter(
+    chunk: tuple[Any, Any], point: np.ndarray, scratch: Scratch
+) -> tuple[np.ndarray, np.ndarray]:
+    """The same of sparse rows, of which a chunk at a time becomes dense."""
+    X, weight = chunk
+    return _scatter((X.toarray(), weight), point, scratch)
+
+
+def _sparse_moments(
+    X: Any, weight: np.ndarray | None, mass: float, scatter: bool, n_jobs: int | None
+) -> Moments:
     n = X.shape[0]
     weight = np.ones(n) if weight is None else weight.astype(np.float64)
     X = X.astype(np.float64, copy=False)
     mean = transposed_times(X, weight) / mass
+    if scatter and X.nnz > DENSE_ENOUGH * n * X.shape[1]:
+        chunks = Chunks(X, weight, rows=max(64, SCATTER_VALUES // X.shape[1]))
+        sums, matrix = total(
+            _dense_scatter, chunks, mean, Scratch(X.shape, np.dtype(np.float64)), n_jobs=n_jobs
+        )
+        away = sums / mass
+        matrix -= mass * np.outer(away, away)
+        return Moments(mass, mean + away, np.maximum(np.diag(matrix), 0.0), matrix)
     if scatter:
         scaled = X if (weight == 1).all() else sparse.diags_array(np.sqrt(weight)) @ X
         matrix = np.asarray((scaled.T @ scaled).toarray()) - mass * np.outer(mean, mean)

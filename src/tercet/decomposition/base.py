@@ -134,6 +134,19 @@ class PrincipalAxes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator
         least = float(np.finfo(self.components_.dtype).eps) * most
         return np.maximum(variance, max(noise, least)), max(noise, least)
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+
+class ProbabilisticAxes(PrincipalAxes):
+    """Principal components with the density of probabilistic PCA."""
+
     def score_samples(self, X: Any) -> np.ndarray:
         """The log-density of each row in the Gaussian model (probabilistic PCA).
 
@@ -179,15 +192,6 @@ class PrincipalAxes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator
         score : float
         """
         return float(self.score_samples(X).mean())
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.components_)
 
 
 def finite_scores(scores: np.ndarray, name: str) -> np.ndarray:

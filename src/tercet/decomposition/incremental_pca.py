@@ -60,7 +60,7 @@ class IncrementalPCA(PrincipalAxes):
     --------
     >>> X = np.array([[-1, -1], [-2, -1], [-3, -2], [1, 1], [2, 1], [3, 2]])
     >>> IncrementalPCA(n_components=1, batch_size=3).fit(X).components_.round(3)
-    array([[0.838, 0.545]])
+    array([[0.839, 0.545]])
     """
 
     def __init__(

@@ -24,7 +24,7 @@ from tercet.decomposition._engine.latent_dimension import latent_dimension
 from tercet.decomposition._engine.moments import Moments, moments
 from tercet.decomposition._engine.range_finder import random_range, settled_normalizer
 from tercet.decomposition._engine.signs import fix_signs
-from tercet.decomposition.base import PrincipalAxes
+from tercet.decomposition.base import ProbabilisticAxes
 from tercet.decomposition.component_count import (
     WHOLE,
     check_count,
@@ -70,7 +70,7 @@ class _Spectrum(NamedTuple):
     texts=["000 ch. 16, Thm 16.1, Alg 16.1", "002 ch. 8, eq. 8.8-8.11"],
     peers=["sklearn.decomposition.PCA"],
 )
-class PCA(PrincipalAxes):
+class PCA(ProbabilisticAxes):
     """Principal component analysis: orthogonal directions in which the rows vary most.
 
     α_1 is the unit vector for which the variance of α'x is largest, α_2 that among those orthogonal to α_1, and so
@@ -132,7 +132,7 @@ class PCA(PrincipalAxes):
     >>> X = [[2.5, 2.4], [0.5, 0.7], [2.2, 2.9], [1.9, 2.2], [3.1, 3.0], [2.3, 2.7], [2, 1.6], [1, 1.1]]
     >>> model = PCA(1).fit(X)
     >>> model.components_.round(3), model.explained_variance_ratio_.round(3), model.loadings_.round(3)
-    (array([[0.661, 0.75 ]]), array([0.957]), array([[0.974, 0.982]]))
+    (array([[0.696, 0.718]]), array([0.959]), array([[0.978, 0.981]]))
     """
 
     def __init__(

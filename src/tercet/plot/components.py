@@ -46,7 +46,7 @@ def plot_scree(model: Any, share: float | None = None, *, ax: Any = None) -> Any
     Examples
     --------
     >>> ax = plot_scree([0.6, 0.3, 0.1], share=0.75)
-    >>> [round(bar.get_height(), 2) for bar in ax.patches]
+    >>> [float(bar.get_height()) for bar in ax.patches]
     [0.6, 0.3, 0.1]
     """
     rates = finite_array(getattr(model, "explained_variance_ratio_", model), "explained_variance_ratio_")
@@ -107,7 +107,7 @@ def plot_biplot(
     >>> from tercet.decomposition import PCA
     >>> X = [[2.5, 2.4], [0.5, 0.7], [2.2, 2.9], [1.9, 2.2], [3.1, 3.0]]
     >>> ax = plot_biplot(PCA(2).fit(X), X, ["a", "b"])
-    >>> [text.get_text() for text in ax.texts]
+    >>> [text.get_text() for text in ax.texts if text.get_text()]
     ['a', 'b']
     """
     arrows = np.asarray(getattr(model, "loadings_", model.components_), dtype=float)

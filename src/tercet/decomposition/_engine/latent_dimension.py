@@ -27,7 +27,7 @@ def latent_dimension(variances: np.ndarray, n: float) -> int:
 def _log_evidence(spectrum: np.ndarray, k: int, n: float) -> float:
     """Minka's approximation of the log-evidence of k components, up to a constant."""
     d, least = len(spectrum), 1e-15
-    if spectrum[k - 1] < least:
+    if spectrum[k - 1] < least or spectrum[k - 1] - spectrum[k] <= least:  # equal variances are not parted
         return -np.inf
     noise = max(least, float(spectrum[k:].mean()))
     halves = (d - np.arange(k)) / 2
@@ -40,5 +40,5 @@ def _log_evidence(spectrum: np.ndarray, k: int, n: float) -> float:
     i, j = np.triu_indices(d, 1)
     i, j = i[i < k], j[i < k]
     apart = (spectrum[i] - spectrum[j]) * (1 / model[j] - 1 / model[i])
-    hessian = float(np.log(np.maximum(apart, 1e-300)).sum()) + i.size * np.log(n)
+    hessian = float(np.log(np.maximum(apart, 1e-30)).sum()) + i.size * np.log(n)
     return directions + fit + (m + k) / 2 * np.log(2 * np.pi) - hessian / 2 - k / 2 * np.log(n)

@@ -105,19 +105,19 @@ def one_svd(kind: Any, data: Data, **options: Any) -> Result:
 def svd_ours(data: Data) -> Result:
     from tercet.decomposition import TruncatedSVD
 
-    return one_svd(TruncatedSVD, data, algorithm="lanczos", tol=1e-2, n_jobs=2)
+    return one_svd(TruncatedSVD, data, algorithm="lanczos", tol=0.03, n_jobs=2)
 
 
 def svd_arpack(data: Data) -> Result:
     from sklearn.decomposition import TruncatedSVD
 
-    return one_svd(TruncatedSVD, data, algorithm="arpack", tol=1e-2)
+    return one_svd(TruncatedSVD, data, algorithm="arpack", tol=0.1)
 
 
 def svd_randomized(data: Data) -> Result:
     from sklearn.decomposition import TruncatedSVD
 
-    return one_svd(TruncatedSVD, data, algorithm="randomized", n_iter=6, n_oversamples=30)
+    return one_svd(TruncatedSVD, data, algorithm="randomized", n_iter=4, n_oversamples=40)
 
 
 SKLEARN = ("sklearn.decomposition",)

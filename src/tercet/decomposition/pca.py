@@ -280,7 +280,7 @@ class PCA(ProbabilisticAxes):
         power = self.iterated_power
         power = (7 if k < 0.1 * min(table.X.shape) else 4) if power == "auto" else power
         normalizer = settled_normalizer(self.power_iteration_normalizer, power)
-        return spectrum(random_range(rows, k, self.n_oversamples, power, normalizer, rng))
+        return spectrum(random_range(rows, k, self.n_oversamples, power, normalizer, rng, right=True))
 
     def _attributes(self, found: _Spectrum, table: _Table, dtype: Any) -> dict[str, Any]:
         """The fitted attributes, in the unit and the precision of the rows."""

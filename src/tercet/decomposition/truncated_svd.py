@@ -147,7 +147,7 @@ class TruncatedSVD(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
             def passes(limit: int, unpack: Any) -> Steps:
                 return self.steps(
                     limit,
-                    unpack=lambda state: attributes(rows, unpack(state), whole, exponent),
+                    unpack=lambda state: attributes(rows, unpack(state), whole, exponent, exact=False),
                     hint="Raise tol.",
                 )
 
@@ -156,8 +156,9 @@ class TruncatedSVD(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
             triplets = arpack_triplets(rows, k, self.tol, rng)
         else:
             normalizer = settled_normalizer(self.power_iteration_normalizer, self.n_iter)
-            triplets = random_range(rows, k, self.n_oversamples, self.n_iter, normalizer, rng)
-        self.__dict__.update(attributes(rows, triplets, whole, exponent))
+            triplets = random_range(rows, k, self.n_oversamples, self.n_iter, normalizer, rng, right=True)
+        exact = self.algorithm == "randomized" or self.tol == 0
+        self.__dict__.update(attributes(rows, triplets, whole, exponent, exact))
         if not np.isfinite(self.explained_variance_).all():
             raise ValueError(
                 "TruncatedSVD: explained_variance_ is beyond floating-point numbers. X holds numbers as large as "
@@ -226,11 +227,12 @@ class TruncatedSVD(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
 
 
 def attributes(
-    rows: CentredRows, triplets: tuple[Any, Any, Any], whole: float, exponent: int
+    rows: CentredRows, triplets: tuple[Any, Any, Any], whole: float, exponent: int, exact: bool
 ) -> dict[str, Any]:
     """The fitted attributes that belong to singular triplets of X / 2^exponent, whose total variance is `whole`."""
-    _, s, Vt = triplets
-    variance = rows.times(Vt.T).var(axis=0, dtype=np.float64)  # not of U S, where the iteration ended early
+    U, s, Vt = triplets
+    scores = U * s if exact else rows.times(Vt.T)  # where the iteration ended early, X V is not U S
+    variance = scores.var(axis=0, dtype=np.float64)
     share = variance / whole if whole > 0 else np.zeros(len(s))
     return {
         "components_": np.ascontiguousarray(Vt),

@@ -57,11 +57,32 @@ def block_lanczos(
 def triplets(rows: Any, basis: np.ndarray, k: int, left: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The k largest singular triplets of the matrix projected on an orthonormal basis of one side."""
     across = rows.transposed_times(basis) if left else rows.times(basis)
-    P, s, Rt = linalg.svd(across, full_matrices=False, check_finite=False, overwrite_a=True)
+    P, s, Rt = tall_svd(across, rows.n_jobs)
     near = basis @ Rt[:k].T
     U, Vt = (near, P[:, :k].T) if left else (P[:, :k], near.T)
     U, Vt = fix_signs(U, Vt)
     return U, s[:k], Vt
+
+
+def tall_svd(W: np.ndarray, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The singular value decomposition of a matrix with many more rows than columns.
+
+    By eigenvectors of W'W, which are products alone, where the singular values are not too different. What they
+    lack of orthogonality is made up for by a second pass; where that would not do, LAPACK has to.
+    """
+    size, k = W.shape
+    values, R = linalg.eigh(total(_inner, Chunks(W, W, rows=ROWS), n_jobs=n_jobs), check_finite=False)
+    if size < 8 * k or not values[0] > np.finfo(W.dtype).eps ** 0.75 * values[-1]:
+        return linalg.svd(W, full_matrices=False, check_finite=False, overwrite_a=True)
+    roots = np.sqrt(values).astype(W.dtype)
+    near = _product(W, R / roots, n_jobs)  # W = near diag(roots) R', and near is nearly orthonormal
+    spread, turn = linalg.eigh(
+        total(_inner, Chunks(near, near, rows=ROWS), n_jobs=n_jobs), check_finite=False
+    )
+    stretch = np.sqrt(spread).astype(W.dtype)
+    small = (stretch[:, None] * turn.T * roots) @ R.T  # W = (near turn / stretch) small
+    left, s, Rt = linalg.svd(small, check_finite=False)
+    return _product(near, (turn / stretch) @ left, n_jobs), s, Rt
 
 
 def _krylov(

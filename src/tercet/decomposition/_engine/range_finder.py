@@ -23,8 +23,13 @@ def random_range(
     normalizer: str,
     rng: np.random.Generator,
     transpose: bool | None = None,
+    right: bool = False,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """U, s, Vt of the matrix on the range of (AA')^n_iter A G, with G random; k + oversamples columns wide."""
+    """U, s, Vt of the matrix on the range of (AA')^n_iter A G, with G random; k + oversamples columns wide.
+
+    A is approximated by QQ'A, so that U'A = s Vt. With `right` it is AQQ', so that AV = U s: transformed rows then
+    have the singular values as their lengths, however few the iterations.
+    """
     n, d = rows.shape
     turned = n < d if transpose is None else transpose  # the longer side is orthonormalised
     forth, back = (rows.transposed_times, rows.times) if turned else (rows.times, rows.transposed_times)
@@ -36,6 +41,9 @@ def random_range(
             check_stop()
             Y = settle(back(settle(forth(Y))))
         Q = _orthonormal(forth(Y))
+        if right and not turned:
+            forth, back, turned = back, forth, True
+            Q = _orthonormal(forth(Q))
         P, s, Rt = linalg.svd(back(Q), full_matrices=False, check_finite=False)  # A'Q = P s R'
         P, s, near = P[:, :k], s[:k], Q @ Rt[:k].T
     U, Vt = (P, near.T) if turned else (near, P.T)

@@ -21,7 +21,7 @@ def fix_signs(U: Any, Vt: np.ndarray) -> tuple[Any, np.ndarray]:
     """
     if not Vt.size:
         return U, Vt
-    size = np.abs(Vt)
+    size = np.ascontiguousarray(np.abs(Vt))
     nearly = 1 - np.sqrt(np.finfo(Vt.dtype).eps)
     first = np.argmax(size >= size.max(axis=1, keepdims=True) * nearly, axis=1)
     entry = Vt[np.arange(len(Vt)), first]

@@ -21,7 +21,7 @@ from tercet.tree import DecisionTreeClassifier
 from tests.conformance.population import CARDS, make
 
 # Parameters whose values are different code.
-CHOICES = ("solver", "algorithm", "form", "variant", "decoding", "strategy", "linkage")
+CHOICES = ("solver", "svd_solver", "algorithm", "form", "variant", "decoding", "strategy", "linkage")
 # Values of other parameters that are different code, where one is enough.
 MORE = {
     "LinearSVC": [{"loss": "hinge"}, {"penalty": "l1"}, {"multi_class": "crammer_singer"}],
@@ -90,6 +90,9 @@ WITH = {
     ("SVR", "coordinate-ascent"): {"tol": 1e-9},
     ("MaxEnt", "gis"): {"negative": "shift", "max_iter": 20},
     ("MaxEnt", "iis"): {"negative": "shift", "max_iter": 20},
+    # all components are as many as there are rows, of which repeated ones are more
+    ("PCA", "default"): {"n_components": 1},
+    "PCA": {"n_components": 1},
     ("Perceptron", "averaged"): {"tol": None, "max_iter": 100},
     ("Ridge", "lbfgs"): {"positive": True},
     ("Ridge", "sag"): TIGHT,
@@ -97,6 +100,7 @@ WITH = {
     ("RidgeClassifier", "lbfgs"): {"positive": True},
     ("LogisticRegression", "sag"): CLOSE,
     ("LogisticRegression", "saga"): CLOSE,
+    ("TruncatedSVD", "arpack"): {"n_components": 1},
     "LogisticRegressionCV": FEW,
 }
 

@@ -7,6 +7,7 @@ import pytest
 
 MODULES = (
     "cluster",
+    "decomposition",
     "discriminant_analysis",
     "ensemble",
     "inspection",
@@ -21,6 +22,8 @@ MODULES = (
 )
 
 TO_COME = "clustering is to come: these belong to methods of the texts that are not written yet"
+FACTORS = "to come, with the methods of the texts that they are: factorisation, topics, kernels, dictionaries"
+LATENT = "not in the texts: factor analysis, independent components, sparse components"
 GREEDY = "not in the texts: least-angle regression and orthogonal matching pursuit"
 ROBUST = "not in the texts: robust and quantile regression"
 BAYESIAN = "not in the texts: evidence maximisation for linear regression"
@@ -55,6 +58,22 @@ ABSENT = {
             "mean_shift",
             "spectral_clustering",
         ),
+    },
+    "decomposition": {
+        FACTORS: (
+            "DictionaryLearning",
+            "KernelPCA",
+            "LatentDirichletAllocation",
+            "MiniBatchDictionaryLearning",
+            "MiniBatchNMF",
+            "NMF",
+            "SparseCoder",
+            "dict_learning",
+            "dict_learning_online",
+            "non_negative_factorization",
+            "sparse_encode",
+        ),
+        LATENT: ("FactorAnalysis", "FastICA", "MiniBatchSparsePCA", "SparsePCA", "fastica"),
     },
     "linear_model": {
         GREEDY: (

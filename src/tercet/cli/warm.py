@@ -31,7 +31,17 @@ from tercet.core.parameters import hints
 from tercet.datasets import read_table
 
 # Parameters whose values are different code; and for some, or for some methods, settings that are.
-CHOICES = ("solver", "algorithm", "form", "linkage", "criterion", "splitter", "kernel", "implementation")
+CHOICES = (
+    "solver",
+    "svd_solver",
+    "algorithm",
+    "form",
+    "linkage",
+    "criterion",
+    "splitter",
+    "kernel",
+    "implementation",
+)
 MORE: dict[str, list[dict[str, Any]]] = {
     "CentralSVC": [{"max_iter": -1}],
     "LinearSVC": [{"loss": "hinge"}, {"penalty": "l1"}, {"multi_class": "crammer_singer"}],
@@ -55,6 +65,7 @@ TASKS = (
     "sequence labelling",
     "outlier detection",
     "feature map",
+    "dimensionality reduction",
     "ranking",
 )
 SHARED = {"ensemble": "tree"}  # families that are compiled with another, most of whose kernels they use

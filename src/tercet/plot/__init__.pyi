@@ -2,6 +2,7 @@ from tercet.plot.bayes import plot_densities
 from tercet.plot.classification import plot_calibration, plot_confusion, plot_roc
 from tercet.plot.clusters import match_colours, plot_clusters, plot_dendrogram, plot_silhouette
 from tercet.plot.comparison import plot_importance, plot_intervals, plot_learning_curve
+from tercet.plot.components import plot_biplot, plot_scree
 from tercet.plot.dependencies import plot_dependencies
 from tercet.plot.diversity import plot_kappa_error
 from tercet.plot.explanations import plot_contributions, plot_partial_dependence
@@ -19,6 +20,7 @@ from tercet.plot.trees import plot_tree
 __all__ = [
     "match_colours",
     "picture",
+    "plot_biplot",
     "plot_calibration",
     "plot_cells",
     "plot_clusters",
@@ -44,6 +46,7 @@ __all__ = [
     "plot_regions",
     "plot_residuals",
     "plot_roc",
+    "plot_scree",
     "plot_silhouette",
     "plot_transitions",
     "plot_tree",

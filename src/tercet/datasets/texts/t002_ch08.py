@@ -46,6 +46,23 @@ def mean_of_neighbours(density: float, k: int) -> dict[str, Any]:
     return {"neighbours": model.kneighbors([[density]])[1][0] + 1, "sugar": model.predict([[density]])[0]}
 
 
+def components_of_the_plane(X: Any) -> dict[str, Any]:
+    from tercet.decomposition import PCA, linear_projection
+
+    model = PCA(1, svd_solver="full").fit(X)
+    everything = PCA(svd_solver="full").fit(X)
+    W = model.components_.T
+    back = model.inverse_transform(model.transform(X))
+    return {
+        "eigenvalues of X'X": everything.singular_values_**2,
+        "w1": model.components_[0],
+        "ratio": model.explained_variance_ratio_[0],
+        "scores": linear_projection(X, W, model.mean_)[:3, 0],
+        "mean": model.mean_,
+        "reconstruction error": float(((np.asarray(X) - back) ** 2).sum()),
+    }
+
+
 EXAMPLES = [
     Example(
         place="002 ch. 8, 8.1",
@@ -81,5 +98,34 @@ EXAMPLES = [
         call=mean_of_neighbours,
         expected={"neighbours": [7, 5, 8], "sugar": 0.575 / 3},
         note="derived",
+    ),
+    Example(
+        place="002 ch. 8, 8.8-8.11",
+        title="principal components of ten points of the plane",
+        zh="平面上十个点的主成分分析",
+        given={
+            "X": [
+                [2.5, 2.4],
+                [0.5, 0.7],
+                [2.2, 2.9],
+                [1.9, 2.2],
+                [3.1, 3.0],
+                [2.3, 2.7],
+                [2, 1.6],
+                [1, 1.1],
+                [1.5, 1.6],
+                [1.1, 0.9],
+            ],
+        },
+        call=components_of_the_plane,
+        expected={
+            "eigenvalues of X'X": [11.55624941, 0.44175059],
+            "w1": [0.6778733985, 0.7351786555],
+            "ratio": 0.96318131,
+            "scores": [0.82797019, -1.77758033, 0.99219749],
+            "mean": [1.81, 1.91],
+            "reconstruction error": 0.4417505904,
+        },
+        note="derived; the text has no numbers",
     ),
 ]

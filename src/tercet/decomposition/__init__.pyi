@@ -1,0 +1,72 @@
+from tercet.decomposition.incremental_pca import IncrementalPCA
+from tercet.decomposition.low_rank import (
+    condition_number,
+    frobenius_norm,
+    geometric_stages,
+    low_rank_approximation,
+    outer_product_expansion,
+    pseudo_inverse,
+)
+from tercet.decomposition.pca import PCA
+from tercet.decomposition.population import (
+    choose_n_components,
+    contribution_rates,
+    correlation_matrix,
+    factor_loadings,
+    linear_projection,
+    principal_components,
+    projected_variance,
+    variable_contributions,
+)
+from tercet.decomposition.randomized import randomized_svd
+from tercet.decomposition.subspaces import (
+    are_orthogonal,
+    column_space,
+    fundamental_subspaces,
+    in_span,
+    is_independent,
+    left_null_space,
+    null_space,
+    nullity,
+    orthogonal_complement,
+    projector,
+    rank,
+    row_space,
+)
+from tercet.decomposition.svd import eigen_steps, svd
+from tercet.decomposition.truncated_svd import TruncatedSVD
+
+__all__ = [
+    "PCA",
+    "IncrementalPCA",
+    "TruncatedSVD",
+    "are_orthogonal",
+    "choose_n_components",
+    "column_space",
+    "condition_number",
+    "contribution_rates",
+    "correlation_matrix",
+    "eigen_steps",
+    "factor_loadings",
+    "frobenius_norm",
+    "fundamental_subspaces",
+    "geometric_stages",
+    "in_span",
+    "is_independent",
+    "left_null_space",
+    "linear_projection",
+    "low_rank_approximation",
+    "null_space",
+    "nullity",
+    "orthogonal_complement",
+    "outer_product_expansion",
+    "principal_components",
+    "projected_variance",
+    "projector",
+    "pseudo_inverse",
+    "randomized_svd",
+    "rank",
+    "row_space",
+    "svd",
+    "variable_contributions",
+]

@@ -1,0 +1,1 @@
+"""Engines of the decompositions: products of centred rows, block Lanczos, randomised range finding."""

@@ -143,6 +143,7 @@ EXEMPT = {
         "check_sample_weight_equivalence_on_dense_data": FLAT,
     },
     "IsolationForest": dict.fromkeys(WEIGHTS, DRAWN),
+    "MiniBatchKMeans": dict.fromkeys(WEIGHTS, DRAWN),
     "OutputPerturbationClassifier": dict.fromkeys(WEIGHTS, DRAWN),
     "KernelPerceptron": dict.fromkeys(WEIGHTS, ORDER),
     "NuSVC": {"check_class_weight_classifiers": FEW_OF_A_CLASS},

@@ -97,7 +97,7 @@ def choose_n_clusters(
     >>> X = [[0, 0], [0, 1], [1, 0], [9, 9], [9, 8], [8, 9], [0, 9], [1, 9], [0, 8]]
     >>> choice = choose_n_clusters(X, range(1, 6), random_state=0)
     >>> choice.n_clusters, choice.values.round(2)
-    (3, array([12.73,  7.07,  1.41,  1.06,  0.85]))
+    (3, array([12.73,  5.23,  1.41,  0.96,  0.68]))
     """
     X = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32))
     numbers = _checked_numbers(ks, X.shape[0], criterion)

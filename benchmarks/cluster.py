@@ -80,6 +80,35 @@ def kmeans_faiss(data: Data) -> Result:
     return {"centres": np.asarray(model.centroids)}
 
 
+# --- mini-batches -------------------------------------------------------------------------------------------
+
+
+def all_batches(kind: Any, data: Data, **more: Any) -> Result:
+    """From the given start, as many batches as the passes over the data have."""
+    model = kind(
+        n_clusters=len(data["start"]),
+        init=data["start"],
+        n_init=1,
+        max_iter=int(data["stop"][0]),
+        max_no_improvement=None,
+        random_state=0,
+        **more,
+    )
+    return {"centres": np.asarray(model.fit(data["X"]).cluster_centers_)}
+
+
+def batches_ours(data: Data) -> Result:
+    from tercet.cluster import MiniBatchKMeans
+
+    return all_batches(MiniBatchKMeans, data, n_jobs=2)
+
+
+def batches_sklearn(data: Data) -> Result:
+    from sklearn.cluster import MiniBatchKMeans
+
+    return all_batches(MiniBatchKMeans, data)
+
+
 # --- linkage ------------------------------------------------------------------------------------------------
 
 
@@ -160,6 +189,20 @@ ROWS = [
         peers=KMEANS_PEERS,
         quality=inertia,
         tolerance=1e-5,
+        figure="inertia of the centres, in float64",
+    ),
+    Row(
+        name="kmeans-batches",
+        work="mini-batch k-means, {k} clusters, batches of 1024 for {passes} passes; {n} x {d}, {clouds} clouds",
+        sizes={
+            "full": {**CLOUDS["full"], "passes": 2, "tol": 0.0},
+            "smoke": {**CLOUDS["smoke"], "passes": 20, "tol": 0.0},
+        },
+        data=make_clouds,
+        ours=Contender(batches_ours, ("tercet.cluster",), "tercet"),
+        peers={"scikit-learn": Contender(batches_sklearn, SKLEARN, "scikit-learn")},
+        quality=inertia,
+        tolerance=0.02,  # each draws batches of its own
         figure="inertia of the centres, in float64",
     ),
     Row(

@@ -17,6 +17,7 @@ from tercet import EarlyStopping
 from tercet.cluster import KMeans, hierarchical_centers, kmeans_plusplus, lloyd_step
 from tercet.cluster._engine import nearest_centres
 from tercet.cluster._engine.nearest_centres import nearest_centre
+from tercet.core import parallel
 from tercet.core.steps import ConvergenceWarning
 
 ALGORITHMS = ["lloyd", "elkan", "hamerly"]
@@ -357,8 +358,6 @@ def test_callbacks_may_score_by_a_target_that_learning_ignores():
 
 @every_algorithm
 def test_many_chunks_and_threads_give_the_same_bits(algorithm, monkeypatch):
-    from tercet.core import parallel
-
     X = blobs(n=3000, d=7)
     monkeypatch.setattr(parallel, "CHUNK_BYTES", 1 << 13)
     models = [KMeans(9, random_state=0, algorithm=algorithm, n_jobs=n).fit(X) for n in (1, 2, 5)]
@@ -424,3 +423,77 @@ def test_distances_of_single_precision_neither_overflow_nor_vanish(size):
         found = KMeans(2, random_state=0).fit(scaled).transform(scaled)
     expected = KMeans(2, random_state=0).fit(X).transform(X)
     np.testing.assert_allclose(found / size, expected, rtol=1e-5, atol=1e-5)
+
+
+# Speed and memory that change nothing ------------------------------------------------------------------------
+
+
+def test_pieces_of_a_prediction_keep_several_threads_at_work(monkeypatch):
+    """Labels do not depend on how rows are cut; some ten thousand rows are more than one piece of work."""
+    X = blobs(n=20_000, d=3)
+    model = KMeans(8, random_state=0, max_iter=2, tol=1).fit(X)
+    cuts = []
+    real = nearest_centres.each
+
+    def counted(function, chunks, *parameters, n_jobs=None):
+        cuts.append(len(chunks))
+        return real(function, chunks, *parameters, n_jobs=n_jobs)
+
+    monkeypatch.setattr(nearest_centres, "each", counted)
+    labels = model.predict(X)
+    assert cuts == [10]
+    monkeypatch.setattr(nearest_centres, "PIECE", 1 << 20)
+    np.testing.assert_array_equal(model.predict(X), labels)
+    np.testing.assert_array_equal(labels, distances(X, model.cluster_centers_).argmin(axis=1))
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_default_goes_over_to_bounds_and_ends_the_same(form, weighted, monkeypatch):
+    monkeypatch.setattr(nearest_centres, "WORTH_BOUNDS", 0)
+    monkeypatch.setattr(nearest_centres, "VERY_FEW_MOVES", 0.2)
+    X = blobs(1500, 4, 10, spread=3.0)
+    given = sparse.csr_array(X) if form == "sparse" else X
+    weight = np.random.default_rng(0).integers(0, 3, size=1500).astype(float) if weighted else None
+    started = []
+    real = nearest_centres.Assignment._keep_bounds
+
+    def counted(self, bounds):
+        started.append(bounds)
+        real(self, bounds)
+
+    monkeypatch.setattr(nearest_centres.Assignment, "_keep_bounds", counted)
+    start = X[:12] if weight is None else X[weight > 0][:12]
+    adaptive = KMeans(12, init=start, tol=0).fit(given, sample_weight=weight)
+    assert 1 in started
+    monkeypatch.setattr(nearest_centres, "VERY_FEW_MOVES", 0.0)
+    plain = KMeans(12, init=start, tol=0).fit(given, sample_weight=weight)
+    np.testing.assert_array_equal(adaptive.labels_, plain.labels_)
+    np.testing.assert_allclose(adaptive.cluster_centers_, plain.cluster_centers_, rtol=1e-12)
+    assert adaptive.n_iter_ == plain.n_iter_
+    assert adaptive.history_["moved"] == plain.history_["moved"]
+
+
+def test_no_large_copy_of_the_rows_is_made(monkeypatch):
+    X = blobs(2000, 16, 8)
+    tiled = KMeans(8, init=X[:8]).fit(X)
+    monkeypatch.setattr(nearest_centres, "TILE_BYTES", 0)
+    monkeypatch.setattr(nearest_centres, "tiled_chunk", None)  # not called
+    bare = KMeans(8, init=X[:8]).fit(X)
+    np.testing.assert_array_equal(bare.labels_, tiled.labels_)
+    np.testing.assert_allclose(bare.cluster_centers_, tiled.cluster_centers_, rtol=1e-12)
+
+
+def test_memory_of_a_fit_is_a_share_of_the_rows(monkeypatch):
+    import tracemalloc
+
+    X = blobs(30_000, 40, 5)
+    monkeypatch.setattr(nearest_centres, "TILE_BYTES", 0)
+    monkeypatch.setattr(parallel, "CHUNK_BYTES", 1 << 18)
+    options = {"random_state": 0, "max_iter": 3, "tol": 1, "n_jobs": 1}
+    KMeans(5, **options).fit(X)  # compiled, imported
+    tracemalloc.start()
+    KMeans(5, **options).fit(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.2 * X.nbytes

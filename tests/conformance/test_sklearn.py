@@ -115,6 +115,7 @@ UNLABELLED = "the check wants a column of predict_proba for each class of a y th
 FOLDS = "probabilities come from held-out folds of rows, and a repeated row lies in two of them"
 FEW_OF_A_CLASS = "nu is a part of all rows, and of a class that weighs next to nothing there is no such part"
 DRAWN = "rows are drawn by their weights, and other numbers come of a draw among repeated rows"
+NOTHING_SHARED = "numbers are categories, and no two of the check's rows have one in common"
 WEIGHTS = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
 SEQUENCES = {
     "check_methods_sample_order_invariance": ORDERED,
@@ -147,7 +148,9 @@ EXEMPT = {
         "check_sample_weight_equivalence_on_dense_data": FLAT,
     },
     "IsolationForest": dict.fromkeys(WEIGHTS, DRAWN),
+    "MiniBatchKMeans": dict.fromkeys(WEIGHTS, DRAWN),
     "OutputPerturbationClassifier": dict.fromkeys(WEIGHTS, DRAWN),
+    "KModes": {"check_clustering": NOTHING_SHARED},
     "KernelPerceptron": dict.fromkeys(WEIGHTS, ORDER),
     "NuSVC": {"check_class_weight_classifiers": FEW_OF_A_CLASS},
     "Perceptron": dict.fromkeys(WEIGHTS, ORDER),

@@ -31,7 +31,12 @@ CLASSES: dict[str, dict[str, str]] = {
     ),  # rounding makes a mistake, or none
     "KernelPerceptron": dict.fromkeys(("weights", "order"), ONLINE),
     "StructuredPerceptron": {"order": ONLINE},
-    "KMeans": dict.fromkeys(("weights", "order", "sparse_rows"), DRAWS),  # a rounding draws another row
+    **dict.fromkeys(  # a rounding draws another row
+        ("KMeans", "MiniBatchKMeans", "BisectingKMeans", "SphericalKMeans"),
+        dict.fromkeys(("weights", "order", "sparse_rows"), DRAWS),
+    ),
+    "KMedoids": dict.fromkeys(("weights", "order", "sparse_rows"), DRAWS),
+    "KModes": dict.fromkeys(("weights", "order"), DRAWS),
     "SVCCV": dict.fromkeys(("weights", "order"), FOLDS),
     "ElasticNetCV": dict.fromkeys(("weights", "order"), FOLDS),
     "LassoCV": dict.fromkeys(("weights", "order"), FOLDS),

@@ -158,9 +158,9 @@ def _by_name(name: str, card: Any, rng: np.random.Generator, wild: bool) -> Any:
         return [0.2, 1.0]
     if name == "alphas":
         return [0.1, 1.0]
-    if name in ("metric", "kernel") and not wild and card.name != "AgglomerativeClustering":
+    if name in ("metric", "kernel") and not wild and card.family != "cluster":
         return NOTHING
-    if name == "metric" and card.name == "AgglomerativeClustering":
+    if name == "metric" and card.name in ("AgglomerativeClustering", "KMedoids"):
         return ("euclidean", "l1", "l2", "manhattan", "cosine", "precomputed")[rng.integers(6 if wild else 5)]
     if name == "categorical_features":
         return [None, "from_dtype", [0]][rng.integers(3)]

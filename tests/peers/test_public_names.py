@@ -38,12 +38,10 @@ ABSENT = {
         TO_COME: (
             "AffinityPropagation",
             "Birch",
-            "BisectingKMeans",
             "DBSCAN",
             "FeatureAgglomeration",
             "HDBSCAN",
             "MeanShift",
-            "MiniBatchKMeans",
             "OPTICS",
             "SpectralBiclustering",
             "SpectralClustering",

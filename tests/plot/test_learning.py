@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from tercet import Recorder
+from tercet.cluster import KMeans
 from tercet.datasets import two_moons
 from tercet.linear_model import Perceptron
 from tercet.plot import plot_history, plot_regions, replay
@@ -49,3 +50,11 @@ def test_replay_has_a_frame_for_every_pass(fitted, tmp_path):
     assert Image.open(tmp_path / "fit.gif").n_frames == model.n_iter_
     with pytest.raises(ValueError, match="no frames"):
         replay(Recorder(), X)
+
+
+def test_regions_of_clusters_have_their_centres():
+    X = np.array([[0.0, 0.0], [0.0, 1.0], [9.0, 9.0], [9.0, 8.0]])
+    model = KMeans(2, init=[0, 2]).fit(X)
+    ax = plot_regions(model, X, model.labels_, resolution=10)
+    np.testing.assert_array_equal(ax.collections[-1].get_offsets(), model.cluster_centers_)
+    assert ax.images[0].get_array()[[0, -1], [0, -1]].tolist() == [0, 1]

@@ -1,17 +1,40 @@
 from tercet.cluster.agglomerative_clustering import AgglomerativeClustering, agglomerate, lance_williams
+from tercet.cluster.bisecting_k_means import BisectingKMeans
 from tercet.cluster.initial_centres import hierarchical_centers, kmeans_plusplus
 from tercet.cluster.k_means import KMeans, k_means, lloyd_step
+from tercet.cluster.k_medoids import KMedoids
+from tercet.cluster.k_modes import KModes
 from tercet.cluster.merge_trees import linkage_tree, ward_tree
+from tercet.cluster.mini_batch_k_means import MiniBatchKMeans
+from tercet.cluster.n_clusters_choice import NClustersChoice, choose_n_clusters
+from tercet.cluster.partitions import (
+    cluster_members,
+    optimal_k_means,
+    stirling_second,
+    within_cluster_scatter,
+)
+from tercet.cluster.spherical_k_means import SphericalKMeans
 
 __all__ = [
     "AgglomerativeClustering",
+    "BisectingKMeans",
     "KMeans",
+    "KMedoids",
+    "KModes",
+    "MiniBatchKMeans",
+    "NClustersChoice",
+    "SphericalKMeans",
     "agglomerate",
+    "choose_n_clusters",
+    "cluster_members",
     "hierarchical_centers",
     "k_means",
     "kmeans_plusplus",
     "lance_williams",
     "linkage_tree",
     "lloyd_step",
+    "optimal_k_means",
+    "stirling_second",
     "ward_tree",
+    "within_cluster_scatter",
 ]

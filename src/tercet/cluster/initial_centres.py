@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from tercet.cluster._engine.nearest_centres import rows_per_chunk
+from tercet.cluster._engine.nearest_centres import rows_per_chunk, weighted_chunks
 from tercet.cluster._engine.nearest_kernels import row_squared_distance
 from tercet.cluster.agglomerative_clustering import AgglomerativeClustering
 from tercet.core.estimator import check_weight, generator
-from tercet.core.kernel import kernel
-from tercet.core.parallel import Chunks, total
+from tercet.core.kernel import inner, kernel
+from tercet.core.parallel import each, total
 from tercet.core.rows import row_dot, rows
 from tercet.core.scaling import largest, scale_exponent, times_power
 from tercet.core.validation import check_array
@@ -85,18 +85,19 @@ def draw_plusplus(
     """Indices of k rows, each drawn in proportion to its squared distance from those before it."""
     n = X.shape[0]
     trials = 2 + int(np.log(k)) if trials is None else trials
-    weight = np.ones(n) if weight is None else weight.astype(np.float64)
+    weight = None if weight is None else weight.astype(np.float64)
     order = content_order(X)
     chosen = np.empty(k, dtype=np.intp)
-    closest, after = np.full(n, np.inf), np.empty((n, trials))
-    chunks = Chunks(X, weight, closest, after, rows=rows_per_chunk(X, 8))
-    candidates = draw_by_mass(weight, rng.random(1), order)
+    closest = np.full(n, np.inf)
+    chunks = weighted_chunks(X, weight, closest, rows=rows_per_chunk(X, 8))
+    candidates = draw_by_mass(weight, None, rng.random(1), order)
     for c in range(k):
-        left = total(potentials_chunk, chunks, dense_rows(X, candidates).astype(np.float64), n_jobs=n_jobs)
-        best = int(np.argmin(left))
+        points = dense_rows(X, candidates).astype(np.float64)
+        best = int(np.argmin(total(potentials_chunk, chunks, points, n_jobs=n_jobs)))
         chosen[c] = candidates[best]
-        closest[:] = after[:, best]
-        candidates = draw_by_mass(weight * closest, rng.random(trials), order)
+        # once more for the best, which is cheaper than to keep the distances of all candidates
+        each(closest_chunk, chunks, np.ascontiguousarray(points[best : best + 1]), n_jobs=n_jobs)
+        candidates = draw_by_mass(weight, closest, rng.random(trials), order)
     return chosen
 
 
@@ -135,32 +136,77 @@ def project_rows(rows, direction, found):
     return found
 
 
-def draw_by_mass(mass: np.ndarray, uniform: np.ndarray, order: np.ndarray) -> np.ndarray:
-    """Rows drawn in proportion to their mass, by numbers from [0, 1)."""
-    mass = mass[order]
-    height = np.cumsum(mass)
-    # Without any mass, all rows are centres already.
-    last = np.flatnonzero(mass)[-1] if height[-1] > 0 else mass.size - 1
-    return order[np.minimum(np.searchsorted(height, uniform * height[-1], side="right"), last)]
+def draw_by_mass(
+    weight: np.ndarray | None, closest: np.ndarray | None, uniform: np.ndarray, order: np.ndarray
+) -> np.ndarray:
+    """Rows drawn in proportion to weight times closest (1 where there is none), by numbers from [0, 1).
+
+    Without any mass, all rows are centres already: the last one is drawn.
+    """
+    none = np.empty(0)
+    found = np.empty(uniform.size, dtype=np.int64)
+    factors = (none if weight is None else weight, none if closest is None else closest)
+    draw_in_order(order, *factors, uniform, found)
+    return order[found]
+
+
+@kernel
+def draw_in_order(order, weight, closest, uniform, found):
+    """found[t]: the first place where the running sum of the masses exceeds uniform[t] times their sum.
+
+    Two passes in place of an array of running sums: rows may be many.
+    """
+    whole, last = 0.0, order.size - 1
+    for r in range(order.size):
+        mass = mass_of(weight, closest, order[r])
+        whole += mass
+        if mass > 0:
+            last = r
+    found[:] = last
+    run, open_ = 0.0, uniform.size
+    for r in range(last):
+        run += mass_of(weight, closest, order[r])
+        for t in range(uniform.size):
+            if found[t] == last and run > uniform[t] * whole:
+                found[t] = r
+                open_ -= 1
+        if open_ == 0:
+            break
+
+
+@inner
+def mass_of(weight, closest, i):
+    mass = weight[i] if weight.size > 0 else 1.0
+    return mass * closest[i] if closest.size > 0 else mass
 
 
 def potentials_chunk(chunk: tuple, points: np.ndarray) -> np.ndarray:
     """What a chunk adds to the potential Σ_i w_i min_c |x_i - c|² with each candidate added to the centres."""
-    X, weight, closest, after = chunk
+    X, weight, closest = chunk
     left = np.zeros(len(points))
     squares = np.einsum("ij,ij->i", points, points)
-    candidate_potentials(rows(X), weight, points, squares, closest, after, left)
+    candidate_potentials(rows(X), weight, points, squares, closest, left)
     return left
 
 
+def closest_chunk(chunk: tuple, point: np.ndarray) -> None:
+    """Add one centre to the squared distances of a chunk's rows to their nearest centre."""
+    X, _, closest = chunk
+    add_centre(rows(X), point[0], float(point[0] @ point[0]), closest)
+
+
 @kernel
-def candidate_potentials(rows, weight, points, squares, closest, after, left):
-    """after[i, c]: squared distance of row i to the nearest centre with candidate c added; left[c]: their sum."""
+def candidate_potentials(rows, weight, points, squares, closest, left):
+    """left[c]: the sum of squared distances to the nearest centre with candidate c added."""
     for i in range(closest.size):
         for c in range(squares.size):
-            gap = min(closest[i], row_squared_distance(rows, i, points[c], squares[c]))
-            after[i, c] = gap
-            left[c] += weight[i] * gap
+            left[c] += weight[i] * min(closest[i], row_squared_distance(rows, i, points[c], squares[c]))
+
+
+@kernel
+def add_centre(rows, point, square, closest):
+    for i in range(closest.size):
+        closest[i] = min(closest[i], row_squared_distance(rows, i, point, square))
 
 
 def hierarchical_centers(

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterable
-from typing import Any, Literal, Self
+from collections.abc import Callable
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics.pairwise import euclidean_distances
-from sklearn.utils.validation import check_array
 
-from tercet.cluster._engine.nearest_centres import Assignment, CentreSet, nearest_centre
-from tercet.cluster.initial_centres import dense_rows, draw_plusplus, draw_random, hierarchical_centers
+from tercet.cluster._engine.nearest_centres import Assignment, CentreSet
+from tercet.cluster.centre_clusterer import CentreClusterer
 from tercet.cluster.partition import Partition, times_square
 from tercet.core.catalog import method
-from tercet.core.estimator import Clusterer, check_is_fitted, check_weight, generator
-from tercet.core.fitted_checks import Floats
+from tercet.core.estimator import generator
 from tercet.core.parallel import all_cores
 from tercet.core.parameters import Count, Jobs, NonNegative, Seed
 from tercet.core.scaling import largest, scale_exponent, times_power
@@ -38,7 +32,7 @@ from tercet.core.steps import Steps
     texts=["000 ch. 14, Alg 14.2, eq. 14.18-14.22", "002 ch. 7, eq. 7.16, Alg 1"],
     peers=["sklearn.cluster.KMeans"],
 )
-class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
+class KMeans(CentreClusterer):
     """k-means clustering: every row belongs to the nearest of k means.
 
     Minimises W(C) = Σ_l Σ_{C(i)=l} w_i |x_i - m_l|² by turns: every row goes to its nearest centre (of equals,
@@ -68,9 +62,10 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
     copy_x : bool, default=True
         Taken for the sake of callers of scikit-learn's class: X is never changed.
     algorithm : {"lloyd", "elkan", "hamerly"}, default="lloyd"
-        Three ways to the same clusters. "lloyd" measures all distances, fast. "hamerly" skips the rows that
-        bounds show to be in place: fastest where clusters are well apart. "elkan" keeps k bounds for each row,
-        which takes memory and pays with many features and few clusters.
+        Three ways to the same clusters. "lloyd" measures all distances, fast, and goes over to Hamerly's bounds
+        when few rows move. "hamerly" skips from the start the rows that bounds show to be in place: fastest where
+        clusters are well apart. "elkan" keeps k bounds for each row, which takes memory and pays with many features
+        and few clusters.
     n_jobs : int, optional
         Threads to use, by default all cores, as scikit-learn does; the result does not depend on it.
 
@@ -124,37 +119,25 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
         self.algorithm = algorithm
         self.n_jobs = n_jobs
 
-    width_checked_attributes = ("cluster_centers_",)
-    fitted_shapes = {"cluster_centers_": Floats("clusters features", finite=True)}
-    batch_rounding = 1e-12  # distances to the centres are products by BLAS
-    cluster_centers_: np.ndarray
-    inertia_: float
-
     def _fit(self, X: Any, y: None, sample_weight: np.ndarray | None) -> None:
-        if X.shape[0] < self.n_clusters:
-            raise ValueError(
-                f"KMeans: n_clusters={self.n_clusters} needs as many rows; n_samples={X.shape[0]} should be "
-                f">= n_clusters={self.n_clusters}."
-            )
+        self._check_count(X)
         if self.algorithm == "elkan" and self.n_clusters == 1:
             self._warn("algorithm='elkan' doesn't make sense for a single cluster. Using 'lloyd' instead.")
         X = X if sparse.issparse(X) else np.ascontiguousarray(X)
         exponent = scale_exponent(largest(X))  # squares must neither overflow nor vanish
         X, rng = times_power(X, -exponent), generator(self.random_state)
         best: Partition | None = None
-        for loop in self._starts(X, sample_weight, exponent):
+
+        def fitted(centres: np.ndarray) -> dict[str, Any]:
+            return Partition.around(X, centres, sample_weight, all_cores(self.n_jobs)).attributes(exponent)
+
+        for loop in self._starts(10, fitted):
             initial = self._initial_centres(X, sample_weight, rng, exponent)
             found = self._lloyd(X, sample_weight, initial, loop, exponent)
             if best is None or found.inertia < best.inertia:
                 best, passes = found, loop.count
         assert best is not None
-        distinct = np.count_nonzero(np.bincount(best.labels))
-        if distinct < self.n_clusters:
-            self._warn(
-                f"Number of distinct clusters ({distinct}) found smaller than n_clusters ({self.n_clusters}). "
-                f"Possibly due to duplicate points in X.",
-                ConvergenceWarning,
-            )
+        self._warn_of_empty(best.labels)
         self.__dict__.update(best.attributes(exponent), n_iter_=passes)
         if best.inertia > 0 and not 0 < self.inertia_ < np.inf:
             self._warn(
@@ -166,11 +149,12 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
         self, X: Any, weight: np.ndarray | None, initial: np.ndarray, loop: Steps, exponent: int = 0
     ) -> Partition:
         """Assignment and update by turns (see `lloyd_step`), from the initial centres to the last."""
-        bounds = {"lloyd": 0, "hamerly": 1, "elkan": self.n_clusters}[self.algorithm]
+        k = self.n_clusters
+        bounds = {"lloyd": 0, "hamerly": 1, "elkan": k}[self.algorithm]
         assignment = Assignment(
-            X, weight, self.n_clusters, bounds if self.n_clusters > 1 else 0, all_cores(self.n_jobs)
+            X, weight, k, bounds if k > 1 else 0, all_cores(self.n_jobs), adaptive=bounds == 0 and k > 1
         )
-        small = self.tol * assignment.scatter / assignment.weight.sum() / X.shape[1]
+        small = self.tol * assignment.scatter / assignment.mass / X.shape[1]
         centres, settled = CentreSet(initial, assignment.mean), False
         for step in loop:
             sums = assignment.assign(centres)
@@ -192,126 +176,6 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
                     print(f"Converged at iteration {step.count}: {'strict convergence' if settled else why}.")
                 break
         return Partition(assignment, centres.points.astype(X.dtype), settled)
-
-    def _warn(self, message: str, kind: type[Warning] = RuntimeWarning) -> None:
-        warnings.warn(message, kind, stacklevel=7)
-
-    def _starts(self, X: Any, weight: Any, exponent: int = 0) -> Iterable[Steps]:
-        """The loops of passes: one, or one inside each of several starts."""
-
-        def fitted(centres: np.ndarray) -> dict[str, Any]:
-            return Partition.around(X, centres, weight, all_cores(self.n_jobs)).attributes(exponent)
-
-        starts = self.n_init
-        drawn = callable(self.init) or (isinstance(self.init, str) and self.init == "random")
-        if starts == "auto":
-            starts = 10 if drawn else 1
-        elif starts > 1 and not (drawn or isinstance(self.init, str)):
-            self._warn(
-                f"Explicit initial center position passed: performing only one init in {type(self).__name__} "
-                f"instead of n_init={starts}."
-            )
-            starts = 1
-        if starts == 1:
-            yield self.steps(self.max_iter, unpack=fitted)
-            return
-        for start in self.steps(starts, name="start", inner=self.max_iter):
-            yield start.steps(self.max_iter, unpack=fitted)
-
-    def _initial_centres(
-        self, X: Any, weight: Any, rng: np.random.Generator, exponent: int = 0
-    ) -> np.ndarray:
-        """The centres of one start, as `init` says; X is scaled by 2^-exponent."""
-        k, init = self.n_clusters, self.init
-        if callable(init):
-            given = times_power(X, exponent)
-            init = init(given, k, random_state=np.random.RandomState(rng.integers(2**31 - 1)))
-        if self.verbose:
-            print("Initialization complete")
-        if isinstance(init, str):
-            if init == "hierarchical":
-                return hierarchical_centers(X, k).astype(np.float64)
-            if init == "random":
-                return dense_rows(X, draw_random(X, k, weight, rng)).astype(np.float64)
-            return dense_rows(X, draw_plusplus(X, k, weight, rng, n_jobs=all_cores(self.n_jobs))).astype(
-                np.float64
-            )
-        return self._given_centres(X, init, exponent)
-
-    def _given_centres(self, X: Any, init: Any, exponent: int = 0) -> np.ndarray:
-        """Centres as the caller gave them: as points, or as numbers of rows."""
-        k, (n, d) = self.n_clusters, X.shape
-        given = init.toarray() if sparse.issparse(init) else np.asarray(init)
-        if given.ndim == 1 and given.dtype.kind in "iu":
-            if given.shape != (k,) or given.min() < 0 or given.max() >= n:
-                raise ValueError(
-                    f"KMeans: init as row numbers must be {k} numbers from 0 to {n - 1}; got {given.tolist()}."
-                )
-            return dense_rows(X, given).astype(np.float64)
-        given = check_array(given, dtype=np.float64, input_name="init")
-        if given.shape[0] != k:
-            raise ValueError(
-                f"The shape of the initial centers {given.shape} does not match the number of clusters {k}."
-            )
-        if given.shape[1] != d:
-            raise ValueError(
-                f"The shape of the initial centers {given.shape} does not match the number of features of the data "
-                f"{d}."
-            )
-        return times_power(given.astype(X.dtype).astype(np.float64), -exponent)
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Find the clusters of the rows X.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            The rows.
-        y : ignored
-            Nothing is learned from it; callbacks may score by it.
-        sample_weight : array of shape (n_samples,), optional
-            How much each row counts; 2 is as good as having the row twice.
-
-        Returns
-        -------
-        self
-        """
-        return self._learn(X, y, sample_weight)
-
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
-        """Find the clusters of the rows X, and return the cluster of each."""
-        return self.fit(X, sample_weight=sample_weight).labels_
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The nearest centre of each row."""
-        return nearest_centre(self._checked_rows(X), self.cluster_centers_, all_cores(self.n_jobs))
-
-    def transform(self, X: Any) -> np.ndarray:
-        """The distances of each row from all centres."""
-        X, centres = self._checked_rows(X), self.cluster_centers_
-        most = max(largest(X), largest(centres))
-        if X.dtype == np.float32 and not 1e-15 < most < 1e18:  # squares are no float32, nor need distances be
-            X = X.astype(np.float64)
-        exponent = scale_exponent(most)
-        apart = euclidean_distances(times_power(X, -exponent), times_power(centres, -exponent))
-        return times_power(apart, exponent)
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Minus the inertia of the rows."""
-        X = self._checked_rows(X)
-        weight, exponent = check_weight(sample_weight, X), scale_exponent(largest(X))
-        centres = times_power(self.cluster_centers_.astype(np.float64), -exponent)
-        found = Partition.around(times_power(X, -exponent), centres, weight, all_cores(self.n_jobs))
-        return -times_square(found.inertia, exponent)
-
-    def _checked_rows(self, X: Any) -> Any:
-        check_is_fitted(self)
-        X = self._check(X, reset=False)
-        return X if sparse.issparse(X) else np.ascontiguousarray(X)
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.cluster_centers_)
 
 
 def lloyd_step(X: Any, centers: Any, sample_weight: Any = None) -> tuple[np.ndarray, np.ndarray]:

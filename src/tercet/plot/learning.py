@@ -78,7 +78,8 @@ def plot_regions(
     ax: Any = None,
     resolution: int = 200,
 ) -> Any:
-    """Draw what a model of two features says of every point of the plane, with the data on top.
+    """Draw what a model of two features says of every point of the plane, with the data on top, and the centres
+    where it has clusters with centres.
 
     Parameters
     ----------
@@ -129,6 +130,9 @@ def plot_regions(
         _surface(ax, said, X[shown], None if y is None else np.asarray(y, float)[shown], frame)
     else:
         _areas(ax, said, X[shown], None if y is None else np.asarray(y)[shown], frame, model, labels)
+    centres = getattr(model, "cluster_centers_", None)
+    if centres is not None:
+        ax.scatter(*np.asarray(centres, float).T, s=90, marker="X", color=INK, edgecolors="white", zorder=3)
     first_name, second_name = map(short_name, feature_names or ("", ""))
     return label_axes(ax, first_name, second_name, type(model).__name__)
 

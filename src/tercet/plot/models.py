@@ -170,7 +170,7 @@ def _polynomial(model: Any, feature_names: Any, labels: Any, ax: Any) -> Any:
     return _bars(weights[rises], terms, 20, ax) if rises.any() else None
 
 
-@picture("cluster_centers_")
+@picture(test=lambda model: getattr(model, "cluster_centers_", None) is not None)
 def _centres(model: Any, feature_names: Any, labels: Any, ax: Any) -> Any:
     centres = np.asarray(model.cluster_centers_, dtype=float)
     words = [str(k) for k in range(len(centres))]

@@ -36,7 +36,10 @@ from tercet.core.scaling import common_exponent, times_power
 
 AMBIGUOUS = 0.05  # a share of ambiguous rows from which on single precision does not pay
 FEW_MOVES, MOVING = 0.2, 16  # share of rows below which sums are moved along, and for how many passes
+VERY_FEW_MOVES, WORTH_BOUNDS = 0.01, 256  # share of rows below which, and k times d from which, bounds pay
 FEW = 1 << 16  # multiplications up to which distances are simply computed
+TILE_BYTES = 1 << 28  # the largest copy of the rows that is made for speed
+PIECE = 2048  # rows of a piece of work that are worth a thread
 NO_BOUNDS = np.empty(0), np.empty((0, 0))
 
 
@@ -98,33 +101,47 @@ class Assignment:
     k : number of centres.
     bounds : lower bounds kept for each row: 0 (every pass computes all distances), 1 for all other centres
         together (Hamerly), or k, one for each centre (Elkan).
+    adaptive : whether to go over from no bounds to Hamerly's when few rows move.
     """
 
     def __init__(
-        self, X: Any, weight: np.ndarray | None, k: int, bounds: int = 0, n_jobs: Any = None
+        self,
+        X: Any,
+        weight: np.ndarray | None,
+        k: int,
+        bounds: int = 0,
+        n_jobs: Any = None,
+        adaptive: bool = False,
     ) -> None:
         n = X.shape[0]
-        self.X, self.k, self.bounds, self.n_jobs = X, k, bounds, n_jobs
-        self.weight = np.ones(n) if weight is None else weight.astype(np.float64, copy=False)
+        self.X, self.k, self.n_jobs, self.adaptive = X, k, n_jobs, adaptive
+        self.weight = None if weight is None else weight.astype(np.float64, copy=False)
+        self.mass = float(n) if self.weight is None else float(self.weight.sum())
         self.labels = np.full(n, -1, dtype=np.int32)
-        self.upper = np.full(n if bounds else 0, np.inf)
-        self.lower = np.zeros((n, bounds))
-        self.chunks: list[Any] = Chunks(
-            X, self.weight, self.labels, self.upper, self.lower, rows=rows_per_chunk(X, k)
-        )
+        self._keep_bounds(bounds)
         self.mean: np.ndarray | None = None
         if not sparse.issparse(X):
-            self.mean = total(weighted_sum_chunk, self.chunks, n_jobs=n_jobs) / self.weight.sum()
+            self.mean = total(weighted_sum_chunk, self.chunks, n_jobs=n_jobs) / self.mass
         self.single = self.mean is not None
         self._sums: ClusterSums | None = None
         self._moving = 0  # passes since the sums were computed from all rows
+
+    def _keep_bounds(self, bounds: int) -> None:
+        """Keep so many lower bounds for each row, none of them known yet."""
+        n = len(self.labels)
+        self.bounds, self._bounds_known = bounds, False
+        self.upper, self.lower = np.full(n if bounds else 0, np.inf), np.zeros((n, bounds))
+        self.chunks = weighted_chunks(
+            self.X, self.weight, self.labels, self.upper, self.lower, rows=rows_per_chunk(self.X, self.k)
+        )
 
     @functools.cached_property
     def overall_mean(self) -> np.ndarray:
         """The mean of all rows."""
         if self.mean is not None:
             return self.mean
-        return np.asarray(self.X.T @ self.weight).ravel() / self.weight.sum()
+        weight = np.ones(len(self.labels)) if self.weight is None else self.weight
+        return np.asarray(self.X.T @ weight).ravel() / self.mass
 
     @functools.cached_property
     def scatter(self) -> float:
@@ -134,14 +151,18 @@ class Assignment:
     def assign(self, centres: CentreSet) -> ClusterSums:
         """Assign every row to its nearest centre; the sums of the clusters then."""
         first = self._sums is None
-        if first and self.single and not self.bounds and in_single_range(centres):
+        if not first and self.adaptive and not self.bounds and self._bounds_pay():
+            self._keep_bounds(1)
+        if first and self.single and not self.bounds and in_single_range(centres) and self._tiles_fit():
             self.chunks = each(tiled_chunk, self.chunks, self.mean, n_jobs=self.n_jobs)
         moving = self.bounds > 0 or (not first and self._few_moves())
         self._moving = self._moving + 1 if moving else 0
-        gaps = centres.half_gaps() if self.bounds and not first else (np.empty((0, 0)), np.empty(0))
+        unknown = not self._bounds_known
+        gaps = (np.empty((0, 0)), np.empty(0)) if unknown else centres.half_gaps()
         sums, mass, count, moved, ambiguous = total(
-            assign_chunk, self.chunks, centres, gaps, first, self.single, moving, n_jobs=self.n_jobs
+            assign_chunk, self.chunks, centres, gaps, unknown, self.single, moving, n_jobs=self.n_jobs
         )
+        self._bounds_known = self.bounds > 0
         if self.single and ambiguous > AMBIGUOUS * len(self.labels):
             self.single = False
         if self._sums is not None and moving:  # only what has changed was added up
@@ -155,6 +176,18 @@ class Assignment:
         assert self._sums is not None
         return self._sums.moved < FEW_MOVES * len(self.labels) and self._moving < MOVING
 
+    def _tiles_fit(self) -> bool:
+        """Whether a copy of the rows for speed is small enough."""
+        return 4 * self.X.shape[0] * self.X.shape[1] <= TILE_BYTES
+
+    def _bounds_pay(self) -> bool:
+        """Whether so few rows changed cluster in the last pass that bounds spare more than they cost."""
+        assert self._sums is not None
+        n, d = self.X.shape
+        size = self.X.data.nbytes if sparse.issparse(self.X) else self.X.nbytes
+        small = 16 * n <= 0.1 * size or 16 * n <= TILE_BYTES
+        return small and self.k * d >= WORTH_BOUNDS and self._sums.moved < VERY_FEW_MOVES * n
+
     def recompute_sums(self) -> ClusterSums:
         """The sums anew from all rows: incremental sums gather rounding."""
         sums, mass, count = total(cluster_sums_chunk, self.chunks, self.k, n_jobs=self.n_jobs)
@@ -164,7 +197,8 @@ class Assignment:
         """Give each empty cluster the row that is farthest from its own centre."""
         empty = np.flatnonzero(sums.count == 0)
         gaps = np.concatenate(each(own_squared_distances_chunk, self.chunks, centres, n_jobs=self.n_jobs))
-        gaps[self.weight == 0] = 0.0
+        if self.weight is not None:
+            gaps[self.weight == 0] = 0.0
         order = iter(np.argsort(-gaps, kind="stable"))
         for cluster in empty:
             for i in order:
@@ -175,7 +209,7 @@ class Assignment:
                     break
             else:
                 return
-            x, w = self.X[[i]], self.weight[i]
+            x, w = self.X[[i]], 1.0 if self.weight is None else self.weight[i]
             x = w * (x.toarray() if sparse.issparse(x) else x)[0].astype(np.float64)
             for c, sign in ((home, -1), (cluster, 1)):
                 sums.sums[c] += sign * x
@@ -199,6 +233,15 @@ def rows_per_chunk(X: Any, k: int) -> int:
     return max(fill, 8 * k, parallel.GRAIN) // parallel.GRAIN * parallel.GRAIN
 
 
+def weighted_chunks(X: Any, weight: np.ndarray | None, *others: Any, rows: int) -> list[Any]:
+    """Chunks of rows with their weights; ones, the same few for all chunks, where there are none."""
+    chunks: list[Any] = Chunks(X, weight, *others, rows=rows)
+    if weight is not None:
+        return chunks
+    ones = np.ones(min(rows, X.shape[0]))
+    return [(chunk[0], ones[: chunk[0].shape[0]], *chunk[2:]) for chunk in chunks]
+
+
 def tiled_chunk(chunk: tuple, mean: np.ndarray) -> tuple:
     """A chunk with its rows in tiles of single precision, and their squared lengths."""
     n, d = chunk[0].shape
@@ -213,15 +256,18 @@ def in_single_range(centres: CentreSet) -> bool:
 
 
 def assign_chunk(
-    chunk: tuple, centres: CentreSet, gaps: tuple, first: bool, single: bool, moving: bool
+    chunk: tuple, centres: CentreSet, gaps: tuple, unknown: bool, single: bool, moving: bool
 ) -> tuple:
-    """Assign one chunk of rows; sums (or changes of sums), rows that moved, ambiguous rows."""
+    """Assign one chunk of rows; sums (or changes of sums), rows that moved, ambiguous rows.
+
+    With `unknown`, no bounds are known, and all distances are computed.
+    """
     X, weight, labels, upper, lower, *tiled = chunk
     view, k = rows(X), len(centres.points)
     old = labels.copy()
     ambiguous = 0
-    everyone = first or not lower.shape[1]
-    if lower.shape[1] > 1 and not first:
+    everyone = unknown or not lower.shape[1]
+    if lower.shape[1] > 1 and not unknown:
         half_gaps, half_gap = gaps
         elkan(view, centres.points, centres.squares, centres.shift, half_gaps, half_gap, labels, upper, lower)
     elif tiled and single and in_single_range(centres):
@@ -310,15 +356,15 @@ def _nearest_centre_parts(X: Any, centres: np.ndarray, check: bool, n_jobs: Any)
     """The nearest centres of each chunk; with `check`, None for one whose squares overflow or vanish."""
     mean = None if sparse.issparse(X) else centres.mean(axis=0, dtype=np.float64)
     found = CentreSet(centres.astype(np.float64), mean)
-    chunks = Chunks(X, rows=rows_per_chunk(X, len(centres)))
+    # labels are exact, however rows are cut: small pieces keep all threads at work
+    most = max(PIECE, X.shape[0] // 16 // PIECE * PIECE)
+    chunks = Chunks(X, rows=min(rows_per_chunk(X, len(centres)), most))
     return each(nearest_centre_chunk, chunks, found, check, n_jobs=n_jobs)
 
 
 def nearest_centre_chunk(chunk: tuple, centres: CentreSet, check: bool) -> np.ndarray | None:
     (X,) = chunk
-    if check and common_exponent(
-        X, centres.points
-    ):  # here, where the rows are in the cache, not for all rows before
+    if check and common_exponent(X, centres.points):  # while the rows are in the cache
         return None
     labels = np.full(X.shape[0], -1, dtype=np.int32)
     assign_rows(rows(X), np.arange(X.shape[0]), centres, labels, *NO_BOUNDS, not sparse.issparse(X))

@@ -11,6 +11,7 @@ from scipy import sparse
 from tercet.core.catalog import method
 from tercet.core.kernel import kernel
 from tercet.core.parallel import Chunks, each
+from tercet.core.rows import read_only
 from tercet.core.spelling_suggestions import spelling_suggestions
 from tercet.core.validation import check_array
 from tercet.metrics.distance.vectors import centred, check_p, check_weights, mahalanobis_factor, unit
@@ -108,7 +109,7 @@ def pairwise_distances(
     power = METRICS[metric] or check_p(p)
     weight = np.ones(X.shape[1]) if w is None else check_weights(w, X.shape[1])
     dtype = np.result_type(X, Z)
-    X, Z = (np.ascontiguousarray(A, dtype=dtype) for A in (X, Z))
+    X, Z = (read_only(np.ascontiguousarray(A, dtype=dtype)) for A in (X, Z))
     D = np.empty((len(X), len(Z)), dtype=dtype)
     weight = weight.astype(dtype)
     each(_block, Chunks(X, D, rows=BLOCK), Z, power, weight, metric != "sqeuclidean", n_jobs=n_jobs)

@@ -1,0 +1,237 @@
+"""The choice of the number of clusters (类别数 k 的选择): mean diameter, elbow, silhouette, gap."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from tercet.cluster._engine.cluster_distances import mean_diameter, mean_silhouette
+from tercet.cluster.k_means import KMeans
+from tercet.cluster.partitions import within_cluster_scatter
+from tercet.core.estimator import generator
+from tercet.core.parallel import all_cores
+from tercet.core.scaling import largest, scale_exponent, times_power
+from tercet.core.validation import check_array
+
+CRITERIA = ("mean_diameter", "elbow", "silhouette", "gap")
+
+
+@dataclass(frozen=True)
+class NClustersChoice:
+    """A choice of the number of clusters, and the curve that it was made by.
+
+    Attributes
+    ----------
+    n_clusters : int
+        The chosen k.
+    criterion : str
+        By which criterion.
+    ks : array of shape (m,)
+        The numbers of clusters, in order.
+    values : array of shape (m,)
+        The curve: mean diameter, W, mean silhouette or gap for each; NaN where a binary search did not look.
+    errors : array of shape (m,) or None
+        The standard errors of the gaps.
+    """
+
+    n_clusters: int
+    criterion: str
+    ks: np.ndarray
+    values: np.ndarray
+    errors: np.ndarray | None = None
+
+
+def choose_n_clusters(
+    X: Any,
+    ks: Iterable[int] = range(1, 11),
+    criterion: str = "mean_diameter",
+    *,
+    estimator: Any = None,
+    tol: float = 0.05,
+    search: str = "all",
+    n_references: int = 10,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> NClustersChoice:
+    """Choose the number of clusters by trying several.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_features)
+        The rows.
+    ks : iterable of int, default=range(1, 11)
+        The numbers of clusters to try.
+    criterion : {"mean_diameter", "elbow", "silhouette", "gap"}, default="mean_diameter"
+        "mean_diameter" is the texts' rule: the smallest k after which the mean diameter of the clusters (the
+        largest distance in each) falls by no more than `tol` times its value at the smallest k. "elbow": the k
+        where the curve of W is farthest below the straight line between its ends. "silhouette": the k with the
+        largest mean silhouette. "gap": the smallest k with gap(k) >= gap(k') - s(k'), where k' is the next one, gap
+        is the mean of log W over uniform rows in the same box less log W of X, and s its standard error.
+    estimator : clusterer, optional
+        One with the parameter `n_clusters`; by default `KMeans` with 10 starts.
+    tol : float, default=0.05
+        The fall that counts as none, for "mean_diameter".
+    search : {"all", "binary"}, default="all"
+        Try all of `ks`, or, for "mean_diameter", look for the k by halving, which takes the falls to become
+        smaller and smaller.
+    n_references : int, default=10
+        Tables of uniform rows, for "gap".
+    random_state : int, optional
+        Decides what is drawn, and the default estimator.
+    n_jobs : int, optional
+        Threads to use, by default all cores; the result does not depend on it.
+
+    Returns
+    -------
+    NClustersChoice
+
+    Examples
+    --------
+    >>> X = [[0, 0], [0, 1], [1, 0], [9, 9], [9, 8], [8, 9], [0, 9], [1, 9], [0, 8]]
+    >>> choice = choose_n_clusters(X, range(1, 6), random_state=0)
+    >>> choice.n_clusters, choice.values.round(2)
+    (3, array([12.73,  5.23,  1.41,  0.96,  0.68]))
+    """
+    X = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32))
+    numbers = _checked_numbers(ks, X.shape[0], criterion)
+    _check_choices(criterion, search, tol, n_references)
+    rng = generator(random_state)
+    if estimator is None:
+        estimator = KMeans(n_init=10, random_state=int(rng.integers(2**31 - 1)), n_jobs=n_jobs)
+    exponent = scale_exponent(largest(X))
+    curve = _Curve(times_power(X, -exponent), estimator, criterion, all_cores(n_jobs))
+    errors = None
+    if search == "binary":
+        values, chosen = _by_halving(curve, numbers, tol)
+    elif criterion == "gap":
+        values, errors = _gaps(curve, numbers, n_references, rng)
+        enough = values[:-1] >= values[1:] - errors[1:]
+        chosen = int(np.argmax(enough)) if enough.any() else len(numbers) - 1
+    else:
+        values = np.array([curve(k) for k in numbers])
+        chosen = _chosen(values, numbers, criterion, tol)
+    degree = {"mean_diameter": 1, "elbow": 2}.get(criterion, 0)
+    return NClustersChoice(
+        int(numbers[chosen]), criterion, np.array(numbers), times_power(values, degree * exponent), errors
+    )
+
+
+def _checked_numbers(ks: Iterable[int], n: int, criterion: str) -> list[int]:
+    try:
+        numbers = sorted(set(ks))
+    except TypeError:
+        raise ValueError(f"choose_n_clusters: ks must be several integers; got {ks!r}.") from None
+    good = all(isinstance(k, int | np.integer) and not isinstance(k, bool) for k in numbers)
+    low = 2 if criterion == "silhouette" else 1
+    high = n - 1 if criterion == "silhouette" else n
+    if not good or not numbers or numbers[0] < low or numbers[-1] > high:
+        raise ValueError(
+            f"choose_n_clusters: ks must be integers from {low} to {high}, for {n} rows and criterion="
+            f"{criterion!r}; got {list(numbers)}."
+        )
+    return [int(k) for k in numbers]
+
+
+def _check_choices(criterion: str, search: str, tol: float, n_references: int) -> None:
+    if criterion not in CRITERIA:
+        raise ValueError(
+            f"choose_n_clusters: criterion must be one of {', '.join(CRITERIA)}; got {criterion!r}."
+        )
+    if search not in ("all", "binary") or (search == "binary" and criterion != "mean_diameter"):
+        raise ValueError(
+            "choose_n_clusters: search must be 'all', or 'binary' with criterion='mean_diameter'; got "
+            f"{search!r} with {criterion!r}."
+        )
+    if not isinstance(tol, int | float) or not 0 <= tol < 1:
+        raise ValueError(f"choose_n_clusters: tol must be a number in [0, 1); got {tol!r}.")
+    if not isinstance(n_references, int | np.integer) or n_references < 1:
+        raise ValueError(
+            f"choose_n_clusters: n_references must be an integer of at least 1; got {n_references!r}."
+        )
+
+
+class _Curve:
+    """The value of the criterion for a number of clusters of the rows X, whose squares are numbers."""
+
+    def __init__(self, X: Any, estimator: Any, criterion: str, n_jobs: int) -> None:
+        self.X, self.estimator, self.criterion, self.n_jobs = X, estimator, criterion, n_jobs
+
+    def labels(self, k: int, X: Any = None) -> np.ndarray:
+        model = clone(self.estimator).set_params(n_clusters=k)
+        with warnings.catch_warnings():  # fewer different rows than clusters are no news here
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return np.asarray(model.fit(self.X if X is None else X).labels_)
+
+    def __call__(self, k: int) -> float:
+        labels = self.labels(k)
+        if self.criterion == "mean_diameter":
+            return mean_diameter(self.X, labels, self.n_jobs)
+        if self.criterion == "silhouette":
+            return mean_silhouette(self.X, labels, self.n_jobs)
+        return self.scatter(labels, self.X)
+
+    def scatter(self, labels: np.ndarray, X: Any) -> float:
+        return within_cluster_scatter(X.toarray() if sparse.issparse(X) else X, labels)
+
+
+def _chosen(values: np.ndarray, numbers: list[int], criterion: str, tol: float) -> int:
+    """The place of the chosen number of clusters."""
+    if criterion == "silhouette":
+        return int(np.argmax(values))
+    if criterion == "mean_diameter":
+        small = values[:-1] - values[1:] <= tol * values[0]
+        return int(np.argmax(small)) if small.any() else len(values) - 1
+    fall = values[0] - values[-1]
+    if len(values) < 3 or not fall > 0:
+        return 0
+    # both axes from 0 to 1: the line between the ends falls from 1 to 0
+    across = (np.array(numbers) - numbers[0]) / (numbers[-1] - numbers[0])
+    return int(np.argmax(1 - across - (values - values[-1]) / fall))
+
+
+def _by_halving(curve: _Curve, numbers: list[int], tol: float) -> tuple[np.ndarray, int]:
+    """Binary search for the first place after which the curve falls by no more than tol times its first value."""
+    values = np.full(len(numbers), np.nan)
+
+    def value(at: int) -> float:
+        if np.isnan(values[at]):
+            values[at] = curve(numbers[at])
+        return float(values[at])
+
+    low, high = 0, len(numbers) - 1
+    while low < high:
+        middle = (low + high) // 2
+        if value(middle) - value(middle + 1) <= tol * value(0):
+            high = middle
+        else:
+            low = middle + 1
+    value(low)
+    return values, low
+
+
+def _gaps(
+    curve: _Curve, numbers: list[int], n_references: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Tibshirani's gaps for each number of clusters, and their standard errors."""
+    X = curve.X.toarray() if sparse.issparse(curve.X) else curve.X
+    low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
+    references = [low + rng.random(X.shape) * (high - low) for _ in range(n_references)]
+    gaps, errors = np.empty(len(numbers)), np.empty(len(numbers))
+    for at, k in enumerate(numbers):
+        own = _log(curve.scatter(curve.labels(k), X))
+        others = np.array([_log(curve.scatter(curve.labels(k, Z), Z)) for Z in references])
+        gaps[at] = others.mean() - own
+        errors[at] = others.std() * np.sqrt(1 + 1 / n_references)
+    return gaps, errors
+
+
+def _log(scatter: float) -> float:
+    """log W, where 0 is the smallest number instead: a gap then is large, and a number."""
+    return float(np.log(max(scatter, np.finfo(np.float64).tiny)))

@@ -145,6 +145,7 @@ EXEMPT = {
     "IsolationForest": dict.fromkeys(WEIGHTS, DRAWN),
     "OutputPerturbationClassifier": dict.fromkeys(WEIGHTS, DRAWN),
     "KernelPerceptron": dict.fromkeys(WEIGHTS, ORDER),
+    "LVQ": dict.fromkeys(WEIGHTS, ORDER),
     "NuSVC": {"check_class_weight_classifiers": FEW_OF_A_CLASS},
     "Perceptron": dict.fromkeys(WEIGHTS, ORDER),
     "RandomForestClassifier": dict.fromkeys(WEIGHTS, DRAWN),

@@ -42,12 +42,12 @@ def test_a_pass_is_the_plain_update_row_by_row(algorithm):
 def test_learns_overlapping_classes(algorithm):
     X, y = blobs(150, spread=1.0)
     names = np.array(["a", "b", "c"])[y]
-    model = LVQ(2, algorithm=algorithm, random_state=0).fit(X, names)
+    model = LVQ(2, algorithm=algorithm, init="mean", random_state=0).fit(X, names)
     assert model.score(X, names) > 0.9
     nearest = pairwise_distances(X, model.prototypes_).argmin(axis=1)
     np.testing.assert_array_equal(model.nearest_prototype(X), nearest)
     np.testing.assert_array_equal(model.predict(X), model.prototype_labels_[nearest])
-    again = LVQ(2, algorithm=algorithm, random_state=0).fit(X, names)
+    again = LVQ(2, algorithm=algorithm, init="mean", random_state=0).fit(X, names)
     np.testing.assert_array_equal(again.prototypes_, model.prototypes_)
     assert model.history_["error"][-1] < 0.1
     assert len(model.history_["loss"]) == model.n_iter_
@@ -87,6 +87,14 @@ def test_weights_are_visits():
     # Rows without weight are as if they were not there, and are not drawn as prototypes.
     some = LVQ(random_state=1, shuffle=False).fit(X, y, sample_weight=(np.arange(12) < 3).astype(float))
     np.testing.assert_allclose(some.prototypes_, X[:3])
+
+
+def test_means_as_first_prototypes():
+    X, y = blobs(12)
+    w = np.arange(12.0)
+    model = LVQ(init="mean", eta0=1e-12, max_iter=1).fit(X, y, sample_weight=w)
+    means = [np.average(X[y == c], axis=0, weights=w[y == c]) for c in range(3)]
+    np.testing.assert_allclose(model.prototypes_, means, rtol=1e-9)
 
 
 def test_one_column_same_points_and_extremes():

@@ -50,14 +50,15 @@ class LVQ(Classifier):
         Prototypes of each class.
     algorithm : {"lvq1", "lvq2.1", "glvq"}, default="lvq1"
         How a row moves the prototypes.
-    init : "random" or array, default="random"
-        The first prototypes: rows drawn at random from the class of each; or an array of shape (q, n_features), or
-        of q row numbers.
+    init : {"random", "mean"} or array, default="random"
+        The first prototypes: rows drawn at random from the class of each; the mean of each class, and rows for its
+        further prototypes; or an array of shape (q, n_features), or of q row numbers.
     prototype_labels : array of shape (q,), optional
         The labels of the prototypes, in place of `n_prototypes` for each class; every class has to be among them.
         By default those of the rows that `init` names.
-    eta0 : float, default=0.1
-        The learning rate η, in (0, 1).
+    eta0 : float, optional
+        The learning rate η, in (0, 1). By default 0.1, or 0.01 for LVQ2.1, which pushes prototypes apart without
+        end: it refines prototypes in a few passes of small steps.
     learning_rate : {"linear", "constant"}, default="linear"
         Whether η falls, from `eta0` in the first pass to 0 after the last one of `max_iter`, or stays.
     window : float, default=0.3
@@ -103,9 +104,9 @@ class LVQ(Classifier):
         n_prototypes: Count = 1,
         *,
         algorithm: Literal["lvq1", "lvq2.1", "glvq"] = "lvq1",
-        init: Literal["random"] | list | tuple | np.ndarray = "random",
+        init: Literal["random", "mean"] | list | tuple | np.ndarray = "random",
         prototype_labels: list | tuple | np.ndarray | None = None,
-        eta0: OpenFraction = 0.1,
+        eta0: OpenFraction | None = None,
         learning_rate: Literal["linear", "constant"] = "linear",
         window: OpenFraction = 0.3,
         max_iter: Count = 100,
@@ -151,10 +152,11 @@ class LVQ(Classifier):
         X, rng = kernel_form(times_power(X, -exponent)), generator(self.random_state)
         weight = np.ones(len(X)) if sample_weight is None else sample_weight.astype(np.float64)
         there = np.flatnonzero(weight > 0)
-        labels, points = self._first_prototypes(X, y, there, rng, exponent)
+        labels, points = self._first_prototypes(X, y, weight, rng, exponent)
         P = np.array(points, dtype=np.float64, order="C")
         mean = X[there].mean(axis=0)
         spread = float(((X[there] - mean) ** 2).sum(axis=1).mean())
+        eta = self.eta0 or (0.01 if self.algorithm == "lvq2.1" else 0.1)
         names = self.classes_[labels]
         loop = self.steps(
             self.max_iter,
@@ -162,7 +164,7 @@ class LVQ(Classifier):
         )
         for step in loop:
             falling = 1.0 - step.index / self.max_iter if self.learning_rate == "linear" else 1.0
-            pull, push = step_lengths(self.eta0 * falling, weight, self.algorithm)
+            pull, push = step_lengths(eta * falling, weight, self.algorithm)
             order = rng.permutation(there) if self.shuffle else there
             before = P.copy()
             loss, wrong = learning_pass(
@@ -180,7 +182,7 @@ class LVQ(Classifier):
             raise ValueError("LVQ: prototypes_ are beyond floating-point numbers; scale the features.")
 
     def _first_prototypes(
-        self, X: np.ndarray, y: np.ndarray, there: np.ndarray, rng: np.random.Generator, exponent: int
+        self, X: np.ndarray, y: np.ndarray, weight: np.ndarray, rng: np.random.Generator, exponent: int
     ) -> tuple[np.ndarray, np.ndarray]:
         """Labels, as indices of classes, and first places of the prototypes."""
         given = None if isinstance(self.init, str) else np.asarray(self.init)
@@ -201,7 +203,10 @@ class LVQ(Classifier):
                 f"LVQ: class {self.classes_.tolist()[missing[0]]!r} has no prototype; each class needs one."
             )
         if given is None:
-            return labels, X[self._drawn_rows(y, labels, there, rng)]
+            points = X[self._drawn_rows(y, labels, np.flatnonzero(weight > 0), rng)]
+            for c in range(len(self.classes_) if self.init == "mean" else 0):
+                points[labels.tolist().index(c)] = np.average(X[y == c], axis=0, weights=weight[y == c])
+            return labels, points
         points = X[given] if by_number else check_array(given, dtype=np.float64, input_name="init")
         if points.shape != (labels.size, X.shape[1]):
             raise ValueError(
@@ -270,7 +275,8 @@ class LVQ(Classifier):
         -------
         y : array of shape (n_queries,)
         """
-        return self.prototype_labels_[self.nearest_prototype(X)]
+        nearest = self.nearest_prototype(X)
+        return self.prototype_labels_[nearest]
 
 
 def step_lengths(eta: float, weight: np.ndarray, algorithm: str) -> tuple[np.ndarray, np.ndarray]:

@@ -26,7 +26,7 @@ def merge_by_distances(distances: np.ndarray, n: int, linkage: str, n_jobs: Any 
     first, second, heights = np.empty(n - 1, np.int64), np.empty(n - 1, np.int64), np.empty(n - 1)
     neighbour, gap = np.empty(n, np.int64), np.empty(n)
     spans = [(k, min(k + 64, n)) for k in range(0, n, 64)]
-    each(lambda span: nearest_in_rows(distances, n, *span, neighbour, gap), spans, n_jobs=n_jobs)
+    each(lambda span: nearest_in_rows(distances, n, span[0], span[1], neighbour, gap), spans, n_jobs=n_jobs)
     merge_condensed(distances, n, METHODS[linkage], neighbour, gap, first, second, heights)
     return MergeTree.of(first, second, heights)
 

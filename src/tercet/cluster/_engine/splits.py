@@ -52,7 +52,7 @@ def splinter_group(distances, n, members, side):
             value = distances[condensed_place(members[s], members[t], n)]
             total[s] += value
             total[t] += value
-    at, moved, left = np.argmax(total), 0, m
+    at, moved, left = int(np.argmax(total)), 0, m
     small = 1e-12 * total[at] / (m - 1)  # of sums that are equal but for rounding, none is larger
     while at >= 0:
         side[at] = True

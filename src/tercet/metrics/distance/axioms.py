@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from tercet.core.catalog import method
 from tercet.core.validation import check_array
@@ -26,7 +25,7 @@ class MetricAxioms(NamedTuple):
     model="d(x, z) >= 0, d(x, x) = 0, d(x, z) = d(z, x), d(x, z) <= d(x, y) + d(y, z)",
     texts=["002 ch. 7, 7.3"],
 )
-def metric_axioms(D: ArrayLike, *, tol: float = 1e-9) -> MetricAxioms:
+def metric_axioms(D: Any, *, tol: float = 1e-9) -> MetricAxioms:
     """Whether distances of all pairs of points are not negative, zero for each itself, symmetric, and triangular.
 
     Parameters

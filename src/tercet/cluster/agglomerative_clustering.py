@@ -181,7 +181,7 @@ class AgglomerativeClustering(Clusterer):
         self.n_leaves_ = len(X)
         self.n_clusters_ = self._count(X)
         self.labels_ = self.cut(self.n_clusters_)
-        vars(self).pop("_rows", None)
+        self.__dict__.pop("_rows", None)
         if self.metric != "precomputed":
             self._rows = X
 

@@ -163,7 +163,7 @@ class DivisiveClustering(Clusterer):
         self.labels_ = tree.labels(self.n_clusters_ - 1)
         self.n_leaves_, self.leaves_ = tree.count, tree.labels(tree.count - 1)
         self.children_, self.distances_, self.poles_ = tree.merges()
-        vars(self).pop("_rows", None)
+        self.__dict__.pop("_rows", None)
         if self.metric != "precomputed":
             self._rows = X
 
@@ -329,7 +329,7 @@ def split_cluster(
     group = [int(D.sum(axis=1).argmax())]
     while len(group) < n - 1:
         rest = np.setdiff1d(np.arange(n), group)
-        gain = D[np.ix_(rest, rest)].sum(axis=1) / (len(rest) - 1) - D[np.ix_(rest, group)].mean(axis=1)
+        gain = D[np.ix_(rest, rest)].sum(axis=1) / (len(rest) - 1) - D[rest][:, group].mean(axis=1)
         if gain.max() <= 1e-12 * D.max():
             break
         group.append(int(rest[gain.argmax()]))

@@ -68,7 +68,7 @@ def four_definitions(D: Any, T: float) -> dict[str, Any]:
     linkages = ("single", "complete", "average", "hausdorff")
     return {
         "Def. 14.5-14.8": [
-            is_cluster(block, T, definition=word, metric="precomputed")  # type: ignore[arg-type]
+            is_cluster(block, T, definition=word, metric="precomputed")
             for word in ("pairs", "nearest", "row-mean", "mean")
         ],
         "diameter": cluster_diameter(block, metric="precomputed"),
@@ -84,7 +84,7 @@ def divisive(D: Any) -> dict[str, Any]:
 
     found: dict[str, Any] = {}
     for algorithm in ("farthest-pair", "diana"):
-        model = DivisiveClustering(2, algorithm=algorithm, metric="precomputed", compute_full_tree=True)  # type: ignore[arg-type]
+        model = DivisiveClustering(2, algorithm=algorithm, metric="precomputed", compute_full_tree=True)
         found[f"clusters, {algorithm}"] = model.fit(D).labels_
         found[f"diameters, {algorithm}"] = model.distances_[::-1]
     return found

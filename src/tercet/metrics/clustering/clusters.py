@@ -213,7 +213,9 @@ def cluster_distance(
     D = _rows(A, "A") if given else pairwise_distances(_rows(A, "A"), _rows(B, "B"), metric, **options)
     if linkage == "hausdorff":
         return float(max(D.min(axis=1).max(), D.min(axis=0).max()))
-    return float({"single": np.min, "complete": np.max, "average": np.mean}[linkage](D))
+    if linkage == "average":
+        return float(D.mean())
+    return float(D.min() if linkage == "single" else D.max())
 
 
 def hausdorff_distance(A: Any, B: Any, *, metric: Any = "euclidean", **options: Any) -> float:

@@ -1,4 +1,4 @@
-"""Rows of the clustering family: k-means, trees of merges."""
+"""Rows of the clustering family: k-means, trees of merges, measures of partitions."""
 
 from __future__ import annotations
 
@@ -152,6 +152,69 @@ def linkage_fastcluster(data: Data) -> Result:
     }
 
 
+# --- measures -----------------------------------------------------------------------------------------------
+
+OF_LABELS = (
+    "adjusted_rand_score",
+    "fowlkes_mallows_score",
+    "normalized_mutual_info_score",
+    "adjusted_mutual_info_score",
+    "v_measure_score",
+)
+
+
+def make_partitions(rng: np.random.Generator, n: int, k: int) -> Data:
+    """Two partitions that agree in half of the rows, and the measures as scikit-learn has them."""
+    from sklearn import metrics
+
+    one = rng.integers(k, size=n)
+    other = np.where(rng.random(n) < 0.5, one, rng.integers(k, size=n))
+    found = np.array([getattr(metrics, name)(one, other) for name in OF_LABELS])
+    return {"one": one, "other": other, "expected": found}
+
+
+def measures_of(module: Any, data: Data) -> Result:
+    return {"found": np.array([getattr(module, name)(data["one"], data["other"]) for name in OF_LABELS])}
+
+
+def measures_ours(data: Data) -> Result:
+    from tercet import metrics
+
+    return measures_of(metrics, data)
+
+
+def measures_sklearn(data: Data) -> Result:
+    from sklearn import metrics
+
+    return measures_of(metrics, data)
+
+
+def make_silhouettes(rng: np.random.Generator, n: int, d: int, k: int) -> Data:
+    """Overlapping clouds, and the silhouettes as scikit-learn has them."""
+    from sklearn.metrics import silhouette_samples
+
+    labels = rng.integers(k, size=n)
+    X = rng.standard_normal((n, d)) + rng.standard_normal((k, d))[labels]
+    return {"X": X, "labels": labels, "expected": silhouette_samples(X, labels)}
+
+
+def silhouettes_ours(data: Data) -> Result:
+    from tercet.metrics import silhouette_samples
+
+    return {"found": silhouette_samples(data["X"], data["labels"], n_jobs=2)}
+
+
+def silhouettes_sklearn(data: Data) -> Result:
+    from sklearn.metrics import silhouette_samples
+
+    return {"found": silhouette_samples(data["X"], data["labels"], n_jobs=2)}
+
+
+def measure_error(data: Data, result: Result) -> float:
+    """The largest difference of a measure."""
+    return float(np.abs(result["found"] - data["expected"]).max())
+
+
 SKLEARN = ("sklearn.cluster",)
 KMEANS_PEERS = {
     "scikit-learn lloyd": Contender(kmeans_lloyd, SKLEARN, "scikit-learn"),
@@ -218,6 +281,30 @@ ROWS = [
         quality=height_error,
         tolerance=1e-9,
         figure="largest relative error of a merge's distance",
+        relative=False,
+    ),
+    Row(
+        name="partition-scores",
+        work="adjusted Rand, Fowlkes-Mallows, NMI, AMI and V-measure of two partitions; {n} labels, {k} clusters",
+        sizes={"full": {"n": 1_000_000, "k": 50}, "smoke": {"n": 2_000, "k": 5}},
+        data=make_partitions,
+        ours=Contender(measures_ours, ("tercet.metrics",), "tercet"),
+        peers={"scikit-learn": Contender(measures_sklearn, ("sklearn.metrics",), "scikit-learn")},
+        quality=measure_error,
+        tolerance=1e-9,
+        figure="largest difference of a measure",
+        relative=False,
+    ),
+    Row(
+        name="silhouette",
+        work="silhouettes of all rows, {k} clusters; {n} x {d}",
+        sizes={"full": {"n": 20_000, "d": 10, "k": 10}, "smoke": {"n": 300, "d": 4, "k": 3}},
+        data=make_silhouettes,
+        ours=Contender(silhouettes_ours, ("tercet.metrics",), "tercet"),
+        peers={"scikit-learn": Contender(silhouettes_sklearn, ("sklearn.metrics",), "scikit-learn")},
+        quality=measure_error,
+        tolerance=1e-7,
+        figure="largest difference of a silhouette",
         relative=False,
     ),
 ]

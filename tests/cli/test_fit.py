@@ -246,7 +246,9 @@ def test_clusters(folder, tmp_path):
     assert "KMeans is a clustering model" in error
     said, _ = tercet("evaluate", path, folder / "prices.csv", "--target", "town", "--json", "-q")
     assert -0.5 < json.loads(said)["measures"]["adjusted_rand"] < 1
-    tercet("fit", "AgglomerativeClustering", folder / "prices.csv", "-o", path, "-q")
+    tercet(
+        "fit", "AgglomerativeClustering", folder / "prices.csv", "-o", path, "--set", "linkage=median", "-q"
+    )
     _, error = tercet("predict", path, folder / "prices.csv", code=2)
     assert "AgglomerativeClustering cannot predict" in error
 

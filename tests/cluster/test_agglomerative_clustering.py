@@ -14,8 +14,9 @@ from sklearn import cluster as peer
 from sklearn.metrics import adjusted_rand_score
 
 from tercet.cluster import AgglomerativeClustering, agglomerate, lance_williams
+from tercet.metrics import cluster_distance, hausdorff_distance
 
-LINKAGES = ["ward", "complete", "average", "single", "centroid"]
+LINKAGES = ["ward", "complete", "average", "single", "centroid", "weighted", "median"]
 OF_DISTANCES = ["complete", "average", "single"]
 METRICS = [
     ("cityblock", {}),
@@ -109,7 +110,8 @@ def test_heights_never_fall_but_those_of_centres_may(X):
     for linkage in ("ward", *OF_DISTANCES):
         heights = AgglomerativeClustering(linkage=linkage).fit(X).distances_
         assert (np.diff(heights) >= -1e-12).all(), linkage
-    assert np.isfinite(AgglomerativeClustering(linkage="centroid").fit(X).distances_).all()
+    for linkage in ("centroid", "median", "hausdorff"):
+        assert np.isfinite(AgglomerativeClustering(linkage=linkage).fit(X).distances_).all()
 
 
 def test_centres_invert():
@@ -241,6 +243,87 @@ def test_wrong_input_is_named():
         AgglomerativeClustering(metric="cosine", linkage="single").fit(X)
 
 
+# Linkages beyond the Lance-Williams update ----------------------------------------------------------------------
+
+
+@given(arrays(np.float64, (9, 2), elements=st.integers(-3, 3).map(float)))
+@settings(max_examples=40, deadline=None, derandomize=True)
+def test_hausdorff_merges_the_nearest_sets(X):
+    """Also with ties, and where the union is nearer to a third set than both of its parts."""
+    D = cdist(X, X)
+    children, heights = agglomerate(D, "hausdorff")
+    for model in (
+        AgglomerativeClustering(linkage="hausdorff").fit(X),
+        AgglomerativeClustering(linkage="hausdorff", metric="precomputed").fit(D),
+    ):
+        np.testing.assert_array_equal(model.children_, children)
+        np.testing.assert_allclose(model.distances_, heights, atol=1e-12)
+
+
+def test_hausdorff_by_its_definition():
+    X = points(30, 3)
+    model = AgglomerativeClustering(linkage="hausdorff", metric="cityblock").fit(X)
+    members = sets(model)
+    for (a, b), height in zip(model.children_, model.distances_):
+        A, B = (X[sorted(members[node])] for node in (a, b))
+        assert height == pytest.approx(hausdorff_distance(A, B, metric="cityblock"))
+
+
+@pytest.mark.parametrize("linkage", ["centroid", "median"])
+def test_centres_by_distances_and_by_other_metrics(linkage):
+    X = points(40, 3)
+    plain = AgglomerativeClustering(linkage=linkage).fit(X)
+    table = AgglomerativeClustering(linkage=linkage, metric="precomputed").fit(cdist(X, X))
+    np.testing.assert_array_equal(table.children_, plain.children_)
+    np.testing.assert_allclose(table.distances_, plain.distances_, rtol=1e-9)
+    general = AgglomerativeClustering(linkage=linkage, metric=lambda a, b: np.linalg.norm(a - b)).fit(X)
+    np.testing.assert_array_equal(general.children_, plain.children_)
+    np.testing.assert_allclose(general.distances_, plain.distances_, rtol=1e-9)
+    # P14-2: the Mahalanobis distance is the Euclidean one of whitened rows.
+    white = X @ np.linalg.cholesky(np.linalg.inv(np.cov(X.T)))
+    mahalanobis = AgglomerativeClustering(linkage=linkage, metric="mahalanobis").fit(X)
+    whitened = AgglomerativeClustering(linkage=linkage).fit(white)
+    np.testing.assert_array_equal(mahalanobis.children_, whitened.children_)
+    np.testing.assert_allclose(mahalanobis.distances_, whitened.distances_, rtol=1e-9)
+    taxi = AgglomerativeClustering(linkage=linkage, metric="cityblock").fit(X)
+    np.testing.assert_allclose(taxi.distances_[0], pdist(X, "cityblock").min())
+
+
+def test_cut_by_height():
+    model = AgglomerativeClustering(linkage="average").fit(points(50))
+    height = model.distances_[-4]
+    np.testing.assert_array_equal(model.cut(height=height), model.cut(5))
+    np.testing.assert_array_equal(model.cut(height=np.nextafter(height, np.inf)), model.cut(4))
+    assert np.unique(model.cut(height=1e9)).size == 1
+    assert np.unique(model.cut(height=0.0)).size == 50
+    for wrong in ({}, {"n_clusters": 2, "height": 1.0}):
+        with pytest.raises(ValueError, match="cut takes either n_clusters or height"):
+            model.cut(**wrong)
+
+
+@pytest.mark.parametrize("linkage", ["single", "complete", "average", "hausdorff", "centroid", "ward"])
+def test_new_rows_go_to_the_nearest_cluster_by_the_linkage(linkage):
+    X, Q = points(40, 2), points(15, 2, seed=1)
+    model = AgglomerativeClustering(4, linkage=linkage).fit(X)
+    expected = [
+        np.argmin([cluster_distance(q[None], X[model.labels_ == c], linkage) for c in range(4)]) for q in Q
+    ]
+    np.testing.assert_array_equal(model.predict(Q), expected)
+    if linkage not in ("centroid", "ward"):
+        table = AgglomerativeClustering(4, linkage=linkage, metric="precomputed").fit(cdist(X, X))
+        np.testing.assert_array_equal(table.predict(cdist(Q, X)), expected)
+    for undefined in ("weighted", "median"):
+        assert not hasattr(AgglomerativeClustering(linkage=undefined), "predict")
+
+
+def test_numbers_at_the_ends_of_the_range():
+    X = np.array([[1e308, 0.0], [9e307, 0], [-1e308, 0], [-9e307, 1e307]])
+    for linkage in [*LINKAGES, "hausdorff"]:
+        with np.errstate(over="ignore"):
+            model = AgglomerativeClustering(2, linkage=linkage).fit(X)
+        assert model.labels_[0] == model.labels_[1] != model.labels_[2] == model.labels_[3], linkage
+
+
 def test_memory_keeps_the_tree(tmp_path):
     X = points(30)
     one = AgglomerativeClustering(3, memory=str(tmp_path)).fit(X)
@@ -272,7 +355,7 @@ def test_ties_are_broken_as_in_the_plain_form(half, linkage):
     np.testing.assert_allclose(model.distances_, heights, rtol=1e-12)
 
 
-@pytest.mark.parametrize("linkage", LINKAGES)
+@pytest.mark.parametrize("linkage", LINKAGES[:5])
 def test_lance_williams_is_the_distance_of_the_union(linkage):
     A, B, C = points(3, seed=1), points(5, seed=2), points(4, seed=3)
 
@@ -287,8 +370,8 @@ def test_lance_williams_is_the_distance_of_the_union(linkage):
 
 
 def test_an_unknown_linkage_is_named():
-    with pytest.raises(ValueError, match=r"linkage must be .* got 'median'"):
-        lance_williams(1.0, 1.0, 1.0, 1, 1, 1, "median")
+    with pytest.raises(ValueError, match=r"linkage must be .* got 'hausdorff'"):
+        lance_williams(1.0, 1.0, 1.0, 1, 1, 1, "hausdorff")
 
 
 def test_a_loaded_tree_must_be_one():

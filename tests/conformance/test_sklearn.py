@@ -158,6 +158,7 @@ EXEMPT = {
     "RandomForestRegressor": dict.fromkeys(WEIGHTS, DRAWN),
     "RadiusNeighborsClassifier": dict.fromkeys(WEIGHTS, ALONE),
     ("HingeSVC", "subgradient"): dict.fromkeys(WEIGHTS, ORDER),
+    ("LVQ", "lvq2.1"): dict.fromkeys(WEIGHTS, ORDER),
     ("LinearRegression", "sgd"): dict.fromkeys(WEIGHTS, ORDER),
     ("LogisticRegression", "sgd"): dict.fromkeys(WEIGHTS, ORDER),
     ("SVC", "platt"): dict.fromkeys(WEIGHTS, FOLDS),

@@ -12,6 +12,7 @@ FOLDS = "folds are cut by the order of the rows"
 COUNTS = "neighbours and rows are counted, not weighed"
 BINS = "rows are counted in leaves, and bins are cut by them"
 PLACES = "items of equal score are ranked by the order of the rows"
+NUMBERED = "clusters are numbered by their first rows"
 TIES = "equal distances are decided by the order of the rows"
 
 COUNTED = "as in scikit-learn, 'balanced' counts the rows of a class and does not weigh them"
@@ -38,6 +39,7 @@ CLASSES: dict[str, dict[str, str]] = {
     "KMedoids": dict.fromkeys(("weights", "order", "sparse_rows"), DRAWS),
     "KModes": dict.fromkeys(("weights", "order"), DRAWS),
     "SVCCV": dict.fromkeys(("weights", "order"), FOLDS),
+    "DivisiveClustering": {"order": NUMBERED},
     "ElasticNetCV": dict.fromkeys(("weights", "order"), FOLDS),
     "LassoCV": dict.fromkeys(("weights", "order"), FOLDS),
     "LogisticRegressionCV": dict.fromkeys(("weights", "order"), FOLDS),

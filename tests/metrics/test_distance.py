@@ -202,3 +202,41 @@ def test_mixed_metric_says_what_is_wrong_with_it():
     metric.fit([[1.0, "a"], [2.0, "b"]], [0, 1])
     with pytest.raises(ValueError, match="rows must have 2 values; got 1 and 2"):
         metric([1.0], [2.0, "b"])
+
+
+def test_mahalanobis_is_affine_invariant_and_correlation_a_cosine():
+    """P14-2 and P14-3."""
+    X = np.random.default_rng(3).normal(size=(12, 3))
+    A = np.array([[2.0, 1, 0], [0, 1, 3], [1, 0, 1]])
+    np.testing.assert_allclose(
+        pairwise_distances(X, metric="mahalanobis"), pairwise_distances(X @ A + 5.0, metric="mahalanobis")
+    )
+    centred = X - X.mean(axis=1, keepdims=True)
+    np.testing.assert_allclose(correlation(X[0], X), cosine(centred[0], centred))
+    np.testing.assert_allclose(
+        correlation(X[0], -X[1], absolute=True), correlation(X[0], X[1], absolute=True)
+    )
+
+
+def test_metric_matrix_by_its_factor():
+    P = np.array([[1.0], [2.0], [-1.0]])
+    x, z = np.array([1.0, 2, 3]), np.array([0.0, 1, 1])
+    assert mahalanobis(x, z, P=P) == pytest.approx(abs((x - z) @ P[:, 0]))
+    assert mahalanobis(x, z, P=P) == pytest.approx(mahalanobis(x, z, M=P @ P.T))
+    rows = np.stack([x, z])
+    np.testing.assert_allclose(
+        pairwise_distances(rows, metric="mahalanobis", P=P),
+        pairwise_distances(rows, metric="mahalanobis", M=P @ P.T),
+    )
+    with pytest.raises(ValueError, match="P must be a matrix of 3 rows"):
+        mahalanobis(x, z, P=P.T)
+
+
+@pytest.mark.parametrize("p", [1, 2, 3.5, np.inf])
+def test_pairwise_distances_of_huge_and_tiny_rows(p):
+    X = np.array([[3.0, 4.0], [0.0, 0.0], [1.0, -2.0]])
+    plain = pairwise_distances(X, metric="minkowski", p=p)
+    for scale in (1e-200, 1e200, 2.0**1020):
+        np.testing.assert_allclose(pairwise_distances(X * scale, metric="minkowski", p=p) / scale, plain)
+    small = pairwise_distances((X * 1e30).astype(np.float32), metric="minkowski", p=p)
+    np.testing.assert_allclose(small / np.float32(1e30), plain, rtol=1e-5)

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from tercet.cluster import AgglomerativeClustering, DivisiveClustering
 from tercet.datasets import two_moons
 from tercet.discriminant_analysis import QuadraticDiscriminantAnalysis
 from tercet.ensemble import StackingClassifier, VotingClassifier
@@ -200,6 +201,19 @@ def test_centres_and_mergers():
     assert {*ticks(ax, "x")} == {"0", "1", "2", "3", "4"}
     cut = ax.get_lines()[0].get_ydata()[0]
     assert merges[-2, 2] < cut < merges[-1, 2]
+
+
+def test_dendrograms_are_cut_by_number_and_height():
+    points = np.array([[0.0], [1.0], [5.0], [7.0]])
+    for model in (AgglomerativeClustering(linkage="single"), DivisiveClustering(compute_full_tree=True)):
+        model.fit(points)
+        (line,) = plot_dendrogram(model, n_clusters=3).lines
+        assert model.distances_[0] < line.get_ydata()[0] < model.distances_[1]
+        (line,) = plot_dendrogram(model, height=1.25).lines
+        assert line.get_ydata()[0] == 1.25
+        assert sorted(ticks(plot_dendrogram(model), "x")) == ["0", "1", "2", "3"]
+    some = DivisiveClustering(3).fit(points[:, [0]])
+    assert sorted(ticks(plot_dendrogram(some), "x")) == ["(2)", "2", "3"]
 
 
 def test_a_long_dendrogram_is_cut_to_its_top():

@@ -1,9 +1,11 @@
-from tercet.cluster.agglomerative_clustering import AgglomerativeClustering, agglomerate, lance_williams
+from tercet.cluster.agglomerative_clustering import AgglomerativeClustering, agglomerate
 from tercet.cluster.bisecting_k_means import BisectingKMeans
+from tercet.cluster.divisive_clustering import DivisiveClustering, split_cluster
 from tercet.cluster.initial_centres import hierarchical_centers, kmeans_plusplus
 from tercet.cluster.k_means import KMeans, k_means, lloyd_step
 from tercet.cluster.k_medoids import KMedoids
 from tercet.cluster.k_modes import KModes
+from tercet.cluster.lance_williams import lance_williams
 from tercet.cluster.merge_trees import linkage_tree, ward_tree
 from tercet.cluster.mini_batch_k_means import MiniBatchKMeans
 from tercet.cluster.n_clusters_choice import NClustersChoice, choose_n_clusters
@@ -18,6 +20,7 @@ from tercet.cluster.spherical_k_means import SphericalKMeans
 __all__ = [
     "AgglomerativeClustering",
     "BisectingKMeans",
+    "DivisiveClustering",
     "KMeans",
     "KMedoids",
     "KModes",
@@ -34,6 +37,7 @@ __all__ = [
     "linkage_tree",
     "lloyd_step",
     "optimal_k_means",
+    "split_cluster",
     "stirling_second",
     "ward_tree",
     "within_cluster_scatter",

@@ -7,15 +7,25 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from scipy import sparse
-from scipy.spatial.distance import squareform
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_memory
 
 from tercet.cluster._engine.linkage import MergeTree
-from tercet.cluster.merge_trees import ALIASES, METRICS, build_tree, check_distances, pair_distances
+from tercet.cluster._engine.set_linkage import merged_diameters
+from tercet.cluster.hierarchy import cut_count, linkage_matrix, nearest_cluster
+from tercet.cluster.lance_williams import lance_williams
+from tercet.cluster.merge_trees import (
+    build_tree,
+    check_distances,
+    check_metric,
+    pair_distances,
+    takes_all_rows,
+)
 from tercet.core.catalog import method
 from tercet.core.estimator import Clusterer, check_is_fitted
 from tercet.core.fitted_checks import Floats, Indices, Sizes, Whole
 from tercet.core.parameters import Count, Jobs, NonNegative
+from tercet.metrics.clustering import cluster_distance
 
 
 @method(
@@ -29,6 +39,9 @@ from tercet.core.parameters import Count, Jobs, NonNegative
         "average": "mean distance of all pairs of rows",
         "centroid": "distance of the two centres",
         "ward": "growth of the sum of squares",
+        "hausdorff": "largest distance of a row from the nearest row of the other cluster",
+        "weighted": "mean of the distances of the two parts, whatever their sizes",
+        "median": "distance of the two centres, that of a union being the middle of its parts'",
     },
     texts=["000 ch. 14, Alg 14.1, eq. 14.14-14.17", "002 ch. 7, Fig 9.11"],
     peers=["sklearn.cluster.AgglomerativeClustering", "scipy.cluster.hierarchy.linkage"],
@@ -38,6 +51,7 @@ class AgglomerativeClustering(Clusterer):
 
     Every row begins as a cluster of its own, and the two clusters that are nearest to each other become one; of
     pairs that are equally near, the one with the first rows. The texts' Algorithm 14.1 is `linkage="single"`.
+    `cut` gives the clusters of any other number or height, `predict` those of new rows.
 
     Parameters
     ----------
@@ -55,10 +69,13 @@ class AgglomerativeClustering(Clusterer):
     compute_full_tree : "auto" or bool, default="auto"
         Whether to go on merging when `n_clusters` are left. With `connectivity` only: else the tree is always full,
         and so it is by default unless `n_clusters` is large, at least 100 and 2 % of the rows.
-    linkage : {"ward", "complete", "average", "single", "centroid"}, default="ward"
-        The distance of two clusters: how much the sum of squares would grow; of the two farthest rows; the mean
-        of all pairs; of the two nearest rows; of the two centres ("ward" and "centroid": Euclidean only).
-        Distances of merges never fall, except those of centres, which may.
+    linkage : {"ward", "complete", "average", "single", "centroid", "hausdorff", "weighted", "median"}, \
+            default="ward"
+        The distance of two clusters: how much the sum of squares would grow (Euclidean only); of the two farthest
+        rows; the mean of all pairs; of the two nearest rows; of the two centres; the largest of a row from the
+        nearest row of the other; the mean of the distances of the parts that were merged; of the centres, that of a
+        union being the middle of its parts'. "centroid" and "median" of "precomputed" take Euclidean distances.
+        Distances of merges never fall, except those of centres and Hausdorff's, which may.
     distance_threshold : float, optional
         Merges at this distance or above are undone.
     compute_distances : bool, default=False
@@ -103,7 +120,9 @@ class AgglomerativeClustering(Clusterer):
         memory: Any = None,
         connectivity: Any = None,
         compute_full_tree: Literal["auto"] | bool = "auto",
-        linkage: Literal["ward", "complete", "average", "single", "centroid"] = "ward",
+        linkage: Literal[
+            "ward", "complete", "average", "single", "centroid", "hausdorff", "weighted", "median"
+        ] = "ward",
         distance_threshold: NonNegative | None = None,
         compute_distances: bool = False,
         max_diameter: NonNegative | None = None,
@@ -127,8 +146,11 @@ class AgglomerativeClustering(Clusterer):
         "n_leaves_": Whole("leaves", 1),
         "children_": Indices("merges* 2", below=str(2**62)),
         "distances_": Floats("merges*"),
+        "labels_": Indices("leaves", below="leaves"),
+        "_rows": Floats("leaves features", finite=True),
     }
     distances_: np.ndarray
+    _rows: np.ndarray
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Grow the tree over the rows X, or over a matrix of distances, and cut it.
@@ -159,6 +181,9 @@ class AgglomerativeClustering(Clusterer):
         self.n_leaves_ = len(X)
         self.n_clusters_ = self._count(X)
         self.labels_ = self.cut(self.n_clusters_)
+        self.__dict__.pop("_rows", None)
+        if self.metric != "precomputed":
+            self._rows = X
 
     def _least(self, n: int) -> int | None:
         """The number of clusters at which merging stops; None for the full tree."""
@@ -176,8 +201,8 @@ class AgglomerativeClustering(Clusterer):
             raise ValueError(
                 f"AgglomerativeClustering: Exactly one of {', '.join(stops)} has to be given; got {given}."
             )
-        if self.connectivity is not None and self.linkage == "centroid":
-            raise ValueError("AgglomerativeClustering: linkage='centroid' does not take connectivity.")
+        if self.connectivity is not None and self.linkage not in ("ward", "complete", "average", "single"):
+            raise ValueError(f"AgglomerativeClustering: linkage={self.linkage!r} does not take connectivity.")
         if self.n_clusters is None and not self.compute_full_tree:
             raise ValueError(
                 "AgglomerativeClustering: compute_full_tree must be True if distance_threshold or max_diameter is "
@@ -187,17 +212,17 @@ class AgglomerativeClustering(Clusterer):
             raise ValueError(f"AgglomerativeClustering needs at least 2 rows; got n_samples = {n}.")
         if self.n_clusters is not None and self.n_clusters > n:
             raise ValueError(f"AgglomerativeClustering: n_clusters={self.n_clusters} of n_samples={n} rows.")
-        if self.linkage in ("ward", "centroid") and self.metric not in ("euclidean", "l2"):
+        if self.linkage == "ward" and self.metric not in ("euclidean", "l2"):
             raise ValueError(
                 f"AgglomerativeClustering: linkage={self.linkage!r} is of points and Euclidean distances; "
                 f"got metric={self.metric!r}."
             )
-        known = (*METRICS, *ALIASES, "precomputed")
-        if isinstance(self.metric, str) and self.metric not in known:
+        if self.linkage in ("centroid", "median") and takes_all_rows(self.metric):
             raise ValueError(
-                f"AgglomerativeClustering: parameter 'metric' must be one of {', '.join(sorted(known))}, or a "
-                f"function of two rows; got {self.metric!r}."
+                f"AgglomerativeClustering: linkage={self.linkage!r} takes a metric of two points; got a function "
+                "of all rows."
             )
+        check_metric(self.metric, "AgglomerativeClustering")
         if self.metric == "precomputed":
             check_distances(X)
 
@@ -217,30 +242,33 @@ class AgglomerativeClustering(Clusterer):
         if self.n_clusters is not None:
             return self.n_clusters
         if self.distance_threshold is not None:
-            over = self.distances_ >= self.distance_threshold
             if self.connectivity is not None:  # as many merges are undone, though distances may fall again
-                return int(over.sum()) + 1
-        else:
-            over = self._diameters(X) > self.max_diameter
-        return len(X) - int(np.argmax(over)) if over.any() else 1
+                return int((self.distances_ >= self.distance_threshold).sum()) + 1
+            return cut_count(self.distances_ >= self.distance_threshold, len(X))
+        table = pair_distances(X, self.metric, self.metric_params, self.n_jobs)
+        return cut_count(merged_diameters(table, len(X), self.children_) > self.max_diameter, len(X))
 
-    def _diameters(self, X: np.ndarray) -> np.ndarray:
-        """The diameter of each merged cluster: the distance of its two farthest rows."""
-        table = squareform(pair_distances(X, self.metric, self.metric_params, self.n_jobs))
-        n = len(X)
-        members = [np.array([i]) for i in range(n)]
-        widths = np.zeros(2 * n - 1)
-        for k, (a, b) in enumerate(self.children_, n):
-            across = table[np.ix_(members[a], members[b])].max()
-            widths[k] = max(across, widths[a], widths[b])
-            members.append(np.concatenate([members[a], members[b]]))
-            members[a] = members[b] = members[k][:0]
-        return widths[n:]
+    def cut(self, n_clusters: int | None = None, *, height: float | None = None) -> np.ndarray:
+        """The cluster of each row when the tree is cut into so many clusters, or at a height.
 
-    def cut(self, n_clusters: int) -> np.ndarray:
-        """The cluster of each row when the tree is cut into so many clusters."""
+        Parameters
+        ----------
+        n_clusters : int, optional
+            The number of clusters.
+        height : float, optional
+            In its place, a distance: the first merge at this distance or above is undone with all after it.
+
+        Returns
+        -------
+        labels : array of shape (n_samples,)
+        """
         check_is_fitted(self)
+        if (n_clusters is None) == (height is None):
+            raise ValueError(f"cut takes either n_clusters or height; got {n_clusters!r} and {height!r}.")
+        if height is not None:
+            n_clusters = cut_count(self.distances_ >= height, self.n_leaves_, len(self.children_))
         least = self.n_leaves_ - len(self.children_)
+        assert n_clusters is not None
         if not least <= n_clusters <= self.n_leaves_:
             raise ValueError(f"n_clusters must be from {least} to {self.n_leaves_}; got {n_clusters!r}.")
         return MergeTree(self.children_, self.distances_).cut(int(n_clusters), self.n_leaves_)
@@ -248,11 +276,38 @@ class AgglomerativeClustering(Clusterer):
     def linkage_matrix(self) -> np.ndarray:
         """The tree as `scipy.cluster.hierarchy` has it: two clusters, their distance, the number of rows."""
         check_is_fitted(self)
-        n = self.n_leaves_
-        sizes = np.ones(n + len(self.children_))
-        for k, (a, b) in enumerate(self.children_, n):
-            sizes[k] = sizes[a] + sizes[b]
-        return np.column_stack([self.children_, self.distances_, sizes[n:]]).astype(np.float64)
+        return linkage_matrix(self.children_, self.distances_, np.ones(self.n_leaves_))
+
+    def _can_predict(self) -> bool:
+        known = "labels_" not in vars(self) or "_rows" in vars(self) or self.metric == "precomputed"
+        centres = self.linkage in ("ward", "centroid")
+        return (
+            known
+            and self.linkage not in ("weighted", "median")
+            and not (centres and self.metric == "precomputed")
+            and not takes_all_rows(self.metric)
+        )
+
+    @available_if(_can_predict)
+    def predict(self, X: Any) -> np.ndarray:
+        """The cluster of each new row: the one that it is nearest to by the linkage, as a cluster of one row.
+
+        Not defined for "weighted" and "median", whose distances depend on the order of the merges. The cluster of a
+        row that the tree was grown over may be another than in `labels_`.
+
+        Parameters
+        ----------
+        X : array of shape (n_queries, n_features), or (n_queries, n_samples) when `metric` is "precomputed"
+            The rows, or their distances from those of `fit`.
+
+        Returns
+        -------
+        labels : array of shape (n_queries,)
+        """
+        check_is_fitted(self)
+        X = self._check(X, reset=False).astype(np.float64, copy=False)
+        rows = getattr(self, "_rows", None)
+        return nearest_cluster(X, rows, self.labels_, self.linkage, self.metric, self.metric_params)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -266,8 +321,9 @@ def agglomerate(distances: Any, linkage: str = "single") -> tuple[np.ndarray, np
     Parameters
     ----------
     distances : array of shape (n, n)
-        Symmetric; of "ward" and "centroid" they must be Euclidean.
-    linkage : {"single", "complete", "average", "centroid", "ward"}, default="single"
+        Symmetric; of "ward", "centroid" and "median" they must be Euclidean.
+    linkage : {"single", "complete", "average", "centroid", "ward", "weighted", "median", "hausdorff"}, \
+            default="single"
         The distance of two clusters.
 
     Returns
@@ -285,62 +341,23 @@ def agglomerate(distances: Any, linkage: str = "single") -> tuple[np.ndarray, np
     ([[2, 4], [0, 5], [1, 3], [6, 7]], [1.0, 2.0, 4.0, 5.0])
     """
     D = np.array(distances, dtype=np.float64)
-    n = len(D)
+    table, n = D.copy(), len(D)
     np.fill_diagonal(D, np.inf)
-    numbers, sizes = np.arange(n), np.ones(n)
+    numbers, sizes, rows = np.arange(n), np.ones(n), [[i] for i in range(n)]
     children, heights = np.empty((n - 1, 2), dtype=np.int64), np.empty(n - 1)
     for i in range(n - 1):
         a, b = np.unravel_index(D.argmin(), D.shape)  # the nearest pair; of equals, the first
         children[i], heights[i] = np.sort(numbers[[a, b]]), D[a, b]
-        merged = lance_williams(D[a], D[b], D[a, b], sizes[a], sizes[b], sizes, linkage)
+        rows[b] += rows[a]
+        if linkage == "hausdorff":  # by its definition: the distances of the parts do not tell it
+            blocks = [table[np.ix_(rows[b], rows[c])] for c in range(n)]
+            merged = np.array(
+                [cluster_distance(block, None, "hausdorff", metric="precomputed") for block in blocks]
+            )
+            merged[~np.isfinite(D[b])] = np.inf
+        else:
+            merged = lance_williams(D[a], D[b], D[a, b], sizes[a], sizes[b], sizes, linkage)
         D[b], D[:, b] = merged, merged  # b becomes the new cluster, and a is no more
         D[a], D[:, a], D[b, b] = np.inf, np.inf, np.inf
         numbers[b], sizes[b] = n + i, sizes[a] + sizes[b]
     return children, heights
-
-
-def lance_williams(
-    d_ac: Any, d_bc: Any, d_ab: float, n_a: float, n_b: float, n_c: Any, linkage: str = "single"
-) -> np.ndarray:
-    """The Lance-Williams update: distances of other clusters c from the union of clusters a and b.
-
-    Parameters
-    ----------
-    d_ac, d_bc : arrays of shape (m,)
-        Distances of the clusters c from a and from b.
-    d_ab : float
-        Distance of a and b.
-    n_a, n_b, n_c : float, float, array of shape (m,)
-        Numbers of rows.
-    linkage : {"single", "complete", "average", "centroid", "ward"}, default="single"
-        The distance of two clusters.
-
-    Returns
-    -------
-    array of shape (m,)
-
-    Examples
-    --------
-    >>> [
-    ...     float(lance_williams(3.0, 4.0, 2.0, 1, 3, 1, linkage))
-    ...     for linkage in ("single", "complete", "average")
-    ... ]
-    [3.0, 4.0, 3.75]
-    """
-    d_ac, d_bc, n_c = (np.asarray(value, dtype=np.float64) for value in (d_ac, d_bc, n_c))
-    n = n_a + n_b
-    if linkage == "single":
-        return np.minimum(d_ac, d_bc)
-    if linkage == "complete":
-        return np.maximum(d_ac, d_bc)
-    if linkage == "average":
-        return (n_a * d_ac + n_b * d_bc) / n
-    if linkage == "centroid":
-        squares = (n_a * d_ac**2 + n_b * d_bc**2) / n - n_a * n_b * d_ab**2 / n**2
-    elif linkage == "ward":
-        squares = ((n_a + n_c) * d_ac**2 + (n_b + n_c) * d_bc**2 - n_c * d_ab**2) / (n + n_c)
-    else:
-        raise ValueError(
-            f"linkage must be 'single', 'complete', 'average', 'centroid' or 'ward'; got {linkage!r}."
-        )
-    return np.sqrt(np.maximum(squares, 0.0))

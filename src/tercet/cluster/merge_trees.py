@@ -11,14 +11,15 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist, pdist, squareform
 
+from tercet.cluster._engine.condensed_linkage import merge_by_distances
 from tercet.cluster._engine.constrained_linkage import merge_neighbours
 from tercet.cluster._engine.linkage import (
     MergeTree,
     euclidean_pdist,
     merge_by_centres,
-    merge_by_distances,
     single_linkage_tree,
 )
+from tercet.cluster._engine.set_linkage import merge_by_hausdorff, merge_by_means
 from tercet.core.scaling import largest, scale_exponent, times_power
 
 ALIASES = {
@@ -27,6 +28,7 @@ ALIASES = {
     "manhattan": "cityblock",
     "absolute_correlation": "correlation",
 }
+OF_CENTRES = ("centroid", "median")
 METRICS = (
     *("braycurtis", "canberra", "chebyshev", "cityblock", "correlation", "cosine", "euclidean", "hamming"),
     *("jaccard", "mahalanobis", "minkowski", "seuclidean", "sqeuclidean"),
@@ -157,13 +159,36 @@ def build_tree(
         first, second, components = graph_edges(X, connectivity, metric, metric_params)
         distances = edge_distances(X, first, second, metric, metric_params)
         tree = merge_neighbours(X, first, second, distances, linkage, n_clusters or 1)
-    elif linkage in ("ward", "centroid"):
-        tree = merge_by_centres(X, linkage == "ward", n_jobs)
+    elif linkage == "ward" or (linkage in OF_CENTRES and plain):
+        tree = merge_by_centres(X, linkage, n_jobs)
     elif linkage == "single" and plain:
         tree = single_linkage_tree(X)
     else:
-        tree = merge_by_distances(pair_distances(X, metric, metric_params, n_jobs), len(X), linkage)
+        tree = tree_of_distances(X, linkage, metric, metric_params, n_jobs)
     return tree.children, times_power(tree.heights, exponent), components
+
+
+def tree_of_distances(
+    X: np.ndarray, linkage: str, metric: Any, metric_params: dict | None, n_jobs: Any = None
+) -> MergeTree:
+    """The merges by distances of all pairs of rows."""
+    distances = pair_distances(X, metric, metric_params, n_jobs)
+    if linkage == "hausdorff":
+        return merge_by_hausdorff(squareform(distances))
+    if linkage not in OF_CENTRES:
+        return merge_by_distances(distances, len(X), linkage, n_jobs)
+    if not (isinstance(metric, str) and metric == "precomputed"):
+        name, options = named_metric(X, metric, metric_params)
+
+        def from_centre(x: np.ndarray, others: np.ndarray) -> np.ndarray:
+            return finite_distances(cdist(x[None], others, name, **options), metric)[0]
+
+        return merge_by_means(X, squareform(distances), from_centre, linkage == "centroid")
+    # Lance and Williams' update of squared distances: they are those of centres where D is Euclidean.
+    exponent = scale_exponent(largest(distances))
+    squares = times_power(distances, -exponent) ** 2
+    tree = merge_by_distances(squares, len(X), linkage, n_jobs)
+    return MergeTree(tree.children, times_power(np.sqrt(tree.heights), exponent))
 
 
 def graph_edges(
@@ -243,6 +268,34 @@ def block_distances(
     return 1 - np.abs(1 - found) if isinstance(metric, str) and metric == "absolute_correlation" else found
 
 
+def query_distances(
+    Q: np.ndarray, X: np.ndarray, metric: Any, params: dict | None, rows: np.ndarray | None = None
+) -> np.ndarray:
+    """Distances of new rows from those that a tree was grown over, or from centres of them.
+
+    What the metric itself takes from data, such as a covariance, comes from `rows`, or X.
+    """
+    if isinstance(metric, str) and metric == "precomputed":
+        return Q
+    exponent = 0
+    if isinstance(metric, str) and metric in ("euclidean", "l2") and not params:
+        exponent = scale_exponent(max(largest(Q), largest(X)))
+    name, options = named_metric(X if rows is None else rows, metric, params)
+    found = cdist(times_power(Q, -exponent), times_power(X, -exponent), name, **options)
+    return times_power(finite_distances(found, metric), exponent)
+
+
+def finite_distances(found: np.ndarray, metric: Any) -> np.ndarray:
+    """Distances as scipy gives them, or an error where the metric is not defined."""
+    if isinstance(metric, str) and metric == "absolute_correlation":
+        found = 1 - np.abs(1 - found)
+    if np.isnan(found).any():
+        raise ValueError(
+            f"metric={metric!r} is not defined for a row or a centre (of zeros or of equal values, perhaps)."
+        )
+    return found
+
+
 def named_metric(X: np.ndarray, metric: Any, params: dict | None) -> tuple[Any, dict]:
     """A metric as scipy names it, and what it takes."""
     options = dict(params or {})
@@ -268,15 +321,27 @@ def takes_all_rows(metric: Any) -> bool:
     )
 
 
-def pair_distances(X: np.ndarray, metric: Any, metric_params: dict | None, n_jobs: Any = None) -> np.ndarray:
-    """Distances of all pairs of rows in condensed form, a new array."""
+def pair_distances(
+    X: np.ndarray,
+    metric: Any,
+    metric_params: dict | None,
+    n_jobs: Any = None,
+    who: str = "AgglomerativeClustering",
+) -> np.ndarray:
+    """Distances of all pairs of rows in condensed form, a new array; errors are in the name of `who`."""
     if isinstance(metric, str) and metric == "precomputed":
         return squareform(X, checks=False).copy()
     if isinstance(metric, str) and metric in ("euclidean", "l2") and not metric_params:
         exponent = scale_exponent(largest(X))
         return times_power(euclidean_pdist(times_power(X, -exponent), n_jobs), exponent)
     if takes_all_rows(metric):
-        return np.asarray(metric(X), dtype=np.float64)[np.triu_indices(len(X), 1)]
+        found = np.asarray(metric(X), dtype=np.float64)
+        if found.shape != (len(X), len(X)) or not np.isfinite(found).all():
+            raise ValueError(
+                f"{who}: metric must give a matrix of {len(X)} x {len(X)} finite distances; the shape is "
+                f"{found.shape}."
+            )
+        return found[np.triu_indices(len(X), 1)]
     name, options = named_metric(X, metric, metric_params)
     found = pdist(X, name, **options)
     if isinstance(metric, str) and metric == "absolute_correlation":
@@ -284,16 +349,26 @@ def pair_distances(X: np.ndarray, metric: Any, metric_params: dict | None, n_job
     if not np.isfinite(found).all():
         lost = ~np.isfinite(squareform(found))
         raise ValueError(
-            f"AgglomerativeClustering: metric={metric!r} is not defined for row {int(lost.sum(axis=1).argmax())} "
+            f"{who}: metric={metric!r} is not defined for row {int(lost.sum(axis=1).argmax())} "
             "(a row of zeros or of equal values, perhaps)."
         )
     return found
 
 
-def check_distances(D: np.ndarray) -> None:
+def check_metric(metric: Any, who: str) -> None:
+    """Refuse the name of a metric that there is not."""
+    known = (*METRICS, *ALIASES, "precomputed")
+    if isinstance(metric, str) and metric not in known:
+        raise ValueError(
+            f"{who}: parameter 'metric' must be one of {', '.join(sorted(known))}, or a function of two rows; got "
+            f"{metric!r}."
+        )
+
+
+def check_distances(D: np.ndarray, who: str = "AgglomerativeClustering") -> None:
     """Refuse what cannot be a matrix of distances. (The triangle inequality is not asked for: the texts' own
     example does not keep it.)"""
-    who = "AgglomerativeClustering: metric='precomputed' takes a matrix of distances"
+    who = f"{who}: metric='precomputed' takes a matrix of distances"
     if D.shape[0] != D.shape[1]:
         raise ValueError(f"Distance matrix should be square, got matrix of shape {D.shape}.")
     scale = np.abs(D).max()
@@ -311,7 +386,10 @@ __all__ = [
     "MergeTree",
     "build_tree",
     "check_distances",
+    "check_metric",
     "linkage_tree",
     "pair_distances",
+    "query_distances",
+    "takes_all_rows",
     "ward_tree",
 ]

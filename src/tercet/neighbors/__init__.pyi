@@ -8,6 +8,7 @@ from tercet.neighbors.k_neighbors_regressor_cv import KNeighborsRegressorCV
 from tercet.neighbors.k_neighbors_transformer import KNeighborsTransformer
 from tercet.neighbors.kd_tree import KDTree
 from tercet.neighbors.kernel_density import KernelDensity
+from tercet.neighbors.lvq import LVQ, lvq_update
 from tercet.neighbors.majority_vote import vote
 from tercet.neighbors.nearest_centroid import NearestCentroid
 from tercet.neighbors.nearest_neighbors import NearestNeighbors
@@ -18,6 +19,7 @@ from tercet.neighbors.valid_metrics import VALID_METRICS, VALID_METRICS_SPARSE
 from tercet.neighbors.voronoi import voronoi_cells, voronoi_labels
 
 __all__ = [
+    "LVQ",
     "VALID_METRICS",
     "VALID_METRICS_SPARSE",
     "BalancedKDTree",
@@ -35,6 +37,7 @@ __all__ = [
     "RadiusNeighborsRegressor",
     "RadiusNeighborsTransformer",
     "kneighbors_graph",
+    "lvq_update",
     "radius_neighbors_graph",
     "sort_graph_by_row_values",
     "voronoi_cells",

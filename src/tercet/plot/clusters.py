@@ -177,15 +177,26 @@ def match_colours(labels: Any, reference: Any) -> dict[Any, int]:
 
 
 @styled
-def plot_dendrogram(model: Any, *, leaves: int = LEAVES, ax: Any = None) -> Any:
+def plot_dendrogram(
+    model: Any,
+    *,
+    leaves: int = LEAVES,
+    n_clusters: int | None = None,
+    height: float | None = None,
+    ax: Any = None,
+) -> Any:
     """Draw the last mergers of a hierarchical clustering; a leaf in brackets stands for so many rows.
 
     Parameters
     ----------
     model : fitted estimator
-        With `children_` and, if it has them, `distances_`.
+        With `children_` and, if it has them, `distances_`: agglomerative, or divisive.
     leaves : int, default=40
         How many leaves to draw at most.
+    n_clusters : int, optional
+        Where to draw the cut: into so many clusters; by default as many as the model has.
+    height : float, optional
+        In its place, the height of the cut.
     ax : matplotlib Axes, optional
         Where to draw.
 
@@ -208,19 +219,23 @@ def plot_dendrogram(model: Any, *, leaves: int = LEAVES, ax: Any = None) -> Any:
     if not len(children):
         raise ValueError("children_ is empty: nothing was merged.")
     heights = getattr(model, "distances_", None)
-    merges, words = _top(
-        children, np.arange(1.0, len(children) + 1) if heights is None else np.asarray(heights), leaves
-    )
+    levels = np.arange(1.0, len(children) + 1) if heights is None else np.asarray(heights)
+    merges, words = _top(children, levels, leaves, getattr(model, "leaves_", np.arange(len(children) + 1)))
     drawn = dendrogram(merges, no_plot=True, labels=words)
-    groups = getattr(model, "n_clusters_", None) or 1
-    cut = merges[-groups + 1 :, 2].min() if 1 < groups <= len(merges) else np.inf
+    groups = n_clusters or getattr(model, "n_clusters_", None) or 1
+    if height is not None:
+        over = merges[:, 2] >= height
+        groups = len(merges) + 1 - int(np.argmax(over)) if over.any() else 1
+    cut = merges[-groups + 1 :, 2].min() if 1 < groups <= len(merges) + 1 else np.inf
     ax = get_axes(ax)
     lines = [np.column_stack(line) for line in zip(drawn["icoord"], drawn["dcoord"])]
     colours = [INK if line[:, 1].max() >= cut else ACCENT for line in lines]
     ax.add_collection(LineCollection(lines, colors=colours, linewidths=1.1))
     if np.isfinite(cut):
         below = merges[-groups, 2] if groups < len(merges) + 1 else 0.0
-        ax.axhline((cut + below) / 2, color=SECOND, linewidth=1, linestyle=(0, (4, 3)))
+        ax.axhline(
+            (cut + below) / 2 if height is None else height, color=SECOND, linewidth=1, linestyle=(0, (4, 3))
+        )
     ax.set_xticks(
         5 + 10 * np.arange(len(words)), drawn["ivl"], rotation=90 if len(words) > 12 else 0, fontsize=7
     )
@@ -234,10 +249,13 @@ def plot_dendrogram(model: Any, *, leaves: int = LEAVES, ax: Any = None) -> Any:
     )
 
 
-def _top(children: np.ndarray, heights: np.ndarray, leaves: int) -> tuple[np.ndarray, list[str]]:
+def _top(
+    children: np.ndarray, heights: np.ndarray, leaves: int, leaf_of_row: np.ndarray
+) -> tuple[np.ndarray, list[str]]:
     """The last mergers as scipy's linkage matrix, with the names of what they start from."""
     n = len(children) + 1
-    size = np.ones(2 * n - 1, dtype=int)
+    _, row, counts = np.unique(leaf_of_row, return_index=True, return_counts=True)
+    size = np.concatenate([counts, np.ones(n - 1, dtype=int)])
     for k, (a, b) in enumerate(children):
         size[n + k] = size[a] + size[b]
     first = max(0, len(children) - leaves + 1)
@@ -250,5 +268,5 @@ def _top(children: np.ndarray, heights: np.ndarray, leaves: int) -> tuple[np.nda
         i, j = number_of[a], number_of[b]
         leaves_in.append(leaves_in[i] + leaves_in[j])
         merges.append([i, j, height, leaves_in[-1]])
-    words = [str(node) if node < n else f"({size[node]})" for node in starts.tolist()]
+    words = [str(row[node]) if size[node] == 1 else f"({size[node]})" for node in starts.tolist()]
     return np.asarray(merges, dtype=float), words

@@ -17,7 +17,6 @@ from tercet.core.kernel import inner, kernel
 from tercet.core.parallel import each
 
 BLOCK = 512
-METHODS = {"single": 0, "complete": 1, "average": 2}
 
 
 class MergeTree(NamedTuple):
@@ -63,9 +62,12 @@ def single_linkage_tree(X: np.ndarray) -> MergeTree:
     return MergeTree.of(first[order], second[order], np.sqrt(squares[order]))
 
 
-def merge_by_centres(X: np.ndarray, ward: bool, n_jobs: Any = None) -> MergeTree:
-    """Ward's linkage (distance times the root of 2 ab / (a + b), for a and b rows) or that of the centres."""
-    n = len(X)
+def merge_by_centres(X: np.ndarray, linkage: str, n_jobs: Any = None) -> MergeTree:
+    """Ward's linkage (distance times the root of 2 ab / (a + b), for a and b rows) or that of the centres.
+
+    "median" takes the middle of two centres as the centre of their union, as if both had one row.
+    """
+    n, ward = len(X), linkage == "ward"
     points, sizes = np.array(X.T, order="C"), np.ones(n)  # a copy, whatever the order of X: it is worked on
     neighbour, gap = np.full(n, -1, np.int64), np.full(n, np.inf)
     spans = [(k, min(k + 256, n)) for k in range(0, n, 256)]
@@ -75,15 +77,8 @@ def merge_by_centres(X: np.ndarray, ward: bool, n_jobs: Any = None) -> MergeTree
         n_jobs=n_jobs,
     )
     first, second, squares = np.empty(n - 1, np.int64), np.empty(n - 1, np.int64), np.empty(n - 1)
-    merge_centres(points, sizes, ward, neighbour, gap, first, second, squares)
+    merge_centres(points, sizes, ward, linkage != "median", neighbour, gap, first, second, squares)
     return MergeTree.of(first, second, np.sqrt(squares))
-
-
-def merge_by_distances(distances: np.ndarray, n: int, linkage: str) -> MergeTree:
-    """Single, complete or average linkage of distances in condensed form, which are overwritten."""
-    first, second, heights = np.empty(n - 1, np.int64), np.empty(n - 1, np.int64), np.empty(n - 1)
-    merge_condensed(distances, n, METHODS[linkage], first, second, heights)
-    return MergeTree.of(first, second, heights)
 
 
 def euclidean_pdist(X: np.ndarray, n_jobs: Any = None) -> np.ndarray:
@@ -204,20 +199,28 @@ def nearest_after_all(points, sizes, ward, begin, end, neighbour, gap):
 
 
 @kernel
-def merge_centres(points, sizes, ward, neighbour, gap, first, second, squares):
-    """Merge the two nearest clusters, n - 1 times; the later of the two becomes the new one."""
+def merge_centres(points, sizes, ward, weighted, neighbour, gap, first, second, squares):
+    """Merge the two nearest clusters, n - 1 times; the later of the two becomes the new one.
+
+    weighted : whether centres are means of rows; else a union counts as one row.
+    """
     d, n = points.shape
     name, m = np.arange(n), n  # a row of each cluster; clusters are among the first m columns
     out, moved = np.empty(BLOCK), np.empty(n)
+    stale = np.zeros(n, np.bool_)  # the neighbour was merged, and gap is a lower bound
     for step in range(n - 1):
         a, height = argmin_lanes(gap[:m])
+        while stale[a]:
+            neighbour[a], gap[a] = nearest_after(points, sizes, ward, a, m, out)
+            stale[a] = False
+            a, height = argmin_lanes(gap[:m])
         b = neighbour[a]
         first[step], second[step], squares[step] = name[a], name[b], height
         whole = sizes[a] + sizes[b]
         for k in range(d):
             points[k, b] = (sizes[a] * points[k, a] + sizes[b] * points[k, b]) / whole
             points[k, a] = np.inf  # far from everything
-        sizes[a], sizes[b] = 1.0, whole
+        sizes[a], sizes[b] = 1.0, whole if weighted else 1.0
         gap[a], neighbour[a] = np.inf, -1
         # Clusters after a did not look back at it, but it may have brought b nearer; centres may come nearer to
         # anyone than either was before.
@@ -225,21 +228,21 @@ def merge_centres(points, sizes, ward, neighbour, gap, first, second, squares):
         squares_from(points, b, begin, b, moved[begin:])
         if ward:
             ward_scale(sizes, b, begin, b, moved[begin:])
-        for c in range(b + 1):
-            if neighbour[c] == a or neighbour[c] == b or c == b:
-                neighbour[c], gap[c] = nearest_after(points, sizes, ward, c, m, out)
-            elif (
-                c >= begin
-                and neighbour[c] >= 0
-                and (moved[c] < gap[c] or (moved[c] == gap[c] and b < neighbour[c]))
+        for c in range(b):
+            if c >= begin and (
+                moved[c] < gap[c] or (moved[c] == gap[c] and not stale[c] and b < neighbour[c])
             ):
-                neighbour[c], gap[c] = b, moved[c]
+                neighbour[c], gap[c], stale[c] = b, moved[c], False
+            elif neighbour[c] == a or neighbour[c] == b:
+                stale[c] = True
+        neighbour[b], gap[b] = nearest_after(points, sizes, ward, b, m, out)
+        stale[b] = False
         if 2 * (n - 1 - step) < m:
-            m = compact(points, sizes, neighbour, gap, name, m)
+            m = compact(points, sizes, neighbour, gap, stale, name, m)
 
 
 @inner
-def compact(points, sizes, neighbour, gap, name, m):
+def compact(points, sizes, neighbour, gap, stale, name, m):
     """Drop the columns of clusters that were merged; returns how many are left."""
     place, left = np.full(m, -1), 0
     for j in range(m):
@@ -248,56 +251,11 @@ def compact(points, sizes, neighbour, gap, name, m):
             for k in range(points.shape[0]):
                 points[k, left] = points[k, j]
             sizes[left], neighbour[left], gap[left], name[left] = sizes[j], neighbour[j], gap[j], name[j]
+            stale[left] = stale[j]
             left += 1
     for j in range(left):
         neighbour[j] = place[neighbour[j]] if neighbour[j] >= 0 else -1
     return left
-
-
-@kernel
-def merge_condensed(distances, n, method, first, second, heights):
-    """Merge the two nearest clusters, n - 1 times; the later of the two becomes the new one."""
-    base, sizes, neighbour, gap = np.empty(n, np.int64), np.ones(n), np.empty(n, np.int64), np.empty(n)
-    following = np.arange(1, n + 1)  # the next cluster that is still there
-    for i in range(n):
-        base[i] = i * n - i * (i + 1) // 2 - i - 1  # distances[base[i] + j] is that of (i, j), i < j
-        neighbour[i], gap[i] = nearest_after_row(distances, base, i, n)
-    head = 0
-    for step in range(n - 1):
-        a, height = argmin_lanes(gap)
-        b = neighbour[a]
-        first[step], second[step], heights[step] = a, b, height
-        part, rest = sizes[a] / (sizes[a] + sizes[b]), sizes[b] / (sizes[a] + sizes[b])
-        gap[a], neighbour[a] = np.inf, -1
-        c, before = head, -1
-        while c < n:
-            if c == a:
-                if before < 0:
-                    head = following[a]
-                else:
-                    following[before] = following[a]
-            elif c != b:
-                p = base[c] + a if c < a else base[a] + c
-                q = base[c] + b if c < b else base[b] + c
-                x, y = distances[p], distances[q]
-                z = min(x, y) if method == 0 else (max(x, y) if method == 1 else part * x + rest * y)
-                distances[p], distances[q] = np.inf, z
-                if c < b:
-                    if neighbour[c] == a or (neighbour[c] == b and z > gap[c]):
-                        neighbour[c], gap[c] = nearest_after_row(distances, base, c, n)
-                    elif z < gap[c] or (z == gap[c] and b < neighbour[c]):
-                        neighbour[c], gap[c] = b, z
-            before = before if c == a else c
-            c = following[c]
-        sizes[b] += sizes[a]
-        neighbour[b], gap[b] = nearest_after_row(distances, base, b, n)
-
-
-@inner
-def nearest_after_row(distances, base, i, n):
-    """The nearest cluster after cluster i, and its distance."""
-    j, low = argmin_lanes(distances[base[i] + i + 1 : base[i] + n])
-    return (i + 1 + j if j >= 0 else -1), low
 
 
 @kernel

@@ -53,7 +53,65 @@ def best_of_all(X: Any, k: int) -> dict[str, Any]:
     return {"partitions": stirling_second(len(X), k), "least W": least, "W of 20 starts": found.inertia_}
 
 
+def four_definitions(D: Any, T: float) -> dict[str, Any]:
+    from tercet.metrics import cluster_diameter, cluster_distance, is_cluster
+
+    D = np.asarray(D, dtype=float)
+    near, far = [0, 2, 4], [1, 3]
+    block, across = D[np.ix_(near, near)], D[np.ix_(near, far)]
+    linkages = ("single", "complete", "average", "hausdorff")
+    return {
+        "Def. 14.5-14.8": [
+            is_cluster(block, T, definition=word, metric="precomputed")
+            for word in ("pairs", "nearest", "row-mean", "mean")
+        ],
+        "diameter": cluster_diameter(block, metric="precomputed"),
+        "distances": [
+            cluster_distance(across, None, word, metric="precomputed")  # type: ignore[arg-type]
+            for word in linkages
+        ],
+    }
+
+
+def divisive(D: Any) -> dict[str, Any]:
+    from tercet.cluster import DivisiveClustering
+
+    found: dict[str, Any] = {}
+    for algorithm in ("farthest-pair", "diana"):
+        model = DivisiveClustering(2, algorithm=algorithm, metric="precomputed", compute_full_tree=True)
+        found[f"clusters, {algorithm}"] = model.fit(D).labels_
+        found[f"diameters, {algorithm}"] = model.distances_[::-1]
+    return found
+
+
 EXAMPLES = [
+    Example(
+        place="000 Def. 14.5-14.8",
+        title="the samples 1, 3 and 5 of Ex 14.1 as a cluster, and its distance from 2 and 4",
+        zh="例 14.1 中样本 1、3、5 构成的类，及其与样本 2、4 的距离",
+        given={"D": D, "T": 2.0},
+        call=four_definitions,
+        expected={
+            "Def. 14.5-14.8": [False, True, False, True],
+            "diameter": 3.0,
+            "distances": [5.0, 9.0, 40 / 6, 7.0],
+        },
+        note="derived from the D of Ex 14.1",
+    ),
+    Example(
+        place="000 exercise 14.1",
+        title="divisive clustering of the samples of Ex 14.1",
+        zh="例 14.1 样本的分裂聚类（习题 14.1）",
+        given={"D": D},
+        call=divisive,
+        expected={
+            "clusters, farthest-pair": [0, 1, 0, 1, 0],
+            "diameters, farthest-pair": [9.0, 4.0, 3.0, 1.0],
+            "clusters, diana": [0, 1, 0, 1, 0],
+            "diameters, diana": [9.0, 4.0, 3.0, 1.0],
+        },
+        note="the text gives no algorithm; derived",
+    ),
     Example(
         place="000 Ex 14.1",
         title="agglomerative clustering by the shortest distance",

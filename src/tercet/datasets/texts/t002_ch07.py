@@ -99,7 +99,89 @@ def value_difference(pairs: list[tuple[str, str, str]]) -> dict[str, Any]:
     return found
 
 
+def external(labels: list[int], reference: list[int]) -> dict[str, Any]:
+    from tercet.metrics import fowlkes_mallows_score, pair_counts, pair_jaccard_score, rand_score
+
+    return {
+        "a, b, c, d": list(pair_counts(labels, reference)),
+        "JC": pair_jaccard_score(labels, reference),
+        "FMI": fowlkes_mallows_score(labels, reference),
+        "RI": rand_score(labels, reference),
+    }
+
+
+def internal(X: list[list[float]], labels: list[int]) -> dict[str, Any]:
+    from tercet.metrics import cluster_diameter, davies_bouldin_score, dunn_index, mean_distances
+
+    clusters = [[x for x, c in zip(X, labels) if c == k] for k in sorted(set(labels))]
+    return {
+        "avg": mean_distances(X, labels),
+        "diam": [cluster_diameter(cluster) for cluster in clusters],
+        "DBI": davies_bouldin_score(X, labels, average="pairwise"),
+        "DBI from centres": davies_bouldin_score(X, labels),
+        "DI": dunn_index(X, labels),
+    }
+
+
+def vector_quantisation(start: list[int], eta: float) -> dict[str, Any]:
+    from tercet.metrics import euclidean
+    from tercet.neighbors import lvq_update
+
+    X = melons()
+    first = X[[i - 1 for i in start]]
+    found = {"distances of x1": euclidean(X[0], first)}
+    for title, label in (("same label", 1), ("other label", 0)):
+        found[title] = lvq_update(first, [label] * len(start), X[0], 1, eta=eta)[-1]
+    return found
+
+
 EXAMPLES = [
+    Example(
+        place="002 ch. 7, eq. 7.1-7.4",
+        title="pairs of samples, Jaccard, FM and Rand of two partitions",
+        zh="两个划分的样本对计数、Jaccard 系数、FM 指数与 Rand 指数",
+        given={"labels": [0, 0, 0, 1, 1, 1, 2, 2], "reference": [0, 0, 1, 1, 1, 2, 2, 2]},
+        call=external,
+        expected={
+            "a, b, c, d": [3, 4, 4, 17],
+            "JC": 0.2727272727,
+            "FMI": 0.4285714286,
+            "RI": 0.7142857143,
+        },
+        note="derived",
+    ),
+    Example(
+        place="002 ch. 7, eq. 7.5-7.10",
+        title="mean distances, diameters, DB index and Dunn index of three clusters",
+        zh="三个簇的平均距离、直径、DB 指数与 Dunn 指数",
+        given={
+            "X": [[0, 0], [0, 2], [2, 0], [6, 6], [6, 8], [10, 0], [11, 1], [10, 2]],
+            "labels": [0, 0, 0, 1, 1, 2, 2, 2],
+        },
+        call=internal,
+        expected={
+            "avg": [2.2761423749, 2.0, 1.6094757082],
+            "diam": [2.8284271247, 2.0, 2.0],
+            "DBI": 0.5068646298,
+            "DBI from centres": 0.2725348309,
+            "DI": 2.0,
+        },
+        note="derived; the text's avg(C) is of pairs, others take the distances from the centre",
+    ),
+    Example(
+        place="002 ch. 7, Fig 9.4",
+        title="LVQ on watermelons 4.0: x1 moves the nearest of x5, x12, x18, x23 and x29",
+        zh="西瓜数据集 4.0 上的学习向量量化：样本 x1 更新最近的原型向量",
+        given={"start": [5, 12, 18, 23, 29], "eta": 0.1},
+        call=vector_quantisation,
+        expected={
+            "distances of x1": [0.282676, 0.505606, 0.433853, 0.260192, 0.031765],
+            "same label": [0.7222, 0.4465],
+            "other label": [0.7278, 0.4435],
+        },
+        rtol=1e-5,
+        note="derived",
+    ),
     Example(
         place="002 ch. 7, eq. 7.11",
         title="Minkowski distances of (1, 2, 3) and (4, 0, 3.5)",

@@ -63,7 +63,29 @@ def components_of_the_plane(X: Any) -> dict[str, Any]:
     }
 
 
+def metric_matrix(d: list[float], M: list[list[float]]) -> dict[str, Any]:
+    from tercet.metrics import euclidean, mahalanobis
+
+    P = np.linalg.cholesky(np.array(M))
+    zero = np.zeros(len(d))
+    return {
+        "squared distance": mahalanobis(d, zero, M=M) ** 2,
+        "by P": mahalanobis(d, zero, P=P) ** 2,
+        "of rank 1": mahalanobis(d, zero, P=P[:, :1]) ** 2,
+        "weights 2 and 1": euclidean(d, zero, w=[2.0, 1.0]) ** 2,
+    }
+
+
 EXAMPLES = [
+    Example(
+        place="002 ch. 8, eq. 8.25-8.26",
+        title="weighted Euclidean and Mahalanobis distance of (1, 2) from 0",
+        zh="(1, 2) 到原点的加权欧氏距离与马氏距离",
+        given={"d": [1.0, 2.0], "M": [[2.0, 0.5], [0.5, 1.0]]},
+        call=metric_matrix,
+        expected={"squared distance": 8.0, "by P": 8.0, "of rank 1": 4.5, "weights 2 and 1": 6.0},
+        note="derived; M = PP', and (1, 2) P = (2.1213, 1.8708) by the Cholesky factor",
+    ),
     Example(
         place="002 ch. 8, 8.1",
         title="a melon judged by its five nearest, watermelons 3.0alpha",

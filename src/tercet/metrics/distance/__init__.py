@@ -7,6 +7,7 @@ distances here: 1 minus the similarity of the same name.
 
 from __future__ import annotations
 
+from tercet.metrics.distance.axioms import metric_axioms
 from tercet.metrics.distance.pairwise import METRICS, pairwise_distances
 from tercet.metrics.distance.value_difference import MinkovDM, vdm
 from tercet.metrics.distance.vectors import (
@@ -35,6 +36,7 @@ __all__ = [
     "mahalanobis",
     "mahalanobis_factor",
     "manhattan",
+    "metric_axioms",
     "minkowski",
     "pairwise_distances",
     "squared_euclidean",

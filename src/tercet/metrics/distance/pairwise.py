@@ -12,6 +12,7 @@ from tercet.core.catalog import method
 from tercet.core.kernel import kernel
 from tercet.core.parallel import Chunks, each
 from tercet.core.rows import read_only
+from tercet.core.scaling import largest, times_power
 from tercet.core.spelling_suggestions import spelling_suggestions
 from tercet.core.validation import check_array
 from tercet.metrics.distance.vectors import centred, check_p, check_weights, mahalanobis_factor, unit
@@ -51,6 +52,7 @@ def pairwise_distances(
     w: Any = None,
     S: Any = None,
     M: Any = None,
+    P: Any = None,
     n_jobs: int | None = None,
 ) -> np.ndarray:
     """Distance of every row of X from every row of Z (of X itself, if there is no Z).
@@ -63,8 +65,8 @@ def pairwise_distances(
         A name of `METRICS`, or a function of two rows.
     p, w : float, array of length d
         The power and the features' weights of the L_p distances.
-    S, M : arrays of shape (d, d)
-        Covariance or metric matrix of "mahalanobis"; without them, the covariance of all rows.
+    S, M, P : arrays of shape (d, d), (d, d) and (d, r)
+        Covariance or metric matrix of "mahalanobis", or P with M = PP'; without them, the covariance of all rows.
     n_jobs : int, optional
         Threads to use; the result does not depend on it.
 
@@ -96,7 +98,7 @@ def pairwise_distances(
             np.fill_diagonal(D, np.where(X.any(axis=1), 0.0, D.diagonal()))
         return D
     if metric == "mahalanobis":
-        if S is None and M is None:
+        if S is None and M is None and P is None:
             rows = X if alone else np.vstack([X, Z])
             S = np.atleast_2d(np.cov(rows, rowvar=False)) if len(rows) > 1 else np.zeros((X.shape[1],) * 2)
             if np.linalg.matrix_rank(S) < len(S):
@@ -104,16 +106,28 @@ def pairwise_distances(
                     f"the covariance of {len(rows)} rows of {len(S)} features is singular: "
                     "give mahalanobis an S or M of its own."
                 )
-        L = mahalanobis_factor(X.shape[1], S, M)
+        L = mahalanobis_factor(X.shape[1], S, M, P)
         X, Z, metric = np.dot(X, L), np.dot(Z, L), "euclidean"
     power = METRICS[metric] or check_p(p)
     weight = np.ones(X.shape[1]) if w is None else check_weights(w, X.shape[1])
     dtype = np.result_type(X, Z)
-    X, Z = (read_only(np.ascontiguousarray(A, dtype=dtype)) for A in (X, Z))
+    X, Z = (np.ascontiguousarray(A, dtype=dtype) for A in (X, Z))
+    exponent = _exponent(X, Z, power) if metric != "sqeuclidean" else 0
+    X, Z = (read_only(times_power(A, -exponent)) for A in (X, Z))
     D = np.empty((len(X), len(Z)), dtype=dtype)
     weight = weight.astype(dtype)
     each(_block, Chunks(X, D, rows=BLOCK), Z, power, weight, metric != "sqeuclidean", n_jobs=n_jobs)
-    return D
+    return times_power(D, exponent)
+
+
+def _exponent(X: np.ndarray, Z: np.ndarray, p: float) -> int:
+    """The exponent e such that p-th powers of rows can be summed when they are divided by 2^e; 0 as a rule."""
+    most = max(largest(X), largest(Z))
+    if most == 0:
+        return 0
+    size, room = np.log2(most), np.finfo(X.dtype).maxexp
+    far = size > 0.9 * room if p == 1 or np.isinf(p) else abs(p * size) > 0.45 * room
+    return int(np.frexp(most)[1]) if far else 0
 
 
 def _block(chunk: tuple, Z: np.ndarray, p: float, weight: np.ndarray, root: bool) -> None:

@@ -121,13 +121,20 @@ def chebyshev(x: ArrayLike, z: ArrayLike) -> np.ndarray:
     zh="马哈拉诺比斯距离（马氏距离）",
     task="distance",
     model="√((x - z)ᵀ S⁻¹ (x - z)), S the covariance",
-    texts=["000 ch. 14, eq. 14.6", "002 ch. 8, eq. 8.23"],
+    texts=["000 ch. 14, eq. 14.6", "002 ch. 8, eq. 8.26"],
     peers=["scipy.spatial.distance.mahalanobis"],
 )
 def mahalanobis(
-    x: ArrayLike, z: ArrayLike, *, S: ArrayLike | None = None, M: ArrayLike | None = None
+    x: ArrayLike,
+    z: ArrayLike,
+    *,
+    S: ArrayLike | None = None,
+    M: ArrayLike | None = None,
+    P: ArrayLike | None = None,
 ) -> np.ndarray:
-    """Mahalanobis distance, by a covariance S or by a metric matrix M (its inverse, where S has one).
+    """Mahalanobis distance, by a covariance S, a metric matrix M (its inverse, where S has one), or P with M = PP'.
+
+    M need not have full rank: with P of shape (d, r) the distance is that of the r-dimensional P'x.
 
     Examples
     --------
@@ -135,7 +142,7 @@ def mahalanobis(
     8.0
     """
     x, z = vectors(x, z)
-    return np.sqrt((((x - z) @ mahalanobis_factor(x.shape[-1], S, M)) ** 2).sum(axis=-1))
+    return np.sqrt((((x - z) @ mahalanobis_factor(x.shape[-1], S, M, P)) ** 2).sum(axis=-1))
 
 
 @method(
@@ -164,8 +171,10 @@ def cosine(x: ArrayLike, z: ArrayLike) -> np.ndarray:
     texts=["000 ch. 14, eq. 14.8"],
     peers=["scipy.spatial.distance.correlation"],
 )
-def correlation(x: ArrayLike, z: ArrayLike) -> np.ndarray:
+def correlation(x: ArrayLike, z: ArrayLike, *, absolute: bool = False) -> np.ndarray:
     """Correlation distance: the cosine distance of vectors from which their own means are taken away.
+
+    1 - r, or 1 - |r| where `absolute` is true: then opposite vectors are as near as equal ones.
 
     Examples
     --------
@@ -173,7 +182,8 @@ def correlation(x: ArrayLike, z: ArrayLike) -> np.ndarray:
     2.0
     """
     x, z = vectors(x, z)
-    return cosine(centred(x), centred(z))
+    apart = cosine(centred(x), centred(z))
+    return 1 - np.abs(1 - apart) if absolute else apart
 
 
 def vectors(x: ArrayLike, z: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
@@ -203,10 +213,19 @@ def check_weights(w: ArrayLike, width: int) -> np.ndarray:
     return weight
 
 
-def mahalanobis_factor(width: int, S: ArrayLike | None, M: ArrayLike | None) -> np.ndarray:
+def mahalanobis_factor(
+    width: int, S: ArrayLike | None, M: ArrayLike | None, P: ArrayLike | None = None
+) -> np.ndarray:
     """A matrix L with L Lᵀ = M = S⁻¹, by which vectors are multiplied to make the distance Euclidean."""
-    if (S is None) == (M is None):
-        raise ValueError("mahalanobis needs either S, a covariance, or M, a metric matrix.")
+    if sum(given is not None for given in (S, M, P)) != 1:
+        raise ValueError(
+            "mahalanobis needs either S, a covariance, or M, a metric matrix, or P with M = PP'."
+        )
+    if P is not None:
+        factor = np.asarray(P, dtype=float)
+        if factor.ndim != 2 or len(factor) != width or not np.isfinite(factor).all():
+            raise ValueError(f"P must be a matrix of {width} rows, one for each feature; got {factor.shape}.")
+        return factor
     name, given = ("S", S) if M is None else ("M", M)
     matrix = np.asarray(given, dtype=float)
     if matrix.shape != (width, width) or not np.isfinite(matrix).all() or not np.allclose(matrix, matrix.T):

@@ -15,6 +15,7 @@ __version__ = "0.1.0"
 _families = (
     "cluster",
     "datasets",
+    "decomposition",
     "discriminant_analysis",
     "distributions",
     "ensemble",
@@ -28,6 +29,7 @@ _families = (
     "kernels",
     "linear_model",
     "losses",
+    "manifold",
     "metrics",
     "mixture",
     "model_selection",

@@ -35,6 +35,8 @@ FILES = {
         for name in ("ball_tree", "graph", "kd_tree", "neighbors", "neighbors_pipeline", "neighbors_tree")
     ],
     "cluster": [f"cluster/tests/test_{name}.py" for name in ("hierarchical", "k_means")],
+    "decomposition": ["decomposition/tests/test_nmf.py"],
+    "manifold": [f"manifold/tests/test_{name}.py" for name in ("classical_mds", "mds")],
     "tree": [f"tree/tests/test_{name}.py" for name in ("export", "monotonic_tree", "tree")],
     "mixture": [
         f"mixture/tests/test_{name}.py" for name in ("bayesian_mixture", "gaussian_mixture", "mixture")

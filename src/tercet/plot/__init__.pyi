@@ -4,6 +4,7 @@ from tercet.plot.clusters import match_colours, plot_clusters, plot_dendrogram, 
 from tercet.plot.comparison import plot_importance, plot_intervals, plot_learning_curve
 from tercet.plot.dependencies import plot_dependencies
 from tercet.plot.diversity import plot_kappa_error
+from tercet.plot.embeddings import plot_embedding, plot_shepard
 from tercet.plot.explanations import plot_contributions, plot_partial_dependence
 from tercet.plot.learning import plot_fit, plot_history, plot_regions, replay
 from tercet.plot.mixtures import plot_mixture
@@ -28,6 +29,7 @@ __all__ = [
     "plot_dendrogram",
     "plot_densities",
     "plot_dependencies",
+    "plot_embedding",
     "plot_fit",
     "plot_history",
     "plot_importance",
@@ -44,6 +46,7 @@ __all__ = [
     "plot_regions",
     "plot_residuals",
     "plot_roc",
+    "plot_shepard",
     "plot_silhouette",
     "plot_transitions",
     "plot_tree",

@@ -66,7 +66,7 @@ def divergence(data: Data, result: Result) -> float:
 def frobenius_ours(data: Data) -> Result:
     from tercet.decomposition import NMF
 
-    return one_fit(NMF, data, solver="hals", n_jobs=2)
+    return one_fit(NMF, data, n_jobs=2)
 
 
 def frobenius_cd(data: Data) -> Result:

@@ -42,8 +42,8 @@ def cross_dissimilarities(
     """Dissimilarities of the rows of X from those of Z, or from each other."""
     params = params or {}
     if isinstance(metric, str) and metric in EXACT and set(params) <= {"p", "w"}:
-        tables = [np.asarray(A, dtype=np.float64) for A in (X, Z) if A is not None]
-        exponent = common_exponent(*tables)
+        tables = [np.require(A, np.float64, ["C", "W"]) for A in (X, Z) if A is not None]
+        exponent = common_exponent(*tables)  # (arrays that may be written to: kernels are compiled for those)
         scaled = [times_power(A, -exponent) for A in tables]
         return times_power(
             pairwise_distances(*scaled, metric=metric, n_jobs=all_cores(n_jobs), **params), exponent

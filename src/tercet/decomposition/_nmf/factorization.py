@@ -126,14 +126,16 @@ def coordinate_descent(
     """Turns over the coordinates of A; also XB and B'B."""
     P, gram = half.products(B), np.dot(B.T, B)
     pull = P - P.dtype.type(penalty.l1) if penalty.l1 else P
-    bent = gram + np.eye(len(gram), dtype=gram.dtype) * gram.dtype.type(penalty.l2) if penalty.l2 else gram
+    curvature = (
+        gram + np.eye(len(gram), dtype=gram.dtype) * gram.dtype.type(penalty.l2) if penalty.l2 else gram
+    )
     if half.sign:
         if half.sign > 0:
-            bent = bent - gram
-        return descend_rows(half, A, pull, bent, B, order, turns, 0.0)[0], P, gram
+            curvature = curvature - gram
+        return descend_rows(half, A, pull, curvature, B, order, turns, 0.0)[0], P, gram
 
     def piece(k: int, rows: slice) -> float:
-        return sweep_blocks(A[rows], pull[rows], bent, order, turns)
+        return sweep_blocks(A[rows], pull[rows], curvature, order, turns)
 
     return float(sum(half.each_span(piece))), P, gram
 

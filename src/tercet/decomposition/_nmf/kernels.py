@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from tercet.core.cache_lines import LINE, fetch_line
 from tercet.core.kernel import inner, kernel
 from tercet.core.sparse_products import combine
 
+AHEAD = 8  # entries of X whose rows of B are on their way from memory
 LANES = 64  # rows that are updated side by side: k of their columns stay in the nearest cache
 
 
@@ -146,14 +148,24 @@ def line_dot(A: Any, i: Any, B: Any, j: Any) -> Any:
     return ((s0 + s4) + (s2 + s6)) + ((s1 + s5) + (s3 + s7))
 
 
+@inner
+def fetch_row(B: Any, j: Any) -> None:
+    """Ask for row j of B before it is needed: the rows that follow each other lie anywhere in memory."""
+    width, step = np.uint64(B.shape[1]), np.uint64(LINE // B.itemsize)
+    for c in range(np.uint64(0), width, step):
+        fetch_line(B, np.uint64(j) * width + c)
+
+
 @kernel
 def divergence_products(X: Any, R: Any, A: Any, B: Any, floor: Any, out: Any) -> None:
     """out_i = Σ_j x_ij / (AB')_ij b_j, over the entries of row i; R, of the pattern of X, is room for the ratios.
 
     A and B are padded to whole cache lines. The rows of B that a row of X needs are fetched once for both sums.
     """
+    last = X.indices.size - 1
     for i in range(out.shape[0]):
         for s in range(X.indptr[i], X.indptr[i + 1]):
+            fetch_row(B, X.indices[min(s + AHEAD, last)])
             R.data[s] = X.data[s] / max(line_dot(A, i, B, X.indices[s]), floor)
         combine(R, i, B, out, i)
 
@@ -161,9 +173,11 @@ def divergence_products(X: Any, R: Any, A: Any, B: Any, floor: Any, out: Any) ->
 @kernel
 def divergence_logs(X: Any, A: Any, B: Any, floor: Any, out: Any) -> None:
     """out_i = Σ_j x_ij log(x_ij / (AB')_ij) - x_ij, over the entries of row i."""
+    last = X.indices.size - 1
     for i in range(out.size):
         total = 0.0
         for s in range(X.indptr[i], X.indptr[i + 1]):
+            fetch_row(B, X.indices[min(s + AHEAD, last)])
             x = X.data[s]
             if x > 0:
                 total += x * (np.log(x / max(line_dot(A, i, B, X.indices[s]), floor)) - 1)

@@ -32,6 +32,9 @@ CLASSES: dict[str, dict[str, str]] = {
     "KernelPerceptron": dict.fromkeys(("weights", "order"), ONLINE),
     "StructuredPerceptron": {"order": ONLINE},
     "KMeans": dict.fromkeys(("weights", "order", "sparse_rows"), DRAWS),  # a rounding draws another row
+    "MDS": {"order": DRAWS},
+    "MiniBatchNMF": {"order": ONLINE},
+    "NMF": {"order": DRAWS},
     "SVCCV": dict.fromkeys(("weights", "order"), FOLDS),
     "ElasticNetCV": dict.fromkeys(("weights", "order"), FOLDS),
     "LassoCV": dict.fromkeys(("weights", "order"), FOLDS),

@@ -159,7 +159,7 @@ class NMF(NonnegativeFactorization):
         self.norm = norm
         self.n_jobs = n_jobs
 
-    def _fit(self, X: Any, y: None, sample_weight: None, W: Any = None, H: Any = None) -> None:
+    def _fit(self, X: Any, y: None, sample_weight: Any, W: Any = None, H: Any = None) -> None:
         self._check_choices(X)
         power = even_exponent(X)  # squares must neither overflow nor vanish
         X = times_power(X, -power)

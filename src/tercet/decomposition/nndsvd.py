@@ -115,9 +115,9 @@ def filled(pair: tuple[Half, Half]) -> tuple[Half, Half]:
     means = np.divide(sums, known, out=np.zeros(sums.size), where=known > 0).astype(rows.X.dtype)
     if rows.sparse:
         at = rows.missing.tocoo()
-        X = rows.X + sparse.csr_array((means[at.coords[1]], at.coords), shape=rows.X.shape)
-        return Half(X.tocsr(), None, rows.n_jobs), Half(X.T.tocsr(), None, rows.n_jobs)
-    X = np.where(rows.known(), rows.X, means)
+        full = rows.X + sparse.csr_array((means[at.coords[1]], at.coords), shape=rows.X.shape)
+        return Half(full.tocsr(), None, rows.n_jobs), Half(full.T.tocsr(), None, rows.n_jobs)
+    X: Any = np.where(rows.missing.toarray() == 0, rows.X, means)
     return Half(X, None, rows.n_jobs), Half(X.T, None, rows.n_jobs)
 
 

@@ -126,7 +126,7 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embedding)
         """Find the points of the rows X, and return them; see `fit`."""
         return self.fit(X, y).embedding_
 
-    def _fit(self, X: np.ndarray, y: None, sample_weight: None) -> None:
+    def _fit(self, X: np.ndarray, y: None, sample_weight: Any) -> None:
         name = type(self).__name__
         D = dissimilarities(X, self.metric, self.metric_params, name, None)
         n, k = len(D), self.n_components

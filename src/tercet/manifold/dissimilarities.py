@@ -46,7 +46,10 @@ def cross_dissimilarities(
         exponent = common_exponent(*tables)  # (arrays that may be written to: kernels are compiled for those)
         scaled = [times_power(A, -exponent) for A in tables]
         return times_power(
-            pairwise_distances(*scaled, metric=metric, n_jobs=all_cores(n_jobs), **params), exponent
+            pairwise_distances(
+                scaled[0], scaled[-1] if Z is not None else None, metric, n_jobs=all_cores(n_jobs), **params
+            ),
+            exponent,
         )
     try:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):

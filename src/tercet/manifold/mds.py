@@ -156,7 +156,7 @@ class MDS(Embedding):
         """Find the points of the rows X, and return them; see `fit`."""
         return self.fit(X, y, init=init).embedding_
 
-    def _fit(self, X: np.ndarray, y: None, sample_weight: None, init: Any = None) -> None:
+    def _fit(self, X: np.ndarray, y: None, sample_weight: Any, init: Any = None) -> None:
         metric, is_metric = self._settle_deprecated()
         if X.shape[0] == X.shape[1] and metric != "precomputed":
             self._warn(
@@ -170,12 +170,13 @@ class MDS(Embedding):
         exponent = scale_exponent(float(D.max(initial=0.0)))  # squares must neither overflow nor vanish
         D = times_power(D, -exponent)
         work = Majorization(D, all_cores(self.n_jobs))
-        best: Any = None
+        best: tuple[np.ndarray, float, float] | None = None
         for loop, Z in self._starts(D, init, exponent):
             found = self._majorize(work, Z, loop, is_metric)
             if best is None or found[1] < best[1]:
                 best, passes = found, loop.count
-        self._keep(*best, 0 if not is_metric else exponent, is_metric)
+        assert best is not None
+        self._keep(*best, exponent=exponent if is_metric else 0, is_metric=is_metric)
         self.n_iter_ = passes
 
     def _majorize(
@@ -245,7 +246,7 @@ class MDS(Embedding):
             hint="Raise max_iter or eps.",
         )
 
-    def _keep(self, Z: np.ndarray, stress: float, squares: float, exponent: int, is_metric: bool) -> None:
+    def _keep(self, Z: np.ndarray, stress: float, squares: float, *, exponent: int, is_metric: bool) -> None:
         """Set the fitted attributes, in the unit of the dissimilarities."""
         self.embedding_ = np.array(times_power(Z, exponent))
         normalized = not is_metric if isinstance(self.normalized_stress, str) else self.normalized_stress

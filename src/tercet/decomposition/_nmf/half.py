@@ -74,7 +74,7 @@ class Half:
         if self.missing is not None:
             self.sign, listed = -1, self.missing
             if not self.sparse and 2 * self.missing.nnz > self.X.size:
-                self.sign, listed = 1, sparse.csr_array(self.known().astype(np.int8))
+                self.sign, listed = 1, sparse.csr_array((self.missing.toarray() == 0).astype(np.int8))
         self.listed = listed
         self.indptr, self.indices = listed.indptr.astype(np.int64), listed.indices.astype(np.int64)
 
@@ -163,6 +163,7 @@ class Half:
 
         def piece(k: int, span: slice) -> None:
             X = self.views[k]
+            assert isinstance(X, Sparse)
             room = Sparse(self.ratios[k], X.indices, X.indptr, X.n_columns)
             divergence_products(X, room, a[span], b, A.dtype.type(self.floor), out[span])
 

@@ -28,7 +28,7 @@ from tercet.decomposition.nonnegative_base import (
     given_factor,
 )
 
-CHEAP = 2_000_000  # cells times components up to which every multiplicative pass computes the loss
+CHEAP = 100_000  # cells times components up to which every multiplicative pass computes the loss
 
 
 @method(
@@ -63,8 +63,8 @@ class NMF(NonnegativeFactorization):
         "nndsvda" where n_components <= min(n_samples, n_features), else "random".
     solver : {"cd", "mu", "hals", "gradient"}, default="cd"
         How W and H are updated: by coordinate descent; by the texts' multiplicative rules, the only one for other
-        losses than the squared one; by coordinate descent with several turns for each product of X, which is the
-        fastest on large data; by projected gradient steps.
+        losses than the squared one; by coordinate descent with several turns for each product of X, which needs
+        fewer passes; by projected gradient steps.
     beta_loss : {"frobenius", "kullback-leibler", "itakura-saito"} or float, default="frobenius"
         The loss: ½ |X - WH|² (beta 2), the divergence (17.21) (beta 1), the Itakura-Saito divergence (beta 0), or
         the beta-divergence of another beta. For beta <= 0, X must not contain zeros.

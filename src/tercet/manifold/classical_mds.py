@@ -13,7 +13,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from tercet.core.catalog import method
 from tercet.core.estimator import check_is_fitted
-from tercet.core.fitted_checks import Declarations, Floats
+from tercet.core.fitted_checks import Declarations, Floats, Sizes
 from tercet.core.parallel import one_blas_thread
 from tercet.core.parameters import Count
 from tercet.core.row_products import row_products
@@ -205,6 +205,20 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embedding)
             apart = self._squared_means - times_power(np.asarray(D, dtype=np.float64), -self._exponent) ** 2
             found = row_products(apart, np.ascontiguousarray((self._points * scale).T))
             return finite_predictions(times_power(found, self._exponent), type(self).__name__)
+
+    def _check_fitted(self, sizes: Sizes) -> None:
+        if "_exponent" not in vars(self) or "_rows" not in vars(self):
+            return
+        given = isinstance(self.metric, str) and self.metric == "precomputed"
+        if not isinstance(self._exponent, int | np.integer):
+            raise ValueError(
+                f"{type(self).__name__}: _exponent is {self._exponent!r}; expected is a whole number."
+            )
+        if given != (self._rows is None) or (given and sizes["rows"] != sizes["features"]):
+            raise ValueError(
+                f"{type(self).__name__}: the fitted rows do not fit metric={self.metric!r}; expected are "
+                f"{'none' if given else 'those of the embedding'}."
+            )
 
     @property
     def _n_features_out(self) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 
 from tercet.core.parallel import one_blas_thread
 from tercet.decomposition._nmf.half import Half, halves
-from tercet.decomposition._nmf.kernels import sweep_blocks, sweep_rows
+from tercet.decomposition._nmf.kernels import solve_blocks, sweep_blocks, sweep_rows
 
 
 @dataclass(frozen=True)
@@ -143,9 +143,11 @@ def coordinate_descent(
 def descend_rows(
     half: Half, A: np.ndarray, P: np.ndarray, G: np.ndarray, B: np.ndarray, order: Any, turns: int, tol: float
 ) -> tuple[float, int, bool]:
-    """`sweep_rows` on threads."""
+    """`sweep_rows` on threads, or `solve_blocks` where nothing is missing."""
 
     def piece(k: int, rows: slice) -> tuple[float, int, bool]:
+        if not half.sign:
+            return solve_blocks(A[rows], P[rows], G, order, turns, tol)
         cells = half.indptr[rows.start : rows.stop + 1], half.indices, A.dtype.type(half.sign)
         return sweep_rows(A[rows], P[rows], G, B, *cells, order, turns, tol)
 

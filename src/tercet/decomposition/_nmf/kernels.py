@@ -70,6 +70,55 @@ def lane_gradient(a: Any, p: Any, g: Any, slope: Any) -> None:
 
 
 @kernel
+def solve_blocks(A: Any, P: Any, G: Any, order: Any, turns: Any, tol: Any) -> Any:
+    """`sweep_rows` where all rows have one Gram matrix: side by side, each until it has come to its own end."""
+    n, k = A.shape
+    a, p = np.zeros((k, LANES), A.dtype), np.zeros((k, LANES), A.dtype)
+    slope, moving = np.zeros(LANES, A.dtype), np.zeros(LANES, A.dtype)
+    first, violation = np.zeros(LANES), np.zeros(LANES)
+    total, longest, settled = 0.0, 0, True
+    for begin in range(0, n, LANES):
+        size = min(LANES, n - begin)
+        for i in range(LANES):
+            moving[i] = i < size
+        for i in range(size):
+            for t in range(k):
+                a[t, i] = A[begin + i, t]
+                p[t, i] = P[begin + i, t]
+        left = size
+        for turn in range(turns):
+            for i in range(LANES):
+                violation[i] = 0.0
+            for s in range(k):
+                t = order[s]
+                lane_gradient(a, p[t], G[t], slope)
+                mine = a[t]
+                for i in range(LANES):
+                    violation[i] += abs(slope[i]) if mine[i] > 0 or slope[i] < 0 else 0.0
+                if G[t, t] > 0:
+                    step = A.dtype.type(1 / G[t, t])
+                    for i in range(LANES):
+                        value = mine[i] - moving[i] * slope[i] * step
+                        mine[i] = value if value > 0 else A.dtype.type(0)
+            longest = max(longest, turn + 1)
+            left = 0
+            for i in range(size):
+                if turn == 0:
+                    first[i] = violation[i]
+                    total += violation[i]
+                if violation[i] <= tol * first[i]:
+                    moving[i] = 0
+                left += moving[i] > 0
+            if left == 0:
+                break
+        settled = settled and left == 0
+        for i in range(size):
+            for t in range(k):
+                A[begin + i, t] = a[t, i]
+    return total, longest, settled
+
+
+@kernel
 def sweep_rows(
     A: Any, P: Any, G: Any, B: Any, indptr: Any, indices: Any, sign: Any, order: Any, turns: Any, tol: Any
 ) -> Any:

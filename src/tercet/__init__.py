@@ -29,6 +29,7 @@ _families = (
     "kernels",
     "linear_model",
     "losses",
+    "manifold",
     "metrics",
     "mixture",
     "model_selection",

@@ -78,6 +78,9 @@ WITH = {
     ("LinearSVC", "l1"): {"tol": 1e-10, "C": 0.1},
     ("LinearSVC", "crammer_singer"): TIGHT,
     ("MulticategorySVC", "default"): TIGHT,
+    ("MiniBatchNMF", "default"): {"fresh_restarts": True},  # else W is not that of the last H
+    ("NMF", "default"): {"tol": 1e-6, "max_iter": 2000},  # the check wants W of fit to be that of transform
+    "NMF": {"tol": 1e-7, "max_iter": 5000},
     ("NuSVC", "default"): {"nu": 0.3},  # the weights of a check leave no room for 0.5
     ("SVC", "primal-qp"): {"kernel": "linear"},  # it needs the feature space
     ("SVC", "penalty"): {"tol": 1e-9, "kernel": "linear"},

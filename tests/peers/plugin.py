@@ -36,8 +36,9 @@ FILES = {
     ],
     "cluster": [f"cluster/tests/test_{name}.py" for name in ("bisect_k_means", "hierarchical", "k_means")],
     "decomposition": [
-        f"decomposition/tests/test_{name}.py" for name in ("incremental_pca", "pca", "truncated_svd")
+        f"decomposition/tests/test_{name}.py" for name in ("incremental_pca", "nmf", "pca", "truncated_svd")
     ],
+    "manifold": [f"manifold/tests/test_{name}.py" for name in ("classical_mds", "mds")],
     "tree": [f"tree/tests/test_{name}.py" for name in ("export", "monotonic_tree", "tree")],
     "mixture": [
         f"mixture/tests/test_{name}.py" for name in ("bayesian_mixture", "gaussian_mixture", "mixture")

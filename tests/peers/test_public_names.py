@@ -13,6 +13,7 @@ MODULES = (
     "inspection",
     "kernel_ridge",
     "linear_model",
+    "manifold",
     "mixture",
     "multiclass",
     "naive_bayes",
@@ -24,6 +25,7 @@ MODULES = (
 TO_COME = "clustering is to come: these belong to methods of the texts that are not written yet"
 FACTORS = "to come, with the methods of the texts that they are: factorisation, topics, kernels, dictionaries"
 LATENT = "not in the texts: factor analysis, independent components, sparse components"
+NEIGHBOURS = "embeddings by neighbours are to come"
 GREEDY = "not in the texts: least-angle regression and orthogonal matching pursuit"
 ROBUST = "not in the texts: robust and quantile regression"
 BAYESIAN = "not in the texts: evidence maximisation for linear regression"
@@ -63,15 +65,23 @@ ABSENT = {
             "KernelPCA",
             "LatentDirichletAllocation",
             "MiniBatchDictionaryLearning",
-            "MiniBatchNMF",
-            "NMF",
             "SparseCoder",
             "dict_learning",
             "dict_learning_online",
-            "non_negative_factorization",
             "sparse_encode",
         ),
         LATENT: ("FactorAnalysis", "FastICA", "MiniBatchSparsePCA", "SparsePCA", "fastica"),
+    },
+    "manifold": {
+        NEIGHBOURS: (
+            "Isomap",
+            "LocallyLinearEmbedding",
+            "SpectralEmbedding",
+            "TSNE",
+            "locally_linear_embedding",
+            "spectral_embedding",
+            "trustworthiness",
+        ),
     },
     "linear_model": {
         GREEDY: (

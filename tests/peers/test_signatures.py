@@ -45,7 +45,17 @@ DIFFERENCES: dict[str, str] = {
 }
 
 REGRESSION = ("Regress", "Ridge", "Lasso", "ElasticNet", "SVR")
-ONLY_DATA = ("Mixture", "KMeans", "Clustering", "OneClassSVM", "NearestNeighbors", "PCA", "TruncatedSVD")
+ONLY_DATA = (
+    "Mixture",
+    "KMeans",
+    "Clustering",
+    "OneClassSVM",
+    "NearestNeighbors",
+    "PCA",
+    "TruncatedSVD",
+    "NMF",
+    "MDS",
+)
 # How many there are depends on the path to the solution, where it is not unique: only the axes are compared.
 OF_THE_SOLUTION = ("support_", "support_vectors_", "dual_coef_")
 # Values for parameters that scikit-learn deprecates.
@@ -60,6 +70,8 @@ DEPRECATED = {
     "alphas": 3,
     "algorithm": "SAMME",
     "criterion": "friedman_mse",
+    "init": "random",
+    "dissimilarity": "euclidean",
 }
 
 

@@ -46,6 +46,9 @@ MORE: dict[str, list[dict[str, Any]]] = {
     "CentralSVC": [{"max_iter": -1}],
     "LinearSVC": [{"loss": "hinge"}, {"penalty": "l1"}, {"multi_class": "crammer_singer"}],
     "LinearSVR": [{"loss": "squared_epsilon_insensitive"}],
+    "MDS": [{"metric_mds": False}],
+    "MiniBatchNMF": [{"beta_loss": "kullback-leibler"}],
+    "NMF": [{"solver": "mu", "beta_loss": "kullback-leibler"}],
     "PenalizedClassifier": [{"penalty": "l1"}],
     "SVC": [{"max_iter": -1}, {"loss": "squared_hinge"}],
     "SVR": [{"max_iter": -1}],
@@ -67,6 +70,8 @@ TASKS = (
     "feature map",
     "dimensionality reduction",
     "ranking",
+    "matrix factorisation",
+    "embedding",
 )
 SHARED = {"ensemble": "tree"}  # families that are compiled with another, most of whose kernels they use
 # A few passes, candidates and folds compile as much as many.
@@ -126,7 +131,7 @@ def samples(card: Card) -> Iterator[tuple[Any, Any]]:
         mixed = X.astype(object)
         mixed[:, 1] = np.array(["a", "b", "c"], dtype=object)[three]
         yield mixed, targets.get(card.task, [labels])[0]
-    if card.family in ("mixture", "sequence"):
+    if card.family in ("decomposition", "mixture", "sequence"):
         yield gaps, None
     if card.task == "sequence labelling":
         yield X, None

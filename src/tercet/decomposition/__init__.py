@@ -1,4 +1,4 @@
-"""Matrix decomposition: singular values, principal components."""
+"""Matrix decomposition: singular values, principal components, non-negative factors."""
 
 from tercet.core.lazy import lazy_package
 

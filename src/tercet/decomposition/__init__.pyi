@@ -7,6 +7,11 @@ from tercet.decomposition.low_rank import (
     outer_product_expansion,
     pseudo_inverse,
 )
+from tercet.decomposition.matrix_losses import divergence_loss, squared_loss
+from tercet.decomposition.mini_batch_nmf import MiniBatchNMF
+from tercet.decomposition.multiplicative_updates import gradient_step, multiplicative_step
+from tercet.decomposition.nmf import NMF, non_negative_factorization
+from tercet.decomposition.nndsvd import nndsvd
 from tercet.decomposition.pca import PCA
 from tercet.decomposition.population import (
     choose_n_components,
@@ -19,6 +24,7 @@ from tercet.decomposition.population import (
     variable_contributions,
 )
 from tercet.decomposition.randomized import randomized_svd
+from tercet.decomposition.rank_selection import RankSelection, held_out_rank
 from tercet.decomposition.subspaces import (
     are_orthogonal,
     column_space,
@@ -37,8 +43,11 @@ from tercet.decomposition.svd import eigen_steps, svd
 from tercet.decomposition.truncated_svd import TruncatedSVD
 
 __all__ = [
+    "NMF",
     "PCA",
     "IncrementalPCA",
+    "MiniBatchNMF",
+    "RankSelection",
     "TruncatedSVD",
     "are_orthogonal",
     "choose_n_components",
@@ -46,16 +55,22 @@ __all__ = [
     "condition_number",
     "contribution_rates",
     "correlation_matrix",
+    "divergence_loss",
     "eigen_steps",
     "factor_loadings",
     "frobenius_norm",
     "fundamental_subspaces",
     "geometric_stages",
+    "gradient_step",
+    "held_out_rank",
     "in_span",
     "is_independent",
     "left_null_space",
     "linear_projection",
     "low_rank_approximation",
+    "multiplicative_step",
+    "nndsvd",
+    "non_negative_factorization",
     "null_space",
     "nullity",
     "orthogonal_complement",
@@ -67,6 +82,7 @@ __all__ = [
     "randomized_svd",
     "rank",
     "row_space",
+    "squared_loss",
     "svd",
     "variable_contributions",
 ]

@@ -5,6 +5,7 @@ from tercet.plot.comparison import plot_importance, plot_intervals, plot_learnin
 from tercet.plot.components import plot_biplot, plot_scree
 from tercet.plot.dependencies import plot_dependencies
 from tercet.plot.diversity import plot_kappa_error
+from tercet.plot.embeddings import plot_embedding, plot_shepard
 from tercet.plot.explanations import plot_contributions, plot_partial_dependence
 from tercet.plot.learning import plot_fit, plot_history, plot_regions, replay
 from tercet.plot.mixtures import plot_mixture
@@ -30,6 +31,7 @@ __all__ = [
     "plot_dendrogram",
     "plot_densities",
     "plot_dependencies",
+    "plot_embedding",
     "plot_fit",
     "plot_history",
     "plot_importance",
@@ -47,6 +49,7 @@ __all__ = [
     "plot_residuals",
     "plot_roc",
     "plot_scree",
+    "plot_shepard",
     "plot_silhouette",
     "plot_transitions",
     "plot_tree",

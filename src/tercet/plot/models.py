@@ -379,7 +379,16 @@ def load_pictures() -> None:
     Their pictures go before those of this module, and behind what was registered from outside in the meantime.
     """
     before = len(_pictures)
-    for name in ("bayes", "components", "dependencies", "mixtures", "sequences", "svm", "trees"):
+    for name in (
+        "bayes",
+        "components",
+        "dependencies",
+        "embeddings",
+        "mixtures",
+        "sequences",
+        "svm",
+        "trees",
+    ):
         importlib.import_module(f"tercet.plot.{name}")
     late = len(_pictures) - before
     _pictures[:] = _pictures[late:-_own] + _pictures[:late] + _pictures[-_own:]

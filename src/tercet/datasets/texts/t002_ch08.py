@@ -76,6 +76,21 @@ def metric_matrix(d: list[float], M: list[list[float]]) -> dict[str, Any]:
     }
 
 
+def scaling_of_a_rectangle(corners: list[list[float]]) -> dict[str, Any]:
+    from tercet.manifold import ClassicalMDS, double_centering
+    from tercet.metrics import pairwise_distances
+
+    D = pairwise_distances(corners)
+    model = ClassicalMDS(4, metric="precomputed").fit(D)
+    line = ClassicalMDS(1, metric="precomputed").fit(D).embedding_[:, 0]
+    return {
+        "B": double_centering(D),
+        "eigenvalues": model.eigenvalues_,
+        "one coordinate": line * np.sign(line[0]),
+        "distances": pairwise_distances(model.embedding_)[0],
+    }
+
+
 EXAMPLES = [
     Example(
         place="002 ch. 8, eq. 8.25-8.26",
@@ -149,5 +164,25 @@ EXAMPLES = [
             "reconstruction error": 0.4417505904,
         },
         note="derived; the text has no numbers",
+    ),
+    Example(
+        place="002 ch. 8, eq. 8.1-8.6",
+        title="classical multidimensional scaling of a rectangle of 3 by 4",
+        zh="3×4 矩形四个顶点的多维缩放",
+        given={"corners": [[0, 0], [3, 0], [3, 4], [0, 4]]},
+        call=scaling_of_a_rectangle,
+        expected={
+            "B": [
+                [6.25, 1.75, -6.25, -1.75],
+                [1.75, 6.25, -1.75, -6.25],
+                [-6.25, -1.75, 6.25, 1.75],
+                [-1.75, -6.25, 1.75, 6.25],
+            ],
+            "eigenvalues": [16.0, 9.0, 0.0, 0.0],
+            "one coordinate": [2.0, 2.0, -2.0, -2.0],
+            "distances": [0.0, 3.0, 5.0, 4.0],
+        },
+        atol=1e-9,
+        note="derived",
     ),
 ]

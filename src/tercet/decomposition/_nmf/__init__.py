@@ -1,0 +1,1 @@
+"""Updates of non-negative factors: coordinate descent, multiplicative rules and projected gradients."""

@@ -1,0 +1,1 @@
+"""Kernels of multidimensional scaling: the Guttman transform and isotonic regression."""

@@ -441,7 +441,7 @@ def test_pieces_of_a_prediction_keep_several_threads_at_work(monkeypatch):
 
     monkeypatch.setattr(nearest_centres, "each", counted)
     labels = model.predict(X)
-    assert cuts == [10]
+    assert cuts == [5]
     monkeypatch.setattr(nearest_centres, "PIECE", 1 << 20)
     np.testing.assert_array_equal(model.predict(X), labels)
     np.testing.assert_array_equal(labels, distances(X, model.cluster_centers_).argmin(axis=1))
@@ -497,3 +497,14 @@ def test_memory_of_a_fit_is_a_share_of_the_rows(monkeypatch):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 0.2 * X.nbytes
+
+
+def test_rows_beyond_single_precision_among_others(monkeypatch):
+    monkeypatch.setattr(nearest_centres, "FEW", 0)
+    rng = np.random.default_rng(0)
+    centres = rng.normal(size=(6, 4))
+    X = rng.normal(size=(50, 4))
+    X[7] = [3e39, -2e39, 1e39, -3e39]
+    X[8] = [-3e39, 2e39, 1e39, 3e39]
+    expected = distances(X / 1e30, centres / 1e30).argmin(axis=1)
+    assert nearest_centre(X, centres)[7:9].tolist() == expected[7:9].tolist()

@@ -39,7 +39,7 @@ FEW_MOVES, MOVING = 0.2, 16  # share of rows below which sums are moved along, a
 VERY_FEW_MOVES, WORTH_BOUNDS = 0.01, 256  # share of rows below which, and k times d from which, bounds pay
 FEW = 1 << 16  # multiplications up to which distances are simply computed
 TILE_BYTES = 1 << 28  # the largest copy of the rows that is made for speed
-PIECE = 2048  # rows of a piece of work that are worth a thread
+PIECE = 4096  # rows of a piece of work that are worth a thread
 NO_BOUNDS = np.empty(0), np.empty((0, 0))
 
 
@@ -364,11 +364,11 @@ def _nearest_centre_parts(X: Any, centres: np.ndarray, check: bool, n_jobs: Any)
 
 def nearest_centre_chunk(chunk: tuple, centres: CentreSet, check: bool) -> np.ndarray | None:
     (X,) = chunk
-    if check and common_exponent(X, centres.points):  # while the rows are in the cache
-        return None
-    labels = np.full(X.shape[0], -1, dtype=np.int32)
-    assign_rows(rows(X), np.arange(X.shape[0]), centres, labels, *NO_BOUNDS, not sparse.issparse(X))
-    return labels
+    labels = np.empty(X.shape[0], dtype=np.int32)
+    ids = np.arange(X.shape[0])
+    ambiguous = assign_rows(rows(X), ids, centres, labels, *NO_BOUNDS, not sparse.issparse(X))
+    # rows whose squares overflow are ambiguous: without any there is no need to look
+    return None if check and ambiguous and common_exponent(X, centres.points) else labels
 
 
 def weighted_sum_chunk(chunk: tuple) -> np.ndarray:

@@ -237,6 +237,15 @@ def test_definitions_of_single_rows_and_bounds():
     assert metrics.is_cluster(cdist(chain, chain), 1.0, definition="nearest", metric="precomputed")
 
 
+def test_members_of_clusters():
+    y = sample()[1] * 3 - 2
+    found = metrics.cluster_members(y)
+    assert [y[rows[0]] for rows in found] == np.unique(y).tolist()
+    assert all((y[rows] == y[rows[0]]).all() for rows in found)
+    assert sorted(np.concatenate(found)) == list(range(90))
+    assert metrics.cluster_members([]) == []
+
+
 def test_scatter_and_covariance_of_clusters():
     X, y = sample()
     np.testing.assert_allclose(metrics.cluster_covariance(X), np.cov(X.T))

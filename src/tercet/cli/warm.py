@@ -43,6 +43,7 @@ CHOICES = (
     "implementation",
 )
 MORE: dict[str, list[dict[str, Any]]] = {
+    "AgglomerativeClustering": [{"n_clusters": None, "max_diameter": 1.0}],
     "CentralSVC": [{"max_iter": -1}],
     "LinearSVC": [{"loss": "hinge"}, {"penalty": "l1"}, {"multi_class": "crammer_singer"}],
     "LinearSVR": [{"loss": "squared_epsilon_insensitive"}],
@@ -199,6 +200,8 @@ def _seconds(names: list[str]) -> list[float]:
     gc.set_threshold(50_000, 20, 20)
     if "SVC" in names:
         warm_machines()
+    if "AgglomerativeClustering" in names:
+        warm_measures()
     return [warm(card) for card in cards() if card.name in names]
 
 
@@ -222,6 +225,16 @@ def warm_machines() -> None:
     ):
         Laplacian(gamma=1.0, norm="l1")(table)
         Gaussian(gamma=1.0)(table)
+
+
+def warm_measures() -> None:
+    """Measures of clusters, which have no card of an estimator."""
+    from tercet.metrics import adjusted_mutual_info_score, cluster_diameter, silhouette_score
+
+    points = np.arange(8.0).reshape(4, 2)
+    silhouette_score(points, [0, 0, 1, 1])
+    adjusted_mutual_info_score([0, 0, 1, 1], [0, 1, 1, 1])
+    cluster_diameter(points)
 
 
 def warm_readers() -> None:

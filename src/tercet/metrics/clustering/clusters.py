@@ -8,6 +8,7 @@ import numpy as np
 
 from tercet.core.catalog import method
 from tercet.core.validation import check_array
+from tercet.metrics.clustering.contingency import check_labels, label_codes
 from tercet.metrics.clustering.distance_blocks import check_square
 from tercet.metrics.distance import pairwise_distances
 
@@ -76,6 +77,30 @@ def is_cluster(
     if definition == "mean":
         return bool(D.sum() / (n * others) <= T and D.max() <= (np.inf if V is None else V))
     raise ValueError(f"definition must be 'pairs', 'nearest', 'row-mean' or 'mean'; got {definition!r}.")
+
+
+def cluster_members(labels: Any) -> list[np.ndarray]:
+    """The rows of each cluster of a partition, in the order of the labels.
+
+    Parameters
+    ----------
+    labels : array of shape (n_samples,)
+        The cluster of each row.
+
+    Returns
+    -------
+    members : list of arrays
+        Disjoint sets of row numbers that have all rows.
+
+    Examples
+    --------
+    >>> [rows.tolist() for rows in cluster_members([1, 0, 1, 5])]
+    [[1], [0, 2], [3]]
+    """
+    codes, count = label_codes(check_labels(labels, "labels"))
+    sizes = np.bincount(codes, minlength=count)
+    order = np.argsort(codes, kind="stable")
+    return [rows for rows in np.split(order, np.cumsum(sizes)[:-1]) if rows.size]
 
 
 def cluster_center(X: Any) -> np.ndarray:

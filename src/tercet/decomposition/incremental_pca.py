@@ -80,9 +80,9 @@ class IncrementalPCA(PrincipalAxes):
         "components_": Floats("components features", finite=True),
         "explained_variance_": Floats("components", low=0.0),
         "explained_variance_ratio_": Floats("components", low=0.0),
-        "singular_values_": Floats("components", low=0.0),
+        "singular_values_": Floats("components", finite=True, low=0.0),
         "mean_": Floats("features", finite=True),
-        "var_": Floats("features", low=0.0),
+        "var_": Floats("features", finite=True, low=0.0),
         "noise_variance_": Floats("", low=0.0),
         "n_components_": Whole("components", 1),
         "n_samples_seen_": Whole("", 1),
@@ -109,7 +109,7 @@ class IncrementalPCA(PrincipalAxes):
         """
         return self._learn(X, y)
 
-    def _fit(self, X: Any, y: None, sample_weight: None) -> None:
+    def _fit(self, X: Any, y: None, sample_weight: np.ndarray | None) -> None:
         n, d = X.shape
         if n < 2:
             raise ValueError(
@@ -153,7 +153,7 @@ class IncrementalPCA(PrincipalAxes):
 
     def _forget(self) -> None:
         for name in ("components_", "n_samples_seen_", "mean_", "var_", "singular_values_"):
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
 
     def _learned(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in IncrementalPCA.fitted_shapes if hasattr(self, name)}

@@ -8,6 +8,7 @@ TOLERANCE = 2e-3  # of the largest answer; iterations end at tol=1e-9
 
 ONLINE = "an online method: rows are visited one after the other"
 DRAWS = "rows are drawn, or starts are chosen among them"
+BATCHES = "batches are cut by the order of the rows, and each forgets what its components do not have"
 FOLDS = "folds are cut by the order of the rows"
 COUNTS = "neighbours and rows are counted, not weighed"
 BINS = "rows are counted in leaves, and bins are cut by them"
@@ -30,6 +31,7 @@ CLASSES: dict[str, dict[str, str]] = {
     "Perceptron": dict.fromkeys(
         ("weights", "order", "sparse_rows"), ONLINE
     ),  # rounding makes a mistake, or none
+    "IncrementalPCA": {"order": BATCHES},
     "KernelPerceptron": dict.fromkeys(("weights", "order"), ONLINE),
     "StructuredPerceptron": {"order": ONLINE},
     **dict.fromkeys(  # a rounding draws another row

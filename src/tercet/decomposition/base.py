@@ -62,7 +62,7 @@ class PrincipalAxes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator
 
     def _deviations(self, without: float) -> np.ndarray:
         """Standard deviations of the components; `without` for those that have none but rounding."""
-        n = getattr(self, "n_samples_", None) or self.n_samples_seen_  # type: ignore[attr-defined]
+        n = getattr(self, "n_samples_", None) or self.n_samples_seen_
         variance = self.explained_variance_.astype(np.float64)
         usual = (variance > 1e-300) & (variance < np.inf)
         width = np.where(usual, np.sqrt(variance), self.singular_values_ / np.sqrt(max(n - 1, 1)))

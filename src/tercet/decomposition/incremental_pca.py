@@ -11,8 +11,7 @@ from sklearn.utils import gen_batches
 from tercet.core.catalog import method
 from tercet.core.fitted_checks import Floats, Whole
 from tercet.core.parameters import Count, check_parameters
-from tercet.decomposition._engine.lapack import right_singular
-from tercet.decomposition._engine.moments import moments
+from tercet.decomposition._engine.lapack import lapack_threads, right_singular
 from tercet.decomposition._engine.signs import fix_signs
 from tercet.decomposition.base import PrincipalAxes
 
@@ -80,9 +79,9 @@ class IncrementalPCA(PrincipalAxes):
         "components_": Floats("components features", finite=True),
         "explained_variance_": Floats("components", low=0.0),
         "explained_variance_ratio_": Floats("components", low=0.0),
-        "singular_values_": Floats("components", low=0.0),
+        "singular_values_": Floats("components", finite=True, low=0.0),
         "mean_": Floats("features", finite=True),
-        "var_": Floats("features", low=0.0),
+        "var_": Floats("features", finite=True, low=0.0),
         "noise_variance_": Floats("", low=0.0),
         "n_components_": Whole("components", 1),
         "n_samples_seen_": Whole("", 1),
@@ -109,7 +108,7 @@ class IncrementalPCA(PrincipalAxes):
         """
         return self._learn(X, y)
 
-    def _fit(self, X: Any, y: None, sample_weight: None) -> None:
+    def _fit(self, X: Any, y: None, sample_weight: np.ndarray | None) -> None:
         n, d = X.shape
         if n < 2:
             raise ValueError(
@@ -118,10 +117,11 @@ class IncrementalPCA(PrincipalAxes):
         self._forget()
         self.batch_size_ = 5 * d if self.batch_size is None else self.batch_size
         batches = list(gen_batches(n, self.batch_size_, min_batch_size=self.n_components or 0))
-        for step in self.steps(len(batches), name="batch"):
-            part = X[batches[step.index]]
-            self._add(part.toarray() if sparse.issparse(part) else part)
-            step.report(dict(self._learned()), rows=self.n_samples_seen_)
+        with lapack_threads((self.batch_size_, d)):
+            for step in self.steps(len(batches), name="batch"):
+                part = X[batches[step.index]]
+                self._add(part.toarray() if sparse.issparse(part) else part)
+                step.report(self._learned(), rows=self.n_samples_seen_)
 
     def partial_fit(self, X: Any, y: Any = None, check_input: bool = True) -> Self:
         """Add one batch to what has been learned.
@@ -153,7 +153,7 @@ class IncrementalPCA(PrincipalAxes):
 
     def _forget(self) -> None:
         for name in ("components_", "n_samples_seen_", "mean_", "var_", "singular_values_"):
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
 
     def _learned(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in IncrementalPCA.fitted_shapes if hasattr(self, name)}
@@ -163,25 +163,24 @@ class IncrementalPCA(PrincipalAxes):
         rows, d = X.shape
         first = not hasattr(self, "components_")
         k = self._count(rows, d, first)
-        new = moments(X)
-        mean, squares, seen = new.mean, new.squares, rows
-        centred = X - new.mean.astype(X.dtype)
+        mean = middle = X.mean(axis=0, dtype=np.float64)
+        centred = X - middle.astype(X.dtype)
+        squares, seen = np.einsum("ij,ij->j", centred, centred, dtype=np.float64), rows
         if not first:
             before = self.n_samples_seen_
             seen = before + rows
-            move = new.mean - self.mean_
-            squares = self.var_ * before + new.squares + move**2 * (before * rows / seen)
+            move = middle - self.mean_
+            squares = self.var_ * before + squares + move**2 * (before * rows / seen)
             mean = self.mean_ + move * (rows / seen)
             former = self.singular_values_[:, None] * self.components_
             moved = np.sqrt(before / seen * rows) * move
             centred = np.vstack([former, centred, moved]).astype(X.dtype)
         s, Vt = right_singular(centred)
-        Vt = fix_signs(None, Vt)[1]
         whole = float(np.sum(squares))
         variance = s.astype(np.float64) ** 2 / max(seen - 1, 1)
         ratio = s.astype(np.float64) ** 2 / whole if whole > 0 else np.zeros(len(s))
         self.n_components_, self.n_samples_seen_ = k, seen
-        self.components_, self.singular_values_ = np.ascontiguousarray(Vt[:k]), s[:k]
+        self.components_, self.singular_values_ = fix_signs(None, Vt[:k])[1], s[:k]
         self.mean_, self.var_ = mean, squares / seen
         self.explained_variance_ = variance[:k].astype(X.dtype)
         self.explained_variance_ratio_ = ratio[:k].astype(X.dtype)

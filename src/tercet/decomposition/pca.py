@@ -235,7 +235,7 @@ class PCA(ProbabilisticAxes):
 
     def _by_covariance(self, table: _Table) -> _Spectrum:
         """Eigenvectors of the covariance or correlation matrix (000 sec. 16.2.2)."""
-        S = table.moments.scatter / (table.moments.mass - 1)  # type: ignore[operator]
+        S: np.ndarray = np.asarray(table.moments.scatter) / (table.moments.mass - 1)
         if table.scale is not None:
             S /= np.outer(table.scale, table.scale)
         values, vectors = eigenpairs(S)

@@ -133,7 +133,7 @@ class TruncatedSVD(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
         """`fit`, and `transform` of the same rows."""
         return self.fit(X, y).transform(X)
 
-    def _fit(self, X: Any, y: None, sample_weight: None) -> None:
+    def _fit(self, X: Any, y: None, sample_weight: np.ndarray | None) -> None:
         n, d = X.shape
         self._check_count(n, d)
         exponent = safe_exponent(X)  # squares must neither overflow nor vanish

@@ -99,7 +99,9 @@ def _krylov(
     eps = float(np.finfo(dtype).eps)
     values, vectors = np.zeros(0), np.zeros((0, 0))
     before: np.ndarray | None = None
-    loop = range(MOST_PASSES) if steps is None else steps(MOST_PASSES, _unpacked(rows, k, left))
+    loop: Iterable[Any] = (
+        range(MOST_PASSES) if steps is None else steps(MOST_PASSES, _unpacked(rows, k, left))
+    )
     for step in loop:
         check_stop()
         Q[:, m : m + width] = block
@@ -118,8 +120,8 @@ def _krylov(
         exhausted, known = not R.any(axis=1).all(), before
         before = values[:k] if exhausted else None
         if done and m < size and exhausted:
-            same = known is not None and known.size == k
-            done = same and np.allclose(values[:k], known, rtol=max(tol, 1e3 * eps), atol=eps * values[0])
+            close = {"rtol": max(tol, 1e3 * eps), "atol": eps * values[0]}
+            done = known is not None and known.size == k and np.allclose(values[:k], known, **close)
         if steps is not None:
             step.report(
                 RitzPairs(Q[:, :m], values, vectors), residual=float(residual.max() / max(values[0], 1e-300))

@@ -12,6 +12,7 @@ from scipy import linalg
 
 from tercet.core.parallel import one_blas_thread
 from tercet.core.stopping import check_stop
+from tercet.decomposition._engine.block_lanczos import triplets
 from tercet.decomposition._engine.signs import fix_signs
 
 
@@ -34,6 +35,9 @@ def random_range(
     turned = n < d if transpose is None else transpose  # the longer side is orthonormalised
     forth, back = (rows.transposed_times, rows.times) if turned else (rows.times, rows.transposed_times)
     width = min(k + oversamples, n, d)
+    if width == min(n, d):  # the table would span all there is
+        with one_blas_thread():
+            return triplets(rows, np.eye(width, dtype=rows.dtype), k, n <= d)
     settle = _normalizers[normalizer]
     with one_blas_thread():
         Y = rng.standard_normal((n if turned else d, width)).astype(rows.dtype)

@@ -34,7 +34,9 @@ FILES = {
         f"neighbors/tests/test_{name}.py"
         for name in ("ball_tree", "graph", "kd_tree", "neighbors", "neighbors_pipeline", "neighbors_tree")
     ],
-    "cluster": [f"cluster/tests/test_{name}.py" for name in ("hierarchical", "k_means")],
+    "cluster": [
+        f"cluster/tests/test_{name}.py" for name in ("dbscan", "hdbscan", "hierarchical", "k_means", "optics")
+    ],
     "tree": [f"tree/tests/test_{name}.py" for name in ("export", "monotonic_tree", "tree")],
     "mixture": [
         f"mixture/tests/test_{name}.py" for name in ("bayesian_mixture", "gaussian_mixture", "mixture")

@@ -26,6 +26,7 @@ DIFFERENCES: dict[str, str] = {
         "a search keeps no statistics of its own work",
     ),
     "RandomTreesEmbedding.one_hot_encoder_": "the columns are those of the leaves: there is nothing to encode",
+    "HDBSCAN!default": "the matrix of distances is never changed, whatever copy is: there is nothing to warn of",
     **dict.fromkeys(("Ridge.n_iter_", "RidgeClassifier.n_iter_"), NUMBER),
     **dict.fromkeys(
         ("GradientBoostingClassifier.init_", "GradientBoostingRegressor.init_"),
@@ -45,7 +46,7 @@ DIFFERENCES: dict[str, str] = {
 }
 
 REGRESSION = ("Regress", "Ridge", "Lasso", "ElasticNet", "SVR")
-ONLY_DATA = ("Mixture", "KMeans", "Clustering", "OneClassSVM", "NearestNeighbors")
+ONLY_DATA = ("Mixture", "KMeans", "Clustering", "DBSCAN", "OPTICS", "OneClassSVM", "NearestNeighbors")
 # How many there are depends on the path to the solution, where it is not unique: only the axes are compared.
 OF_THE_SOLUTION = ("support_", "support_vectors_", "dual_coef_")
 # Values for parameters that scikit-learn deprecates.
@@ -57,6 +58,7 @@ DEPRECATED = {
     "l1_ratios": (0.0,),
     "scoring": "neg_log_loss",
     "n_jobs": 1,
+    "copy": True,
     "alphas": 3,
     "algorithm": "SAMME",
     "criterion": "friedman_mse",

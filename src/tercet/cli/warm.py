@@ -183,6 +183,8 @@ def _seconds(names: list[str]) -> list[float]:
     gc.set_threshold(50_000, 20, 20)
     if "SVC" in names:
         warm_machines()
+    if "HDBSCAN" in names:
+        warm_density()
     return [warm(card) for card in cards() if card.name in names]
 
 
@@ -206,6 +208,14 @@ def warm_machines() -> None:
     ):
         Laplacian(gamma=1.0, norm="l1")(table)
         Gaussian(gamma=1.0)(table)
+
+
+def warm_density() -> None:
+    """What density-based clusters need only for many rows."""
+    from tercet.cluster import HDBSCAN
+    from tercet.cluster.mutual_reachability import FEW
+
+    HDBSCAN().fit(np.random.default_rng(0).normal(size=(FEW + 1, 2)))
 
 
 def warm_readers() -> None:

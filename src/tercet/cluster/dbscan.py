@@ -25,6 +25,7 @@ from tercet.core.estimator import NO_TARGET, Clusterer, check_is_fitted
 from tercet.core.fitted_checks import Floats, Indices
 from tercet.core.kernel import kernel
 from tercet.core.parameters import Count, Jobs, Positive, Range
+from tercet.core.sample_weights import check_mass, refuse_dates
 from tercet.core.validation import check_array
 
 Power = Annotated[float, Range(0, np.inf, "(]")] | None
@@ -311,6 +312,7 @@ def checked_mass(given: Any, n: int) -> np.ndarray | None:
     """Weights of n rows, which may be negative, but not all of them: then no row would be a core row."""
     if given is None:
         return None
+    refuse_dates(given)
     if isinstance(given, numbers.Real):
         given = np.full(n, given, dtype=np.float64)
     weight = check_array(given, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
@@ -321,7 +323,7 @@ def checked_mass(given: Any, n: int) -> np.ndarray | None:
         )
     if not (weight > 0).any():
         raise ValueError(
-            f"sample_weight must be positive for some row; its largest value is {weight.max()}: no row could be a "
-            "core row."
+            f"sample_weight is zero or less for every row, at most {weight.max()}: no row could be a core row."
         )
+    check_mass(np.abs(weight))
     return np.ascontiguousarray(weight)

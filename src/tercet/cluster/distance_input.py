@@ -26,6 +26,7 @@ POWERS: dict[str, float | None] = {
     "infinity": np.inf,
 }
 
+DENSE = 1 << 22  # numbers of a sparse matrix that may be made dense
 BOOLEAN = ("dice", "jaccard", "rogerstanimoto", "russellrao", "sokalmichener", "sokalsneath", "yule")
 
 
@@ -65,11 +66,10 @@ def check_precomputed(D: Any, name: str, *, square: bool = True) -> Any:
     """Given distances of the rows from each other, checked; a sparse graph of neighbours gets those of each row
     from itself, and may differ from its transpose."""
     if sparse.issparse(D):
-        check_non_negative(D, f"{name} (precomputed distance matrix)")
         if square:
             refuse_oblong(D, name)
-            return with_diagonal(D)
-        return D
+        check_non_negative(D, f"{name} (precomputed distance matrix)")
+        return with_diagonal(D) if square else D
     check_symmetric(D, name, square=square)
     return D
 
@@ -86,10 +86,11 @@ def refuse_oblong(D: Any, name: str) -> None:
 def check_symmetric(D: Any, name: str, *, square: bool = True) -> None:
     """Refuse negative distances and, between all rows, those that differ from their transpose. They need not
     keep the triangle inequality."""
+    if square:
+        refuse_oblong(D, name)
     check_non_negative(D, f"{name} (precomputed distance matrix)")
     if not square:
         return
-    refuse_oblong(D, name)
     wrong = None
     if sparse.issparse(D):
         apart = abs(D - D.T).tocoo()
@@ -143,6 +144,13 @@ def row_distances(X: Any, metric: Any, params: dict[str, Any]) -> Callable[[int]
     return lambda i: measure(X[i : i + 1], X)[0]
 
 
+def dense_form(X: Any, metric: Any, params: dict[str, Any]) -> Any:
+    """Sparse rows as an array where that is not large and their distance is an L_p distance: exact ones of sparse
+    rows are not to be had."""
+    small = sparse.issparse(X) and X.shape[0] * X.shape[1] <= DENSE
+    return X.toarray() if small and power_of(metric, params) is not None else X
+
+
 def known_distances(D: Any, i: int) -> np.ndarray:
     """Row i of a sparse matrix of distances; those that it does not have are infinite."""
     row, here = np.full(D.shape[1], np.inf), slice(D.indptr[i], D.indptr[i + 1])
@@ -165,8 +173,9 @@ def block_distances(X: Any, metric: Any, params: dict[str, Any]) -> Callable[[An
             return lambda Q, Z: np.nan_to_num(cdist(Q != 0, Z != 0, name, **params), nan=0.0)
         if metric == "seuclidean" and "V" not in params:
             params["V"] = X.var(axis=0, ddof=1)
-        if metric == "mahalanobis" and not {"V", "VI"} & set(params):
-            params["VI"] = np.linalg.pinv(np.atleast_2d(np.cov(X, rowvar=False)))
+        if metric == "mahalanobis" and "VI" not in params:
+            V = params.pop("V", None)
+            params["VI"] = np.linalg.pinv(np.atleast_2d(np.cov(X, rowvar=False) if V is None else V))
     elif power_of(metric, params) in (1, 2):  # of sparse rows no others are known
         metric, params = ("manhattan" if power_of(metric, params) == 1 else "euclidean"), {}
     return lambda Q, Z: np.asarray(pairwise_distances(Q, Z, metric=metric, **params))

@@ -16,7 +16,7 @@ from tercet.core.estimator import NO_TARGET, Clusterer, check_is_fitted
 from tercet.core.fitted_checks import Floats, Indices, Sizes
 from tercet.core.parameters import Count, Jobs, NonNegative, Positive, Range
 from tercet.core.scaling import largest, scale_exponent, times_power
-from tercet.core.validation import target_for_callbacks, validate_data
+from tercet.core.validation import is_finite, target_for_callbacks, validate_data
 from tercet.neighbors import BallTree, KDTree
 
 Pair = Annotated[int, Range(2, np.inf, "[)")]
@@ -177,7 +177,6 @@ class HDBSCAN(Clusterer):
         return self._learn(X, y)
 
     def _fit(self, X: Any, y: None, sample_weight: None) -> None:
-        self._check_choices(X)
         finite, labels = (
             finite_rows(X) if not self._precomputed else (slice(None), np.zeros(X.shape[0], np.intp))
         )
@@ -206,6 +205,8 @@ class HDBSCAN(Clusterer):
             self._find_centers(rows, labels[finite], found)
 
     def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
+        if reset:
+            self._check_choices(X)
         given = sparse.issparse(X) and self._precomputed
         options: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float64, "ensure_all_finite": given}
         rows = validate_data(self, X, reset=reset, **options)
@@ -388,7 +389,7 @@ def finite_rows(X: Any) -> tuple[np.ndarray, np.ndarray]:
         who = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
         labels[who[np.isinf(X.data)]] = INFINITE
         labels[who[np.isnan(X.data)]] = MISSING
-    elif not np.isfinite(X.sum()):
+    elif not is_finite(X):
         labels[np.isinf(X).any(axis=1)] = INFINITE
         labels[np.isnan(X).any(axis=1)] = MISSING
     return np.flatnonzero(labels == 0), labels

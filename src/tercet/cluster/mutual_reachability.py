@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from tercet.cluster._engine.spanning_tree import Edges, boruvka, directed, prim, prim_rows
-from tercet.cluster.distance_input import power_of, row_distances
+from tercet.cluster.distance_input import dense_form, power_of, row_distances
 from tercet.core.kernel import inner, kernel
 from tercet.core.scaling import largest, scale_exponent, times_power
 from tercet.neighbors import BallTree, KDTree, NearestNeighbors
@@ -34,13 +34,14 @@ def mutual_reachability_tree(model: Any, X: Any, min_samples: int) -> SpanningTr
     if isinstance(model.metric, str) and model.metric == "precomputed":
         return given_tree(X, min_samples, model.alpha, params.get("max_distance", 0.0))
     p = power_of(model.metric, params)
-    exponent = 0
+    exponent, brute = 0, is_brute(model, X)
+    X = dense_form(X, model.metric, params)
     if p is not None and not sparse.issparse(X):  # distances must neither overflow nor vanish
         exponent = scale_exponent(largest(X))
         X = times_power(X, -exponent)
     far, found = neighbor_search(model, X, min_samples).kneighbors(X, min_samples)
     core = np.ascontiguousarray(far[:, -1])
-    if is_brute(model, X):
+    if brute:
         core = core / model.alpha
     n = X.shape[0]
     if p == 2 and not sparse.issparse(X):

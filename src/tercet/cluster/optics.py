@@ -16,6 +16,7 @@ from tercet.cluster.distance_input import (
     block_distances,
     check_metric,
     check_precomputed,
+    dense_form,
     power_of,
     row_distances,
 )
@@ -262,7 +263,7 @@ def compute_optics_graph(
     params = dict(metric_params or {})
     if isinstance(metric, str) and metric in ("minkowski", "p"):
         params.setdefault("p", 2 if p is None else p)
-    exponent = 0
+    exponent, X = 0, dense_form(X, metric, params)
     if power_of(metric, params) is not None and not sparse.issparse(
         X
     ):  # distances must neither overflow nor vanish

@@ -1,4 +1,4 @@
-"""Rows of the clustering family: k-means, trees of merges, measures of partitions."""
+"""Rows of the clustering family: k-means, trees of merges, density, measures of partitions."""
 
 from __future__ import annotations
 
@@ -215,6 +215,106 @@ def measure_error(data: Data, result: Result) -> float:
     return float(np.abs(result["found"] - data["expected"]).max())
 
 
+# --- dbscan, hdbscan ----------------------------------------------------------------------------------------
+
+
+def make_density(
+    rng: np.random.Generator, n: int, d: int, clouds: int, noise: float, eps: float, least: int, near: int
+) -> Data:
+    """Clouds of several widths and uniform noise around them, with the clouds (-1: noise)."""
+    centres, width = rng.uniform(-5, 5, size=(clouds, d)), rng.uniform(0.1, 0.5, size=clouds)
+    cloud = rng.integers(clouds, size=n)
+    cloud[rng.random(n) < noise] = -1
+    X = centres[cloud] + width[cloud, None] * rng.standard_normal((n, d))
+    X[cloud < 0] = rng.uniform(-6, 6, size=(int((cloud < 0).sum()), d))
+    return {"X": X, "cloud": cloud, "eps": eps, "least": least, "near": near}
+
+
+def make_dbscan(rng: np.random.Generator, **sizes: Any) -> Data:
+    """The same, with scikit-learn's core rows and clusters."""
+    from sklearn.cluster import DBSCAN
+
+    data = make_density(rng, **sizes)
+    model = DBSCAN(eps=data["eps"], min_samples=data["near"], n_jobs=2).fit(data["X"])
+    return {**data, "labels": model.labels_, "core": model.core_sample_indices_}
+
+
+def other_partition(data: Data, result: Result) -> float:
+    """How many core rows are in another cluster than with scikit-learn, and how many rows only one calls noise."""
+    labels, core = np.asarray(result["labels"]), data["core"]
+    first: list[np.ndarray] = []
+    for found in (labels[core], data["labels"][core]):
+        _, start, index = np.unique(found, return_index=True, return_inverse=True)
+        first.append(start[index])  # a cluster is named by its first core row
+    return float((first[0] != first[1]).sum() + ((labels < 0) != (data["labels"] < 0)).sum())
+
+
+def dbscan_of(kind: Any, data: Data) -> Result:
+    model = kind(eps=float(data["eps"]), min_samples=int(data["near"]), n_jobs=2)
+    return {"labels": model.fit(data["X"]).labels_}
+
+
+def dbscan_ours(data: Data) -> Result:
+    from tercet.cluster import DBSCAN
+
+    return dbscan_of(DBSCAN, data)
+
+
+def dbscan_sklearn(data: Data) -> Result:
+    from sklearn.cluster import DBSCAN
+
+    return dbscan_of(DBSCAN, data)
+
+
+def dbscan_intelex(data: Data) -> Result:
+    from sklearnex.cluster import DBSCAN
+
+    return dbscan_of(DBSCAN, data)
+
+
+def dbscan_package(data: Data) -> Result:
+    import dbscan  # type: ignore[import-not-found]
+
+    return {"labels": dbscan.DBSCAN(data["X"], eps=float(data["eps"]), min_samples=int(data["near"]))[0]}
+
+
+def cloud_error(data: Data, result: Result) -> float:
+    """1 less the adjusted Rand index of the clusters and the clouds."""
+    from sklearn.metrics import adjusted_rand_score
+
+    return 1 - float(adjusted_rand_score(data["cloud"], np.asarray(result["labels"])))
+
+
+def hdbscan_of(kind: Any, data: Data, itself: int = 0, **more: Any) -> Result:
+    """`itself` is 1 for libraries that do not count a row among its neighbours."""
+    settings = {"min_cluster_size": int(data["least"]), "min_samples": int(data["near"]) - itself}
+    return {"labels": kind(**settings, **more).fit(data["X"]).labels_}
+
+
+def hdbscan_ours(data: Data) -> Result:
+    from tercet.cluster import HDBSCAN
+
+    return hdbscan_of(HDBSCAN, data, n_jobs=2)
+
+
+def hdbscan_fast(data: Data) -> Result:
+    from fast_hdbscan import HDBSCAN  # type: ignore[import-not-found]
+
+    return hdbscan_of(HDBSCAN, data, 1)
+
+
+def hdbscan_contrib(data: Data) -> Result:
+    from hdbscan import HDBSCAN  # type: ignore[import-not-found]
+
+    return hdbscan_of(HDBSCAN, data, 1, core_dist_n_jobs=2)
+
+
+def hdbscan_sklearn(data: Data) -> Result:
+    from sklearn.cluster import HDBSCAN
+
+    return hdbscan_of(HDBSCAN, data, n_jobs=2, copy=True)
+
+
 SKLEARN = ("sklearn.cluster",)
 KMEANS_PEERS = {
     "scikit-learn lloyd": Contender(kmeans_lloyd, SKLEARN, "scikit-learn"),
@@ -305,6 +405,44 @@ ROWS = [
         quality=measure_error,
         tolerance=1e-7,
         figure="largest difference of a silhouette",
+        relative=False,
+    ),
+    Row(
+        name="dbscan",
+        work="DBSCAN, eps {eps}, {near} neighbours; {n} x {d}, {clouds} clouds and noise",
+        sizes={
+            "full": {"n": 500_000, "d": 3, "clouds": 60, "noise": 0.1, "eps": 0.1, "least": 0, "near": 10},
+            "smoke": {"n": 1_500, "d": 3, "clouds": 5, "noise": 0.1, "eps": 0.3, "least": 0, "near": 10},
+        },
+        data=make_dbscan,
+        ours=Contender(dbscan_ours, ("tercet.cluster",), "tercet"),
+        peers={
+            "scikit-learn": Contender(dbscan_sklearn, SKLEARN, "scikit-learn"),
+            "scikit-learn-intelex": Contender(dbscan_intelex, ("sklearnex.cluster",), "scikit-learn-intelex"),
+            "dbscan": Contender(dbscan_package, ("dbscan",), "dbscan"),
+        },
+        quality=other_partition,
+        tolerance=0.0,
+        figure="rows in another cluster than with scikit-learn",
+        relative=False,
+    ),
+    Row(
+        name="hdbscan",
+        work="HDBSCAN, clusters of {least} rows and more, {near} neighbours; {n} x {d}, {clouds} clouds and noise",
+        sizes={
+            "full": {"n": 100_000, "d": 5, "clouds": 40, "noise": 0.1, "eps": 0.0, "least": 50, "near": 10},
+            "smoke": {"n": 1_500, "d": 5, "clouds": 5, "noise": 0.1, "eps": 0.0, "least": 50, "near": 10},
+        },
+        data=make_density,
+        ours=Contender(hdbscan_ours, ("tercet.cluster",), "tercet"),
+        peers={
+            "fast_hdbscan": Contender(hdbscan_fast, ("fast_hdbscan",), "fast_hdbscan"),
+            "hdbscan": Contender(hdbscan_contrib, ("hdbscan",), "hdbscan"),
+            "scikit-learn": Contender(hdbscan_sklearn, SKLEARN, "scikit-learn", once=True),
+        },
+        quality=cloud_error,
+        tolerance=0.01,
+        figure="1 less the adjusted Rand index with the clouds",
         relative=False,
     ),
 ]

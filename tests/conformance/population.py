@@ -123,7 +123,7 @@ def output(model, X):
             return np.asarray(np.concatenate(found) if isinstance(found, list) else found, dtype=float)
     if hasattr(model, "kneighbors"):
         return np.hstack(model.kneighbors(X))
-    if hasattr(model, "labels_") and len(model.labels_) == len(X):
+    if hasattr(model, "labels_") and len(model.labels_) == np.shape(X)[0]:
         return model.labels_.astype(float)
     if hasattr(model, "embedding_"):
         return model.embedding_.astype(float)

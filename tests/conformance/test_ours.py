@@ -122,7 +122,7 @@ def test_callbacks(card):
 def signature(model, X, y=None):
     """A number that a model of other rows would not have, for methods that no target scores."""
     if hasattr(model, "labels_"):
-        return float((np.bincount(model.labels_) ** 2).sum())
+        return float((np.unique(model.labels_, return_counts=True)[1] ** 2).sum())
     return float(np.nansum(output(model, X) ** 2))
 
 
@@ -189,7 +189,8 @@ def test_float32(card):
     ]
     if hasattr(single, "coef_"):
         assert single.coef_.dtype == np.float32
-    assert all(np.isfinite(v).all() for v in floats)
+    if card.name != "OPTICS":  # where its ordering begins, no row is near: infinity
+        assert all(np.isfinite(v).all() for v in floats)
     a, b = output(double, X), output(single, X32)
     if card.name != "Perceptron":  # its path forks at the first rounding, its answer does not
         np.testing.assert_allclose(b, a, rtol=2e-2, atol=2e-2)

@@ -13,7 +13,8 @@ FOLDS = "folds are cut by the order of the rows"
 COUNTS = "neighbours and rows are counted, not weighed"
 BINS = "rows are counted in leaves, and bins are cut by them"
 PLACES = "items of equal score are ranked by the order of the rows"
-NUMBERED = "clusters are numbered by their first rows"
+NUMBERED = "clusters are numbered by the order of the rows, which decides between equal distances, too"
+WEIGHTLESS = "as in scikit-learn, a row of weight 0 may be a core row and connect others"
 TIES = "equal distances are decided by the order of the rows"
 
 COUNTED = "as in scikit-learn, 'balanced' counts the rows of a class and does not weigh them"
@@ -43,6 +44,9 @@ CLASSES: dict[str, dict[str, str]] = {
     "MDS": {"order": DRAWS},
     "MiniBatchNMF": {"order": ONLINE},
     "NMF": {"order": DRAWS},
+    "DBSCAN": {"weights": WEIGHTLESS, "order": NUMBERED},
+    "HDBSCAN": {"order": NUMBERED},
+    "OPTICS": {"order": NUMBERED},
     "SVCCV": dict.fromkeys(("weights", "order"), FOLDS),
     "DivisiveClustering": {"order": NUMBERED},
     "ElasticNetCV": dict.fromkeys(("weights", "order"), FOLDS),

@@ -34,7 +34,10 @@ FILES = {
         f"neighbors/tests/test_{name}.py"
         for name in ("ball_tree", "graph", "kd_tree", "neighbors", "neighbors_pipeline", "neighbors_tree")
     ],
-    "cluster": [f"cluster/tests/test_{name}.py" for name in ("bisect_k_means", "hierarchical", "k_means")],
+    "cluster": [
+        f"cluster/tests/test_{name}.py"
+        for name in ("bisect_k_means", "dbscan", "hdbscan", "hierarchical", "k_means", "optics")
+    ],
     "decomposition": [
         f"decomposition/tests/test_{name}.py" for name in ("incremental_pca", "nmf", "pca", "truncated_svd")
     ],

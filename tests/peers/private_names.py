@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import sklearn.linear_model as theirs
 
+import tercet.cluster
 import tercet.ensemble as ours
 import tercet.linear_model
 from tercet.ensemble.boosting.feature_constraints import interaction_groups
@@ -57,6 +58,15 @@ def reading(name: str) -> property:
     return property(lambda model: getattr(model, name))
 
 
+def hierarchy_of(model: Any) -> np.ndarray:
+    """The merges of HDBSCAN as a structured array."""
+    names = [("left_node", np.intp), ("right_node", np.intp), ("value", float), ("cluster_size", np.intp)]
+    merges = np.zeros(len(model.single_linkage_tree_), dtype=names)
+    for (name, _), column in zip(names, model.single_linkage_tree_.T):
+        merges[name] = column
+    return merges
+
+
 BOOSTING = {
     "_predictors": property(views_of),
     "_raw_predict": lambda model, X: model._raw(X),
@@ -85,5 +95,6 @@ def add_private_names() -> None:
     for kind, names in NAMES.items():
         for name, value in names.items():
             setattr(getattr(ours, kind), name, value)
+    tercet.cluster.HDBSCAN._single_linkage_tree_ = property(hierarchy_of)
     for kind, loss in LOSSES.items():
         getattr(tercet.linear_model, kind)._get_loss = loss

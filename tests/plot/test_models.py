@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from tercet.cluster import AgglomerativeClustering, DivisiveClustering
+from tercet.cluster import DBSCAN, HDBSCAN, OPTICS, AgglomerativeClustering, DivisiveClustering
 from tercet.datasets import two_moons
 from tercet.discriminant_analysis import QuadraticDiscriminantAnalysis
 from tercet.ensemble import StackingClassifier, VotingClassifier
@@ -33,6 +33,7 @@ from tercet.plot import (
     plot_dendrogram,
     plot_fit,
     plot_model,
+    plot_reachability,
     plot_regions,
     plot_silhouette,
     to_svg,
@@ -323,3 +324,17 @@ def test_silhouette_blades():
     )
     with pytest.raises(ValueError, match="no cluster"):
         plot_silhouette([0.1], [-1])
+
+
+def test_reachability_and_dense_regions():
+    X = np.r_[np.arange(6) * 0.1, 10 + np.arange(6) * 0.1, 30.0][:, None]
+    ax = plot_model(OPTICS(min_samples=3, max_eps=5.0, cluster_method="dbscan", eps=1.0).fit(X))
+    assert (ax.get_ylabel(), ax.get_title(loc="left")) == ("reachability", "2 clusters")
+    assert sum(len(lines.get_segments()) for lines in ax.collections) == 13
+    for model in (DBSCAN(min_samples=3), HDBSCAN(min_cluster_size=3)):
+        for rows in (X, np.c_[X, X], np.c_[X, X, -X]):
+            ax = plot_model(model.fit(rows))
+            assert ax.get_title(loc="left") == "2 clusters"
+            assert sum(len(dots.get_offsets()) for dots in ax.collections) == 13
+    with pytest.raises(ValueError, match="infinite"):
+        plot_reachability(SimpleNamespace(reachability_=[np.inf], ordering_=[0], labels_=[-1]))

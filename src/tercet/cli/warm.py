@@ -202,6 +202,8 @@ def _seconds(names: list[str]) -> list[float]:
         warm_machines()
     if "AgglomerativeClustering" in names:
         warm_measures()
+    if "HDBSCAN" in names:
+        warm_density()
     return [warm(card) for card in cards() if card.name in names]
 
 
@@ -235,6 +237,14 @@ def warm_measures() -> None:
     silhouette_score(points, [0, 0, 1, 1])
     adjusted_mutual_info_score([0, 0, 1, 1], [0, 1, 1, 1])
     cluster_diameter(points)
+
+
+def warm_density() -> None:
+    """What density-based clusters need only for many rows."""
+    from tercet.cluster import HDBSCAN
+    from tercet.cluster.mutual_reachability import FEW
+
+    HDBSCAN().fit(np.random.default_rng(0).normal(size=(FEW + 1, 2)))
 
 
 def warm_readers() -> None:

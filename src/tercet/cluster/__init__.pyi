@@ -1,6 +1,8 @@
 from tercet.cluster.agglomerative_clustering import AgglomerativeClustering, agglomerate
 from tercet.cluster.bisecting_k_means import BisectingKMeans
+from tercet.cluster.dbscan import DBSCAN, dbscan, grow_clusters
 from tercet.cluster.divisive_clustering import DivisiveClustering, split_cluster
+from tercet.cluster.hdbscan import HDBSCAN
 from tercet.cluster.initial_centres import hierarchical_centers, kmeans_plusplus
 from tercet.cluster.k_means import KMeans, k_means, lloyd_step
 from tercet.cluster.k_medoids import KMedoids
@@ -9,6 +11,7 @@ from tercet.cluster.lance_williams import lance_williams
 from tercet.cluster.merge_trees import linkage_tree, ward_tree
 from tercet.cluster.mini_batch_k_means import MiniBatchKMeans
 from tercet.cluster.n_clusters_choice import NClustersChoice, choose_n_clusters
+from tercet.cluster.optics import OPTICS, cluster_optics_dbscan, cluster_optics_xi, compute_optics_graph
 from tercet.cluster.partitions import (
     cluster_members,
     optimal_k_means,
@@ -18,6 +21,9 @@ from tercet.cluster.partitions import (
 from tercet.cluster.spherical_k_means import SphericalKMeans
 
 __all__ = [
+    "DBSCAN",
+    "HDBSCAN",
+    "OPTICS",
     "AgglomerativeClustering",
     "BisectingKMeans",
     "DivisiveClustering",
@@ -30,6 +36,11 @@ __all__ = [
     "agglomerate",
     "choose_n_clusters",
     "cluster_members",
+    "cluster_optics_dbscan",
+    "cluster_optics_xi",
+    "compute_optics_graph",
+    "dbscan",
+    "grow_clusters",
     "hierarchical_centers",
     "k_means",
     "kmeans_plusplus",

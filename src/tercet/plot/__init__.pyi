@@ -1,6 +1,12 @@
 from tercet.plot.bayes import plot_densities
 from tercet.plot.classification import plot_calibration, plot_confusion, plot_roc
-from tercet.plot.clusters import match_colours, plot_clusters, plot_dendrogram, plot_silhouette
+from tercet.plot.clusters import (
+    match_colours,
+    plot_clusters,
+    plot_dendrogram,
+    plot_reachability,
+    plot_silhouette,
+)
 from tercet.plot.comparison import plot_importance, plot_intervals, plot_learning_curve
 from tercet.plot.components import plot_biplot, plot_scree
 from tercet.plot.dependencies import plot_dependencies
@@ -45,6 +51,7 @@ __all__ = [
     "plot_partial_dependence",
     "plot_path",
     "plot_predictions",
+    "plot_reachability",
     "plot_regions",
     "plot_residuals",
     "plot_roc",

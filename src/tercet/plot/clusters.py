@@ -270,3 +270,76 @@ def _top(
         merges.append([i, j, height, leaves_in[-1]])
     words = [str(row[node]) if size[node] == 1 else f"({size[node]})" for node in starts.tolist()]
     return np.asarray(merges, dtype=float), words
+
+
+def plane_of_rows(X: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
+    """A sample of the rows without missing and infinite numbers as points of the plane, and their labels.
+
+    One column is drawn over the numbers of the rows, two as they are, and more on their first two principal
+    components.
+
+    Examples
+    --------
+    >>> plane_of_rows(np.array([[3.0], [4.0]]), [0, -1])
+    (array([[0., 3.],
+           [1., 4.]]), array([ 0, -1]))
+    """
+    from scipy import sparse
+
+    labels = np.asarray(labels)
+    shown = np.flatnonzero(labels >= -1)
+    shown = shown[sample_indices(len(shown))]
+    rows = X[shown].toarray() if sparse.issparse(X) else np.asarray(X)[shown]
+    rows = rows.astype(float)
+    if rows.shape[1] == 1:
+        return np.column_stack([shown, rows]), labels[shown]
+    if rows.shape[1] > 2:
+        scaled = rows / max(float(np.abs(rows).max()), 1e-300)  # squares must be numbers
+        centred = scaled - scaled.mean(axis=0)
+        rows = centred @ np.linalg.svd(centred, full_matrices=False)[2][:2].T
+    return rows, labels[shown]
+
+
+@styled
+def plot_reachability(model: Any, *, ax: Any = None) -> Any:
+    """Draw the reachability of the rows in the order of OPTICS: valleys are clusters, in their colours.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        With `reachability_`, `ordering_` and `labels_`.
+    ax : matplotlib Axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> from tercet.cluster import OPTICS
+    >>> ax = plot_reachability(OPTICS(min_samples=2).fit([[0.0], [1.0], [5.0], [6.0]]))
+    >>> ax.get_ylabel()
+    'reachability'
+    """
+    order = np.asarray(model.ordering_)
+    heights, labels = np.asarray(model.reachability_, dtype=float)[order], np.asarray(model.labels_)[order]
+    known = np.isfinite(heights)
+    if not known.any():
+        raise ValueError("reachability_ is infinite: no row is near another one.")
+    ax = get_axes(ax)
+    shown = sample_indices(len(order))
+    # What begins a part of the ordering is reached from nowhere: as high as the plot.
+    top = 1.05 * heights[known].max() or 1.0
+    bars = np.where(known, heights, top)[shown]
+    clusters = [label for label in np.unique(labels).tolist() if label != -1]
+    for label in [-1, *clusters]:
+        mine = labels[shown] == label
+        if mine.any():
+            colour = INK if label == -1 else COLOURS[label % len(COLOURS)]
+            ax.vlines(
+                shown[mine], 0, bars[mine], colors=colour, alpha=0.35 if label == -1 else 0.9, linewidth=1
+            )
+    ax.set(xlim=(-1, len(order)), ylim=(0, top))
+    title = translated("{k} clusters", k=len(clusters))
+    return label_axes(ax, translated("place in the ordering"), translated("reachability"), title)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tercet.plot.clusters import plot_dendrogram
+from tercet.plot.clusters import plane_of_rows, plot_clusters, plot_dendrogram, plot_reachability
 from tercet.plot.comparison import bars
 from tercet.plot.learning import plot_history
 from tercet.plot.styling import (
@@ -188,6 +188,17 @@ def _centres(model: Any, feature_names: Any, labels: Any, ax: Any) -> Any:
 @picture("children_")
 def _mergers(model: Any, feature_names: Any, labels: Any, ax: Any) -> Any:
     return plot_dendrogram(model, ax=ax)
+
+
+@picture("reachability_", "ordering_")
+def _reachability(model: Any, feature_names: Any, labels: Any, ax: Any) -> Any:
+    return plot_reachability(model, ax=ax) if np.isfinite(model.reachability_).any() else None
+
+
+@picture(test=lambda model: any(hasattr(model, name) for name in ("core_sample_indices_", "condensed_tree_")))
+def _dense_regions(model: Any, feature_names: Any, labels: Any, ax: Any) -> Any:
+    """The rows in the colours of their clusters; of more than two columns, the first two principal components."""
+    return plot_clusters(*plane_of_rows(model._fit_X, model.labels_), ax=ax)
 
 
 @picture("means_", "classes_")

@@ -47,6 +47,21 @@ def agnes(linkage: str, counts: list[int]) -> dict[str, Any]:
     }
 
 
+def dbscan(eps: float, min_samples: int, between: list[int]) -> dict[str, Any]:
+    from tercet.cluster import DBSCAN
+
+    model = DBSCAN(eps=eps, min_samples=min_samples).fit(melons())
+    labels = model.labels_.copy()
+    labels[[i - 1 for i in between]] = -1  # reachable from two clusters: either is right
+    noise = np.flatnonzero(model.labels_ == -1) + 1
+    alone = set(noise.tolist()) | set(between)
+    return {
+        "core objects": (model.core_sample_indices_ + 1).tolist(),
+        "noise": noise.tolist(),
+        "clusters": [words for words in groups(labels) if not alone & set(map(int, words.split()))],
+    }
+
+
 def gaussian_mixture(start: list[int], variance: float, passes: int) -> dict[str, Any]:
     from tercet.core.steps import ConvergenceWarning
     from tercet.mixture import GaussianMixture
@@ -254,6 +269,19 @@ EXAMPLES = [
             ],
         },
         rtol=1e-4,
+        note="derived",
+    ),
+    Example(
+        place="002 ch. 7, Fig 9.9",
+        title="DBSCAN on watermelons 4.0, eps = 0.11, MinPts = 5",
+        zh="西瓜数据集 4.0 上的 DBSCAN（ε = 0.11，MinPts = 5）",
+        given={"eps": 0.11, "min_samples": 5, "between": [4, 7, 23]},
+        call=dbscan,
+        expected={
+            "core objects": [3, 5, 6, 8, 9, 13, 14, 18, 19, 24, 25, 28, 29],
+            "noise": [11, 15],
+            "clusters": ["1 2 22 26 29", "3 5 9 13 14 16 17 21", "6 8 10 12 18 19 20", "24 25 27 28 30"],
+        },
         note="derived",
     ),
     Example(

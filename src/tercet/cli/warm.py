@@ -49,7 +49,10 @@ MORE: dict[str, list[dict[str, Any]]] = {
     "LinearSVR": [{"loss": "squared_epsilon_insensitive"}],
     "MDS": [{"metric_mds": False}],
     "MiniBatchNMF": [{"beta_loss": "kullback-leibler"}],
-    "NMF": [{"solver": "mu", "beta_loss": "kullback-leibler"}],
+    "NMF": [
+        {"n_components": 16, "init": "random", **more}  # rows of a cache line and more are other kernels
+        for more in ({}, {"solver": "mu", "beta_loss": "kullback-leibler"})
+    ],
     "PenalizedClassifier": [{"penalty": "l1"}],
     "SVC": [{"max_iter": -1}, {"loss": "squared_hinge"}],
     "SVR": [{"max_iter": -1}],

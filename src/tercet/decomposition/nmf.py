@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from tercet.core.catalog import method
 from tercet.core.estimator import check_is_fitted
+from tercet.core.parallel import one_blas_thread
 from tercet.core.parameters import Count, Fraction, Jobs, NonNegative, Real, Seed, check_parameters
 from tercet.core.scaling import times_power
 from tercet.core.validation import finite_predictions
@@ -171,19 +172,21 @@ class NMF(NonnegativeFactorization):
             unpack=lambda Ht: {"components_": times_power(np.ascontiguousarray(Ht.T), power)},
             hint=f"Maximum number of iterations {self.max_iter} reached. Increase it to improve convergence.",
         )
-        self._alternate(factors, loop, float(np.exp2(power * self._beta)))
+        with one_blas_thread():  # once for all passes: to ask BLAS takes as long as a small pass
+            self._alternate(factors, loop, float(np.exp2(power * self._beta)))
         self._keep(factors, power)
 
     def _alternate(self, factors: Factorization, loop: Iterable[Any], unit: float) -> None:
         """W and H by turns (Algorithm 17.1; see `multiplicative_step`); losses are shown in the given unit."""
         k, rng = factors.W.shape[1], random_numbers(self.random_state)
+        forward = np.arange(k)
         stop = ErrorDrop(self.tol, factors) if self.solver == "mu" else GradientDrop(self.tol)
         if self.normalize is not None:
             factors.normalize(self.norm, rescale=self.normalize == "rescale")
         for step in loop:
             violation = 0.0
             for factor in self.order:
-                turn = rng.permutation(k) if self.shuffle else np.arange(k)
+                turn = rng.permutation(k) if self.shuffle else forward
                 violation += factors.update_W(turn) if factor == "W" else factors.update_H(turn)
                 if factor == "W" and self.normalize == "literal":
                     factors.normalize(self.norm, rescale=False)

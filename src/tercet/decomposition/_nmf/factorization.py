@@ -99,7 +99,7 @@ class Factorization:
             name, P, gram = self.last
             A = self.W if name == "W" else self.Ht
             cross, square = float(np.vdot(P, A)), float(np.vdot(gram, np.dot(A.T, A)))
-            return max(float(self.by_rows.squares.sum()) + square - 2.0 * cross, 0.0) / 2
+            return max(self.by_rows.total_square + square - 2.0 * cross, 0.0) / 2
 
     def objective(self, loss: float) -> float:
         """The loss and the penalties."""

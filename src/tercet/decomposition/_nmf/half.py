@@ -58,6 +58,7 @@ class Half:
         # far below what a cell of the largest size can feel, and far above where ratios overflow
         self.floor = float(largest(X)) * np.finfo(X.dtype).eps ** 2 or np.finfo(X.dtype).tiny
         self.squares = self._squares()
+        self.total_square = float(self.squares.sum())
         self._listed()
 
     def _squares(self) -> np.ndarray:

@@ -13,7 +13,7 @@ from sklearn.cluster._hdbscan._linkage import make_single_linkage
 from sklearn.metrics import adjusted_rand_score
 
 from tercet.cluster import HDBSCAN
-from tercet.cluster._engine.density_hierarchy import ClusterTree, condense, single_linkage
+from tercet.cluster._engine.density_hierarchy import CondensedTree, condense, single_linkage
 from tercet.cluster._engine.spanning_tree import boruvka, prim, prim_rows
 
 
@@ -82,7 +82,7 @@ def test_same_clusters_of_the_same_merges(settings):
     ours, theirs = HDBSCAN(**settings).fit(X), peer.HDBSCAN(**settings, copy=True).fit(X)
     merges = np.array(theirs._single_linkage_tree_.tolist(), dtype=float)
     np.testing.assert_allclose(ours.single_linkage_tree_[:, 2], merges[:, 2], rtol=1e-7, atol=1e-9)
-    tree = ClusterTree.of(condense(merges, ours.min_cluster_size), len(X))
+    tree = CondensedTree.of(condense(merges, ours.min_cluster_size), len(X))
     epsilon = ours.cluster_selection_epsilon
     kept = tree.select(
         ours.cluster_selection_method,
@@ -105,7 +105,7 @@ def test_no_cluster_splits_below_epsilon(how, single):
         model = HDBSCAN(
             cluster_selection_method=how, allow_single_cluster=single, cluster_selection_epsilon=epsilon
         ).fit(X)
-        tree = ClusterTree.of(model.condensed_tree_, len(X))
+        tree = CondensedTree.of(model.condensed_tree_, len(X))
         counts.append(len(model._kept))
         for c in model._kept:
             assert c == 0 or 1 / tree.birth[c] >= epsilon or (tree.parent[c] == 0 and not single)

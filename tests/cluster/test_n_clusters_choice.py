@@ -5,10 +5,9 @@ import pytest
 from scipy import sparse
 from scipy.spatial.distance import pdist
 from sklearn.datasets import make_blobs
-from sklearn.metrics import silhouette_score
 
 from tercet.cluster import AgglomerativeClustering, KMeans, choose_n_clusters, within_cluster_scatter
-from tercet.cluster._engine.cluster_distances import mean_diameter, mean_silhouette
+from tercet.cluster._engine.cluster_distances import mean_diameter
 
 CORNERS = np.array([[0.0, 0.0], [0.0, 20.0], [20.0, 0.0], [20.0, 20.0]])
 
@@ -60,16 +59,13 @@ def test_other_clusterers():
 
 
 @pytest.mark.parametrize("form", ["dense", "sparse"])
-def test_silhouettes_in_blocks_are_those_of_the_peer(form, monkeypatch):
+def test_mean_diameter_in_blocks(form, monkeypatch):
     from tercet.cluster._engine import cluster_distances
 
     monkeypatch.setattr(cluster_distances, "BLOCK", 7)
     X = clouds(spread=6.0)
     labels = np.r_[KMeans(3, random_state=0).fit(X[:-1]).labels_, 9]  # the last row is alone
     given = sparse.csr_array(X) if form == "sparse" else X
-    np.testing.assert_allclose(mean_silhouette(given, labels), silhouette_score(X, labels), rtol=1e-9)
-    far = X + 1e6
-    np.testing.assert_allclose(mean_silhouette(far, labels), silhouette_score(X, labels), rtol=1e-6)
     widths = [pdist(X[labels == c]).max() for c in range(3)]
     np.testing.assert_allclose(mean_diameter(given, labels), np.mean([*widths, 0.0]), rtol=1e-9)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tercet.cluster import KMeans, cluster_members, optimal_k_means, stirling_second, within_cluster_scatter
+from tercet.cluster import KMeans, optimal_k_means, stirling_second, within_cluster_scatter
 
 
 def test_stirling_numbers_are_exact():
@@ -44,8 +44,3 @@ def test_loss_of_labels():
     assert within_cluster_scatter(X * 2.0**600, [0, 0, 1, 1, -1]) == np.inf
     with pytest.raises(ValueError, match="labels must have a value for each of 5 rows"):
         within_cluster_scatter(X, [0, 1])
-
-
-def test_members():
-    assert [part.tolist() for part in cluster_members(["x", "y", "x"])] == [[0, 2], [1]]
-    assert cluster_members([-1, -1]) == []

@@ -13,7 +13,6 @@ from tercet.cluster.mini_batch_k_means import MiniBatchKMeans
 from tercet.cluster.n_clusters_choice import NClustersChoice, choose_n_clusters
 from tercet.cluster.optics import OPTICS, cluster_optics_dbscan, cluster_optics_xi, compute_optics_graph
 from tercet.cluster.partitions import (
-    cluster_members,
     optimal_k_means,
     stirling_second,
     within_cluster_scatter,
@@ -35,7 +34,6 @@ __all__ = [
     "SphericalKMeans",
     "agglomerate",
     "choose_n_clusters",
-    "cluster_members",
     "cluster_optics_dbscan",
     "cluster_optics_xi",
     "compute_optics_graph",

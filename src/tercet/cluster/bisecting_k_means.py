@@ -126,7 +126,7 @@ class BisectingKMeans(CentreClusterer):
         X = X if sparse.issparse(X) else np.ascontiguousarray(X)
         exponent = scale_exponent(largest(X))  # squares must neither overflow nor vanish
         X = times_power(X, -exponent)
-        tree = ClusterTree(X, sample_weight)
+        tree = BisectionTree(X, sample_weight)
         options: dict[str, Any] = {"init": self.init, "n_init": self.n_init, "max_iter": self.max_iter}
         options.update(tol=self.tol, verbose=self.verbose, algorithm=self.algorithm, n_jobs=self.n_jobs)
         options["random_state"] = generator(self.random_state)
@@ -144,7 +144,7 @@ class BisectingKMeans(CentreClusterer):
         self._warn_of_empty(tree.labels())
         self.__dict__.update(tree.attributes(exponent), n_iter_=step.count)
 
-    def _next(self, tree: ClusterTree) -> int:
+    def _next(self, tree: BisectionTree) -> int:
         """The cluster to split next; of equals, the first."""
         leaves = tree.leaves()
         scores = tree.inertias if self.bisecting_strategy == "biggest_inertia" else tree.sizes
@@ -196,7 +196,7 @@ class TwoMeans(KMeans):
         pass
 
 
-class ClusterTree:
+class BisectionTree:
     """The tree of clusters: rows, centres, inertias and sizes by cluster, the first that of all rows."""
 
     def __init__(self, X: Any, weight: np.ndarray | None) -> None:
@@ -210,8 +210,8 @@ class ClusterTree:
         gaps = self._gaps(X, np.zeros(X.shape[0], dtype=np.int32), self.centres[0][None])
         self.inertias: list[float] = [float(mass @ gaps)]
 
-    def copy(self) -> ClusterTree:
-        other = object.__new__(ClusterTree)
+    def copy(self) -> BisectionTree:
+        other = object.__new__(BisectionTree)
         other.__dict__.update(vars(self))
         for name in ("members", "children", "centres", "sizes", "inertias"):
             setattr(other, name, list(getattr(self, name)))

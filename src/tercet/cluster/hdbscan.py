@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from scipy import sparse
 
-from tercet.cluster._engine.density_hierarchy import ClusterTree, condense, labels_at, single_linkage
+from tercet.cluster._engine.density_hierarchy import CondensedTree, condense, labels_at, single_linkage
 from tercet.cluster.distance_input import block_distances, check_metric, check_symmetric
 from tercet.cluster.mutual_reachability import mutual_reachability_tree, neighbor_search
 from tercet.core.catalog import method
@@ -185,7 +185,7 @@ class HDBSCAN(Clusterer):
         tree = mutual_reachability_tree(self, rows, k)
         merges = single_linkage(*tree.edges)
         condensed = condense(merges, self.min_cluster_size)
-        clusters = ClusterTree.of(condensed, rows.shape[0])
+        clusters = CondensedTree.of(condensed, rows.shape[0])
         epsilon = float(np.ldexp(self.cluster_selection_epsilon, -tree.exponent))
         kept = clusters.select(
             self.cluster_selection_method,
@@ -317,7 +317,7 @@ class HDBSCAN(Clusterer):
         if (labels >= 0).any():
             nearest, density = self._nearest(X[there] if (labels < 0).any() else X)
             n = len(self.core_distances_)
-            clusters = ClusterTree.of(self.condensed_tree_, n)
+            clusters = CondensedTree.of(self.condensed_tree_, n)
             kept = np.zeros(len(clusters.parent), dtype=bool)
             kept[self._kept] = True
             found = clusters.labels_of(kept)[clusters.climb(clusters.row_cluster[nearest], density)]

@@ -12,13 +12,14 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from tercet.cluster._engine.cluster_distances import mean_diameter, mean_silhouette
+from tercet.cluster._engine.cluster_distances import mean_diameter
 from tercet.cluster.k_means import KMeans
 from tercet.cluster.partitions import within_cluster_scatter
 from tercet.core.estimator import generator
 from tercet.core.parallel import all_cores
 from tercet.core.scaling import largest, scale_exponent, times_power
 from tercet.core.validation import check_array
+from tercet.metrics import silhouette_score
 
 CRITERIA = ("mean_diameter", "elbow", "silhouette", "gap")
 
@@ -174,7 +175,9 @@ class _Curve:
         if self.criterion == "mean_diameter":
             return mean_diameter(self.X, labels, self.n_jobs)
         if self.criterion == "silhouette":
-            return mean_silhouette(self.X, labels, self.n_jobs)
+            found = np.unique(labels).size  # 0 where silhouettes are not defined
+            proper = 1 < found < len(labels)
+            return silhouette_score(self.X, labels, n_jobs=self.n_jobs) if proper else 0.0
         return self.scatter(labels, self.X)
 
     def scatter(self, labels: np.ndarray, X: Any) -> float:

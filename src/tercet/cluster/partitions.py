@@ -41,20 +41,6 @@ def stirling_second(n: int, k: int) -> int:
     return sum((-1) ** (k - m) * math.comb(k, m) * m**n for m in range(k + 1)) // math.factorial(k)
 
 
-def cluster_members(labels: Any) -> list[np.ndarray]:
-    """The rows of each cluster, as a list of index arrays in the order of the labels; -1 is noise and left out.
-
-    Examples
-    --------
-    >>> cluster_members([1, 0, 1, -1])
-    [array([1]), array([0, 2])]
-    """
-    labels = np.asarray(labels)
-    if labels.ndim != 1:
-        raise ValueError(f"labels must be a vector; got the shape {labels.shape}.")
-    return members_by_label(labels)
-
-
 def within_cluster_scatter(X: Any, labels: Any, sample_weight: Any = None) -> float:
     """The k-means loss of a clustering: W(C) = Σ_l Σ_{C(i)=l} w_i |x_i - m_l|², with m_l the mean of cluster l.
 
@@ -83,7 +69,7 @@ def within_cluster_scatter(X: Any, labels: Any, sample_weight: Any = None) -> fl
         raise ValueError(f"labels must have a value for each of {len(X)} rows; got the shape {labels.shape}.")
     exponent = scale_exponent(largest(X))
     X, found = times_power(X, -exponent), 0.0
-    for members in cluster_members(labels):
+    for members in members_by_label(labels):
         rows = X[members]
         mass = np.ones(members.size) if weight is None else weight[members]
         if mass.any():

@@ -390,7 +390,7 @@ def load_pictures() -> None:
     Their pictures go before those of this module, and behind what was registered from outside in the meantime.
     """
     before = len(_pictures)
-    for name in (
+    for name in [
         "bayes",
         "components",
         "dependencies",
@@ -399,7 +399,7 @@ def load_pictures() -> None:
         "sequences",
         "svm",
         "trees",
-    ):
+    ]:
         importlib.import_module(f"tercet.plot.{name}")
     late = len(_pictures) - before
     _pictures[:] = _pictures[late:-_own] + _pictures[:late] + _pictures[-_own:]

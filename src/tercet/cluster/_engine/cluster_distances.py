@@ -25,19 +25,6 @@ def mean_diameter(X: Any, labels: np.ndarray, n_jobs: Any = None) -> float:
     return float(np.mean(widths)) if widths else 0.0
 
 
-def mean_silhouette(X: Any, labels: np.ndarray, n_jobs: Any = None) -> float:
-    """The mean silhouette by Euclidean distances; 0 for a row alone in its cluster, and for a single cluster."""
-    _, labels = np.unique(labels, return_inverse=True)
-    k = int(labels.max()) + 1
-    if k < 2:
-        return 0.0
-    X = _centred(X)
-    squares, sizes = _squares(X), np.bincount(labels, minlength=k)
-    order = np.argsort(labels, kind="stable")
-    parts = each(_silhouettes, range(0, len(labels), BLOCK), X, squares, labels, order, sizes, n_jobs=n_jobs)
-    return float(np.concatenate(parts).mean())
-
-
 def members_by_label(labels: np.ndarray) -> list[np.ndarray]:
     """The rows of each cluster, in the order of the labels; -1 is noise and left out."""
     order = np.argsort(labels, kind="stable")
@@ -71,25 +58,3 @@ def _block(start: int, X: Any, squares: np.ndarray, others: Any, other_squares: 
 
 def _widest(start: int, X: Any, squares: np.ndarray) -> float:
     return float(_block(start, X, squares, X[start:], squares[start:]).max())
-
-
-def _silhouettes(
-    start: int, X: Any, squares: np.ndarray, labels: np.ndarray, order: np.ndarray, sizes: np.ndarray
-) -> np.ndarray:
-    """The silhouettes of a block of rows."""
-    mine = labels[start : start + BLOCK]
-    sums = np.zeros((mine.size, sizes.size))
-    ends = np.cumsum(sizes)
-    for c, end in enumerate(ends):
-        for first in range(end - sizes[c], end, 8 * BLOCK):
-            some = order[first : min(first + 8 * BLOCK, end)]
-            sums[:, c] += np.sqrt(_block(start, X, squares, X[some], squares[some])).sum(axis=1)
-    rows_ = np.arange(mine.size)
-    inside = sums[rows_, mine] / np.maximum(sizes[mine] - 1, 1)
-    sums /= sizes
-    sums[rows_, mine] = np.inf
-    outside = sums.min(axis=1)
-    most = np.maximum(inside, outside)
-    found = np.divide(outside - inside, most, out=np.zeros(mine.size), where=most > 0)
-    found[sizes[mine] == 1] = 0.0
-    return found

@@ -129,7 +129,7 @@ def prune_merges(merges, least, tree):
 
 
 @dataclass
-class ClusterTree:
+class CondensedTree:
     """The clusters of a condensed tree, numbered from 0, the root; a child has a larger number than its parent.
 
     Attributes
@@ -150,7 +150,7 @@ class ClusterTree:
     row_density: np.ndarray
 
     @classmethod
-    def of(cls, tree: np.ndarray, n: int) -> ClusterTree:
+    def of(cls, tree: np.ndarray, n: int) -> CondensedTree:
         """The clusters of the condensed tree of n rows."""
         above, what = tree[:, 0].astype(np.int64) - n, tree[:, 1].astype(np.int64)
         density, size = tree[:, 2], tree[:, 3]

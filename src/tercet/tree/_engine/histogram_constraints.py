@@ -109,7 +109,8 @@ class ConstrainedGrower(HistogramGrower):
         self, node: FrontierNode, j: int, codes: np.ndarray, g: Any, h: Any, count: Any
     ) -> tuple[float, float, tuple[int, int, int], np.ndarray | None]:
         """The best set of categories against all others, within the `CategoryRule` (see `histogram_scan`)."""
-        own, best = self.rule.categories, (-np.inf, 0.0, (-1, 0, 0), None)
+        own = self.rule.categories
+        best: tuple[Any, ...] = -np.inf, 0.0, (-1, 0, 0), None
         gone, alone = h[-1] > 0, len(codes) <= own.single
         G, H, C = (part[codes].sum() + part[-1] for part in (g, h, count))
         able = codes if alone else codes[count[codes] >= own.few]

@@ -234,7 +234,7 @@ class ClusterTree:
             halves.fit(part, sample_weight=weight)
             labels, centres = halves.labels_, halves.cluster_centers_
             gaps = self._gaps(part, labels, centres)
-            inertias = np.bincount(labels, gaps if weight is None else gaps * weight, minlength=2)
+            inertias: np.ndarray = np.bincount(labels, gaps if weight is None else gaps * weight, minlength=2)
         else:
             labels, inertias = np.zeros(members.size, dtype=np.int32), np.zeros(2)
             centres = np.stack([self.centres[node]] * 2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -35,7 +35,7 @@ class CentreClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     max_iter: int
     verbose: int | bool
     n_jobs: int | None
-    width_checked_attributes = ("cluster_centers_",)
+    width_checked_attributes: ClassVar[tuple[str, ...]] = ("cluster_centers_",)
     fitted_shapes = {"cluster_centers_": Floats("clusters features", finite=True)}
     batch_rounding = 1e-12  # distances to the centres are products by BLAS
     cluster_centers_: np.ndarray

@@ -143,6 +143,7 @@ class BisectingKMeans(CentreClusterer):
                 print(f"Split {step.count}, inertia {inertia:.6g}.")
         self._warn_of_empty(tree.labels())
         self.__dict__.update(tree.attributes(exponent), n_iter_=step.count)
+        self._warn_of_range(tree.inertia, exponent)
 
     def _next(self, tree: ClusterTree) -> int:
         """The cluster to split next; of equals, the first."""

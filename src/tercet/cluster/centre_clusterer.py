@@ -106,6 +106,14 @@ class CentreClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
                 ConvergenceWarning,
             )
 
+    def _warn_of_range(self, inertia: float, exponent: int) -> None:
+        """Warn where the inertia of rows that were scaled by 2^-exponent is no number as it was before."""
+        if inertia > 0 and not 0 < self.inertia_ < np.inf:
+            self._warn(
+                f"{type(self).__name__}: inertia_ is {self.inertia_}: the sum of squared distances is beyond "
+                f"floating point. The clusters are right; scale X by 2**{-exponent} to see it."
+            )
+
     def _check_count(self, X: Any) -> None:
         if X.shape[0] < self.n_clusters:
             raise ValueError(

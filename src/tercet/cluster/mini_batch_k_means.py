@@ -181,6 +181,7 @@ class MiniBatchKMeans(CentreClusterer):
             total = n if height is None else float(height[-1])
             self.inertia_ = times_square(patience.smoothed * total, exponent)
             self.__dict__.pop("labels_", None)
+        self._warn_of_range(patience.smoothed, exponent)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Move the centres by one batch of rows.

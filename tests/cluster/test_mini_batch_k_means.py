@@ -111,7 +111,8 @@ def test_bad_input():
     with pytest.warns(RuntimeWarning, match="init_size=3 should be larger than n_clusters=4"):
         MiniBatchKMeans(4, init_size=3, random_state=0).fit(X)
     for scale in (1e-300, 1e300):
-        model = MiniBatchKMeans(2, random_state=0).fit(X * scale)
+        with pytest.warns(RuntimeWarning, match="sum of squared distances is beyond floating point"):
+            model = MiniBatchKMeans(2, random_state=0).fit(X * scale)
         plain = MiniBatchKMeans(2, random_state=0).fit(X)
         np.testing.assert_array_equal(model.labels_, plain.labels_)
         model = MiniBatchKMeans(2, random_state=0).partial_fit(X * scale).partial_fit(X * scale)

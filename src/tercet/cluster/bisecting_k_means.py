@@ -143,6 +143,7 @@ class BisectingKMeans(CentreClusterer):
                 print(f"Split {step.count}, inertia {inertia:.6g}.")
         self._warn_of_empty(tree.labels())
         self.__dict__.update(tree.attributes(exponent), n_iter_=step.count)
+        self._warn_of_range(tree.inertia, exponent)
 
     def _next(self, tree: BisectionTree) -> int:
         """The cluster to split next; of equals, the first."""
@@ -234,7 +235,7 @@ class BisectionTree:
             halves.fit(part, sample_weight=weight)
             labels, centres = halves.labels_, halves.cluster_centers_
             gaps = self._gaps(part, labels, centres)
-            inertias = np.bincount(labels, gaps if weight is None else gaps * weight, minlength=2)
+            inertias: np.ndarray = np.bincount(labels, gaps if weight is None else gaps * weight, minlength=2)
         else:
             labels, inertias = np.zeros(members.size, dtype=np.int32), np.zeros(2)
             centres = np.stack([self.centres[node]] * 2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -35,7 +35,7 @@ class CentreClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     max_iter: int
     verbose: int | bool
     n_jobs: int | None
-    width_checked_attributes = ("cluster_centers_",)
+    width_checked_attributes: ClassVar[tuple[str, ...]] = ("cluster_centers_",)
     fitted_shapes = {"cluster_centers_": Floats("clusters features", finite=True)}
     batch_rounding = 1e-12  # distances to the centres are products by BLAS
     cluster_centers_: np.ndarray
@@ -104,6 +104,14 @@ class CentreClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
                 f"Number of distinct clusters ({distinct}) found smaller than n_clusters ({self.n_clusters}). "
                 f"Possibly due to duplicate points in X.",
                 ConvergenceWarning,
+            )
+
+    def _warn_of_range(self, inertia: float, exponent: int) -> None:
+        """Warn where the inertia of rows that were scaled by 2^-exponent is no number as it was before."""
+        if inertia > 0 and not 0 < self.inertia_ < np.inf:
+            self._warn(
+                f"{type(self).__name__}: inertia_ is {self.inertia_}: the sum of squared distances is beyond "
+                f"floating point. The clusters are right; scale X by 2**{-exponent} to see it."
             )
 
     def _check_count(self, X: Any) -> None:

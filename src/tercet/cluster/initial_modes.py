@@ -14,7 +14,8 @@ def frequencies(codes: np.ndarray, weight: np.ndarray, size: int, j: int) -> np.
 def distinct_first(codes: np.ndarray, order: np.ndarray, k: int) -> np.ndarray:
     """The first k rows of an order that are different, filled up with others where there are not so many."""
     seen: set[bytes] = set()
-    new, old = [], []
+    new: list[int] = []
+    old: list[int] = []
     for i in order:
         row = codes[i].tobytes()
         (old if row in seen else new).append(int(i))

@@ -139,11 +139,7 @@ class KMeans(CentreClusterer):
         assert best is not None
         self._warn_of_empty(best.labels)
         self.__dict__.update(best.attributes(exponent), n_iter_=passes)
-        if best.inertia > 0 and not 0 < self.inertia_ < np.inf:
-            self._warn(
-                f"KMeans: inertia_ is {self.inertia_}: the sum of squared distances is beyond floating point. The "
-                f"clusters are right; scale X by 2**{-exponent} to see it.",
-            )
+        self._warn_of_range(best.inertia, exponent)
 
     def _lloyd(
         self, X: Any, weight: np.ndarray | None, initial: np.ndarray, loop: Steps, exponent: int = 0

@@ -237,7 +237,8 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
 
 def build(D: np.ndarray, weight: np.ndarray, order: np.ndarray, k: int) -> np.ndarray:
     """PAM's first medoids: each the candidate that makes the sum of distances least, given those before it."""
-    nearest, chosen = np.full(len(D), np.inf), []
+    nearest = np.full(len(D), np.inf)
+    chosen: list[int] = []
     for _ in range(k):
         sums = sums_with_candidates(D, weight, order, nearest)
         sums[np.isin(order, chosen)] = np.inf
@@ -250,7 +251,8 @@ def draw_far_apart(
     D: np.ndarray, weight: np.ndarray, order: np.ndarray, k: int, rng: np.random.Generator
 ) -> np.ndarray:
     """Medoids drawn one after the other, each in proportion to its distance from those before it."""
-    mass, nearest, chosen = weight[order], np.full(order.size, np.inf), []
+    mass, nearest = weight[order], np.full(order.size, np.inf)
+    chosen: list[int] = []
     for u in rng.random(k):
         share = mass.copy() if not chosen else mass * nearest
         share[np.isin(order, chosen)] = 0.0

@@ -180,7 +180,8 @@ class MiniBatchKMeans(CentreClusterer):
         if not self.compute_labels:
             total = n if height is None else float(height[-1])
             self.inertia_ = times_square(patience.smoothed * total, exponent)
-            vars(self).pop("labels_", None)
+            self.__dict__.pop("labels_", None)
+        self._warn_of_range(patience.smoothed, exponent)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Move the centres by one batch of rows.

@@ -24,7 +24,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "RadiusNeighborsClassifier": {"outlier_label": "most_frequent"},
 }
 # They keep a matrix of all pairs of rows.
-QUADRATIC_MEMORY = ("CentralSVC", "KernelFisherDiscriminant", "MulticategorySVC")
+QUADRATIC_MEMORY = ("CentralSVC", "KMedoids", "KernelFisherDiscriminant", "MulticategorySVC")
 TRIAL_SIZES = (200, 2_000, 20_000)  # rows of the trial fits that estimate the cost of a method
 LONG_TRIAL = 0.5  # seconds; no larger trial that would take longer
 MOST_CLUSTERS = 10

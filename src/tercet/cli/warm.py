@@ -194,6 +194,8 @@ def _seconds(names: list[str]) -> list[float]:
     gc.set_threshold(50_000, 20, 20)
     if "SVC" in names:
         warm_machines()
+    if "TruncatedSVD" in names:
+        warm_sparse_products()
     return [warm(card) for card in cards() if card.name in names]
 
 
@@ -217,6 +219,14 @@ def warm_machines() -> None:
     ):
         Laplacian(gamma=1.0, norm="l1")(table)
         Gaussian(gamma=1.0)(table)
+
+
+def warm_sparse_products() -> None:
+    """Products of sparse rows with tables of a cache line and more, which small data do not need."""
+    from tercet.core.sparse_products import times
+
+    for kind in (np.float64, np.float32):
+        times(sparse.csr_array(np.eye(2, dtype=kind)), np.ones((2, 16), dtype=kind))
 
 
 def warm_readers() -> None:

@@ -5,8 +5,9 @@ import pytest
 from scipy import sparse
 from sklearn import decomposition as peer
 
+from tercet import Recorder
 from tercet.core import parallel
-from tercet.decomposition import TruncatedSVD
+from tercet.decomposition import PCA, TruncatedSVD
 
 ALGORITHMS = ["arpack", "randomized", "lanczos"]
 
@@ -44,6 +45,35 @@ def test_lanczos_goes_on_until_the_tolerance_is_met(counts):
     np.testing.assert_allclose(tight.singular_values_, exact, rtol=1e-11)
     assert loose.n_iter_ <= tight.n_iter_
     assert tight.history_["residual"][-1] < 1e-12
+
+
+def test_passes_of_lanczos_can_be_watched(counts):
+    """Each pass shows a model that transforms rows; a restart does not change what was shown."""
+    recorder = Recorder()
+    model = TruncatedSVD(30, algorithm="lanczos", random_state=0).set_callbacks(recorder).fit(counts)
+    assert len(recorder.frames) == model.n_iter_ > 10
+    kept = [frame.attributes["singular_values_"].sum() for frame in recorder.frames]
+    assert (np.diff(kept) > -1e-9).all()
+    np.testing.assert_allclose(recorder.frames[-1].attributes["components_"], model.components_, atol=1e-9)
+    model = PCA(12, svd_solver="lanczos", random_state=0).set_callbacks(Stop()).fit(counts)
+    assert model.n_iter_ == 1
+    assert model.transform(counts).shape[1] == model.n_components_ <= 12
+
+
+class Stop:
+    """Ends a fit after its first pass."""
+
+    def setup(self, estimator, context):
+        pass
+
+    def teardown(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context):
+        pass
+
+    def on_fit_task_end(self, estimator, context):
+        return context.parent is not None
 
 
 @pytest.mark.parametrize("algorithm", ["randomized", "lanczos"])

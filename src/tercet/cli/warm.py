@@ -207,6 +207,8 @@ def _seconds(names: list[str]) -> list[float]:
         warm_measures()
     if "HDBSCAN" in names:
         warm_density()
+    if "TruncatedSVD" in names:
+        warm_sparse_products()
     return [warm(card) for card in cards() if card.name in names]
 
 
@@ -248,6 +250,14 @@ def warm_density() -> None:
     from tercet.cluster.mutual_reachability import FEW
 
     HDBSCAN().fit(np.random.default_rng(0).normal(size=(FEW + 1, 2)))
+
+
+def warm_sparse_products() -> None:
+    """Products of sparse rows with tables of a cache line and more, which small data do not need."""
+    from tercet.core.sparse_products import times
+
+    for kind in (np.float64, np.float32):
+        times(sparse.csr_array(np.eye(2, dtype=kind)), np.ones((2, 16), dtype=kind))
 
 
 def warm_readers() -> None:

@@ -312,7 +312,7 @@ class PCA(ProbabilisticAxes):
             return latent_dimension(values, mass)
         if 0 < k < 1:
             return min(int(np.searchsorted(np.cumsum(share), k, side="right")) + 1, min(shape))
-        return int(k)
+        return min(int(k), len(values))  # a pass of the iteration may have found fewer
 
     def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
         # A plain table is not looked through for NaN: its moments tell, and large ones are read only once.

@@ -380,6 +380,7 @@ def _names(model: Any, given: Sequence[str] | None, n: int) -> list[str]:
     return names
 
 
+PICTURES = ("bayes", "components", "dependencies", "embeddings", "mixtures", "sequences", "svm", "trees")
 _own = len(_pictures)  # those of this module, which come last
 
 
@@ -390,16 +391,7 @@ def load_pictures() -> None:
     Their pictures go before those of this module, and behind what was registered from outside in the meantime.
     """
     before = len(_pictures)
-    for name in [
-        "bayes",
-        "components",
-        "dependencies",
-        "embeddings",
-        "mixtures",
-        "sequences",
-        "svm",
-        "trees",
-    ]:
+    for name in PICTURES:
         importlib.import_module(f"tercet.plot.{name}")
     late = len(_pictures) - before
     _pictures[:] = _pictures[late:-_own] + _pictures[:late] + _pictures[-_own:]

@@ -97,8 +97,8 @@ def _krylov(
         0
     ]
     eps = float(np.finfo(dtype).eps)
-    values, vectors = np.zeros(0), np.zeros((0, 0))
     before: np.ndarray | None = None
+    state: RitzPairs | None = None
     loop: Iterable[Any] = (
         range(MOST_PASSES) if steps is None else steps(MOST_PASSES, _unpacked(rows, k, left))
     )
@@ -122,20 +122,22 @@ def _krylov(
         if done and m < size and exhausted:
             close = {"rtol": max(tol, 1e3 * eps), "atol": eps * values[0]}
             done = known is not None and known.size == k and np.allclose(values[:k], known, **close)
+        state = RitzPairs(Q[:, :m], values, vectors)
         if steps is not None:
-            step.report(
-                RitzPairs(Q[:, :m], values, vectors), residual=float(residual.max() / max(values[0], 1e-300))
-            )
+            step.report(state, residual=float(residual.max() / max(values[0], 1e-300)))
             step.converged(done)
         if done:
             break
         if m + width > most:
             keep = min(k + width, m - width)
-            Q[:, :keep] = _product(Q[:, :m], vectors[:, :keep].astype(dtype), rows.n_jobs)
+            kept = _product(Q[:, :m], vectors[:, :keep].astype(dtype), rows.n_jobs)
+            Q = np.empty_like(Q)  # what was reported stays as it was
+            Q[:, :keep] = kept
             T[:] = 0.0
             T[np.arange(keep), np.arange(keep)] = values[:keep]
             m = keep
-    return _product(Q[:, : len(vectors)], vectors[:, :k].astype(dtype), rows.n_jobs)
+    assert state is not None
+    return _product(state.basis, state.vectors[:, :k].astype(dtype), rows.n_jobs)
 
 
 def _unpacked(rows: Any, k: int, left: bool) -> Callable[[RitzPairs], Any]:

@@ -11,6 +11,7 @@ import sys
 import time
 import warnings
 import zipfile
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -251,6 +252,11 @@ def test_clusters(folder, tmp_path):
     )
     _, error = tercet("predict", path, folder / "prices.csv", code=2)
     assert "AgglomerativeClustering cannot predict" in error
+
+
+def test_noise_is_no_cluster():
+    model = [SimpleNamespace(labels_=np.array([-1, 0, 1, -1, -3]))]
+    assert pipelines.training_score("clustering", model, None, None) == {"clusters": 2}
 
 
 def test_columns_in_another_order_more_and_fewer(folder, melons, tmp_path):

@@ -71,6 +71,14 @@ def test_numbers_are_no_categories_of_their_own():
     assert model.predict(new).tolist() == ["small", "large"]
 
 
+def test_an_eps_that_leaves_few_rows_as_noise():
+    rows = np.random.default_rng(0).normal(size=(90, 2)) * 0.01 + np.repeat([[0.0], [1.0], [2.0]], 30, axis=0)
+    work = tasks(pl.DataFrame(rows, schema=["a", "b"]), None, "clustering", "silhouette")
+    settings = work.trial("DBSCAN")["settings"]
+    assert 0.001 < settings["eps"] < 0.5
+    assert work.score("DBSCAN", settings, 0, 0)["measures"]["silhouette"] > 0.8
+
+
 def test_a_radius_that_leaves_nobody_alone():
     for task, target in (("classification", "kind"), ("regression", "y")):
         frame = FRAME.with_columns(size=1e3 * pl.Series(SIZE), y=pl.Series(SIZE) * 2)

@@ -175,5 +175,5 @@ class _Spinner:
 def training_score(task: str, model: Pipeline, records: Records, y: Any) -> dict[str, float]:
     if task == "clustering":
         labels = model[-1].labels_ if hasattr(model[-1], "labels_") else model.predict(records)
-        return {"clusters": int(np.unique(labels).size)}
+        return {"clusters": int(np.unique(labels[labels >= 0]).size)}  # negative ones are noise
     return {"accuracy" if task == "classification" else "r2": float(model.score(records, y))}

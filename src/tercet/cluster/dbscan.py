@@ -141,7 +141,7 @@ class DBSCAN(Clusterer):
         """
         return self._learn(X, y, mass=sample_weight)
 
-    def _fit(self, X: Any, y: None, sample_weight: None, mass: Any = None) -> None:
+    def _fit(self, X: Any, y: None, sample_weight: np.ndarray | None, mass: Any = None) -> None:
         weight = checked_mass(mass, X.shape[0])
         check_metric(self)
         if self.metric == "precomputed" and sparse.issparse(X):  # a graph, which need not be symmetric

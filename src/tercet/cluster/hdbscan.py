@@ -176,7 +176,7 @@ class HDBSCAN(Clusterer):
         """
         return self._learn(X, y)
 
-    def _fit(self, X: Any, y: None, sample_weight: None) -> None:
+    def _fit(self, X: Any, y: None, sample_weight: np.ndarray | None) -> None:
         finite, labels = (
             finite_rows(X) if not self._precomputed else (slice(None), np.zeros(X.shape[0], np.intp))
         )

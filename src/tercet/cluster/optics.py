@@ -187,7 +187,7 @@ class OPTICS(Clusterer):
         rows = check_precomputed(checked if y is NO_TARGET else checked[0], type(self).__name__)
         return rows if y is NO_TARGET else (rows, checked[1])
 
-    def _fit(self, X: Any, y: None, sample_weight: None) -> None:
+    def _fit(self, X: Any, y: None, sample_weight: np.ndarray | None) -> None:
         check_metric(self)
         n = X.shape[0]
         for name in ("min_samples", "min_cluster_size"):

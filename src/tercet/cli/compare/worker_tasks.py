@@ -29,6 +29,10 @@ TRIAL_SIZES = (200, 2_000, 20_000)  # rows of the trial fits that estimate the c
 LONG_TRIAL = 0.5  # seconds; no larger trial that would take longer
 MOST_CLUSTERS = 10
 MIN_NEIGHBORS = 3  # of every row within the radius
+CORE_NEIGHBORS, CORE_SHARE = (
+    4,
+    0.9,
+)  # of DBSCAN: the share of rows that are core rows, with so many others around
 
 
 class WorkerTasks(CrossValidation):
@@ -53,6 +57,8 @@ class WorkerTasks(CrossValidation):
                     settings[parameter] = self._clusters(name, parameter)
             if "radius" in parameters(name):
                 settings["radius"] = self._radius(name)
+            if name == "DBSCAN":
+                settings["eps"] = self._radius(name, CORE_NEIGHBORS, CORE_SHARE)
             cost = self._cost(name, settings)
         except Unsuitable:
             raise
@@ -281,13 +287,13 @@ class WorkerTasks(CrossValidation):
             raise Unsuitable(Message("finds no two clusters here"))
         return max(found, key=lambda k: found[k])
 
-    def _radius(self, name: str) -> float:
-        """A radius within which every row has a few neighbours."""
+    def _radius(self, name: str, neighbors: int = MIN_NEIGHBORS, share: float = 1.0) -> float:
+        """A radius within which every row, or a share of them, has a few neighbours."""
         from tercet.neighbors import NearestNeighbors
 
         X, _ = self.encode(name, self.sample(min(self.n, 1000)), None)
-        distances, _ = NearestNeighbors(n_neighbors=min(MIN_NEIGHBORS, X.shape[0] - 1)).fit(X).kneighbors()
-        return float(f"{1.01 * distances[:, -1].max():.3g}") or 1.0
+        distances, _ = NearestNeighbors(n_neighbors=min(neighbors, X.shape[0] - 1)).fit(X).kneighbors()
+        return float(f"{1.01 * np.quantile(distances[:, -1], share):.3g}") or 1.0
 
     def _score_clusters(
         self, name: str, settings: dict[str, Any], X: Any, rows: np.ndarray

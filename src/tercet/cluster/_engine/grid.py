@@ -66,6 +66,7 @@ class Grid:
         cell_keys(X, low, 1 / side, strides, REACH, keys)
         self.order = radix_sort(keys, int(keys.max()).bit_length())
         self.start, self.keys = cell_starts(keys)
+        del keys
         # Far larger data is not copied: its rows are read through their order.
         direct = n < IN_PLACE
         self.points = read_only(X[self.order] if direct else X)
@@ -92,7 +93,9 @@ class Grid:
         mass = np.empty(0) if weight is None else weight[self.order]
         self.core = np.zeros(self.n, dtype=np.uint8)  # in the order of the cells
         each(
-            lambda span: mark_core(*self._cells(), *span, self.limit, float(min_samples), mass, self.core),
+            lambda span: mark_core(
+                *self._cells(), span[0], span[1], self.limit, float(min_samples), mass, self.core
+            ),
             self.chunks,
             n_jobs=self.n_jobs,
         )
@@ -105,11 +108,15 @@ class Grid:
         them."""
         occupied = np.zeros(len(self.keys), dtype=np.uint8)
         mark_cells(self.start, self.core, occupied)
-        parent = np.arange(len(self.keys), dtype=np.int64)
+        parent = np.arange(len(self.keys), dtype=np.int32)
         ahead = self.runs[self.runs >= 0]
         cells = (self.points, self.at, self.start, self.keys, ahead)
         state = (self.limit, self.core, occupied, parent)
-        each(lambda span: join_cells(*cells, *span, span[1], *state), self.chunks, n_jobs=self.n_jobs)
+        each(
+            lambda span: join_cells(*cells, span[0], span[1], span[1], *state),
+            self.chunks,
+            n_jobs=self.n_jobs,
+        )
         for first, last in self.chunks[:-1]:  # across the borders of the chunks
             reached = self.keys[last] - ahead.max() - REACH
             near = max(first, int(np.searchsorted(self.keys, reached)))
@@ -118,23 +125,23 @@ class Grid:
         found = np.empty(self.n, dtype=np.intp)
         each(
             lambda span: border_labels(
-                *self._cells(), *span, self.limit, self.core, cluster, self.order, found
+                *self._cells(), span[0], span[1], self.limit, self.core, cluster, self.order, found
             ),
             self.chunks,
             n_jobs=self.n_jobs,
         )
         return found
 
-    def _cells(self) -> tuple[np.ndarray, ...]:
+    def _cells(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         return self.points, self.at, self.start, self.keys, self.runs
 
     def _numbered(self, parent: np.ndarray) -> np.ndarray:
         """The cluster of each cell, numbered by its first core row; -1 for cells without one."""
-        first = np.full(len(parent), self.n, dtype=np.int64)
-        root = np.empty(len(parent), dtype=np.int64)
+        first = np.full(len(parent), self.n, dtype=np.int32)
+        root = np.empty(len(parent), dtype=np.int32)
         first_rows(self.start, self.order, self.core, parent, root, first)
         roots = np.flatnonzero(first < self.n)
-        number = np.full(len(parent), -1, dtype=np.int64)
+        number = np.full(len(parent), -1, dtype=np.int32)
         number[roots[np.argsort(first[roots])]] = np.arange(len(roots))
         return number[root]
 

@@ -72,7 +72,7 @@ def cell_starts(keys):
     n, cells = keys.size, 1
     for i in range(1, n):
         cells += keys[i] != keys[i - 1]
-    start, found = np.empty(cells + 1, np.int64), np.empty(cells, np.int64)
+    start, found = np.empty(cells + 1, np.int32), np.empty(cells, np.int64)
     start[0], found[0], cells = 0, keys[0], 1
     for i in range(1, n):
         if keys[i] != keys[i - 1]:

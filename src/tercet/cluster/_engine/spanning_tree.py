@@ -150,7 +150,7 @@ class Forest:
         spans = list(pairwise([*range(0, self.n, TASK), self.n]))
         each(
             lambda span: search_rows(
-                self.points, self.core, self.boxes, self.node_tree, self.node_core, self.tree, *span,
+                self.points, self.core, self.boxes, self.node_tree, self.node_core, self.tree, span[0], span[1],
                 limit.copy(), self.nearest, self.bound,
             ),
             spans,
@@ -237,7 +237,7 @@ def search_rows(points, core, boxes, node_tree, node_core, tree, first, last, li
         mine = tree[i]
         if nearest[i] >= 0 or bound[i] >= limit[mine]:
             continue
-        q, own, best, at = points[i], core[i], limit[mine], np.int64(-1)
+        q, own, best, at = points[i], core[i], limit[mine], -1
         waiting[0], far[0], top = 0, own, 1
         while top > 0:
             top -= 1

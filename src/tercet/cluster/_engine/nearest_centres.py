@@ -328,9 +328,10 @@ def assign_rows(
         tile = np.zeros((d, BLOCK) if k >= d else (BLOCK, d), dtype)
     half, slack = centres.half.astype(dtype), (d + 8) * np.finfo(dtype).eps
     ambiguous = np.empty(ids.size, dtype=np.int64)
-    n = search_by_products(
-        table, ids, centres.mean, points, half, slack, centres.radius, labels, upper, lower, ambiguous, tile
-    )
+    with np.errstate(over="ignore", invalid="ignore"):  # rows that overflow are ambiguous
+        n = search_by_products(
+            table, ids, centres.mean, points, half, slack, centres.radius, labels, upper, lower, ambiguous, tile
+        )
     search_exactly(view, ambiguous[:n], centres.points, centres.squares, labels, upper, lower)
     return n
 

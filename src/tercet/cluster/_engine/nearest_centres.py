@@ -330,7 +330,18 @@ def assign_rows(
     ambiguous = np.empty(ids.size, dtype=np.int64)
     with np.errstate(over="ignore", invalid="ignore"):  # rows that overflow are ambiguous
         n = search_by_products(
-            table, ids, centres.mean, points, half, slack, centres.radius, labels, upper, lower, ambiguous, tile
+            table,
+            ids,
+            centres.mean,
+            points,
+            half,
+            slack,
+            centres.radius,
+            labels,
+            upper,
+            lower,
+            ambiguous,
+            tile,
         )
     search_exactly(view, ambiguous[:n], centres.points, centres.squares, labels, upper, lower)
     return n

@@ -497,14 +497,3 @@ def test_memory_of_a_fit_is_a_share_of_the_rows(monkeypatch):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 0.2 * X.nbytes
-
-
-def test_rows_beyond_single_precision_among_others(monkeypatch):
-    monkeypatch.setattr(nearest_centres, "FEW", 0)
-    rng = np.random.default_rng(0)
-    centres = rng.normal(size=(6, 4))
-    X = rng.normal(size=(50, 4))
-    X[7] = [3e39, -2e39, 1e39, -3e39]
-    X[8] = [-3e39, 2e39, 1e39, 3e39]
-    expected = distances(X / 1e30, centres / 1e30).argmin(axis=1)
-    assert nearest_centre(X, centres)[7:9].tolist() == expected[7:9].tolist()

@@ -276,18 +276,8 @@ def assign_chunk(
         open_ = np.arange(len(labels)) if everyone else np.empty(len(labels), dtype=np.int64)
         if not everyone:
             most = np.sort(centres.shift)[-2:]
-            n = hamerly(
-                view,
-                centres.points,
-                centres.squares,
-                centres.shift,
-                most,
-                gaps[1],
-                labels,
-                upper,
-                lower,
-                open_,
-            )
+            moves = centres.shift, most, gaps[1]
+            n = hamerly(view, centres.points, centres.squares, *moves, labels, upper, lower, open_)
             open_ = open_[:n]
         ambiguous = assign_rows(view, open_, centres, labels, upper, lower, single)
     sums, mass, count = np.zeros(centres.points.shape), np.zeros(k), np.zeros(k, dtype=np.int64)
@@ -328,9 +318,9 @@ def assign_rows(
         tile = np.zeros((d, BLOCK) if k >= d else (BLOCK, d), dtype)
     half, slack = centres.half.astype(dtype), (d + 8) * np.finfo(dtype).eps
     ambiguous = np.empty(ids.size, dtype=np.int64)
-    n = search_by_products(
-        table, ids, centres.mean, points, half, slack, centres.radius, labels, upper, lower, ambiguous, tile
-    )
+    with np.errstate(over="ignore", invalid="ignore"):  # rows that overflow are ambiguous
+        found = labels, upper, lower, ambiguous
+        n = search_by_products(table, ids, centres.mean, points, half, slack, centres.radius, *found, tile)
     search_exactly(view, ambiguous[:n], centres.points, centres.squares, labels, upper, lower)
     return n
 

@@ -76,8 +76,7 @@ def search_by_products(rows, ids, mean, points, half, slack, radius, labels, upp
         for r in range(here.size):
             i, square = here[r], norms[r]
             error = slack * radius * (np.sqrt(square) + radius)
-            # beyond the range of single precision there is no telling
-            if not second[r] - best[r] > 2 * error or (points.itemsize == 4 and square > 1e36):
+            if not second[r] - best[r] > 2 * error:
                 ambiguous[count] = i
                 count += 1
                 continue

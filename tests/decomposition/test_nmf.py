@@ -319,6 +319,8 @@ def test_bad_input(kind, problem):
         kind(2).fit(np.where(np.arange(7) == 3, np.nan, X))
     with pytest.raises(ValueError, match=r"init = 'nndsvd' .* = 7; got n_components=8"):
         kind(8, init="nndsvd").fit(X)
+    with pytest.raises(ValueError, match=r"n_components=1099511627776 is too large"):
+        kind(2**40, init="random").fit(X)
     with pytest.raises(ValueError, match="must be given; got None"):
         kind(3, init="custom").fit(X)
     with pytest.raises(ValueError, match=r"\(input W\).*-5"):

@@ -165,6 +165,8 @@ def test_dissimilarities_that_are_none(kind):
 def test_more_bad_input(points):
     with pytest.raises(ValueError, match="n_components=31 must be at most n_samples = 30"):
         ClassicalMDS(31).fit(points)
+    with pytest.raises(ValueError, match=r"n_components=1099511627776 is too large"):
+        MDS(2**40, init="random").fit(points)
     with pytest.raises(ValueError, match=r"init must be of shape \(30, 2\); got \(3, 2\)"):
         MDS(init="random").fit(points, init=points[:3, :2])
 

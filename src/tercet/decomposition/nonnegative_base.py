@@ -11,6 +11,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from tercet.core.estimator import NO_TARGET, Estimator, check_is_fitted
 from tercet.core.fitted_checks import Declarations, Floats, Whole
+from tercet.core.memory import available
 from tercet.core.parallel import all_cores
 from tercet.core.scaling import largest, scale_exponent
 from tercet.core.validation import check_array, target_for_callbacks
@@ -153,6 +154,11 @@ class NonnegativeFactorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     def _rank(self, X: Any, H: Any) -> int:
         if isinstance(self.n_components, str) and H is not None and np.ndim(H) == 2:
             return np.shape(H)[0]
+        if isinstance(self.n_components, int) and self.n_components * 8 * sum(X.shape) > available():
+            raise ValueError(
+                f"{type(self).__name__}: n_components={self.n_components} is too large: W and H of {sum(X.shape)} "
+                "rows and columns do not fit in memory."
+            )
         return (
             X.shape[1]
             if self.n_components is None or isinstance(self.n_components, str)

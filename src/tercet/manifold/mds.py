@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 
 from tercet.core.catalog import method
 from tercet.core.fitted_checks import Declarations, Floats
+from tercet.core.memory import available
 from tercet.core.parallel import all_cores
 from tercet.core.parameters import Count, Jobs, NonNegative, Seed
 from tercet.core.scaling import scale_exponent, times_power
@@ -207,6 +208,11 @@ class MDS(Embedding):
     def _starts(self, D: np.ndarray, init: Any, exponent: int) -> Iterable[tuple[Steps, np.ndarray]]:
         """The loops of passes, each with its first points."""
         n, k = len(D), self.n_components
+        if 8 * n * k > available():
+            raise ValueError(
+                f"{type(self).__name__}: n_components={k} is too large: so many coordinates of {n} points do not "
+                "fit in memory."
+            )
         given = None
         if init is not None:
             given = check_array(init, dtype=np.float64, input_name="init")

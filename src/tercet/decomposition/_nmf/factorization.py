@@ -11,6 +11,10 @@ from tercet.core.parallel import one_blas_thread
 from tercet.decomposition._nmf.half import Half, halves
 from tercet.decomposition._nmf.kernels import solve_blocks, sweep_blocks, sweep_rows
 
+TURNS = (
+    4  # of "hals" over a factor for one product XB, which costs as much as several (Gillis and Glineur, 2012)
+)
+
 
 @dataclass(frozen=True)
 class Penalty:
@@ -85,7 +89,7 @@ class Factorization:
                 return np.nan
             if self.solver == "gradient":
                 return projected_gradient(half, A, B, penalty)
-            turns = inner_turns(half, A) if self.solver == "hals" else 1
+            turns = TURNS if self.solver == "hals" else 1
             violation, P, gram = coordinate_descent(half, A, B, penalty, order, turns)
             if half.missing is None:
                 self.last = name, P, gram
@@ -154,13 +158,6 @@ def descend_rows(
     found = half.each_span(piece)
     violations, turns_made, settled = zip(*found)
     return float(sum(violations)), max(turns_made), all(settled)
-
-
-def inner_turns(half: Half, A: np.ndarray) -> int:
-    """Turns over A for one product XB, which costs as much as several of them (Gillis and Glineur, 2012)."""
-    n, k = A.shape
-    entries = half.X.nnz if half.sparse else half.X.size
-    return int(np.clip(1 + 0.5 * (entries + half.X.shape[1] * k) / (n * k), 2, 8))
 
 
 def multiplicative(half: Half, A: np.ndarray, B: np.ndarray, beta: float, penalty: Penalty) -> None:

@@ -101,8 +101,8 @@ def test_list_in_chinese_and_on_a_narrow_screen():
 
 
 def test_list_counts_one_as_one():
-    n = sum(card.family == "cluster" for card in library.methods())
-    assert tercet("list", "--family", "cluster").stdout.splitlines()[-1] == f"{n} methods in 1 family"
+    many = sum(card.family == "cluster" for card in library.methods())
+    assert tercet("list", "--family", "cluster").stdout.splitlines()[-1] == f"{many} methods in 1 family"
     assert catalogue._counts(1, 1) == "1 method in 1 family"
     assert catalogue._counts(3, 2) == "3 methods in 2 families"
 

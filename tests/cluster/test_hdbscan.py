@@ -192,6 +192,9 @@ def test_given_distances_and_sparse_rows():
     assert adjusted_rand_score(HDBSCAN(metric="precomputed").fit(D).labels_, expected) == 1
     np.testing.assert_array_equal(D, before)
     assert adjusted_rand_score(HDBSCAN().fit(sparse.csr_array(X)).labels_, expected) == 1
+    np.testing.assert_array_equal(
+        HDBSCAN(alpha=0.2).fit(sparse.csr_array(X)).labels_, HDBSCAN(alpha=0.2).fit(X).labels_
+    )
     graph = sparse.csr_array(np.where(np.quantile(D, 0.7) > D, D, 0.0))
     ours = HDBSCAN(metric="precomputed").fit(graph)
     theirs = peer.HDBSCAN(metric="precomputed", copy=True).fit(graph)

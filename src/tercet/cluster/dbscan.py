@@ -80,7 +80,7 @@ class DBSCAN(Clusterer):
     core_sample_indices_ : array of shape (n_core_samples,)
         The numbers of the core rows.
     components_ : array of shape (n_core_samples, n_features)
-        The core rows.
+        The core rows. X is not copied if it holds floats: leave it as it is.
     labels_ : array of shape (n_samples,)
         The cluster of each row; -1 is noise.
 

@@ -34,7 +34,7 @@ def mutual_reachability_tree(model: Any, X: Any, min_samples: int) -> SpanningTr
     if isinstance(model.metric, str) and model.metric == "precomputed":
         return given_tree(X, min_samples, model.alpha, params.get("max_distance", 0.0))
     p = power_of(model.metric, params)
-    exponent, brute = 0, is_brute(model, X)
+    exponent, brute = 0, is_brute(model)
     X = dense_form(X, model.metric, params)
     if p is not None and not sparse.issparse(X):  # distances must neither overflow nor vanish
         exponent = scale_exponent(largest(X))
@@ -71,11 +71,12 @@ def neighbor_search(model: Any, X: Any, k: int) -> NearestNeighbors:
         ).fit(X)
 
 
-def is_brute(model: Any, X: Any) -> bool:
-    """Whether scikit-learn's class would measure all pairs: there alpha divides the core distances, too."""
+def is_brute(model: Any) -> bool:
+    """Whether scikit-learn's class would measure all pairs of dense rows: there alpha divides the core distances,
+    too. (Sparse rows are clustered as dense ones.)"""
     fast = {*KDTree.valid_metrics, *BallTree.valid_metrics}
     named = isinstance(model.metric, str) and model.metric in fast
-    return model.algorithm == "brute" or sparse.issparse(X) or not named
+    return model.algorithm == "brute" or not named
 
 
 def given_tree(D: Any, min_samples: int, alpha: float, most: float) -> SpanningTree:

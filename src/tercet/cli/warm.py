@@ -150,7 +150,7 @@ def warm(card: Card) -> float:
     for model in variants(card):
         for data, target in samples(card):
             # A combination that an estimator refuses has nothing to compile.
-            with warnings.catch_warnings(), contextlib.suppress(ValueError):
+            with warnings.catch_warnings(), contextlib.suppress(ValueError, TypeError):
                 warnings.simplefilter("ignore")
                 model.fit(
                     data, target, **({"qid": np.arange(len(target)) // 8} if card.task == "ranking" else {})

@@ -193,7 +193,7 @@ def threshold_gain(here, values, cut, sums, weight, spread, growth):
 @inner
 def two_class_counts(here, values, cut):
     """How many rows are up to the threshold, and how many of them are of class 1: sums that stay in registers."""
-    count, ones = 0, 0
+    count, ones = np.int64(0), np.int64(0)
     for i in range(here.size):
         below = np.int64(values[i] <= cut)
         count += below

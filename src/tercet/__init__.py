@@ -21,6 +21,7 @@ _families = (
     "ensemble",
     "export",
     "feature",
+    "graph",
     "graphical",
     "inspection",
     "io",
@@ -39,8 +40,10 @@ _families = (
     "optimize",
     "penalties",
     "plot",
+    "sampling",
     "sequence",
     "svm",
+    "topic",
     "tree",
 )
 __all__ = ["EarlyStopping", "Recorder", "__version__", "methods", *_families]

@@ -1,0 +1,5 @@
+"""Directed graphs, random walks and PageRank."""
+
+from tercet.core.lazy import lazy_package
+
+__getattr__, __dir__, __all__ = lazy_package(__name__)

@@ -1,0 +1,5 @@
+"""Topic models: latent semantic analysis, PLSA and latent Dirichlet allocation."""
+
+from tercet.core.lazy import lazy_package
+
+__getattr__, __dir__, __all__ = lazy_package(__name__)

@@ -418,7 +418,9 @@ ROWS = [
         ours=Contender(dbscan_ours, ("tercet.cluster",), "tercet"),
         peers={
             "scikit-learn": Contender(dbscan_sklearn, SKLEARN, "scikit-learn"),
-            "scikit-learn-intelex": Contender(dbscan_intelex, ("sklearnex.cluster",), "scikit-learn-intelex"),
+            "scikit-learn-intelex": Contender(
+                dbscan_intelex, ("sklearnex.cluster",), "scikit-learn-intelex", once=True
+            ),
             "dbscan": Contender(dbscan_package, ("dbscan",), "dbscan"),
         },
         quality=other_partition,

@@ -177,3 +177,23 @@ def feature_expectation(joint: ArrayLike, features: ArrayLike) -> np.ndarray:
     if features.shape[1:] != joint.shape:
         raise ValueError(f"features must have shape (k, {joint.shape}), got {features.shape}")
     return features.reshape(features.shape[0], -1) @ joint.ravel()
+
+
+def check_transitions(transmat: ArrayLike, name: str = "transmat") -> np.ndarray:
+    """A square matrix whose rows are distributions, as floats; or an error that names the row and its sum."""
+    A = np.asarray(transmat, dtype=np.float64)
+    if A.ndim != 2 or A.shape[0] != A.shape[1] or not A.size:
+        raise ValueError(f"{name} must be a square matrix; got shape {A.shape}.")
+    check_distributions(A, name)
+    return A
+
+
+def check_distributions(rows: np.ndarray, name: str) -> None:
+    """Refuse rows (or one row) that are not distributions."""
+    table = np.atleast_2d(rows)
+    for i, row in enumerate(table):
+        where = f"row {i} of {name}" if np.ndim(rows) == 2 else name
+        if not np.all(row >= 0):  # NaN too
+            raise ValueError(f"{where} must hold probabilities; got {row[~(row >= 0)][0]}.")
+        if not np.isclose(row.sum(), 1.0, rtol=0, atol=1e-6):
+            raise ValueError(f"{where} must sum to 1; it sums to {row.sum():.10g}.")

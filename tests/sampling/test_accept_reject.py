@@ -1,6 +1,7 @@
 """Accept-reject sampling: the right distribution, the right rate, and plain words where it cannot work."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -52,6 +53,7 @@ def test_distribution_and_rate():
             True,
         ),
         (Beta(2, 2), Uniform(), False),
+        (SimpleNamespace(density=parabola), Uniform(), False),
         (stats.beta(2, 2), (lambda size, rng: rng.uniform(size=size), lambda x: 1.0 + 0 * x), False),
     ],
 )

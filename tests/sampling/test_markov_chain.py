@@ -3,12 +3,14 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 
 import tercet.sequence
-from tercet.sampling import MarkovChain, sample_path, sample_paths, transition_counts
+from tercet.sampling import MarkovChain, after_steps, sample_path, sample_paths, transition_counts
 
 WEATHER = MarkovChain([[0.9, 0.1], [0.5, 0.5]], states=["sun", "rain"])
 CYCLE = [[0, 1, 0], [0, 0, 1], [1, 0, 0]]
@@ -25,6 +27,10 @@ def test_rows_and_columns_are_the_same_chain():
     assert np.array_equal(by_column.transition, np.transpose(rows))
     np.testing.assert_allclose(by_column.power(1) @ [1, 0, 0], by_column.distribution(1))
     np.testing.assert_allclose(by_row.stationary_distribution(), [0.4, 0.2, 0.4])
+    assert np.array_equal(MarkovChain(sparse.csr_array(rows)).transmat_, rows)
+    assert np.array_equal(after_steps(sparse.csr_matrix(rows), 1), rows)
+    frame = pd.DataFrame(rows, columns=list("abc"), index=list("abc"))
+    assert MarkovChain(frame).states == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize(
@@ -100,6 +106,7 @@ def test_reducible_chains_say_that_the_answer_is_not_unique():
     with pytest.raises(ValueError, match=r"not unique: the chain has 2 closed classes, \[\[0\], \[2\]\]"):
         chain.stationary_distribution()
     np.testing.assert_allclose(chain.stationary_distribution([1, 0, 0]), [1, 0, 0])
+    np.testing.assert_allclose(MarkovChain(REDUCIBLE, start=1).stationary_distribution(), [0.5, 0, 0.5])
     np.testing.assert_allclose(chain.limit(1), [0.5, 0, 0.5])
     np.testing.assert_allclose(chain.limit(1), chain.distribution(200, 1), atol=1e-12)
 
@@ -110,6 +117,8 @@ def test_time_runs_backwards():
     back = chain.time_reversal()
     pi = chain.stationary_distribution()
     np.testing.assert_allclose(pi[:, None] * chain.transmat_, (pi[:, None] * back.transmat_).T)
+    assert not chain.is_reversible(pi.round(4))
+    assert WEATHER.is_reversible([0.833, 0.167], tol=1e-2)
     assert back.convention == "column"
 
 

@@ -5,8 +5,11 @@ A table is an array with one axis per variable, whose entries sum to 1.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 
 from tercet.core.catalog import method
 
@@ -179,9 +182,9 @@ def feature_expectation(joint: ArrayLike, features: ArrayLike) -> np.ndarray:
     return features.reshape(features.shape[0], -1) @ joint.ravel()
 
 
-def check_transitions(transmat: ArrayLike, name: str = "transmat") -> np.ndarray:
+def check_transitions(transmat: Any, name: str = "transmat") -> np.ndarray:
     """A square matrix whose rows are distributions, as floats; or an error that names the row and its sum."""
-    A = np.asarray(transmat, dtype=np.float64)
+    A = np.asarray(transmat.toarray() if issparse(transmat) else transmat, dtype=np.float64)
     if A.ndim != 2 or A.shape[0] != A.shape[1] or not A.size:
         raise ValueError(f"{name} must be a square matrix; got shape {A.shape}.")
     check_distributions(A, name)

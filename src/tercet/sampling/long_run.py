@@ -190,10 +190,11 @@ def detailed_balance(transmat: Any, pi: Any = None) -> np.ndarray:
     return flows - flows.T
 
 
-def is_reversible(transmat: Any, pi: Any = None) -> bool:
+def is_reversible(transmat: Any, pi: Any = None, tol: float = 1e-9) -> bool:
     """Whether the chain satisfies detailed balance: it looks the same with time running backwards.
 
-    Without `pi`, whether the stationary distribution of each closed class does.
+    Without `pi`, whether the stationary distribution of each closed class does. Two flows are equal if they differ
+    by no more than `tol` of the larger one.
 
     Examples
     --------
@@ -206,7 +207,7 @@ def is_reversible(transmat: Any, pi: Any = None) -> bool:
         flows = row[:, None] * A
         # Both flows of a pair are products of two rounded numbers; a small one is not hidden by a large one.
         gap = np.abs(flows - flows.T)
-        if (gap > 1e-9 * np.maximum(flows, flows.T) + 1e-15 * flows.max()).any():
+        if (gap > tol * np.maximum(flows, flows.T) + 1e-15 * flows.max()).any():
             return False
     return True
 

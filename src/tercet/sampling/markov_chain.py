@@ -30,10 +30,10 @@ class MarkovChain(PublicPickle):
 
     Parameters
     ----------
-    transition : array of shape (n_states, n_states)
+    transition : array, sparse array or DataFrame of shape (n_states, n_states)
         Transition probabilities.
     states : sequence, optional
-        Names of the states; 0, 1 ... by default.
+        Names of the states; by default the columns of a DataFrame, or 0, 1 ...
     start : array of shape (n_states,) or state, optional
         Distribution of the first state, or the first state itself; by default all states are as likely.
     convention : {"row", "column"}, default="row"
@@ -74,11 +74,13 @@ class MarkovChain(PublicPickle):
         self.convention = convention
         self.transmat_ = state_classes.row_form(transition, convention)
         n = len(self.transmat_)
+        states = getattr(transition, "columns", None) if states is None else states
         self.states: list[Any] = list(range(n)) if states is None else list(states)
         if len(self.states) != n or len(set(self.states)) != n:
             raise ValueError(f"states must be {n} different names, one for each state; got {self.states}.")
         self._code = {state: k for k, state in enumerate(self.states)}
-        self.start = self._distribution(start) if start is not None else np.full(n, 1.0 / n)
+        self._has_start = start is not None
+        self.start = self._distribution(start) if self._has_start else np.full(n, 1.0 / n)
 
     @classmethod
     def fit(
@@ -151,11 +153,11 @@ class MarkovChain(PublicPickle):
     ) -> np.ndarray:
         """The distribution that a step does not change.
 
-        With several closed classes it is not unique: without a `start` that is an error, with one it is the shares
-        of time in the long run from there. All are mixtures of `stationary_distributions`.
+        With several closed classes it is not unique: without a `start`, here or of the chain, that is an error;
+        with one, the shares of time in the long run from there. All are mixtures of `stationary_distributions`.
         """
         classes = state_classes.closed_classes(self.transmat_)
-        if len(classes) > 1 and start is None:
+        if len(classes) > 1 and start is None and not self._has_start:
             raise ValueError(
                 f"The stationary distribution is not unique: the chain has {len(classes)} closed classes, "
                 f"{[self._names(group) for group in classes]}. Give start, or see stationary_distributions()."
@@ -212,9 +214,9 @@ class MarkovChain(PublicPickle):
         """Whether it is irreducible, aperiodic and positive recurrent: one limit from any start (Theorem 21.1)."""
         return self.is_irreducible and self.is_aperiodic
 
-    def is_reversible(self, pi: Any = None) -> bool:
-        """Whether detailed balance holds (可逆), for `pi` or the stationary distributions."""
-        return long_run.is_reversible(self.transmat_, None if pi is None else self._distribution(pi))
+    def is_reversible(self, pi: Any = None, tol: float = 1e-9) -> bool:
+        """Whether detailed balance holds (可逆), for `pi` or the stationary distributions; see `is_reversible`."""
+        return long_run.is_reversible(self.transmat_, pi, tol)
 
     @property
     def periods(self) -> dict:

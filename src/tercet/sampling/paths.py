@@ -65,7 +65,7 @@ def transition_counts(
     (array([[0., 1.],
            [2., 0.]]), array([1., 1.]), ['a', 'b'])
     """
-    if not (np.isscalar(alpha) and 0 <= alpha < np.inf):
+    if not 0 <= alpha < np.inf:
         raise ValueError(f"alpha must be a finite number, at least 0; got {alpha!r}.")
     paths = _paths(sequences)
     names = _sorted({state for path in paths for state in path}) if states is None else list(states)

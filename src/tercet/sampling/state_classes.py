@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from tercet.distributions.probability_tables import check_transitions
@@ -133,7 +134,7 @@ def closed_groups(A: np.ndarray) -> list[np.ndarray]:
 
 def row_form(transition: Any, convention: str) -> np.ndarray:
     """The matrix with a row for each state, or an error that says which convention it has."""
-    P = np.asarray(transition, dtype=float)
+    P = np.asarray(transition.toarray() if issparse(transition) else transition, dtype=float)
     other = "column" if convention == "row" else "row"
     try:
         return check_transitions(P if convention == "row" else P.T, "transition").copy()

@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 
+LOG_DENSITIES = ("log_density", "logpdf", "logpmf")
+DENSITIES = ("density", "pdf", "pmf")
+
 
 class PointFunction:
     """A function of one point, or of an array of points, evaluated at many points.
@@ -83,14 +86,16 @@ def log_density(p: Any, name: str, log: bool = False) -> Callable[[np.ndarray], 
     Parameters
     ----------
     p : distribution or callable
-        With `log_density`, `logpdf` or `logpmf`; or a function that gives a density, not necessarily normalised.
+        With `log_density`, `logpdf`, `density`, `pdf` or the like; or a function that gives a density, not
+        necessarily normalised.
     name : str
         What to call it in errors.
     log : bool, default=False
         Whether a function gives the log of the density.
     """
-    known = next((getattr(p, m) for m in ("log_density", "logpdf", "logpmf") if hasattr(p, m)), None)
-    f, log = PointFunction(known if known is not None else p, name), log or known is not None
+    given = next((m for m in (*LOG_DENSITIES, *DENSITIES) if hasattr(p, m)), None)
+    f, log = PointFunction(p if given is None else getattr(p, given), name), log and given is None
+    log = log or given in LOG_DENSITIES
 
     def values(x: np.ndarray) -> np.ndarray:
         found = f(x)

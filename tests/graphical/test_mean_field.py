@@ -136,7 +136,11 @@ def test_zeros():
         (lambda: mean_field(np.ones((2, 2)), start="best"), "start must be .* got 'best'"),
         (lambda: mean_field(np.ones((2, 2)), start={0: [0.5, 0.6]}), "sum to 1; it sums to 1.1"),
         (lambda: mean_field(np.ones((2, 2)), start={0: [1.0]}), "must have 2 probabilities"),
-        (lambda: mean_field(np.ones((2, 2)), n_init=0), "n_init and max_iter must be at least 1; got 0"),
+        (
+            lambda: evidence_lower_bound(np.ones((2, 2)), [[0.5, 0.5]]),
+            r"each of the variables \[0, 1\]; got 1",
+        ),
+        (lambda: mean_field(np.ones((2, 2)), n_init=0), "n_init must be a whole number, at least 1; got 0"),
         (
             lambda: mean_field(
                 MarkovRandomField({("a",): [1, 2]}, values={"a": ["no", "yes"]}), given={"a": "so"}

@@ -113,6 +113,7 @@ def test_what_does_not_work_is_said():
         (parabola, Uniform(), {"c": 0}, "c must be finite and above 0; got 0"),
         (parabola, Uniform(), {"c": np.nan}, "c must be finite and above 0; got nan"),
         (3, Uniform(), {}, "p must be a function; got 3"),
+        (lambda x: x * 1j, Uniform(), {}, "p must give real numbers"),
         (parabola, None, {}, "q must be a distribution"),
     ],
 )

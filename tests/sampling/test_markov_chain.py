@@ -45,6 +45,7 @@ def test_rows_and_columns_are_the_same_chain():
         ({"transition": [[1.5, -0.5], [0.5, 0.5]]}, "must hold probabilities; got -0.5"),
         ({"transition": [[np.nan, 1], [0.5, 0.5]]}, "must hold probabilities; got nan"),
         ({"transition": [[0.5, 0.5]]}, r"square matrix; got shape \(1, 2\)"),
+        ({"transition": np.zeros((0, 0))}, r"square matrix; got shape \(0, 0\)\.$"),
         ({"transition": np.eye(2), "convention": "both"}, "convention must be 'row' or 'column'; got 'both'"),
         ({"transition": np.eye(2), "states": ["a", "a"]}, r"2 different names.*got \['a', 'a'\]"),
         ({"transition": np.eye(2), "states": ["a"]}, "2 different names"),
@@ -98,6 +99,11 @@ def test_periodic_chains_have_no_limit_and_say_so():
     np.testing.assert_allclose(chain.stationary_distribution(), [1 / 3] * 3)
     with pytest.raises(ValueError, match=r"\[0, 1, 2\] have the period 3"):
         chain.limit(0)
+    for call in (chain.distribution, chain.power, lambda n: after_steps(CYCLE, n)):
+        with pytest.raises(ValueError, match="n must be a whole number, at least 0; got -1"):
+            call(-1)
+    with pytest.raises(ValueError, match="5 is not a state"):
+        chain.hitting_times(5)
     assert chain.convergence_rate() == pytest.approx(1.0)
 
 
@@ -212,6 +218,8 @@ def test_the_fit_is_the_most_likely_chain():
         (["a", "b"], {"alpha": np.nan}, "alpha must be"),
         ([["a", "b"]], {"states": ["a"]}, r"sequences hold 'b', which is not one of the states \['a'\]"),
         ([0.0, np.nan], {}, "sequences must hold states; got NaN"),
+        ([[0, 1], 2], {}, "got both at once"),
+        (None, {}, "sequences must be a sequence of states, or a list of such; got None"),
     ],
 )
 def test_paths_that_teach_nothing(sequences, options, words):

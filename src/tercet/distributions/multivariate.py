@@ -263,7 +263,7 @@ class Dirichlet(ExponentialFamily):
 
     def marginal(self, k: int) -> Beta:
         """The distribution of one probability: Beta(alpha_k, sum of the other alpha)."""
-        if not 0 <= k < self._alpha.size:
+        if k not in range(self._alpha.size):
             raise ValueError(f"k must be an outcome from 0 to {self._alpha.size - 1}, got {k!r}")
         return Beta(float(self._alpha[k]), float(np.delete(self._alpha, k).sum()))
 

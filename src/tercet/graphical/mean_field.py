@@ -125,8 +125,9 @@ def mean_field(
     >>> {name: q.round(3).tolist() for name, q in found.q.items()}
     {'A': [0.504, 0.496], 'B': [0.396, 0.604], 'C': [0.363, 0.637]}
     """
-    if n_init < 1 or max_iter < 1:
-        raise ValueError(f"n_init and max_iter must be at least 1; got {n_init!r} and {max_iter!r}.")
+    for name, value in (("n_init", n_init), ("max_iter", max_iter)):
+        if not isinstance(value, int | np.integer) or value < 1:
+            raise ValueError(f"{name} must be a whole number, at least 1; got {value!r}.")
     factors, rng = Factors(model, given or {}, log), generator(random_state)
     places = factors.free if order is None else [factors.place(name) for name in order]
     if sorted(places) != factors.free:
@@ -177,6 +178,10 @@ def evidence_lower_bound(model: Any, q: Any, log: bool = False) -> float:
         table, inside = factors.log_table(), q > 0
         return float((q[inside] * table[inside]).sum() + entr(q).sum())
     named = q if isinstance(q, Mapping) else dict(zip(factors.names, q))
+    if len(named) != len(factors.names) or len(named) != len(q):
+        raise ValueError(
+            f"q must have a distribution for each of the variables {factors.names}; got {len(q)}."
+        )
     return factors.elbo(factors.initial(named, None))
 
 

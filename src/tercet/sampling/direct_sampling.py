@@ -152,7 +152,7 @@ def _bisect(cdf: PointFunction, u: np.ndarray, support: tuple[float, float]) -> 
 
 def _bracket(cdf: PointFunction, least: float, most: float, support: Any) -> tuple[float, float]:
     """Two numbers between which F passes all of u."""
-    low, high = (float(end) for end in support)
+    low, high = (float(end) for end in support) if np.shape(support) == (2,) else (np.nan, np.nan)
     if not low < high:
         raise ValueError(f"support must be a pair (low, high), low below high; got {support!r}.")
 

@@ -257,6 +257,8 @@ def after_steps(transmat: Any, n: int, start: Any = None) -> np.ndarray:
     array([0.375, 0.625])
     """
     A = check_transitions(transmat)
+    if n < 0:  # a matrix power would be that of the inverse
+        raise ValueError(f"n must be a whole number, at least 0; got {n!r}.")
     power = np.linalg.matrix_power(A, n)
     return power if start is None else start_distribution(start, len(A)) @ power
 

@@ -247,7 +247,7 @@ class MarkovChain(PublicPickle):
 
     def hitting_times(self, targets: Any) -> dict:
         """The expected number of steps from each state to one of the targets; infinite if it may never come."""
-        wanted = [targets] if self._is_state(targets) else list(targets)
+        wanted = [targets] if self._is_state(targets) or np.ndim(targets) == 0 else list(targets)
         codes = [self._state(state) for state in wanted]
         return dict(zip(self.states, long_run.hitting_times(self.transmat_, codes).tolist()))
 

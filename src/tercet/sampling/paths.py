@@ -2,38 +2,48 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
+from tercet.core.kernel import kernel
+from tercet.core.rows import kernel_form, read_only
+
 
 def sample_path(start: np.ndarray, trans: np.ndarray, u: np.ndarray) -> np.ndarray:
     """States (T,) of a chain, drawn by the numbers u (T,) in [0, 1) from the cumulative probabilities."""
-    first, lines = np.cumsum(start).tolist(), np.cumsum(trans, axis=1).tolist()
-    states, line = np.empty(u.size, dtype=np.int64), first
-    for t, uniform in enumerate(u.tolist()):
-        # Sums that round to less than one must not lead beyond the last possible state.
-        state = min(bisect_right(line, uniform * line[-1]), bisect_left(line, line[-1]))
-        states[t], line = state, lines[state]
-    return states
+    return sample_paths(start, trans, np.asarray(u)[None])[0]
 
 
 def sample_paths(start: np.ndarray, trans: np.ndarray, u: np.ndarray) -> np.ndarray:
-    """States (n, T) of n chains side by side, drawn by the numbers u (n, T) in [0, 1)."""
-    n = len(trans)
+    """States (n, T) of n chains, drawn by the numbers u (n, T) in [0, 1) from the cumulative probabilities."""
     ends = np.cumsum(np.vstack([trans, start]), axis=1)
-    ends /= ends[:, -1:]
-    last = (ends < 1.0).sum(axis=1)  # the last possible state of each row: sums may round to less than one
-    # One sorted array for all rows: row i has its cumulative probabilities in (i, i + 1].
-    line = (ends + np.arange(n + 1)[:, None]).ravel()
-    states, row = np.empty(u.shape, dtype=np.int64), np.full(len(u), n)
-    for t in range(u.shape[1]):
-        found = np.searchsorted(line, row + u[:, t], side="right") - row * n
-        row = np.minimum(found, last[row])
-        states[:, t] = row
+    # Sums that round to less than one must not lead beyond the last possible state.
+    last = (ends < ends[:, -1:]).sum(axis=1)
+    states = np.empty(np.shape(u), dtype=np.int64)
+    walk(kernel_form(ends), read_only(last), kernel_form(u), states)
     return states
+
+
+@kernel
+def walk(ends: np.ndarray, last: np.ndarray, u: np.ndarray, states: np.ndarray) -> None:
+    """Each number picks the next state by binary search in the row (n + 1, n) of the present one; the last row is
+    that of the start."""
+    n = ends.shape[1]
+    for i in range(u.shape[0]):
+        row = n
+        for t in range(u.shape[1]):
+            value = u[i, t] * ends[row, n - 1]
+            low, high = 0, n
+            while low < high:
+                middle = (low + high) // 2
+                if value < ends[row, middle]:
+                    high = middle
+                else:
+                    low = middle + 1
+            row = min(low, last[row])
+            states[i, t] = row
 
 
 def transition_counts(
@@ -83,8 +93,13 @@ def transition_counts(
 
 def _paths(sequences: Any) -> list[list]:
     """Sequences as lists of states; a single sequence makes one."""
+    if not isinstance(sequences, Iterable):
+        raise ValueError(f"sequences must be a sequence of states, or a list of such; got {sequences!r}.")
     given = list(sequences)
-    several = bool(given) and all(isinstance(item, list | tuple | np.ndarray) for item in given)
+    nested = [isinstance(item, list | tuple | np.ndarray) for item in given]
+    several = bool(given) and all(nested)
+    if any(nested) and not several:
+        raise ValueError("sequences must be one sequence of states, or a list of such; got both at once.")
     paths = (
         [item.tolist() if isinstance(item, np.ndarray) else list(item) for item in given]
         if several

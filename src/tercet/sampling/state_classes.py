@@ -140,7 +140,7 @@ def row_form(transition: Any, convention: str) -> np.ndarray:
         return check_transitions(P if convention == "row" else P.T, "transition").copy()
     except ValueError as error:
         text = str(error) if convention == "row" else str(error).replace("row ", "column ", 1)
-        square = P.ndim == 2 and P.shape[0] == P.shape[1]
+        square = P.ndim == 2 and P.shape[0] == P.shape[1] and P.size > 0
         if square and (P >= 0).all() and np.allclose(P.sum(axis=0 if convention == "row" else 1), 1.0):
             text += f" Its {other}s do: give convention={other!r}."
         raise ValueError(text) from None

@@ -44,19 +44,24 @@ class PointFunction:
                 if self.vectorised:
                     return values
             if self.vectorised:
-                return np.asarray(self.f(x), dtype=float)
-            values = np.array([np.asarray(self.f(point), dtype=float) for point in x])
+                return self._real(self.f(x))
+            values = np.array([self._real(self.f(point)) for point in x])
         return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
+
+    def _real(self, values: Any) -> np.ndarray:
+        if np.iscomplexobj(values):
+            raise ValueError(f"{self.name} must give real numbers; got {np.ravel(values)[0]}.")
+        return np.asarray(values, dtype=float)
 
     def _try_array(self, x: np.ndarray) -> tuple[bool, Any]:
         try:
-            values = np.asarray(self.f(x), dtype=float)
+            values = self._real(self.f(x))
         except Exception:  # whatever a function of one point says to an array
             return False, None
         if values.ndim == 0 or len(values) != len(x):
             return False, None
         try:
-            alone = [np.ravel(np.asarray(self.f(x[i]), dtype=float)) for i in (0, -1)]
+            alone = [np.ravel(self._real(self.f(x[i]))) for i in (0, -1)]
         except Exception:  # a function of arrays only
             return True, values
         same = all(

@@ -83,6 +83,19 @@ def test_moments_and_marginals_of_the_dirichlet():
         assert member.log_density(member.mode + move) < best
 
 
+def test_special_cases_of_the_dirichlet():
+    pair, beta = D.Dirichlet([2.0, 3.5]), D.Beta(2.0, 3.5)
+    assert pair.log_density([0.3, 0.7]) == pytest.approx(beta.log_density(0.3))
+    assert_allclose(pair.mean_statistics, beta.mean_statistics)
+    assert (pair.log_partition, pair.entropy) == pytest.approx((beta.log_partition, beta.entropy))
+    one = D.DirichletMultinomial([2.0, 3.0, 5.0])
+    assert_allclose(one.density(np.eye(3)), D.Categorical([0.2, 0.3, 0.5]).density([0, 1, 2]))
+    # the normaliser holds Gamma(x + 1) = x Gamma(x): B(x, 1) = 1 / x, B(m, n) of whole numbers by factorials
+    for x in (0.5, 3.0, 40.0):
+        assert np.exp(D.Beta(x, 1).log_partition) == pytest.approx(1 / x)
+    assert np.exp(D.Dirichlet([3, 4, 2]).log_partition) == pytest.approx(2 * 6 * 1 / 40320)
+
+
 def test_predictive_counts():
     member, peer = D.DirichletMultinomial([0.5, 1.5, 2.0], 4), stats.dirichlet_multinomial([0.5, 1.5, 2.0], 4)
     every = [[i, j, 4 - i - j] for i in range(5) for j in range(5 - i)]

@@ -68,6 +68,20 @@ def chain(P: Any) -> dict[str, Any]:
     }
 
 
+def averages(P: Any, f: Any, length: int) -> dict[str, Any]:
+    from tercet.sampling import MarkovChain
+
+    found = MarkovChain(P, convention="column")
+    path = found.time_average(f, length, burn_in=100, start=1, random_state=0)
+    low, high = path.interval(0.999)
+    many = found.simulate(6, size=2000, start=1, random_state=0)[:, -1]
+    return {
+        "stationary mean": found.expectation(f),
+        "time average within its interval": bool(low < found.expectation(f) < high),
+        "shares of 2000 paths after 5 steps": np.round(np.bincount(many, minlength=3) / 2000, 1),
+    }
+
+
 EXAMPLES = [
     Example(
         place="000 Alg 19.1",
@@ -112,6 +126,23 @@ EXAMPLES = [
             "period": 1,
             "reversible": True,
             "unique": True,
+        },
+        note=DERIVED,
+    ),
+    Example(
+        place="000 ch. 19, sec. 19.2",
+        title="the ergodic theorem: time averages are stationary means",
+        zh="遍历定理：时间平均等于平稳分布下的均值",
+        given={
+            "P": [[0.5, 0.5, 0.25], [0.25, 0, 0.25], [0.25, 0.5, 0.5]],
+            "f": [1.0, 2.0, 4.0],
+            "length": 20_000,
+        },
+        call=averages,
+        expected={
+            "stationary mean": 2.4,
+            "time average within its interval": True,
+            "shares of 2000 paths after 5 steps": [0.4, 0.2, 0.4],
         },
         note=DERIVED,
     ),

@@ -35,6 +35,11 @@ def test_entropies_are_those_of_scipy(member, peer):
 
 
 def test_entropies_of_certain_outcomes():
+    rates = [0.999e5, 1.001e5]  # a sum below, an expansion above
+    assert np.diff([D.Poisson(rate).entropy for rate in rates]) == pytest.approx(
+        0.5 * np.log(1.001 / 0.999), abs=1e-8
+    )
+    assert D.Poisson(1e15).entropy == pytest.approx(0.5 * np.log(2 * np.pi * np.e * 1e15))
     assert D.Bernoulli(0.0).entropy == D.Bernoulli(1.0).entropy == 0
     assert D.Categorical([0, 1]).entropy == pytest.approx(0, abs=1e-14)
     assert D.Categorical([0.5, 0.25, 0.25]).entropy == pytest.approx(1.5 * np.log(2))

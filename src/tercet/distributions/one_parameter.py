@@ -206,11 +206,12 @@ class Poisson(_ScalarFamily):
         return float(self.rate)
 
     @property
-    def _mean_log_base(self) -> float:
-        # beyond twelve deviations the mass is nothing beside the rest
-        reach = 12.0 * np.sqrt(self.rate) + 40.0
+    def entropy(self) -> float:
+        if self.rate > 1e5:  # nearly Gaussian; the sum would be long, and its terms cancel
+            return float(0.5 * np.log(2 * np.pi * np.e * self.rate) - 1 / (12 * self.rate))
+        reach = 12.0 * np.sqrt(self.rate) + 40.0  # beyond twelve deviations there is nothing
         x = np.arange(max(np.floor(self.rate - reach), 0.0), self.rate + reach)
-        return -float(self.density(x) @ gammaln(x + 1.0))
+        return float(entr(self.density(x)).sum())
 
     @classmethod
     def from_natural(cls, eta: ArrayLike) -> Self:

@@ -13,6 +13,7 @@ import numpy as np
 from scipy.sparse.csgraph import breadth_first_order
 
 from tercet.core.catalog import method
+from tercet.core.kernel import kernel
 from tercet.distributions.probability_tables import check_distributions, check_transitions
 from tercet.sampling.state_classes import clean_matrix, closed_groups, periods
 
@@ -343,13 +344,8 @@ def _reaching(A: np.ndarray, targets: np.ndarray) -> np.ndarray:
 def _stationary(A: np.ndarray) -> np.ndarray:
     """Of an irreducible chain: take out the last state again and again, each time sharing its way among the others;
     then put them back, each with the mass that flows to it."""
-    A = A.copy()
-    n = len(A)
-    leaving = np.ones(n)
-    for k in range(n - 1, 0, -1):
-        leaving[k] = A[k, :k].sum()
-        A[k, :k] /= leaving[k]
-        A[:k, :k] += np.outer(A[:k, k], A[k, :k])
+    A, n = np.array(A, order="C"), len(A)
+    leaving = eliminate_states(A, 1, np.zeros(n))
     pi = np.zeros(n)
     pi[0] = 1.0
     for k in range(1, n):
@@ -361,16 +357,37 @@ def _stationary(A: np.ndarray) -> np.ndarray:
 def _eliminate(A: np.ndarray, kept: np.ndarray, values: np.ndarray, cost: float = 0.0) -> np.ndarray:
     """The expected value where the chain first meets a kept state, with `cost` for every step until then."""
     order = np.concatenate([np.sort(kept), np.setdiff1d(np.arange(len(A)), kept)])
-    A, values = A[np.ix_(order, order)], values[order]
+    A, values = np.ascontiguousarray(A[np.ix_(order, order)]), values[order]
     costs = np.full(len(A), cost)
-    for k in range(len(A) - 1, kept.size - 1, -1):
-        leaving = A[k, :k].sum()
-        A[k, :k] /= leaving
-        costs[k] /= leaving
-        A[:k, :k] += np.outer(A[:k, k], A[k, :k])
-        costs[:k] += A[:k, k] * costs[k]
+    eliminate_states(A, kept.size, costs)
     for k in range(kept.size, len(A)):
         values[k] = costs[k] + A[k, :k] @ values[:k]
     found = np.empty_like(values)
     found[order] = values
     return found
+
+
+@kernel
+def eliminate_states(A: np.ndarray, kept: int, costs: np.ndarray) -> np.ndarray:
+    """Take out the states after the first `kept`, the last one first: each way through it becomes one around it.
+
+    In place: row k of A (n, n) ends as where the chain goes when it leaves k for an earlier state, and costs (n,)
+    as what it pays until then. Returns the probabilities (n,) to leave.
+    """
+    n = A.shape[0]
+    leaving = np.ones(n)
+    for k in range(n - 1, kept - 1, -1):
+        total = 0.0
+        for j in range(k):
+            total += A[k, j]
+        leaving[k] = total
+        for j in range(k):
+            A[k, j] /= total
+        costs[k] /= total
+        for i in range(k):
+            share = A[i, k]
+            if share > 0.0:
+                costs[i] += share * costs[k]
+                for j in range(k):
+                    A[i, j] += share * A[k, j]
+    return leaving

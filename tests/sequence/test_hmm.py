@@ -15,7 +15,6 @@ from tercet.core.steps import fitted_attributes
 from tercet.sequence import CategoricalHMM
 from tercet.sequence.hmm.categorical_hmm import CategoricalEmissions
 from tercet.sequence.hmm.em import EStep
-from tercet.sequence.hmm.markov_chain import sample_path
 from tercet.sequence.hmm.state_labels import state_codes
 
 TRUE = CategoricalHMM(3, random_state=0)
@@ -367,12 +366,3 @@ def test_interrupted_fits_keep_the_last_pass(monkeypatch):
     assert np.array_equal(model.transmat_, expected.transmat_)
     assert model.monitor_.history == expected.monitor_.history
     assert not model.monitor_.converged
-
-
-def test_walks_never_take_a_step_that_cannot_be():
-    nearly = np.nextafter(1.0, 0.0)
-    start, trans = np.array([0.0, 0.3, 0.7, 0.0]), np.array([[0, 0.1, 0.9, 0]] * 4)
-    assert sample_path(start, trans, np.full(5, nearly)).tolist() == [2] * 5
-    assert sample_path(start, trans, np.zeros(5)).tolist() == [1] * 5
-    thirds = np.full(3, 1 / 3)
-    assert sample_path(thirds, np.tile(thirds, (3, 1)), np.full(3, nearly)).tolist() == [2] * 3

@@ -33,7 +33,14 @@ GROUPED = {
     **dict.fromkeys(
         [
             f"tercet.distributions.{name}"
-            for name in ("base", "location_scale", "multivariate", "one_parameter", "two_parameter")
+            for name in (
+                "base",
+                "compound",
+                "location_scale",
+                "multivariate",
+                "one_parameter",
+                "two_parameter",
+            )
         ],
         "distributions of one kind: a class is its natural form",
     ),

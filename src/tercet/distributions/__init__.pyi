@@ -1,4 +1,5 @@
 from tercet.distributions.base import ExponentialFamily
+from tercet.distributions.compound import BetaBinomial, DirichletMultinomial
 from tercet.distributions.estimation import (
     BernoulliEstimates,
     GridPosterior,
@@ -7,7 +8,7 @@ from tercet.distributions.estimation import (
     maximum_likelihood,
     posterior,
 )
-from tercet.distributions.location_scale import Laplace, LogisticDistribution
+from tercet.distributions.location_scale import Laplace, LogisticDistribution, Uniform
 from tercet.distributions.multivariate import (
     Categorical,
     Dirichlet,
@@ -32,8 +33,10 @@ __all__ = [
     "Bernoulli",
     "BernoulliEstimates",
     "Beta",
+    "BetaBinomial",
     "Categorical",
     "Dirichlet",
+    "DirichletMultinomial",
     "Exponential",
     "ExponentialFamily",
     "Gamma",
@@ -45,6 +48,7 @@ __all__ = [
     "Multinomial",
     "MultivariateNormal",
     "Poisson",
+    "Uniform",
     "Wishart",
     "bernoulli_estimates",
     "conditional",

@@ -41,6 +41,8 @@ class ExponentialFamily(PublicPickle):
         Cov[T(X)].
     mean, variance : float or ndarray
         Those of X itself.
+    entropy : float
+        -E[log p(X)], in nats.
 
     Examples
     --------
@@ -115,6 +117,16 @@ class ExponentialFamily(PublicPickle):
         gap = (other.natural - self.natural) @ self.mean_statistics
         return float(max(other.log_partition - self.log_partition - gap, 0.0))
 
+    @property
+    def entropy(self) -> float:
+        """-E[log p(X)] = A - eta . E[T(X)] - E[log h(X)], in nats; of a density it may be negative."""
+        return float(self.log_partition - self.natural @ self.mean_statistics - self._mean_log_base)
+
+    @property
+    def _mean_log_base(self) -> float:
+        """E[log h(X)]."""
+        return 0.0
+
     def _same_base(self, other: ExponentialFamily) -> bool:
         return isinstance(other, type(self))
 
@@ -188,6 +200,14 @@ def check_positive(name: str, value: float) -> float:
     if not 0 < value < np.inf:
         raise ValueError(f"{name} must be finite and above 0, got {value!r}")
     return float(value)
+
+
+def check_counts(name: str, value: ArrayLike, columns: int) -> np.ndarray:
+    """The value as counts of ``columns`` outcomes; raises unless they are finite and at least 0."""
+    counts = vector_observations(value, columns)
+    if not np.all((counts >= 0) & np.isfinite(counts)):
+        raise ValueError(f"{name} must be finite and at least 0, got {value!r}")
+    return counts
 
 
 def check_simplex(name: str, value: ArrayLike) -> np.ndarray:

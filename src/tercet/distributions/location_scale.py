@@ -1,4 +1,4 @@
-"""Location-scale families: the logistic and the Laplace distribution."""
+"""Location-scale families: the logistic, the Laplace and the uniform distribution."""
 
 from __future__ import annotations
 
@@ -132,3 +132,66 @@ class Laplace:
     @property
     def variance(self) -> float:
         return 2.0 * float(self.scale) ** 2
+
+
+@method(
+    zh="均匀分布",
+    task="distribution",
+    model="p(x) = 1 / (b - a) for a <= x <= b",
+    texts=["000 ch. 19, Alg 19.1", "001 ch. 5, 5.3.3"],
+    peers=["scipy.stats.uniform"],
+)
+@dataclass(frozen=True)
+class Uniform:
+    """Uniform distribution of numbers between two bounds.
+
+    Examples
+    --------
+    >>> Uniform(1, 3).density([0.0, 2.0]), Uniform(1, 3).mean
+    (array([0. , 0.5]), 2.0)
+    """
+
+    low: float = 0.0
+    high: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not -np.inf < self.low < self.high < np.inf:
+            raise ValueError(f"low must be below high, both finite, got low={self.low!r}, high={self.high!r}")
+
+    def density(self, x: ArrayLike) -> np.ndarray:
+        """1 / (high - low) inside, 0 outside."""
+        return np.exp(self.log_density(x))
+
+    def log_density(self, x: ArrayLike) -> np.ndarray:
+        """log of the density."""
+        x = np.asarray(x, dtype=float)
+        inside = (x >= self.low) & (x <= self.high)
+        return np.where(inside, -np.log(self.high - self.low), -np.inf)[()]
+
+    def cdf(self, x: ArrayLike) -> np.ndarray:
+        """P(X <= x)."""
+        return np.clip((np.asarray(x, dtype=float) - self.low) / (self.high - self.low), 0.0, 1.0)
+
+    def quantile(self, p: ArrayLike) -> np.ndarray:
+        """The x with P(X <= x) = p."""
+        p = np.asarray(p, dtype=float)
+        if np.any(~((p >= 0) & (p <= 1))):
+            raise ValueError(f"p must lie in [0, 1], got {p!r}")
+        return self.low + (self.high - self.low) * p
+
+    def sample(self, size: int | None = None, random_state: Seed = None) -> Any:
+        """Draw ``size`` observations, or a single one."""
+        return np.random.default_rng(random_state).uniform(self.low, self.high, size)
+
+    @property
+    def mean(self) -> float:
+        return 0.5 * (self.low + self.high)
+
+    @property
+    def variance(self) -> float:
+        return float((self.high - self.low) ** 2 / 12.0)
+
+    @property
+    def entropy(self) -> float:
+        """log(high - low)."""
+        return float(np.log(self.high - self.low))

@@ -7,11 +7,18 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gammaln, polygamma, psi, rel_entr, xlogy
+from scipy.special import entr, gammaln, polygamma, psi, rel_entr, xlog1py, xlogy
 
 from tercet.core.catalog import method
 from tercet.core.functions import softmax
-from tercet.distributions.base import ExponentialFamily, Seed, check_simplex, vector_observations
+from tercet.distributions.base import (
+    ExponentialFamily,
+    Seed,
+    check_counts,
+    check_simplex,
+    vector_observations,
+)
+from tercet.distributions.two_parameter import Beta
 
 
 @method(
@@ -115,6 +122,15 @@ class Multinomial(ExponentialFamily):
         with np.errstate(divide="ignore"):
             return (self.log_base(x) + xlogy(vector_observations(x, self._p.size), self._p).sum(axis=-1))[()]
 
+    @property
+    def entropy(self) -> float:
+        # from the binomial distributions of the counts: eta is infinite where a probability is 0
+        n, x = self.trials, np.arange(self.trials + 1.0)[:, None]
+        coefficients = gammaln(n + 1.0) - gammaln(x + 1.0) - gammaln(n - x + 1.0)
+        with np.errstate(divide="ignore"):
+            mass = np.exp(coefficients + xlogy(x, self._p) + xlog1py(n - x, -self._p))
+        return float(n * entr(self._p).sum() - gammaln(n + 1.0) + (mass * gammaln(x + 1.0)).sum())
+
     def _same_base(self, other: ExponentialFamily) -> bool:
         return isinstance(other, type(self)) and self.trials == other.trials and self._p.size == other._p.size
 
@@ -186,7 +202,7 @@ class Categorical(Multinomial):
     task="distribution",
     model="p(θ) ∝ Π θ_k^(α_k - 1); η = α - 1, T = log θ",
     strategy="maximum likelihood",
-    texts=["000 app. E, eq. E.6, E.7", "001 ch. 5, eq. 5.12-5.16", "001 ch. 6, 6.2"],
+    texts=["000 app. E, eq. E.6, E.7", "000 ch. 20", "001 ch. 5, eq. 5.12-5.16", "001 ch. 6, 6.2"],
     peers=["scipy.stats.dirichlet"],
 )
 @dataclass(frozen=True, eq=False)
@@ -194,12 +210,15 @@ class Dirichlet(ExponentialFamily):
     """Dirichlet distribution of probabilities.
 
     eta = alpha - 1, T = log theta and A = sum log Gamma(alpha_k) - log Gamma(sum alpha). The mean of T is
-    E[log theta_k] = psi(alpha_k) - psi(sum alpha) (E.7), on which variational LDA stands.
+    E[log theta_k] = psi(alpha_k) - psi(sum alpha) (E.7), on which variational LDA stands. The conjugate prior of
+    the categorical and the multinomial distribution: alpha acts as counts that were seen before.
 
     Examples
     --------
     >>> Dirichlet([1, 2, 3]).mean_statistics.round(6)
     array([-2.283333, -1.283333, -0.783333])
+    >>> Dirichlet([1, 1, 1]).posterior([2, 0, 5]).mean
+    array([0.3, 0.1, 0.6])
     """
 
     alpha: ArrayLike
@@ -231,6 +250,24 @@ class Dirichlet(ExponentialFamily):
         return self.mean * (1.0 - self.mean) / (self._alpha.sum() + 1.0)
 
     @property
+    def covariance(self) -> np.ndarray:
+        """Covariances of the probabilities."""
+        return (np.diag(self.mean) - np.outer(self.mean, self.mean)) / (self._alpha.sum() + 1.0)
+
+    @property
+    def mode(self) -> np.ndarray:
+        """Where the density is highest; an error where that is not one point inside."""
+        if not np.all(self._alpha > 1):
+            raise ValueError(f"the mode of Dirichlet needs every alpha above 1, got {self._alpha.tolist()}")
+        return (self._alpha - 1.0) / (self._alpha.sum() - self._alpha.size)
+
+    def marginal(self, k: int) -> Beta:
+        """The distribution of one probability: Beta(alpha_k, sum of the other alpha)."""
+        if k not in range(self._alpha.size):
+            raise ValueError(f"k must be an outcome from 0 to {self._alpha.size - 1}, got {k!r}")
+        return Beta(float(self._alpha[k]), float(np.delete(self._alpha, k).sum()))
+
+    @property
     def mean_statistics(self) -> np.ndarray:
         return expected_log_dirichlet(self._alpha)
 
@@ -254,7 +291,20 @@ class Dirichlet(ExponentialFamily):
 
     def posterior(self, counts: ArrayLike) -> Self:
         """The prior after ``counts`` of the K outcomes were seen: alpha + counts."""
-        return type(self)(self._alpha + vector_observations(counts, self._alpha.size))
+        return type(self)(self._alpha + check_counts("counts", counts, self._alpha.size))
+
+    def log_evidence(self, counts: ArrayLike) -> np.ndarray:
+        """log P of a sequence of outcomes with such counts, theta integrated out: B(alpha + n) / B(alpha).
+
+        For each row of counts. The counts alone have a multinomial coefficient more: `DirichletMultinomial`.
+
+        Examples
+        --------
+        >>> np.exp(Dirichlet([1, 1]).log_evidence([[1, 1], [2, 0]])).round(6)
+        array([0.166667, 0.333333])
+        """
+        after = self._alpha + check_counts("counts", counts, self._alpha.size)
+        return (gammaln(after).sum(axis=-1) - gammaln(after.sum(axis=-1)) - self.log_partition)[()]
 
     def statistics(self, x: ArrayLike) -> np.ndarray:
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -147,6 +147,10 @@ class MultivariateNormal(ExponentialFamily):
         squares = x[..., :, None] * x[..., None, :]
         return np.concatenate([x, squares.reshape(*x.shape[:-1], -1)], axis=-1)
 
+    @property
+    def _mean_log_base(self) -> float:
+        return -0.5 * self._mu.size * float(np.log(2 * np.pi))
+
     def log_base(self, x: ArrayLike) -> np.ndarray:
         x = vector_observations(x, self._mu.size)
         return np.full(x.shape[:-1], -0.5 * self._mu.size * np.log(2 * np.pi))

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gammaln, rel_entr, xlog1py, xlogy
+from scipy.special import entr, gammaln, rel_entr, xlog1py, xlogy
 
 from tercet.core.catalog import method
 from tercet.core.functions import logit, sigmoid
@@ -82,6 +82,10 @@ class Bernoulli(_ScalarFamily):
     def variance(self) -> float:
         return float(self.p * (1.0 - self.p))
 
+    @property
+    def entropy(self) -> float:
+        return float(entr(self.p) + entr(1.0 - self.p))  # eta is infinite at p = 0 and 1
+
     @classmethod
     def from_natural(cls, eta: ArrayLike) -> Self:
         return cls(float(sigmoid(np.ravel(eta)[0])))
@@ -147,6 +151,10 @@ class GaussianKnownVariance(_ScalarFamily):
     def from_mean(cls, mean_statistics: ArrayLike, variance: float = 1.0) -> Self:
         return cls(float(np.ravel(mean_statistics)[0]), variance)
 
+    @property
+    def _mean_log_base(self) -> float:
+        return -0.5 * (self.mean**2 / self.variance + 1.0 + float(np.log(2 * np.pi * self.variance)))
+
     def _same_base(self, other: ExponentialFamily) -> bool:
         return isinstance(other, type(self)) and self.variance == other.variance
 
@@ -196,6 +204,14 @@ class Poisson(_ScalarFamily):
     @property
     def variance(self) -> float:
         return float(self.rate)
+
+    @property
+    def entropy(self) -> float:
+        if self.rate > 1e5:  # nearly Gaussian; the sum would be long, and its terms cancel
+            return float(0.5 * np.log(2 * np.pi * np.e * self.rate) - 1 / (12 * self.rate))
+        reach = 12.0 * np.sqrt(self.rate) + 40.0  # beyond twelve deviations there is nothing
+        x = np.arange(max(np.floor(self.rate - reach), 0.0), self.rate + reach)
+        return float(entr(self.density(x)).sum())
 
     @classmethod
     def from_natural(cls, eta: ArrayLike) -> Self:

@@ -5,8 +5,11 @@ A table is an array with one axis per variable, whose entries sum to 1.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 
 from tercet.core.catalog import method
 
@@ -177,3 +180,26 @@ def feature_expectation(joint: ArrayLike, features: ArrayLike) -> np.ndarray:
     if features.shape[1:] != joint.shape:
         raise ValueError(f"features must have shape (k, {joint.shape}), got {features.shape}")
     return features.reshape(features.shape[0], -1) @ joint.ravel()
+
+
+def check_transitions(transmat: Any, name: str = "transmat") -> np.ndarray:
+    """A square matrix whose rows are distributions, as floats; or an error that names the row and its sum."""
+    A = np.asarray(transmat.toarray() if issparse(transmat) else transmat, dtype=np.float64)
+    if A.ndim != 2 or A.shape[0] != A.shape[1] or not A.size:
+        raise ValueError(f"{name} must be a square matrix; got shape {A.shape}.")
+    check_distributions(A, name)
+    return A
+
+
+def check_distributions(rows: np.ndarray, name: str) -> None:
+    """Refuse rows (or one row) that are not distributions."""
+    table = np.atleast_2d(rows)
+    sums = table.sum(axis=1)
+    if (table >= 0).all() and (np.abs(sums - 1.0) <= 1e-6).all():
+        return
+    for i, row in enumerate(table):
+        where = f"row {i} of {name}" if np.ndim(rows) == 2 else name
+        if not np.all(row >= 0):  # NaN too
+            raise ValueError(f"{where} must hold probabilities; got {row[~(row >= 0)][0]}.")
+        if not abs(sums[i] - 1.0) <= 1e-6:
+            raise ValueError(f"{where} must sum to 1; it sums to {sums[i]:.10g}.")

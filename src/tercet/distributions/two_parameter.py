@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.special import betaln, gammaln, polygamma, psi
 
 from tercet.core.catalog import method
-from tercet.distributions.base import ExponentialFamily, Seed, average, check_positive
+from tercet.distributions.base import ExponentialFamily, Seed, average, check_counts, check_positive
 
 
 @method(
@@ -179,12 +179,15 @@ class Gamma(ExponentialFamily):
 class Beta(ExponentialFamily):
     """Beta distribution of 0 < x < 1: T = (log x, log(1 - x)), eta = (a, b), A = log B(a, b).
 
-    The conjugate prior of the Bernoulli distribution (001 ch. 5).
+    The conjugate prior of the Bernoulli and the binomial distribution (001 ch. 5): a and b act as counts that were
+    seen before. Beta(1, 1) is the uniform distribution.
 
     Examples
     --------
     >>> Beta(2, 3).mean, round(Beta(2, 3).mode, 6)
     (0.4, 0.333333)
+    >>> Beta(5, 5).posterior(1, 4)
+    Beta(a=6.0, b=9.0)
     """
 
     a: float = 1.0
@@ -222,6 +225,32 @@ class Beta(ExponentialFamily):
     @property
     def mean_statistics(self) -> np.ndarray:
         return psi(self.natural) - psi(self.a + self.b)
+
+    @property
+    def _mean_log_base(self) -> float:
+        return -float(self.mean_statistics.sum())
+
+    @classmethod
+    def order_statistic(cls, k: int, n: int) -> Self:
+        """The distribution of the k-th smallest of n uniform numbers: Beta(k, n - k + 1) (001 eq. 5.9).
+
+        Examples
+        --------
+        >>> Beta.order_statistic(7, 10)
+        Beta(a=7.0, b=4.0)
+        """
+        if not (1 <= k <= n and k == int(k) and n == int(n)):
+            raise ValueError(f"k must be a whole number from 1 to n = {n!r}, got {k!r}")
+        return cls(float(k), float(n - k + 1))
+
+    def posterior(self, ones: float, zeros: float) -> Self:
+        """The prior after ``ones`` successes and ``zeros`` failures were seen: Beta(a + ones, b + zeros)."""
+        ones, zeros = check_counts("ones, zeros", [ones, zeros], 2)
+        return type(self)(float(self.a + ones), float(self.b + zeros))
+
+    def log_evidence(self, ones: float, zeros: float) -> float:
+        """log P of a sequence with so many ones and zeros, its parameter integrated out: B(a', b') / B(a, b)."""
+        return self.posterior(ones, zeros).log_partition - self.log_partition
 
     @property
     def covariance_statistics(self) -> np.ndarray:

@@ -1,5 +1,6 @@
 from tercet.graphical.markov_property import factorise, independent, markov_property
 from tercet.graphical.markov_random_field import MarkovRandomField, exponential_potential
+from tercet.graphical.mean_field import MeanFieldPosterior, evidence_lower_bound, mean_field
 from tercet.graphical.undirected import (
     is_clique,
     markov_blanket,
@@ -11,6 +12,8 @@ from tercet.graphical.undirected import (
 
 __all__ = [
     "MarkovRandomField",
+    "MeanFieldPosterior",
+    "evidence_lower_bound",
     "exponential_potential",
     "factorise",
     "independent",
@@ -19,6 +22,7 @@ __all__ = [
     "markov_property",
     "markov_statements",
     "maximal_cliques",
+    "mean_field",
     "separates",
     "undirected",
 ]

@@ -93,6 +93,7 @@ class EMResult:
     },
     texts=[
         "000 ch. 9, Alg 9.1, 9.3, 9.4, 9.5, Thm 9.1-9.4",
+        "000 ch. 20, Alg 20.3",
         "001 ch. 5",
         "002 ch. 5, eq. 5.14, 5.15",
         "002 ch. 12, eq. 12.20-12.22",
@@ -120,6 +121,9 @@ def em(
     The objective is (log-likelihood + log-prior) / `per`, evaluated at each E step, that is before the M step of
     the same iteration. It never decreases, and converges to a stationary point that depends on the start. Each
     iteration reports the new `theta` as its state.
+
+    A model whose `expect` takes an approximation q(z) of the posterior, and gives its ELBO in place of the
+    log-likelihood, makes this the variational EM algorithm (Algorithm 20.3): what never decreases is then the ELBO.
 
     Parameters
     ----------

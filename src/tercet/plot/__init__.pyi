@@ -16,6 +16,7 @@ from tercet.plot.explanations import plot_contributions, plot_partial_dependence
 from tercet.plot.learning import plot_fit, plot_history, plot_regions, replay
 from tercet.plot.mixtures import plot_mixture
 from tercet.plot.models import picture, plot_coefficients, plot_model
+from tercet.plot.monte_carlo import plot_convergence, plot_envelope, plot_estimate
 from tercet.plot.neighbors import plot_cells, plot_kd_tree
 from tercet.plot.regression import plot_predictions, plot_residuals
 from tercet.plot.sequences import plot_path, plot_transitions
@@ -34,10 +35,13 @@ __all__ = [
     "plot_coefficients",
     "plot_confusion",
     "plot_contributions",
+    "plot_convergence",
     "plot_dendrogram",
     "plot_densities",
     "plot_dependencies",
     "plot_embedding",
+    "plot_envelope",
+    "plot_estimate",
     "plot_fit",
     "plot_history",
     "plot_importance",

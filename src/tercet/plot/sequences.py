@@ -33,9 +33,9 @@ def plot_transitions(model: Any, *, labels: Sequence[Any] | None = None, ax: Any
     Parameters
     ----------
     model : fitted estimator
-        With `transmat_`, or with `transition_features_` and `classes_`.
+        With `transmat_` (a `tercet.sampling.MarkovChain`, too), or with `transition_features_` and `classes_`.
     labels : sequence, optional
-        What to call the states; by default the names in `classes_`, or numbers.
+        What to call the states; by default the names in `classes_` or `states`, or numbers.
     ax : matplotlib Axes, optional
         Where to draw.
 
@@ -60,6 +60,7 @@ def plot_transitions(model: Any, *, labels: Sequence[Any] | None = None, ax: Any
             table[place[a], place[b]] = weight
     n = len(table)
     words = _labels(model, labels) if len(getattr(model, "classes_", ())) == n else labels
+    words = getattr(model, "states", None) if words is None else words
     words = [str(k) for k in range(n)] if words is None else [str(word) for word in words]
     ax = get_axes(ax, height=1.3 + 0.28 * max(n, 4))
     reach = float(np.abs(table).max()) or 1.0

@@ -18,22 +18,8 @@ from tercet.sequence.hmm.direct_enumeration import DirectEnumeration, hmm_q
 from tercet.sequence.hmm.gaussian_hmm import GaussianHMM
 from tercet.sequence.hmm.gmm_hmm import GMMHMM
 from tercet.sequence.hmm.hmm_tagger import HMMTagger
-from tercet.sequence.hmm.markov_chain import (
-    absorbing_states,
-    absorption_probabilities,
-    after_steps,
-    closed_classes,
-    communicating_classes,
-    entropy_rate,
-    expected_stay,
-    hitting_times,
-    is_irreducible,
-    periods,
-    stationary_distribution,
-    stationary_distributions,
-    topology,
-)
 from tercet.sequence.hmm.poisson_hmm import PoissonHMM
+from tercet.sequence.hmm.topology import topology
 from tercet.sequence.k_best import k_best
 from tercet.sequence.text.conll import read_conll, write_conll
 from tercet.sequence.text.crfsuite import read_crfsuite, write_crfsuite
@@ -52,14 +38,9 @@ __all__ = [
     "ParametricCRF",
     "PoissonHMM",
     "StructuredPerceptron",
-    "absorbing_states",
-    "absorption_probabilities",
-    "after_steps",
     "apply_templates",
     "backward",
     "baum_welch_step",
-    "closed_classes",
-    "communicating_classes",
     "crf_backward",
     "crf_forward",
     "crf_iis_update",
@@ -68,20 +49,13 @@ __all__ = [
     "crf_marginals",
     "crf_matrices",
     "crf_viterbi",
-    "entropy_rate",
-    "expected_stay",
     "forward",
-    "hitting_times",
     "hmm_q",
     "indicator_features",
-    "is_irreducible",
     "k_best",
-    "periods",
     "posteriors",
     "read_conll",
     "read_crfsuite",
-    "stationary_distribution",
-    "stationary_distributions",
     "topology",
     "viterbi",
     "write_conll",

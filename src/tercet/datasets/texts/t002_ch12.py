@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,66 @@ def potential(alpha: float, beta: Any) -> dict[str, Any]:
     return dict(zip(names, np.ravel(table)))
 
 
+def variational(P: Any) -> dict[str, Any]:
+    from sklearn.exceptions import ConvergenceWarning
+
+    from tercet.graphical import mean_field
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # one sweep is all there is
+        first = mean_field(P, max_iter=1)
+    found = mean_field(P)
+    return {
+        "q_1 after one sweep": first.q[0],
+        "q_2 after one sweep": first.q[1],
+        "ELBO after one sweep": first.elbo,
+        "q_1": found.q[0],
+        "q_2": found.q[1],
+        "ELBO": found.elbo,
+        "ln Z": found.log_evidence(),
+    }
+
+
+def balance(P: Any) -> dict[str, Any]:
+    from tercet.sampling import MarkovChain, detailed_balance
+
+    chain = MarkovChain(P)
+    pi = chain.stationary_distribution()
+    return {
+        "stationary": pi,
+        "net flows": detailed_balance(P, pi),
+        "reversible": chain.is_reversible(),
+    }
+
+
 EXAMPLES = [
+    Example(
+        place="002 eq. 12.19",
+        title="detailed balance of a chain of three states",
+        zh="三个状态的马尔可夫链的细致平稳条件",
+        given={"P": [[0.6, 0.25, 0.15], [0.1, 0.6, 0.3], [0.1, 0.5, 0.4]]},
+        call=balance,
+        expected={"stationary": [0.2, 0.5, 0.3], "net flows": np.zeros((3, 3)), "reversible": True},
+        note="derived; the condition is sufficient for a stationary distribution, not necessary",
+    ),
+    Example(
+        place="002 eq. 12.23",
+        title="mean-field inference of two variables",
+        zh="两个变量的平均场变分推断",
+        given={"P": [[0.5, 0.1], [0.1, 0.3]]},
+        call=variational,
+        expected={
+            "q_1 after one sweep": [0.56350833, 0.43649167],
+            "q_2 after one sweep": [0.60525182, 0.39474818],
+            "ELBO after one sweep": -0.2084840132,
+            "q_1": [0.67415231, 0.32584769],
+            "q_2": [0.67415231, 0.32584769],
+            "ELBO": -0.1920806377,
+            "ln Z": 0.0,
+        },
+        atol=6e-9,
+        note="derived; the update of q is missing from the text",
+    ),
     Example(
         place="002 eq. 12.5",
         title="a random field on a triangle",

@@ -15,6 +15,7 @@ from tercet.core.parallel import each, total
 from tercet.core.parameters import check_parameters
 from tercet.core.steps import Steps
 from tercet.optimize import check_ascent
+from tercet.sampling import sample_path, stationary_distribution
 from tercet.sequence.base import SequenceEstimator, Sequences, mistaken_lengths
 from tercet.sequence.hmm.em import (
     Emissions,
@@ -25,8 +26,8 @@ from tercet.sequence.hmm.em import (
     normalised_counts,
     probability_table,
 )
-from tercet.sequence.hmm.markov_chain import sample_path, stationary_distribution, topology
 from tercet.sequence.hmm.state_labels import check_transitions_allowed, state_codes
+from tercet.sequence.hmm.topology import topology
 from tercet.sequence.k_best import k_best
 
 # The parameters that the last `fit` of a model found: others were set by hand. They are no part of its state.

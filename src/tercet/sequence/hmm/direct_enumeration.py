@@ -9,9 +9,9 @@ import numpy as np
 from scipy.special import logsumexp
 
 from tercet.core.catalog import method
+from tercet.distributions.probability_tables import check_distributions, check_transitions
 from tercet.sequence._chain.log_space import log_smooth
 from tercet.sequence.hmm.em import log
-from tercet.sequence.hmm.markov_chain import check_distributions, check_transitions
 
 MOST = 5_000_000  # states of all paths together
 

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tercet.distributions.probability_tables import check_distributions
 from tercet.sequence._chain import log_space, scaled
 from tercet.sequence.base import Sequences
-from tercet.sequence.hmm.markov_chain import check_distributions
 
 Theta = dict[str, np.ndarray]  # the parameters λ = (π, A, B) under their attribute names
 

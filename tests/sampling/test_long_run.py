@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tercet.sequence.hmm import markov_chain as markov
-from tercet.sequence.hmm.markov_chain import topology
+import tercet.sampling as markov
 
 
 def chain(seed, n, zeros=0.0):
@@ -27,39 +26,6 @@ def reach(A):
     for _ in A:
         R = R | (R @ R)
     return R
-
-
-# Topologies ---------------------------------------------------------------------------------------------------
-
-
-def test_topologies():
-    assert topology("ergodic", 3).all()
-    assert topology("left-right", 3).tolist() == [
-        [True, True, True],
-        [False, True, True],
-        [False, False, True],
-    ]
-    assert topology("cycle", 3).astype(int).tolist() == [[1, 1, 0], [0, 1, 1], [1, 0, 1]]
-    assert topology("bakis", 2).astype(int).tolist() == [[1, 1], [0, 1]]
-    for kind in markov.KINDS:
-        assert topology(kind, 1).tolist() == [[True]]
-    mine = np.array([[0, 1], [1, 1]])
-    assert topology(mine, 2).dtype == bool
-    assert np.array_equal(topology(mine, 2), mine)
-
-
-@pytest.mark.parametrize(
-    ("kind", "words"),
-    [
-        ("linear", "'bakis'.*'linear'"),
-        ([[1, 0, 0]], r"shape \(2, 2\); got shape \(1, 3\)"),
-        ([[0.5, 1], [1, 1]], "booleans"),
-        ([[1, 1], [0, 0]], "state 1 go nowhere"),
-    ],
-)
-def test_topology_refuses(kind, words):
-    with pytest.raises(ValueError, match=words):
-        topology(kind, 2)
 
 
 # Classes and periods ------------------------------------------------------------------------------------------
@@ -238,3 +204,67 @@ def test_the_callers_matrix_stays_as_it_is(A):
     markov.absorption_probabilities(A)
     markov.stationary_distribution(A)
     assert np.array_equal(A, before)
+
+
+# Recurrence and reversibility ---------------------------------------------------------------------------------
+
+
+@given(chains)
+def test_recurrent_states_are_come_back_to_for_sure(A):
+    R = reach(A)
+    recurrent = [i for i in range(len(A)) if R[R[i], i].all()]
+    assert markov.recurrent_states(A).tolist() == recurrent
+    assert markov.transient_states(A).tolist() == [i for i in range(len(A)) if i not in recurrent]
+    assert markov.is_aperiodic(A) == (markov.periods(A) <= 1).all()
+    # Kac: the return time is the inverse share, and one step more than the hitting time from the next state
+    times = markov.return_times(A)
+    for i in range(len(A)):
+        later = markov.hitting_times(A, i)
+        again = 1 + A[i, A[i] > 0] @ later[A[i] > 0]
+        np.testing.assert_allclose(times[i], again, rtol=1e-8)
+
+
+@given(chains)
+def test_detailed_balance_of_chains_made_reversible(A):
+    flows = np.triu(A) + np.triu(A).T + np.eye(len(A))  # any symmetric matrix of flows is a reversible chain
+    pi = flows.sum(axis=1) / flows.sum()
+    B = flows / flows.sum(axis=1, keepdims=True)
+    assert markov.is_reversible(B, pi)
+    assert markov.is_reversible(B)
+    np.testing.assert_allclose(markov.detailed_balance(B, pi), 0.0, atol=1e-15)
+    np.testing.assert_allclose(pi @ B, pi, atol=1e-14)  # detailed balance makes pi stationary
+    np.testing.assert_allclose(markov.time_reversal(B, pi), B, atol=1e-14)
+
+
+def test_a_stationary_distribution_without_detailed_balance():
+    A = [[0.65, 0.28, 0.07], [0.15, 0.67, 0.18], [0.12, 0.36, 0.52]]
+    assert not markov.is_reversible(A)
+    back = markov.time_reversal(A)
+    np.testing.assert_allclose(markov.stationary_distribution(back), markov.stationary_distribution(A))
+    np.testing.assert_allclose(markov.time_reversal(back), A)
+    assert not np.allclose(back, A)
+
+
+def test_reversing_needs_a_chain_that_can_be_everywhere():
+    with pytest.raises(ValueError, match="pi is 0 in state 0"):
+        markov.time_reversal([[0.5, 0.5], [0, 1]])
+    with pytest.raises(ValueError, match="pi must be stationary"):
+        markov.time_reversal([[0.5, 0.5], [0.5, 0.5]], [0.1, 0.9])
+
+
+@pytest.mark.parametrize("algorithm", ["power", "eigenvector"])
+def test_other_ways_to_the_stationary_distribution(algorithm):
+    A = chain(5, 6)
+    np.testing.assert_allclose(
+        markov.stationary_distribution(A, algorithm=algorithm), markov.stationary_distribution(A), rtol=1e-9
+    )
+
+
+def test_other_ways_say_what_they_cannot_do():
+    cycle = [[0, 1, 0], [0, 0, 1], [1, 0, 0]]
+    with pytest.raises(ValueError, match="period 3"):
+        markov.stationary_distribution(cycle, [1, 0, 0], algorithm="power")
+    with pytest.raises(ValueError, match="2 closed classes"):
+        markov.stationary_distribution(np.eye(2), algorithm="eigenvector")
+    with pytest.raises(ValueError, match=r"algorithm must be .*; got 'solve'"):
+        markov.stationary_distribution(cycle, algorithm="solve")

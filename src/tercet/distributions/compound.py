@@ -1,0 +1,136 @@
+"""Counts whose probabilities are random themselves: predictive distributions of conjugate priors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import gammaln
+
+from tercet.core.catalog import method
+from tercet.distributions.base import Seed, check_positive, vector_observations
+from tercet.distributions.multivariate import Dirichlet
+
+
+@method(
+    zh="狄利克雷-多项分布",
+    task="distribution",
+    model="P(x) = n!/Πx_k! B(α + x) / B(α): x ~ Mult(n, θ), θ ~ Dir(α)",
+    strategy="Bayes: after counts m, the same with α + m",
+    texts=["000 ch. 20", "001 ch. 5, eq. 5.16"],
+    peers=["scipy.stats.dirichlet_multinomial"],
+)
+@dataclass(frozen=True, eq=False)
+class DirichletMultinomial:
+    """Counts of K outcomes in n trials, whose probabilities have a Dirichlet distribution.
+
+    The predictive distribution of new counts: ``DirichletMultinomial(prior.posterior(counts).alpha, n)``.
+
+    Examples
+    --------
+    >>> DirichletMultinomial([1, 1], trials=2).density([[2, 0], [1, 1], [0, 2]]).round(6)
+    array([0.333333, 0.333333, 0.333333])
+    """
+
+    alpha: ArrayLike
+    trials: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "alpha", Dirichlet(self.alpha)._alpha)
+        _check_trials(self.trials)
+
+    @property
+    def prior(self) -> Dirichlet:
+        """The distribution of the probabilities."""
+        return Dirichlet(self.alpha)
+
+    @property
+    def mean(self) -> np.ndarray:
+        return self.trials * self.prior.mean
+
+    @property
+    def variance(self) -> np.ndarray:
+        return np.diag(self.covariance).copy()
+
+    @property
+    def covariance(self) -> np.ndarray:
+        total = float(np.sum(self.alpha))
+        return self.trials * (total + self.trials) * self.prior.covariance
+
+    def log_density(self, x: ArrayLike) -> np.ndarray:
+        """log of the probability of the counts, for each row."""
+        x = vector_observations(x, np.size(self.alpha))
+        valid = np.all((x >= 0) & (np.floor(x) == x), axis=-1) & (x.sum(axis=-1) == self.trials)
+        counts = np.where(valid[..., None], x, 0.0)
+        ways = gammaln(self.trials + 1.0) - gammaln(counts + 1.0).sum(axis=-1)
+        return np.where(valid, ways + self.prior.log_evidence(counts), -np.inf)[()]
+
+    def density(self, x: ArrayLike) -> np.ndarray:
+        """Probability of the counts."""
+        return np.exp(self.log_density(x))
+
+    def sample(self, size: int | None = None, random_state: Seed = None) -> Any:
+        """Draw ``size`` vectors of counts, or a single one."""
+        rng = np.random.default_rng(random_state)
+        return rng.multinomial(self.trials, self.prior.sample(size, rng))
+
+
+@method(
+    zh="贝塔-二项分布",
+    task="distribution",
+    model="P(x) = C(n, x) B(a + x, b + n - x) / B(a, b): x ~ Bin(n, θ), θ ~ Beta(a, b)",
+    strategy="Bayes: after m_1 ones and m_2 zeros, the same with a + m_1, b + m_2",
+    texts=["001 ch. 5, eq. 5.15"],
+    peers=["scipy.stats.betabinom"],
+)
+@dataclass(frozen=True, eq=False)
+class BetaBinomial:
+    """Successes in n trials, whose probability has a Beta distribution.
+
+    Examples
+    --------
+    >>> BetaBinomial(1, 1, trials=2).density([0, 1, 2, 3]).round(6)
+    array([0.333333, 0.333333, 0.333333, 0.      ])
+    """
+
+    a: float = 1.0
+    b: float = 1.0
+    trials: int = 1
+
+    def __post_init__(self) -> None:
+        check_positive("a", self.a)
+        check_positive("b", self.b)
+        _check_trials(self.trials)
+
+    @property
+    def _pair(self) -> DirichletMultinomial:
+        return DirichletMultinomial([self.a, self.b], self.trials)
+
+    @property
+    def mean(self) -> float:
+        return float(self._pair.mean[0])
+
+    @property
+    def variance(self) -> float:
+        return float(self._pair.variance[0])
+
+    def log_density(self, x: ArrayLike) -> np.ndarray:
+        """log P(x)."""
+        x = np.asarray(x, dtype=float)
+        return self._pair.log_density(np.stack([x, self.trials - x], axis=-1))
+
+    def density(self, x: ArrayLike) -> np.ndarray:
+        """P(x)."""
+        return np.exp(self.log_density(x))
+
+    def sample(self, size: int | None = None, random_state: Seed = None) -> Any:
+        """Draw ``size`` counts, or a single one."""
+        rng = np.random.default_rng(random_state)
+        return rng.binomial(self.trials, rng.beta(self.a, self.b, size))
+
+
+def _check_trials(trials: Any) -> None:
+    if trials < 1 or trials != int(trials):
+        raise ValueError(f"trials must be a whole number, at least 1, got {trials!r}")

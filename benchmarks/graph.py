@@ -61,8 +61,8 @@ def networkit_graph(data: Data) -> Data:
     import networkit
 
     edges = data["graph"].tocoo()
-    graph = networkit.GraphFromCoo((edges.row, edges.col), n=edges.shape[0], directed=True)
-    return {"graph": graph}
+    ends = edges.row.astype(np.uint64), edges.col.astype(np.uint64)
+    return {"graph": networkit.GraphFromCoo(ends, n=edges.shape[0], directed=True)}
 
 
 def pagerank_networkit(data: Data) -> Result:

@@ -62,6 +62,9 @@ class DirectedGraph(PublicPickle):
     ['A', 'B', 'C']
     """
 
+    adjacency: Any
+    names: list[Any] | None
+
     def __init__(self, graph: Any, nodes: Any = None, weight: str = "weight") -> None:
         if isinstance(graph, DirectedGraph):
             self.adjacency, self.names = graph.adjacency, graph.names

@@ -199,7 +199,7 @@ def _of_edges(edges: Sequence[Any], nodes: Any) -> tuple[Any, list[Any] | None]:
                 raise ValueError(f"graph: the edge {edge!r} joins a node that is not among nodes.") from None
     weights = [edge[2] if len(edge) == 3 else 1.0 for edge in edges]
     numbered = names == list(range(len(names)))
-    adjacency = edge_adjacency(*ends, weights, len(names), names)
+    adjacency = edge_adjacency(ends[0], ends[1], weights, len(names), names)
     return adjacency, None if numbered else names
 
 

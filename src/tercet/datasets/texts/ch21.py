@@ -44,7 +44,7 @@ def dangling(edges: dict[str, list[str]], damping: float) -> dict[str, Any]:
     from tercet.graph import PageRank
 
     general = {
-        policy: PageRank(damping, dangling=policy, tol=1e-13).fit(edges).scores_  # type: ignore[arg-type]
+        policy: PageRank(damping, dangling=policy, tol=1e-13).fit(edges).scores_
         for policy in ("vanish", "uniform")
     }
     return {**first_steps(edges, 1.0, 3), **general}

@@ -32,15 +32,16 @@ from tercet.core.task_board import (
 )
 from tercet.graph._engine.in_edges import InEdges
 
-WINDOW = 4  # sweeps from one extrapolation to the next
-BLOCKS = 128
+WINDOW, LARGEST = 4, 16  # sweeps from one extrapolation to the next: at first, and at most
+SLOW = 0.1  # ratio of changes of two extrapolations above which the window grows
+BLOCKS, FINE = 128, 1024  # the most blocks of a sweep: where threads share them, and where they need not
 TASK = 1 << 14  # edges and nodes of a task
-KIND, PLACE = 0, 1  # of the state: what a batch does, and the row of the current iterate
+KIND, PLACE, COUNT = 0, 1, 2  # of the state: what a batch does, row of the current iterate, window
 SWEEP, PRODUCTS, COMBINE = 0, 1, 2  # kinds of batches
 
 
 class Work(NamedTuple):
-    """What kernels work on: n nodes, q = WINDOW."""
+    """What kernels work on: n nodes, at most q iterates to combine (rows take up memory when first used)."""
 
     state: np.ndarray
     blocks: np.ndarray  # first task of each block, and the end
@@ -86,32 +87,33 @@ class Sweeps:
         *,
         ordered: bool = True,
     ) -> None:
-        blocks, tasks = cuts(edges.indptr, BLOCKS if ordered else 1)
+        blocks, tasks = cuts(edges.indptr, ordered=ordered)
         count = tasks.size - 1
         self.work = Work(
-            state=np.zeros(2, dtype=np.int64),
+            state=np.array([SWEEP, 0, WINDOW], dtype=np.int64),
             blocks=blocks,
             tasks=tasks,
             edges=edges,
             damping=float(damping),
             base=jump + 0 * refuge,
             lowest=read_only(jump + 0 * refuge),
-            iterates=np.empty((WINDOW + 1, start.size)),
+            iterates=np.empty((LARGEST + 1, start.size)),
             shares=np.empty(start.size),
             changes=np.zeros(count),
-            products=np.zeros((count, WINDOW, WINDOW)),
-            mixing=np.zeros(WINDOW),
+            products=np.zeros((count, LARGEST, LARGEST)),
+            mixing=np.zeros(LARGEST),
         )
         self._begin(start)
         self.jump, self.refuge, self.lost = jump, damping * refuge, lost
         self.board: Any = None
-        self.change = np.inf
+        self.change = self.last_change = np.inf  # of the last sweep, and at the last extrapolation
         self.extrapolated = False
 
     @contextmanager
     def threads(self, n_jobs: int | None) -> Iterator[None]:
         """Work with helpers inside a `with` block."""
-        with assisted(assist, (self.work,), n_jobs) as self.board:
+        alone = self.work.tasks.size == self.work.blocks.size  # one task in each block: none for a helper
+        with assisted(assist, (self.work,), 1 if alone else n_jobs) as self.board:
             yield
 
     @property
@@ -121,23 +123,28 @@ class Sweeps:
 
     def sweep(self) -> float:
         """One sweep; returns the sum of the absolute changes."""
-        if self.work.state[PLACE] == WINDOW:
+        count = self.work.state[COUNT]
+        if self.work.state[PLACE] == count:
             self.extrapolate()
         change = self._sweep()
         if self.extrapolated and change > self.change:
             # the combination was ill-conditioned: go on from before
-            self._begin(self.work.iterates[WINDOW])
+            self._begin(self.work.iterates[count])
             change = self._sweep()
         self.extrapolated, self.change = False, change
         return change
 
     def extrapolate(self) -> None:
         """Begin again with the combination of the iterates that changes least."""
+        state, count = self.work.state, int(self.work.state[COUNT])
         self._run(PRODUCTS)
-        products = self.work.products.sum(axis=0)
-        self.work.mixing[:] = least_change(np.tril(products) + np.tril(products, -1).T)
+        products = self.work.products[:, :count, :count].sum(axis=0)
+        self.work.mixing[:count] = least_change(np.tril(products) + np.tril(products, -1).T)
         self._run(COMBINE)
-        self.work.state[PLACE], self.extrapolated = 0, True
+        state[PLACE], self.extrapolated = 0, True
+        if self.change > SLOW * self.last_change:  # more slow modes than the window has sweeps
+            state[COUNT] = min(2 * count, LARGEST)
+        self.last_change = self.change
 
     def _begin(self, x: np.ndarray) -> None:
         inverse = self.work.edges.inverse
@@ -157,13 +164,18 @@ class Sweeps:
         run_batches(self.board, self.work)
 
 
-def cuts(indptr: np.ndarray, n_blocks: int) -> tuple[np.ndarray, np.ndarray]:
-    """First task of each block, and first node of each task, with the ends; about the same work for all."""
+def cuts(indptr: np.ndarray, *, ordered: bool) -> tuple[np.ndarray, np.ndarray]:
+    """First task of each block, and first node of each task, with the ends; about the same work for all.
+
+    Blocks are as many as leave some tasks to each; on small graphs, for which one thread is enough, many more.
+    """
     n = indptr.size - 1
     work = indptr + np.arange(n + 1)  # an edge and a node are one unit each
-    n_blocks = min(n_blocks, n)
-    per_block = -(-int(work[-1]) // (n_blocks * TASK))
-    wanted = np.arange(n_blocks * per_block + 1) * (work[-1] / (n_blocks * per_block))
+    total = int(work[-1])
+    most = FINE if total < 64 * TASK else min(BLOCKS, total // (4 * TASK))
+    n_blocks = min(most, n) if ordered else 1
+    per_block = -(-total // (n_blocks * TASK))
+    wanted = np.arange(n_blocks * per_block + 1) * (total / (n_blocks * per_block))
     nodes = np.searchsorted(work, wanted).clip(0, n)
     nodes[0], nodes[-1] = 0, n
     blocks = np.arange(0, n_blocks * per_block + 1, per_block)
@@ -221,7 +233,7 @@ def help_with(board, work):
         if kind == SWEEP:
             work.changes[i] = sweep_nodes(work, first, last)
         elif kind == PRODUCTS:
-            multiply_changes(work.iterates, first, last, work.products[i])
+            multiply_changes(work.iterates, first, last, work.state[COUNT], work.products[i])
         else:
             combine(work, first, last)
         finish_task(board)
@@ -262,9 +274,9 @@ def publish(work, first, last):
 
 
 @inner
-def multiply_changes(iterates, first, last, products):
+def multiply_changes(iterates, first, last, count, products):
     """Inner products of the changes between iterates over some nodes, on and below the diagonal."""
-    for j in range(products.shape[0]):
+    for j in range(count):
         before, after = iterates[j, first:last], iterates[j + 1, first:last]
         for k in range(j + 1):
             start, stop = iterates[k, first:last], iterates[k + 1, first:last]
@@ -281,7 +293,7 @@ def combine(work, first, last):
     inverse, shares = work.edges.inverse, work.shares
     for v in range(first, last):
         total = 0.0
-        for j in range(mixing.size):
+        for j in range(work.state[COUNT]):
             total += mixing[j] * iterates[j + 1, v]
         total = max(total, lowest[v if lowest.size > 1 else 0])
         iterates[0, v] = total

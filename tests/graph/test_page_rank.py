@@ -92,6 +92,20 @@ def test_weights():
     assert np.abs(scaled - PageRank(tol=1e-13).fit(A).scores_).sum() < 1e-11
 
 
+def test_fits_share_the_in_edges_of_a_graph():
+    graph = DirectedGraph(random_graph(7))
+    first = PageRank(0.5).fit(graph)
+    edges = graph.in_edges()
+    again = PageRank(0.5).fit(graph)
+    assert graph.in_edges() is edges
+    assert np.array_equal(first.scores_, again.scores_)
+    assert np.array_equal(first.scores_, PageRank(0.5).fit(graph.adjacency).scores_)
+    renamed = DirectedGraph(graph, nodes=[f"node {k}" for k in range(graph.n_nodes)])
+    assert renamed.index("node 3") == 3
+    assert renamed.in_edges() is edges
+    assert set(vars(pickle.loads(pickle.dumps(graph)))) == {"adjacency", "names"}
+
+
 def test_a_fit_is_stationary():
     A = random_graph(3)
     model = PageRank(tol=1e-13).fit(A)

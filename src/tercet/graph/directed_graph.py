@@ -12,6 +12,7 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from tercet.core.catalog import method
 from tercet.core.public_names import PublicPickle
+from tercet.graph._engine.in_edges import InEdges, in_edges
 from tercet.graph._engine.levels import breadth_first_levels
 from tercet.graph.graph_input import all_equal, edge_adjacency, read_graph
 
@@ -67,9 +68,10 @@ class DirectedGraph(PublicPickle):
 
     def __init__(self, graph: Any, nodes: Any = None, weight: str = "weight") -> None:
         if isinstance(graph, DirectedGraph):
-            self.adjacency, self.names = graph.adjacency, graph.names
+            vars(self).update(vars(graph))
             if nodes is not None:
                 self.adjacency, self.names = read_graph(graph.adjacency, nodes)
+                vars(self).pop("_places", None)
         else:
             self.adjacency, self.names = read_graph(graph, nodes, weight)
 
@@ -163,6 +165,17 @@ class DirectedGraph(PublicPickle):
     def out_weight(self) -> np.ndarray:
         """Sum of the weights of the edges that leave each node."""
         return np.asarray(self.adjacency.sum(axis=1), dtype=np.float64).reshape(-1)
+
+    def in_edges(self, n_jobs: int | None = None) -> InEdges:
+        """The edges by their targets, found once for all fits on this graph."""
+        found = vars(self).get("_in_edges")
+        if found is None:
+            found = in_edges(self.adjacency, self.out_weight() if self._weighted else None, n_jobs)
+            self._in_edges = found
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"adjacency": self.adjacency, "names": self.names}
 
     def dangling_nodes(self) -> np.ndarray:
         """Numbers of the nodes without an edge that leaves them.

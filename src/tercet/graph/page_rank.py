@@ -12,7 +12,6 @@ from tercet.core.parallel import one_blas_thread
 from tercet.core.parameters import ArrayLike, Count, Fraction, Jobs, NonNegative, check_parameters
 from tercet.core.public_names import PublicPickle
 from tercet.core.steps import Fit, Iterative, Steps, with_callbacks
-from tercet.graph._engine.in_edges import in_edges
 from tercet.graph._engine.sweeps import Sweeps
 from tercet.graph.directed_graph import DirectedGraph
 from tercet.graph.graph_input import node_weights
@@ -155,7 +154,7 @@ class PageRank(PublicPickle, Iterative):
         self
         """
         check_parameters(self)
-        graph = DirectedGraph(graph)
+        graph = graph if isinstance(graph, DirectedGraph) else DirectedGraph(graph)
         index = None if graph.names is None else graph._places
         given = node_weights(self.personalization, graph.n_nodes, index, "personalization")
         if self.damping == 1:
@@ -270,8 +269,8 @@ class PageRank(PublicPickle, Iterative):
         lost = graph.dangling_nodes() if self.dangling != "vanish" else np.empty(0, dtype=np.int64)
         refuge = self._refuge(v, uniform)
         # the basic definition has no b: only a step of the iteration keeps the sum of R there
-        edges = in_edges(graph.adjacency, graph.out_weight() if graph.is_weighted() else None, self.n_jobs)
-        sweeps = Sweeps(edges, d, np.full(n, 1.0 / n), (1 - d) * v, refuge, lost, ordered=d < 1)
+        start, jump, ordered = np.full(n, 1.0 / n), (1 - d) * v, d < 1
+        sweeps = Sweeps(graph.in_edges(self.n_jobs), d, start, jump, refuge, lost, ordered=ordered)
         with sweeps.threads(self.n_jobs):
             for step in self._steps(graph):
                 change = sweeps.sweep()

@@ -34,7 +34,7 @@ from tercet.graph._engine.in_edges import InEdges
 
 WINDOW, LARGEST = 4, 16  # sweeps from one extrapolation to the next: at first, and at most
 SLOW = 0.1  # ratio of changes of two extrapolations above which the window grows
-BLOCKS, FINE = 128, 1024  # the most blocks of a sweep: where threads share them, and where they need not
+BLOCKS, FINE = 128, 256  # the most blocks of a sweep: where threads share them, and where they need not
 TASK = 1 << 14  # edges and nodes of a task
 KIND, PLACE, COUNT = 0, 1, 2  # of the state: what a batch does, row of the current iterate, window
 SWEEP, PRODUCTS, COMBINE = 0, 1, 2  # kinds of batches

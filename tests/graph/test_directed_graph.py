@@ -87,6 +87,10 @@ def test_repeated_edges_count_and_networkx_weights():
     assert arrays.adjacency[0, 1] == 3
     assert arrays.isolated_nodes().tolist() == [2, 3]
     assert DirectedGraph(np.array([[0, 1, 2.0], [5, 0, 1.0]])).nodes == [0, 1, 5]
+    columns = pd.DataFrame({"from": [7, 7, 9], "to": [9, 9, 7], "weight": [1.0, 2.0, 4.0]}).iloc[[0, 1, 2, 2]]
+    assert DirectedGraph(columns).nodes == [7, 9]
+    assert DirectedGraph(columns).adjacency.toarray().tolist() == [[0, 3], [8, 0]]
+    assert DirectedGraph(np.array([[0, 1], [1, 2], [2, 0]])).names is None
 
 
 @pytest.mark.parametrize(
@@ -95,6 +99,8 @@ def test_repeated_edges_count_and_networkx_weights():
         (-A, {}, r"at least 0; got -1.0 for the edge 0 -> 1"),
         ([("a", "b", -2)], {}, "got -2.0 for the edge 'a' -> 'b'"),
         ([("a", "b", np.nan)], {}, "got nan for the edge 'a' -> 'b'"),
+        (np.array([[7, 9, 1], [9, 7, -1]]), {}, "got -1.0 for the edge 9 -> 7"),
+        (np.zeros((0, 2)), {}, "no nodes"),
         (sparse.csr_array([[0, np.inf], [1, 0]]), {}, "got inf for the edge 0 -> 1"),
         (np.full((3, 3), np.nan), {}, "got nan for the edge 0 -> 0"),
         (np.full((3, 3), 1e308) * np.array([1, 0.9, 1]), {}, "add up to infinity"),

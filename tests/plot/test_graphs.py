@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tercet.graph import PageRank
-from tercet.plot import plot_graph, plot_history, plot_model, to_svg
+from tercet.plot import plot_convergence, plot_graph, plot_history, plot_model, to_svg
 
 EDGES = {"A": ["B", "C"], "B": ["C"], "C": ["A", "C"]}
 
@@ -35,3 +35,10 @@ def test_pictures_of_a_fit():
     ax = plot_model(model)
     assert [tick.get_text() for tick in ax.get_yticklabels()] == [name for name, _ in model.ranking()]
     assert plot_history(model, "change").get_ylabel() == "change"
+    slow = PageRank(algorithm="iteration").fit(EDGES)
+    ax = plot_convergence(model, slow)
+    assert ax.get_yscale() == "log"
+    assert np.array_equal(ax.lines[1].get_ydata(), slow.history_["change"])
+    assert len(ax.lines[0].get_ydata()) == model.n_iter_
+    with pytest.raises(ValueError, match="fitted models with 'change'"):
+        plot_convergence(PageRank())

@@ -141,7 +141,7 @@ def _of_frame(frame: Any, nodes: Any) -> tuple[Any, list[Any] | None]:
     if frame.shape[0] == frame.shape[1]:
         return adjacency_of_matrix(frame.to_numpy(), columns if nodes is None else nodes)
     if len(columns) in (2, 3):
-        return _of_edges(list(zip(*(frame[column].to_list() for column in columns))), nodes)
+        return _of_columns([frame[column].to_numpy() for column in columns], nodes)
     raise ValueError(
         f"graph: a data frame must be square, or have the columns source, target and weight; got {frame.shape}."
     )
@@ -172,12 +172,23 @@ def _of_array(graph: Any, nodes: Any) -> tuple[Any, list[Any] | None]:
     if array.ndim == 2 and array.shape[0] != array.shape[1] and array.shape[1] in (2, 3):
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             raise ValueError("graph: an array of edges must hold finite numbers; it holds NaN or infinity.")
-        weights = array[:, 2].tolist() if array.shape[1] == 3 else [1.0] * len(array)
         ends = array[:, :2]
         if array.dtype.kind == "f" and (ends == np.floor(ends)).all():
             ends = ends.astype(np.int64)
-        return _of_edges([(u, v, w) for (u, v), w in zip(ends.tolist(), weights)], nodes)
+        return _of_columns([*ends.T, *array.T[2:]], nodes)
     return adjacency_of_matrix(array, nodes)
+
+
+def _of_columns(columns: list[np.ndarray], nodes: Any) -> tuple[Any, list[Any] | None]:
+    """Edges in columns source, target and perhaps weight; quick where nodes are numbers."""
+    ends = np.concatenate(columns[:2])
+    if nodes is not None or ends.dtype.kind not in "iu" or not ends.size:
+        return _of_edges(list(zip(*(column.tolist() for column in columns))), nodes)
+    numbers, index = np.unique(ends, return_inverse=True)
+    n, m = numbers.size, columns[0].size
+    names = None if numbers[0] == 0 and numbers[-1] == n - 1 else numbers.tolist()
+    weights = columns[2] if len(columns) == 3 else None
+    return edge_adjacency(index[:m], index[m:], weights, n, names), names
 
 
 def _of_edges(edges: Sequence[Any], nodes: Any) -> tuple[Any, list[Any] | None]:

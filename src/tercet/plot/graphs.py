@@ -93,6 +93,47 @@ def plot_graph(graph: Any, scores: Any = None, *, ax: Any = None, most: int = MO
     return ax
 
 
+@styled
+def plot_convergence(*models: Any, ax: Any = None) -> Any:
+    """Draw the change in every pass, on a logarithmic scale: a straight line is linear convergence.
+
+    Parameters
+    ----------
+    *models : fitted PageRank
+        Anything with `change` in its `history_`.
+    ax : matplotlib Axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> from tercet.graph import PageRank
+    >>> edges = {"A": ["B", "C"], "B": ["C"], "C": ["A"]}
+    >>> ax = plot_convergence(PageRank().fit(edges), PageRank(algorithm="iteration").fit(edges))
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['extrapolation', 'iteration']
+    """
+    if not models or not all("change" in (getattr(model, "history_", None) or {}) for model in models):
+        raise ValueError("plot_convergence needs fitted models with 'change' in their history_.")
+    ax = get_axes(ax)
+    for model in models:
+        change = np.asarray(model.history_["change"], dtype=float)
+        shown = np.where(change > 0, change, np.nan)  # 0 has no place on the scale
+        ax.plot(
+            np.arange(1, change.size + 1),
+            shown,
+            marker="." if change.size <= 60 else "",
+            label=model.algorithm,
+        )
+    ax.set_yscale("log")
+    ax.grid(axis="y")
+    ax.legend()
+    return label_axes(ax, translated("pass"), translated("change"), type(models[0]).__name__)
+
+
 def _arrow(
     ax: Any, start: np.ndarray, end: np.ndarray, radii: np.ndarray, width: float, curved: bool
 ) -> None:

@@ -180,6 +180,26 @@ def test_the_period_is_the_common_divisor_of_cycle_lengths(lengths):
     assert graph.is_strongly_connected()
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_periods_and_components_by_powers_of_the_matrix(seed):
+    rng = np.random.default_rng(seed)
+    n = 6
+    A = rng.random((n, n)) < (0.15, 0.25, 0.4)[seed % 3]
+    power, lengths, reach = np.eye(n, dtype=bool), [[] for _ in range(n)], np.eye(n, dtype=bool)
+    for length in range(1, 41):
+        power = power @ A
+        reach |= power
+        for i in np.flatnonzero(np.diag(power)):
+            lengths[i].append(length)
+    graph = DirectedGraph(A)
+    assert graph.periods().tolist() == [int(np.gcd.reduce(found)) if found else 0 for found in lengths]
+    together = {tuple(np.flatnonzero(reach[i] & reach[:, i]).tolist()) for i in range(n)}
+    assert {tuple(group) for group in graph.strongly_connected_components()} == together
+    assert graph.is_strongly_connected() == bool(reach.all())
+    for i, j in itertools.product(range(n), repeat=2):
+        assert (graph.path(i, j) is not None) == reach[i, j]
+
+
 def test_no_cycle_is_not_aperiodic():
     graph = DirectedGraph([(0, 1)])
     assert graph.period() == 0

@@ -47,7 +47,7 @@ def in_edges(adjacency: Any, out_weight: np.ndarray | None, n_jobs: int | None =
     parts = PARTS if m > SMALL else 1
     rows = np.searchsorted(indptr, np.arange(parts + 1) * (m / parts)).clip(0, n)
     rows[0], rows[-1] = 0, n
-    places = np.zeros((parts, n), dtype=np.int64)
+    places = np.zeros((parts, n), dtype=np.int32 if m < 2**31 else np.int64)
     sources, values = np.empty(m, dtype=np.int32), np.empty(m if weighted else 0)
     each(
         lambda k: count_targets(indices[indptr[rows[k]] : indptr[rows[k + 1]]], places[k]),

@@ -21,6 +21,7 @@ from benchmarks import (
     defaults,
     ensemble,
     explain,
+    graph,
     linear,
     maxent,
     mixture,
@@ -57,6 +58,7 @@ ROWS: dict[str, Row | Report] = {
         svm,
         svm_linear,
         explain,
+        graph,
         overhead,
         command,
     )

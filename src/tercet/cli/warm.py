@@ -209,6 +209,8 @@ def _seconds(names: list[str]) -> list[float]:
         warm_density()
     if "TruncatedSVD" in names:
         warm_sparse_products()
+    if "MDS" in names:
+        warm_graphs()
     return [warm(card) for card in cards() if card.name in names]
 
 
@@ -258,6 +260,23 @@ def warm_sparse_products() -> None:
 
     for kind in (np.float64, np.float32):
         times(sparse.csr_array(np.eye(2, dtype=kind)), np.ones((2, 16), dtype=kind))
+
+
+def warm_graphs() -> None:
+    """PageRank and the period of a graph, which have no card of an estimator."""
+    from tercet.core.task_board import CLOSED, SIZE
+    from tercet.graph import DirectedGraph, PageRank
+    from tercet.graph._engine.in_edges import in_edges
+    from tercet.graph._engine.sweeps import Sweeps, assist
+
+    graph = DirectedGraph([(0, 1), (1, 0), (1, 1)])
+    PageRank(damping=1.0).fit(graph)
+    closed = np.zeros(SIZE, np.int64)
+    closed[CLOSED] = 1
+    half, none = np.full(2, 0.5), np.zeros(0, np.int64)
+    assist(
+        closed, Sweeps(in_edges(graph.adjacency, None), 0.5, half, half, half, none).work
+    )  # of large graphs
 
 
 def warm_readers() -> None:

@@ -13,6 +13,7 @@ from tercet.plot.dependencies import plot_dependencies
 from tercet.plot.diversity import plot_kappa_error
 from tercet.plot.embeddings import plot_embedding, plot_shepard
 from tercet.plot.explanations import plot_contributions, plot_partial_dependence
+from tercet.plot.graphs import plot_convergence, plot_graph
 from tercet.plot.learning import plot_fit, plot_history, plot_regions, replay
 from tercet.plot.mixtures import plot_mixture
 from tercet.plot.models import picture, plot_coefficients, plot_model
@@ -43,6 +44,7 @@ __all__ = [
     "plot_envelope",
     "plot_estimate",
     "plot_fit",
+    "plot_graph",
     "plot_history",
     "plot_importance",
     "plot_intervals",

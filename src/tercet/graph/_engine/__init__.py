@@ -1,0 +1,1 @@
+"""Kernels of graphs: in-edges, sweeps of PageRank, breadth-first levels."""

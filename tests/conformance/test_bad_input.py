@@ -137,7 +137,7 @@ def test_what_is_no_table_of_numbers(card):
     assert refusals(lambda X: make(card).fit(X, y), table, r"\bX\b") == {}
 
 
-@names(tabular)
+@names([card for card in tabular if not takes(card, "estimator") and not takes(card, "estimators")])
 def test_missing_values_are_refused_in_the_name_of_the_estimator(card):
     model, (X, y) = make(card), data(card, N)
     X[2, 1] = np.nan

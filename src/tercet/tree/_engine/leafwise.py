@@ -236,7 +236,8 @@ class LeafwiseGrower:
         least = max(1, int(min(np.ceil(limits.min_weight_leaf * (1.0 - 1e-12) / mass_unit), MOST_MASS)))
         if constant:  # weights are counts
             least = max(least, few)
-        certain = min(max(least, few * heaviest), MOST_MASS)
+        # What weighs something has a row.
+        certain = least if few <= 1 else min(max(least, few * heaviest), MOST_MASS)
         scale = unit * unit / mass_unit
         return statistics, CutRule(least, certain, few, float(self.penalty / mass_unit), float(scale))
 

@@ -221,7 +221,7 @@ def test_wrong_input_is_named():
     wrong = {
         "Exactly one of n_clusters": {"distance_threshold": 1.0},
         "does not take connectivity": {"linkage": "centroid", "connectivity": np.ones((10, 10))},
-        "n_clusters=11 of n_samples=10": {"n_clusters": 11},
+        "n_clusters=11 needs as many rows; n_samples=10 should be >= n_clusters=11": {"n_clusters": 11},
         "Euclidean distances; got metric='cosine'": {"metric": "cosine"},
         "'metric' must be one of .* got 'no such'": {"metric": "no such", "linkage": "single"},
         "should be square": {"metric": "precomputed", "linkage": "single"},

@@ -116,7 +116,7 @@ def test_wrong_input_is_named():
     D = cdist(X, X)
     wrong = {
         "Exactly one of n_clusters": {"max_diameter": 1.0},
-        "n_clusters=11 of n_samples=10": {"n_clusters": 11},
+        "n_clusters=11 needs as many rows; n_samples=10 should be >= n_clusters=11": {"n_clusters": 11},
         "'metric' must be one of .* got 'no such'": {"metric": "no such"},
         "should be square": {"metric": "precomputed"},
         "'algorithm' must be one of": {"algorithm": "no such"},

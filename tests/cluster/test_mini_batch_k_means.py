@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 from sklearn import cluster as peer
 from sklearn.datasets import make_blobs
+from sklearn.exceptions import ConvergenceWarning
 
 from tercet.cluster import KMeans, MiniBatchKMeans
 from tercet.cluster.mini_batch_k_means import Patience, draw_rows, mini_batch_step
@@ -89,7 +90,9 @@ def test_centres_that_get_no_rows_begin_anew(form):
     given = sparse.csr_array(X) if form == "sparse" else X
     model = MiniBatchKMeans(4, init=start, batch_size=100, random_state=0).fit(given)
     assert np.abs(model.cluster_centers_).max() < 50
-    kept = MiniBatchKMeans(4, init=start, batch_size=100, reassignment_ratio=0, random_state=0).fit(given)
+    kept = MiniBatchKMeans(4, init=start, batch_size=100, reassignment_ratio=0, random_state=0)
+    with pytest.warns(ConvergenceWarning, match=r"distinct clusters \(1\) found"):
+        kept.fit(given)
     assert np.abs(kept.cluster_centers_).max() == 500
     every = MiniBatchKMeans(4, batch_size=100, reassignment_ratio=2.0, random_state=0).fit(given)
     assert np.isfinite(every.cluster_centers_).all()
@@ -117,5 +120,6 @@ def test_bad_input():
         np.testing.assert_array_equal(model.labels_, plain.labels_)
         model = MiniBatchKMeans(2, random_state=0).partial_fit(X * scale).partial_fit(X * scale)
         assert np.isfinite(model.cluster_centers_).all()
-    same = MiniBatchKMeans(3, random_state=0).fit(np.ones((9, 1)))
+    with pytest.warns(ConvergenceWarning, match=r"distinct clusters \(1\) found"):
+        same = MiniBatchKMeans(3, random_state=0).fit(np.ones((9, 1)))
     np.testing.assert_array_equal(same.cluster_centers_, np.ones((3, 1)))

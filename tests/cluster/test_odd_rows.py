@@ -45,6 +45,15 @@ def test_odd_rows_have_clusters(kind, rows):
 
 
 @every_method
+def test_fewer_different_rows_than_clusters_are_announced(kind):
+    model = kind(3, **({} if kind is KModes else {"random_state": 0}))
+    words = r"distinct clusters \(1\) found smaller than n_clusters \(3\)"
+    with pytest.warns(ConvergenceWarning, match=words) as said:
+        model.fit(np.ones((12, 3)))
+    assert len(said) == 1  # and that is all there is to say
+
+
+@every_method
 def test_too_few_rows_and_missing_values_are_named(kind):
     X = RNG.normal(size=(5, 2))
     with pytest.raises(ValueError, match=rf"{kind.__name__}: n_clusters=6 needs as many rows"):
@@ -55,5 +64,5 @@ def test_too_few_rows_and_missing_values_are_named(kind):
     if kind is KModes:
         assert kind(2).fit(X).labels_.shape == (5,)
     else:
-        with pytest.raises(ValueError, match="NaN"):
+        with pytest.raises(ValueError, match=rf"Input X contains NaN\.\n{kind.__name__} does not accept"):
             kind(2).fit(X)

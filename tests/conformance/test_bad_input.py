@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.model_selection import KFold
+from sklearn.utils import get_tags
 
 from tests.conformance.population import CARDS, data, is_tabular, make, takes
 
@@ -134,6 +135,15 @@ def test_what_is_no_table_of_numbers(card):
     _, y = data(card, n=N)
     table = NO_ARRAY if make(card).__sklearn_tags__().input_tags.string else NO_ARRAY | NO_NUMBERS
     assert refusals(lambda X: make(card).fit(X, y), table, r"\bX\b") == {}
+
+
+@names([card for card in tabular if not takes(card, "estimator") and not takes(card, "estimators")])
+def test_missing_values_are_refused_in_the_name_of_the_estimator(card):
+    model, (X, y) = make(card), data(card, N)
+    X[2, 1] = np.nan
+    if not get_tags(model).input_tags.allow_nan:
+        with pytest.raises(ValueError, match=rf"(?s)NaN.*\b{card.name}\b|\b{card.name}\b.*NaN"):
+            model.fit(X, y)
 
 
 @names(supervised)

@@ -18,8 +18,12 @@ from tercet.decomposition import (
     choose_n_components,
     contribution_rates,
     factor_loadings,
+    linear_projection,
+    orthogonal_complement,
     principal_components,
     projected_variance,
+    sample_moments,
+    standardize,
     variable_contributions,
 )
 
@@ -108,6 +112,41 @@ def test_bounds_of_projected_variance(X):
             trace, least, most = projected_variance(S, B)
             assert least <= trace <= most
         assert projected_variance(S, principal_components(S, q).components.T)[0] == pytest.approx(most)
+
+
+def test_components_one_after_the_other(X):
+    """16-01: α_k has the largest variance of all unit vectors orthogonal to those before (16.7, 16.9)."""
+    S, rng = np.cov(X.T), np.random.default_rng(2)
+    variances, components = principal_components(S)
+    for k in range(3):
+        free = orthogonal_complement(components[:k].T) if k else np.eye(6)
+        for _ in range(20):
+            a = free @ rng.normal(size=free.shape[1])
+            assert a @ S @ a / (a @ a) <= variances[k] * (1 + 1e-12)
+        np.testing.assert_allclose(components[k] @ S @ components[:k].T, 0, atol=1e-12)  # not correlated
+        assert components[k] @ S @ components[k] == pytest.approx(variances[k])
+    scores = linear_projection(X, components.T)  # E y = α'μ: a population's scores are not centred
+    np.testing.assert_allclose(scores.mean(axis=0), components @ X.mean(axis=0))
+
+
+def test_moments_and_standardised_rows(X):
+    """16-08, 16-09; the covariance of standardised rows is the correlation (16.49)."""
+    found = sample_moments(X)
+    np.testing.assert_allclose(found.mean, X.mean(axis=0))
+    np.testing.assert_allclose(found.covariance, np.cov(X.T))
+    np.testing.assert_allclose(found.correlation, np.corrcoef(X.T), atol=1e-12)
+    Z = standardize(X)
+    np.testing.assert_allclose(sample_moments(Z).covariance, found.correlation, atol=1e-12)
+    scaled = PCA(svd_solver="full", scale=True).fit(X)
+    np.testing.assert_allclose(Z @ scaled.components_.T, scaled.transform(X), atol=1e-9)
+    odd = np.column_stack([X[:, 0] * 1e200, np.full(80, 0.1), X[:, 1] * 1e-200])
+    Z = standardize(odd)
+    np.testing.assert_allclose(Z.std(axis=0, ddof=1), [1, 0, 1])
+    assert (Z[:, 1] == 0).all()
+    assert sample_moments(X * 1e-160).correlation == pytest.approx(found.correlation, abs=1e-9)
+    for call in (sample_moments, standardize):
+        with pytest.raises(ValueError, match="X must have two rows or more"):
+            call(X[:1])
 
 
 def test_no_more_components_than_rows_less_one():
@@ -235,7 +274,10 @@ def test_what_is_refused(X):
         with pytest.raises(ValueError, match=words):
             call()
     for solver in ("full", "covariance_eigh", "lanczos", "auto"):
-        for wrong, word in ((np.nan, "NaN"), (np.inf, "infinity")):
+        for wrong, word in (
+            (np.nan, r"Input X contains NaN\.\nPCA does not"),
+            (np.inf, "X contains infinity"),
+        ):
             table = X.copy()
             table[7, 2] = wrong
             with pytest.raises(ValueError, match=word):

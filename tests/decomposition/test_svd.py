@@ -167,6 +167,26 @@ def test_subspaces(kind):
     assert fundamental_subspaces(np.zeros((2, 3)))["column_space"].shape == (2, 0)
 
 
+@pytest.mark.parametrize("A", [np.eye(3), np.zeros((3, 3)), 1j * np.eye(3)], ids=["whole", "zero", "complex"])
+def test_a_subspace_of_dimension_zero_is_one(A):
+    bases = fundamental_subspaces(A)
+    for one, other in (("column_space", "left_null_space"), ("row_space", "null_space")):
+        assert are_orthogonal(bases[one], bases[other])
+        np.testing.assert_allclose(projector(bases[one]) + projector(bases[other]), np.eye(3), atol=1e-12)
+        assert orthogonal_complement(bases[one]).shape == bases[other].shape  # D.2
+    nothing = np.empty((3, 0))
+    assert rank(nothing) == 0
+    assert is_independent(nothing)
+    assert in_span(np.zeros(3), nothing)
+    assert not in_span(np.ones(3), nothing)
+    assert {name: basis.shape for name, basis in fundamental_subspaces(nothing).items()} == {
+        "column_space": (3, 0),
+        "left_null_space": (3, 3),
+        "row_space": (0, 0),
+        "null_space": (0, 0),
+    }
+
+
 @pytest.mark.parametrize("size", [1e-310, 1e-160, 1e160, 3e307])
 def test_numbers_near_the_limits(size):
     A = drawn(4, 3)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import sklearn
 from sklearn import ensemble as peer
-from sklearn.datasets import load_diabetes, load_iris
+from sklearn.datasets import load_diabetes, load_iris, make_classification
 from sklearn.model_selection import GridSearchCV
 
 from tercet.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
@@ -276,3 +276,18 @@ def test_validation_rows_are_routed_in_cross_validation(diabetes):
     assert len(best.validation_score_) == best.n_iter_ + 1
     assert best.best_score_ == best.validation_score_[1:].max()
     assert best.score(X[120:], y[120:]) == pytest.approx(best.best_score_)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_row_twice_is_a_row_of_weight_two(n_classes):
+    """Tree by tree, though gradients are rounded."""
+    X, y = make_classification(
+        300, 2, n_informative=2, n_redundant=0, n_clusters_per_class=1, n_classes=n_classes, random_state=0
+    )
+    weight = np.random.default_rng(0).integers(0, 3, 300)
+    settings = {"min_samples_leaf": 1, "max_iter": 40}
+    weighted = HistGradientBoostingClassifier(**settings).fit(X, y, sample_weight=weight)
+    repeated = HistGradientBoostingClassifier(**settings).fit(
+        np.repeat(X, weight, axis=0), np.repeat(y, weight)
+    )
+    np.testing.assert_allclose(weighted.decision_function(X), repeated.decision_function(X), rtol=1e-9)

@@ -59,6 +59,32 @@ def test_grows_the_tree_of_all_digits(options, more):
         np.testing.assert_allclose(scores, 0.1 * theirs.value[leaf, 0, 0], rtol=1e-12)
 
 
+def test_rows_that_count_several_times_are_repeated_rows():
+    """To the bit: the words of a row of weight k are k times those of the row."""
+    rng = np.random.default_rng(0)
+    X, g, h = rng.standard_normal((90, 3)), rng.standard_normal(90), rng.random(90) + 1e-3
+    copies = rng.integers(1, 4, 90)
+    limits = Limits(max_leaf_nodes=12, min_samples_leaf=1, min_samples_split=2)
+    weight = copies.astype(np.float64)
+    bins = BinnedColumns.of(X, 24, weight=weight)
+    weighted = LeafwiseGrower(bins, limits, 0.5, copies=LeafwiseGrower.copies_of(weight))
+    one = weighted.grow(g * weight, h * weight)
+    again = np.repeat(np.arange(90), copies)
+    repeated = LeafwiseGrower(BinnedColumns.of(X[again], 24), limits, 0.5)
+    other = repeated.grow(g[again], h[again])
+    np.testing.assert_array_equal(weighted.words[again], repeated.words * copies[again])
+    for name in ("feature", "threshold", "child"):
+        np.testing.assert_array_equal(one.nodes[name], other.nodes[name])
+    np.testing.assert_allclose(one.value, other.value, rtol=1e-12)
+
+
+def test_weights_that_are_no_numbers_of_copies():
+    assert LeafwiseGrower.copies_of(np.array([1.0, 2.5])) is None
+    assert LeafwiseGrower.copies_of(np.array([2.0, 2.0])) is None  # nothing to be told apart
+    assert LeafwiseGrower.copies_of(np.array([1.0, leafwise.MOST_ROWS])) is None
+    np.testing.assert_array_equal(LeafwiseGrower.copies_of(np.array([1.0, 2.0])), [1, 2])
+
+
 RULES = [
     CategoryRule(smooth=2.0, few=4, group=1, most=3, single=2, penalty=0.5),
     CategoryRule(smooth=1.0, few=2, group=30, most=9, single=1, penalty=0.0),

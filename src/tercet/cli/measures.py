@@ -1,7 +1,7 @@
 """Measures that rank methods, by task.
 
-Computed thousands of times on small test sets, so the common ones are a few NumPy lines; the rest are
-scikit-learn's. Labels are indices into the classes.
+Computed thousands of times on small test sets, so the common ones are a few NumPy lines; those of clusters are
+`tercet.metrics`'. Labels are indices into the classes.
 """
 
 from __future__ import annotations
@@ -89,17 +89,19 @@ def _mae(truth: np.ndarray, predicted: np.ndarray) -> float:
     return float(np.mean(np.abs(truth - predicted)))
 
 
-def _sklearn(name: str, **options: Any) -> Callable[..., float]:
-    def measure(*arguments: Any) -> float:
-        from sklearn import metrics
+def _metric(name: str) -> Callable[..., float]:
+    """A function of `tercet.metrics`, which is imported when it is first called."""
 
-        return float(getattr(metrics, name)(*arguments, **options))
+    def measure(*arguments: Any) -> float:
+        from tercet import metrics
+
+        return float(getattr(metrics, name)(*arguments))
 
     return measure
 
 
 def _silhouette(X: Any, labels: np.ndarray) -> float:
-    from sklearn.metrics import silhouette_score
+    from tercet.metrics import silhouette_score
 
     # Exact needs all pairs; beyond a few thousand rows a sample says the same.
     few = {"sample_size": 2000, "random_state": 0} if labels.size > 3000 else {}
@@ -126,7 +128,7 @@ MEASURES = {
             "clustering",
             "inside",
             True,
-            _sklearn("calinski_harabasz_score"),
+            _metric("calinski_harabasz_score"),
         ),
         Measure(
             "davies_bouldin",
@@ -134,10 +136,10 @@ MEASURES = {
             "clustering",
             "inside",
             False,
-            _sklearn("davies_bouldin_score"),
+            _metric("davies_bouldin_score"),
         ),
         Measure(
-            "adjusted_rand", "adjusted Rand", "clustering", "outside", True, _sklearn("adjusted_rand_score")
+            "adjusted_rand", "adjusted Rand", "clustering", "outside", True, _metric("adjusted_rand_score")
         ),
         Measure(
             "mutual_information",
@@ -145,7 +147,7 @@ MEASURES = {
             "clustering",
             "outside",
             True,
-            _sklearn("normalized_mutual_info_score"),
+            _metric("normalized_mutual_info_score"),
         ),
         Measure(
             "fowlkes_mallows",
@@ -153,7 +155,7 @@ MEASURES = {
             "clustering",
             "outside",
             True,
-            _sklearn("fowlkes_mallows_score"),
+            _metric("fowlkes_mallows_score"),
         ),
     )
 }

@@ -211,7 +211,10 @@ class AgglomerativeClustering(Clusterer):
         if n < 2:
             raise ValueError(f"AgglomerativeClustering needs at least 2 rows; got n_samples = {n}.")
         if self.n_clusters is not None and self.n_clusters > n:
-            raise ValueError(f"AgglomerativeClustering: n_clusters={self.n_clusters} of n_samples={n} rows.")
+            raise ValueError(
+                f"AgglomerativeClustering: n_clusters={self.n_clusters} needs as many rows; n_samples={n} should "
+                f"be >= n_clusters={self.n_clusters}."
+            )
         if self.linkage == "ward" and self.metric not in ("euclidean", "l2"):
             raise ValueError(
                 f"AgglomerativeClustering: linkage={self.linkage!r} is of points and Euclidean distances; "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy import sparse
@@ -21,6 +21,17 @@ from tercet.core.fitted_checks import Floats
 from tercet.core.parallel import all_cores
 from tercet.core.scaling import largest, scale_exponent, times_power
 from tercet.core.steps import Steps
+
+# By name, by a function of the rows, as points, or as numbers of rows.
+InitialCentres = (
+    Literal["k-means++", "random", "hierarchical"]
+    | Callable
+    | list
+    | tuple
+    | np.ndarray
+    | sparse.sparray
+    | sparse.spmatrix
+)
 
 
 class CentreClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):

@@ -155,6 +155,7 @@ class DBSCAN(Clusterer):
                 rows = NeighborLists(X, self._search(X))
             core = rows.core_rows(self.min_samples, weight)
             labels = rows.labels(core)
+            del rows  # its memory is as large as what follows
         self._fit_X, self.labels_, self.core_sample_indices_ = X, labels, np.flatnonzero(core)
 
     def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:

@@ -184,7 +184,10 @@ class DivisiveClustering(Clusterer):
         if n < 2:
             raise ValueError(f"DivisiveClustering needs at least 2 rows; got n_samples = {n}.")
         if self.n_clusters is not None and self.n_clusters > n:
-            raise ValueError(f"DivisiveClustering: n_clusters={self.n_clusters} of n_samples={n} rows.")
+            raise ValueError(
+                f"DivisiveClustering: n_clusters={self.n_clusters} needs as many rows; n_samples={n} should be >= "
+                f"n_clusters={self.n_clusters}."
+            )
         check_metric(self.metric, "DivisiveClustering")
         if self.metric == "precomputed":
             check_distances(X, "DivisiveClustering")

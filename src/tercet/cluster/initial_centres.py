@@ -63,7 +63,7 @@ def kmeans_plusplus(
     >>> sorted((indices // 2).tolist())
     [0, 1]
     """
-    X = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32))
+    X = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32), input_name="X")
     n, k = X.shape[0], int(n_clusters)
     if not 1 <= k <= n:
         raise ValueError(
@@ -243,7 +243,7 @@ def hierarchical_centers(
     >>> KMeans(2, init=partial(hierarchical_centers, linkage="ward"), n_init=1).fit(X).labels_
     array([0, 0, 0, 1, 1, 1], dtype=int32)
     """
-    X = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32))
+    X = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32), input_name="X")
     X = X.toarray() if sparse.issparse(X) else X
     tree = AgglomerativeClustering(n_clusters=n_clusters, linkage=linkage, metric=metric)  # type: ignore[arg-type]
     labels = tree.fit(X).labels_

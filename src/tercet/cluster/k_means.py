@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
 
 from tercet.cluster._engine.nearest_centres import Assignment, CentreSet
-from tercet.cluster.centre_clusterer import CentreClusterer
+from tercet.cluster.centre_clusterer import CentreClusterer, InitialCentres
 from tercet.cluster.partition import Partition, times_square
 from tercet.core.catalog import method
 from tercet.core.estimator import generator
@@ -92,13 +91,7 @@ class KMeans(CentreClusterer):
         self,
         n_clusters: Count = 8,
         *,
-        init: Literal["k-means++", "random", "hierarchical"]
-        | Callable
-        | list
-        | tuple
-        | np.ndarray
-        | sparse.sparray
-        | sparse.spmatrix = "k-means++",
+        init: InitialCentres = "k-means++",
         n_init: Count | Literal["auto"] = "auto",
         max_iter: Count = 300,
         tol: NonNegative = 1e-4,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -10,7 +9,7 @@ from scipy import sparse
 
 from tercet.cluster._engine.nearest_centres import Assignment, cluster_sums_chunk, nearest_centre
 from tercet.cluster._engine.nearest_kernels import own_squared_distances
-from tercet.cluster.centre_clusterer import CentreClusterer
+from tercet.cluster.centre_clusterer import CentreClusterer, InitialCentres
 from tercet.cluster.initial_centres import dense_rows
 from tercet.cluster.partition import Partition, times_square
 from tercet.core.catalog import method
@@ -98,13 +97,7 @@ class MiniBatchKMeans(CentreClusterer):
         self,
         n_clusters: Count = 8,
         *,
-        init: Literal["k-means++", "random", "hierarchical"]
-        | Callable
-        | list
-        | tuple
-        | np.ndarray
-        | sparse.sparray
-        | sparse.spmatrix = "k-means++",
+        init: InitialCentres = "k-means++",
         max_iter: Count = 100,
         batch_size: Count = 1024,
         verbose: int | bool = 0,
@@ -177,7 +170,9 @@ class MiniBatchKMeans(CentreClusterer):
         self._counts, self._since, self._seed = counts, since, int(rng.integers(2**31 - 1))
         self.n_steps_, self.n_iter_ = step.count, -(-step.count * size // n)
         self.__dict__.update(fitted(centres))
-        if not self.compute_labels:
+        if self.compute_labels:
+            self._warn_of_empty(self.labels_)
+        else:
             total = n if height is None else float(height[-1])
             self.inertia_ = times_square(patience.smoothed * total, exponent)
             self.__dict__.pop("labels_", None)

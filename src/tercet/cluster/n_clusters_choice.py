@@ -100,7 +100,7 @@ def choose_n_clusters(
     >>> choice.n_clusters, choice.values.round(2)
     (3, array([12.73,  5.23,  1.41,  0.96,  0.68]))
     """
-    X = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32))
+    X = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32), input_name="X")
     numbers = _checked_numbers(ks, X.shape[0], criterion)
     _check_choices(criterion, search, tol, n_references)
     rng = generator(random_state)

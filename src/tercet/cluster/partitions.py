@@ -63,7 +63,7 @@ def within_cluster_scatter(X: Any, labels: Any, sample_weight: Any = None) -> fl
     >>> within_cluster_scatter(X, [0, 1, 1, 1, 0])
     26.5
     """
-    X = check_array(X, dtype=np.float64)
+    X = check_array(X, dtype=np.float64, input_name="X")
     weight, labels = check_weight(sample_weight, X), np.asarray(labels)
     if labels.shape != (len(X),):
         raise ValueError(f"labels must have a value for each of {len(X)} rows; got the shape {labels.shape}.")
@@ -104,7 +104,7 @@ def optimal_k_means(X: Any, n_clusters: int) -> tuple[np.ndarray, float]:
     >>> labels, round(inertia, 4)
     (array([0, 0, 0, 1, 1]), 5.3333)
     """
-    X = check_array(X, dtype=np.float64)
+    X = check_array(X, dtype=np.float64, input_name="X")
     n, k = len(X), n_clusters
     if not isinstance(k, int | np.integer) or isinstance(k, bool) or not 1 <= k <= n:
         raise ValueError(f"optimal_k_means: n_clusters must be an integer from 1 to {n}; got {n_clusters!r}.")

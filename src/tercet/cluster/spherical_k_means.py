@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -10,12 +9,14 @@ from scipy import sparse
 from sklearn.metrics.pairwise import euclidean_distances
 
 from tercet.cluster._engine.nearest_centres import Assignment, CentreSet, ClusterSums, nearest_centre
-from tercet.cluster.centre_clusterer import CentreClusterer
+from tercet.cluster.centre_clusterer import CentreClusterer, InitialCentres
 from tercet.core.catalog import method
 from tercet.core.estimator import check_weight, generator
 from tercet.core.parallel import all_cores
 from tercet.core.parameters import Count, Jobs, NonNegative, Seed
 from tercet.core.steps import Steps
+
+ROUNDING = 1e-29  # the squared move of a centre that is rounding alone
 
 
 @method(
@@ -78,13 +79,7 @@ class SphericalKMeans(CentreClusterer):
         self,
         n_clusters: Count = 8,
         *,
-        init: Literal["k-means++", "random", "hierarchical"]
-        | Callable
-        | list
-        | tuple
-        | np.ndarray
-        | sparse.sparray
-        | sparse.spmatrix = "k-means++",
+        init: InitialCentres = "k-means++",
         n_init: Count | Literal["auto"] = "auto",
         max_iter: Count = 300,
         tol: NonNegative = 1e-4,
@@ -132,7 +127,8 @@ class SphericalKMeans(CentreClusterer):
         Of vectors of length 1, the nearest is the one with the largest cosine: |x - m|² = 2 - 2 x·m.
         """
         assignment = Assignment(X, weight, self.n_clusters, 0, all_cores(self.n_jobs))
-        small = self.tol * assignment.scatter / weight.sum() / X.shape[1]
+        # Vectors of length 1 are rounded: equal rows, too, would move their centres for ever.
+        small = max(self.tol * assignment.scatter / weight.sum() / X.shape[1], self.n_clusters * ROUNDING)
         centres = CentreSet(initial, assignment.mean)
         for step in loop:
             sums = assignment.assign(centres)

@@ -21,6 +21,8 @@ from tercet.decomposition.population import (
     linear_projection,
     principal_components,
     projected_variance,
+    sample_moments,
+    standardize,
     variable_contributions,
 )
 from tercet.decomposition.randomized import randomized_svd
@@ -82,7 +84,9 @@ __all__ = [
     "randomized_svd",
     "rank",
     "row_space",
+    "sample_moments",
     "squared_loss",
+    "standardize",
     "svd",
     "variable_contributions",
 ]

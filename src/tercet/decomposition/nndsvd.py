@@ -51,7 +51,7 @@ def nndsvd(
     array([[1., 2.],
            [2., 4.]])
     """
-    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X")
     refuse_negative(X, "nndsvd (input X)")
     if n_components > min(X.shape):
         raise ValueError(

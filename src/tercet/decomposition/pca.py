@@ -225,7 +225,7 @@ class PCA(ProbabilisticAxes):
         """The rows with their moments; scaled where squares would overflow or vanish."""
         found, exponent = moments(X, weight, scatter=scatter, n_jobs=all_cores(self.n_jobs)), 0
         if not found.in_range(X.dtype):  # or there is NaN
-            check_array(X, accept_sparse="csr", estimator=self)
+            check_array(X, accept_sparse="csr", estimator=self, input_name="X")
             exponent = safe_exponent(X)
             X = times_power(X.astype(np.float64), -exponent)
             found = moments(X, weight, scatter=scatter, n_jobs=all_cores(self.n_jobs))

@@ -6,9 +6,87 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tercet.core.validation import check_array
 from tercet.decomposition._engine.lapack import eigenpairs
 from tercet.decomposition._engine.signs import fix_signs
 from tercet.decomposition.matrix_input import power_scaled, refuse_overflow, scaled_matrix
+
+
+class SampleMoments(NamedTuple):
+    """Mean, covariance matrix S and correlation matrix R of rows."""
+
+    mean: np.ndarray
+    covariance: np.ndarray
+    correlation: np.ndarray
+
+
+def sample_moments(X: Any) -> SampleMoments:
+    """The mean, the covariance matrix S and the correlation matrix R of rows, with n - 1 (000 eq. 16.40-16.42).
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+        The rows, two at least.
+
+    Returns
+    -------
+    mean : array of shape (n_features,)
+    covariance, correlation : arrays of shape (n_features, n_features)
+        A constant feature is correlated with nothing, itself included.
+
+    Examples
+    --------
+    >>> found = sample_moments([[0.0, 1.0], [2.0, 3.0], [4.0, 2.0]])
+    >>> found.mean, found.covariance, found.correlation
+    (array([2., 2.]), array([[4., 1.],
+           [1., 1.]]), array([[1. , 0.5],
+           [0.5, 1. ]]))
+    """
+    Z, mean, exponent = _centred_rows(X, "sample_moments")
+    S = Z.T @ Z / (len(Z) - 1)
+    covariance = refuse_overflow(S, 2 * exponent, "The largest covariance")
+    return SampleMoments(power_scaled(mean, exponent), covariance, correlation_matrix(S))
+
+
+def standardize(X: Any) -> np.ndarray:
+    """Standardised rows, whose features have mean 0 and variance 1: x* = (x - mean) / sqrt(s) (000 eq. 16.48).
+
+    The variances s are with the divisor n - 1. The covariance matrix of these rows is the correlation matrix of X,
+    whose components `PCA(scale=True)` finds.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+        The rows, two at least.
+
+    Returns
+    -------
+    Z : array of shape (n_samples, n_features)
+        A constant feature becomes 0.
+
+    Examples
+    --------
+    >>> standardize([[0.0, 7.0], [2.0, 7.0], [4.0, 7.0]])
+    array([[-1.,  0.],
+           [ 0.,  0.],
+           [ 1.,  0.]])
+    """
+    X = check_array(X, dtype=np.float64, input_name="X")
+    top = np.abs(X).max(axis=0)
+    Z, _, _ = _centred_rows(
+        X / np.where(top > 0, top, 1.0), "standardize"
+    )  # each feature in a unit of its own
+    width = np.sqrt((Z**2).sum(axis=0) / (len(Z) - 1))
+    return Z / np.where(width > 0, width, 1.0)
+
+
+def _centred_rows(X: Any, name: str) -> tuple[np.ndarray, np.ndarray, int]:
+    """Rows less their mean, which is exactly 0 for a constant feature, the mean, and the exponent of their unit."""
+    X, exponent = scaled_matrix(X, name="X")
+    if len(X) < 2 or np.iscomplexobj(X):
+        raise ValueError(f"{name}: X must have two rows or more of real numbers; its shape is {X.shape}.")
+    mean = np.where(X.max(axis=0) == X.min(axis=0), X[0], X.mean(axis=0))
+    return X - mean, mean, exponent
 
 
 class PrincipalComponents(NamedTuple):

@@ -75,7 +75,9 @@ def held_out_rank(
     >>> held_out_rank(X, [1, 2, 4], random_state=0, n_repeats=1).best_rank
     2
     """
-    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite="allow-nan")
+    X = check_array(
+        X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite="allow-nan", input_name="X"
+    )
     tried = np.unique(np.asarray(ranks))
     if tried.ndim != 1 or not tried.size or tried.dtype.kind not in "iu" or tried[0] < 1:
         raise ValueError(f"held_out_rank: ranks must be integers of at least 1; got {ranks!r}.")

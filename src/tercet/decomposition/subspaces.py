@@ -69,7 +69,8 @@ def fundamental_subspaces(A: Any, tol: float | None = None) -> dict[str, np.ndar
     bases : dict
         "column_space" R(A), of shape (m, r); "left_null_space" N(A'), of shape (m, m - r), its orthogonal
         complement; "row_space" R(A'), of shape (n, r); "null_space" N(A), of shape (n, n - r), its complement. A
-        space of dimension 0 has a basis without columns. Of a complex matrix, A' is the conjugate transpose.
+        space of dimension 0 has a basis without columns, which all functions here take, too. Of a complex matrix,
+        A' is the conjugate transpose.
 
     Examples
     --------
@@ -77,16 +78,25 @@ def fundamental_subspaces(A: Any, tol: float | None = None) -> dict[str, np.ndar
     >>> {name: basis.shape for name, basis in bases.items()}
     {'column_space': (3, 2), 'left_null_space': (3, 1), 'row_space': (3, 2), 'null_space': (3, 1)}
     """
-    A, _ = scaled_matrix(A)
-    U, s, Vt = singular_triplets(A)
-    V = Vt.conj().T
-    r = int((s > rank_tolerance(A.shape, A.dtype, tol) * s[0]).sum())
+    A = _columns(A)
+    if A.shape[1] == 0:
+        U, V, r = np.eye(len(A), dtype=A.dtype), A[:0].T, 0
+    else:
+        U, s, Vt = singular_triplets(A)
+        V, r = Vt.conj().T, int((s > rank_tolerance(A.shape, A.dtype, tol) * s[0]).sum())
     return {
         "column_space": U[:, :r],
         "left_null_space": U[:, r:],
         "row_space": V[:, :r],
         "null_space": V[:, r:],
     }
+
+
+def _columns(A: Any, name: str = "A") -> np.ndarray:
+    """A in a unit whose squares are numbers; an array without columns, as a basis of {0} is, stays as it is."""
+    if isinstance(A, np.ndarray) and A.ndim == 2 and A.shape[1] == 0 < A.shape[0]:
+        return A.astype(np.result_type(A, np.float32), copy=False)
+    return scaled_matrix(A, name=name)[0]
 
 
 def column_space(A: Any, tol: float | None = None) -> np.ndarray:
@@ -278,7 +288,7 @@ def are_orthogonal(X: Any, Y: Any, tol: float = 1e-10) -> bool:
     >>> are_orthogonal([[1], [1]], [[1], [-1]]), are_orthogonal([[1], [1]], [[1], [0]])
     (True, False)
     """
-    X, Y = scaled_matrix(X, name="X")[0], scaled_matrix(Y, name="Y")[0]
+    X, Y = _columns(X, "X"), _columns(Y, "Y")
     if len(X) != len(Y):
         raise ValueError(f"are_orthogonal: X and Y must have as many rows; they have {len(X)} and {len(Y)}.")
     lengths = np.outer(np.linalg.norm(X, axis=0), np.linalg.norm(Y, axis=0))

@@ -40,7 +40,9 @@ def isotonic_values(y: Any, weights: Any = None) -> np.ndarray:
     array([1. , 2.5, 2.5, 4. ])
     """
     y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-    mass = np.ones(y.shape) if weights is None else check_array(weights, ensure_2d=False, dtype=np.float64)
+    mass = np.ones(y.shape)
+    if weights is not None:
+        mass = check_array(weights, ensure_2d=False, dtype=np.float64, input_name="weights")
     if y.ndim != 1 or mass.shape != y.shape or mass.min() <= 0:
         raise ValueError(
             f"isotonic_values: y and weights must be of one shape (n,), weights more than 0; got {y.shape} and "

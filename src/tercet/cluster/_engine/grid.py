@@ -106,6 +106,19 @@ class Grid:
     def labels(self, core: np.ndarray) -> np.ndarray:
         """The clusters of core rows that are connected, numbered by their first row, and of the rows around
         them."""
+        cluster = self._numbered(self._joined())
+        found = np.empty(self.n, dtype=np.intp)
+        each(
+            lambda span: border_labels(
+                *self._cells(), span[0], span[1], self.limit, self.core, cluster, self.order, found
+            ),
+            self.chunks,
+            n_jobs=self.n_jobs,
+        )
+        return found
+
+    def _joined(self) -> np.ndarray:
+        """Trees of the cells whose core rows are connected: the parent of each cell."""
         occupied = np.zeros(len(self.keys), dtype=np.uint8)
         mark_cells(self.start, self.core, occupied)
         parent = np.arange(len(self.keys), dtype=np.int32)
@@ -121,16 +134,7 @@ class Grid:
             reached = self.keys[last] - ahead.max() - REACH
             near = max(first, int(np.searchsorted(self.keys, reached)))
             join_cells(*cells, near, last, len(self.keys), *state)
-        cluster = self._numbered(parent)
-        found = np.empty(self.n, dtype=np.intp)
-        each(
-            lambda span: border_labels(
-                *self._cells(), span[0], span[1], self.limit, self.core, cluster, self.order, found
-            ),
-            self.chunks,
-            n_jobs=self.n_jobs,
-        )
-        return found
+        return parent
 
     def _cells(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         return self.points, self.at, self.start, self.keys, self.runs
@@ -140,9 +144,11 @@ class Grid:
         first = np.full(len(parent), self.n, dtype=np.int32)
         root = np.empty(len(parent), dtype=np.int32)
         first_rows(self.start, self.order, self.core, parent, root, first)
-        roots = np.flatnonzero(first < self.n)
-        number = np.full(len(parent), -1, dtype=np.int32)
-        number[roots[np.argsort(first[roots])]] = np.arange(len(roots))
+        roots = np.flatnonzero(first < self.n).astype(np.int32)
+        roots = roots[np.argsort(first[roots])]
+        number = first  # in the same memory
+        number[:] = -1
+        number[roots] = np.arange(len(roots), dtype=np.int32)
         return number[root]
 
 

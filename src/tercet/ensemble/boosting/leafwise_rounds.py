@@ -48,7 +48,7 @@ class LeafwiseRounds:
         self.limits, self.rate = grower["limits"], model.learning_rate
         self.F = np.ascontiguousarray(F.T)
         given = {name: grower[name] for name in ("limits", "penalty", "min_gain", "n_jobs", "categories")}
-        self.grower = LeafwiseGrower(bins, **given)
+        self.grower = LeafwiseGrower(bins, **given, copies=LeafwiseGrower.copies_of(weight))
         self.terms = NewtonTerms(KINDS[type(loss)], y, weight, loss.n_scores, grower["n_jobs"])
         self.terms.update(self.F)
 

@@ -30,9 +30,10 @@ METRICS: dict[str, float | None] = {
     "infinity": np.inf,
     "cosine": None,
     "correlation": None,
+    "absolute_correlation": None,
     "mahalanobis": None,
 }
-UNWEIGHTED = ("cosine", "correlation", "mahalanobis")
+UNWEIGHTED = ("cosine", "correlation", "absolute_correlation", "mahalanobis")
 BLOCK = 256  # rows of one task
 
 
@@ -62,7 +63,7 @@ def pairwise_distances(
     X, Z : arrays of shape (n, d) and (m, d)
         The rows; sparse ones are made dense.
     metric : str or callable
-        A name of `METRICS`, or a function of two rows.
+        A name of `METRICS`, or a function of two rows. "correlation" is 1 - r, "absolute_correlation" 1 - |r|.
     p, w : float, array of length d
         The power and the features' weights of the L_p distances.
     S, M, P : arrays of shape (d, d), (d, d) and (d, r)
@@ -90,10 +91,11 @@ def pairwise_distances(
         raise ValueError(
             f"metric must be a function of two rows or one of {', '.join(METRICS)}; got {metric!r}{hint}."
         )
-    if metric in ("cosine", "correlation"):
-        if metric == "correlation":
+    if metric in ("cosine", "correlation", "absolute_correlation"):
+        if metric != "cosine":
             X, Z = centred(X), centred(Z)
-        D = 1 - np.clip(np.dot(unit(X), unit(Z).T), -1, 1)
+        similarity = np.clip(np.dot(unit(X), unit(Z).T), -1, 1)
+        D = 1 - (np.abs(similarity) if metric == "absolute_correlation" else similarity)
         if alone:
             np.fill_diagonal(D, np.where(X.any(axis=1), 0.0, D.diagonal()))
         return D

@@ -78,7 +78,8 @@ def squared_euclidean(x: ArrayLike, z: ArrayLike) -> np.ndarray:
     25.0
     """
     x, z = vectors(x, z)
-    return ((x - z) ** 2).sum(axis=-1)
+    with np.errstate(over="ignore", under="ignore"):  # infinite where the square is beyond floating point
+        return ((x - z) ** 2).sum(axis=-1)
 
 
 @method(
@@ -155,6 +156,8 @@ def mahalanobis(
 def cosine(x: ArrayLike, z: ArrayLike) -> np.ndarray:
     """Cosine distance: 1 minus the cosine of the angle between two vectors; 1 where one of them is zero.
 
+    The similarity of the text is 1 less this, from -1 to 1; 0 where one of them is zero.
+
     Examples
     --------
     >>> float(cosine([1, 0], [1, 1]).round(6))
@@ -174,7 +177,8 @@ def cosine(x: ArrayLike, z: ArrayLike) -> np.ndarray:
 def correlation(x: ArrayLike, z: ArrayLike, *, absolute: bool = False) -> np.ndarray:
     """Correlation distance: the cosine distance of vectors from which their own means are taken away.
 
-    1 - r, or 1 - |r| where `absolute` is true: then opposite vectors are as near as equal ones.
+    1 - r, or 1 - |r| where `absolute` is true: then opposite vectors are as near as equal ones. The coefficient r,
+    from -1 to 1, is 1 less this; 0 where all features of a vector are the same.
 
     Examples
     --------

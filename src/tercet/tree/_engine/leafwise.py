@@ -1,7 +1,8 @@
 """Leaf-wise growth of boosting trees: one kernel call for each tree, memory that all of them share.
 
 The trees are those of `HistogramTree`, but for rounding: the gradient and the hessian of a row are halves of a word
-(`histogram_statistics`), of about 31 - log2(n) binary digits each. Leaf values are exact.
+(`histogram_statistics`), of about 31 - log2(n) binary digits each. Leaf values are exact. A row that counts k times
+is rounded as k rows are: a row of weight 2 and a row twice give the same tree.
 """
 
 from __future__ import annotations
@@ -74,6 +75,8 @@ class LeafwiseGrower:
         Threads; the same bits come out for any number of them.
     categories : CategoryRule
         How splits of categories are regularised; by default not at all.
+    copies : float64 array of shape (n,), optional
+        How often each row counts, whole numbers; its gradient and hessian are those of all copies together.
 
     Examples
     --------
@@ -92,9 +95,12 @@ class LeafwiseGrower:
         min_gain: float = 0.0,
         n_jobs: int | None = None,
         categories: CategoryRule = EVERY_CUT,
+        copies: np.ndarray | None = None,
     ) -> None:
         n, d = bins.shape
         self.categories = categories
+        self.copies = np.empty(0) if copies is None else copies
+        self.count = n if copies is None else int(copies.sum())  # of rows, each as often as it counts
         self.bins, self.limits, self.penalty, self.min_gain, self.n_jobs = (
             bins,
             limits,
@@ -117,6 +123,12 @@ class LeafwiseGrower:
             "strips": np.zeros((n // STRIP_ROWS + 1, 2), np.int64),
             "reals": np.zeros((nodes, 4)),
         }
+
+    @staticmethod
+    def copies_of(weight: np.ndarray) -> np.ndarray | None:
+        """Weights as numbers of copies, where they are whole numbers, not all the same, and few enough in all."""
+        whole = weight.size and (weight == np.floor(weight)).all() and weight.sum() <= MOST_ROWS
+        return weight if whole and (weight != weight[0]).any() else None
 
     @staticmethod
     def can_grow(n: int, limits: Limits) -> bool:
@@ -207,23 +219,25 @@ class LeafwiseGrower:
         self, gradients: np.ndarray, hessians: np.ndarray, totals: TermTotals
     ) -> tuple[HistogramStatistics, CutRule]:
         """Pack the words of the rows; returns how they are read, and what cuts must keep to."""
-        n, limits = len(gradients), self.limits
-        unit = unit_for(totals.gradients, 2.0**31 - 1 - n)
-        constant = totals.least == totals.largest > 0
-        mass_unit = totals.largest if constant else unit_for(totals.hessians, 2.0**32 - 1 - 2 * n)
+        n, limits, copies = len(gradients), self.limits, self.copies
+        unit = unit_for(totals.gradients, 2.0**31 - 1 - self.count)
+        constant = totals.least == totals.largest > 0 and not copies.size
+        mass_unit = totals.largest if constant else unit_for(totals.hessians, 2.0**32 - 1 - 2 * self.count)
 
         def pack(i: int) -> None:
             stop = min(n, i + TERM_ROWS)
-            pack_terms(gradients, hessians, 1.0 / unit, 1.0 / mass_unit, i, stop, self.words)
+            pack_terms(gradients, hessians, copies, 1.0 / unit, 1.0 / mass_unit, i, stop, self.words)
 
         each(pack, range(0, n, TERM_ROWS), n_jobs=self.n_jobs)
         rows = RowStatistics(self.words[None], np.empty(0, np.uint32), np.empty(0))
         statistics = HistogramStatistics(rows, PACKED, 1, 1, False, unit, mass_unit)
         few, heaviest = int(limits.min_samples_leaf), max(1, int(np.ceil(totals.largest / mass_unit)))
+        heaviest += int(copies.max(initial=0.0))  # each copy is rounded
         least = max(1, int(min(np.ceil(limits.min_weight_leaf * (1.0 - 1e-12) / mass_unit), MOST_MASS)))
         if constant:  # weights are counts
             least = max(least, few)
-        certain = min(max(least, few * heaviest), MOST_MASS)
+        # What weighs something has a row.
+        certain = least if few <= 1 else min(max(least, few * heaviest), MOST_MASS)
         scale = unit * unit / mass_unit
         return statistics, CutRule(least, certain, few, float(self.penalty / mass_unit), float(scale))
 
@@ -240,9 +254,16 @@ def add_terms(gradients, hessians, start, stop):
 
 
 @kernel
-def pack_terms(gradients, hessians, per_gradient, per_hessian, start, stop, words):
+def pack_terms(gradients, hessians, copies, per_gradient, per_hessian, start, stop, words):
     """Round the gradients and hessians of some rows to units and pack them; no hessian becomes 0."""
     own_g, own_h, out = gradients[start:stop], hessians[start:stop], words[start:stop]
+    if copies.size:  # round one copy, and take it so often
+        for i in range(out.size):
+            often = np.int64(copies[start + i])
+            g = np.int64(np.floor(own_g[i] / often * per_gradient + 0.5))
+            h = np.int64(own_h[i] / often * per_hessian + 0.5)
+            out[i] = ((g << 32) + (h if h > 1 else 1)) * often
+        return
     for i in range(out.size):
         g = np.int64(np.floor(own_g[i] * per_gradient + 0.5))
         h = np.int64(own_h[i] * per_hessian + 0.5)

@@ -268,17 +268,24 @@ class PageRank(PublicPickle, Iterative):
         return uniform if self.dangling == "uniform" else v
 
     def _extrapolate(self, graph: DirectedGraph, given: np.ndarray | None, R: np.ndarray) -> np.ndarray:
-        """Gauss-Seidel sweeps with extrapolation; b = (1 - d) v + d (Σ R_u over dangling u) · refuge."""
+        """Gauss-Seidel sweeps with extrapolation; b = (1 - d) v + d (Σ R_u over dangling u) · refuge.
+
+        Where the refuge is v, b is a multiple of v, and so R is one of the solution for b = (1 - d) v.
+        """
         n, d = graph.n_nodes, self.damping
         uniform = np.full(1, 1.0 / n)
         v = uniform if given is None else given
-        lost = graph.dangling_nodes() if self.dangling != "vanish" else np.empty(0, dtype=np.int64)
-        refuge = self._refuge(v, uniform)
+        refuge, lost = self._refuge(v, uniform), graph.dangling_nodes()
+        in_proportion = lost.size > 0 and self.dangling != "vanish" and refuge is v
+        if in_proportion or self.dangling == "vanish":
+            lost = lost[:0]
         # the basic definition has no b: only a step of the iteration keeps the sum of R there
         sweeps = Sweeps(graph.in_edges(self.n_jobs), d, R, (1 - d) * v, refuge, lost, ordered=d < 1)
         with sweeps.threads(self.n_jobs):
             for step in self._steps(graph):
                 change = sweeps.sweep()
+                if in_proportion:
+                    change /= sweeps.current.sum()
                 step.report(sweeps.current, change=change)
                 if step.converged(change <= self.tol):
                     break

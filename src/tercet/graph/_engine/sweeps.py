@@ -34,7 +34,7 @@ from tercet.graph._engine.in_edges import InEdges
 
 WINDOW, LARGEST = 4, 16  # sweeps from one extrapolation to the next: at first, and at most
 SLOW = 0.1  # ratio of changes of two extrapolations above which the window grows
-BLOCKS = 128  # the most blocks of a sweep that threads share
+BLOCKS = 64  # the most blocks of a sweep that threads share
 TASK = 1 << 14  # edges and nodes of a task
 FEW = 64  # tasks of a graph for which one thread is enough
 # Of the state: what a batch does, row of the current iterate, window, whether nodes see those before in their task.

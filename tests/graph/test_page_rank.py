@@ -182,6 +182,19 @@ def test_a_bad_extrapolation_is_taken_back(monkeypatch):
     assert all(a >= b for a, b in zip(model.history_["change"], model.history_["change"][1:]))
 
 
+def test_a_good_start_saves_passes():
+    graph = communities(n=200)
+    for algorithm in ("extrapolation", "iteration", "power"):
+        cold = PageRank(algorithm=algorithm).fit(graph)
+        warm = PageRank(algorithm=algorithm).fit(graph, start=cold.scores_)
+        assert warm.n_iter_ <= 2 < cold.n_iter_
+        assert np.abs(warm.scores_ - cold.scores_).sum() < 1e-9
+    named = PageRank(algorithm="iteration", max_iter=1, tol=10).fit(EDGES, start={"C": 1})
+    assert named.scores_ == pytest.approx([0.0375 + 0.85, 0.0375, 0.0375, 0.0375])
+    with pytest.raises(ValueError, match="'start' must have a number for each of 4 nodes"):
+        PageRank().fit(EDGES, start=[1, 2])
+
+
 def test_basic_definition_says_what_is_missing():
     for algorithm in ("extrapolation", "iteration", "power"):
         model = PageRank(1.0, algorithm, tol=1e-13).fit(EDGES)

@@ -138,7 +138,7 @@ class PageRank(PublicPickle, Iterative):
         check_fitted(self)
 
     @with_callbacks
-    def fit(self, graph: Any, y: Any = None) -> Self:
+    def fit(self, graph: Any, y: Any = None, *, start: Any = None) -> Self:
         """Find the PageRank of all nodes.
 
         Parameters
@@ -148,6 +148,9 @@ class PageRank(PublicPickle, Iterative):
             edges, dict of nodes to targets, data frame or networkx graph; see `DirectedGraph`.
         y : ignored
             Not used.
+        start : array of shape (n_nodes,) or dict, optional
+            R_0, as weights of the nodes: the scores of an earlier fit on nearly the same graph save passes. Uniform
+            by default. Not used by "algebraic".
 
         Returns
         -------
@@ -157,6 +160,9 @@ class PageRank(PublicPickle, Iterative):
         graph = graph if isinstance(graph, DirectedGraph) else DirectedGraph(graph)
         index = None if graph.names is None else graph._places
         given = node_weights(self.personalization, graph.n_nodes, index, "personalization")
+        first = node_weights(start, graph.n_nodes, index, "start")
+        if first is None:
+            first = np.full(graph.n_nodes, 1.0 / graph.n_nodes)
         if self.damping == 1:
             graph = self._check_basic(graph)
         elif self.dangling == "self-loop" and graph.dangling_nodes().size:
@@ -165,9 +171,9 @@ class PageRank(PublicPickle, Iterative):
             graph = graph.unweighted()
         with Fit(self, graph), one_blas_thread():
             if self.algorithm == "extrapolation":
-                R = self._extrapolate(graph, given)
+                R = self._extrapolate(graph, given, first)
             else:
-                R = self._plain(graph, given)
+                R = self._plain(graph, given, first)
             self.scores_, self.nodes_ = self._shown(R), graph.names
         return self
 
@@ -221,7 +227,7 @@ class PageRank(PublicPickle, Iterative):
 
         return self.steps(self.max_iter, hint=HINT, unpack=unpack)
 
-    def _plain(self, graph: DirectedGraph, given: np.ndarray | None) -> np.ndarray:
+    def _plain(self, graph: DirectedGraph, given: np.ndarray | None, R: np.ndarray) -> np.ndarray:
         """The text's algorithms, on the transition matrix."""
         n, d = graph.n_nodes, self.damping
         uniform = np.full(n, 1.0 / n)
@@ -234,7 +240,7 @@ class PageRank(PublicPickle, Iterative):
                 "algorithm='power' needs another policy than dangling='vanish' for this graph, which has dangling "
                 "nodes: 1 is no eigenvalue of its matrix."
             )
-        x = np.ones(n) if self.algorithm == "power" else uniform
+        x = R / R.max() if self.algorithm == "power" else R
         advance: Advance = (
             scaled(google_product(M, d, v)) if self.algorithm == "power" else iteration(M, d, v)
         )
@@ -261,19 +267,25 @@ class PageRank(PublicPickle, Iterative):
         """Where walkers at dangling nodes go."""
         return uniform if self.dangling == "uniform" else v
 
-    def _extrapolate(self, graph: DirectedGraph, given: np.ndarray | None) -> np.ndarray:
-        """Gauss-Seidel sweeps with extrapolation; b = (1 - d) v + d (Σ R_u over dangling u) · refuge."""
+    def _extrapolate(self, graph: DirectedGraph, given: np.ndarray | None, R: np.ndarray) -> np.ndarray:
+        """Gauss-Seidel sweeps with extrapolation; b = (1 - d) v + d (Σ R_u over dangling u) · refuge.
+
+        Where the refuge is v, b is a multiple of v, and so R is one of the solution for b = (1 - d) v.
+        """
         n, d = graph.n_nodes, self.damping
         uniform = np.full(1, 1.0 / n)
         v = uniform if given is None else given
-        lost = graph.dangling_nodes() if self.dangling != "vanish" else np.empty(0, dtype=np.int64)
-        refuge = self._refuge(v, uniform)
+        refuge, lost = self._refuge(v, uniform), graph.dangling_nodes()
+        in_proportion = lost.size > 0 and self.dangling != "vanish" and refuge is v
+        if in_proportion or self.dangling == "vanish":
+            lost = lost[:0]
         # the basic definition has no b: only a step of the iteration keeps the sum of R there
-        start, jump, ordered = np.full(n, 1.0 / n), (1 - d) * v, d < 1
-        sweeps = Sweeps(graph.in_edges(self.n_jobs), d, start, jump, refuge, lost, ordered=ordered)
+        sweeps = Sweeps(graph.in_edges(self.n_jobs), d, R, (1 - d) * v, refuge, lost, ordered=d < 1)
         with sweeps.threads(self.n_jobs):
             for step in self._steps(graph):
                 change = sweeps.sweep()
+                if in_proportion:
+                    change /= sweeps.current.sum()
                 step.report(sweeps.current, change=change)
                 if step.converged(change <= self.tol):
                     break

@@ -3,8 +3,8 @@
 x = d M x + b is solved by sweeps over the nodes: x_v = b_v + d Σ s_u over the in-edges u -> v, where s_u is the
 share x_u / outdegree(u). Nodes are cut into blocks, which are done one after the other, each with what the ones
 before have found: half the sweeps of the iteration, in which all see the vector of the last sweep. A block is cut
-into tasks for threads, which see the block as it was. Blocks and tasks come from the graph alone: the same bits for
-any number of threads.
+into tasks for threads, which see the block as it was; a small graph is left to one thread, and each node sees all
+before it. Blocks and tasks come from the graph alone: the same bits for any number of threads.
 
 A sweep is an affine map of x. From the last iterates x_0 ... x_q the extrapolation takes the combination
 Σ γ_j x_{j+1}, Σ γ_j = 1, for which the combined change Σ γ_j (x_{j+1} - x_j) is least: restarted GMRES for the
@@ -34,9 +34,11 @@ from tercet.graph._engine.in_edges import InEdges
 
 WINDOW, LARGEST = 4, 16  # sweeps from one extrapolation to the next: at first, and at most
 SLOW = 0.1  # ratio of changes of two extrapolations above which the window grows
-BLOCKS, FINE = 128, 256  # the most blocks of a sweep: where threads share them, and where they need not
+BLOCKS = 64  # the most blocks of a sweep that threads share
 TASK = 1 << 14  # edges and nodes of a task
-KIND, PLACE, COUNT = 0, 1, 2  # of the state: what a batch does, row of the current iterate, window
+FEW = 64  # tasks of a graph for which one thread is enough
+# Of the state: what a batch does, row of the current iterate, window, whether nodes see those before in their task.
+KIND, PLACE, COUNT, AT_ONCE = 0, 1, 2, 3
 SWEEP, PRODUCTS, COMBINE = 0, 1, 2  # kinds of batches
 
 
@@ -89,8 +91,9 @@ class Sweeps:
     ) -> None:
         blocks, tasks = cuts(edges.indptr, ordered=ordered)
         count = tasks.size - 1
+        alone = ordered and tasks.size == blocks.size
         self.work = Work(
-            state=np.array([SWEEP, 0, WINDOW], dtype=np.int64),
+            state=np.array([SWEEP, 0, WINDOW, alone], dtype=np.int64),
             blocks=blocks,
             tasks=tasks,
             edges=edges,
@@ -112,8 +115,7 @@ class Sweeps:
     @contextmanager
     def threads(self, n_jobs: int | None) -> Iterator[None]:
         """Work with helpers inside a `with` block."""
-        alone = self.work.tasks.size == self.work.blocks.size  # one task in each block: none for a helper
-        with assisted(assist, (self.work,), 1 if alone else n_jobs) as self.board:
+        with assisted(assist, (self.work,), 1 if self.work.state[AT_ONCE] else n_jobs) as self.board:
             yield
 
     @property
@@ -167,14 +169,17 @@ class Sweeps:
 def cuts(indptr: np.ndarray, *, ordered: bool) -> tuple[np.ndarray, np.ndarray]:
     """First task of each block, and first node of each task, with the ends; about the same work for all.
 
-    Blocks are as many as leave some tasks to each; on small graphs, for which one thread is enough, many more.
+    Blocks of a large graph are as many as leave some tasks to each; of a small one each has one task.
     """
     n = indptr.size - 1
     work = indptr + np.arange(n + 1)  # an edge and a node are one unit each
     total = int(work[-1])
-    most = FINE if total < 64 * TASK else min(BLOCKS, total // (4 * TASK))
-    n_blocks = min(most, n) if ordered else 1
-    per_block = -(-total // (n_blocks * TASK))
+    n_blocks, per_block = 1, -(-total // TASK)
+    if ordered and per_block < FEW:
+        n_blocks, per_block = per_block, 1
+    elif ordered:
+        n_blocks = min(BLOCKS, per_block // 4)
+        per_block = -(-total // (n_blocks * TASK))
     wanted = np.arange(n_blocks * per_block + 1) * (total / (n_blocks * per_block))
     nodes = np.searchsorted(work, wanted).clip(0, n)
     nodes[0], nodes[-1] = 0, n
@@ -212,7 +217,8 @@ def run_batches(board, work):
         post_tasks(board, blocks[b + 1] - blocks[b])
         help_with(board, work)
         wait_for_tasks(board)
-        publish(work, work.tasks[blocks[b]], work.tasks[blocks[b + 1]])
+        if not work.state[AT_ONCE]:
+            publish(work, work.tasks[blocks[b]], work.tasks[blocks[b + 1]])
 
 
 @kernel
@@ -244,7 +250,7 @@ def help_with(board, work):
 def sweep_nodes(work, first, last):
     """New iterate of some nodes; returns the sum of their absolute changes."""
     indptr, sources, values, shares = work.edges.indptr, work.edges.sources, work.edges.values, work.shares
-    base, place = work.base, work.state[PLACE]
+    base, place, inverse, at_once = work.base, work.state[PLACE], work.edges.inverse, work.state[AT_ONCE] != 0
     old, new = work.iterates[place], work.iterates[place + 1]
     change = 0.0
     for v in range(np.uint64(first), np.uint64(last)):
@@ -258,6 +264,8 @@ def sweep_nodes(work, first, last):
         found = base[v if base.size > 1 else np.uint64(0)] + work.damping * total
         change += abs(found - old[v])
         new[v] = found
+        if at_once:
+            shares[v] = found * inverse[v] if inverse.size else found
     return change
 
 

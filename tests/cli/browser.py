@@ -22,7 +22,7 @@ FLAGS = (
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
     "--no-default-browser-check", "--hide-scrollbars", "--remote-debugging-pipe",
 )  # fmt: skip
-PATIENCE = 60.0  # seconds for one answer, on a busy machine
+PATIENCE = 600.0  # seconds for one answer, on a busy machine
 
 
 def find() -> str | None:

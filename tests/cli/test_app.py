@@ -157,7 +157,7 @@ def test_a_reader_that_leaves_is_no_error(arguments):
     process.stdout.close()
     assert process.stderr.read() == b""
     process.stderr.close()
-    assert process.wait(timeout=60) == 0
+    assert process.wait(timeout=600) == 0
 
 
 @pytest.mark.parametrize("arguments", ["list", "list --json", "book 14", "--help", "info Lasso"])

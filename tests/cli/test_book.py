@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -160,7 +159,9 @@ def test_ctrl_c_keeps_the_count_so_far():
         from tercet.datasets import texts
         from tercet.cli import book
         real = book.choose("2")
-        def slow(): time.sleep(60)
+        def slow():
+            print("begun", file=sys.stderr, flush=True)
+            time.sleep(600)
         late = texts.Example("000 Ex 9", "late", "晚", {}, slow, {"x": 1})
         book.choose = lambda which: [*real, ("ch02", late)]
         sys.argv = ["tercet", "book", "2"]
@@ -180,9 +181,9 @@ def test_ctrl_c_keeps_the_count_so_far():
         line = process.stdout.readline()
         assert line, "ended early"
         seen += line
-    time.sleep(0.5)
+    assert process.stderr.readline() == "begun\n"
     process.send_signal(signal.SIGINT)
-    rest, complaint = process.communicate(timeout=60)
+    rest, complaint = process.communicate(timeout=600)
     assert process.returncode == 130
     assert rest.splitlines()[-1] == "4 of 4 examples, 21 of 21 values agree"
     assert complaint == "interrupted: 1 examples were not run\n"

@@ -6,7 +6,7 @@ import pytest
 
 from tercet.cli.column_kinds import kinds_of
 from tercet.cli.errors import USAGE, Refusal
-from tests.cli.running import refused, tercet
+from tests.cli.running import ENDLESS, refused, tercet
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,18 @@ def test_fit(table, tmp_path):
 
 
 def test_compare(table):
-    options = ["-t", "kind", "--as", "zip=categorical", "--drop", "x", "-m", "Perceptron", "--budget", "250"]
+    options = [
+        "-t",
+        "kind",
+        "--as",
+        "zip=categorical",
+        "--drop",
+        "x",
+        "-m",
+        "Perceptron",
+        "--budget",
+        ENDLESS,
+    ]
     told = json.loads(tercet("compare", str(table), *options, "--repeats", "1", "--json", "-").stdout)
     columns = {column["name"]: (column["kind"], column["used"]) for column in told["data"]["columns"]}
     assert columns == {

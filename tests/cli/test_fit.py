@@ -373,7 +373,7 @@ def test_interrupted_fit_writes_nothing(folder, tmp_path):
             break
     time.sleep(0.1)
     process.send_signal(signal.SIGINT)
-    said, errors = process.communicate(timeout=60)
+    said, errors = process.communicate(timeout=600)
     assert process.returncode == 130
     assert said == ""
     assert "passes; no model is written" in errors.splitlines()[-1]

@@ -22,6 +22,7 @@ from tercet.cli import report, translation
 from tercet.cli.report import figures, phrases
 from tests.cli import browser, samples
 from tests.cli.pages import Page, check_static
+from tests.cli.running import ENDLESS, LIMIT
 
 BROWSER = browser.find()
 
@@ -265,9 +266,10 @@ def _many_measures() -> tuple[dict[str, Any], Any]:
 
 def test_the_command_writes_such_a_report(tmp_path: Path):
     file = tmp_path / "report.html"
-    options = "--methods LogisticRegression,Perceptron --cv 3 --repeats 1 --budget 100 --lang en --quiet"
+    options = "--methods LogisticRegression,Perceptron --cv 3 --repeats 1 --lang en --quiet"
     command = [sys.executable, "-m", "tercet", "compare", "iris", *options.split(), "--report", str(file)]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    command += ["--budget", ENDLESS]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)
     assert ran.returncode == 0, ran.stderr
     page = check_static(file.read_text(encoding="utf-8"))
     assert "is best with accuracy" in page.text

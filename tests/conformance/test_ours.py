@@ -341,7 +341,7 @@ def test_fits_in_several_threads_at_once(card):
     for worker in workers:
         worker.start()
     for worker in workers:
-        worker.join(timeout=120)
+        worker.join(timeout=600)
     assert [differences(expected, model) for model in models] == [[]] * 4
 
 
@@ -361,7 +361,7 @@ def test_fits_after_fork(card):
     process.start()
     assert here.poll(120)
     assert np.array_equal(here.recv(), expected)
-    process.join(timeout=120)
+    process.join(timeout=600)
 
 
 def a_wrong_value(hint):

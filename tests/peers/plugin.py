@@ -69,6 +69,7 @@ FILES = {
     ],
 }
 EXPECTED = Path(__file__).parent / "expected"
+CHANCE = "may pass by chance"  # at the end of a reason: the test draws numbers without a seed
 
 
 def swap() -> list[str]:
@@ -115,4 +116,4 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             name = f"hist/{name}"
         reason = reasons.get(name) or reasons.get(name.partition("[")[0])
         if reason is not None:  # one that passes is an error: the lists are no wider than need be
-            item.add_marker(pytest.mark.xfail(reason=reason, strict=True))
+            item.add_marker(pytest.mark.xfail(reason=reason, strict=not reason.endswith(CHANCE)))

@@ -64,6 +64,16 @@ def test_times_are_those_of_the_plain_definition():
     assert ess(x, "mean") == pytest.approx(x.size / plain_time(halves), rel=1e-12)
 
 
+def test_numbers_of_arviz():
+    """Waves of which one is shifted, through ArviZ 0.23."""
+    t, c = np.arange(301), np.arange(3)[:, None]
+    x = np.sin(0.37 * t + c) + 0.3 * np.sin(0.029 * t * t + c) + 0.2 * np.cos(13.7 * t + c * c)
+    x[2] += 0.8
+    found = [ess(x), ess(x, "tail"), ess(x, "mean"), rhat(x), rhat(x, "split"), rhat(x, "basic"), mcse(x)]
+    wanted = [158.358419, 343.04304, 155.856258, 1.1353141, 1.13153253, 1.16636778, 0.0665693162]
+    np.testing.assert_allclose(found, wanted, rtol=1e-7)
+
+
 def test_r_hat_by_hand():
     x = np.array([[1.0, 2.0, 3.0, 4.0], [2.0, 3.0, 4.0, 7.0]])
     within, between = x.var(axis=1, ddof=1).mean(), 4 * x.mean(axis=1).var(ddof=1)

@@ -135,18 +135,16 @@ def ess(draws: Any, kind: Literal["bulk", "tail", "mean"] = "bulk") -> Any:
     >>> float(ess(rng.standard_normal((4, 250)))) > 800
     True
     """
-    halves = _halves(_chains(draws))
+    chains = _chains(draws)
     if kind == "bulk":
-        return _scalar(draws, _effective(_normal_scores(halves)))
+        return _scalar(draws, _effective(_normal_scores(_halves(chains))))
     if kind == "mean":
-        return _scalar(draws, _effective(halves))
+        return _scalar(draws, _effective(_halves(chains)))
     if kind != "tail":
         raise ValueError(f"kind must be 'bulk', 'tail' or 'mean'; got {kind!r}.")
-    low, high = np.quantile(halves, [0.05, 0.95], axis=(0, 1))
-    return _scalar(
-        draws,
-        np.fmin(_effective((halves <= low).astype(float)), _effective((halves <= high).astype(float))),
-    )
+    ends = np.quantile(chains, [0.05, 0.95], axis=(0, 1))
+    low, high = (_effective(_halves((chains <= end).astype(np.float64))) for end in ends)
+    return _scalar(draws, np.fmin(low, high))
 
 
 @method(
@@ -292,9 +290,7 @@ def _ratio(chains: np.ndarray) -> np.ndarray:
 
 
 def _effective(chains: np.ndarray) -> np.ndarray:
-    n_draws = chains.shape[0] * chains.shape[1]
-    # The estimated time of antithetic chains may come near zero, or below.
-    return n_draws / np.maximum(_time(chains), 1.0 / np.log10(n_draws))
+    return chains.shape[0] * chains.shape[1] / _time(chains)
 
 
 def _time(chains: np.ndarray) -> np.ndarray:
@@ -311,10 +307,11 @@ def _time(chains: np.ndarray) -> np.ndarray:
             continue
         rho = 1.0 - (within[j] - covariances[:, j]) / pooled[j]
         rho[0] = 1.0
-        pairs = rho[: n // 2 * 2].reshape(-1, 2).sum(axis=1)
+        pairs = rho[: max((n - 1) // 2, 1) * 2].reshape(-1, 2).sum(axis=1)  # as far as Stan looks
         end = int(np.argmax(pairs <= 0)) if (pairs <= 0).any() else len(pairs) - 1
         end = max(end, 1)
         # Past the last positive pair the next even lag still counts where it is positive.
         rest = max(rho[2 * end], 0.0) if 2 * end < n else 0.0
         times[j] = -1.0 + 2.0 * np.minimum.accumulate(pairs[:end]).sum() + rest
-    return times
+    # The estimated time of antithetic chains may come near zero, or below.
+    return np.maximum(times, 1.0 / np.log10(m * n))

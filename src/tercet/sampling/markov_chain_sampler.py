@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -18,6 +19,7 @@ from tercet.sampling._engine.groups import ChainGroup, refuse_value
 from tercet.sampling.chains import Chains
 
 PIECES = 100  # parts of a run, each a pass that callbacks hear of
+ROUND = 0.2  # seconds in which all chains advance by as many iterations
 NEVER = 2**62
 
 
@@ -55,7 +57,7 @@ class MarkovChainSampler(Iterative, BaseEstimator):
         check_parameters(self)
         if isinstance(n_samples, bool) or not isinstance(n_samples, int | np.integer) or n_samples < 1:
             raise ValueError(f"n_samples must be an integer of at least 1; got {shown(n_samples)}.")
-        vars(self).pop("chains_", None)
+        self.__dict__.pop("chains_", None)
         groups = self._groups(start)
         d, dtype = groups[0].x.shape[1], groups[0].x.dtype
         draws = np.empty((self.n_chains, int(n_samples), d), dtype)
@@ -70,14 +72,15 @@ class MarkovChainSampler(Iterative, BaseEstimator):
         if not min(group.kept for group in groups) or self._burning:
             raise ValueError(f"{type(self).__name__}: the callback ended the run before the first draw.")
         self.chains_ = self._result(groups, draws, logs)
-        self._judge(self.chains_)
+        for remark in self._remarks(self.chains_):
+            warnings.warn(f"{type(self).__name__}: {remark}", ConvergenceWarning, stacklevel=3)
         return self.chains_
 
     def _run(self, groups: list[ChainGroup], draws: np.ndarray, logs: np.ndarray) -> None:
         total = draws.shape[1] * self.thin
         pieces = np.diff(np.linspace(0, total, min(PIECES, total) + 1).astype(np.int64)).tolist()
         burn_in = windows(self.burn_in)
-        self._burning = bool(burn_in)
+        self._burning, self._round = bool(burn_in), 1
         loop = self.steps(len(burn_in) + len(pieces), name="block", watch=self.callback)
         for step, n in zip(loop, [*burn_in, *pieces]):
             if step.index < len(burn_in):
@@ -107,7 +110,12 @@ class MarkovChainSampler(Iterative, BaseEstimator):
             rows = slice(first, first + len(group.x))
             items.append((group, draws[rows], logs[rows]))
             first = rows.stop
-        each(_advanced, items, n, thin, n_jobs=self.n_jobs)
+        while n:  # in rounds of a fraction of a second: what an interrupt leaves is what all chains have
+            many = min(n, self._round)
+            begin = time.perf_counter()
+            each(_advanced, items, many, thin, n_jobs=self.n_jobs)
+            n -= many
+            self._round = max(1, self._round // 2) if time.perf_counter() - begin > ROUND else 2 * many
 
     def _result(self, groups: list[ChainGroup], draws: np.ndarray, logs: np.ndarray) -> Chains:
         kept = min(group.kept for group in groups)
@@ -124,23 +132,21 @@ class MarkovChainSampler(Iterative, BaseEstimator):
     def _adapt(self, groups: list[Any], window: np.ndarray) -> None:
         """Learn from a window of the burn-in, of shape (n_chains, n, d)."""
 
-    def _judge(self, chains: Chains) -> None:
-        """Warn of chains that no proposal moved."""
-        stuck = np.argwhere(np.asarray(chains.acceptance) == 0.0)
+    def _remarks(self, chains: Chains) -> list[str]:
+        """Sentences on chains that no proposal moved."""
+        acceptance = np.asarray(chains.acceptance)
+        stuck = np.argwhere(acceptance == 0.0)
         if not len(stuck):
-            return
-        if np.ndim(chains.acceptance) == 2:
+            return []
+        if acceptance.ndim == 2:
             where = f"component {stuck[0][1]} of chain {stuck[0][0]}"
         else:
             where = f"chains {stuck[:, 0].tolist()}"
-        iterations = chains.n_samples * chains.thin
-        warnings.warn(
-            f"{type(self).__name__}: acceptance 0 in {where}: none of {iterations} proposals was accepted, so the "
+        return [
+            f"acceptance 0 in {where}: none of {chains.n_samples * chains.thin} proposals was accepted, so the "
             "draws are the start again and again. Take a smaller scale, a longer burn_in (which adapts the scale), "
-            "or a proposal that is more like the target.",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
+            "or a proposal that is more like the target."
+        ]
 
     def _points(self, start: Any) -> np.ndarray:
         """The starts of all chains, of shape (n_chains, d)."""

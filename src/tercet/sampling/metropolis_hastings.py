@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -11,7 +10,6 @@ import numpy as np
 from tercet.core.catalog import method
 from tercet.core.input_errors import Broken, shown
 from tercet.core.parameters import ArrayLike, Count, CountOrZero, Jobs, Positive, Seed
-from tercet.core.steps import ConvergenceWarning
 from tercet.core.user_functions import is_jitted
 from tercet.sampling._engine.adaptation import RandomWalkAdaptation
 from tercet.sampling._engine.discrete import DiscreteChain
@@ -226,17 +224,16 @@ class MetropolisHastings(MarkovChainSampler):
             for moves in group.moves if isinstance(group.moves, list) else [group.moves]:
                 moves.factor = factor
 
-    def _judge(self, chains: Any) -> None:
-        super()._judge(chains)
+    def _remarks(self, chains: Any) -> list[str]:
+        remarks = super()._remarks(chains)
         if self._adapting() and self.burn_in >= 100 and chains.acceptance_rate > 0.98:
-            warnings.warn(
-                f"MetropolisHastings: {chains.acceptance_rate:.0%} of the proposals were accepted, although the "
-                f"scale of the moves grew to {np.sqrt(np.diagonal(self.covariance_)).max():.3g}: the density "
-                "hardly changes over such distances. If it has no finite integral (is improper), there is no "
-                "distribution to draw from.",
-                ConvergenceWarning,
-                stacklevel=4,
+            widest = np.sqrt(np.diagonal(self.covariance_)).max()
+            remarks.append(
+                f"{chains.acceptance_rate:.0%} of the proposals were accepted, although the scale of the moves "
+                f"grew to {widest:.3g}: the density hardly changes over such distances. If it has no finite "
+                "integral (is improper), there is no distribution to draw from."
             )
+        return remarks
 
     def _discrete(self, start: Any) -> list[Any]:
         try:
@@ -330,9 +327,12 @@ class VectorizedChains(ChainGroup):
             moves.ready()
         uniforms = np.stack([blocks.log_uniforms[here[0]] for blocks in self.blocks], axis=1)
         walks = np.stack([moves.moves[here[0]] for moves in self.moves], axis=1) if self.walk else None
+        candidates: Any
+        there: Any = 0.0
+        back: Any = 0.0
         for k, i in enumerate(range(here[0].start, here[0].stop)):
             if walks is not None:
-                candidates, there, back = self.x + walks[k], 0.0, 0.0
+                candidates = self.x + walks[k]
             else:
                 parts = [moves.candidate(i, x) for moves, x in zip(self.moves, self.x)]
                 candidates, there, back = (np.array(part) for part in zip(*parts))

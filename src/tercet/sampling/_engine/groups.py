@@ -33,7 +33,7 @@ class ChainGroup:
     ):
         self.x, self.log_p, self.blocks = x, log_p, blocks
         self.by_component = by_component
-        self._limit = 16
+        self._limit = 1  # a density may take seconds
         self.reset()
 
     def reset(self) -> None:

@@ -18,7 +18,7 @@ KEPT = 64  # functions whose loops stay compiled
 def random_walk_loop(density: Any) -> Callable[..., Any]:
     """Metropolis iterations with moves L z (L lower triangular) for a jitted log density."""
 
-    def loop(x, log_p, moves, log_uniforms, factor, thin, phase, draws, logs, args):  # type: ignore[no-untyped-def]
+    def loop(x, log_p, moves, log_uniforms, factor, thin, phase, draws, logs, args):
         """Returns (accepted, kept, index of the iteration whose density is no number or -1)."""
         n, d = moves.shape
         candidate = np.empty(d)
@@ -57,7 +57,7 @@ def random_walk_loop(density: Any) -> Callable[..., Any]:
 def independence_loop(density: Any) -> Callable[..., Any]:
     """Metropolis-Hastings iterations with candidates that do not depend on the state."""
 
-    def loop(x, log_p, points, log_uniforms, log_q, thin, phase, draws, logs, args):  # type: ignore[no-untyped-def]
+    def loop(x, log_p, points, log_uniforms, log_q, thin, phase, draws, logs, args):
         """`log_p` has log p(x) and log q(x). Returns as `random_walk_loop` does."""
         n, d = points.shape
         candidate = np.empty(d)
@@ -93,7 +93,7 @@ def independence_loop(density: Any) -> Callable[..., Any]:
 def single_component_loop(density: Any) -> Callable[..., Any]:
     """Iterations of single-component Metropolis for a jitted log density: d moves, each of one component."""
 
-    def loop(x, log_p, moves, log_uniforms, scales, order, counts, thin, phase, draws, logs, args):  # type: ignore[no-untyped-def]
+    def loop(x, log_p, moves, log_uniforms, scales, order, counts, thin, phase, draws, logs, args):
         """`counts` (2, d): moves accepted and tried per component. Returns (kept, index of a bad iteration)."""
         n, d = moves.shape
         current = log_p[0]
@@ -131,7 +131,7 @@ def gibbs_loop(conditionals: tuple[Any, ...]) -> Callable[..., Any]:
     """Gibbs sweeps with jitted conditionals `f(x, rng)`, one per component."""
     draw = _component(conditionals, 0)
 
-    def loop(x, order, rng, thin, phase, draws, args):  # type: ignore[no-untyped-def]
+    def loop(x, order, rng, thin, phase, draws, args):
         """Returns (kept, component whose draw is no number or -1)."""
         n, d = order.shape
         kept = 0
@@ -157,13 +157,13 @@ def _component(conditionals: tuple[Any, ...], k: int) -> Any:
     own = conditionals[k]
     if k == len(conditionals) - 1:
 
-        def last(x, j, rng, args):  # type: ignore[no-untyped-def]
+        def last(x, j, rng, args):
             return own(x, rng, *args)
 
         return closure_kernel(last)
     following = _component(conditionals, k + 1)
 
-    def either(x, j, rng, args):  # type: ignore[no-untyped-def]
+    def either(x, j, rng, args):
         if j == k:
             return own(x, rng, *args)
         return following(x, j, rng, args)
@@ -172,7 +172,7 @@ def _component(conditionals: tuple[Any, ...], k: int) -> Any:
 
 
 @kernel
-def discrete_loop(state, moves, log_uniforms, cumulative, log_acceptance, thin, phase, draws):  # type: ignore[no-untyped-def]
+def discrete_loop(state, moves, log_uniforms, cumulative, log_acceptance, thin, phase, draws):
     """Metropolis-Hastings on states 0..m-1: `cumulative` rows of the proposal matrix, moves uniform on [0, 1).
 
     Returns (state, accepted, kept).
@@ -199,7 +199,7 @@ def discrete_loop(state, moves, log_uniforms, cumulative, log_acceptance, thin, 
 
 
 @kernel
-def table_loop(index, strides, sizes, cumulative, order, uniforms, thin, phase, draws):  # type: ignore[no-untyped-def]
+def table_loop(index, strides, sizes, cumulative, order, uniforms, thin, phase, draws):
     """Gibbs sweeps on a table of joint probabilities, kept flat.
 
     `index` (d,) is the state. `cumulative` (d, n_states): for component j, cumulative conditional probabilities

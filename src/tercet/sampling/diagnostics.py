@@ -105,7 +105,7 @@ def autocorrelation_time(draws: Any, how: Literal["geyer", "sokal"] = "geyer") -
 @method(
     zh="有效样本量",
     task="sampling",
-    model="ESS = n_chains n_samples / τ",
+    model="ESS = m n / τ for m chains of n draws",
     algorithms={
         "bulk": "of rank-normalised split chains",
         "tail": "the smaller one of the indicators of the 5 % and 95 % quantiles",

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tercet.plot import plot_autocorrelation, plot_chain_densities, plot_trace, to_svg
-from tercet.sampling import Chains
+from tercet.plot import plot_autocorrelation, plot_chain_densities, plot_model, plot_trace, to_svg
+from tercet.sampling import Chains, MetropolisHastings
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +27,13 @@ def test_a_trace_is_thinned_and_a_density_integrates_to_one(chains):
     x, y = plot_chain_densities(chains).lines[0].get_data()
     assert np.trapezoid(y, x) == pytest.approx(1.0, abs=0.02)
     assert plot_chain_densities(np.zeros((1, 10))).lines  # a chain that never moved
+
+
+def test_a_sampler_is_drawn_by_its_chains():
+    sampler = MetropolisHastings([0.0, 0.0], proposal=[[0.5, 0.5], [0.5, 0.5]], burn_in=0, random_state=0)
+    assert plot_model(sampler) is None
+    sampler.sample(20)
+    assert len(plot_model(sampler).lines) == 4
 
 
 def test_states_are_bars():

@@ -32,6 +32,11 @@ def of_all(x, precision=PRECISION):
 
 
 @numba.njit
+def jitted_vector(x):
+    return -0.5 * x**2
+
+
+@numba.njit
 def jitted(x, precision):
     if x[0] > 1e3:
         return np.nan
@@ -129,6 +134,9 @@ def test_a_chain_does_not_depend_on_how_many_there_are():
 
 def test_rejected_moves_repeat_the_state():
     chains = MetropolisHastings(plain, scale=3.0, burn_in=0, random_state=0).sample(200, start=[0.0, 0.0])
+    lines = [MetropolisHastings(f, burn_in=20, random_state=0).sample(50, start=0.0).draws
+             for f in (lambda x: -0.5 * x**2, lambda x: -0.5 * x[0] ** 2)]  # fmt: skip
+    np.testing.assert_array_equal(*lines)  # an array of one number is a number
     stays = (np.diff(chains.draws, axis=1) == 0).all(axis=2).sum(axis=1)
     np.testing.assert_array_equal(
         np.round((1 - chains.acceptance) * 200), stays + (chains.draws[:, 0] == 0).all(1)
@@ -212,6 +220,7 @@ def test_an_improper_density_is_said():
         ({"log_density": lambda x: np.nan}, [1.0], r"log_density returned NaN at x=\[1.0\]"),
         ({"log_density": lambda x: 0.0 if x[0] == 0 else np.inf}, [0.0], r"returned \+infinity at x="),
         ({"log_density": jitted, "args": (PRECISION,), "scale": 1e6}, [0.0, 0.0], "log_density returned NaN at x="),
+        ({"log_density": jitted_vector}, [0.0, 0.0], "must return a number"),
         ({"log_density": lambda x: "high"}, [0.0], "log_density must return a number; at x"),
         ({"log_density": lambda x: x[:, :1], "vectorized": True}, [0.0, 0.0], r"must return shape \(4,\)"),
         ({"covariance": [[1.0, 2.0], [2.0, 1.0]]}, [0.0, 0.0], "positive definite matrix of shape"),

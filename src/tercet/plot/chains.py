@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tercet.plot.models import picture
 from tercet.plot.styling import (
     COLOURS,
     INK,
@@ -134,6 +135,11 @@ def plot_autocorrelation(
     for c, line in enumerate(found):
         ax.plot(line, color=COLOURS[c % len(COLOURS)])
     return label_axes(ax, translated("lag"), translated("autocorrelation of {name}", name=short_name(name)))
+
+
+@picture("chains_")
+def _sampler(model: Any, feature_names: Any, labels: Any, ax: Any) -> Any:
+    return plot_trace(model.chains_, ax=ax)
 
 
 def _component(chains: Any, component: int | str) -> tuple[np.ndarray, str]:

@@ -197,6 +197,8 @@ class PointDensity:
 
     def __call__(self, x: np.ndarray) -> float:
         value = self.function(x, *self.args)
+        if type(value) is np.ndarray and value.size == 1:  # -x**2 / 2 of a point of one component
+            value = value.item()
         try:
             value = float(value)
         except (TypeError, ValueError):
@@ -223,6 +225,15 @@ class VectorDensity(PointDensity):
             c = int(np.argmax(bad))
             refuse_value(found[c], x[c])
         return found
+
+
+def refuse_array(function: Any, x: np.ndarray, args: tuple[Any, ...]) -> None:
+    """Raise on a jitted density that returns an array, on which numba would say much and explain little."""
+    value = function(x.copy(), *args)
+    if isinstance(value, np.ndarray):
+        raise TypeError(
+            f"a jitted log_density must return a number; it returned an array of shape {value.shape}."
+        )
 
 
 def start_densities(density: PointDensity, points: np.ndarray) -> np.ndarray:

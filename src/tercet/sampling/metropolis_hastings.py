@@ -21,6 +21,7 @@ from tercet.sampling.markov_chain_sampler import (
     MarkovChainSampler,
     PointDensity,
     VectorDensity,
+    refuse_array,
     start_densities,
 )
 from tercet.sampling.metropolis_hastings_kernel import acceptance_probabilities
@@ -172,6 +173,7 @@ class MetropolisHastings(MarkovChainSampler):
             return [VectorizedChains(points, log_p, blocks, density, moves, basic)]
         one_of = [slice(c, c + 1) for c in range(self.n_chains)]
         if is_jitted(self.log_density) and not basic and not isinstance(proposal, ConditionalProposal):
+            refuse_array(self.log_density, points[0], self.args)
             loop = (random_walk_loop if isinstance(proposal, str) else independence_loop)(self.log_density)
             return [
                 RandomWalkChain(points[c], log_p[c], [blocks[k]], loop, moves[k], self.args)

@@ -19,6 +19,7 @@ from tercet.sampling.markov_chain_sampler import (
     MarkovChainSampler,
     PointDensity,
     VectorDensity,
+    refuse_array,
     start_densities,
 )
 from tercet.sampling.proposals import ConditionalProposal
@@ -157,6 +158,7 @@ class SingleComponentMetropolisHastings(MarkovChainSampler):
             return [VectorizedComponents(points, log_p, blocks, density, self.scale_)]
         one_of = [slice(c, c + 1) for c in range(self.n_chains)]
         if is_jitted(self.log_density) and walk:
+            refuse_array(self.log_density, points[0], self.args)
             loop = single_component_loop(self.log_density)
             return [
                 SingleComponentChain(points[c], log_p[c], [blocks[k]], loop, self.scale_, self.args)

@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tercet.datasets.texts import Example
 from tercet.datasets.texts.ch19_4 import gibbs, metropolis
+
+
+def scaled(p: Any, Q: Any) -> dict[str, Any]:
+    from tercet.sampling import acceptance_probabilities
+
+    basic, mh = acceptance_probabilities(p, Q, "basic"), acceptance_probabilities(p, Q)
+    return {"basic": [basic[0, 1], basic[1, 0]], "scaled": [mh[0, 1], mh[1, 0]]}
+
 
 TARGET = {"p": [0.2, 0.3, 0.5], "Q": [[0.5, 0.3, 0.2], [0.2, 0.5, 0.3], [0.3, 0.3, 0.4]]}
 
@@ -21,6 +31,15 @@ EXAMPLES = [
             "reversible": True,
         },
         note="derived",
+    ),
+    Example(
+        place="001 Alg 6",
+        title="acceptance 0.1 and 0.2 are scaled to 0.5 and 1",
+        zh="接受率 0.1 和 0.2 同比例放大为 0.5 和 1",
+        given={"p": [0.5, 0.5], "Q": [[0.6, 0.4], [0.2, 0.8]]},
+        call=scaled,
+        expected={"basic": [0.1, 0.2], "scaled": [0.5, 1.0]},
+        note="the text has the acceptance alone; the chain that gives it is ours",
     ),
     Example(
         place="001 Alg 6",

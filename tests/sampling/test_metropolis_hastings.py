@@ -147,6 +147,9 @@ def test_scales_far_from_one_are_found():
     wide = MetropolisHastings(lambda x: -0.5 * float((x / [1e-4, 1e3]) @ (x / [1e-4, 1e3])), burn_in=3000,
                               random_state=0)  # fmt: skip
     right(wide.sample(2000, start=[0.0, 0.0]), 0.0, [1e-4, 1e3])
+    far = MetropolisHastings(plain, random_state=0).sample(1500, start=[1e4, -1e4])
+    assert 0.2 < far.acceptance_rate < 0.5
+    right(far, 0.0, [2.0, 1.0])
 
 
 def test_independent_proposals():
@@ -274,7 +277,7 @@ def test_callbacks_and_continuation():
     sampler = MetropolisHastings(plain, burn_in=100, callback=watch, random_state=0)
     chains = sampler.sample(1000, start=[0.0, 0.0])
     assert chains.n_samples == 300
-    assert [m["kept"] for m in seen[:4]] == [0, 0, 0, 10]
+    assert [m["kept"] for m in seen[:6]] == [0, 0, 0, 0, 0, 10]
     assert sampler.history_["kept"][-1] == 300
     later = MetropolisHastings(plain, burn_in=0, scale=1e-9, random_state=0).sample(1, start=chains)
     np.testing.assert_allclose(later.draws[:, 0], chains.draws[:, -1], atol=1e-7)

@@ -75,7 +75,7 @@ class MetropolisHastings(MarkovChainSampler):
     n_chains : int, default=4
         Chains, each with random numbers of its own.
     burn_in : int, default=1000
-        Iterations of each chain that are discarded.
+        Iterations of each chain that are discarded. To learn the covariance of d components takes some 100 d.
     thin : int, default=1
         Iterations per draw that is kept.
     vectorized : bool, default=False
@@ -161,7 +161,7 @@ class MetropolisHastings(MarkovChainSampler):
         blocks = [RandomBlocks(seed, d, kind) for seed in seed_sequences(self.random_state, self.n_chains)]
         basic = self.acceptance == "basic"
         if isinstance(proposal, str):
-            self._walk = RandomWalkAdaptation(self._factor(d))
+            self._walk = RandomWalkAdaptation(self._factor(d), self.burn_in)
             factor = self._walk.factor
             self.covariance_ = factor @ factor.T
             moves: list[Any] = [WalkMoves(one, factor, densities=basic) for one in blocks]

@@ -12,19 +12,22 @@ SMALLEST, LARGEST = 1e-100, 1e100  # of a scale
 def windows(burn_in: int) -> list[int]:
     """Lengths of the windows of the burn-in; after each of them the proposal changes.
 
+    The last two have a fifth of the iterations and are for the scale alone.
+
     Examples
     --------
     >>> windows(100)
-    [20, 25, 55]
+    [20, 25, 35, 10, 10]
     """
     lengths: list[int] = []
-    length, left = float(FIRST_WINDOW), burn_in
+    last = burn_in // 10
+    length, left = float(FIRST_WINDOW), burn_in - 2 * last
     while left:
         n = int(length) if left >= int(length) + int(length * GROWTH) else left
         lengths.append(n)
         left -= n
         length *= GROWTH
-    return lengths
+    return [*lengths, *([last, last] if last else [])]
 
 
 def target_acceptance(d: int) -> float:
@@ -50,6 +53,8 @@ class RandomWalkAdaptation:
     ----------
     factor : array of shape (d, d)
         Lower triangular; the first proposals are x + factor z.
+    burn_in : int
+        Iterations of each chain that there will be; the covariance is learned in the first four fifths.
 
     Attributes
     ----------
@@ -59,8 +64,8 @@ class RandomWalkAdaptation:
         Its size beside the optimal 2.38 / sqrt(d), once a covariance was estimated.
     """
 
-    def __init__(self, factor: np.ndarray) -> None:
-        self.d = len(factor)
+    def __init__(self, factor: np.ndarray, burn_in: int) -> None:
+        self.d, self.burn_in, self.seen = len(factor), burn_in, 0
         self.root = factor  # root @ root.T is the covariance of proposals of scale 1
         self.scale = 1.0
         self.estimated = False
@@ -73,11 +78,14 @@ class RandomWalkAdaptation:
     def update(self, draws: np.ndarray, accepted: int) -> None:
         """Learn from the draws (n_chains, n, d) of a window and the number of accepted proposals."""
         points = draws.reshape(-1, self.d)
-        middle = points.mean(axis=0)
-        centred = points - middle
-        self.moments.append((len(points), middle, centred.T @ centred, accepted))
         factor = float(scale_factor(np.asarray(accepted), np.asarray(len(points)), target_acceptance(self.d)))
-        root = self._estimate()
+        self.seen += draws.shape[1]
+        root = None
+        if self.seen <= 0.81 * self.burn_in:
+            middle = points.mean(axis=0)
+            centred = points - middle
+            self.moments.append((len(points), middle, centred.T @ centred, accepted))
+            root = self._estimate()
         if root is not None:
             if not self.estimated:
                 self.estimated, self.scale, factor = True, 2.38 / self.d**0.5, 1.0
@@ -104,9 +112,12 @@ class RandomWalkAdaptation:
         spread = np.sqrt(np.diagonal(covariance))
         if not (np.isfinite(covariance).all() and (spread > 0).all()):
             return None
-        # correlations shrink: few distinct points would give proposals that never leave a hyperplane
-        kept = 1.0 - (self.d / moved) ** 2
+        # Few independent points would give proposals that hardly leave a hyperplane: correlations shrink by about
+        # the share of their squares that is noise. (A tenth of the noise of moved / d such points mixed best.)
         correlation = covariance / np.outer(spread, spread)
+        off = correlation[~np.eye(self.d, dtype=bool)]
+        noise = ((1.0 - off**2) ** 2).sum() * 0.1 * self.d / moved
+        kept = 1.0 - min(1.0, noise / max(float((off**2).sum()), 1e-300)) if off.size else 1.0
         correlation = kept * correlation + (1 - kept) * np.eye(self.d)
         try:
             root = np.linalg.cholesky(correlation)

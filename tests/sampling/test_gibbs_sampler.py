@@ -81,13 +81,48 @@ def test_all_kinds_of_conditionals_on_a_bivariate_normal():
     assert random.autocorrelation_time()[0] > one.autocorrelation_time()[0]
 
 
+def test_blocks_are_drawn_together():
+    """Regression with unknown variance: coefficients as one block, the precision as the other."""
+    rng = np.random.default_rng(0)
+    A = np.column_stack([np.ones(50), rng.standard_normal(50)])
+    y = A @ [1.0, 2.0] + 0.5 * rng.standard_normal(50)
+    fitted, inverse = np.linalg.lstsq(A, y)[0], np.linalg.inv(A.T @ A)
+    root, n = np.linalg.cholesky(inverse), y.size
+
+    def coefficients(x, rng):
+        return fitted + root @ rng.standard_normal(2) / np.sqrt(x[2])
+
+    def precision(x, rng):
+        return rng.gamma(n / 2, 2 / ((y - A @ x[:2]) ** 2).sum())
+
+    def coefficients_of_all(x, rng):
+        return fitted + rng.standard_normal((len(x), 2)) @ root.T / np.sqrt(x[:, 2:])
+
+    def precision_of_all(x, rng):
+        return rng.gamma(n / 2, 2 / ((y - x[:, :2] @ A.T) ** 2).sum(axis=1))
+
+    settings = {"blocks": [[0, 1], [2]], "burn_in": 20, "random_state": 0}
+    variance = ((y - A @ fitted) ** 2).sum() / (n - 4)  # posterior mean of 1 / precision
+    wide = [coefficients_of_all, lambda x, rng: precision_of_all(x, rng)[:, None]]
+    for conditionals, vectorized in (([coefficients, precision], False), (wide, True)):
+        sampler = GibbsSampler(conditionals, vectorized=vectorized, **settings)
+        chains = sampler.sample(1000, start=[0.0, 0.0, 1.0])
+        assert (np.abs(chains.mean()[:2] - fitted) < 4 * chains.mcse()[:2]).all()
+        found, error = chains.expectation(lambda x: 1 / x[:, 2])
+        assert abs(found - variance) < 4 * error
+        np.testing.assert_allclose(chains.covariance()[:2, :2], variance * inverse, atol=4e-4)
+
+
 @pytest.mark.parametrize(
     ("settings", "start", "message"),
     [
-        ({"conditionals": [first]}, [0.0, 0.0], "one conditional per component; got 1 for start of 2"),
+        ({"conditionals": [first]}, [0.0, 0.0], "one conditional per component; got 1 for 2"),
         ({"conditionals": [lambda x, rng: np.nan, second]}, [0.0, 0.0], r"conditionals\[0\] must return a finite"),
         ({"conditionals": [lambda x, rng: "a", second]}, [0.0, 0.0], r"conditionals\[0\] must return a finite"),
-        ({"conditionals": [first.py_func, lambda x, rng: 0.0], "vectorized": True}, [0.0, 0.0], "one per chain"),
+        ({"conditionals": [lambda x, rng: 0.0] * 2, "vectorized": True}, [0.0, 0.0], r"shape \(4,\); got 0.0"),
+        ({"conditionals": [first], "blocks": [[0, 0]]}, [0.0, 0.0], "each of the components 0 to 1 once; got"),
+        ({"conditionals": [first.py_func], "blocks": [[0, 1]]}, [0.0, 0.0], r"shape \(2,\); got"),
+        ({"conditionals": [first], "blocks": [[0], [1]]}, [0.0, 0.0], "one conditional per block; got 1 for 2"),
         ({"conditionals": [[-1.0, 2.0]]}, None, "table of joint probabilities: .* not negative"),
         ({"conditionals": "ab"}, None, "must be callables, one per component, or a table"),
         ({"conditionals": [[1.0, 0.0]]}, [0, 1], "whose probability is positive"),

@@ -232,6 +232,7 @@ def test_an_improper_density_is_said():
         ({"n_chains": 0}, [0.0, 0.0], "parameter 'n_chains' must be"),
         ({"proposal": norm(0, 1)}, [0.0, 0.0], "must return 1 values for 1 points; got 2"),
         ({"log_density": [0.0, -1.0]}, 0, "proposal must be a matrix of shape"),
+        ({"log_density": [0.4, 0.6], "proposal": np.eye(2)}, 0, "holds probabilities .* give their logarithms"),
         ({"log_density": [0.0, np.nan], "proposal": np.eye(2)}, 0, "log probabilities of discrete states"),
         ({"log_density": [0.0, -1.0], "proposal": [[1, 1], [0, 1]]}, 0, r"row 0 is \[1.0, 1.0\]"),
         ({"log_density": [0.0, -1.0], "proposal": np.eye(2)}, 2, "start must be a state from 0 to 1; got 2"),
@@ -265,6 +266,24 @@ def test_ctrl_c_keeps_the_draws():
     assert 500 < kept <= 900
     whole = MetropolisHastings(plain, burn_in=100, n_chains=2, random_state=0).sample(kept, start=[0.0, 0.0])
     np.testing.assert_array_equal(sampler.chains_.draws, whole.draws)
+
+
+def test_functions_with_threads_of_their_own_run_one_at_a_time(monkeypatch):
+    def density(x):
+        return plain(x)
+
+    density.targetoptions = {"parallel": True}  # as numba's dispatchers have it
+    seen = set()
+
+    def each(function, items, *parameters, n_jobs):
+        seen.add(n_jobs)
+        return [function(item, *parameters) for item in items]
+
+    monkeypatch.setattr("tercet.sampling.markov_chain_sampler.each", each)
+    MetropolisHastings(density, burn_in=5, n_jobs=2, random_state=0).sample(5, start=[0.0, 0.0])
+    assert seen == {1}
+    MetropolisHastings(plain, burn_in=5, n_jobs=2, random_state=0).sample(5, start=[0.0, 0.0])
+    assert seen == {1, 2}
 
 
 def test_callbacks_and_continuation():

@@ -25,6 +25,11 @@ def is_jitted(function: Any) -> bool:
     return JIT and kind.__module__.startswith("numba.") and hasattr(function, "py_func")
 
 
+def has_own_threads(function: Any) -> bool:
+    """Whether a function was compiled with numba's own threads (`parallel=True`), which must not run in ours."""
+    return bool(getattr(function, "targetoptions", {}).get("parallel"))
+
+
 def closure_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a closure over jitted functions as a kernel, without a file in the cache."""
     if not JIT:

@@ -381,16 +381,8 @@ def _names(model: Any, given: Sequence[str] | None, n: int) -> list[str]:
 
 
 PICTURES = (
-    "bayes",
-    "chains",
-    "components",
-    "dependencies",
-    "embeddings",
-    "mixtures",
-    "sequences",
-    "svm",
-    "trees",
-)
+    "bayes", "chains", "components", "dependencies", "embeddings", "mixtures", "sequences", "svm", "trees",
+)  # fmt: skip
 _own = len(_pictures)  # those of this module, which come last
 
 

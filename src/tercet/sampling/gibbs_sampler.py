@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
@@ -49,6 +50,9 @@ class GibbsSampler(MarkovChainSampler):
         Whether an iteration goes through the components in order, or draws d of them at random.
     order : sequence of int, optional
         The order of a sweep; 0, 1, ... by default.
+    blocks : sequence of sequences of int, optional
+        Components that are drawn together: `conditionals[k]` returns those of blocks[k], of shape
+        (len(blocks[k]),), or (n_chains, len(blocks[k])) if vectorized. By default each component is a block.
     n_chains : int, default=4
         Chains, each with random numbers of its own.
     burn_in : int, default=100
@@ -94,6 +98,7 @@ class GibbsSampler(MarkovChainSampler):
         *,
         scan: Literal["systematic", "random"] = "systematic",
         order: Sequence[int] | None = None,
+        blocks: Sequence[Any] | None = None,
         n_chains: Count = 4,
         burn_in: CountOrZero = 100,
         thin: Count = 1,
@@ -106,6 +111,7 @@ class GibbsSampler(MarkovChainSampler):
         self.conditionals = conditionals
         self.scan = scan
         self.order = order
+        self.blocks = blocks
         self.n_chains = n_chains
         self.burn_in = burn_in
         self.thin = thin
@@ -116,29 +122,33 @@ class GibbsSampler(MarkovChainSampler):
         self.callback = callback
 
     def _groups(self, start: Any) -> list[Any]:
-        functions = self._functions()
+        functions = self._user_functions()
         if not functions:
             return self._tables(start)
         points = self._points(start)
-        d = points.shape[1]
-        if len(functions) != d:
+        parts = self._parts(points.shape[1])
+        if len(functions) != len(parts):
+            each = "component" if self.blocks is None else "block"
             raise ValueError(
-                f"GibbsSampler: there must be one conditional per component; got {len(functions)} for start of "
-                f"{d} components."
+                f"GibbsSampler: there must be one conditional per {each}; got {len(functions)} for {len(parts)}."
             )
-        blocks = self._blocks(d, "unit")
+        blocks = self._random_blocks(len(parts))
         if self.vectorized:
-            return [VectorizedSweeps(points, np.full(len(points), np.nan), blocks, functions, self.args)]
+            return [
+                VectorizedSweeps(points, np.full(len(points), np.nan), blocks, functions, parts, self.args)
+            ]
         log_p = np.full(1, np.nan)
         one_of = [slice(c, c + 1) for c in range(self.n_chains)]
-        if all(is_jitted(function) for function in functions):
+        if self.blocks is None and all(is_jitted(function) for function in functions):
             loop = gibbs_loop(functions)
             return [
                 JittedSweeps(points[c], log_p, [blocks[k]], loop, self.args) for k, c in enumerate(one_of)
             ]
-        return [Sweeps(points[c], log_p, [blocks[k]], functions, self.args) for k, c in enumerate(one_of)]
+        return [
+            Sweeps(points[c], log_p, [blocks[k]], functions, parts, self.args) for k, c in enumerate(one_of)
+        ]
 
-    def _functions(self) -> tuple[Any, ...]:
+    def _user_functions(self) -> tuple[Any, ...]:
         """The conditionals; none for a table."""
         given = self.conditionals
         if callable(given):
@@ -147,9 +157,24 @@ class GibbsSampler(MarkovChainSampler):
             return tuple(given)
         return ()
 
-    def _blocks(self, d: int, kind: str) -> list[RandomBlocks]:
+    def _parts(self, d: int) -> list[Any]:
+        """What each conditional draws: a component, or an array of components."""
+        if self.blocks is None:
+            return list(range(d))
+        try:
+            parts = [np.array(block, dtype=np.int64).reshape(-1) for block in self.blocks]
+            if sorted(np.concatenate(parts).tolist()) != list(range(d)) or not all(p.size for p in parts):
+                raise ValueError
+        except Broken:
+            raise ValueError(
+                f"GibbsSampler: blocks must hold each of the components 0 to {d - 1} once; got "
+                f"{shown(self.blocks)}."
+            ) from None
+        return parts
+
+    def _random_blocks(self, d: int) -> list[RandomBlocks]:
         order = check_order(self.order, d)
-        blocks = [RandomBlocks(seed, d, kind) for seed in seed_sequences(self.random_state, self.n_chains)]
+        blocks = [RandomBlocks(seed, d, "unit") for seed in seed_sequences(self.random_state, self.n_chains)]
         for one in blocks:
             one.order = np.ascontiguousarray(np.broadcast_to(np.array(order, np.int64), one.order.shape))
             one.random_scan = self.scan == "random"
@@ -176,7 +201,7 @@ class GibbsSampler(MarkovChainSampler):
                 f"GibbsSampler: start must be a cell of the table of shape {joint.shape} whose probability is "
                 f"positive; got {shown(start)}."
             )
-        blocks = self._blocks(joint.ndim, "unit")
+        blocks = self._random_blocks(joint.ndim)
         return [TableChain(states[c : c + 1], joint, cumulative, blocks[c]) for c in range(self.n_chains)]
 
     def _inside(self, states: np.ndarray, joint: np.ndarray) -> bool:
@@ -193,21 +218,17 @@ class GibbsSampler(MarkovChainSampler):
 class Sweeps(ChainGroup):
     """One chain with conditionals of one point: the algorithm in plain form."""
 
-    def __init__(self, x: Any, log_p: Any, blocks: Any, functions: tuple[Any, ...], args: Any) -> None:
+    def __init__(self, x: Any, log_p: Any, blocks: Any, functions: Any, parts: list[Any], args: Any) -> None:
         super().__init__(x, log_p, blocks)
-        self.functions, self.args = functions, args
+        self.functions, self.parts, self.args = functions, parts, args
 
     def iterate(self, here: list[slice], thin: int, draws: np.ndarray, logs: np.ndarray) -> None:
         rng, x = self.blocks[0].rng, self.x[0]
         for i in range(here[0].start, here[0].stop):
-            for j in self.blocks[0].order[i].tolist():
-                value = self.functions[j](x.copy(), rng, *self.args)
-                try:
-                    x[j] = value
-                except Broken:
-                    x[j] = np.nan
-                if not np.isfinite(x[j]):
-                    refuse_draw(j, value)
+            for k in self.blocks[0].order[i].tolist():
+                part = self.parts[k]
+                value = self.functions[k](x.copy(), rng, *self.args)
+                x[part] = drawn(value, np.shape(part), k)
             self.accepted += 1
             self.tried += 1
             self.keep(thin, draws, logs)
@@ -216,18 +237,17 @@ class Sweeps(ChainGroup):
 class VectorizedSweeps(ChainGroup):
     """All chains with conditionals of all their points at once; they share the first chain's random numbers."""
 
-    def __init__(self, x: Any, log_p: Any, blocks: Any, functions: tuple[Any, ...], args: Any) -> None:
+    def __init__(self, x: Any, log_p: Any, blocks: Any, functions: Any, parts: list[Any], args: Any) -> None:
         super().__init__(x, log_p, blocks[:1])
-        self.functions, self.args = functions, args
+        self.functions, self.parts, self.args = functions, parts, args
 
     def iterate(self, here: list[slice], thin: int, draws: np.ndarray, logs: np.ndarray) -> None:
         rng = self.blocks[0].rng
         for i in range(here[0].start, here[0].stop):
-            for j in self.blocks[0].order[i].tolist():
-                value = np.asarray(self.functions[j](self.x.copy(), rng, *self.args), dtype=np.float64)
-                if value.shape != (len(self.x),) or not np.isfinite(value).all():
-                    refuse_draw(j, value)
-                self.x[:, j] = value
+            for k in self.blocks[0].order[i].tolist():
+                part = self.parts[k]
+                value = self.functions[k](self.x.copy(), rng, *self.args)
+                self.x[:, part] = drawn(value, (len(self.x), *np.shape(part)), k)
             self.accepted += 1
             self.tried += 1
             self.keep(thin, draws, logs)
@@ -253,12 +273,25 @@ class JittedSweeps(ChainGroup):
         self.tried += many
 
 
-def refuse_draw(j: int, value: Any) -> None:
+def drawn(value: Any, shape: tuple[int, ...], k: int) -> Any:
+    """The k-th conditional's draw, if it is of this shape and finite; an error otherwise."""
+    if not shape and isinstance(value, float) and math.isfinite(value):  # NumPy's floats, too
+        return value
+    try:
+        found = np.asarray(value, dtype=np.float64)
+        if found.size == 1:
+            found = found.reshape(shape)
+    except Broken:
+        found = np.full(1, np.nan)
+    if found.shape != shape or not np.isfinite(found).all():
+        refuse_draw(k, value, shape)
+    return found
+
+
+def refuse_draw(k: int, value: Any, shape: tuple[int, ...] = ()) -> None:
     """Raise on a draw that is no number."""
-    raise ValueError(
-        f"GibbsSampler: conditionals[{j}] must return a finite number (one per chain if vectorized=True); got "
-        f"{shown(value)}."
-    )
+    wanted = f"finite numbers of shape {shape}" if shape else "a finite number"
+    raise ValueError(f"GibbsSampler: conditionals[{k}] must return {wanted}; got {shown(value)}.")
 
 
 def normal_conditionals(mean: Any, covariance: Any) -> list[Callable[..., Any]]:

@@ -14,6 +14,7 @@ from tercet.core.input_errors import Broken, shown
 from tercet.core.parallel import each
 from tercet.core.parameters import check_parameters
 from tercet.core.steps import ConvergenceWarning, Fit, Iterative, with_callbacks
+from tercet.core.user_functions import has_own_threads
 from tercet.sampling._engine.adaptation import windows
 from tercet.sampling._engine.groups import ChainGroup, refuse_value
 from tercet.sampling.chains import Chains
@@ -110,10 +111,11 @@ class MarkovChainSampler(Iterative, BaseEstimator):
             rows = slice(first, first + len(group.x))
             items.append((group, draws[rows], logs[rows]))
             first = rows.stop
+        n_jobs = 1 if any(has_own_threads(function) for function in self._user_functions()) else self.n_jobs
         while n:  # in rounds of a fraction of a second: what an interrupt leaves is what all chains have
             many = min(n, self._round)
             begin = time.perf_counter()
-            each(_advanced, items, many, thin, n_jobs=self.n_jobs)
+            each(_advanced, items, many, thin, n_jobs=n_jobs)
             n -= many
             self._round = max(1, self._round // 2) if time.perf_counter() - begin > ROUND else 2 * many
 
@@ -124,6 +126,10 @@ class MarkovChainSampler(Iterative, BaseEstimator):
 
     def _groups(self, start: Any) -> list[Any]:
         raise NotImplementedError
+
+    def _user_functions(self) -> tuple[Any, ...]:
+        """The functions of the user that an iteration calls."""
+        return (getattr(self, "log_density", None),)
 
     def _adapting(self) -> bool:
         """Whether proposals are adapted during burn-in."""

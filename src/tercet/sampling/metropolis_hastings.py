@@ -247,6 +247,11 @@ class MetropolisHastings(MarkovChainSampler):
                 "MetropolisHastings: log_density must be a callable, or the log probabilities of discrete states "
                 f"(no NaN or +infinity); got {shown(self.log_density)}."
             )
+        if log_p.size > 1 and (log_p >= 0).all() and abs(log_p.sum() - 1.0) < 1e-9:
+            raise ValueError(
+                "MetropolisHastings: log_density holds probabilities (they sum to 1); give their logarithms, "
+                f"np.log({shown(self.log_density)})."
+            )
         if isinstance(self.proposal, str):
             raise ValueError(
                 "MetropolisHastings: with log_density an array, proposal must be a matrix of shape "

@@ -159,8 +159,12 @@ def test_chains():
     assert chains.to_dict()["b"].shape == (2, 100)
     with pytest.raises(ValueError, match=r"burn_in must be in \[0, 100\)"):
         chains.discard(100)
-    with pytest.raises(ValueError, match="function must return 200 values"):
+    with pytest.raises(ValueError, match="function must return 200 finite values"):
         chains.expectation(lambda x: 1.0)
+    with pytest.raises(ValueError, match="with NaN or infinity"):
+        chains.expectation(lambda x: x[:, 0] * np.nan)
+    with pytest.raises(ValueError, match=r"shape must hold the draws, .* up to \[1\]; got \[1\]"):
+        Chains(np.array([[[0], [1]]])).frequencies([1])
     with pytest.raises(ValueError, match=r"draws must have shape \(n_chains, n_samples, d\)"):
         Chains(np.zeros((2, 3)))
     with pytest.raises(ValueError, match="names must be 2"):

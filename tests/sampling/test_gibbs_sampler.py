@@ -128,6 +128,7 @@ def test_blocks_are_drawn_together():
         ({"conditionals": [[1.0, 0.0]]}, [0, 1], "whose probability is positive"),
         ({"conditionals": [[1.0, 0.0]]}, [0, 2], "must be a cell of the table of shape"),
         ({"conditionals": [[1.0, 1.0]], "order": [0, 0]}, None, "order must name each of the components 0 to 1"),
+        ({"conditionals": [[1.0, 1.0]], "order": "ab"}, None, "order must name each of the components 0 to 1"),
         ({"conditionals": [[1.0, 1.0]], "scan": "cyclic"}, None, "parameter 'scan' must be one of"),
     ],
 )  # fmt: skip

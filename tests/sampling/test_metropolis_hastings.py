@@ -10,6 +10,7 @@ import pytest
 from scipy.stats import multivariate_normal, norm
 from sklearn.exceptions import ConvergenceWarning
 
+from tercet.core.callbacks import Recorder
 from tercet.sampling import (
     ConditionalProposal,
     IndependentProposal,
@@ -28,7 +29,9 @@ def plain(x, precision=PRECISION):
 
 
 def of_all(x, precision=PRECISION):
-    return -0.5 * np.einsum("ci,ij,cj->c", x, precision, x)
+    found = -0.5 * np.einsum("ci,ij,cj->c", x, precision, x)
+    x[:] = 7.0
+    return found
 
 
 @numba.njit
@@ -44,6 +47,7 @@ def jitted(x, precision):
     for i in range(x.size):
         for j in range(x.size):
             total += x[i] * precision[i, j] * x[j]
+    x[:] = 7.0  # a function may change its own copy
     return -0.5 * total
 
 
@@ -98,7 +102,7 @@ def test_random_walks_on_a_correlated_normal(proposal):
     # the walk has learned the form of the target
     learned = sampler.covariance_ / sampler.covariance_[0, 0]
     np.testing.assert_allclose(learned, COVARIANCE / 4, atol=0.12)
-    np.testing.assert_allclose(chains.log_density, [of_all(c) for c in chains.draws], rtol=1e-12)
+    np.testing.assert_allclose(chains.log_density, [of_all(c.copy()) for c in chains.draws], rtol=1e-12)
 
 
 def test_all_kinds_of_density_give_the_same_chains():
@@ -233,6 +237,9 @@ def test_an_improper_density_is_said():
         ({"proposal": norm(0, 1)}, [0.0, 0.0], "must return 1 values for 1 points; got 2"),
         ({"log_density": [0.0, -1.0]}, 0, "proposal must be a matrix of shape"),
         ({"log_density": [0.4, 0.6], "proposal": np.eye(2)}, 0, "holds probabilities .* give their logarithms"),
+        ({"proposal": multivariate_normal([0, 0], allow_singular=True, cov=[[1, 0], [0, 0]])}, [0.0, 1.0],
+         "its density is zero at the start"),
+        ({"log_density": [-np.inf, -np.inf], "proposal": np.eye(2)}, 0, "not all -infinity"),
         ({"log_density": [0.0, np.nan], "proposal": np.eye(2)}, 0, "log probabilities of discrete states"),
         ({"log_density": [0.0, -1.0], "proposal": [[1, 1], [0, 1]]}, 0, r"row 0 is \[1.0, 1.0\]"),
         ({"log_density": [0.0, -1.0], "proposal": np.eye(2)}, 2, "start must be a state from 0 to 1; got 2"),
@@ -300,6 +307,10 @@ def test_callbacks_and_continuation():
     assert sampler.history_["kept"][-1] == 300
     later = MetropolisHastings(plain, burn_in=0, scale=1e-9, random_state=0).sample(1, start=chains)
     np.testing.assert_allclose(later.draws[:, 0], chains.draws[:, -1], atol=1e-7)
+    recorder = Recorder()
+    sampler = MetropolisHastings(plain, burn_in=100, random_state=0).set_callbacks(recorder)
+    sampler.sample(200, start=[0.0, 0.0])
+    assert len(recorder.frames) == 105  # five windows of the burn-in and a hundred parts
     with pytest.raises(ValueError, match="the callback ended the run before the first draw"):
         MetropolisHastings(plain, burn_in=100, callback=lambda step: True).sample(10, start=[0.0, 0.0])
 

@@ -140,6 +140,10 @@ class Chains:
         """The share of draws in each cell of a table, for chains on discrete states."""
         index = self.flat().astype(np.int64)
         table = np.zeros(tuple(shape))
+        if table.ndim != index.shape[1] or (index < 0).any() or (index >= np.array(table.shape)).any():
+            raise ValueError(
+                f"shape must hold the draws, whose components go up to {index.max(axis=0).tolist()}; got {shape!r}."
+            )
         np.add.at(table, tuple(index.T), 1.0)
         return table / len(self)
 
@@ -156,9 +160,10 @@ class Chains:
         estimate, standard_error : float or array of shape (k,)
         """
         values = np.asarray(function(self.flat()), dtype=np.float64)
-        if values.ndim not in (1, 2) or len(values) != len(self):
+        if values.ndim not in (1, 2) or len(values) != len(self) or not np.isfinite(values).all():
             raise ValueError(
-                f"function must return {len(self)} values, one for each draw; got shape {values.shape}."
+                f"function must return {len(self)} finite values, one for each draw; got shape {values.shape}"
+                f"{'' if np.isfinite(values).all() else ' with NaN or infinity'}."
             )
         by_chain = values.reshape(self.n_chains, self.n_samples, *values.shape[1:])
         return values.mean(axis=0)[()], diagnostics.mcse(by_chain)

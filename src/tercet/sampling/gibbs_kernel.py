@@ -28,7 +28,10 @@ def check_table(table: Any) -> np.ndarray:
 
 def check_order(order: Any, d: int) -> list[int]:
     """The components in the order of a sweep, each once; by default 0, 1, ..."""
-    found = list(range(d)) if order is None else [int(j) for j in order]
+    try:
+        found = list(range(d)) if order is None else [int(j) for j in order]
+    except Broken:
+        found = []
     if sorted(found) != list(range(d)):
         raise ValueError(f"order must name each of the components 0 to {d - 1} once; got {order!r}.")
     return found

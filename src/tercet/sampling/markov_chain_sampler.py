@@ -22,6 +22,7 @@ from tercet.sampling.chains import Chains
 PIECES = 100  # parts of a run, each a pass that callbacks hear of
 ROUND = 0.2  # seconds in which all chains advance by as many iterations
 NEVER = 2**62
+FEWEST = 20  # iterations after which an acceptance of 0 says something
 
 
 class MarkovChainSampler(Iterative, BaseEstimator):
@@ -142,7 +143,7 @@ class MarkovChainSampler(Iterative, BaseEstimator):
         """Sentences on chains that no proposal moved."""
         acceptance = np.asarray(chains.acceptance)
         stuck = np.argwhere(acceptance == 0.0)
-        if not len(stuck):
+        if not len(stuck) or chains.n_samples * chains.thin < FEWEST:
             return []
         if acceptance.ndim == 2:
             where = f"component {stuck[0][1]} of chain {stuck[0][0]}"
@@ -150,7 +151,7 @@ class MarkovChainSampler(Iterative, BaseEstimator):
             where = f"chains {stuck[:, 0].tolist()}"
         return [
             f"acceptance 0 in {where}: none of {chains.n_samples * chains.thin} proposals was accepted, so the "
-            "draws are the start again and again. Take a smaller scale, a longer burn_in (which adapts the scale), "
+            "draws are one point again and again. Take a smaller scale, a longer burn_in (which adapts the scale), "
             "or a proposal that is more like the target."
         ]
 
@@ -202,7 +203,7 @@ class PointDensity:
         self.function, self.args = function, args
 
     def __call__(self, x: np.ndarray) -> float:
-        value = self.function(x, *self.args)
+        value = self.function(x.copy(), *self.args)  # which may change its own
         if type(value) is np.ndarray and value.size == 1:  # -x**2 / 2 of a point of one component
             value = value.item()
         try:
@@ -220,7 +221,7 @@ class VectorDensity(PointDensity):
     """The user's log density of all chains at once: (n_chains, d) to (n_chains,)."""
 
     def __call__(self, x: np.ndarray) -> Any:
-        found = np.asarray(self.function(x, *self.args), dtype=np.float64)
+        found = np.asarray(self.function(x.copy(), *self.args), dtype=np.float64)
         if found.shape != (len(x),):
             raise ValueError(
                 f"log_density with vectorized=True gets points of shape {x.shape} and must return shape "
@@ -245,9 +246,9 @@ def refuse_array(function: Any, x: np.ndarray, args: tuple[Any, ...]) -> None:
 def start_densities(density: PointDensity, points: np.ndarray) -> np.ndarray:
     """Log densities of the starts; an error where one is zero."""
     if isinstance(density, VectorDensity):
-        values = np.array(density(points.copy()))
+        values = np.array(density(points))
     else:
-        values = np.array([density(x.copy()) for x in points])
+        values = np.array([density(x) for x in points])
     for c in np.flatnonzero(values == -np.inf):
         raise ValueError(
             f"log_density is -infinity at the start of chain {c}, x={points[c].tolist()}: start where the density "

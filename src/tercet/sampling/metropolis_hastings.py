@@ -242,10 +242,10 @@ class MetropolisHastings(MarkovChainSampler):
             log_p = np.asarray(self.log_density, dtype=np.float64)
         except Broken:
             log_p = np.empty(0)
-        if log_p.ndim != 1 or not log_p.size or np.isnan(log_p).any() or (log_p == np.inf).any():
+        if log_p.ndim != 1 or not log_p.size or not np.isfinite(log_p).any() or not (log_p < np.inf).all():
             raise ValueError(
                 "MetropolisHastings: log_density must be a callable, or the log probabilities of discrete states "
-                f"(no NaN or +infinity); got {shown(self.log_density)}."
+                f"(no NaN or +infinity, not all -infinity); got {shown(self.log_density)}."
             )
         if log_p.size > 1 and (log_p >= 0).all() and abs(log_p.sum() - 1.0) < 1e-9:
             raise ValueError(

@@ -21,7 +21,7 @@ def random_walk_loop(density: Any) -> Callable[..., Any]:
     def loop(x, log_p, moves, log_uniforms, factor, thin, phase, draws, logs, args):
         """Returns (accepted, kept, index of the iteration whose density is no number or -1)."""
         n, d = moves.shape
-        candidate = np.empty(d)
+        candidate, given = np.empty(d), np.empty(d)  # the density may do with its own as it likes
         current = log_p[0]
         accepted = kept = 0
         for i in range(n):
@@ -30,7 +30,8 @@ def random_walk_loop(density: Any) -> Callable[..., Any]:
                 for k in range(j + 1):
                     move += factor[j, k] * moves[i, k]
                 candidate[j] = x[j] + move
-            value = density(candidate, *args)
+                given[j] = candidate[j]
+            value = density(given, *args)
             if not value < np.inf:
                 x[:] = candidate
                 log_p[0] = value
@@ -60,13 +61,14 @@ def independence_loop(density: Any) -> Callable[..., Any]:
     def loop(x, log_p, points, log_uniforms, log_q, thin, phase, draws, logs, args):
         """`log_p` has log p(x) and log q(x). Returns as `random_walk_loop` does."""
         n, d = points.shape
-        candidate = np.empty(d)
+        candidate, given = np.empty(d), np.empty(d)
         current, own = log_p[0], log_p[1]
         accepted = kept = 0
         for i in range(n):
             for j in range(d):
                 candidate[j] = points[i, j]
-            value = density(candidate, *args)
+                given[j] = candidate[j]
+            value = density(given, *args)
             if not value < np.inf:
                 x[:] = candidate
                 log_p[0] = value
@@ -96,6 +98,7 @@ def single_component_loop(density: Any) -> Callable[..., Any]:
     def loop(x, log_p, moves, log_uniforms, scales, order, counts, thin, phase, draws, logs, args):
         """`counts` (2, d): moves accepted and tried per component. Returns (kept, index of a bad iteration)."""
         n, d = moves.shape
+        given = np.empty(d)
         current = log_p[0]
         kept = 0
         for i in range(n):
@@ -103,7 +106,9 @@ def single_component_loop(density: Any) -> Callable[..., Any]:
                 j = order[i, k]
                 old = x[j]
                 x[j] = old + scales[j] * moves[i, k]
-                value = density(x, *args)
+                for other in range(d):
+                    given[other] = x[other]
+                value = density(given, *args)
                 if not value < np.inf:
                     log_p[0] = value
                     return kept, i

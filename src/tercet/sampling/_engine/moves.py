@@ -48,6 +48,11 @@ class IndependentMoves:
     def __init__(self, blocks: RandomBlocks, proposal: Any, x: np.ndarray) -> None:
         self.blocks, self.proposal = blocks, proposal
         self.own = float(proposal.evaluate(x[None])[0])
+        if self.own == -np.inf:
+            raise ValueError(
+                f"IndependentProposal: its density is zero at the start, x={x.tolist()}: nothing else would be "
+                "accepted. The proposal must be positive wherever the target is."
+            )
         self._made = -1
 
     def ready(self) -> None:

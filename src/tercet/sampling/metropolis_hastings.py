@@ -53,7 +53,13 @@ class MetropolisHastings(MarkovChainSampler):
 
     A plain Python function of one point works; one of all chains at once (`vectorized=True`) is faster; one that is
     compiled by numba (`@njit`) runs with the whole loop as machine code, on `n_jobs` threads. All give the same
-    chains.
+    chains. Data go in as `args`:
+
+        @numba.njit
+        def log_density(x, y):
+            return -0.5 * ((y - x[0]) ** 2).sum()
+
+        MetropolisHastings(log_density, args=(y,), n_jobs=-1).sample(10_000, start=[0.0])
 
     Parameters
     ----------

@@ -77,9 +77,8 @@ class GibbsSampler(MarkovChainSampler):
 
     Examples
     --------
-    The bivariate normal distribution with correlation 0.5, where x_1 | x_2 ~ N(0.5 x_2, 0.75):
-
-    >>> draw = [lambda x, rng, j=j: rng.normal(0.5 * x[1 - j], 0.75**0.5) for j in (0, 1)]
+    >>> r = 0.5  # the bivariate normal distribution, where x_1 | x_2 ~ N(r x_2, 1 - r^2)
+    >>> draw = [lambda x, rng, j=j: rng.normal(r * x[1 - j], (1 - r**2) ** 0.5) for j in (0, 1)]
     >>> chains = GibbsSampler(draw, random_state=0).sample(2000, start=[0.0, 0.0])
     >>> float(np.corrcoef(chains.flat().T)[0, 1].round(1))
     0.5

@@ -49,7 +49,8 @@ class Row:
     ``data(rng, **sizes[size])`` makes the arrays. ``quality(data, result)`` is a figure to be minimised. With
     ``relative`` it may exceed the best one by ``tolerance`` times that, else zero (a gap, a number of errors)
     by ``tolerance``. The best one is the best peer's or that of ``optimum(data)``, a slow and exact fit made
-    once with the data: without it, the laxer the peers are, the less would be asked of anyone.
+    once with the data: without it, the laxer the peers are, the less would be asked of anyone. Where contenders
+    cannot be asked for the same amount of work, ``amount(data, result)`` is how much one did: times are per unit.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Row:
     figure: str
     relative: bool = True
     optimum: Callable[[Data], Result] | None = None
+    amount: Callable[[Data, Result], float] | None = None
 
 
 @dataclass
@@ -153,6 +155,9 @@ def run_row(
                 if not run["others"] > DISTURBED:
                     break
             run["quality"] = float(row.quality(data, result))
+            if row.amount is not None:
+                done = float(row.amount(data, result))
+                run["wall"], run["cpu"] = run["wall"] / done, run["cpu"] / done
             runs[name].append(run)
         except ContenderError as error:
             problems[name] = str(error)

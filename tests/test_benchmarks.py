@@ -102,6 +102,13 @@ def test_contenders_run_by_turns_and_only_good_peers_count(tmp_path, start):
     assert outcome.work == "least squares; 200 x 5"
 
 
+def test_times_are_per_amount_of_work(tmp_path, start):
+    row = dataclasses.replace(toy_row(), amount=lambda data, result: 1e6)
+    (ours,) = run_row(row, "smoke", rounds=1, folder=tmp_path, start=start).scores
+    assert 0 < ours.wall < 1e-4
+    assert 0 <= ours.cpu < 1e-4
+
+
 def test_memory_is_what_a_fit_adds_after_a_small_one(tmp_path):
     row = toy_row(keeps=peer(toy_keeps))
     row = dataclasses.replace(row, sizes={**row.sizes, "full-ish": {"n": 400, "d": 5}})

@@ -1,4 +1,5 @@
 from tercet.plot.bayes import plot_densities
+from tercet.plot.chains import plot_autocorrelation, plot_chain_densities, plot_trace
 from tercet.plot.classification import plot_calibration, plot_confusion, plot_roc
 from tercet.plot.clusters import (
     match_colours,
@@ -29,9 +30,11 @@ from tercet.plot.trees import plot_tree
 __all__ = [
     "match_colours",
     "picture",
+    "plot_autocorrelation",
     "plot_biplot",
     "plot_calibration",
     "plot_cells",
+    "plot_chain_densities",
     "plot_clusters",
     "plot_coefficients",
     "plot_confusion",
@@ -64,6 +67,7 @@ __all__ = [
     "plot_scree",
     "plot_shepard",
     "plot_silhouette",
+    "plot_trace",
     "plot_transitions",
     "plot_tree",
     "replay",

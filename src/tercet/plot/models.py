@@ -381,7 +381,8 @@ def _names(model: Any, given: Sequence[str] | None, n: int) -> list[str]:
 
 
 PICTURES = (
-    "bayes", "components", "dependencies", "embeddings", "graphs", "mixtures", "sequences", "svm", "trees",
+    "bayes", "chains", "components", "dependencies", "embeddings", "graphs", "mixtures", "sequences", "svm",
+    "trees",
 )  # fmt: skip
 _own = len(_pictures)  # those of this module, which come last
 

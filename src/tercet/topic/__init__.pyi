@@ -1,1 +1,5 @@
-__all__: list[str] = []
+from tercet.topic.documents import count_documents
+
+__all__ = [
+    "count_documents",
+]

@@ -16,7 +16,9 @@ class Counting(TopicModel):
         return self._learn(X, y)
 
     def _fit(self, X, y, sample_weight):
-        assert type(X) is sparse.csr_array and X.has_canonical_format and X.data.all()
+        assert type(X) is sparse.csr_array
+        assert X.has_canonical_format
+        assert X.data.all()
         self.components_ = X.toarray()[:2]
 
     def transform(self, X):

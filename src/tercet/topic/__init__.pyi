@@ -1,3 +1,4 @@
+from tercet.topic.coherence import coherence
 from tercet.topic.documents import count_documents
 from tercet.topic.plsa import PLSA
 from tercet.topic.plsa_steps import (
@@ -8,11 +9,14 @@ from tercet.topic.plsa_steps import (
     to_cooccurrence,
     to_generative,
 )
+from tercet.topic.topic_dictionary import count_topic_words
 
 __all__ = [
     "PLSA",
+    "coherence",
     "cooccurrence_step",
     "count_documents",
+    "count_topic_words",
     "plsa_parameter_counts",
     "plsa_step",
     "sample_documents",

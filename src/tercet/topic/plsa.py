@@ -71,7 +71,7 @@ class PLSA(TopicModel):
     max_iter : int, default=200
         The most passes of one start.
     tol : float, default=1e-5
-        Stop when a pass raises the log-likelihood per word by less.
+        Stop when a pass raises the log-likelihood per word by less; 0 makes all passes.
     n_init : int, default=1
         How many random starts to try; the one with the highest likelihood is kept.
     components_init : array of shape (n_components, n_features), optional
@@ -225,7 +225,7 @@ class PLSA(TopicModel):
             value = self._step(engine, factors, room, mass, beta)
             factors, room = room, factors  # what is overwritten next is not what was reported last
             step.report((factors, beta), log_likelihood=value * unit)
-            if step.converged(value - before < self.tol * mass):
+            if self.tol > 0 and step.converged(value - before < self.tol * mass):
                 break
             before = value
         return factors, beta

@@ -76,6 +76,7 @@ TASKS = (
     "ranking",
     "matrix factorisation",
     "embedding",
+    "topic model",
 )
 SHARED = {"ensemble": "tree"}  # families that are compiled with another, most of whose kernels they use
 # A few passes, candidates and folds compile as much as many.

@@ -11,7 +11,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from tercet.core.estimator import NO_TARGET, Estimator, check_is_fitted
 from tercet.core.fitted_checks import Codes, Declarations, Floats
 from tercet.core.scaling import LARGE
-from tercet.core.validation import target_for_callbacks
+from tercet.core.validation import check_array, target_for_callbacks
 from tercet.topic.documents import count_documents, listed_documents, without_zeros
 from tercet.topic.topic_distances import SIMILARITIES
 
@@ -202,6 +202,27 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
                 'entries: use metric="cosine".'
             )
         return SIMILARITIES[metric](weights)
+
+    def inverse_transform(self, X: Any) -> np.ndarray:
+        """P(w|d) of documents: points of the simplex that the topics span.
+
+        Parameters
+        ----------
+        X : array of shape (n_documents, n_components)
+            P(z|d).
+
+        Returns
+        -------
+        word_probabilities : array of shape (n_documents, n_features)
+        """
+        check_is_fitted(self)
+        X = check_array(X, dtype=(np.float64, np.float32), input_name="X")
+        if X.shape[1] != len(self.components_):
+            raise ValueError(
+                f"{type(self).__name__}: X has {X.shape[1]} columns; expected are {len(self.components_)}, one for "
+                "each topic."
+            )
+        return X @ self.topic_word_distribution().astype(X.dtype, copy=False)
 
     @property
     def _n_features_out(self) -> int:

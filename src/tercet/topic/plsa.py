@@ -37,7 +37,7 @@ LEAST_BETA = 0.1  # tempered EM ends here: below it, topics are hardly told apar
         "cooccurrence": "E: P(z|w,d) ∝ P(z) P(w|z) P(d|z); M: P(z), P(w|z) and P(d|z) from the expected counts",
     },
     texts=["000 ch. 18, Alg 18.1", "000 ch. 22, Table 22.3", "001 ch. 5, sec. 5.3.4"],
-    peers=["enstop.PLSA", "sklearn.decomposition.NMF(beta_loss='kullback-leibler')"],
+    peers=["enstop.PLSA", "sklearn.decomposition.NMF"],
 )
 class PLSA(TopicModel):
     """Probabilistic latent semantic analysis: documents are mixtures of topics, topics distributions over words.

@@ -179,6 +179,12 @@ def test_folding_in_maximises_the_likelihood_of_each_document(corpus):
     assert model.perplexity(X[:5]) == pytest.approx(np.exp(-values.sum() / X[:5].sum()))
 
 
+def test_folding_in_is_tempered_as_learning_was(corpus):
+    X = corpus[2]
+    model = PLSA(3, beta=0.8, random_state=0, tol=1e-12, max_iter=2000, mean_change_tol=1e-10).fit(X)
+    np.testing.assert_allclose(model.transform(X), model.doc_topic_, atol=1e-4)
+
+
 def test_documents_without_words_and_words_never_seen():
     tokens = [["a", "b", "a"], [], ["c", "d"], ["d", "c", "c"]]
     model = PLSA(2, random_state=0).fit(tokens)

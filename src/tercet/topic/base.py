@@ -33,13 +33,14 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         "vocabulary_": Codes("features"),
     }
     components_: np.ndarray
+    n_features_in_: int
     vocabulary_: dict[str, int]
 
     def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
         documents = listed_documents(X)
         if documents is None:
             if reset:
-                vars(self).pop("vocabulary_", None)  # of an earlier fit
+                self.__dict__.pop("vocabulary_", None)  # of an earlier fit
             counts = without_zeros(super()._check(X, reset=reset))
         else:
             counts = self._counted(documents, reset)
@@ -64,7 +65,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
                 f"{type(self).__name__}: X has no words: its {len(documents)} documents are empty."
             )
         for name in ("vocabulary_", "feature_names_in_"):  # of an earlier fit
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         if counted.vocabulary is not None:
             self.vocabulary_ = counted.vocabulary
         self.n_features_in_ = counted.counts.shape[1]

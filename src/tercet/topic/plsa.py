@@ -21,7 +21,6 @@ from tercet.topic._plsa.weighted_counts import in_safe_unit, split_words
 from tercet.topic.base import TopicModel
 from tercet.topic.plsa_steps import CooccurrenceModel, sample_documents, to_cooccurrence
 
-HINT = "Raise max_iter or tol."
 PATIENCE = 3  # passes of tempered EM without a rise of the held-out likelihood
 LEAST_BETA = 0.1  # tempered EM ends here: below it, topics are hardly told apart
 
@@ -117,7 +116,7 @@ class PLSA(TopicModel):
         "topic_weights_": Floats("components", finite=True, low=0.0),
         "document_weights_": Floats("documents", finite=True, low=0.0),
         "log_likelihood_": "",
-        "beta_": "",
+        "beta_": Floats("", finite=True, low=0.0),
     }
     doc_topic_: np.ndarray
     topic_weights_: np.ndarray
@@ -269,13 +268,13 @@ class PLSA(TopicModel):
     def _restarts(self, fitted: Any) -> Iterable[Steps]:
         """The loops of EM: one, or one inside each of several starts."""
         if self.n_init == 1 or self.components_init is not None:
-            yield self.steps(self.max_iter, unpack=fitted, hint=HINT)
+            yield self.steps(self.max_iter, unpack=fitted, hint="Raise max_iter or tol.")
             return
         for start in self.steps(self.n_init, name="start", inner=self.max_iter):
-            yield start.steps(self.max_iter, unpack=fitted, hint=HINT)
+            yield start.steps(self.max_iter, unpack=fitted, hint="Raise max_iter or tol.")
 
     def transform(self, X: Any) -> np.ndarray:
-        """P(z|d) of documents, by EM with P(w|z) as it was learned (folding in).
+        """P(z|d) of documents, by EM with P(w|z) and β as they were learned (folding in).
 
         Parameters
         ----------
@@ -285,7 +284,7 @@ class PLSA(TopicModel):
         Returns
         -------
         doc_topic : array of shape (n_documents, n_components)
-            P(z), what is known of any document, for one without words.
+            P(z) for a document without words.
         """
         check_is_fitted(self)
         counts = self._check(X, reset=False)
@@ -297,7 +296,8 @@ class PLSA(TopicModel):
         engine = Expectation(in_safe_unit(X)[0], k, all_cores(self.n_jobs), learns=False)
         phi = engine.padded(np.asarray(self.components_, dtype=np.float64).T)
         theta = engine.padded(np.full((X.shape[0], k), 1.0 / k))
-        seen, settled = engine.fold_in(theta, phi, self.max_doc_update_iter, self.mean_change_tol * k)
+        ends = self.max_doc_update_iter, self.mean_change_tol * k
+        seen, settled = engine.fold_in(theta, phi, *ends, float(self.beta_))
         if not settled and self.mean_change_tol > 0:
             warnings.warn(
                 f"{type(self).__name__}: max_doc_update_iter={self.max_doc_update_iter} passes were too few for "

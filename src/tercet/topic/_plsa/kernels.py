@@ -59,9 +59,12 @@ def log_likelihoods(X: Any, theta: Any, phi: Any, out: Any, seen: Any, room: Any
 
 
 @kernel
-def fold_in(X: Any, phi: Any, theta: Any, seen: Any, work: Any, room: Any, most: Any, tol: Any) -> Any:
+def fold_in(
+    X: Any, phi: Any, theta: Any, seen: Any, work: Any, room: Any, most: Any, tol: Any, beta: Any
+) -> Any:
     """θ_d of new documents by EM with φ fixed, each until its entries change by less than `tol` together, or for
-    `most` passes. A document without a possible word keeps the θ it has. Returns whether all came to an end."""
+    `most` passes. A document without a possible word keeps the θ it has. In tempered EM, `phi` is φ^β. Returns
+    whether all came to an end. `work` (2, width) holds expected counts, and θ^β."""
     ratio, dots = room[0], room[1]
     ends = np.zeros(2, np.int64)
     settled = True
@@ -72,15 +75,16 @@ def fold_in(X: Any, phi: Any, theta: Any, seen: Any, work: Any, room: Any, most:
         whole = x.sum()
         change = 0.0
         for _ in range(most):
-            mass = whole - cell_ratios(x, at, theta, i, phi, ratio, dots)
-            seen[i] = mass
+            for t in range(theta.shape[1]):
+                work[1, t] = theta[i, t] if beta == 1 else theta[i, t] ** beta
+            seen[i] = whole - cell_ratios(x, at, work, 1, phi, ratio, dots)
             change = 0.0
-            if not mass > 0:
+            if not seen[i] > 0:
                 break
             combine(Sparse(ratio, at, ends, phi.shape[0]), 0, phi, work, 0)
             mass = 0.0
             for t in range(theta.shape[1]):
-                work[0, t] *= theta[i, t]
+                work[0, t] *= work[1, t]
                 mass += work[0, t]
             for t in range(theta.shape[1]):
                 new = work[0, t] / mass

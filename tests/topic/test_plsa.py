@@ -237,6 +237,12 @@ def test_tempering_by_held_out_words_helps_against_overfitting(corpus):
         assert tempered.fit(X).perplexity(X, new) < 0.9 * plain.fit(X).perplexity(X, new)
     assert tempered.beta_ < 1
     assert tempered.history_["beta"][0] == 1.0
+    # which words are held out does not depend on the unit of the weights
+    units = [
+        PLSA(3, beta="held-out", random_state=0).fit(X, sample_weight=np.full(40, unit))
+        for unit in (1.0, 1e60)
+    ]
+    np.testing.assert_allclose(units[0].components_, units[1].components_, rtol=1e-9, atol=1e-15)
     with pytest.raises(ValueError, match=r"validation_fraction=0\.1 of 1 words leaves none to hold out"):
         PLSA(1, beta="held-out", random_state=0).fit([[1.0]])
 

@@ -179,13 +179,14 @@ class PLSA(TopicModel):
 
     def _fit(self, X: Any, y: None, sample_weight: np.ndarray | None) -> None:
         dtype, rng = X.dtype, generator(self.random_state)
+        watcher = None
+        if self.beta == "held-out":
+            X, held_out = split_words(X, self.validation_fraction, rng)
+            held_out, _ = in_safe_unit(held_out, sample_weight)
+            watcher = Expectation(held_out, self.n_components, all_cores(self.n_jobs), learns=False)
         counts, unit = in_safe_unit(X, sample_weight)
         if not counts.nnz:
             raise ValueError("PLSA: sample_weight is zero for every document that has words.")
-        watcher = None
-        if self.beta == "held-out":
-            counts, held_out = split_words(counts, self.validation_fraction, rng)
-            watcher = Expectation(held_out, self.n_components, all_cores(self.n_jobs), learns=False)
         engine = Expectation(counts, self.n_components, all_cores(self.n_jobs))
         words = np.asarray(counts.sum(axis=1)).ravel()
         given = Start(self.components_init, self.doc_topic_init, self.topic_weights_init)
@@ -247,7 +248,6 @@ class PLSA(TopicModel):
         mass, unit = sizes
         room = factors.room()
         beta, best, reached, waited = 1.0, -np.inf, -np.inf, 0  # the best of all, and when β was lowered last
-        kept = factors, beta
         for step in loop:
             value = self._step(engine, factors, room, mass, beta)
             factors, room = room, factors
@@ -255,7 +255,7 @@ class PLSA(TopicModel):
             held = float(likelihoods.sum() / max(seen.sum(), np.finfo(float).tiny))
             step.report((factors, beta), log_likelihood=value * unit, held_out=held, beta=beta)
             waited += 1
-            if held > best + self.tol:
+            if step.count == 1 or held > best + self.tol:
                 best, kept, waited = held, (factors.copy(), beta), 0
             ended = waited == PATIENCE and (best <= reached + self.tol or beta * self.beta_decay < LEAST_BETA)
             if step.converged(ended):

@@ -10,6 +10,7 @@ from tercet.topic.plsa_steps import (
     to_cooccurrence,
     to_generative,
 )
+from tercet.topic.pyldavis import pyldavis_data
 from tercet.topic.topic_dictionary import count_topic_words
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "factorization_log_density",
     "plsa_parameter_counts",
     "plsa_step",
+    "pyldavis_data",
     "sample_documents",
     "to_cooccurrence",
     "to_generative",

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tercet.distributions import Uniform
-from tercet.plot import plot_convergence, plot_envelope, plot_estimate, plot_transitions
+from tercet.plot import plot_state_distribution, plot_envelope, plot_estimate, plot_transitions
 from tercet.sampling import MarkovChain, accept_reject, monte_carlo_expectation
 from tests.plot.words import ticks
 
@@ -35,7 +35,7 @@ def test_an_envelope():
 
 
 def test_a_chain_step_by_step():
-    ax = plot_convergence(CHAIN, 5, "rain")
+    ax = plot_state_distribution(CHAIN, 5, "rain")
     np.testing.assert_allclose(ax.lines[0].get_ydata(), CHAIN.distributions(5, "rain")[:, 0])
     assert ax.lines[1].get_ydata()[0] == pytest.approx(5 / 6)
     table = plot_transitions(CHAIN)

@@ -18,13 +18,14 @@ from tercet.plot.graphs import plot_convergence, plot_graph
 from tercet.plot.learning import plot_fit, plot_history, plot_regions, replay
 from tercet.plot.mixtures import plot_mixture
 from tercet.plot.models import picture, plot_coefficients, plot_model
-from tercet.plot.monte_carlo import plot_convergence, plot_envelope, plot_estimate
+from tercet.plot.monte_carlo import plot_envelope, plot_estimate, plot_state_distribution
 from tercet.plot.neighbors import plot_cells, plot_kd_tree
 from tercet.plot.regression import plot_predictions, plot_residuals
 from tercet.plot.sequences import plot_path, plot_transitions
 from tercet.plot.styling import style
 from tercet.plot.svg import to_svg
 from tercet.plot.svm import plot_margins
+from tercet.plot.topics import plot_top_words, plot_topic_map
 from tercet.plot.trees import plot_tree
 
 __all__ = [
@@ -67,6 +68,9 @@ __all__ = [
     "plot_scree",
     "plot_shepard",
     "plot_silhouette",
+    "plot_state_distribution",
+    "plot_top_words",
+    "plot_topic_map",
     "plot_trace",
     "plot_transitions",
     "plot_tree",

@@ -126,7 +126,7 @@ def plot_envelope(p: Any, sample: Any, q: Any = None, *, bins: int = 40, ax: Any
 
 
 @styled
-def plot_convergence(chain: Any, n: int = 20, start: Any = None, *, ax: Any = None) -> Any:
+def plot_state_distribution(chain: Any, n: int = 20, start: Any = None, *, ax: Any = None) -> Any:
     """Draw the distribution of a Markov chain's state step by step, and its stationary distribution, dashed.
 
     Parameters
@@ -147,7 +147,9 @@ def plot_convergence(chain: Any, n: int = 20, start: Any = None, *, ax: Any = No
     Examples
     --------
     >>> from tercet.sampling import MarkovChain
-    >>> ax = plot_convergence(MarkovChain([[0.9, 0.1], [0.5, 0.5]], states=["sun", "rain"]), start="rain")
+    >>> ax = plot_state_distribution(
+    ...     MarkovChain([[0.9, 0.1], [0.5, 0.5]], states=["sun", "rain"]), start="rain"
+    ... )
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['sun', 'rain']
     """

@@ -1,0 +1,128 @@
+"""Kernels over documents: variational parameters γ of each one, and what it adds to the bound."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from tercet.core.kernel import inner, kernel
+from tercet.topic._variational.special_functions import (
+    digamma,
+    digamma_parts,
+    exp_of_differences,
+    log_gamma,
+)
+
+EPSILON = 2.220446049250313e-16  # added to a sum of probabilities that may be zero, as scikit-learn does
+TINY = 1e-280  # below this a sum of products may have lost terms
+
+
+@kernel
+def infer_documents(rows, start, stop, word_topic, alpha, gamma, exp_theta, ratios, limit, tol):
+    """Coordinate ascent for documents start to stop, from the γ that are given.
+
+    word_topic (V, K): exp(E[log φ]); gamma (D, K): γ, in and out; exp_theta (D, K): exp(E[log θ]), out;
+    ratios (nnz,): count / Σ_k exp_theta word_topic of each entry, out (where there is room).
+    """
+    K, longest = alpha.size, 0
+    for d in range(start, stop):
+        longest = max(longest, rows.indptr[d + 1] - rows.indptr[d])
+    table, fresh = np.empty((longest, K)), np.empty(K)
+    growth, shift, work = np.empty(K), np.empty(K), np.empty(K)
+    bits = work.view(np.int64)
+    for d in range(start, stop):
+        first, m = rows.indptr[d], rows.indptr[d + 1] - rows.indptr[d]
+        counts, g, weights = rows.data[first : first + m], gamma[d], exp_theta[d]
+        for j in range(m):  # the rows of its words, in one piece of memory
+            copy_row(word_topic[rows.indices[first + j]], table[j])
+        expect_logs(g, growth, shift, weights, work, bits)
+        for _ in range(limit):
+            fresh[:] = 0.0
+            for j in range(m):
+                row = table[j]
+                add_scaled(row, counts[j] / (dot(row, weights) + EPSILON), fresh)
+            change = 0.0
+            for k in range(K):
+                new = weights[k] * fresh[k] + alpha[k]
+                change += abs(new - g[k])
+                g[k] = new
+            expect_logs(g, growth, shift, weights, work, bits)
+            if change < tol * K:
+                break
+        if ratios.size:
+            found = ratios[first : first + m]
+            for j in range(m):
+                found[j] = counts[j] / (dot(table[j], weights) + EPSILON)
+
+
+@kernel
+def document_bounds(rows, start, stop, word_topic, pseudocounts, topic_digamma, alpha, gamma, exp_theta):
+    """Sum over documents start to stop of E[log p(w|θ, φ)] + E[log p(θ) - log q(θ)], without log B(α).
+
+    pseudocounts (V, K): λ; topic_digamma (K,): ψ(Σ_v λ_v).
+    """
+    K, bound = alpha.size, 0.0
+    logs = np.empty(K)
+    for d in range(start, stop):
+        g, weights = gamma[d], exp_theta[d]
+        total = 0.0
+        for k in range(K):
+            total += g[k]
+        whole = digamma(total)
+        for k in range(K):
+            logs[k] = digamma(g[k]) - whole
+            bound += (alpha[k] - g[k]) * logs[k] + log_gamma(g[k])
+        bound -= log_gamma(total)
+        for s in range(rows.indptr[d], rows.indptr[d + 1]):
+            v = rows.indices[s]
+            chance = dot(word_topic[v], weights)
+            if chance > TINY:
+                bound += rows.data[s] * math.log(chance)
+            else:
+                bound += rows.data[s] * log_chance(logs, pseudocounts[v], topic_digamma)
+    return bound
+
+
+@inner
+def log_chance(logs, pseudocounts, topic_digamma):
+    """log Σ_k exp(E[log θ_k] + E[log φ_kv]), where the sum itself underflows."""
+    most = -np.inf
+    for k in range(logs.size):
+        most = max(most, logs[k] + digamma(pseudocounts[k]) - topic_digamma[k])
+    total = 0.0
+    for k in range(logs.size):
+        total += math.exp(logs[k] + digamma(pseudocounts[k]) - topic_digamma[k] - most)
+    return most + math.log(total)
+
+
+@inner
+def expect_logs(gamma, growth, shift, out, work, bits):
+    """out = exp(E[log θ]) for θ ~ Dirichlet(gamma)."""
+    total = 0.0
+    for k in range(gamma.size):
+        total += gamma[k]
+    g, s = digamma_parts(total)
+    growth[:] = g
+    shift[:] = s
+    exp_of_differences(gamma, growth, shift, out, work, bits)
+
+
+@inner
+def dot(a, b):
+    total = 0.0
+    for k in range(b.size):
+        total += a[k] * b[k]
+    return total
+
+
+@inner
+def add_scaled(row, scale, out):
+    for k in range(out.size):
+        out[k] += scale * row[k]
+
+
+@inner
+def copy_row(row, out):
+    for k in range(out.size):
+        out[k] = row[k]

@@ -123,13 +123,13 @@ class LatentDirichletAllocation(LDAInference):
     >>> sorted(sorted(words) for words in model.top_words(2))
     [['leaf', 'tree'], ['sea', 'ship']]
     >>> model.transform([["wave", "ship"], []]).round(2)
-    array([[0.19, 0.81],
+    array([[0.83, 0.17],
            [0.5 , 0.5 ]])
     """
 
     empty_corpus = True  # topics are then those of the prior
     fitted_shapes: ClassVar[Declarations] = {
-        "components_": Floats("components features", finite=True, low=1e-300),
+        "components_": Floats("components features", finite=True, low=0.0),
         "exp_dirichlet_component_": Floats("components features", finite=True, low=0.0),
         "n_batch_iter_": Whole("", 1),
         "bound_": "",

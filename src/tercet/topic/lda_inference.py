@@ -10,7 +10,7 @@ from tercet.core.estimator import check_is_fitted
 from tercet.topic._variational.corpus import Corpus, Posterior, Topics, infer
 from tercet.topic.base import TopicModel
 from tercet.topic.perplexity import document_completion, word_perplexity
-from tercet.topic.prior_input import prior_table
+from tercet.topic.prior_input import LEAST, prior_table
 
 
 class LDAInference(TopicModel):
@@ -39,7 +39,7 @@ class LDAInference(TopicModel):
 
     def _topics(self) -> Topics:
         """The topics that were learned, for the kernels."""
-        table = np.asarray(self.components_, dtype=np.float64).T
+        table = np.maximum(np.asarray(self.components_, dtype=np.float64).T, LEAST)  # float32 may hold a zero
         return Topics(table, prior_table(self.topic_word_prior_, table.shape[1]), self.n_jobs)
 
     def transform(self, X: Any, *, normalize: bool = True) -> np.ndarray:

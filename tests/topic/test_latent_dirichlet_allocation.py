@@ -17,7 +17,7 @@ from tercet.topic import (
     word_perplexity,
 )
 from tercet.topic._variational.corpus import Corpus, Topics, infer
-from tercet.topic._variational.special_functions import digamma, log_gamma
+from tercet.topic._variational.special_functions import digamma, dirichlet_terms
 from tercet.topic.variational_em import topics_elbo
 
 
@@ -112,7 +112,14 @@ def test_engine_agrees_with_the_plain_form():
 def test_special_functions():
     x = np.logspace(-12, 14, 200)
     np.testing.assert_allclose([digamma(v) for v in x], special.psi(x), rtol=1e-13, atol=1e-14)
-    np.testing.assert_allclose([log_gamma(v) for v in x], special.gammaln(x), rtol=1e-13, atol=1e-13)
+    for p in (x, np.array([0.3]), np.array([7.9999, 8.0, 40.0])):
+        prior, centre = np.full(p.size, 0.7), np.linspace(-3, 3, p.size)
+        work = [np.empty(p.size) for _ in range(3)]
+        found = dirichlet_terms(
+            p, prior, centre, work[0], work[1], work[1].view(np.int64), work[2], work[2].view(np.int64)
+        )
+        terms = (prior - p) * (special.psi(p) - centre) + special.gammaln(p)
+        assert found == pytest.approx(terms.sum(), rel=1e-13)
 
 
 def test_forms_of_documents():

@@ -147,14 +147,14 @@ class Topics:
 
     def document_bound(self, corpus: Corpus, alpha: np.ndarray, posterior: Posterior) -> float:
         """The part of the ELBO that belongs to documents."""
-        alpha, gamma, exp_theta = (kernel_form(part) for part in (alpha, *posterior[:2]))
+        alpha, *parts = (kernel_form(part) for part in (alpha, *posterior))
         tables = read_only(self.word_topic), read_only(self.pseudocounts), self.digamma
-        parts = each(
-            lambda span: document_bounds(corpus.rows, *span, *tables, alpha, gamma, exp_theta),
+        bounds = each(
+            lambda span: document_bounds(corpus.rows, *span, *tables, alpha, *parts),
             corpus.spans,
             n_jobs=self.n_jobs,
         )
-        return float(sum(parts)) + corpus.shape[0] * float(gammaln(alpha.sum()) - gammaln(alpha).sum())
+        return float(sum(bounds)) + corpus.shape[0] * float(gammaln(alpha.sum()) - gammaln(alpha).sum())
 
     def topic_bound(self) -> float:
         """The part of the ELBO that belongs to topics: E[log p(φ) - log q(φ)]."""
@@ -162,8 +162,9 @@ class Topics:
         parts = each(
             lambda span: topic_bounds(table, *span, self.prior, self.digamma), self.spans, n_jobs=self.n_jobs
         )
-        whole = self.prior.sum(axis=0) * (n if len(self.prior) == 1 else 1)
-        return float(sum(parts)) + float((gammaln(whole) - gammaln(self.totals)).sum())
+        times = n if len(self.prior) == 1 else 1
+        constant = gammaln(self.prior.sum(axis=0) * times).sum() - times * gammaln(self.prior).sum()
+        return float(sum(parts)) + float(constant - gammaln(self.totals).sum())
 
 
 def infer(

@@ -174,6 +174,18 @@ def test_small_priors_and_large_counts():
     assert ours.score(X) == pytest.approx(theirs.score(X), rel=1e-6)
 
 
+def test_weights_of_documents(counts):
+    """With E steps that go to the end, and to the same from all starts, a weight is as good as repetition."""
+    X, weight = counts[:20], np.tile([1.0, 0.0, 2.0, 1.0], 5)
+    options = {"max_iter": 1, "mean_change_tol": 1e-12, "max_doc_update_iter": 5000, "doc_topic_prior": 5.0}
+    repeated = X[np.repeat(np.arange(20), weight.astype(int))]
+    one = LatentDirichletAllocation(3, random_state=0, **options).fit(X, sample_weight=weight)
+    other = LatentDirichletAllocation(3, random_state=0, **options).fit(repeated)
+    np.testing.assert_allclose(one.components_, other.components_, rtol=1e-7)
+    assert one.bound_ == pytest.approx(other.bound_)
+    assert one.history_["elbo"] == pytest.approx(other.history_["elbo"])
+
+
 def test_learned_prior_is_asymmetric():
     found = generate_documents(60, 20, [2.0, 0.1], np.full(30, 0.05), random_state=3)
     X = [[f"w{w:02}" for w in words] for words in found.documents]

@@ -189,7 +189,9 @@ def infer_document(
     algorithms="Newton's method; the Hessian is a diagonal and a constant: linear time",
     texts=["000 ch. 20, eq. 20.65-20.68", "002 ch. 12"],
 )
-def newton_alpha(gamma: Any, alpha: Any, *, max_iter: int = 100, tol: float = 1e-10) -> np.ndarray:
+def newton_alpha(
+    gamma: Any, alpha: Any, *, sample_weight: Any = None, max_iter: int = 100, tol: float = 1e-10
+) -> np.ndarray:
     """Prior α that raises the bound most for given γ of the documents (20.65-20.68).
 
     A step that would leave α > 0, or lower the objective, is halved.
@@ -200,6 +202,8 @@ def newton_alpha(gamma: Any, alpha: Any, *, max_iter: int = 100, tol: float = 1e
         Parameters of q(θ) of the documents.
     alpha : array of shape (n_topics,)
         The start.
+    sample_weight : array of shape (n_documents,), optional
+        How much each document counts.
     max_iter : int, default=100
         The most steps.
     tol : float, default=1e-10
@@ -216,7 +220,7 @@ def newton_alpha(gamma: Any, alpha: Any, *, max_iter: int = 100, tol: float = 1e
     array([0.9148, 0.6857])
     """
     alpha = positive("alpha", alpha, 1).copy()
-    logs = expected_log_dirichlet(positive("gamma", gamma, 2)).mean(axis=0)
+    logs = np.average(expected_log_dirichlet(positive("gamma", gamma, 2)), axis=0, weights=sample_weight)
     value = alpha_objective(alpha, logs)
     for _ in range(max_iter):
         step = alpha_step(alpha, logs)

@@ -29,17 +29,22 @@ class Corpus:
     ----------
     counts : CSR array of shape (n_documents, n_words)
         Each word of a document once.
+    weight : array of shape (n_documents,), optional
+        How much each document counts.
     """
 
-    def __init__(self, counts: Any) -> None:
+    def __init__(self, counts: Any, weight: np.ndarray | None = None) -> None:
         self.shape = counts.shape
+        self.weighted = weight is not None
+        self.weight = kernel_form(np.ones(counts.shape[0]) if weight is None else weight)
         self.rows = Sparse(
             kernel_form(counts.data),
             read_only(np.ascontiguousarray(counts.indices, dtype=np.int32)),
             read_only(np.ascontiguousarray(counts.indptr, dtype=np.int64)),
             counts.shape[1],
         )
-        self.total = float(self.rows.data.sum())
+        self.size = float(self.weight.sum())  # documents
+        self.total = float(self.weight @ counts.sum(axis=1)) if self.weighted else float(self.rows.data.sum())
         self.spans = _spans(self.shape[0], DOCUMENTS)
         self._by_word: tuple[np.ndarray, ...] | None = None
 
@@ -112,13 +117,16 @@ class Topics:
             free = [np.empty_like(self.pseudocounts)]
             self._tables += free
         before, after = read_only(self.pseudocounts), free[0]
+        exp_theta = posterior.exp_theta
+        if corpus.weighted:
+            exp_theta = exp_theta * corpus.weight[:, None]
 
         def words(span: tuple[int, int]) -> np.ndarray:
             return update_words(
                 *corpus.by_word,
                 *span,
                 read_only(posterior.ratios),
-                read_only(posterior.exp_theta),
+                read_only(exp_theta),
                 read_only(self.word_topic),
                 self.prior,
                 before,
@@ -150,11 +158,11 @@ class Topics:
         alpha, *parts = (kernel_form(part) for part in (alpha, *posterior))
         tables = read_only(self.word_topic), read_only(self.pseudocounts), self.digamma
         bounds = each(
-            lambda span: document_bounds(corpus.rows, *span, *tables, alpha, *parts),
+            lambda span: document_bounds(corpus.rows, *span, corpus.weight, *tables, alpha, *parts),
             corpus.spans,
             n_jobs=self.n_jobs,
         )
-        return float(sum(bounds)) + corpus.shape[0] * float(gammaln(alpha.sum()) - gammaln(alpha).sum())
+        return float(sum(bounds)) + corpus.size * float(gammaln(alpha.sum()) - gammaln(alpha).sum())
 
     def topic_bound(self) -> float:
         """The part of the ELBO that belongs to topics: E[log p(φ) - log q(φ)]."""

@@ -59,14 +59,14 @@ def infer_documents(rows, start, stop, word_topic, alpha, gamma, exp_theta, rati
 
 @kernel
 def document_bounds(
-    rows, start, stop, word_topic, pseudocounts, topic_digamma, alpha, gamma, exp_theta, ratios
+    rows, start, stop, sample_weight, word_topic, pseudocounts, topic_digamma, alpha, gamma, exp_theta, ratios
 ):
-    """Sum over documents start to stop of E[log p(w|θ, φ)] + E[log p(θ) - log q(θ)], without log B(α).
+    """Weighted sum over documents start to stop of E[log p(w|θ, φ)] + E[log p(θ) - log q(θ)], without log B(α).
 
     pseudocounts (V, K): λ; topic_digamma (K,): ψ(Σ_v λ_v). Where `ratios` are given, the rows of word_topic, which
     are scattered over memory, need not be read again.
     """
-    K, bound = alpha.size, 0.0
+    K, total_bound = alpha.size, 0.0
     centre, weight, x, part = np.empty(K), np.empty(K), np.empty(K), np.empty(K)
     x_bits, part_bits = x.view(np.int64), part.view(np.int64)
     for d in range(start, stop):
@@ -75,7 +75,7 @@ def document_bounds(
         for k in range(K):
             total += g[k]
         centre[:] = digamma(total)
-        bound += dirichlet_terms(g, alpha, centre, weight, x, x_bits, part, part_bits) - math.lgamma(total)
+        bound = dirichlet_terms(g, alpha, centre, weight, x, x_bits, part, part_bits) - math.lgamma(total)
         for s in range(rows.indptr[d], rows.indptr[d + 1]):
             v = rows.indices[s]
             chance = rows.data[s] / ratios[s] - EPSILON if ratios.size else 0.0
@@ -85,7 +85,8 @@ def document_bounds(
                 bound += rows.data[s] * math.log(chance)
             else:
                 bound += rows.data[s] * log_chance(g, centre[0], pseudocounts[v], topic_digamma)
-    return bound
+        total_bound += sample_weight[d] * bound
+    return total_bound
 
 
 @inner

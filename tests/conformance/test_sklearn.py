@@ -21,7 +21,17 @@ from tercet.tree import DecisionTreeClassifier
 from tests.conformance.population import CARDS, make
 
 # Parameters whose values are different code.
-CHOICES = ("solver", "svd_solver", "algorithm", "form", "variant", "decoding", "strategy", "linkage")
+CHOICES = (
+    "solver",
+    "svd_solver",
+    "algorithm",
+    "form",
+    "variant",
+    "decoding",
+    "strategy",
+    "linkage",
+    "learning_method",
+)
 # Values of other parameters that are different code, where one is enough.
 MORE = {
     "LinearSVC": [{"loss": "hinge"}, {"penalty": "l1"}, {"multi_class": "crammer_singer"}],

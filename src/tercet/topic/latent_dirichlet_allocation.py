@@ -236,7 +236,7 @@ class LatentDirichletAllocation(LDAInference):
             if evaluate and abs(before - perplexity) < self.perp_tol:
                 break
             self.n_iter_ += 1
-        vars(self).update(self._attributes(topics.pseudocounts, X.dtype, topics.word_topic))
+        self.__dict__.update(self._attributes(topics.pseudocounts, X.dtype, topics.word_topic))
         self.bound_ = self._perplexity_of(topics, corpus)
 
     def _start(self, n_features: int) -> Topics:
@@ -315,7 +315,7 @@ class LatentDirichletAllocation(LDAInference):
             posterior = self._e_step(topics, corpus)
             self._m_step(topics, corpus, posterior, self.total_samples, online=True)
         dtype = X.dtype if first else self.components_.dtype
-        vars(self).update(self._attributes(topics.pseudocounts, dtype, topics.word_topic))
+        self.__dict__.update(self._attributes(topics.pseudocounts, dtype, topics.word_topic))
         return self
 
 

@@ -323,7 +323,8 @@ def variational_em(
     alpha = np.broadcast_to(positive("alpha", 1.0 if alpha is None else alpha, None), (n_topics,))
     phi = generator(random_state).dirichlet(np.full(V, 1.0), n_topics) if topic_word is None else topic_word
     phi, log_phi, pseudocounts = topic_update(np.asarray(phi, dtype=np.float64), eta)
-    gamma, elbo, bound = [None] * len(words), [], -np.inf
+    gamma: list[Any] = [None] * len(words)
+    elbo, bound = [], -np.inf
     for step in Steps(max_iter):
         found = [infer_document(one, alpha, log_phi, gamma=g) for one, g in zip(words, gamma)]  # E
         gamma, before = [one.gamma for one in found], bound

@@ -39,10 +39,7 @@ def infer_documents(rows, start, stop, word_topic, alpha, gamma, exp_theta, rati
             copy_row(word_topic[rows.indices[first + j]], table[j])
         expect_logs(g, growth, shift, weights, work, bits)
         for _ in range(limit):
-            fresh[:] = 0.0
-            for j in range(m):
-                row = table[j]
-                add_scaled(row, counts[j] / (dot(row, weights) + EPSILON), fresh)
+            add_words(table, counts, weights, fresh)
             change = 0.0
             for k in range(K):
                 new = weights[k] * fresh[k] + alpha[k]
@@ -122,9 +119,28 @@ def dot(a, b):
 
 
 @inner
-def add_scaled(row, scale, out):
-    for k in range(out.size):
-        out[k] += scale * row[k]
+def add_words(table, counts, weights, out):
+    """out = Σ_j row_j counts_j / (row_j · weights) over the words of a document; four rows at a time spare loads."""
+    out[:] = 0.0
+    for j in range(0, counts.size - 3, 4):
+        a, b, c, d = table[j], table[j + 1], table[j + 2], table[j + 3]
+        sum_a, sum_b, sum_c, sum_d = 0.0, 0.0, 0.0, 0.0
+        for k in range(weights.size):
+            sum_a += a[k] * weights[k]
+            sum_b += b[k] * weights[k]
+            sum_c += c[k] * weights[k]
+            sum_d += d[k] * weights[k]
+        sum_a = counts[j] / (sum_a + EPSILON)
+        sum_b = counts[j + 1] / (sum_b + EPSILON)
+        sum_c = counts[j + 2] / (sum_c + EPSILON)
+        sum_d = counts[j + 3] / (sum_d + EPSILON)
+        for k in range(out.size):
+            out[k] += (sum_a * a[k] + sum_b * b[k]) + (sum_c * c[k] + sum_d * d[k])
+    for j in range(counts.size // 4 * 4, counts.size):
+        row = table[j]
+        scale = counts[j] / (dot(row, weights) + EPSILON)
+        for k in range(out.size):
+            out[k] += scale * row[k]
 
 
 @inner

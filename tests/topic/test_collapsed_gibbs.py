@@ -187,6 +187,27 @@ def test_counts_are_those_of_the_assignment(packed, shards, monkeypatch):
     np.testing.assert_allclose(run.log_likelihood(), plain_value)
 
 
+def test_tables_become_lists_when_words_have_few_topics():
+    # a word that stands alone in its documents, with a small prior, soon has few topics
+    X = sparse.csr_array(np.kron(np.eye(6, dtype=int), np.full((3, 1), 40)))
+    runs = [
+        CollapsedGibbs(X, 60, np.full(60, 0.01), 0.01, np.random.default_rng(0), shards=2, n_jobs=n)
+        for n in (1, 2)
+    ]
+    for run in runs:
+        assert isinstance(run.counts, DenseCounts)
+        for _ in range(40):
+            run.sweep()
+        assert isinstance(run.counts, PackedCounts)
+        plain = lda_counts(*lists(run.data, run.assignments), 60, 6)
+        np.testing.assert_array_equal(table_of(run.counts, 0), plain.topic_word)
+    np.testing.assert_array_equal(runs[0].assignments, runs[1].assignments)
+    priors = CollapsedGibbs(X, 60, np.full(60, 0.01), np.full((60, 6), 0.01), np.random.default_rng(0))
+    for _ in range(8):
+        priors.sweep()
+    assert isinstance(priors.counts, DenseCounts)  # each topic has priors of its own
+
+
 def table_of(counts, copy):
     """The counts that a copy of the table holds, of shape (K, V)."""
     if isinstance(counts, DenseCounts):
@@ -287,6 +308,14 @@ def test_shards_and_blocks():
     assert found[0][0] == 0
     assert found[-1][1] == 6
     assert all(a[1] == b[0] for a, b in itertools.pairwise(found))
+
+
+def test_too_many_tokens(monkeypatch):
+    monkeypatch.setenv("TERCET_MEMORY", "1e8")
+    with pytest.raises(
+        ValueError, match=r"X has 2e\+09 of them, which need some 56 GB of memory; 0\.1 GB are left"
+    ):
+        tokens(sparse.csr_array([[2.0e9, 0.0]]))
 
 
 def test_only_whole_counts():

@@ -2,9 +2,13 @@
 
 The counts of a word stand in one row, in sixteen lanes: lane l has the topics l * depth to (l + 1) * depth - 1, one
 in each step, so that place `step * 16 + lane` belongs to topic `lane * depth + step`. One loop then makes sixteen
-running sums side by side, which compilers turn into vector instructions; which lane, and which step of the lane, a
-draw falls into is found by counting comparisons. Lanes hold topics in their order, and so the draw is that of the
-plain algorithm: the first topic whose cumulative weight exceeds u times the total.
+running sums side by side, which compilers turn into vector instructions (two loops, for the steps of the first half
+and for the others: a sum waits for the one before, and two chains wait half as long). Which lane, and which step
+of the lane, a draw falls into is found by counting comparisons. Lanes hold topics in their order, and so the draw
+is that of the plain algorithm: the first topic whose cumulative weight exceeds u times the total.
+
+A token is taken out of the counts while the draw for the one before it is under way: numbers that were just written
+one by one cannot be read as a vector before they have reached the cache.
 
 Weights are float32, counts are int32. Rows are whole cache lines, asked for some tokens before they are needed.
 """
@@ -104,6 +108,11 @@ class DenseCounts:
         for part in parts[1:]:
             part[:] = parts[0]
 
+    def topics_of_words(self) -> float:
+        """How many topics the word of a token has, on average."""
+        found = np.count_nonzero(self.tables[0], axis=1) @ self.tables[0].sum(axis=1, dtype=np.int64)
+        return float(found) / max(self.data.words.size, 1)
+
     def topics(self) -> np.ndarray:
         """The topic of each token."""
         return self.topic[self.z]
@@ -141,8 +150,9 @@ def sample_dense(
     one, lanes, width = np.uint64(1), np.uint64(LANES), np.uint64(alpha.size)
     depth, step, far = width // lanes, np.uint64(beta_step), np.uint64(AHEAD)
     inverse, a = np.empty(alpha.size, np.float32), np.empty(alpha.size, np.float32)
-    here, sums = np.empty(alpha.size, np.float32), np.zeros(alpha.size + LANES, np.float32)
-    ends = np.zeros(8, np.float32)
+    here, half = np.empty(alpha.size, np.float32), (depth + one) // np.uint64(2) * lanes
+    sums, more = np.zeros(alpha.size + LANES, np.float32), np.zeros(alpha.size + LANES, np.float32)
+    ends, both = np.zeros(8, np.float32), np.zeros(LANES, np.float32)
     final = (np.uint64(n_topics - 1) % depth) * lanes + np.uint64(n_topics - 1) // depth
     offset, most = np.uint64(starts[first]), np.uint64(starts[last])
     for x in range(width):
@@ -155,6 +165,8 @@ def sample_dense(
             here[np.uint64(z[i])] += np.float32(1.0)
         for x in range(width):
             a[x] = (here[x] + alpha[x]) * inverse[x]
+        if begin < end:
+            take_out(begin, words, z, width, table, here, totals, inverse, a, alpha, beta_sums)
         for i in range(begin, end):
             later = i + far
             if later < most:
@@ -162,17 +174,39 @@ def sample_dense(
                 for s in range(depth):
                     fetch_line(table, row + s * lanes)
             row, prior = np.uint64(words[i]) * width, np.uint64(words[i]) * step
-            old = np.uint64(z[i])
-            table[row + old] -= np.int32(1)
-            move(old, np.float32(-1.0), here, totals, inverse, a, alpha, beta_sums)
-            for x in range(width):
+            for x in range(half):
                 sums[x + lanes] = sums[x] + a[x] * (np.float32(table[row + x]) + beta[prior + x])
-            new = chosen_place(sums, width, depth, uniforms[i - offset], ends)
+            upper, above = row + half, prior + half
+            for x in range(width - half):
+                more[x + lanes] = more[x] + a[half + x] * (np.float32(table[upper + x]) + beta[above + x])
+            if i + one < end:
+                take_out(i + one, words, z, width, table, here, totals, inverse, a, alpha, beta_sums)
+            new = chosen_place(sums, more, both, half, width - half, uniforms[i - offset], ends)
             if (new & (lanes - one)) * depth + new // lanes >= np.uint64(n_topics):  # by rounding
                 new = final
             z[i] = new
             table[row + new] += np.int32(1)
             move(new, np.float32(1.0), here, totals, inverse, a, alpha, beta_sums)
+
+
+@inner
+def take_out(
+    i: Any,
+    words: Any,
+    z: Any,
+    width: Any,
+    table: Any,
+    here: Any,
+    totals: Any,
+    inverse: Any,
+    a: Any,
+    alpha: Any,
+    beta_sums: Any,
+) -> None:
+    """Take token i out of the counts."""
+    old = np.uint64(z[i])
+    table[np.uint64(words[i]) * width + old] -= np.int32(1)
+    move(old, np.float32(-1.0), here, totals, inverse, a, alpha, beta_sums)
 
 
 @inner
@@ -187,34 +221,38 @@ def move(
 
 
 @inner
-def chosen_place(sums: Any, width: Any, depth: Any, u: Any, ends: Any) -> Any:
-    """The place that u in [0, 1) falls into; the last sixteen running sums are the totals of the lanes.
+def chosen_place(sums: Any, more: Any, both: Any, half: Any, rest: Any, u: Any, ends: Any) -> Any:
+    """The place that u in [0, 1) falls into: running sums of the first half of the steps, and of the rest of them.
 
     First the group of four lanes, then the lane, then the step, each by counting the borders that are not above.
+    `both` and `ends` are scratch; ends[0] and ends[4] stay zero.
     """
-    one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
-    g0 = (sums[width] + sums[width + one]) + (sums[width + two] + sums[width + three])
-    w = width + four
-    g1 = g0 + ((sums[w] + sums[w + one]) + (sums[w + two] + sums[w + three]))
-    w = w + four
-    g2 = g1 + ((sums[w] + sums[w + one]) + (sums[w + two] + sums[w + three]))
-    w = w + four
-    g3 = g2 + ((sums[w] + sums[w + one]) + (sums[w + two] + sums[w + three]))
+    one, two, four, lanes = np.uint64(1), np.uint64(2), np.uint64(4), np.uint64(LANES)
+    for x in range(lanes):
+        both[x] = sums[half + x] + more[rest + x]
+    g0 = (both[0] + both[1]) + (both[2] + both[3])
+    g1 = g0 + ((both[4] + both[5]) + (both[6] + both[7]))
+    g2 = g1 + ((both[8] + both[9]) + (both[10] + both[11]))
+    g3 = g2 + ((both[12] + both[13]) + (both[14] + both[15]))
     t = u * g3
     ends[1], ends[2], ends[3] = g0, g1, g2
     group = np.uint64(t >= g0) + np.uint64(t >= g1) + np.uint64(t >= g2)
     t = t - ends[group]
-    w = width + group * four
-    s0 = sums[w]
-    s1 = s0 + sums[w + one]
-    s2 = s1 + sums[w + two]
+    w = group * four
+    s0 = both[w]
+    s1 = s0 + both[w + one]
+    s2 = s1 + both[w + two]
     ends[5], ends[6], ends[7] = s0, s1, s2
     inside = np.uint64(t >= s0) + np.uint64(t >= s1) + np.uint64(t >= s2)
     t = t - ends[four + inside]
-    lane = group * four + inside
-    steps = np.uint64(0)
-    place = lane + np.uint64(LANES)
-    for _ in range(depth - one):
+    lane = w + inside
+    steps, place = np.uint64(0), lane + lanes
+    for _ in range(half // lanes if rest > 0 else half // lanes - one):
         steps += np.uint64(t >= sums[place])
-        place += np.uint64(LANES)
-    return steps * np.uint64(LANES) + lane
+        place += lanes
+    if rest > 0:
+        t, place = t - sums[half + lane], lane + lanes
+        for _ in range(rest // lanes - one):
+            steps += np.uint64(t >= more[place])
+            place += lanes
+    return steps * lanes + lane

@@ -137,8 +137,10 @@ def infer_dense(
     The first row of uniform numbers makes the start: each token's topic given those before it.
     """
     one, lanes, width = np.uint64(1), np.uint64(LANES), np.uint64(alpha.size)
-    depth, far, ends = width // lanes, np.uint64(AHEAD), np.zeros(8, np.float32)
-    a, sums = np.empty(alpha.size, np.float32), np.zeros(alpha.size + LANES, np.float32)
+    depth, far = width // lanes, np.uint64(AHEAD)
+    half, a = (depth + one) // np.uint64(2) * lanes, np.empty(alpha.size, np.float32)
+    sums, more = np.zeros(alpha.size + LANES, np.float32), np.zeros(alpha.size + LANES, np.float32)
+    ends, both = np.zeros(8, np.float32), np.zeros(LANES, np.float32)
     here = np.empty(alpha.size, np.float32)  # a is here + α, added anew each time: float32 would drift
     final = (np.uint64(n_topics - 1) % depth) * lanes + np.uint64(n_topics - 1) // depth
     offset = np.uint64(starts[first])
@@ -158,9 +160,13 @@ def infer_dense(
                     old = np.uint64(z[i - offset])
                     here[old] -= np.float32(1.0)
                     a[old] = here[old] + alpha[old]
-                for x in range(width):
+                for x in range(half):
                     sums[x + lanes] = sums[x] + a[x] * phi[row + x]
-                new = chosen_place(sums, width, depth, uniforms[sweep, i - offset], ends)
+                upper = row + half
+                for x in range(width - half):
+                    more[x + lanes] = more[x] + a[half + x] * phi[upper + x]
+                u = uniforms[sweep, i - offset]
+                new = chosen_place(sums, more, both, half, width - half, u, ends)
                 if (new & (lanes - one)) * depth + new // lanes >= np.uint64(n_topics):  # by rounding
                     new = final
                 z[i - offset] = new

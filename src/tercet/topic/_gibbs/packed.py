@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from tercet.core.cache_lines import fetch_line
 from tercet.core.kernel import inner, kernel
 from tercet.core.parallel import each
 from tercet.core.rows import read_only
@@ -22,6 +23,7 @@ from tercet.topic._gibbs.tokens import Tokens
 
 BITS = 24  # of the topic in a packed number
 MERGED = 1 << 16  # words whose lists one item of a merge joins
+AHEAD = 6  # tokens between asking for a word's list and using it
 RUN = 32  # topics whose weights are added before it is asked whether the draw falls among them
 
 
@@ -125,20 +127,20 @@ def sample_packed(
             a[k] = (here[k] + alpha[k]) / (totals[k] + beta_sum)
             smooth += a[k]
         for i in range(starts[d], starts[d + 1]):
+            if i + AHEAD < starts[last]:
+                fetch_line(entries, np.uint64(offsets[words[i + AHEAD]]))
+                fetch_line(entries, np.uint64(offsets[words[i + AHEAD]]) + np.uint64(8))
             w, old = words[i], z[i]
             start, length = offsets[w], lengths[w]
-            here[old] -= 1.0
-            totals[old] -= 1.0
-            smooth -= a[old]
-            a[old] = (here[old] + alpha[old]) / (totals[old] + beta_sum)
-            smooth += a[old]
+            smooth += move(old, -1.0, here, totals, a, alpha, beta_sum)
+            mine = entries[start : start + length]
             sparse, place = 0.0, start
             for j in range(length):  # take the token out, and add up
-                entry = entries[start + j]
-                mine = entry & low == old
-                entry -= single if mine else 0
-                place = start + j if mine else place
-                entries[start + j] = entry
+                entry = mine[j]
+                if entry & low == old:
+                    entry -= single
+                    mine[j] = entry
+                    place = start + j
                 sparse += (entry >> BITS) * a[entry & low]
                 part[j] = sparse
             t = uniforms[i - starts[first]] * (sparse + beta[w] * smooth)
@@ -156,11 +158,17 @@ def sample_packed(
                 new = chosen_topic(a, (t - sparse) / beta[w])
                 length = counted_in(entries, start, length, new)
             lengths[w], z[i] = length, new
-            here[new] += 1.0
-            totals[new] += 1.0
-            smooth -= a[new]
-            a[new] = (here[new] + alpha[new]) / (totals[new] + beta_sum)
-            smooth += a[new]
+            smooth += move(new, 1.0, here, totals, a, alpha, beta_sum)
+
+
+@inner
+def move(k: int, change: float, here: Any, totals: Any, a: Any, alpha: Any, beta_sum: float) -> float:
+    """Count a token of the document in or out of topic k; how much a_k grows."""
+    before = a[k]
+    here[k] += change
+    totals[k] += change
+    a[k] = (here[k] + alpha[k]) / (totals[k] + beta_sum)
+    return a[k] - before
 
 
 @inner

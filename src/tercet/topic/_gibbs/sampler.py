@@ -18,7 +18,10 @@ from tercet.topic._gibbs.dense import DenseCounts
 from tercet.topic._gibbs.packed import PackedCounts
 from tercet.topic._gibbs.tokens import LARGEST, SMALLEST, blocks, shard_borders, tokens
 
-MOST_DENSE = 256  # topics; above, words have few of them
+MOST_DENSE = 256  # topics; above, tables would be large, and words have few topics from the first sweep on
+FEWEST_PACKED = 48  # topics; with fewer, tables are always faster
+SHARE = 0.12  # of all topics that a word has, on average over tokens, when lists become faster than tables
+LOOK = 4  # sweeps from one look at this to the next
 
 
 class CollapsedGibbs:
@@ -64,8 +67,10 @@ class CollapsedGibbs:
             for stream, first, last in zip(self.streams, borders[:-1], borders[1:])
         ]
         packed = n_topics > MOST_DENSE and np.ndim(beta) < 2
+        self.packs = not packed and n_topics >= FEWEST_PACKED and np.ndim(beta) < 2  # later
         kind: Any = PackedCounts if packed else DenseCounts
         self.counts = kind(self.data, np.concatenate(topics), n_topics, shards)
+        self.n_sweeps = 0
         cost = n_topics // 8 + 8 if packed else n_topics
         self.blocks = [blocks(starts, int(first), int(last), cost) for first, last in pairwise(borders)]
         self.set_priors(alpha, beta)
@@ -84,6 +89,11 @@ class CollapsedGibbs:
         each(self._sweep_shard, range(len(self.blocks)), n_jobs=self.n_jobs)
         if len(self.blocks) > 1:
             self.counts.merge(self.n_jobs)
+        self.n_sweeps += 1
+        if self.packs and self.n_sweeps % LOOK == 0 and self.counts.topics_of_words() < SHARE * self.n_topics:
+            self.packs = False
+            self.counts = PackedCounts(self.data, self.assignments, self.n_topics, len(self.blocks))
+            self.counts.set_priors(self.alpha, self.beta)
 
     def _sweep_shard(self, shard: int) -> None:
         starts = self.data.starts

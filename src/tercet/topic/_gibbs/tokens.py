@@ -6,8 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tercet.core.memory import available
+
 BLOCK = 1 << 26  # tokens times topics of one call of a kernel: a fraction of a second, for Ctrl-C
-MOST_TOKENS = 1 << 40
+SOME_TOKENS = 1 << 24  # too few to ask for memory
+TOKEN_BYTES = 28  # its word and topic, and what making them takes
 SMALLEST, LARGEST = 1e-10, 1e10  # of a prior: weights are products of such numbers, in float32
 GOLDEN, FIRST, SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 
@@ -33,10 +36,11 @@ def tokens(counts: Any, who: str = "Gibbs sampling") -> Tokens:
             f"{who} draws a topic for each single word: X must hold whole counts of 0 or more; it has "
             f"{values[wrong.argmax()]:g}."
         )
-    if float(values.sum(dtype=np.float64)) > MOST_TOKENS:
+    n = float(values.sum(dtype=np.float64))
+    if n > SOME_TOKENS and n * TOKEN_BYTES > (left := available()):
         raise ValueError(
-            f"{who} draws a topic for each single word: X has {values.sum(dtype=np.float64):.3g} of them, at most "
-            f"{MOST_TOKENS:.3g} are allowed."
+            f"{who} draws a topic for each single word: X has {n:.3g} of them, which need some "
+            f"{n * TOKEN_BYTES / 1e9:.3g} GB of memory; {left / 1e9:.3g} GB are left."
         )
     times = values.astype(np.int64)
     before = np.concatenate([[0], np.cumsum(times)])

@@ -34,6 +34,7 @@ from benchmarks import (
     sequence,
     svm,
     svm_linear,
+    topic_gibbs,
     tree,
 )
 from benchmarks.growth import run_growth
@@ -60,6 +61,7 @@ ROWS: dict[str, Row | Report] = {
         crf,
         svm,
         svm_linear,
+        topic_gibbs,
         explain,
         overhead,
         command,

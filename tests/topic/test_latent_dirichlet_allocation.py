@@ -73,8 +73,8 @@ def test_bits_do_not_depend_on_threads(counts):
     assert one.score(counts) == three.score(counts)
 
 
-@pytest.mark.parametrize("prior_update", [None, "newton"])
-def test_bound_does_not_fall(counts, prior_update):
+@pytest.mark.parametrize(("prior_update", "words"), [(None, False), ("newton", False), ("minka", True)])
+def test_bound_does_not_fall(counts, prior_update, words):
     """With E steps that go to the end; the bound of a pass is that of its E step."""
     model = LatentDirichletAllocation(
         3,
@@ -83,6 +83,7 @@ def test_bound_does_not_fall(counts, prior_update):
         max_doc_update_iter=3000,
         random_state=1,
         prior_update=prior_update,
+        word_prior_update=words,
     ).fit(counts)
     bounds = model.history_["elbo"]
     assert len(bounds) == 12
@@ -186,6 +187,16 @@ def test_weights_of_documents(counts):
     assert one.history_["elbo"] == pytest.approx(other.history_["elbo"])
 
 
+def test_weights_of_documents_are_repetitions_for_gibbs(counts):
+    X, weight = counts[:6], np.array([1.0, 0.0, 2.0, 1.0, 1.0, 3.0])
+    options = {"learning_method": "gibbs", "max_iter": 3, "random_state": 0}
+    one = LatentDirichletAllocation(2, **options).fit(X, sample_weight=weight)
+    other = LatentDirichletAllocation(2, **options).fit(X[np.repeat(np.arange(6), weight.astype(int))])
+    np.testing.assert_array_equal(one.components_, other.components_)
+    with pytest.raises(ValueError, match=r"sample_weight must hold whole numbers.*; it has 0\.5"):
+        LatentDirichletAllocation(2, **options).fit(X, sample_weight=weight / 2)
+
+
 def test_learned_prior_is_asymmetric():
     found = generate_documents(60, 20, [2.0, 0.1], np.full(30, 0.05), random_state=3)
     X = [[f"w{w:02}" for w in words] for words in found.documents]
@@ -239,8 +250,12 @@ def test_priors_of_words():
         ({"seed_words": {0: ["z"]}}, "seed_words holds 'z', which is neither a word"),
         ({"seed_words": {3: ["a"]}}, "seed_words must have topics from 0 to 2 as keys; got 3"),
         ({"seed_words": {0: "a"}}, "seed_words must have lists of words as values; got 'a'"),
+        ({"word_prior_update": True, "seed_words": {0: ["a"]}}, "word_prior_update=True learns one number"),
         ({"learning_offset": 0.5}, "'learning_offset' must be a number in .*; got 0.5"),
-        ({"learning_method": "gips"}, "'learning_method' must be one of 'batch', 'online'.*; got 'gips'"),
+        (
+            {"learning_method": "gips"},
+            "'learning_method' must be one of 'batch', 'online', 'gibbs'.*; got 'gips'",
+        ),
     ],
 )
 def test_bad_parameters(options, said):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tercet.topic import generate_documents, infer_document, newton_alpha, variational_em
+from tercet.topic import generate_documents, infer_document, minka_alpha, newton_alpha, variational_em
 
 DOCUMENTS = [[0, 1, 0, 2], [1, 0, 2], [3, 4, 3], [4, 5, 3, 5], []]
 
@@ -51,6 +51,7 @@ def test_learned_alpha_is_a_stationary_point_or_capped():
     logs = (psi(gamma) - psi(gamma.sum(axis=1, keepdims=True))).mean(axis=0)
     np.testing.assert_allclose(psi(alpha) - psi(alpha.sum()), logs, atol=1e-8)
     np.testing.assert_allclose(newton_alpha(gamma, [50.0, 0.01, 3.0]), alpha, rtol=1e-6)
+    np.testing.assert_allclose(minka_alpha(gamma, [50.0, 0.01, 3.0], max_iter=3000), alpha, rtol=1e-6)
     same = newton_alpha(np.full((4, 2), 1e12), [1.0, 1.0])  # all documents alike: no end to alpha
     assert np.isfinite(same).all()
     assert (same > 1e4).all()

@@ -23,9 +23,10 @@ from tercet.core.parameters import (
     check_parameters,
 )
 from tercet.topic._variational.corpus import Corpus, Posterior, Topics
+from tercet.topic.gibbs_run import GibbsRun, repeated
 from tercet.topic.lda_inference import LDAInference
 from tercet.topic.prior_input import checked_prior, prior_table, seeded
-from tercet.topic.variational_em import newton_alpha
+from tercet.topic.variational_priors import minka_alpha, newton_alpha, symmetric_eta
 
 Offset = Annotated[float, Range(1.0, np.inf, "[)")]
 
@@ -38,9 +39,14 @@ Offset = Annotated[float, Range(1.0, np.inf, "[)")]
     algorithms={
         "batch": "variational EM: E step over all documents, then λ = η + expected counts",
         "online": "stochastic variational inference: λ moves by a shrinking step after each mini-batch",
+        "gibbs": "collapsed Gibbs sampling: a new topic for each word in turn, given those of all others",
     },
-    texts=["000 ch. 20, Alg 20.1, 20.4, 20.5", "001 ch. 5, 5.14-5.15, 5.18", "002 ch. 12, eq. 12.24-12.26"],
-    peers=["sklearn.decomposition.LatentDirichletAllocation", "gensim.models.LdaModel"],
+    texts=[
+        "000 ch. 20, Alg 20.1, 20.2, 20.4, 20.5",
+        "001 ch. 5, 5.14-5.15, 5.18",
+        "002 ch. 12, eq. 12.24-12.26",
+    ],
+    peers=["sklearn.decomposition.LatentDirichletAllocation", "gensim.models.LdaModel", "tomotopy.LDAModel"],
 )
 class LatentDirichletAllocation(LDAInference):
     """Latent Dirichlet allocation: documents are mixtures of topics, topics are distributions over words.
@@ -53,6 +59,10 @@ class LatentDirichletAllocation(LDAInference):
 
     With the same seed the numbers are those of scikit-learn's class of this name (with its `n_jobs=1`).
 
+    Gibbs sampling integrates θ and φ out and draws the topic of each word in turn given those of all others,
+    p(z_i = k | z_-i, w) ∝ (n_kw + η_w) / Σ_w (n_kw + η_w) · (n_dk + α_k), so that after some sweeps z is a sample
+    of the posterior. It takes whole counts, and needs some hundred sweeps (`max_iter`).
+
     Parameters
     ----------
     n_components : int, default=10
@@ -61,43 +71,59 @@ class LatentDirichletAllocation(LDAInference):
         α, above 0 (gensim: alpha); by default 1 / n_components.
     topic_word_prior : float or array of shape (n_features,) or (n_components, n_features), optional
         η, above 0 (gensim: eta; Li Hang: β); by default 1 / n_components. An array gives words priors of their own.
-    learning_method : {"batch", "online"}, default="batch"
-        How `fit` learns: from all documents in each pass, or from mini-batches.
+    learning_method : {"batch", "online", "gibbs"}, default="batch"
+        How `fit` learns: by variational inference, from all documents in each pass or from mini-batches; or by
+        collapsed Gibbs sampling.
     learning_decay : float, default=0.7
         κ: the step of mini-batch t is (learning_offset + t)^-κ. Above 0.5, the steps converge.
     learning_offset : float, default=10.0
         τ0, at least 1: makes the first steps smaller.
     max_iter : int, default=10
-        Passes over the documents.
+        Passes over the documents; with "gibbs" sweeps, of which there should be some hundred.
     batch_size : int, default=128
         Documents of a mini-batch.
     evaluate_every : int, default=-1
-        Compute the perplexity of the training documents after every so many passes; 0 or less: not at all.
+        Compute the perplexity of the training documents after every so many passes; 0 or less: not at all. With
+        "gibbs" log p(w, z) as well, which else comes every ten sweeps.
     total_samples : float, default=1e6
         Documents there are in all, for `partial_fit`.
     perp_tol : float, default=0.1
-        Stop when an evaluation changes the perplexity by less.
+        Stop when an evaluation changes the perplexity by less; "gibbs" makes all its sweeps.
     mean_change_tol : float, default=0.001
         A document's E step ends when the mean change of its γ is smaller.
     max_doc_update_iter : int, default=100
-        The most updates of a document in an E step.
+        The most updates of a document in an E step; with "gibbs" the sweeps over a document in `transform`.
     n_jobs : int, optional
         Threads; the result does not depend on it.
     verbose : int, default=0
         Print a line for each pass.
     random_state : int, RandomState, Generator or None, default=None
         Decides the random starts of λ and γ.
-    prior_update : {"newton"}, optional
-        Learn α, one number for each topic: by Newton's method after each pass over the documents.
+    prior_update : {"newton", "minka"}, optional
+        Learn α, one number for each topic: by Newton's method or Minka's fixed point, after each M step; with
+        "gibbs" see `prior_interval`.
     seed_words : dict of int to list, optional
         Words that a topic should have: for its number, names or column numbers of words.
     seed_weight : float, default=10.0
         Pseudo-counts that seed words add to η, and to the start.
+    shards : int, default=1
+        With "gibbs": 1 draws the topics of all words one after the other. More is the number of parts that the
+        documents are cut into, to be drawn at the same time by `n_jobs` threads; a part hears of the others'
+        changes after each sweep. The result depends on it, not on `n_jobs`.
+    burn_in : int, optional
+        With "gibbs": sweeps before priors are learned and samples kept; by default half of `max_iter`.
+    thin : int, optional
+        With "gibbs": keep a sample after every so many sweeps since the burn-in, and average their counts; by
+        default the last sweep alone.
+    prior_interval : int, default=10
+        With "gibbs": sweeps from one update of the priors to the next.
+    word_prior_update : bool, default=False
+        Learn η, one number for all topics and words, after each M step; with "gibbs" see `prior_interval`.
 
     Attributes
     ----------
     components_ : array of shape (n_components, n_features)
-        λ: pseudo-counts of words in topics. `topic_word_distribution()` gives P(w|z).
+        λ: pseudo-counts of words in topics; with "gibbs" n_kw + η_w. `topic_word_distribution()` gives P(w|z).
     exp_dirichlet_component_ : array of shape (n_components, n_features)
         exp(E[log φ]).
     n_batch_iter_ : int
@@ -105,7 +131,7 @@ class LatentDirichletAllocation(LDAInference):
     n_iter_ : int
         Passes over the documents.
     bound_ : float
-        The perplexity of the training documents, from the bound.
+        The perplexity of the training documents, from the bound; with "gibbs" from θ and φ of the last sweep.
     doc_topic_prior_ : float or array of shape (n_components,)
         α.
     topic_word_prior_ : float or array
@@ -153,7 +179,7 @@ class LatentDirichletAllocation(LDAInference):
         *,
         doc_topic_prior: Positive | ArrayLike | None = None,
         topic_word_prior: Positive | ArrayLike | None = None,
-        learning_method: Literal["batch", "online"] = "batch",
+        learning_method: Literal["batch", "online", "gibbs"] = "batch",
         learning_decay: Fraction = 0.7,
         learning_offset: Offset = 10.0,
         max_iter: CountOrZero = 10,
@@ -166,9 +192,14 @@ class LatentDirichletAllocation(LDAInference):
         n_jobs: Jobs = None,
         verbose: int | bool = 0,
         random_state: Seed = None,
-        prior_update: Literal["newton"] | None = None,
+        prior_update: Literal["newton", "minka"] | None = None,
         seed_words: dict | None = None,
         seed_weight: Positive = 10.0,
+        shards: Count = 1,
+        burn_in: CountOrZero | None = None,
+        thin: Count | None = None,
+        prior_interval: Count = 10,
+        word_prior_update: bool = False,
     ) -> None:
         self.n_components = n_components
         self.doc_topic_prior = doc_topic_prior
@@ -189,6 +220,11 @@ class LatentDirichletAllocation(LDAInference):
         self.prior_update = prior_update
         self.seed_words = seed_words
         self.seed_weight = seed_weight
+        self.shards = shards
+        self.burn_in = burn_in
+        self.thin = thin
+        self.prior_interval = prior_interval
+        self.word_prior_update = word_prior_update
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn the topics of documents.
@@ -200,7 +236,8 @@ class LatentDirichletAllocation(LDAInference):
         y : ignored
             Nothing is learned from it; callbacks may score by it.
         sample_weight : array of shape (n_samples,), optional
-            How much each document counts; 2 is as good as having it twice, but for the random starts.
+            How much each document counts; 2 is as good as having it twice, but for what is drawn. "gibbs" takes
+            whole numbers only.
 
         Returns
         -------
@@ -209,7 +246,27 @@ class LatentDirichletAllocation(LDAInference):
         return self._learn(X, y, sample_weight)
 
     def _fit(self, X: Any, y: None, sample_weight: Any) -> None:
-        self._fit_variational(X, sample_weight)
+        if self.learning_method == "gibbs":
+            self._fit_gibbs(repeated(X, sample_weight))
+        else:
+            self._fit_variational(X, sample_weight)
+
+    def _fit_gibbs(self, X: Any) -> None:
+        """Collapsed Gibbs sampling (Alg 20.2): a new topic for each word in turn, given those of all others."""
+        self._set_priors(X.shape[1])
+        run = GibbsRun(self, X)
+        for step in self.steps(self.max_iter, unpack=lambda _: self._attributes(run.pseudocounts(), X.dtype)):
+            run.sweep()
+            run.learn_priors(step.count)
+            run.keep_sample(step.count)
+            measures = run.measures(step.count)
+            if self.verbose:
+                said = "".join(f", {name.replace('_', '-')}: {value:.4f}" for name, value in measures.items())
+                print(f"iteration: {step.count} of max_iter: {self.max_iter}{said}")
+            step.report(run, **measures)
+            self.n_iter_ += 1
+        self.__dict__.update(self._attributes(run.pseudocounts(), X.dtype))
+        self.bound_ = run.sampler.perplexity()
 
     def _fit_variational(self, X: Any, sample_weight: np.ndarray | None) -> None:
         """Variational EM (Alg 20.5), over all documents at a time or over mini-batches."""
@@ -239,8 +296,8 @@ class LatentDirichletAllocation(LDAInference):
         self.__dict__.update(self._attributes(topics.pseudocounts, X.dtype, topics.word_topic))
         self.bound_ = self._perplexity_of(topics, corpus)
 
-    def _start(self, n_features: int) -> Topics:
-        """Priors and random λ."""
+    def _set_priors(self, n_features: int) -> np.ndarray:
+        """Set α and η; what seed words add to η."""
         self.random_state_ = random_numbers(self.random_state)
         self.n_batch_iter_, self.n_iter_ = 1, 0
         K = self.n_components
@@ -248,12 +305,23 @@ class LatentDirichletAllocation(LDAInference):
         eta = checked_prior(
             "topic_word_prior", self.topic_word_prior, 1.0 / K, [(n_features,), (K, n_features)]
         )
-        start = self.random_state_.gamma(100.0, 0.01, (K, n_features))
-        if self.seed_words:
-            seeds = self.seed_weight * seeded(self.seed_words, K, self.words())
-            eta, start = np.broadcast_to(eta, seeds.shape) + seeds, start + seeds
-        self.topic_word_prior_ = eta
-        return Topics(start.T, prior_table(eta, K), self.n_jobs)
+        if self.word_prior_update and (self.seed_words or np.ndim(eta)):
+            raise ValueError(
+                "LatentDirichletAllocation: word_prior_update=True learns one number for all words; it takes "
+                "neither seed_words nor an array as topic_word_prior."
+            )
+        if not self.seed_words:
+            self.topic_word_prior_ = eta
+            return np.zeros((K, 1))
+        seeds = self.seed_weight * seeded(self.seed_words, K, self.words())
+        self.topic_word_prior_ = np.broadcast_to(eta, seeds.shape) + seeds
+        return seeds
+
+    def _start(self, n_features: int) -> Topics:
+        """Priors and random λ."""
+        seeds = self._set_priors(n_features)
+        start = self.random_state_.gamma(100.0, 0.01, (self.n_components, n_features)) + seeds
+        return Topics(start.T, prior_table(self.topic_word_prior_, self.n_components), self.n_jobs)
 
     def _mini_batches(self, X: Any, sample_weight: np.ndarray | None = None) -> Iterator[Corpus]:
         for start in range(0, X.shape[0], self.batch_size):
@@ -278,8 +346,13 @@ class LatentDirichletAllocation(LDAInference):
             topics.update(batch, posterior, 1.0 - weight, weight, scale)
         if self.prior_update is not None and batch.size:
             alpha = self._alpha(topics.totals.size)
-            learned = newton_alpha(posterior.gamma, alpha, sample_weight=batch.weight)
+            fit = {"newton": newton_alpha, "minka": minka_alpha}[self.prior_update]
+            learned = fit(posterior.gamma, alpha, sample_weight=batch.weight)
             self.doc_topic_prior_ = (1.0 - weight) * alpha + weight * learned
+        if self.word_prior_update:
+            learned = symmetric_eta(topics.mean_log(), topics.pseudocounts.shape[0])
+            self.topic_word_prior_ = (1.0 - weight) * self.topic_word_prior_ + weight * learned
+            topics.set_prior(prior_table(self.topic_word_prior_, topics.totals.size))
         self.n_batch_iter_ += 1
 
     def _attributes(self, table: np.ndarray, dtype: Any, expected: Any = None) -> dict[str, Any]:
@@ -291,6 +364,7 @@ class LatentDirichletAllocation(LDAInference):
             "components_": np.array(table.T, dtype=dtype, order="C"),
             "exp_dirichlet_component_": np.array(expected.T, dtype=dtype, order="C"),
             "doc_topic_prior_": self.doc_topic_prior_,
+            "topic_word_prior_": self.topic_word_prior_,
         }
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from tercet.core.estimator import check_is_fitted
+from tercet.topic._gibbs.inference import infer_counts
 from tercet.topic._variational.corpus import Corpus, Posterior, Topics, infer
 from tercet.topic.base import TopicModel
 from tercet.topic.perplexity import document_completion, word_perplexity
@@ -22,6 +23,8 @@ class LDAInference(TopicModel):
     topic_word_prior_: Any
     mean_change_tol: float
     max_doc_update_iter: int
+    learning_method: str
+    random_state: Any
     total_samples: float
     n_jobs: int | None
 
@@ -82,7 +85,17 @@ class LDAInference(TopicModel):
         return self.fit(X, y).transform(X, normalize=normalize)
 
     def _document_topics(self, X: Any) -> np.ndarray:
-        """γ of documents under the topics that were learned."""
+        """γ of documents under the topics that were learned, or n + α on average over samples."""
+        if self.learning_method == "gibbs":
+            seed = self.random_state if isinstance(self.random_state, int | np.integer) else 0
+            return infer_counts(
+                X,
+                self.topic_word_distribution(),
+                self._alpha(len(self.components_)),
+                n_sweeps=self.max_doc_update_iter,
+                seed=int(seed),
+                n_jobs=self.n_jobs,
+            )
         table, words = self.exp_dirichlet_component_, np.unique(X.indices)
         if 2 * words.size < X.shape[1]:  # a few documents need a few columns of a large table
             X = type(X)((X.data, np.searchsorted(words, X.indices), X.indptr), (X.shape[0], words.size))

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import gammaln, polygamma, psi, xlogy
+from scipy.special import gammaln, psi, xlogy
 
 from tercet.core.catalog import method
 from tercet.core.estimator import generator
@@ -21,8 +21,7 @@ from tercet.core.steps import Steps
 from tercet.distributions import expected_log_dirichlet
 from tercet.metrics import kl_dirichlet
 from tercet.topic.prior_input import positive
-
-LARGEST_ALPHA = 1e6  # where all documents have the same topics, α grows without end
+from tercet.topic.variational_priors import newton_alpha
 
 
 class DocumentPosterior(NamedTuple):
@@ -179,84 +178,6 @@ def infer_document(
         if change < tol:
             break
     return DocumentPosterior(gamma, z, elbo)
-
-
-@method(
-    zh="LDA 超参数 α 的牛顿法",
-    task="topic model",
-    model="L(α) = Σ_m [log Γ(Σα) - Σ_k log Γ(α_k) + Σ_k (α_k - 1)(ψ(γ_mk) - ψ(Σγ_m))]",
-    strategy="evidence lower bound in α",
-    algorithms="Newton's method; the Hessian is a diagonal and a constant: linear time",
-    texts=["000 ch. 20, eq. 20.65-20.68", "002 ch. 12"],
-)
-def newton_alpha(
-    gamma: Any, alpha: Any, *, sample_weight: Any = None, max_iter: int = 100, tol: float = 1e-10
-) -> np.ndarray:
-    """Prior α that raises the bound most for given γ of the documents (20.65-20.68).
-
-    A step that would leave α > 0, or lower the objective, is halved.
-
-    Parameters
-    ----------
-    gamma : array of shape (n_documents, n_topics)
-        Parameters of q(θ) of the documents.
-    alpha : array of shape (n_topics,)
-        The start.
-    sample_weight : array of shape (n_documents,), optional
-        How much each document counts.
-    max_iter : int, default=100
-        The most steps.
-    tol : float, default=1e-10
-        Stop when no α changes by more than this part of it.
-
-    Returns
-    -------
-    alpha : array of shape (n_topics,)
-        At most 1e6: where all documents have the same topics, α would grow without end.
-
-    Examples
-    --------
-    >>> newton_alpha([[3, 1], [1, 4], [2, 2], [5, 0.8]], [1.0, 1.0]).round(4)
-    array([0.9148, 0.6857])
-    """
-    alpha = positive("alpha", alpha, 1).copy()
-    logs = np.average(expected_log_dirichlet(positive("gamma", gamma, 2)), axis=0, weights=sample_weight)
-    value = alpha_objective(alpha, logs)
-    for _ in range(max_iter):
-        step = alpha_step(alpha, logs)
-        size = 1.0
-        while size > 1e-12:
-            new = alpha + size * step
-            if (new > 0).all() and (found := alpha_objective(new, logs)) >= value:
-                break
-            size /= 2
-        else:
-            break
-        moved = np.abs(new - alpha)
-        alpha, value = np.minimum(new, LARGEST_ALPHA), found
-        if (moved <= tol * alpha).all() or alpha.max() >= LARGEST_ALPHA:
-            break
-    return alpha
-
-
-def alpha_objective(alpha: np.ndarray, logs: np.ndarray) -> float:
-    """The bound in α (20.65) for one document; logs: mean of E[log θ] over the documents."""
-    return float(gammaln(alpha.sum()) - gammaln(alpha).sum() + (alpha - 1) @ logs)
-
-
-def alpha_step(alpha: np.ndarray, logs: np.ndarray) -> np.ndarray:
-    """Newton's step -H⁻¹g (20.68), with g of (20.66) and H = diag(h) + c of (20.67).
-
-    Examples
-    --------
-    >>> logs = expected_log_dirichlet([[3, 1], [1, 4], [2, 2], [5, 0.8]]).mean(axis=0)
-    >>> alpha_step(np.ones(2), logs) + 1
-    array([0.82310746, 0.4982019 ])
-    """
-    gradient = psi(alpha.sum()) - psi(alpha) + logs
-    h, c = -polygamma(1, alpha), float(polygamma(1, alpha.sum()))
-    shared = (gradient / h).sum() / (1.0 / c + (1.0 / h).sum())
-    return -(gradient - shared) / h
 
 
 @method(

@@ -79,7 +79,7 @@ def one_topic(document: Any, alpha: Any, phi: Any) -> dict[str, Any]:
 def learned_alpha(gamma: Any, alpha: Any) -> dict[str, Any]:
     from tercet.distributions import expected_log_dirichlet
     from tercet.topic import newton_alpha
-    from tercet.topic.variational_em import alpha_objective, alpha_step
+    from tercet.topic.variational_priors import alpha_objective, alpha_step
 
     start, logs = np.asarray(alpha, dtype=float), expected_log_dirichlet(gamma).mean(axis=0)
     found = newton_alpha(gamma, start)

@@ -95,13 +95,21 @@ class Topics:
 
     def __init__(self, pseudocounts: np.ndarray, prior: np.ndarray, n_jobs: int | None) -> None:
         self.n_jobs = n_jobs
-        self.prior = kernel_form(prior)
+        self.set_prior(prior)
         self.spans = _spans(len(pseudocounts), WORDS)
         self._tables = [np.array(pseudocounts, dtype=np.float64, order="C")]
         self.pseudocounts = self._tables[0]
         self._kept: np.ndarray | None = None
         self.word_topic = np.empty_like(self.pseudocounts)
         self._set_totals(self.pseudocounts.sum(axis=0))
+
+    def set_prior(self, prior: np.ndarray) -> None:
+        """Another η, of shape (1 or n_words, n_topics)."""
+        self.prior = kernel_form(prior)
+
+    def mean_log(self) -> float:
+        """The mean of E[log φ] over words and topics."""
+        return float(psi(self.pseudocounts).mean() - psi(self.totals).mean())
 
     def keep(self) -> np.ndarray:
         """λ as it is now, which later updates leave alone until the next call."""

@@ -120,7 +120,7 @@ def dot(a, b):
 
 @inner
 def add_words(table, counts, weights, out):
-    """out = Σ_j row_j counts_j / (row_j · weights) over the words of a document; four rows at a time spare loads."""
+    """out = Σ_j row_j counts_j / (row_j · weights) over the words of a document; four at a time spare loads."""
     out[:] = 0.0
     for j in range(0, counts.size - 3, 4):
         a, b, c, d = table[j], table[j + 1], table[j + 2], table[j + 3]

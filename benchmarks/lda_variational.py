@@ -72,6 +72,7 @@ def gensim(data: Data) -> Result:
         chunksize=len(data["bags"]),
         passes=passes,
         update_every=0,
+        decay=0.0,  # as an M step should be: nothing is kept of the topics before
         alpha="symmetric",
         eta=1.0 / topics,
         iterations=100,

@@ -141,6 +141,15 @@ def test_odd_documents():
     assert more_shards.components_.sum() == pytest.approx(X.sum() + 1.6)
 
 
+def test_weights_are_repeated_documents():
+    X, _ = corpus()
+    weight = np.arange(40) % 3
+    twice = model(max_iter=3).fit(X[np.repeat(np.arange(40), weight)])
+    np.testing.assert_array_equal(
+        model(max_iter=3).fit(X, sample_weight=weight).components_, twice.components_
+    )
+
+
 def test_priors_far_from_one():
     X, _ = corpus()
     for prior in (1e-200, 1e100):
@@ -159,6 +168,8 @@ def test_what_is_refused():
         model(word_prior_update=True, topic_word_prior=np.ones(8)).fit(X)
     with pytest.raises(ValueError, match="prior_update='minka' needs learning_method='gibbs'"):
         model(learning_method="batch", prior_update="minka").fit(X)
+    with pytest.raises(ValueError, match=r"sample_weight must hold whole numbers; it has 0\.5"):
+        model().fit(X, sample_weight=np.full(40, 0.5))
     with pytest.raises(ValueError, match="'shards' must be"):
         model(shards=0).fit(X)
 

@@ -41,6 +41,7 @@ CHOICES = (
     "splitter",
     "kernel",
     "implementation",
+    "learning_method",
 )
 MORE: dict[str, list[dict[str, Any]]] = {
     "AgglomerativeClustering": [{"n_clusters": None, "max_diameter": 1.0}],
@@ -76,6 +77,7 @@ TASKS = (
     "ranking",
     "matrix factorisation",
     "embedding",
+    "topic model",
 )
 SHARED = {"ensemble": "tree"}  # families that are compiled with another, most of whose kernels they use
 # A few passes, candidates and folds compile as much as many.

@@ -1,3 +1,4 @@
+from tercet.topic.coherence import coherence
 from tercet.topic.collapsed_gibbs import (
     lda_collapsed_gibbs,
     lda_conditional,
@@ -17,16 +18,25 @@ from tercet.topic.documents import count_documents
 from tercet.topic.generative_process import generate_documents
 from tercet.topic.latent_dirichlet_allocation import LatentDirichletAllocation
 from tercet.topic.perplexity import document_completion, word_perplexity
-from tercet.topic.variational_em import (
-    document_elbo,
-    infer_document,
-    newton_alpha,
-    variational_em,
+from tercet.topic.plsa import PLSA
+from tercet.topic.plsa_steps import (
+    cooccurrence_step,
+    plsa_parameter_counts,
+    plsa_step,
+    sample_documents,
+    to_cooccurrence,
+    to_generative,
 )
+from tercet.topic.topic_dictionary import count_topic_words
+from tercet.topic.variational_em import document_elbo, infer_document, newton_alpha, variational_em
 
 __all__ = [
+    "PLSA",
     "LatentDirichletAllocation",
+    "coherence",
+    "cooccurrence_step",
     "count_documents",
+    "count_topic_words",
     "dirichlet_multinomial_log_likelihood",
     "document_completion",
     "document_elbo",
@@ -43,6 +53,11 @@ __all__ = [
     "minka_fixed_point",
     "newton_alpha",
     "newton_dirichlet_prior",
+    "plsa_parameter_counts",
+    "plsa_step",
+    "sample_documents",
+    "to_cooccurrence",
+    "to_generative",
     "variational_em",
     "word_perplexity",
 ]

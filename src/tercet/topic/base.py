@@ -27,7 +27,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     positive_only = True
     largest_value = LARGE
     empty_corpus: ClassVar[bool] = False  # learns from documents without a single word (a prior decides)
-    width_checked_attributes = ("components_",)
+    width_checked_attributes: ClassVar[tuple[str, ...]] = ("components_",)
     fitted_shapes: ClassVar[Declarations] = {
         "components_": Floats("components features", finite=True, low=0.0),
         "vocabulary_": Codes("features"),
@@ -206,3 +206,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     @property
     def _n_features_out(self) -> int:
         return self.components_.shape[0]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True  # lists of tokens
+        return tags

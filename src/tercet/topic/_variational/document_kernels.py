@@ -10,11 +10,12 @@ from tercet.core.kernel import inner, kernel
 from tercet.topic._variational.special_functions import (
     digamma,
     digamma_parts,
+    dirichlet_terms,
     exp_of_differences,
-    log_gamma,
 )
 
 EPSILON = 2.220446049250313e-16  # added to a sum of probabilities that may be zero, as scikit-learn does
+PLAIN = 1e-10  # from here on EPSILON can be taken away again
 TINY = 1e-280  # below this a sum of products may have lost terms
 
 
@@ -57,43 +58,47 @@ def infer_documents(rows, start, stop, word_topic, alpha, gamma, exp_theta, rati
 
 
 @kernel
-def document_bounds(rows, start, stop, word_topic, pseudocounts, topic_digamma, alpha, gamma, exp_theta):
-    """Sum over documents start to stop of E[log p(w|θ, φ)] + E[log p(θ) - log q(θ)], without log B(α).
+def document_bounds(
+    rows, start, stop, sample_weight, word_topic, pseudocounts, topic_digamma, alpha, gamma, exp_theta, ratios
+):
+    """Weighted sum over documents start to stop of E[log p(w|θ, φ)] + E[log p(θ) - log q(θ)], without log B(α).
 
-    pseudocounts (V, K): λ; topic_digamma (K,): ψ(Σ_v λ_v).
+    pseudocounts (V, K): λ; topic_digamma (K,): ψ(Σ_v λ_v). Where `ratios` are given, the rows of word_topic, which
+    are scattered over memory, need not be read again.
     """
-    K, bound = alpha.size, 0.0
-    logs = np.empty(K)
+    K, total_bound = alpha.size, 0.0
+    centre, weight, x, part = np.empty(K), np.empty(K), np.empty(K), np.empty(K)
+    x_bits, part_bits = x.view(np.int64), part.view(np.int64)
     for d in range(start, stop):
         g, weights = gamma[d], exp_theta[d]
         total = 0.0
         for k in range(K):
             total += g[k]
-        whole = digamma(total)
-        for k in range(K):
-            logs[k] = digamma(g[k]) - whole
-            bound += (alpha[k] - g[k]) * logs[k] + log_gamma(g[k])
-        bound -= log_gamma(total)
+        centre[:] = digamma(total)
+        bound = dirichlet_terms(g, alpha, centre, weight, x, x_bits, part, part_bits) - math.lgamma(total)
         for s in range(rows.indptr[d], rows.indptr[d + 1]):
             v = rows.indices[s]
-            chance = dot(word_topic[v], weights)
+            chance = rows.data[s] / ratios[s] - EPSILON if ratios.size else 0.0
+            if chance < PLAIN:
+                chance = dot(word_topic[v], weights)
             if chance > TINY:
                 bound += rows.data[s] * math.log(chance)
             else:
-                bound += rows.data[s] * log_chance(logs, pseudocounts[v], topic_digamma)
-    return bound
+                bound += rows.data[s] * log_chance(g, centre[0], pseudocounts[v], topic_digamma)
+        total_bound += sample_weight[d] * bound
+    return total_bound
 
 
 @inner
-def log_chance(logs, pseudocounts, topic_digamma):
-    """log Σ_k exp(E[log θ_k] + E[log φ_kv]), where the sum itself underflows."""
+def log_chance(gamma, whole, pseudocounts, topic_digamma):
+    """log Σ_k exp(E[log θ_k] + E[log φ_kv]), where the sum itself underflows; whole: ψ(Σ γ)."""
     most = -np.inf
-    for k in range(logs.size):
-        most = max(most, logs[k] + digamma(pseudocounts[k]) - topic_digamma[k])
+    for k in range(gamma.size):
+        most = max(most, digamma(gamma[k]) + digamma(pseudocounts[k]) - topic_digamma[k])
     total = 0.0
-    for k in range(logs.size):
-        total += math.exp(logs[k] + digamma(pseudocounts[k]) - topic_digamma[k] - most)
-    return most + math.log(total)
+    for k in range(gamma.size):
+        total += math.exp(digamma(gamma[k]) + digamma(pseudocounts[k]) - topic_digamma[k] - most)
+    return most - whole + math.log(total)
 
 
 @inner

@@ -20,6 +20,20 @@ SHIFT = 8.0  # from here on the series hold to the last digits
 LEAST_EXPONENT = -708.0  # e to this is the smallest normal number, near enough
 LOG2_E, LN2_HIGH, LN2_LOW = 1.4426950408889634, 0.693147180369123816490, 1.90821492927058770002e-10
 HALF_LOG_2PI = 0.91893853320467274178
+SQRT2, HALF_LN2 = 1.4142135623730951, 0.34657359027997264
+MANTISSA, ONE = (1 << 52) - 1, 1023 << 52  # bits of a double: those after the point, and those of 1.0
+
+
+@inner
+def shifted_product(w):
+    """w (w + 6)(w + 10)(w + 12), which is x (x + 1) ... (x + 7) with w = x (x + 7), and its derivative in w."""
+    product, slope = w, 1.0
+    slope = slope * (w + 6.0) + product
+    product *= w + 6.0
+    slope = slope * (w + 10.0) + product
+    product *= w + 10.0
+    slope = slope * (w + 12.0) + product
+    return product * (w + 12.0), slope
 
 
 @inner
@@ -27,15 +41,7 @@ def digamma_parts(x):
     """(g, s) with ψ(x) = log(g) - s for x > 0."""
     small = x < SHIFT
     v = x if small else SHIFT
-    # the eight factors x + i as four pairs: (x + i)(x + 7 - i) = w + i(7 - i) with w = x(x + 7)
-    w = v * (v + 7.0)
-    product, slope = w, 1.0
-    slope = slope * (w + 6.0) + product
-    product *= w + 6.0
-    slope = slope * (w + 10.0) + product
-    product *= w + 10.0
-    slope = slope * (w + 12.0) + product
-    product *= w + 12.0
+    product, slope = shifted_product(v * (v + 7.0))  # (x + i)(x + 7 - i) = w + i(7 - i)
     s = (2.0 * v + 7.0) * slope / product  # Σ 1/(x + i), the derivative of log Π (x + i)
     z = x + (SHIFT - 0.5) if small else x - 0.5
     r = 1.0 / z
@@ -58,24 +64,73 @@ def digamma(x):
 
 
 @inner
-def log_gamma(x):
-    """log Γ(x) for x > 0: Stirling's series at x + 8, or at x where it is large."""
-    small = x < SHIFT
-    y = x + SHIFT if small else x
-    r = 1.0 / y
-    u = r * r
-    p = 1.0 / 156.0
-    p = p * u - 691.0 / 360360.0
-    p = p * u + 1.0 / 1188.0
-    p = p * u - 1.0 / 1680.0
-    p = p * u + 1.0 / 1260.0
-    p = p * u - 1.0 / 360.0
-    p = p * u + 1.0 / 12.0
-    stirling = (y - 0.5) * math.log(y) - y + HALF_LOG_2PI + p * r
-    if not small:
-        return stirling
-    w = x * (x + 7.0)
-    return stirling - math.log(w * (w + 6.0) * (w + 10.0) * (w + 12.0))
+def dirichlet_terms(parameters, prior, centre, weight, x, x_bits, part, part_bits):
+    """Σ_k (prior_k - p_k)(ψ(p_k) - centre_k) + log Γ(p_k), as Dirichlet distributions have it in the bound.
+
+    Both functions by their series at y = p + 8, or at p where it is large: the logarithm of y serves both. Other
+    arrays are for work; `x_bits` and `part_bits` are the memory of `x` and `part`.
+    """
+    total = 0.0
+    for k in range(parameters.size):
+        p = parameters[k]
+        small = p < SHIFT
+        v = p if small else SHIFT
+        product, slope = shifted_product(v * (v + 7.0))
+        shift = (2.0 * v + 7.0) * slope / product if small else 0.0
+        y = p + SHIFT if small else p
+        r = 1.0 / y
+        u = r * r
+        tail = 1.0 / 12.0  # of ψ(y) = log y - r/2 - u/12 + ...
+        tail = 691.0 / 32760.0 - tail * u
+        tail = 1.0 / 132.0 - tail * u
+        tail = 1.0 / 240.0 - tail * u
+        tail = 1.0 / 252.0 - tail * u
+        tail = 1.0 / 120.0 - tail * u
+        tail = 1.0 / 12.0 - tail * u
+        digamma_rest = -0.5 * r - tail * u - shift
+        tail = 1.0 / 156.0  # of Stirling's series
+        tail = tail * u - 691.0 / 360360.0
+        tail = tail * u + 1.0 / 1188.0
+        tail = tail * u - 1.0 / 1680.0
+        tail = tail * u + 1.0 / 1260.0
+        tail = tail * u - 1.0 / 360.0
+        tail = tail * u + 1.0 / 12.0
+        total += (prior[k] - p) * (digamma_rest - centre[k]) - y + HALF_LOG_2PI + tail * r
+        weight[k] = prior[k] + (
+            SHIFT - 0.5 if small else -0.5
+        )  # (y - 1/2) + (prior - p), without cancellation
+        x[k] = y
+        part[k] = product if small else 1.0
+    total += weighted_logs(x, x_bits, weight)
+    weight[:] = -1.0
+    return total + weighted_logs(part, part_bits, weight)
+
+
+@inner
+def weighted_logs(x, bits, weight):
+    """Σ weight log(x) of positive normal numbers, in loops that vectorise; x is changed, `bits` is its memory."""
+    total = 0.0
+    for k in range(weight.size):
+        total += weight[k] * ((bits[k] >> 52) - 1023)
+    total *= LN2_HIGH + LN2_LOW
+    for k in range(weight.size):
+        bits[k] = (bits[k] & MANTISSA) | ONE  # x is its mantissa now, from 1 to 2
+    rest = 0.0
+    for k in range(weight.size):
+        f = (x[k] - SQRT2) / (x[k] + SQRT2)  # log x = log √2 + 2 artanh f
+        u = f * f
+        p = 1.0 / 21.0
+        p = p * u + 1.0 / 19.0
+        p = p * u + 1.0 / 17.0
+        p = p * u + 1.0 / 15.0
+        p = p * u + 1.0 / 13.0
+        p = p * u + 1.0 / 11.0
+        p = p * u + 1.0 / 9.0
+        p = p * u + 1.0 / 7.0
+        p = p * u + 1.0 / 5.0
+        p = p * u + 1.0 / 3.0
+        rest += weight[k] * (HALF_LN2 + 2.0 * f * (p * u + 1.0))
+    return total + rest
 
 
 @inner

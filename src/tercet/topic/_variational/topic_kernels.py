@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tercet.core.kernel import kernel
-from tercet.topic._variational.special_functions import digamma, exp_of_differences, log_gamma
+from tercet.topic._variational.special_functions import dirichlet_terms, exp_of_differences
 
 
 @kernel
@@ -60,12 +60,11 @@ def expect_words(pseudocounts, start, stop, growth, shift, word_topic):
 
 @kernel
 def topic_bounds(pseudocounts, start, stop, prior, topic_digamma):
-    """Σ (η - λ) E[log φ] + log Γ(λ) - log Γ(η) over words start to stop and all topics."""
+    """Σ (η - λ) E[log φ] + log Γ(λ) over words start to stop and all topics."""
     bound, several = 0.0, prior.shape[0] > 1
+    weight, x, part = np.empty(prior.shape[1]), np.empty(prior.shape[1]), np.empty(prior.shape[1])
+    x_bits, part_bits = x.view(np.int64), part.view(np.int64)
     for v in range(start, stop):
-        row, eta = pseudocounts[v], prior[v if several else 0]
-        for k in range(row.size):
-            if row[k] != eta[k]:
-                bound += (eta[k] - row[k]) * (digamma(row[k]) - topic_digamma[k])
-                bound += log_gamma(row[k]) - log_gamma(eta[k])
+        eta = prior[v if several else 0]
+        bound += dirichlet_terms(pseudocounts[v], eta, topic_digamma, weight, x, x_bits, part, part_bits)
     return bound

@@ -45,6 +45,29 @@ def test_same_bits_for_any_number_of_threads():
     assert (other.components_ != one.components_).any()
 
 
+def test_forms_of_counts():
+    # what scikit-learn's checks do not reach, whose numbers are no counts
+    X, _ = corpus()
+    found = model(max_iter=4, shards=2).fit(X)
+    before, theta = found.components_.copy(), found.transform(X)
+    np.testing.assert_array_equal(found.fit(X).components_, before)
+    np.testing.assert_array_equal(found.transform(X[5:11]), theta[5:11])
+    np.testing.assert_array_equal(found.fit_transform(X), theta)
+    for other in (
+        X.toarray(),
+        X.toarray().astype(np.int32),
+        np.asfortranarray(X.toarray()),
+        X.tocsc(),
+        X.tocoo(),
+    ):
+        again = model(max_iter=4, shards=2).fit(other)
+        np.testing.assert_array_equal(again.components_, before)
+        np.testing.assert_array_equal(again.transform(other), theta)
+    single = model(max_iter=4, shards=2).fit(X.astype(np.float32))
+    assert single.components_.dtype == single.transform(X.astype(np.float32)).dtype == np.float32
+    np.testing.assert_allclose(single.components_, before, rtol=1e-6)
+
+
 def test_history_and_perplexity():
     X, _ = corpus()
     found = model(evaluate_every=1).fit(X)

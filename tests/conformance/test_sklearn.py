@@ -129,8 +129,10 @@ FOLDS = "probabilities come from held-out folds of rows, and a repeated row lies
 FEW_OF_A_CLASS = "nu is a part of all rows, and of a class that weighs next to nothing there is no such part"
 DRAWN = "rows are drawn by their weights, and other numbers come of a draw among repeated rows"
 STARTS = "each document starts from random numbers: those of repeated ones are others"
-WHOLE_COUNTS = "each word of a document gets a topic: the check's rows are no whole counts of words"
 NOTHING_SHARED = "numbers are categories, and no two of the check's rows have one in common"
+TOKENS = (
+    "a topic is drawn for each single word: counts are whole numbers, and the numbers of the check are not"
+)
 WEIGHTS = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
 SEQUENCES = {
     "check_methods_sample_order_invariance": ORDERED,
@@ -153,13 +155,13 @@ EXEMPT = {
     "LatentDirichletAllocation": dict.fromkeys(WEIGHTS, STARTS),
     ("LatentDirichletAllocation", "gibbs"): dict.fromkeys(
         (
-            "check_estimator_sparse_array",
             "check_estimators_dtypes",
-            "check_fit_idempotent",
-            "check_methods_subset_invariance",
+            "check_estimator_sparse_array",
             "check_transformer_general",
+            "check_methods_subset_invariance",
+            "check_fit_idempotent",
         ),
-        WHOLE_COUNTS,
+        TOKENS,
     ),
     "GaussianHMM": STATES,
     "GMMHMM": STATES,

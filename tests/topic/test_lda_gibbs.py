@@ -45,6 +45,29 @@ def test_same_bits_for_any_number_of_threads():
     assert (other.components_ != one.components_).any()
 
 
+def test_forms_of_counts():
+    # what scikit-learn's checks do not reach, whose numbers are no counts
+    X, _ = corpus()
+    found = model(max_iter=4, shards=2).fit(X)
+    before, theta = found.components_.copy(), found.transform(X)
+    np.testing.assert_array_equal(found.fit(X).components_, before)
+    np.testing.assert_array_equal(found.transform(X[5:11]), theta[5:11])
+    np.testing.assert_array_equal(found.fit_transform(X), theta)
+    for other in (
+        X.toarray(),
+        X.toarray().astype(np.int32),
+        np.asfortranarray(X.toarray()),
+        X.tocsc(),
+        X.tocoo(),
+    ):
+        again = model(max_iter=4, shards=2).fit(other)
+        np.testing.assert_array_equal(again.components_, before)
+        np.testing.assert_array_equal(again.transform(other), theta)
+    single = model(max_iter=4, shards=2).fit(X.astype(np.float32))
+    assert single.components_.dtype == single.transform(X.astype(np.float32)).dtype == np.float32
+    np.testing.assert_allclose(single.components_, before, rtol=1e-6)
+
+
 def test_history_and_perplexity():
     X, _ = corpus()
     found = model(evaluate_every=1).fit(X)
@@ -141,6 +164,15 @@ def test_odd_documents():
     assert more_shards.components_.sum() == pytest.approx(X.sum() + 1.6)
 
 
+def test_weights_are_repeated_documents():
+    X, _ = corpus()
+    weight = np.arange(40) % 3
+    twice = model(max_iter=3).fit(X[np.repeat(np.arange(40), weight)])
+    np.testing.assert_array_equal(
+        model(max_iter=3).fit(X, sample_weight=weight).components_, twice.components_
+    )
+
+
 def test_priors_far_from_one():
     X, _ = corpus()
     for prior in (1e-200, 1e100):
@@ -157,6 +189,8 @@ def test_what_is_refused():
         model(max_iter=2).fit(X).transform(X * 0.5)
     with pytest.raises(ValueError, match="word_prior_update=True learns one number"):
         model(word_prior_update=True, topic_word_prior=np.ones(8)).fit(X)
+    with pytest.raises(ValueError, match=r"sample_weight must hold whole numbers; it has 0\.5"):
+        model().fit(X, sample_weight=np.full(40, 0.5))
     with pytest.raises(ValueError, match="'shards' must be"):
         model(shards=0).fit(X)
 

@@ -316,7 +316,7 @@ def lda_infer(
     Examples
     --------
     >>> theta = lda_infer([0, 0, 1], [[0.6, 0.3, 0.1], [0.1, 0.3, 0.6]], [0.5, 0.5], random_state=0)
-    >>> bool(theta[0] > theta[1]), round(theta.sum(), 12)
+    >>> bool(theta[0] > theta[1]), round(float(theta.sum()), 12)
     (True, 1.0)
     """
     phi, rng = np.asarray(phi, dtype=np.float64), generator(random_state)

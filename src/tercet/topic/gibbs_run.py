@@ -12,8 +12,21 @@ from tercet.topic.dirichlet_priors import minka_fixed_point, newton_dirichlet_pr
 
 INTERVAL = 10  # sweeps from one log p(w, z) to the next, which costs a tenth of a sweep
 FEW = {"newton": 5, "minka": 20}  # steps of an update: the counts change before the next one
-
 LEAST = 1e-4  # of a learned α: a topic that has no words just now may have some again
+
+
+def repeated(X: Any, sample_weight: np.ndarray | None) -> Any:
+    """Documents as often as their weights say."""
+    if sample_weight is None:
+        return X
+    times = np.asarray(sample_weight)
+    wrong = times != np.floor(times)
+    if wrong.any():
+        raise ValueError(
+            "LatentDirichletAllocation: learning_method='gibbs' draws the topics of whole documents: sample_weight "
+            f"must hold whole numbers; it has {times[wrong][0]:g}."
+        )
+    return X if (times == 1).all() else X[np.repeat(np.arange(times.size), times.astype(np.int64))]
 
 
 class GibbsRun:
@@ -94,16 +107,3 @@ class GibbsRun:
         """n_kw + η_w, of shape (V, K): the mean of the kept samples, or the present counts."""
         counts = self.sampler.topic_word if self.kept is None else self.kept / self.n_kept
         return (counts + self.sampler.beta).T
-
-
-def repeated(X: Any, sample_weight: np.ndarray | None) -> Any:
-    """Each document as often as its weight says."""
-    if sample_weight is None:
-        return X
-    times = np.floor(sample_weight)
-    if (times != sample_weight).any():
-        raise ValueError(
-            "LatentDirichletAllocation: sample_weight must hold whole numbers with learning_method='gibbs', which "
-            f"draws a topic for each word; it has {sample_weight[times != sample_weight][0]:g}."
-        )
-    return X[np.repeat(np.arange(X.shape[0]), times.astype(np.int64))]

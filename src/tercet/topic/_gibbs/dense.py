@@ -56,7 +56,9 @@ class DenseCounts:
         add_tokens(read_only(data.words), read_only(self.z), first.reshape(-1), self.width)
         self.tables = [first]
         for _ in range(shards if shards > 1 else 0):
-            self.tables.append(lines(*first.shape, np.int32))  # aligned, which a copy would not be
+            self.tables.append(
+                lines(data.n_words, self.width, np.int32)
+            )  # aligned, which a copy would not be
             self.tables[-1][:] = first
         self.totals = [first.sum(axis=0, dtype=np.float64) for _ in self.tables]
 

@@ -162,7 +162,7 @@ def sample_packed(
 
 
 @inner
-def move(k: int, change: float, here: Any, totals: Any, a: Any, alpha: Any, beta_sum: float) -> float:
+def move(k: Any, change: float, here: Any, totals: Any, a: Any, alpha: Any, beta_sum: float) -> float:
     """Count a token of the document in or out of topic k; how much a_k grows."""
     before = a[k]
     here[k] += change
@@ -172,7 +172,7 @@ def move(k: int, change: float, here: Any, totals: Any, a: Any, alpha: Any, beta
 
 
 @inner
-def chosen_topic(a: Any, t: float) -> int:
+def chosen_topic(a: Any, t: Any) -> Any:
     """The topic that t falls into, where topic k takes up a[k]; the sum of a run of topics at a time."""
     k = 0
     while k < a.size - RUN:
@@ -190,7 +190,7 @@ def chosen_topic(a: Any, t: float) -> int:
 
 
 @inner
-def counted_in(entries: Any, start: int, length: int, topic: int) -> int:
+def counted_in(entries: Any, start: Any, length: Any, topic: Any) -> Any:
     """Count a token of a topic in the list of a word, and return its new length."""
     j, end = start, start + length
     while j < end and entries[j] & ((1 << BITS) - 1) != topic:

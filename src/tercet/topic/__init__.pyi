@@ -15,6 +15,7 @@ from tercet.topic.dirichlet_priors import (
     newton_dirichlet_prior,
 )
 from tercet.topic.documents import count_documents
+from tercet.topic.factorization_view import bregman_divergence, factorization_log_density
 from tercet.topic.generative_process import generate_documents
 from tercet.topic.latent_dirichlet_allocation import LatentDirichletAllocation
 from tercet.topic.perplexity import document_completion, word_perplexity
@@ -34,6 +35,7 @@ from tercet.topic.variational_priors import minka_alpha, newton_alpha
 __all__ = [
     "PLSA",
     "LatentDirichletAllocation",
+    "bregman_divergence",
     "coherence",
     "cooccurrence_step",
     "count_documents",
@@ -41,6 +43,7 @@ __all__ = [
     "dirichlet_multinomial_log_likelihood",
     "document_completion",
     "document_elbo",
+    "factorization_log_density",
     "generate_documents",
     "infer_document",
     "lda_collapsed_gibbs",

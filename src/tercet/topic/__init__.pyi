@@ -28,6 +28,7 @@ from tercet.topic.plsa_steps import (
     to_cooccurrence,
     to_generative,
 )
+from tercet.topic.pyldavis import pyldavis_data
 from tercet.topic.topic_dictionary import count_topic_words
 from tercet.topic.variational_em import document_elbo, infer_document, variational_em
 from tercet.topic.variational_priors import minka_alpha, newton_alpha
@@ -60,6 +61,7 @@ __all__ = [
     "newton_dirichlet_prior",
     "plsa_parameter_counts",
     "plsa_step",
+    "pyldavis_data",
     "sample_documents",
     "to_cooccurrence",
     "to_generative",

@@ -22,6 +22,7 @@ from benchmarks import (
     ensemble,
     explain,
     graph,
+    lda_variational,
     linear,
     maxent,
     mixture,
@@ -35,6 +36,7 @@ from benchmarks import (
     sequence,
     svm,
     svm_linear,
+    topic_gibbs,
     tree,
 )
 from benchmarks.growth import run_growth
@@ -51,6 +53,7 @@ ROWS: dict[str, Row | Report] = {
         naive_bayes,
         neighbors,
         nmf,
+        lda_variational,
         plsa,
         tree,
         ensemble,
@@ -61,6 +64,7 @@ ROWS: dict[str, Row | Report] = {
         crf,
         svm,
         svm_linear,
+        topic_gibbs,
         explain,
         graph,
         overhead,

@@ -42,6 +42,7 @@ CLASSES: dict[str, dict[str, str]] = {
     "KMedoids": dict.fromkeys(("weights", "order", "sparse_rows"), DRAWS),
     "KModes": dict.fromkeys(("weights", "order"), DRAWS),
     "MDS": {"order": DRAWS},
+    "LatentDirichletAllocation": dict.fromkeys(("weights", "order"), DRAWS),
     "MiniBatchNMF": {"order": ONLINE},
     "NMF": {"order": DRAWS},
     "DBSCAN": {"weights": WEIGHTLESS, "order": NUMBERED},

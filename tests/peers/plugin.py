@@ -39,7 +39,8 @@ FILES = {
         for name in ("bisect_k_means", "dbscan", "hdbscan", "hierarchical", "k_means", "optics")
     ],
     "decomposition": [
-        f"decomposition/tests/test_{name}.py" for name in ("incremental_pca", "nmf", "pca", "truncated_svd")
+        f"decomposition/tests/test_{name}.py"
+        for name in ("incremental_pca", "nmf", "online_lda", "pca", "truncated_svd")
     ],
     "manifold": [f"manifold/tests/test_{name}.py" for name in ("classical_mds", "mds")],
     "tree": [f"tree/tests/test_{name}.py" for name in ("export", "monotonic_tree", "tree")],

@@ -56,7 +56,6 @@ ABSENT = {
         FACTORS: (
             "DictionaryLearning",
             "KernelPCA",
-            "LatentDirichletAllocation",
             "MiniBatchDictionaryLearning",
             "SparseCoder",
             "dict_learning",

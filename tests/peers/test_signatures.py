@@ -57,6 +57,7 @@ ONLY_DATA = (
     "PCA",
     "TruncatedSVD",
     "NMF",
+    "LatentDirichletAllocation",
     "MDS",
 )
 # How many there are depends on the path to the solution, where it is not unique: only the axes are compared.

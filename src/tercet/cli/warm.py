@@ -41,10 +41,14 @@ CHOICES = (
     "splitter",
     "kernel",
     "implementation",
+    "learning_method",
 )
 MORE: dict[str, list[dict[str, Any]]] = {
     "AgglomerativeClustering": [{"n_clusters": None, "max_diameter": 1.0}],
     "CentralSVC": [{"max_iter": -1}],
+    "LatentDirichletAllocation": [  # many topics, and several shards, are other kernels
+        {"learning_method": "gibbs", "n_components": topics, "shards": 2} for topics in (10, 300)
+    ],
     "LinearSVC": [{"loss": "hinge"}, {"penalty": "l1"}, {"multi_class": "crammer_singer"}],
     "LinearSVR": [{"loss": "squared_epsilon_insensitive"}],
     "MDS": [{"metric_mds": False}],
@@ -115,7 +119,7 @@ def samples(card: Card) -> Iterator[tuple[Any, Any]]:
     """Small data and targets of every kind that a method may be given; it refuses what it does not take."""
     rng = np.random.default_rng(0)
     X = np.abs(rng.normal(size=(24, 3))) + 0.1
-    if card.task == "sequence labelling":
+    if card.task in ("sequence labelling", "topic model"):
         X = np.floor(4 * X)  # counts suit all of them, and the first column is one of symbols
     labels = (X[:, 0] > np.median(X[:, 0])).astype(int)
     three = np.digitize(

@@ -43,11 +43,13 @@ from tercet.decomposition.subspaces import (
 )
 from tercet.decomposition.svd import eigen_steps, svd
 from tercet.decomposition.truncated_svd import TruncatedSVD
+from tercet.topic.latent_dirichlet_allocation import LatentDirichletAllocation
 
 __all__ = [
     "NMF",
     "PCA",
     "IncrementalPCA",
+    "LatentDirichletAllocation",
     "MiniBatchNMF",
     "RankSelection",
     "TruncatedSVD",

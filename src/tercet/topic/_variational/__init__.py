@@ -1,0 +1,1 @@
+"""Engine of variational inference for latent Dirichlet allocation."""

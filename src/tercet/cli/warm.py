@@ -76,6 +76,9 @@ TASKS = (
     "ranking",
     "matrix factorisation",
     "embedding",
+    "feature extraction",
+    "retrieval",
+    "topic model",
 )
 SHARED = {"ensemble": "tree"}  # families that are compiled with another, most of whose kernels they use
 # A few passes, candidates and folds compile as much as many.

@@ -16,8 +16,9 @@ from tercet.core.estimator import NO_TARGET
 from tercet.core.input_errors import shown
 from tercet.core.parameters import Count, Fraction, check_parameters
 from tercet.core.steps import listeners
-from tercet.core.validation import check_array
-from tercet.feature.text.document_analysis import DocumentAnalysis, checked_documents
+from tercet.core.validation import check_array, target_for_callbacks
+from tercet.feature.text.document_analysis import DocumentAnalysis
+from tercet.feature.text.document_input import checked_documents
 from tercet.feature.text.term_counts import TermCounts, count_terms
 
 
@@ -328,7 +329,9 @@ class CountVectorizer(DocumentAnalysis):
             )
 
     def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
-        return X if y is NO_TARGET else (X, None)
+        if y is NO_TARGET:
+            return X
+        return X, target_for_callbacks(y, len(X)) if hasattr(X, "__len__") else None
 
     def _encode(self, y: Any) -> None:
         return None

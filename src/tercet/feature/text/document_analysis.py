@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import codecs
 import functools
 import re
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -17,6 +16,7 @@ from tercet.core.estimator import Estimator
 from tercet.core.fitted_checks import Declarations, Keys, OneOf
 from tercet.core.input_errors import shown
 from tercet.core.symbolic_shapes import Sizes
+from tercet.feature.text.document_input import check_encoding, given_vocabulary
 from tercet.feature.text.tokenization import (
     LETTERS,
     SEGMENTERS,
@@ -86,16 +86,6 @@ def decoded(document: Any, source: str, encoding: str, errors: str) -> Any:
     if isinstance(document, float) and document != document:
         raise ValueError("X: np.nan is an invalid document, expected byte or unicode string.")
     return document
-
-
-def check_encoding(encoding: str, who: str) -> None:
-    """Refuse an encoding that Python does not know."""
-    try:
-        codecs.lookup(encoding)
-    except LookupError:
-        raise ValueError(
-            f"{who}: parameter 'encoding' must be an encoding that Python knows, such as 'utf-8'; got {encoding!r}."
-        ) from None
 
 
 def preprocessed(document: str, lowercase: bool, strip_accents: Callable[[str], str] | None) -> str:
@@ -363,45 +353,3 @@ class DocumentAnalysis(Estimator):
         tags.input_tags.string = True
         tags.input_tags.two_d_array = False
         return tags
-
-
-def given_vocabulary(vocabulary: Any, who: str) -> dict[Any, int]:
-    """A vocabulary that the user gives: terms in the order of their columns, or a dict with the columns."""
-    if isinstance(vocabulary, str | bytes):
-        raise ValueError(
-            f"{who}: parameter 'vocabulary' must be a dict or an iterable of terms; got {vocabulary!r}."
-        )
-    if not isinstance(vocabulary, Mapping):
-        found: dict[Any, int] = {}
-        for term in sorted(vocabulary) if isinstance(vocabulary, set | frozenset) else vocabulary:
-            if term in found:
-                raise ValueError(f"{who}: Duplicate term in vocabulary: {term!r}")
-            found[term] = len(found)
-    else:
-        found = dict(vocabulary)
-        columns = set(found.values())
-        if len(columns) != len(found):
-            raise ValueError(f"{who}: Vocabulary contains repeated indices.")
-        for column in range(len(found)):
-            if column not in columns:
-                raise ValueError(f"{who}: Vocabulary of size {len(found)} doesn't contain index {column}.")
-    if not found:
-        raise ValueError(f"{who}: empty vocabulary passed to fit")
-    return found
-
-
-def checked_documents(documents: Any, who: str) -> Any:
-    """Raw documents, or an error where they are none."""
-    if isinstance(documents, str | bytes):
-        raise ValueError(
-            f"{who}: X is a single text. Iterable over raw text documents expected, string object received."
-        )
-    if isinstance(documents, Mapping) or not hasattr(documents, "__iter__"):
-        raise TypeError(f"{who}: X must be a list or another iterable of documents; got {shown(documents)}.")
-    shape = getattr(documents, "shape", (0,))
-    if len(shape) != 1:
-        raise ValueError(
-            f"{who}: X has the shape {shape}; documents have one dimension. Of a frame, give the column that holds "
-            "the texts."
-        )
-    return documents

@@ -22,6 +22,7 @@ from tercet.plot.sequences import plot_path, plot_transitions
 from tercet.plot.styling import style
 from tercet.plot.svg import to_svg
 from tercet.plot.svm import plot_margins
+from tercet.plot.topics import plot_top_words, plot_topic_map
 from tercet.plot.trees import plot_tree
 
 __all__ = [
@@ -58,6 +59,8 @@ __all__ = [
     "plot_scree",
     "plot_shepard",
     "plot_silhouette",
+    "plot_top_words",
+    "plot_topic_map",
     "plot_transitions",
     "plot_tree",
     "replay",

@@ -380,7 +380,17 @@ def _names(model: Any, given: Sequence[str] | None, n: int) -> list[str]:
     return names
 
 
-PICTURES = ("bayes", "components", "dependencies", "embeddings", "mixtures", "sequences", "svm", "trees")
+PICTURES = (
+    "bayes",
+    "components",
+    "dependencies",
+    "embeddings",
+    "mixtures",
+    "sequences",
+    "svm",
+    "topics",
+    "trees",
+)
 _own = len(_pictures)  # those of this module, which come last
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import xlogy
+from scipy.special import rel_entr
 
 
 def cosine(P: np.ndarray) -> np.ndarray:
@@ -38,11 +38,8 @@ def jensen_shannon_divergence(P: np.ndarray) -> np.ndarray:
     divergence = np.zeros((k, k))
     for i in range(k):
         middle = (P[i] + P[i + 1 :]) / 2
-        # both terms as divergences from the middle: entropies would cancel for topics that are nearly alike
-        with np.errstate(divide="ignore", invalid="ignore"):
-            left = np.where(P[i] > 0, xlogy(P[i], P[i] / middle), 0.0)
-            right = np.where(P[i + 1 :] > 0, xlogy(P[i + 1 :], P[i + 1 :] / middle), 0.0)
-        divergence[i, i + 1 :] = divergence[i + 1 :, i] = (left + right).sum(axis=1) / (2 * np.log(2))
+        terms = rel_entr(P[i], middle) + rel_entr(P[i + 1 :], middle)
+        divergence[i, i + 1 :] = divergence[i + 1 :, i] = terms.sum(axis=1) / (2 * np.log(2))
     return np.clip(divergence, 0.0, 1.0)
 
 

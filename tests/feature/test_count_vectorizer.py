@@ -117,7 +117,7 @@ def test_sources(tmp_path):
     ):
         model = CountVectorizer(input=given_as, encoding="latin-1").fit([document])
         assert sorted(model.vocabulary_) == ["rose", "été"]
-    with pytest.raises(UnicodeDecodeError):
+    with pytest.raises(UnicodeDecodeError, match="a document of X is in another encoding"):
         CountVectorizer().fit([path.read_bytes()])
     assert sorted(CountVectorizer(decode_error="ignore").fit([path.read_bytes()]).vocabulary_) == ["rose"]
     series = pl.Series(["a rose", "a lily"])

@@ -118,6 +118,13 @@ def test_refusals(call, message):
         call()
 
 
+def test_entries_of_a_sparse_matrix_that_belong_together():
+    twice = sparse.csr_array((np.array([1.0, 1.0, 4.0]), np.array([1, 1, 0]), np.array([0, 3])), shape=(1, 2))
+    model = TfidfTransformer(use_idf=False).fit(twice)
+    np.testing.assert_allclose(model.transform(twice).toarray(), [[2 / 5**0.5, 1 / 5**0.5]])
+    assert twice.nnz == 3
+
+
 def test_signed_counts_keep_their_sign():
     found = TfidfTransformer(use_idf=False).fit_transform([[3.0, -4.0]]).toarray()
     np.testing.assert_allclose(found, [[0.6, -0.8]])

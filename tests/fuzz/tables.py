@@ -179,7 +179,7 @@ def wild_texts(rng: np.random.Generator, n: int) -> list[Any]:
         for _ in range(n)
     ]
     if n and rng.random() < 0.2:
-        found[int(rng.integers(n))] = pick(rng, None, np.nan, 3, b"rose", b"\xff", ["rose"], {"a": 1})
+        found[int(rng.integers(n))] = pick(rng, None, np.nan, 3, b"rose", ["rose"], {"a": 1})
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from numbers import Integral
 from typing import Any, Literal, Self
 
@@ -19,7 +19,7 @@ from tercet.core.steps import listeners
 from tercet.core.validation import check_array, target_for_callbacks
 from tercet.feature.text.document_analysis import DocumentAnalysis
 from tercet.feature.text.document_input import checked_documents
-from tercet.feature.text.term_counts import TermCounts, count_terms
+from tercet.feature.text.term_counts import count_known_terms, count_terms
 
 
 @method(
@@ -185,20 +185,19 @@ class CountVectorizer(DocumentAnalysis):
             self.segmenter_ = self._segment_name()
         if self.fixed_vocabulary_ and self.lowercase:
             self._warn_of_upper_case()
-        counted = self._count(documents, self.vocabulary_ if self.fixed_vocabulary_ else None)
-        self._learn(documents, y, counted=counted)
+        self._learn(documents, y, counted=self._count(documents, known=self.fixed_vocabulary_))
         return vars(self).pop("_trained")
 
-    def _fit(self, X: Any, y: None, sample_weight: None, counted: TermCounts) -> None:
-        counts = counted.counts
+    def _fit(self, X: Any, y: None, sample_weight: None, counted: Any) -> None:
         if not self.fixed_vocabulary_:
-            if not counted.terms:
+            counts, terms = counted
+            if not terms:
                 raise ValueError("empty vocabulary; perhaps the documents only contain stop words")
             kept = self._kept_terms(counts)
-            if kept.size < len(counted.terms):
-                counts = counts[:, kept]
-            self.vocabulary_ = {counted.terms[column]: k for k, column in enumerate(kept.tolist())}
-        self._trained = self._finished(counts)
+            if kept.size < len(terms):
+                counts, terms = counts[:, kept], [terms[column] for column in kept]
+            counted, self.vocabulary_ = counts.tocsr(), dict(zip(terms, range(len(terms))))
+        self._trained = self._finished(counted)
 
     def _kept_terms(self, counts: sparse.csc_array) -> np.ndarray:
         """The columns of terms that are neither too rare nor too frequent."""
@@ -223,40 +222,35 @@ class CountVectorizer(DocumentAnalysis):
             )
         return kept
 
-    def _count(self, documents: Any, vocabulary: dict[Any, int] | None) -> TermCounts:
+    def _count(self, documents: Any, *, known: bool) -> Any:
+        """The counts of known terms as a CSR array, or `TermCounts` of all terms."""
         analyze, skip = self._counting()
-        place = -1
-
-        def watched() -> Any:
-            nonlocal place
-            for document in documents:
-                place += 1
-                current[0] = document
-                yield document
-
-        current: list[Any] = [None]
-        own = callable(self.analyzer) or self.preprocessor is not None or self.input != "content"
+        seen = Last(documents)
         try:
-            return count_terms(watched(), analyze, vocabulary, skip)
+            if known:
+                return count_known_terms(seen, analyze, self.vocabulary_, skip)
+            return count_terms(seen, analyze, skip)
         except (AttributeError, TypeError) as error:
-            if own or isinstance(current[0], str | bytes) or self.analyzer == "tokens":
+            own = callable(self.analyzer) or self.preprocessor is not None or self.input != "content"
+            if own or isinstance(seen.document, str | bytes) or self.analyzer == "tokens":
                 raise
             raise TypeError(
-                f"{type(self).__name__}: X[{place}] is {shown(current[0])}; documents must be texts (str or "
-                "bytes), or a preprocessor or an analyzer must make texts of them."
+                f"{type(self).__name__}: X[{seen.place}] is {shown(seen.document)}; documents must be texts (str "
+                "or bytes), or a preprocessor or an analyzer must make texts of them."
             ) from error
 
-    def _finished(self, counts: sparse.csc_array) -> sparse.csr_array:
-        """Counts by documents, in the type that is asked for."""
-        rows = counts.tocsr()
-        if self.binary:
-            rows.data.fill(1)
+    def _finished(self, rows: sparse.csr_array) -> sparse.csr_array:
+        """Counts in the type that is asked for."""
         try:
-            return rows.astype(self.dtype)
-        except TypeError as error:
+            dtype = np.dtype(self.dtype)
+        except TypeError:
+            dtype = np.dtype(object)
+        if dtype.kind not in "biuf":
             raise ValueError(
-                f"{type(self).__name__}: parameter 'dtype' must be a type of numbers; got {self.dtype!r}: {error}."
-            ) from None
+                f"{type(self).__name__}: parameter 'dtype' must be a type of numbers; got {self.dtype!r}."
+            )
+        rows.data = np.ones(rows.nnz, dtype) if self.binary else rows.data.astype(dtype, copy=False)
+        return rows
 
     def transform(self, raw_documents: Any) -> Any:
         """Count the terms of documents; those that are not in the vocabulary are left out.
@@ -275,7 +269,7 @@ class CountVectorizer(DocumentAnalysis):
     def _counts_of(self, raw_documents: Any) -> sparse.csr_array:
         documents = checked_documents(raw_documents, type(self).__name__)
         self._check_vocabulary()
-        return self._finished(self._count(documents, self.vocabulary_).counts)
+        return self._finished(self._count(documents, known=True))
 
     def inverse_transform(self, X: Any) -> list[np.ndarray]:
         """The terms of each document.
@@ -335,6 +329,18 @@ class CountVectorizer(DocumentAnalysis):
 
     def _encode(self, y: Any) -> None:
         return None
+
+
+class Last:
+    """Documents one after the other, and the last one that was taken, for the errors that it makes."""
+
+    def __init__(self, documents: Any) -> None:
+        self.documents, self.place, self.document = documents, -1, None
+
+    def __iter__(self) -> Iterator[Any]:
+        for place, document in enumerate(self.documents):
+            self.place, self.document = place, document
+            yield document
 
 
 def as_objects(documents: Any) -> np.ndarray:

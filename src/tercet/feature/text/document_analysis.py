@@ -82,7 +82,13 @@ def decoded(document: Any, source: str, encoding: str, errors: str) -> Any:
     elif source == "file":
         document = document.read()
     if isinstance(document, bytes):
-        return document.decode(encoding, errors)
+        try:
+            return document.decode(encoding, errors)
+        except UnicodeDecodeError as error:
+            error.reason += (
+                "; a document of X is in another encoding: give it as encoding, or set decode_error"
+            )
+            raise
     if isinstance(document, float) and document != document:
         raise ValueError("X: np.nan is an invalid document, expected byte or unicode string.")
     return document
@@ -257,7 +263,7 @@ class DocumentAnalysis(Estimator):
         # A run of at least two letters, from its first one, ends where the word ends: the pattern needs no \b.
         by_pattern = re.compile(r"\w\w+").findall
         fast = WordAnalyzer(analyzer.decode, analyzer.preprocess, self.lowercase, by_pattern)
-        return fast, {*LETTERS, *(analyzer.stop_words or ())}
+        return fast, (*LETTERS, *(analyzer.stop_words or ()))
 
     def _check_stop_words_consistency(
         self,

@@ -24,7 +24,7 @@ class TermCounts(NamedTuple):
     counts : CSC array of shape (n_documents, n_terms)
         How often each term occurs in each document, as int32.
     terms : list
-        The terms in order, one for each column; empty where the vocabulary was given.
+        The terms in order, one for each column.
     """
 
     counts: sparse.csc_array
@@ -32,10 +32,7 @@ class TermCounts(NamedTuple):
 
 
 def count_terms(
-    documents: Iterable[Any],
-    analyze: Callable[[Any], Iterable[Any]],
-    vocabulary: Mapping[Any, int] | None = None,
-    skip: Iterable[Any] = (),
+    documents: Iterable[Any], analyze: Callable[[Any], Iterable[Any]], skip: Iterable[Any] = ()
 ) -> TermCounts:
     """Count the terms of documents (17.1).
 
@@ -45,47 +42,69 @@ def count_terms(
         Looked at once, one document at a time.
     analyze : callable
         Gives the terms of a document.
-    vocabulary : dict of term to int, optional
-        The column of each term; others are not counted. By default all terms have a column, in order.
     skip : iterable of terms
         Terms that are not counted.
 
     Returns
     -------
     TermCounts
+
+    Examples
+    --------
+    >>> found = count_terms(["b a b", "c"], str.split)
+    >>> found.terms, found.counts.toarray().tolist()
+    (['a', 'b', 'c'], [[1, 2, 0], [0, 0, 1]])
     """
-    codes, ends, parts = array("i"), array("q"), []
-    number: Any = vocabulary
-    if vocabulary is None:
-        number = defaultdict()
-        number.default_factory = number.__len__  # a new term gets the next number
-        code = number.__getitem__
-        for document in documents:
-            codes.extend(map(code, analyze(document)))
-            ends.append(len(codes))
-            if len(codes) > BUFFER:
-                parts.append(_table(codes, ends, len(number)))
-                codes, ends = array("i"), array("q")
-    else:
-        find, absent = vocabulary.get, repeat(-1)
-        for document in documents:
-            codes.extend(map(find, analyze(document), absent))
-            ends.append(len(codes))
-            if len(codes) > BUFFER:
-                parts.append(_table(codes, ends, len(number)))
-                codes, ends = array("i"), array("q")
-    skipped = [number[term] for term in skip if term in number]
-    if vocabulary is not None:
-        place, terms, width = np.arange(len(number), dtype=np.int32), [], len(number)
-    else:
-        number.default_factory = None
-        for term in [term for term in skip if term in number]:
-            del number[term]
-        terms = sorted(number)
-        place, width = np.full(len(number) + len(skipped), -1, dtype=np.int32), len(terms)
-        place[list(map(number.__getitem__, terms))] = np.arange(width)
-    place[skipped] = -1
-    return TermCounts(_gathered(parts, codes, ends, place, width), terms)
+    number: Any = defaultdict()
+    number.default_factory = number.__len__  # a new term gets the next number
+    rows = _gathered(documents, lambda document: map(number.__getitem__, analyze(document)), number)
+    number.default_factory = None
+    place = np.full(len(number), -1, dtype=np.int32)
+    for term in skip:
+        number.pop(term, None)
+    terms = sorted(number)
+    place[list(map(number.__getitem__, terms))] = np.arange(len(terms))
+    return TermCounts(_added(_known(rows, place[rows.columns]), len(terms)), terms)
+
+
+def count_known_terms(
+    documents: Iterable[Any],
+    analyze: Callable[[Any], Iterable[Any]],
+    vocabulary: Mapping[Any, int],
+    skip: Iterable[Any] = (),
+) -> sparse.csr_array:
+    """Count the terms of a vocabulary in documents.
+
+    Parameters
+    ----------
+    documents, analyze, skip : as in `count_terms`
+    vocabulary : dict of term to int
+        The column of each term; others are not counted.
+
+    Returns
+    -------
+    counts : CSR array of shape (n_documents, n_terms), as int32
+
+    Examples
+    --------
+    >>> count_known_terms(["b a b", "c"], str.split, {"b": 0, "z": 1}).toarray().tolist()
+    [[2, 0], [0, 0]]
+    """
+    find, absent = vocabulary.get, repeat(-1)
+    rows = _gathered(documents, lambda document: map(find, analyze(document), absent), vocabulary)
+    columns = rows.columns
+    skipped = [vocabulary[term] for term in skip if term in vocabulary]
+    if skipped:
+        columns = np.where(np.isin(columns, skipped), -1, columns)
+    rows = _known(rows, columns)
+    width = len(vocabulary)
+    if 4 * rows.columns.size > width:
+        return _added(rows, width).tocsr()
+    counts = _table(rows, width)  # few terms: do not look at every column
+    counts.sort_indices()
+    if (counts.indices[1:] == counts.indices[:-1]).any():  # perhaps of one document
+        counts.sum_duplicates()
+    return counts
 
 
 def count_words(texts: Iterable[str | None]) -> tuple[sparse.csr_array, np.ndarray]:
@@ -94,57 +113,58 @@ def count_words(texts: Iterable[str | None]) -> tuple[sparse.csr_array, np.ndarr
     return counted.counts.tocsr().astype(np.float64), np.array(counted.terms, dtype=object)
 
 
-class _Table(NamedTuple):
-    """Entries of a CSR matrix whose columns are the numbers of terms in the order in which they were met."""
+class _Rows(NamedTuple):
+    """Entries of a matrix, document after document: counts, columns, and the place where each document begins."""
 
     values: np.ndarray
     columns: np.ndarray
-    lengths: np.ndarray
+    starts: np.ndarray
 
 
-def _table(codes: array[int], ends: array[int], width: int) -> _Table:
-    """The terms of some documents, each with its count; terms without a number are left out."""
-    found = np.frombuffer(codes, dtype=np.int32) if len(codes) else np.zeros(0, dtype=np.int32)
-    ends_of = (
-        np.concatenate([[0], np.frombuffer(ends, dtype=np.int64)]) if len(ends) else np.zeros(1, np.int64)
-    )
-    known = found >= 0
-    if not known.all():
-        ends_of = np.concatenate([[0], np.cumsum(known)])[ends_of]
-        found = found[known]
-    by_term = _added(np.ones(found.size, dtype=np.int32), found, ends_of, width)
-    counts = by_term.tocsr()
-    return _Table(counts.data, counts.indices, np.diff(counts.indptr))
+def _gathered(documents: Iterable[Any], codes_of: Callable[[Any], Iterable[int]], number: Any) -> _Rows:
+    """The codes of the terms of all documents. A full buffer is added up, so that memory holds each term once."""
+    codes, ends, parts = array("i"), array("q"), []
+
+    def flush() -> _Rows:
+        columns = np.frombuffer(codes, dtype=np.int32) if codes else np.zeros(0, dtype=np.int32)
+        starts = np.zeros(len(ends) + 1, dtype=np.int64)
+        starts[1:] = ends
+        return _Rows(np.ones(columns.size, dtype=np.int32), columns, starts)
+
+    for document in documents:
+        codes.extend(codes_of(document))
+        ends.append(len(codes))
+        if len(codes) > BUFFER:
+            rows = flush()
+            part = _added(_known(rows, rows.columns), len(number)).tocsr()
+            parts.append(_Rows(part.data, part.indices, part.indptr))
+            codes, ends = array("i"), array("q")
+    if not parts:
+        return flush()
+    parts.append(flush())
+    lengths = np.concatenate([np.diff(part.starts) for part in parts])
+    values, columns = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
+    return _Rows(values, columns, np.concatenate([[0], np.cumsum(lengths)]))
 
 
-def _gathered(
-    parts: list[_Table], codes: array[int], ends: array[int], place: np.ndarray, width: int
-) -> sparse.csc_array:
-    """All documents in one matrix, each term in its place."""
-    if parts:
-        parts.append(_table(codes, ends, place.size))
-        values, columns, lengths = (np.concatenate(part) for part in zip(*parts))
-        indptr = np.concatenate([[0], np.cumsum(lengths)])
-    else:
-        columns = np.frombuffer(codes, dtype=np.int32) if len(codes) else np.zeros(0, dtype=np.int32)
-        indptr = np.concatenate([[0], np.asarray(ends, dtype=np.int64)])
-        values = np.ones(columns.size, dtype=np.int32)
-    unknown = columns < 0
-    columns = place[columns] if place.size else np.full_like(columns, -1)
-    known = (columns >= 0) & ~unknown
-    if not known.all():
-        indptr = np.concatenate([[0], np.cumsum(known)])[indptr]
-        columns, values = columns[known], values[known]
-    return _added(values, columns, indptr, width)
+def _known(rows: _Rows, columns: np.ndarray) -> _Rows:
+    """The entries in other columns; those whose column is -1 are left out."""
+    known = columns >= 0
+    if known.all():
+        return rows._replace(columns=columns)
+    starts = np.concatenate([[0], np.cumsum(known)])[rows.starts]
+    return _Rows(rows.values[known], columns[known], starts)
 
 
-def _added(values: np.ndarray, columns: np.ndarray, indptr: np.ndarray, width: int) -> sparse.csc_array:
+def _table(rows: _Rows, width: int) -> sparse.csr_array:
+    index = np.int32 if rows.columns.size < np.iinfo(np.int32).max else np.int64
+    columns, starts = rows.columns.astype(index, copy=False), rows.starts.astype(index)
+    return sparse.csr_array((rows.values, columns, starts), shape=(len(starts) - 1, width))
+
+
+def _added(rows: _Rows, width: int) -> sparse.csc_array:
     """Add up the entries of each term. Two counting sorts are faster than sorting each document."""
-    index = np.int32 if indptr[-1] < np.iinfo(np.int32).max else np.int64
-    rows = sparse.csr_array(
-        (values, columns.astype(index, copy=False), indptr.astype(index)), shape=(indptr.size - 1, width)
-    )
-    by_term = rows.tocsc()
+    by_term = _table(rows, width).tocsc()
     by_term.has_sorted_indices = True  # a column has its documents in their order
     by_term.sum_duplicates()
     return by_term

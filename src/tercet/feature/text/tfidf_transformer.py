@@ -145,6 +145,9 @@ class TfidfTransformer(OneToOneFeatureMixin, TransformerMixin, Estimator, auto_w
         )
         self._refuse_negative(X)
         rows = X if sparse.issparse(X) else sparse.csr_array(X)
+        if not rows.has_canonical_format:
+            rows = rows.copy()
+            rows.sum_duplicates()
         if self.use_idf and len(self.idf_) != rows.shape[1]:
             raise ValueError(
                 f"TfidfTransformer: X has {rows.shape[1]} columns; idf_ has weights for {len(self.idf_)} terms."

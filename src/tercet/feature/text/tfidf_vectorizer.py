@@ -13,7 +13,6 @@ from tercet.core.catalog import method
 from tercet.core.fitted_checks import Having
 from tercet.core.parameters import Count, Fraction, Real
 from tercet.feature.text.count_vectorizer import CountVectorizer
-from tercet.feature.text.term_counts import TermCounts
 from tercet.feature.text.tfidf_transformer import TfidfTransformer
 
 FLOATS = (np.float64, np.float32, np.float16)
@@ -189,7 +188,7 @@ class TfidfVectorizer(CountVectorizer):
         """
         return super().fit(raw_documents, y)
 
-    def _fit(self, X: Any, y: None, sample_weight: None, counted: TermCounts) -> None:
+    def _fit(self, X: Any, y: None, sample_weight: None, counted: Any) -> None:
         if self.dtype not in FLOATS:
             warnings.warn(
                 f"Only {FLOATS} 'dtype' should be used. {self.dtype} 'dtype' will be converted to np.float64.",

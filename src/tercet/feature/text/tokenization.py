@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import re
 import unicodedata
@@ -105,14 +106,19 @@ def bounded_ngrams(text: str, low: int, high: int) -> list[str]:
     >>> bounded_ngrams("a tercet", 3, 3)
     [' a ', ' te', 'ter', 'erc', 'rce', 'cet', 'et ']
     """
-    found = []
+    found: list[str] = []
     for word in text.split():
-        padded = f" {word} "
-        for n in range(low, high + 1):
-            found += [padded[k : k + n] for k in range(max(len(padded) - n, 0) + 1)]
-            if len(padded) <= n:
-                break
+        found += _word_ngrams(word, low, high)
     return found
+
+
+@functools.lru_cache(maxsize=1 << 14)  # the words of a language come again and again
+def _word_ngrams(word: str, low: int, high: int) -> tuple[str, ...]:
+    padded = f" {word} "
+    longest = min(high, max(len(padded), low))
+    return tuple(
+        padded[k : k + n] for n in range(low, longest + 1) for k in range(max(len(padded) - n, 0) + 1)
+    )
 
 
 def strip_accents_unicode(s: str) -> str:

@@ -70,7 +70,10 @@ def test_agrees_with_scikit_learn(parameters):
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.text("aB _é.三\t1ſ", max_size=8), min_size=1, max_size=6), st.booleans())
+@given(
+    st.lists(st.text("aB _é.三\t1ſ’“ÀßªµŁ²ı\x85\xa0\u200b", max_size=8), min_size=1, max_size=6),
+    st.booleans(),
+)
 def test_agrees_with_scikit_learn_on_any_text(texts, lowercase):
     ours, theirs = CountVectorizer(lowercase=lowercase), Peer(lowercase=lowercase)
     try:
@@ -207,6 +210,11 @@ def test_errors_of_functions_of_the_user_are_their_own():
 
     with pytest.raises(KeyError, match="rose"):
         CountVectorizer(tokenizer=broken, token_pattern=None).fit(["rose"])
+
+
+def test_documents_are_no_metadata():
+    assert not hasattr(CountVectorizer(), "set_fit_request")
+    assert not hasattr(CountVectorizer(), "set_transform_request")
 
 
 def test_one_word_and_unseen_words():

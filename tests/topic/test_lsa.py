@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.pipeline import make_pipeline
 
 from tercet.datasets.texts.ch17 import TITLE_WORDS, TITLES
-from tercet.feature import cosine_similarity
+from tercet.feature import TfidfVectorizer, VectorSpaceRetrieval, cosine_similarity
+from tercet.io import load_model, save_model
 from tercet.topic import LSA
 
 X = np.transpose(TITLES).astype(float)  # 9 documents, 11 words
@@ -80,6 +82,25 @@ def test_tokens_bags_and_unseen_words():
     )
     bags = LSA(3, random_state=0).fit([[(int(j), row[j]) for j in np.flatnonzero(row)] for row in X])
     np.testing.assert_allclose(bags.documents_, plain.documents_, atol=1e-12)
+
+
+def test_retrieval_of_raw_texts(tmp_path):
+    texts = [
+        "roses are red",
+        "red roses and thorns",
+        "the sea and a ship",
+        "a storm at sea",
+        "ships in a storm",
+    ]
+    steps = make_pipeline(TfidfVectorizer(), LSA(2, random_state=0))
+    model = VectorSpaceRetrieval(vectorizer=steps).fit(texts, names=["rose", "thorn", "sea", "storm", "ship"])
+    found = model.search(["thorns", "a ship at sea"], n=2)
+    assert set(found.names[0]) == {"rose", "thorn"}
+    assert not set(found.names[1]) & {"rose", "thorn"}
+    save_model(tmp_path / "model.skops", model, {})
+    again = load_model(tmp_path / "model.skops")[0].search(["thorns", "a ship at sea"], n=2)
+    assert np.array_equal(again.scores, found.scores)
+    assert np.array_equal(again.names, found.names)
 
 
 def test_empty_documents_and_one_word():

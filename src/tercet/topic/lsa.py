@@ -148,8 +148,8 @@ class LSA(TopicModel):
         """Find the topics of documents, and give their coordinates `documents_`."""
         return self.fit(X, y).documents_.copy()
 
-    def _fit(self, X: Any, y: None, sample_weight: None) -> None:
-        vars(self).pop("singular_values_", None)  # of an earlier fit
+    def _fit(self, X: Any, y: None, sample_weight: np.ndarray | None) -> None:
+        self.__dict__.pop("singular_values_", None)  # of an earlier fit
         if self.algorithm == "svd":
             self._fit_svd(X)
         else:

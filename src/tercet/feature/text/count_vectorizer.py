@@ -10,6 +10,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from scipy import sparse
 from sklearn import get_config
+from sklearn.utils.metadata_routing import UNUSED
 
 from tercet.core.catalog import method
 from tercet.core.estimator import NO_TARGET
@@ -135,6 +136,9 @@ class CountVectorizer(DocumentAnalysis):
         self.binary = binary
         self.dtype = dtype
 
+    # Documents are data under another name than X: nothing to route.
+    __metadata_request__fit = {"raw_documents": UNUSED}
+    __metadata_request__transform = {"raw_documents": UNUSED}
     _trained: Any
 
     def fit(self, raw_documents: Any, y: Any = None) -> Self:
@@ -179,16 +183,16 @@ class CountVectorizer(DocumentAnalysis):
         if listeners(self):  # they look at the documents again
             documents = as_objects(documents)
         for name in ("vocabulary_", "segmenter_"):  # of an earlier fit
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         self._take_vocabulary()
         if self.analyzer == "chinese":
             self.segmenter_ = self._segment_name()
         if self.fixed_vocabulary_ and self.lowercase:
             self._warn_of_upper_case()
         self._learn(documents, y, counted=self._count(documents, known=self.fixed_vocabulary_))
-        return vars(self).pop("_trained")
+        return self.__dict__.pop("_trained")
 
-    def _fit(self, X: Any, y: None, sample_weight: None, counted: Any) -> None:
+    def _fit(self, X: Any, y: None, sample_weight: np.ndarray | None, counted: Any = None) -> None:
         if not self.fixed_vocabulary_:
             counts, terms = counted
             if not terms:

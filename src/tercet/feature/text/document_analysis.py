@@ -20,10 +20,10 @@ from tercet.feature.text.document_input import check_encoding, given_vocabulary
 from tercet.feature.text.tokenization import (
     LETTERS,
     SEGMENTERS,
-    ascii_words,
     bounded_ngrams,
     character_ngrams,
     has_jieba,
+    latin_words,
     stop_word_set,
     strip_accents_ascii,
     strip_accents_unicode,
@@ -64,13 +64,16 @@ class WordAnalyzer:
     decode: Callable[[Any], Any]
     preprocess: Callable[[str], str]
     lowercase: bool
+    accents: bool
     by_pattern: Callable[[str], list[str]]
 
     def __call__(self, document: Any) -> list[str]:
         if type(document) is not str:
             document = self.decode(document)
-        if document.isascii():
-            return ascii_words(document, self.lowercase)
+        if document.isascii() or not self.accents:
+            words = latin_words(document, self.lowercase)
+            if words is not None:
+                return words
         return self.by_pattern(self.preprocess(document))
 
 
@@ -208,7 +211,7 @@ class DocumentAnalysis(Estimator):
         analyzer : callable
         """
         check_encoding(self.encoding, type(self).__name__)
-        decode = functools.partial(
+        decode: Callable[[Any], Any] = functools.partial(
             decoded, source=self.input, encoding=self.encoding, errors=self.decode_error
         )
         if callable(self.analyzer):
@@ -222,6 +225,7 @@ class DocumentAnalysis(Estimator):
         if self.analyzer not in SPLITS_TEXT:
             raise ValueError(f"{self.analyzer!r} is not a valid tokenization scheme/analyzer")
         preprocess: Callable[[Any], Any] | None = self.build_preprocessor()
+        tokenize: Callable[[Any], Any]
         if self.analyzer == "tokens":
             decode, preprocess, tokenize = as_tokens, None, list
         else:
@@ -262,7 +266,8 @@ class DocumentAnalysis(Estimator):
             return analyzer, ()
         # A run of at least two letters, from its first one, ends where the word ends: the pattern needs no \b.
         by_pattern = re.compile(r"\w\w+").findall
-        fast = WordAnalyzer(analyzer.decode, analyzer.preprocess, self.lowercase, by_pattern)
+        accents = self.strip_accents is not None
+        fast = WordAnalyzer(analyzer.decode, analyzer.preprocess, self.lowercase, accents, by_pattern)
         return fast, (*LETTERS, *(analyzer.stop_words or ()))
 
     def _check_stop_words_consistency(

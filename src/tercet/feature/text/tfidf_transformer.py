@@ -24,7 +24,7 @@ from tercet.feature.text.count_vectorizer import in_sparse_interface
     texts=["000 ch. 17, eq. 17.2", "001 ch. 3"],
     peers=["sklearn.feature_extraction.text.TfidfTransformer"],
 )
-class TfidfTransformer(OneToOneFeatureMixin, TransformerMixin, Estimator, auto_wrap_output_keys=None):
+class TfidfTransformer(OneToOneFeatureMixin, TransformerMixin, Estimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Counts of terms weighted by term frequency and inverse document frequency (tf-idf).
 
     A weight is tf_ij · idf_j; then rows are brought to length 1. The texts' weights (17.2),
@@ -106,9 +106,9 @@ class TfidfTransformer(OneToOneFeatureMixin, TransformerMixin, Estimator, auto_w
         """
         return self._learn(X, y)
 
-    def _fit(self, X: Any, y: None, sample_weight: None) -> None:
+    def _fit(self, X: Any, y: None, sample_weight: np.ndarray | None) -> None:
         for name in ("idf_", "term_counts_"):  # of an earlier fit
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         self._refuse_negative(X)
         n = X.shape[0]
         if self.use_idf:

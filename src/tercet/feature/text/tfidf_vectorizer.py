@@ -188,7 +188,7 @@ class TfidfVectorizer(CountVectorizer):
         """
         return super().fit(raw_documents, y)
 
-    def _fit(self, X: Any, y: None, sample_weight: None, counted: Any) -> None:
+    def _fit(self, X: Any, y: None, sample_weight: np.ndarray | None, counted: Any = None) -> None:
         if self.dtype not in FLOATS:
             warnings.warn(
                 f"Only {FLOATS} 'dtype' should be used. {self.dtype} 'dtype' will be converted to np.float64.",

@@ -15,11 +15,12 @@ _HAS_LETTER = re.compile(r"[^\W_]")
 _BLANKS = re.compile(r"\s\s+")
 _TAGS = re.compile(r"<([^>]+)>")
 
-# The words of ASCII texts without a regular expression: whatever is no letter, digit or underscore is a blank.
-_WORD_BYTES = [byte < 128 and (chr(byte).isalnum() or byte == ord("_")) for byte in range(256)]
-_AS_IS = bytes(byte if word else 32 for byte, word in enumerate(_WORD_BYTES))
-_LOWER = _AS_IS.lower()
-LETTERS = tuple(chr(byte) for byte, word in enumerate(_WORD_BYTES) if word)
+# The words of Latin texts without a regular expression: whatever is no letter, digit or underscore is a blank.
+_LATIN = [chr(byte) for byte in range(256)]
+_AS_IS = "".join(letter if letter.isalnum() or letter == "_" else " " for letter in _LATIN).encode("latin-1")
+_LOWER = "".join(chr(byte).lower() for byte in _AS_IS).encode("latin-1")
+LETTERS = tuple(letter for letter in _LATIN if letter.isalnum() or letter == "_")
+_MARKS = "’‘“”–—…•€™‚„‹›−\u200b\ufeff"  # that are in many texts, and are no letters of Latin-1
 
 
 def tokenize(text: str) -> list[str]:
@@ -45,9 +46,24 @@ def length_in_words(text: str) -> float:
     return len(text.split()) - (han > 0) + han / 2
 
 
-def ascii_words(text: str, lowercase: bool) -> list[str]:
-    """The runs of letters, digits and underscores of an ASCII text."""
-    return text.encode("ascii").translate(_LOWER if lowercase else _AS_IS).decode("ascii").split()
+def latin_words(text: str, lowercase: bool) -> list[str] | None:
+    """The runs of letters, digits and underscores of a text in Latin-1; None where it has other letters.
+
+    Examples
+    --------
+    >>> latin_words("L’Été: a_b, 3", True)
+    ['l', 'été', 'a_b', '3']
+    """
+    try:
+        letters = text.encode("latin-1")
+    except UnicodeEncodeError:
+        for mark in _MARKS:
+            text = text.replace(mark, " ")
+        try:
+            letters = text.encode("latin-1")
+        except UnicodeEncodeError:
+            return None
+    return letters.translate(_LOWER if lowercase else _AS_IS).decode("latin-1").split()
 
 
 def has_jieba() -> bool:

@@ -54,7 +54,8 @@ class VectorSpaceRetrieval(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Es
     similarity : {"cosine", "inner"}, default="cosine"
         The cosine of the angle between document and query, or their inner product.
     vectorizer : transformer, optional
-        Makes vectors of raw texts: `TfidfVectorizer()`, say. By default documents are vectors already.
+        Makes vectors of raw texts: `TfidfVectorizer()`, or a pipeline of it and `LSA`. By default documents are
+        vectors already.
 
     Attributes
     ----------
@@ -106,10 +107,10 @@ class VectorSpaceRetrieval(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Es
         self
         """
         for name in ("documents_", "document_names_", "vectorizer_"):  # of an earlier fit
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         return self._learn(X, y, names=names)
 
-    def _fit(self, X: Any, y: None, sample_weight: None, names: Any = None) -> None:
+    def _fit(self, X: Any, y: None, sample_weight: np.ndarray | None, names: Any = None) -> None:
         if names is not None:
             listed = list(names) if hasattr(names, "__iter__") and not isinstance(names, str) else []
             if len(listed) != X.shape[0]:

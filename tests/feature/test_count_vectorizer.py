@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer as Peer
 
+from tercet import Recorder
 from tercet.feature import CountVectorizer
 from tercet.feature.text import term_counts, tokenization
 
@@ -132,7 +133,9 @@ def test_lists_of_tokens():
     counts = model.fit_transform([["a", "b", "a"], ("c",), []])
     assert model.vocabulary_ == {"a": 0, "a a": 1, "c": 2}
     assert counts.toarray().tolist() == [[2, 1, 0], [0, 0, 1], [0, 0, 0]]
-    with pytest.raises(TypeError, match="X holds the text 'a rose'; with analyzer='tokens'"):
+    watched = CountVectorizer(analyzer="tokens").set_callbacks(Recorder()).fit([["a", "b"], ["a", "c"]])
+    assert watched.vocabulary_ == {"a": 0, "b": 1, "c": 2}
+    with pytest.raises(TypeError, match=r"X\[0\] is 'a rose'; with analyzer='tokens'"):
         model.fit(["a rose"])
 
 
@@ -192,6 +195,18 @@ def test_equally_frequent_terms_are_kept_in_order():
         (lambda: CountVectorizer(dtype="no such").fit(POEMS), "'dtype' must be a type of numbers"),
         (lambda: CountVectorizer(stop_words="klingon").fit(POEMS), "'stop_words' must be"),
         (lambda: CountVectorizer(analyzer="klingon").fit(POEMS), "'analyzer' must be one of"),
+        (lambda: CountVectorizer(analyzer="tokens").fit([5]), r"X\[0\] is 5; with analyzer='tokens'"),
+        (
+            lambda: CountVectorizer(analyzer="tokens").fit([["a", 5]]),
+            "with analyzer='tokens' documents are lists",
+        ),
+        (lambda: CountVectorizer(vocabulary=[["a"]]).fit(POEMS), r"vocabulary must hold terms; got \['a'\]"),
+        (
+            lambda: CountVectorizer(analyzer=lambda text: None).fit(POEMS),
+            "the analyzer must give a list of terms",
+        ),
+        (lambda: CountVectorizer(analyzer=lambda text: [[1]]).fit(POEMS), r"of X\[0\] it gives \[\[1\]\]"),
+        (lambda: CountVectorizer(analyzer=lambda text: [1, "a"]).fit(POEMS), "terms must be of one type"),
         (lambda: CountVectorizer().transform(POEMS), "Vocabulary not fitted or provided"),
         (
             lambda: CountVectorizer().fit(POEMS).inverse_transform(np.eye(2)),

@@ -41,6 +41,11 @@ def test_blocks_of_queries(monkeypatch):
     assert np.array_equal(model.search(Q, n=3).indices, whole.indices)
 
 
+def test_names_that_are_pairs():
+    model = VectorSpaceRetrieval().fit(np.eye(2), names=[("a", 1), ("b", 2)])
+    assert model.search([[0.0, 1.0]], n=1).names[0, 0] == ("b", 2)
+
+
 def test_equal_scores_come_in_the_order_of_the_documents():
     scores = np.tile([1.0, 0.0, 1.0, 1.0, 0.5, 1.0, 0.0, 0.0, 0.0], (2, 1))
     for n in (1, 2, 3, 9):
@@ -70,6 +75,14 @@ def test_raw_texts_and_names():
         (lambda: VectorSpaceRetrieval().fit(X).search(Q[:, :3]), "3 features"),
         (lambda: VectorSpaceRetrieval("angle").fit(X), "'similarity' must be one of 'cosine', 'inner'"),
         (lambda: VectorSpaceRetrieval(vectorizer=TfidfVectorizer()).fit("a text"), "X is a single text"),
+        (
+            lambda: VectorSpaceRetrieval(vectorizer="tfidf").fit(["a rose"]),
+            "'vectorizer' must be a transformer",
+        ),
+        (
+            lambda: VectorSpaceRetrieval().fit(["a rose"]),
+            "X holds the text 'a rose'; give vectors",
+        ),
         (lambda: VectorSpaceRetrieval().search(Q), "not fitted"),
         (lambda: cosine_similarity(X, Q[:, :3]), "X has 8 features, Y has 3"),
     ],

@@ -115,7 +115,10 @@ def test_empty_documents_and_one_word():
         (lambda: LSA().fit(["a rose", "a lily"]), "is the text 'a rose'"),
         (lambda: LSA().fit([[], []]), "X"),
         (lambda: LSA(1).fit(np.zeros((3, 2))), "X has no words"),
-        (lambda: LSA(5).fit([[1.0, 2.0], [2.0, 1.0]]), "n_components=5 must be <= n_features=2"),
+        (
+            lambda: LSA(5).fit([[1.0, 2.0], [2.0, 1.0]]),
+            "LSA: n_components=5 must be at most the number",
+        ),
         (lambda: LSA(1, algorithm="nmf").fit([[1.0, -2.0]]), "Negative values in data passed to LSA"),
         (lambda: LSA(algorithm="qr").fit(X), "'algorithm' must be one of 'svd', 'nmf'"),
         (lambda: LSA().fit(X).inverse_transform([[1.0]]), "X has 1 columns; expected are 2"),

@@ -150,6 +150,11 @@ class LSA(TopicModel):
 
     def _fit(self, X: Any, y: None, sample_weight: np.ndarray | None) -> None:
         self.__dict__.pop("singular_values_", None)  # of an earlier fit
+        if self.n_components > X.shape[1]:
+            raise ValueError(
+                f"LSA: n_components={self.n_components} must be at most the number of words, n_features="
+                f"{X.shape[1]}."
+            )
         if self.algorithm == "svd":
             self._fit_svd(X)
         else:

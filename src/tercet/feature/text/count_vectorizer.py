@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from numbers import Integral
 from typing import Any, Literal, Self
 
@@ -19,7 +19,7 @@ from tercet.core.parameters import Count, Fraction, check_parameters
 from tercet.core.steps import listeners
 from tercet.core.validation import check_array, target_for_callbacks
 from tercet.feature.text.document_analysis import DocumentAnalysis
-from tercet.feature.text.document_input import checked_documents
+from tercet.feature.text.document_input import as_objects, checked_documents
 from tercet.feature.text.term_counts import count_known_terms, count_terms
 
 
@@ -235,13 +235,35 @@ class CountVectorizer(DocumentAnalysis):
                 return count_known_terms(seen, analyze, self.vocabulary_, skip)
             return count_terms(seen, analyze, skip)
         except (AttributeError, TypeError) as error:
-            own = callable(self.analyzer) or self.preprocessor is not None or self.input != "content"
-            if own or isinstance(seen.document, str | bytes) or self.analyzer == "tokens":
+            sentence = self._sentence(analyze, seen, error)
+            if not sentence:
                 raise
-            raise TypeError(
-                f"{type(self).__name__}: X[{seen.place}] is {shown(seen.document)}; documents must be texts (str "
-                "or bytes), or a preprocessor or an analyzer must make texts of them."
-            ) from error
+            kind = AttributeError if self.input == "file" else TypeError
+            raise kind(f"{type(self).__name__}: {sentence}") from error
+
+    def _sentence(self, analyze: Callable[[Any], Any], seen: Last, error: Exception) -> str:
+        """What is wrong with the document that made an error; empty where a function of the user did."""
+        document = f"X[{seen.place}] is {shown(seen.document)}"
+        if self.input == "file" and not hasattr(seen.document, "read"):
+            return f"with input='file' documents need a method read; {document}: {error}"
+        if self.analyzer == "tokens":
+            return f"{document}; with analyzer='tokens' documents are lists of tokens, which are strings."
+        own = callable(self.analyzer) or self.preprocessor is not None or self.input != "content"
+        if not own and not isinstance(seen.document, str | bytes):
+            return (
+                f"{document}; documents must be texts (str or bytes), or a preprocessor or an analyzer must make "
+                "texts of them."
+            )
+        if self.input != "content" or not (callable(self.analyzer) or self.tokenizer is not None):
+            return ""
+        what = "analyzer" if callable(self.analyzer) else "tokenizer"
+        found = analyze(seen.document)
+        listed = isinstance(found, Iterable) and all(isinstance(term, Hashable) for term in found)
+        return (
+            ""
+            if listed
+            else f"the {what} must give a list of terms; of X[{seen.place}] it gives {shown(found)}."
+        )
 
     def _finished(self, rows: sparse.csr_array) -> sparse.csr_array:
         """Counts in the type that is asked for."""
@@ -345,14 +367,6 @@ class Last:
         for place, document in enumerate(self.documents):
             self.place, self.document = place, document
             yield document
-
-
-def as_objects(documents: Any) -> np.ndarray:
-    """Documents as an array of objects, from which callbacks can take some."""
-    listed = list(documents)
-    found = np.empty(len(listed), dtype=object)
-    found[:] = listed
-    return found
 
 
 def in_sparse_interface(X: Any) -> Any:

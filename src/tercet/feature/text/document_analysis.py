@@ -106,10 +106,8 @@ def preprocessed(document: str, lowercase: bool, strip_accents: Callable[[str], 
 
 def as_tokens(document: Any) -> list[Any]:
     """A document that is a list of tokens already."""
-    if isinstance(document, str | bytes):
-        raise TypeError(
-            f"X holds the text {shown(document)}; with analyzer='tokens' documents are lists of tokens."
-        )
+    if isinstance(document, str | bytes) or not isinstance(document, Iterable):
+        raise TypeError("not a list of tokens")
     return list(document)
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
+
+import numpy as np
 
 from tercet.core.input_errors import shown
 
@@ -28,6 +30,8 @@ def given_vocabulary(vocabulary: Any, who: str) -> dict[Any, int]:
     if not isinstance(vocabulary, Mapping):
         found: dict[Any, int] = {}
         for term in sorted(vocabulary) if isinstance(vocabulary, set | frozenset) else vocabulary:
+            if not isinstance(term, Hashable):
+                raise ValueError(f"{who}: vocabulary must hold terms; got {shown(term)}.")
             if term in found:
                 raise ValueError(f"{who}: Duplicate term in vocabulary: {term!r}")
             found[term] = len(found)
@@ -59,3 +63,12 @@ def checked_documents(documents: Any, who: str) -> Any:
             "the texts."
         )
     return documents
+
+
+def as_objects(things: Iterable[Any]) -> np.ndarray:
+    """An array of objects with one axis, whatever they are: lists of tokens of one length, too."""
+    listed = list(things)
+    found = np.empty(len(listed), dtype=object)
+    for place, thing in enumerate(listed):
+        found[place] = thing
+    return found

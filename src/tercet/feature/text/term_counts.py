@@ -62,7 +62,11 @@ def count_terms(
     place = np.full(len(number), -1, dtype=np.int32)
     for term in skip:
         number.pop(term, None)
-    terms = sorted(number)
+    try:
+        terms = sorted(number)
+    except TypeError:
+        kinds = sorted({type(term).__name__ for term in number})
+        raise TypeError(f"terms must be of one type, to have an order; got {', '.join(kinds)}.") from None
     place[list(map(number.__getitem__, terms))] = np.arange(len(terms))
     return TermCounts(_added(_known(rows, place[rows.columns]), len(terms)), terms)
 

@@ -13,6 +13,7 @@ from tercet.core.estimator import NO_TARGET, Estimator, check_is_fitted
 from tercet.core.fitted_checks import Floats, Having, Labels
 from tercet.core.input_errors import shown
 from tercet.core.validation import finite_predictions, target_for_callbacks
+from tercet.feature.text.document_input import as_objects
 from tercet.feature.text.similarity import dense, unit_rows
 
 BLOCK = 1 << 24  # similarities that are there at the same time
@@ -117,8 +118,7 @@ class VectorSpaceRetrieval(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Es
                 raise ValueError(
                     f"names must have a name for each of the {X.shape[0]} documents of X; got {shown(names)}."
                 )
-            self.document_names_ = np.empty(len(listed), dtype=object)
-            self.document_names_[:] = listed
+            self.document_names_ = as_objects(listed)
         self.documents_ = unit_rows(X) if self.similarity == "cosine" else X.copy()
 
     def transform(self, X: Any) -> np.ndarray:
@@ -173,7 +173,17 @@ class VectorSpaceRetrieval(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Es
         return finite_predictions(found, type(self).__name__)
 
     def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
+        if self.vectorizer is None and isinstance(X, list | tuple) and X and isinstance(X[0], str):
+            raise ValueError(
+                f"{type(self).__name__}: X holds the text {shown(X[0])}; give vectors, or a vectorizer for texts, "
+                "such as TfidfVectorizer()."
+            )
         if self.vectorizer is not None and not is_table(X):
+            if not hasattr(self.vectorizer, "fit_transform") or not hasattr(self.vectorizer, "transform"):
+                raise ValueError(
+                    f"{type(self).__name__}: parameter 'vectorizer' must be a transformer of texts, such as "
+                    f"TfidfVectorizer(); got {shown(self.vectorizer)}."
+                )
             if reset:
                 self.vectorizer_ = clone(self.vectorizer)
                 X = self.vectorizer_.fit_transform(X)

@@ -179,6 +179,12 @@ def test_folding_in_maximises_the_likelihood_of_each_document(corpus):
     assert model.perplexity(X[:5]) == pytest.approx(np.exp(-values.sum() / X[:5].sum()))
 
 
+def test_folding_in_is_tempered_as_learning_was(corpus):
+    X = corpus[2]
+    model = PLSA(3, beta=0.8, random_state=0, tol=1e-12, max_iter=2000, mean_change_tol=1e-10).fit(X)
+    np.testing.assert_allclose(model.transform(X), model.doc_topic_, atol=1e-4)
+
+
 def test_documents_without_words_and_words_never_seen():
     tokens = [["a", "b", "a"], [], ["c", "d"], ["d", "c", "c"]]
     model = PLSA(2, random_state=0).fit(tokens)
@@ -231,6 +237,12 @@ def test_tempering_by_held_out_words_helps_against_overfitting(corpus):
         assert tempered.fit(X).perplexity(X, new) < 0.9 * plain.fit(X).perplexity(X, new)
     assert tempered.beta_ < 1
     assert tempered.history_["beta"][0] == 1.0
+    # which words are held out does not depend on the unit of the weights
+    units = [
+        PLSA(3, beta="held-out", random_state=0).fit(X, sample_weight=np.full(40, unit))
+        for unit in (1.0, 1e60)
+    ]
+    np.testing.assert_allclose(units[0].components_, units[1].components_, rtol=1e-9, atol=1e-15)
     with pytest.raises(ValueError, match=r"validation_fraction=0\.1 of 1 words leaves none to hold out"):
         PLSA(1, beta="held-out", random_state=0).fit([[1.0]])
 
@@ -248,9 +260,7 @@ def test_float32_and_sparse_input(corpus):
 
 def test_samples_come_from_the_model(corpus):
     model = PLSA(3, random_state=0).fit(corpus[2])
-    counts, documents = model.sample(3, [5, 0, 7], random_state=1)
-    assert counts.sum(axis=1).tolist() == [5.0, 0.0, 7.0]
-    assert documents.shape == (3,)
+    assert model.sample(3, [5, 0, 7], random_state=1).sum(axis=1).tolist() == [5.0, 0.0, 7.0]
     many = sample_documents([[1.0, 0.0, 0.0]], model.components_, 100_000, 0)
     np.testing.assert_allclose(many.toarray()[0] / 1e5, model.components_[0], atol=0.01)
     with pytest.raises(ValueError, match="n_words must be whole numbers"):

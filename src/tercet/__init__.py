@@ -21,6 +21,7 @@ _families = (
     "ensemble",
     "export",
     "feature",
+    "feature_extraction",
     "graph",
     "graphical",
     "inspection",

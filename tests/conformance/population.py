@@ -40,6 +40,9 @@ NARROW = {
     "SVCCV": {"gammas": (1.0,), "Cs": (1.0, 10.0), "cv": 3},
 }
 
+# They take raw texts.
+TEXTS = ("CountVectorizer", "TfidfVectorizer")
+
 
 def make(card, **parameters):
     """An estimator of a card with default parameters (a meta-estimator gets a base of ours, or two members)."""
@@ -69,11 +72,36 @@ def data(card, n=60, d=4, dtype=np.float64, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.random((n, d)).round(3) + 0.01
     score = X @ np.linspace(-1, 2, d) + 0.1 * rng.normal(size=n)
+    if card.name in TEXTS:
+        return texts(n, seed), np.digitize(score, np.quantile(score, [0.4, 0.7]))
     if card.family == "sequence":
         return of_sequences(card, X.astype(dtype), np.digitize(score, np.quantile(score, [0.4, 0.7])))
     if card.task != "regression":
         return X.astype(dtype), np.digitize(score, np.quantile(score, [0.4, 0.7]))
     return X.astype(dtype), np.exp(score).astype(dtype)
+
+
+def texts(n, seed=0):
+    """Texts of a few words each."""
+    rng = np.random.default_rng(seed)
+    words = np.array(
+        [
+            "rose",
+            "lily",
+            "violet",
+            "red",
+            "blue",
+            "sweet",
+            "sugar",
+            "sea",
+            "storm",
+            "ship",
+            "poem",
+            "line",
+            "three",
+        ]
+    )
+    return [" ".join(rng.choice(words, size=size)) for size in rng.integers(1, 9, size=n)]
 
 
 def fitted(card):

@@ -85,6 +85,8 @@ WITH = {
     ("CRF", "iis-s"): {"max_iterations": 20},
     ("CRF", "iis-t"): {"max_iterations": 20},
     ("HingeSVC", "subgradient"): {"max_iter": 50},
+    ("LSA", "nmf"): {"tol": 1e-7, "max_iter": 5000},
+    ("LSA", "arpack"): {"n_components": 1},
     ("LinearSVC", "l1"): {"tol": 1e-10, "C": 0.1},
     ("LinearSVC", "crammer_singer"): TIGHT,
     ("MulticategorySVC", "default"): TIGHT,

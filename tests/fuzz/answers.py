@@ -9,6 +9,7 @@ import pandas as pd
 import polars as pl
 from scipy import sparse
 
+from tests.conformance.population import TEXTS
 from tests.fuzz import tables
 from tests.fuzz.oracles import ASKED, build, note, oracle
 from tests.fuzz.parameters import draw_illegal, draw_parameters
@@ -73,6 +74,8 @@ def _wild_input(
     if card.family == "sequence":
         return _wild_sequences(card, rng)
     n, d = tables.wild_shape(rng)
+    if card.name in TEXTS and rng.random() < 0.9:
+        return tables.wild_texts(rng, n), None, {}, None
     raw = tables.wild_numbers(rng, n, d)
     if "precomputed" in (parameters.get("kernel"), parameters.get("metric")) and rng.random() < 0.7:
         raw = (

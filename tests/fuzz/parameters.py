@@ -33,6 +33,7 @@ LEFT = {
     "n_jobs",
     "record",
     "check_input",
+    "input",  # texts are not paths
     "map",
 }
 CALM_FLOATS = (0.01, 0.1, 0.3, 0.5, 0.9, 1.0, 1.5, 2.0, 10.0, 100.0)

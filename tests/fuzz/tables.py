@@ -11,7 +11,7 @@ import pandas as pd
 import polars as pl
 from scipy import sparse
 
-from tests.conformance.population import data
+from tests.conformance.population import TEXTS, data
 
 WORDS = np.array(["a", "b", "", "ä", "nan", "1", "long word", "B"])
 
@@ -156,6 +156,33 @@ def broken_sparse(rng: np.random.Generator, X: np.ndarray) -> Any:
     return matrix
 
 
+def wild_texts(rng: np.random.Generator, n: int) -> list[Any]:
+    """Documents: words, other scripts, blanks, bytes, and now and then what is no text."""
+    words = (
+        "rose",
+        "Rose",
+        "a",
+        "of",
+        "été",
+        "三行诗",
+        "ß",
+        "x_1",
+        "42",
+        "\x00",
+        "\u200b",
+        "don't",
+        "<b>",
+        "",
+    )
+    found: list[Any] = [
+        pick(rng, " ", "\n", ", ").join(pick(rng, *words) for _ in range(int(rng.integers(6))))
+        for _ in range(n)
+    ]
+    if n and rng.random() < 0.2:
+        found[int(rng.integers(n))] = pick(rng, None, np.nan, 3, b"rose", ["rose"], {"a": 1})
+    return found
+
+
 def wild_target(rng: np.random.Generator, card: Any, X: np.ndarray) -> Any:
     """Targets: of one class or many, words, numbers of any sign and size, several columns, too few."""
     n = len(X)
@@ -248,6 +275,8 @@ def calm_problem(rng: np.random.Generator, card: Any, rows: tuple[int, int] = (1
     X, y = data(card, n=n, d=d, seed=int(rng.integers(2**31)))
     if card.family == "sequence":
         return X, y
+    if card.name in TEXTS:
+        return np.array(X, dtype=object), y
     if rng.random() < 0.5:
         X = np.where(X < 0.4, 0.0, X)
     if rng.random() < 0.3:

@@ -10,6 +10,7 @@ MODULES = (
     "decomposition",
     "discriminant_analysis",
     "ensemble",
+    "feature_extraction.text",
     "inspection",
     "kernel_ridge",
     "linear_model",
@@ -32,6 +33,7 @@ BAYESIAN = "not in the texts: evidence maximisation for linear regression"
 MULTI_TASK = "not in the texts: the multi-task penalty as a class (`enet_path` has it for several targets)"
 ONLINE = "not in the texts under these names: `Perceptron`, `LinearSVC` and `solver='sgd'` learn online"
 REGIONS = "drawn by `tercet.plot.plot_regions`"
+HASHED = "not in the texts: terms that share columns by their hashes"
 SEPARATE = "of other families: outlier detection and metric learning are to come"
 
 # By module: the names that are absent, and why. A name that is there is an error: take it off.
@@ -100,6 +102,7 @@ ABSENT = {
             "SGDRegressor",
         ),
     },
+    "feature_extraction.text": {HASHED: ("HashingVectorizer",)},
     "inspection": {REGIONS: ("DecisionBoundaryDisplay",)},
     "neighbors": {SEPARATE: ("LocalOutlierFactor", "NeighborhoodComponentsAnalysis")},
 }

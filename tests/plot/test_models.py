@@ -57,8 +57,9 @@ def three_classes():
     return rng.normal(size=(60, 4)) + np.eye(3, 4)[y] * 2, y
 
 
-# They keep the rows and learn nothing about them; or choose or map columns; or learn a single test.
+# They keep the rows and learn nothing about them; or choose or map columns, or words; or learn a single test.
 BLANK = {
+    "CountVectorizer",
     "DecisionStump",
     "FeatureMap",
     "KNeighborsClassifier",
@@ -71,6 +72,9 @@ BLANK = {
     "RadiusNeighborsRegressor",
     "RadiusNeighborsTransformer",
     "InformationSelector",
+    "TfidfTransformer",
+    "TfidfVectorizer",
+    "VectorSpaceRetrieval",
 }
 
 

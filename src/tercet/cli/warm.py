@@ -80,6 +80,8 @@ TASKS = (
     "ranking",
     "matrix factorisation",
     "embedding",
+    "feature extraction",
+    "retrieval",
     "topic model",
 )
 SHARED = {"ensemble": "tree"}  # families that are compiled with another, most of whose kernels they use

@@ -10,7 +10,7 @@ import numpy as np
 from tercet.core.messages import Message
 from tercet.feature.column_names import name_meaning
 from tercet.feature.summaries import most_frequent, summarise_dates, summarise_numbers, summarise_values
-from tercet.feature.tokenization import length_in_words
+from tercet.feature.text.tokenization import length_in_words
 from tercet.feature.value_parsing import (
     PAIRS,
     TRUE,

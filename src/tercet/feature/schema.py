@@ -25,7 +25,7 @@ from tercet.feature.declared_kinds import KINDS, column_as
 from tercet.feature.records import Records
 from tercet.feature.table_input import TableInput, as_table_input, raise_table_error, raise_unknown_column
 from tercet.feature.target_inference import TASKS, InferredTarget, infer_target
-from tercet.feature.tokenization import count_words
+from tercet.feature.text.term_counts import count_words
 
 SORT = {"numeric": "number", "boolean": "category", "categorical": "category", "date": "date", "text": "text"}
 

@@ -19,7 +19,7 @@ from tercet.feature.numeric_features import NumericFeatures
 from tercet.feature.records import Records
 from tercet.feature.schema import Schema, feature_schema
 from tercet.feature.sparse_features import SparseFeatures
-from tercet.feature.text_features import TextFeatures
+from tercet.feature.text.text_features import TextFeatures
 
 Features = NumericFeatures | IntervalFeatures | CategoricalFeatures | TextFeatures | SparseFeatures
 SCHEMAS = ("schema", "schema_")

@@ -18,6 +18,7 @@ from tercet.topic.documents import count_documents
 from tercet.topic.factorization_view import bregman_divergence, factorization_log_density
 from tercet.topic.generative_process import generate_documents
 from tercet.topic.latent_dirichlet_allocation import LatentDirichletAllocation
+from tercet.topic.lsa import LSA
 from tercet.topic.perplexity import document_completion, word_perplexity
 from tercet.topic.plsa import PLSA
 from tercet.topic.plsa_steps import (
@@ -34,6 +35,7 @@ from tercet.topic.variational_em import document_elbo, infer_document, variation
 from tercet.topic.variational_priors import minka_alpha, newton_alpha
 
 __all__ = [
+    "LSA",
     "PLSA",
     "LatentDirichletAllocation",
     "bregman_divergence",

@@ -1,0 +1,1 @@
+"""Texts as numbers: words, counts, tf-idf weights, retrieval."""

@@ -1,0 +1,22 @@
+"""Features of texts under the path that scikit-learn has them; they live in `tercet.feature`."""
+
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+from tercet.feature import (
+    CountVectorizer,
+    TfidfTransformer,
+    TfidfVectorizer,
+    strip_accents_ascii,
+    strip_accents_unicode,
+    strip_tags,
+)
+
+__all__ = [
+    "ENGLISH_STOP_WORDS",
+    "CountVectorizer",
+    "TfidfTransformer",
+    "TfidfVectorizer",
+    "strip_accents_ascii",
+    "strip_accents_unicode",
+    "strip_tags",
+]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
 
 from tercet.topic import (
     PLSA,
@@ -319,3 +320,10 @@ def test_logarithms_of_the_kernel():
         found, seen = engine.log_likelihoods(engine.padded(np.ones((1, 1))), engine.padded(phi))
         assert found[0] == pytest.approx(float((X.toarray()[0] * np.log(phi[:, 0])).sum()), rel=1e-14)
         assert seen[0] == 11.5
+
+
+def test_lists_of_documents_in_a_search():
+    documents = [["cat", "dog", "cat"], ["dog", "cat"], ["sun", "moon"], ["moon", "sun", "sun"]] * 3
+    search = GridSearchCV(PLSA(random_state=0), {"n_components": [1, 2]}, cv=2).fit(documents)
+    assert search.best_params_ == {"n_components": 2}
+    assert search.best_estimator_.vocabulary_ == {"cat": 0, "dog": 1, "moon": 2, "sun": 3}

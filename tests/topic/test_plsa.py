@@ -280,6 +280,10 @@ def test_callers_counts_are_left_as_they_are(corpus):
     ("parameters", "said"),
     [
         ({"n_components": 0}, "n_components"),
+        (
+            {"n_components": 10**12},
+            "n_components=1000000000000 is too large: .* do not fit in memory",
+        ),
         ({"beta": 0.0}, "beta"),
         ({"beta": "cold"}, "beta"),
         ({"model": "symmetric"}, "model"),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
 
 from tercet.topic import (
     PLSA,
@@ -279,6 +280,10 @@ def test_callers_counts_are_left_as_they_are(corpus):
     ("parameters", "said"),
     [
         ({"n_components": 0}, "n_components"),
+        (
+            {"n_components": 10**12},
+            "n_components=1000000000000 is too large: .* do not fit in memory",
+        ),
         ({"beta": 0.0}, "beta"),
         ({"beta": "cold"}, "beta"),
         ({"model": "symmetric"}, "model"),
@@ -319,3 +324,10 @@ def test_logarithms_of_the_kernel():
         found, seen = engine.log_likelihoods(engine.padded(np.ones((1, 1))), engine.padded(phi))
         assert found[0] == pytest.approx(float((X.toarray()[0] * np.log(phi[:, 0])).sum()), rel=1e-14)
         assert seen[0] == 11.5
+
+
+def test_lists_of_documents_in_a_search():
+    documents = [["cat", "dog", "cat"], ["dog", "cat"], ["sun", "moon"], ["moon", "sun", "sun"]] * 3
+    search = GridSearchCV(PLSA(random_state=0), {"n_components": [1, 2]}, cv=2).fit(documents)
+    assert search.best_params_ == {"n_components": 2}
+    assert search.best_estimator_.vocabulary_ == {"cat": 0, "dog": 1, "moon": 2, "sun": 3}

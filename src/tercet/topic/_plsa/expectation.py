@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tercet.core.cache_lines import lines
+from tercet.core.memory import available
 from tercet.core.parallel import each
 from tercet.core.rows import Sparse, rows
 from tercet.topic._plsa.kernels import expect, fold_in, log_likelihoods
@@ -44,6 +45,11 @@ class Expectation:
     def __init__(self, counts: Any, n_components: int, n_jobs: int | None, *, learns: bool = True) -> None:
         n, d = counts.shape
         self.n_components, self.n_jobs = n_components, n_jobs
+        if learns and n_components * 8 * (n + d) > available():
+            raise ValueError(
+                f"PLSA: n_components={n_components} is too large: P(z|d) and P(w|z) of {n} documents and {d} words "
+                "do not fit in memory."
+            )
         view = rows(counts.astype(np.float64, copy=False))
         assert isinstance(view, Sparse)
         size = max(LEAST, PER_WORD * d, counts.nnz // MOST) if learns else LEAST

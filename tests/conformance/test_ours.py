@@ -359,7 +359,7 @@ def test_fits_after_fork(card):
     here, there = multiprocessing.get_context("fork").Pipe()
     process = multiprocessing.get_context("fork").Process(target=fit_and_send, args=(card, there))
     process.start()
-    assert here.poll(120)
+    assert here.poll(600)
     assert np.array_equal(here.recv(), expected)
     process.join(timeout=600)
 

@@ -37,10 +37,7 @@ def nullity(A: Any, tol: float | None = None) -> int:
 
     Parameters
     ----------
-    A : array of shape (m, n)
-        The matrix.
-    tol : float, optional
-        As in `rank`.
+    A, tol : as in `rank`
 
     Returns
     -------
@@ -104,10 +101,7 @@ def column_space(A: Any, tol: float | None = None) -> np.ndarray:
 
     Parameters
     ----------
-    A : array of shape (m, n)
-        The matrix.
-    tol : float, optional
-        As in `rank`.
+    A, tol : as in `rank`
 
     Returns
     -------
@@ -127,10 +121,7 @@ def row_space(A: Any, tol: float | None = None) -> np.ndarray:
 
     Parameters
     ----------
-    A : array of shape (m, n)
-        The matrix.
-    tol : float, optional
-        As in `rank`.
+    A, tol : as in `rank`
 
     Returns
     -------
@@ -150,10 +141,7 @@ def null_space(A: Any, tol: float | None = None) -> np.ndarray:
 
     Parameters
     ----------
-    A : array of shape (m, n)
-        The matrix.
-    tol : float, optional
-        As in `rank`.
+    A, tol : as in `rank`
 
     Returns
     -------
@@ -172,10 +160,7 @@ def left_null_space(A: Any, tol: float | None = None) -> np.ndarray:
 
     Parameters
     ----------
-    A : array of shape (m, n)
-        The matrix.
-    tol : float, optional
-        As in `rank`.
+    A, tol : as in `rank`
 
     Returns
     -------

@@ -116,8 +116,7 @@ def adjusted_rand_score(labels_true: Any, labels_pred: Any) -> float:
 
     Parameters
     ----------
-    labels_true, labels_pred : arrays of shape (n_samples,)
-        The clusters of each row in the two partitions.
+    labels_true, labels_pred : as in `rand_score`
 
     Returns
     -------
@@ -147,8 +146,7 @@ def fowlkes_mallows_score(labels_true: Any, labels_pred: Any) -> float:
 
     Parameters
     ----------
-    labels_true, labels_pred : arrays of shape (n_samples,)
-        The clusters of each row in the two partitions.
+    labels_true, labels_pred : as in `rand_score`
 
     Returns
     -------
@@ -175,8 +173,7 @@ def pair_jaccard_score(labels_true: Any, labels_pred: Any) -> float:
 
     Parameters
     ----------
-    labels_true, labels_pred : arrays of shape (n_samples,)
-        The clusters of each row in the two partitions.
+    labels_true, labels_pred : as in `rand_score`
 
     Returns
     -------

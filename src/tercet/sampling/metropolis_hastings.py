@@ -81,7 +81,8 @@ class MetropolisHastings(MarkovChainSampler):
     n_chains : int, default=4
         Chains, each with random numbers of its own.
     burn_in : int, default=1000
-        Iterations of each chain that are discarded. To learn the covariance of d components takes some 100 d.
+        Iterations of each chain that are discarded. To learn the covariance of d components takes
+        some 100 d iterations, and thousands for tens of components; `rhat` shows when it was too few.
     thin : int, default=1
         Iterations per draw that is kept.
     vectorized : bool, default=False

@@ -22,6 +22,7 @@ from benchmarks import (
     ensemble,
     explain,
     graph,
+    lda_gibbs,
     lda_variational,
     linear,
     maxent,
@@ -36,7 +37,6 @@ from benchmarks import (
     sequence,
     svm,
     svm_linear,
-    topic_gibbs,
     tree,
 )
 from benchmarks.growth import run_growth
@@ -64,7 +64,7 @@ ROWS: dict[str, Row | Report] = {
         crf,
         svm,
         svm_linear,
-        topic_gibbs,
+        lda_gibbs,
         explain,
         graph,
         overhead,

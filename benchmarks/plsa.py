@@ -58,6 +58,7 @@ def plsa_ours(data: Data) -> Result:
 def plsa_enstop(data: Data) -> Result:
     from enstop import PLSA
 
+    vars(np).setdefault("float", float)  # enstop 0.2.6 asks NumPy for it, which has it no more
     model = PLSA(n_components=len(data["phi"]), n_iter=int(data["passes"][0]), random_state=0)
     theta = model.fit_transform(data["X"])
     return {"theta": theta, "phi": model.components_}

@@ -85,6 +85,7 @@ VALUES: dict[tuple[str, Any], dict[str, str]] = {
     ("algorithm", "ap"): dict.fromkeys(("weights", "order"), ONLINE),
     ("algorithm", "pa"): dict.fromkeys(("weights", "order"), ONLINE),
     ("algorithm", "arow"): dict.fromkeys(("weights", "order"), ONLINE),
+    ("beta", "held-out"): dict.fromkeys(("weights", "order"), "words are drawn, document after document"),
     ("ties", "random"): dict.fromkeys(("weights", "order", "batches"), "ties are drawn, row after row"),
     ("sampling", "resample"): dict.fromkeys(("weights", "order"), DRAWS),
     ("early_stopping", True): dict.fromkeys(("weights", "order"), DRAWS),

@@ -1,5 +1,7 @@
 """Coherence of topics, with the numbers of gensim."""
 
+import sys
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -104,3 +106,8 @@ def test_words_of_topics_are_counted():
         count_topic_words([["ball"]], {"sport": "ball"})
     with pytest.raises(ValueError, match="smoothing must be a finite number of at least 0; got -1"):
         count_topic_words([["ball"]], topics, smoothing=-1)
+
+
+def test_documents_are_counted_in_batches(monkeypatch):
+    monkeypatch.setattr(sys.modules["tercet.topic.coherence"], "BATCH", 50)
+    np.testing.assert_allclose(coherence(TOPICS, DOCUMENTS, per_topic=True), GENSIM["c_v"], rtol=1e-12)

@@ -7,6 +7,7 @@ from scipy import sparse
 
 from tercet.topic.base import TopicModel
 from tercet.topic.documents import count_documents, refuse_fractions
+from tercet.topic.pyldavis import pyldavis_data
 
 
 class Counting(TopicModel):
@@ -140,3 +141,17 @@ def test_topic_similarity():
     assert model.topic_similarity("hellinger")[0, 1] == pytest.approx(1 - np.sqrt(0.5))
     with pytest.raises(ValueError, match="metric must be one of 'cosine'"):
         model.topic_similarity("euclid")
+
+
+def test_arguments_for_pyldavis():
+    """pyLDAvis wants distributions in rows, no empty document, and a name and a count for each word."""
+    model = Counting().fit(np.array([[1.0, 1.0, 0.0, 2.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 3.0, 0.0]]))
+    model.transform = lambda X: np.array([[1.0, 1.0], [0.0, 0.0], [1.0, 3.0]])
+    found = pyldavis_data(model, np.array([[1.0, 0.0, 4.0, 2.0], [0.0, 0.0, 5.0, 0.0], [1.0, 1.0, 0.0, 0.0]]))
+    assert found["vocab"] == ["x0", "x1", "x3"]  # no topic has x2
+    assert found["doc_lengths"].tolist() == [3.0, 2.0]
+    assert found["term_frequency"].tolist() == [2.0, 1.0, 2.0]
+    np.testing.assert_allclose(found["topic_term_dists"], [[0.25, 0.25, 0.5], [0.0, 1.0, 0.0]])
+    np.testing.assert_allclose(found["doc_topic_dists"], [[0.5, 0.5], [0.25, 0.75]])
+    with pytest.raises(ValueError, match="X has no word that the model knows"):
+        pyldavis_data(model, np.array([[0.0, 0.0, 1.0, 0.0]]))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
 
 from tercet.topic import (
     PLSA,
@@ -179,6 +180,12 @@ def test_folding_in_maximises_the_likelihood_of_each_document(corpus):
     assert model.perplexity(X[:5]) == pytest.approx(np.exp(-values.sum() / X[:5].sum()))
 
 
+def test_folding_in_is_tempered_as_learning_was(corpus):
+    X = corpus[2]
+    model = PLSA(3, beta=0.8, random_state=0, tol=1e-12, max_iter=2000, mean_change_tol=1e-10).fit(X)
+    np.testing.assert_allclose(model.transform(X), model.doc_topic_, atol=1e-4)
+
+
 def test_documents_without_words_and_words_never_seen():
     tokens = [["a", "b", "a"], [], ["c", "d"], ["d", "c", "c"]]
     model = PLSA(2, random_state=0).fit(tokens)
@@ -231,6 +238,12 @@ def test_tempering_by_held_out_words_helps_against_overfitting(corpus):
         assert tempered.fit(X).perplexity(X, new) < 0.9 * plain.fit(X).perplexity(X, new)
     assert tempered.beta_ < 1
     assert tempered.history_["beta"][0] == 1.0
+    # which words are held out does not depend on the unit of the weights
+    units = [
+        PLSA(3, beta="held-out", random_state=0).fit(X, sample_weight=np.full(40, unit))
+        for unit in (1.0, 1e60)
+    ]
+    np.testing.assert_allclose(units[0].components_, units[1].components_, rtol=1e-9, atol=1e-15)
     with pytest.raises(ValueError, match=r"validation_fraction=0\.1 of 1 words leaves none to hold out"):
         PLSA(1, beta="held-out", random_state=0).fit([[1.0]])
 
@@ -248,9 +261,7 @@ def test_float32_and_sparse_input(corpus):
 
 def test_samples_come_from_the_model(corpus):
     model = PLSA(3, random_state=0).fit(corpus[2])
-    counts, documents = model.sample(3, [5, 0, 7], random_state=1)
-    assert counts.sum(axis=1).tolist() == [5.0, 0.0, 7.0]
-    assert documents.shape == (3,)
+    assert model.sample(3, [5, 0, 7], random_state=1).sum(axis=1).tolist() == [5.0, 0.0, 7.0]
     many = sample_documents([[1.0, 0.0, 0.0]], model.components_, 100_000, 0)
     np.testing.assert_allclose(many.toarray()[0] / 1e5, model.components_[0], atol=0.01)
     with pytest.raises(ValueError, match="n_words must be whole numbers"):
@@ -269,6 +280,10 @@ def test_callers_counts_are_left_as_they_are(corpus):
     ("parameters", "said"),
     [
         ({"n_components": 0}, "n_components"),
+        (
+            {"n_components": 10**12},
+            "n_components=1000000000000 is too large: .* do not fit in memory",
+        ),
         ({"beta": 0.0}, "beta"),
         ({"beta": "cold"}, "beta"),
         ({"model": "symmetric"}, "model"),
@@ -309,3 +324,10 @@ def test_logarithms_of_the_kernel():
         found, seen = engine.log_likelihoods(engine.padded(np.ones((1, 1))), engine.padded(phi))
         assert found[0] == pytest.approx(float((X.toarray()[0] * np.log(phi[:, 0])).sum()), rel=1e-14)
         assert seen[0] == 11.5
+
+
+def test_lists_of_documents_in_a_search():
+    documents = [["cat", "dog", "cat"], ["dog", "cat"], ["sun", "moon"], ["moon", "sun", "sun"]] * 3
+    search = GridSearchCV(PLSA(random_state=0), {"n_components": [1, 2]}, cv=2).fit(documents)
+    assert search.best_params_ == {"n_components": 2}
+    assert search.best_estimator_.vocabulary_ == {"cat": 0, "dog": 1, "moon": 2, "sun": 3}

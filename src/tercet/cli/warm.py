@@ -170,6 +170,8 @@ def ask(model: Any, data: Any, target: Any) -> None:
     """Ask a fitted model what it can tell; those of chains have several kernels for that."""
     if hasattr(model, "predict"):
         model.predict(data)
+    if hasattr(model, "top_words"):  # topic models fold documents in
+        model.transform(data)
     if hasattr(model, "k_best"):
         model.k_best(data, 2)
         model.score(data, target)

@@ -380,17 +380,8 @@ def _names(model: Any, given: Sequence[str] | None, n: int) -> list[str]:
     return names
 
 
-PICTURES = (
-    "bayes",
-    "components",
-    "dependencies",
-    "embeddings",
-    "mixtures",
-    "sequences",
-    "svm",
-    "topics",
-    "trees",
-)
+PICTURES = ("bayes", "components", "dependencies", "embeddings", "mixtures", "sequences",
+            "svm", "topics", "trees")  # fmt: skip
 _own = len(_pictures)  # those of this module, which come last
 
 

@@ -72,6 +72,7 @@ def plot_top_words(
         words += [short_name(word) for word, _ in found[k]]
         place += len(found[k]) + 1
     ax.set_yticks(places, words)
+    ax.margins(y=0.02)
     ax.invert_yaxis()
     return label_axes(ax, translated("weight of the word in the topic"))
 

@@ -15,6 +15,7 @@ from tercet.topic.dirichlet_priors import (
     newton_dirichlet_prior,
 )
 from tercet.topic.documents import count_documents
+from tercet.topic.factorization_view import bregman_divergence, factorization_log_density
 from tercet.topic.generative_process import generate_documents
 from tercet.topic.latent_dirichlet_allocation import LatentDirichletAllocation
 from tercet.topic.perplexity import document_completion, word_perplexity
@@ -27,6 +28,7 @@ from tercet.topic.plsa_steps import (
     to_cooccurrence,
     to_generative,
 )
+from tercet.topic.pyldavis import pyldavis_data
 from tercet.topic.topic_dictionary import count_topic_words
 from tercet.topic.variational_em import document_elbo, infer_document, variational_em
 from tercet.topic.variational_priors import minka_alpha, newton_alpha
@@ -34,6 +36,7 @@ from tercet.topic.variational_priors import minka_alpha, newton_alpha
 __all__ = [
     "PLSA",
     "LatentDirichletAllocation",
+    "bregman_divergence",
     "coherence",
     "cooccurrence_step",
     "count_documents",
@@ -41,6 +44,7 @@ __all__ = [
     "dirichlet_multinomial_log_likelihood",
     "document_completion",
     "document_elbo",
+    "factorization_log_density",
     "generate_documents",
     "infer_document",
     "lda_collapsed_gibbs",
@@ -57,6 +61,7 @@ __all__ = [
     "newton_dirichlet_prior",
     "plsa_parameter_counts",
     "plsa_step",
+    "pyldavis_data",
     "sample_documents",
     "to_cooccurrence",
     "to_generative",

@@ -11,7 +11,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from tercet.core.estimator import NO_TARGET, Estimator, check_is_fitted
 from tercet.core.fitted_checks import Codes, Declarations, Floats
 from tercet.core.scaling import LARGE
-from tercet.core.validation import target_for_callbacks
+from tercet.core.validation import check_array, target_for_callbacks
 from tercet.topic.documents import count_documents, listed_documents, without_zeros
 from tercet.topic.topic_distances import SIMILARITIES
 
@@ -33,13 +33,14 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         "vocabulary_": Codes("features"),
     }
     components_: np.ndarray
+    n_features_in_: int
     vocabulary_: dict[str, int]
 
     def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
         documents = listed_documents(X)
         if documents is None:
             if reset:
-                vars(self).pop("vocabulary_", None)  # of an earlier fit
+                self.__dict__.pop("vocabulary_", None)  # of an earlier fit
             counts = without_zeros(super()._check(X, reset=reset))
         else:
             counts = self._counted(documents, reset)
@@ -64,7 +65,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
                 f"{type(self).__name__}: X has no words: its {len(documents)} documents are empty."
             )
         for name in ("vocabulary_", "feature_names_in_"):  # of an earlier fit
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         if counted.vocabulary is not None:
             self.vocabulary_ = counted.vocabulary
         self.n_features_in_ = counted.counts.shape[1]
@@ -202,6 +203,27 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
                 'entries: use metric="cosine".'
             )
         return SIMILARITIES[metric](weights)
+
+    def inverse_transform(self, X: Any) -> np.ndarray:
+        """P(w|d) of documents: points of the simplex that the topics span.
+
+        Parameters
+        ----------
+        X : array of shape (n_documents, n_components)
+            P(z|d).
+
+        Returns
+        -------
+        word_probabilities : array of shape (n_documents, n_features)
+        """
+        check_is_fitted(self)
+        X = check_array(X, dtype=(np.float64, np.float32), input_name="X")
+        if X.shape[1] != len(self.components_):
+            raise ValueError(
+                f"{type(self).__name__}: X has {X.shape[1]} columns; expected are {len(self.components_)}, one for "
+                "each topic."
+            )
+        return X @ self.topic_word_distribution().astype(X.dtype, copy=False)
 
     @property
     def _n_features_out(self) -> int:

@@ -6,6 +6,7 @@ pair the words of a topic, a way to count where they occur, and a confirmation o
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -18,6 +19,7 @@ from tercet.topic.documents import count_documents, listed_documents, without_ze
 
 Measure = Literal["u_mass", "c_uci", "c_npmi", "c_v"]
 WINDOWS = {"u_mass": None, "c_uci": 10, "c_npmi": 10, "c_v": 110}  # tokens; None: whole documents
+BATCH = 1 << 17  # tokens whose windows are counted together
 EPSILON = 1e-12  # added to probabilities of pairs, as the published measures do
 
 
@@ -221,24 +223,43 @@ def _columns(counts: Any, relevant: dict[Any, int], names: Any) -> sparse.csr_ar
 def _sliding(documents: Sequence[Any], relevant: dict[Any, int], size: int, exact: bool) -> Occurrences:
     """Windows of so many tokens, one for each token to begin with; a shorter document is one window."""
     together, windows = np.zeros((len(relevant), len(relevant))), 0
-    for document in documents:
-        many = max(1, len(document) - size + 1)
-        windows += many if document or not exact else 0  # gensim counts an empty document, too
-        codes = np.array([relevant.get(token, -1) for token in document], dtype=np.int64)
-        here = np.unique(codes[codes >= 0])
-        inside = np.zeros((here.size, many))
-        for k, code in enumerate(here):
-            inside[k] = _windows_with(np.flatnonzero(codes == code), size, many, exact)
-        together[np.ix_(here, here)] += inside @ inside.T
+    lengths = np.array([len(document) for document in documents], dtype=np.int64)
+    batch = np.cumsum(lengths) // BATCH
+    cuts = [0, *(np.flatnonzero(np.diff(batch)) + 1).tolist(), len(documents)]
+    for first, last in itertools.pairwise(cuts):
+        n, some = lengths[first:last], documents[first:last]
+        many = np.maximum(n - size + 1, 1)
+        windows += int(many[n > 0].sum() if exact else many.sum())  # gensim counts an empty document, too
+        codes = np.array([relevant.get(token, -1) for document in some for token in document], dtype=np.int64)
+        inside = _windows_with(codes, n, many, size, exact, len(relevant))
+        together += (inside.T @ inside).toarray()
     return Occurrences(together, windows)
 
 
-def _windows_with(places: np.ndarray, size: int, many: int, exact: bool) -> np.ndarray:
-    """Whether each of the windows, by its first token, has a word that stands at these places."""
-    first = np.maximum(places - size + 1, 0)
-    # gensim's window forgets a word when the first of its tokens leaves, though another may still be inside
-    last = places if exact else places[np.searchsorted(places, first)]
-    edges = np.zeros(many + 1)
-    np.add.at(edges, first, 1.0)
-    np.add.at(edges, np.minimum(last, many - 1) + 1, -1.0)
-    return np.cumsum(edges[:-1]) > 0
+def _windows_with(
+    codes: np.ndarray, lengths: np.ndarray, many: np.ndarray, size: int, exact: bool, n_words: int
+) -> sparse.csc_array:
+    """Which windows have which words: a column for each word, with a 1 for each window.
+
+    `codes` are the words of documents of these `lengths`, with `many` windows each; -1 is a word of no interest.
+    """
+    at = np.flatnonzero(codes >= 0)
+    at = at[np.argsort(codes[at], kind="stable")]  # word after word, and those of each in their order
+    word, document = codes[at], np.repeat(np.arange(lengths.size), lengths)[at]
+    start = (np.cumsum(lengths) - lengths)[document]
+    place = at - start
+    first, last = np.maximum(place - size + 1, 0), place
+    if (
+        not exact
+    ):  # gensim's window forgets a word when its first token leaves, though another may still be inside
+        last = place[np.searchsorted(word * codes.size + at, word * codes.size + start + first)]
+    last = np.minimum(last, many[document] - 1)
+    # of a word in a document, intervals begin and end in order: without what the one before has, none overlap
+    again = (word[1:] == word[:-1]) & (document[1:] == document[:-1])
+    first[1:] = np.where(again, np.maximum(first[1:], last[:-1] + 1), first[1:])
+    width = np.maximum(last - first + 1, 0)
+    ends = np.cumsum(width)
+    begin = (np.cumsum(many) - many)[document] + first - (ends - width)
+    windows = np.arange(int(width.sum())) + np.repeat(begin, width)
+    columns = np.concatenate([[0], np.cumsum(np.bincount(word, width, n_words))]).astype(np.int64)
+    return sparse.csc_array((np.ones(windows.size), windows, columns), shape=(int(many.sum()), n_words))

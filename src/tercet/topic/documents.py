@@ -148,15 +148,14 @@ def _counted_tokens(
 
 
 def _counted_bags(documents: Sequence[Any], n_features: int | None) -> CountedDocuments:
-    for d, document in enumerate(documents):
-        for pair in document:
-            if not _is_pair(pair):
-                raise TypeError(
-                    f"X must hold pairs of a word's number and its count; X[{d}] holds {shown(pair)}."
-                )
+    if not _are_pairs([pair for document in documents for pair in document]):
+        d, pair = next(
+            (d, pair) for d, document in enumerate(documents) for pair in document if not _is_pair(pair)
+        )
+        raise TypeError(f"X must hold pairs of a word's number and its count; X[{d}] holds {shown(pair)}.")
     lengths = np.array([len(document) for document in documents], dtype=np.int64)
-    indices = np.array([int(pair[0]) for document in documents for pair in document], dtype=np.int64)
-    values = np.array([float(pair[1]) for document in documents for pair in document], dtype=np.float64)
+    indices = np.array([pair[0] for document in documents for pair in document], dtype=np.int64)
+    values = np.array([pair[1] for document in documents for pair in document], dtype=np.float64)
     owner = np.repeat(np.arange(lengths.size), lengths)
     for wrong, what in ((indices < 0, "the word number"), (~(values >= 0) | (values == np.inf), "the count")):
         if wrong.any():
@@ -203,4 +202,16 @@ def _is_pair(thing: Any) -> bool:
         and len(thing) == 2
         and isinstance(thing[0], numbers.Integral)
         and isinstance(thing[1], numbers.Real)
+    )
+
+
+def _are_pairs(things: list[Any]) -> bool:
+    """`_is_pair` of all, by their kinds: of millions, there are few."""
+    if not all(issubclass(kind, tuple | list) for kind in set(map(type, things))) or set(map(len, things)) - {
+        2
+    }:
+        return False
+    ids, counts = ({type(pair[k]) for pair in things} for k in (0, 1))
+    return all(issubclass(kind, numbers.Integral) for kind in ids) and all(
+        issubclass(kind, numbers.Real) for kind in counts
     )

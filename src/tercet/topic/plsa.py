@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy import sparse
@@ -15,22 +15,14 @@ from tercet.core.fitted_checks import Declarations, Floats
 from tercet.core.parallel import all_cores
 from tercet.core.parameters import Count, Jobs, NonNegative, OpenFraction, Range, Seed
 from tercet.core.steps import ConvergenceWarning, Steps
-from tercet.core.validation import check_array, refuse_negative
 from tercet.topic._plsa.expectation import Expectation
+from tercet.topic._plsa.factors import Factors, Start, attributes, first_factors, normalize_topics, tempered
 from tercet.topic._plsa.weighted_counts import in_safe_unit, split_words
 from tercet.topic.base import TopicModel
 from tercet.topic.plsa_steps import CooccurrenceModel, sample_documents, to_cooccurrence
 
-HINT = "Raise max_iter or tol."
 PATIENCE = 3  # passes of tempered EM without a rise of the held-out likelihood
 LEAST_BETA = 0.1  # tempered EM ends here: below it, topics are hardly told apart
-
-
-class Factors(NamedTuple):
-    """P(z|d), or P(z,d) in the co-occurrence model, and P(w|z): tables padded to whole cache lines."""
-
-    theta: np.ndarray
-    phi: np.ndarray
 
 
 @method(
@@ -44,7 +36,7 @@ class Factors(NamedTuple):
         "cooccurrence": "E: P(z|w,d) ∝ P(z) P(w|z) P(d|z); M: P(z), P(w|z) and P(d|z) from the expected counts",
     },
     texts=["000 ch. 18, Alg 18.1", "000 ch. 22, Table 22.3", "001 ch. 5, sec. 5.3.4"],
-    peers=["enstop.PLSA", "sklearn.decomposition.NMF(beta_loss='kullback-leibler')"],
+    peers=["enstop.PLSA", "sklearn.decomposition.NMF"],
 )
 class PLSA(TopicModel):
     """Probabilistic latent semantic analysis: documents are mixtures of topics, topics distributions over words.
@@ -70,7 +62,7 @@ class PLSA(TopicModel):
         The part of the words that is held out with `beta="held-out"`.
     max_iter : int, default=200
         The most passes of one start.
-    tol : float, default=1e-5
+    tol : float, default=1e-4
         Stop when a pass raises the log-likelihood per word by less; 0 makes all passes.
     n_init : int, default=1
         How many random starts to try; the one with the highest likelihood is kept.
@@ -82,7 +74,7 @@ class PLSA(TopicModel):
         P(z) to start from, with `model="cooccurrence"`.
     max_doc_update_iter : int, default=200
         The most passes over a new document in `transform`.
-    mean_change_tol : float, default=1e-5
+    mean_change_tol : float, default=1e-4
         Stop there when P(z|d) changes by less, in the mean over the topics.
     random_state : int, optional
         Decides what is drawn.
@@ -100,8 +92,7 @@ class PLSA(TopicModel):
     document_weights_ : array of shape (n_documents,)
         P(d), the share of a document in all words.
     log_likelihood_ : float
-        Σ n(d,w) log P(w|d) of the training documents. `model="cooccurrence"` adds Σ n(d) log P(d): it is
-        Σ n(d,w) log P(w,d) then.
+        Σ n(d,w) log P(w|d) of the training documents; of P(w,d) with `model="cooccurrence"`.
     beta_ : float
         The β that was used last.
     vocabulary_ : dict of str to int
@@ -111,7 +102,7 @@ class PLSA(TopicModel):
 
     Examples
     --------
-    >>> documents = [["cat", "dog", "cat"], ["dog", "cat"], ["star", "moon"], ["moon", "sun", "star", "sun"]]
+    >>> documents = [["cat", "dog", "cat"], ["dog", "cat"], ["star", "sun", "sun"], ["sun", "star"]]
     >>> model = PLSA(2, random_state=0).fit(documents)
     >>> sorted(map(sorted, model.top_words(2)))
     [['cat', 'dog'], ['star', 'sun']]
@@ -125,7 +116,7 @@ class PLSA(TopicModel):
         "topic_weights_": Floats("components", finite=True, low=0.0),
         "document_weights_": Floats("documents", finite=True, low=0.0),
         "log_likelihood_": "",
-        "beta_": "",
+        "beta_": Floats("", finite=True, low=0.0),
     }
     doc_topic_: np.ndarray
     topic_weights_: np.ndarray
@@ -142,7 +133,7 @@ class PLSA(TopicModel):
         beta_decay: OpenFraction = 0.9,
         validation_fraction: OpenFraction = 0.1,
         max_iter: Count = 200,
-        tol: NonNegative = 1e-5,
+        tol: NonNegative = 1e-4,
         n_init: Count = 1,
         components_init: list | tuple | np.ndarray | None = None,
         doc_topic_init: list | tuple | np.ndarray | None = None,
@@ -188,39 +179,46 @@ class PLSA(TopicModel):
 
     def _fit(self, X: Any, y: None, sample_weight: np.ndarray | None) -> None:
         dtype, rng = X.dtype, generator(self.random_state)
+        watcher = None
+        if self.beta == "held-out":
+            X, held_out = split_words(X, self.validation_fraction, rng)
+            held_out, _ = in_safe_unit(held_out, sample_weight)
+            watcher = Expectation(held_out, self.n_components, all_cores(self.n_jobs), learns=False)
         counts, unit = in_safe_unit(X, sample_weight)
         if not counts.nnz:
             raise ValueError("PLSA: sample_weight is zero for every document that has words.")
-        held_out = None
-        if self.beta == "held-out":
-            counts, held_out = split_words(counts, self.validation_fraction, rng)
         engine = Expectation(counts, self.n_components, all_cores(self.n_jobs))
         words = np.asarray(counts.sum(axis=1)).ravel()
+        given = Start(self.components_init, self.doc_topic_init, self.topic_weights_init)
 
         def fitted(state: tuple[Factors, float]) -> dict[str, Any]:
-            return self._attributes(*state, words, dtype)
+            return {**attributes(state[0], self.n_components, words, dtype), "beta_": state[1]}
 
         best: tuple[float, tuple[Factors, float], Steps] | None = None
         for loop in self._restarts(fitted):
-            start = self._start(engine, counts.shape, rng)
-            if held_out is None:
-                state = self._em(engine, start, float(words.sum()), unit, loop)
-            else:
-                watcher = Expectation(held_out, self.n_components, self.n_jobs, learns=False)
-                state = self._tempered(engine, watcher, start, float(words.sum()), unit, loop)
-            value = float(engine.log_likelihoods(*state[0])[0].sum())
+            start = first_factors(engine, counts.shape, given, rng, joint=self.model == "cooccurrence")
+            judge, learn = (engine, self._em) if watcher is None else (watcher, self._tempered)
+            state = learn(engine, judge, start, (float(words.sum()), unit), loop)
+            value = float(judge.log_likelihoods(*state[0])[0].sum())
             if best is None or value > best[0]:
                 best = value, state, loop
         assert best is not None
-        value, state, loop = best
-        self.__dict__.update(fitted(state), log_likelihood_=value * unit, n_iter_=loop.count)
+        _, state, loop = best
+        likelihood = float(engine.log_likelihoods(*state[0])[0].sum()) * unit
+        self.__dict__.update(fitted(state), log_likelihood_=likelihood, n_iter_=loop.count)
 
     def _em(
-        self, engine: Expectation, factors: Factors, mass: float, unit: float, loop: Steps
+        self,
+        engine: Expectation,
+        judge: Expectation,
+        factors: Factors,
+        sizes: tuple[float, float],
+        loop: Steps,
     ) -> tuple[Factors, float]:
-        """EM from one start (Alg 18.1)."""
+        """EM from one start (Alg 18.1); `sizes` are the number of words, and its unit."""
+        mass, unit = sizes
         beta, before = float(self.beta), -np.inf
-        room = Factors(np.zeros_like(factors.theta), np.zeros_like(factors.phi))
+        room = factors.room()
         for step in loop:
             value = self._step(engine, factors, room, mass, beta)
             factors, room = room, factors  # what is overwritten next is not what was reported last
@@ -232,111 +230,51 @@ class PLSA(TopicModel):
 
     def _step(self, engine: Expectation, factors: Factors, out: Factors, mass: float, beta: float) -> float:
         """E step and M step, into `out`; the log-likelihood before them."""
-        theta, phi = tempered(factors, beta, self._joint)
-        value, _ = engine.expect(theta, phi, out.theta, out.phi, mass if self._joint else 0.0)
-        totals = out.phi.sum(axis=0)
-        np.multiply(out.phi, np.divide(1.0, totals, out=np.zeros_like(totals), where=totals > 0), out=out.phi)
-        for t in np.flatnonzero(totals[: self.n_components] == 0):  # no word is of this topic any more
-            out.phi[:, t] = factors.phi[:, t]
+        joint = self.model == "cooccurrence"
+        theta, phi = tempered(factors, beta, joint=joint)
+        value, _ = engine.expect(theta, phi, out.theta, out.phi, mass if joint else 0.0)
+        normalize_topics(out.phi, otherwise=factors.phi)
         return value if beta == 1 else float(engine.log_likelihoods(*factors)[0].sum())
 
     def _tempered(
         self,
         engine: Expectation,
-        watcher: Expectation,
+        judge: Expectation,
         factors: Factors,
-        mass: float,
-        unit: float,
+        sizes: tuple[float, float],
         loop: Steps,
     ) -> tuple[Factors, float]:
         """Tempered EM: lower β when the held-out likelihood stops rising; end when that does not help."""
-        room = Factors(np.zeros_like(factors.theta), np.zeros_like(factors.phi))
+        mass, unit = sizes
+        room = factors.room()
         beta, best, reached, waited = 1.0, -np.inf, -np.inf, 0  # the best of all, and when β was lowered last
-        kept = factors, beta
         for step in loop:
             value = self._step(engine, factors, room, mass, beta)
             factors, room = room, factors
-            likelihoods, seen = watcher.log_likelihoods(*factors)
+            likelihoods, seen = judge.log_likelihoods(*factors)
             held = float(likelihoods.sum() / max(seen.sum(), np.finfo(float).tiny))
             step.report((factors, beta), log_likelihood=value * unit, held_out=held, beta=beta)
             waited += 1
-            if held > best + self.tol:
-                best, kept, waited = held, (Factors(*(table.copy() for table in factors)), beta), 0
+            if step.count == 1 or held > best + self.tol:
+                best, kept, waited = held, (factors.copy(), beta), 0
             ended = waited == PATIENCE and (best <= reached + self.tol or beta * self.beta_decay < LEAST_BETA)
             if step.converged(ended):
                 break
             if waited == PATIENCE:
                 beta, reached, waited = beta * self.beta_decay, best, 0
-                factors = Factors(*(table.copy() for table in kept[0]))
+                factors = kept[0].copy()
         return kept
-
-    @property
-    def _joint(self) -> bool:
-        return self.model == "cooccurrence"
 
     def _restarts(self, fitted: Any) -> Iterable[Steps]:
         """The loops of EM: one, or one inside each of several starts."""
         if self.n_init == 1 or self.components_init is not None:
-            yield self.steps(self.max_iter, unpack=fitted, hint=HINT)
+            yield self.steps(self.max_iter, unpack=fitted, hint="Raise max_iter or tol.")
             return
         for start in self.steps(self.n_init, name="start", inner=self.max_iter):
-            yield start.steps(self.max_iter, unpack=fitted, hint=HINT)
-
-    def _start(self, engine: Expectation, shape: tuple[int, int], rng: np.random.Generator) -> Factors:
-        """The first P(z|d) or P(z,d), and P(w|z)."""
-        (n, d), k = shape, self.n_components
-        if self.components_init is None:
-            phi = rng.exponential(size=(k, d))
-        else:
-            phi = self._given("components_init", (k, d))
-        phi = phi / phi.sum(axis=1, keepdims=True)
-        if self.doc_topic_init is None:
-            # equal for all documents, so that one with weight 2 is as good as two
-            theta = np.full((n, k), 1.0 / (n if self._joint else k))
-        else:
-            theta = self._given("doc_topic_init", (n, k))
-            theta = theta / theta.sum(axis=0 if self._joint else 1, keepdims=True)
-        if self._joint:
-            weights = (
-                self._given("topic_weights_init", (k,)) if self.topic_weights_init is not None else np.ones(k)
-            )
-            theta = theta * (weights / weights.sum())
-        elif self.topic_weights_init is not None:
-            raise ValueError(
-                'PLSA: topic_weights_init is P(z) of model="cooccurrence"; model="generative" has no such start.'
-            )
-        return Factors(engine.padded(theta), engine.padded(phi.T))
-
-    def _given(self, name: str, shape: tuple[int, ...]) -> np.ndarray:
-        """A start as the caller gave it."""
-        table = check_array(getattr(self, name), dtype=np.float64, input_name=name, ensure_2d=len(shape) == 2)
-        refuse_negative(table, f"PLSA ({name})")
-        if table.shape != shape:
-            raise ValueError(f"PLSA: {name} must have the shape {shape}; its shape is {table.shape}.")
-        by_column = name == "doc_topic_init" and self._joint
-        if not table.sum(axis=0 if by_column or len(shape) == 1 else 1).all():
-            raise ValueError(f"PLSA: {name} has a distribution that is all zero.")
-        return table
-
-    def _attributes(self, factors: Factors, beta: float, words: np.ndarray, dtype: Any) -> dict[str, Any]:
-        """The fitted attributes; `words` are the numbers of words of the documents."""
-        theta, phi = (table[:, : self.n_components] for table in factors)
-        shares = words / words.sum()
-        rows = theta.sum(axis=1, keepdims=True)
-        theta = np.divide(theta, rows, out=np.zeros(theta.shape), where=rows > 0)
-        topics = shares @ theta
-        topics /= topics.sum()
-        theta[words == 0] = topics
-        found = {
-            "components_": np.ascontiguousarray(phi.T),
-            "doc_topic_": theta,
-            "topic_weights_": topics,
-            "document_weights_": shares,
-        }
-        return {**{name: table.astype(dtype) for name, table in found.items()}, "beta_": beta}
+            yield start.steps(self.max_iter, unpack=fitted, hint="Raise max_iter or tol.")
 
     def transform(self, X: Any) -> np.ndarray:
-        """P(z|d) of documents, by EM with P(w|z) as it was learned (folding in).
+        """P(z|d) of documents, by EM with P(w|z) and β as they were learned (folding in).
 
         Parameters
         ----------
@@ -346,7 +284,7 @@ class PLSA(TopicModel):
         Returns
         -------
         doc_topic : array of shape (n_documents, n_components)
-            P(z), what is known of any document, for one without words.
+            P(z) for a document without words.
         """
         check_is_fitted(self)
         counts = self._check(X, reset=False)
@@ -358,7 +296,8 @@ class PLSA(TopicModel):
         engine = Expectation(in_safe_unit(X)[0], k, all_cores(self.n_jobs), learns=False)
         phi = engine.padded(np.asarray(self.components_, dtype=np.float64).T)
         theta = engine.padded(np.full((X.shape[0], k), 1.0 / k))
-        seen, settled = engine.fold_in(theta, phi, self.max_doc_update_iter, self.mean_change_tol * k)
+        ends = self.max_doc_update_iter, self.mean_change_tol * k
+        seen, settled = engine.fold_in(theta, phi, *ends, float(self.beta_))
         if not settled and self.mean_change_tol > 0:
             warnings.warn(
                 f"{type(self).__name__}: max_doc_update_iter={self.max_doc_update_iter} passes were too few for "
@@ -368,26 +307,6 @@ class PLSA(TopicModel):
             )
         theta[~(seen > 0), :k] = self.topic_weights_
         return theta[:, :k].copy(), engine, theta, phi
-
-    def inverse_transform(self, X: Any) -> np.ndarray:
-        """P(w|d) of documents: points of the simplex that the topics span (18.7).
-
-        Parameters
-        ----------
-        X : array of shape (n_documents, n_components)
-            P(z|d).
-
-        Returns
-        -------
-        word_probabilities : array of shape (n_documents, n_features)
-        """
-        check_is_fitted(self)
-        X = check_array(X, dtype=(np.float64, np.float32), input_name="X")
-        if X.shape[1] != len(self.components_):
-            raise ValueError(
-                f"PLSA: X has {X.shape[1]} columns; expected are {len(self.components_)}, one for each topic."
-            )
-        return X @ self.components_
 
     def score(self, X: Any, y: Any = None) -> float:
         """The log-likelihood of documents, Σ n(d,w) log P(w|d), with P(z|d) from folding in.
@@ -449,14 +368,12 @@ class PLSA(TopicModel):
 
         Returns
         -------
-        model : named tuple of topic_weights, components and topic_document
+        CooccurrenceModel
         """
         check_is_fitted(self)
         return to_cooccurrence(self.document_weights_, self.doc_topic_, self.components_)
 
-    def sample(
-        self, n_documents: int = 1, n_words: Any = 100, random_state: Any = None
-    ) -> tuple[sparse.csr_array, np.ndarray]:
+    def sample(self, n_documents: int = 1, n_words: Any = 100, random_state: Any = None) -> sparse.csr_array:
         """Draw documents from the model: d ~ P(d), and for each word z ~ P(z|d), then w ~ P(w|z).
 
         Parameters
@@ -471,27 +388,13 @@ class PLSA(TopicModel):
         Returns
         -------
         counts : CSR array of shape (n_documents, n_features)
-        documents : array of int of shape (n_documents,)
-            The training document whose P(z|d) each has.
         """
         check_is_fitted(self)
-        rng = generator(random_state)
-        weights = np.asarray(self.document_weights_, dtype=np.float64)
+        rng, weights = generator(random_state), np.asarray(self.document_weights_, dtype=np.float64)
         drawn = rng.choice(weights.size, size=n_documents, p=weights / weights.sum())
-        return sample_documents(self.doc_topic_[drawn], self.components_, n_words, rng), drawn
+        return sample_documents(self.doc_topic_[drawn], self.components_, n_words, rng)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def tempered(factors: Factors, beta: float, joint: bool) -> Factors:
-    """θ and φ to the power β; of P(z,d) = P(z) P(d|z), the second factor only."""
-    if beta == 1:
-        return factors
-    theta, phi = factors
-    power = theta**beta
-    if joint:
-        power *= theta.sum(axis=0) ** (1 - beta)
-    return Factors(power, phi**beta)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tercet.core.cache_lines import lines
+from tercet.core.memory import available
 from tercet.core.parallel import each
 from tercet.core.rows import Sparse, rows
 from tercet.topic._plsa.kernels import expect, fold_in, log_likelihoods
@@ -24,7 +25,7 @@ class Chunk(NamedTuple):
     span: slice
     counts: Sparse
     room: np.ndarray
-    word: np.ndarray | None
+    word: np.ndarray  # expected counts; empty where nothing is learned
 
 
 class Expectation:
@@ -44,6 +45,11 @@ class Expectation:
     def __init__(self, counts: Any, n_components: int, n_jobs: int | None, *, learns: bool = True) -> None:
         n, d = counts.shape
         self.n_components, self.n_jobs = n_components, n_jobs
+        if learns and n_components * 8 * (n + d) > available():
+            raise ValueError(
+                f"PLSA: n_components={n_components} is too large: P(z|d) and P(w|z) of {n} documents and {d} words "
+                "do not fit in memory."
+            )
         view = rows(counts.astype(np.float64, copy=False))
         assert isinstance(view, Sparse)
         size = max(LEAST, PER_WORD * d, counts.nnz // MOST) if learns else LEAST
@@ -55,7 +61,7 @@ class Expectation:
         for first, last in itertools.pairwise(borders):
             part = Sparse(view.data, view.indices, view.indptr[first : last + 1], d)
             room = np.zeros((3, max(1, int(lengths[first:last].max()))))
-            word = lines(d, n_components, np.float64) if learns else None
+            word = lines(d if learns else 0, n_components, np.float64)
             self.chunks.append(Chunk(slice(first, last), part, room, word))
         step = WORDS if len(self.chunks) > 1 else d
         self.words = [slice(a, min(a + step, d)) for a in range(0, d, step)]
@@ -88,14 +94,16 @@ class Expectation:
         each(chunk, self.chunks, n_jobs=self.n_jobs)
         return out, seen
 
-    def fold_in(self, theta: np.ndarray, phi: np.ndarray, most: int, tol: float) -> tuple[np.ndarray, bool]:
+    def fold_in(
+        self, theta: np.ndarray, phi: np.ndarray, most: int, tol: float, beta: float = 1.0
+    ) -> tuple[np.ndarray, bool]:
         """Change θ of each document until it explains its words best; the counts that it can explain, and whether
         all documents came to an end."""
-        seen = np.zeros(len(theta))
+        seen, phi = np.zeros(len(theta)), phi if beta == 1 else phi**beta
 
         def chunk(part: Chunk) -> bool:
-            here, work = part.span, lines(1, self.n_components, np.float64)
-            return fold_in(part.counts, phi, theta[here], seen[here], work, part.room, most, tol)
+            here, work = part.span, lines(2, self.n_components, np.float64)
+            return fold_in(part.counts, phi, theta[here], seen[here], work, part.room, most, tol, beta)
 
         settled = each(chunk, self.chunks, n_jobs=self.n_jobs)
         return seen, all(settled)
@@ -104,7 +112,6 @@ class Expectation:
 def _expect(
     part: Chunk, theta: np.ndarray, phi: np.ndarray, doc: np.ndarray, total: float
 ) -> tuple[float, float]:
-    assert part.word is not None
     part.word.fill(0.0)
     return expect(part.counts, theta[part.span], phi, doc[part.span], part.word, total, part.room)
 

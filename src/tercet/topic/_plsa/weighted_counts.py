@@ -11,10 +11,10 @@ def split_words(
 ) -> tuple[sparse.csr_array, sparse.csr_array]:
     """Counts in two parts, of which the second has each word with the given probability (where a count is no whole
     number, all of it)."""
-    whole = counts.data == np.floor(counts.data)
+    whole = (counts.data == np.floor(counts.data)) & (counts.data < 2.0**53)
     drawn = np.where(
         whole,
-        rng.binomial(np.where(whole, np.minimum(counts.data, 2**62), 0).astype(np.int64), fraction),
+        rng.binomial(np.where(whole, counts.data, 0).astype(np.int64), fraction),
         counts.data * (rng.random(counts.nnz) < fraction),
     )
     parts = []

@@ -273,6 +273,15 @@ def test_perplexity_by_completion(counts):
     assert found < word_perplexity(held_out, np.ones((20, 1)), unigram[None] / unigram.sum())
 
 
+def test_perplexity_of_a_single_word(counts):
+    """All of the cost of the topics falls on it: infinite by the bound, and nothing to complete."""
+    model = LatentDirichletAllocation(8, max_iter=2, random_state=0).fit(counts)
+    word = np.eye(1, 300)
+    assert model.perplexity(word) == np.inf
+    with pytest.raises(ValueError, match="needs documents of two words or more; X has none"):
+        model.perplexity(word, method="completion")
+
+
 def test_halves_of_documents(counts):
     seen, held_out = document_completion(counts)
     np.testing.assert_array_equal((seen + held_out).toarray(), counts.toarray())

@@ -350,8 +350,8 @@ class LatentDirichletAllocation(LDAInference):
             learned = fit(posterior.gamma, alpha, sample_weight=batch.weight)
             self.doc_topic_prior_ = (1.0 - weight) * alpha + weight * learned
         if self.word_prior_update:
-            learned = symmetric_eta(topics.mean_log(), topics.pseudocounts.shape[0])
-            self.topic_word_prior_ = (1.0 - weight) * self.topic_word_prior_ + weight * learned
+            eta = symmetric_eta(topics.mean_log(), topics.pseudocounts.shape[0])
+            self.topic_word_prior_ = (1.0 - weight) * self.topic_word_prior_ + weight * eta
             topics.set_prior(prior_table(self.topic_word_prior_, topics.totals.size))
         self.n_batch_iter_ += 1
 

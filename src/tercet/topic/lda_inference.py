@@ -160,6 +160,11 @@ class LDAInference(TopicModel):
             ratio = float(self.total_samples) / X.shape[0] if sub_sampling else 1.0
             return self._perplexity_of(self._topics(), Corpus(X), ratio)
         seen, held_out = document_completion(X)
+        if not held_out.nnz:
+            raise ValueError(
+                f"{type(self).__name__}.perplexity: method='completion' needs documents of two words or more; "
+                "X has none."
+            )
         gamma = self._document_topics(seen)
         return word_perplexity(
             held_out, gamma / gamma.sum(axis=1, keepdims=True), self.topic_word_distribution()
@@ -169,7 +174,8 @@ class LDAInference(TopicModel):
         if not corpus.total:  # no words to guess
             return 1.0
         bound = self._bound(topics, corpus, self._infer(corpus, topics.word_topic), ratio)
-        return float(np.exp(-bound / (corpus.total * ratio)))
+        with np.errstate(over="ignore"):  # the cost of all topics for a word or two
+            return float(np.exp(-bound / (corpus.total * ratio)))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -22,7 +22,7 @@ from tercet.core.rows import read_only
 from tercet.topic._gibbs.tokens import Tokens
 
 BITS = 24  # of the topic in a packed number
-MERGED = 1 << 16  # words whose lists one item of a merge joins
+MERGED = 1 << 12  # words whose lists one item of a merge joins
 AHEAD = 6  # tokens between asking for a word's list and using it
 RUN = 32  # topics whose weights are added before it is asked whether the draw falls among them
 

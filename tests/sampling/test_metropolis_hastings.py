@@ -257,6 +257,7 @@ def test_bad_input(settings, start, message):
 
 def test_ctrl_c_keeps_the_draws():
     count = 0
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored where tests run
 
     def slow(x):
         nonlocal count
@@ -267,8 +268,11 @@ def test_ctrl_c_keeps_the_draws():
         return plain(x)
 
     sampler = MetropolisHastings(slow, burn_in=100, n_chains=2, random_state=0)
-    with pytest.raises(KeyboardInterrupt):
-        sampler.sample(5000, start=[0.0, 0.0])
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            sampler.sample(5000, start=[0.0, 0.0])
+    finally:
+        signal.signal(signal.SIGINT, before)
     kept = sampler.chains_.n_samples
     assert 500 < kept <= 900
     whole = MetropolisHastings(plain, burn_in=100, n_chains=2, random_state=0).sample(kept, start=[0.0, 0.0])

@@ -52,9 +52,7 @@ def direct_sampling(
 
     Examples
     --------
-    The exponential distribution:
-
-    >>> direct_sampling(3, quantile=lambda u: -np.log1p(-u), random_state=0).round(4)
+    >>> direct_sampling(3, quantile=lambda u: -np.log1p(-u), random_state=0).round(4)  # exponential
     array([1.0132, 0.3144, 0.0418])
     >>> direct_sampling(3, cdf=lambda x: 1 - np.exp(-x), support=(0, np.inf), random_state=0).round(4)
     array([1.0132, 0.3144, 0.0418])

@@ -107,9 +107,7 @@ def importance_sampling(
 
     Examples
     --------
-    P(X > 3) of a standard normal variable, from draws around 3:
-
-    >>> from tercet.distributions import Gaussian
+    >>> from tercet.distributions import Gaussian  # P(X > 3) of a normal variable, from draws around 3
     >>> found = importance_sampling(lambda x: x > 3, Gaussian(), Gaussian(3, 1), random_state=0)
     >>> round(found.value, 4)
     0.0013

@@ -43,6 +43,7 @@ _families = (
     "sampling",
     "sequence",
     "svm",
+    "theory",
     "topic",
     "tree",
 )

@@ -1,5 +1,9 @@
 from tercet.feature.column_inference import Column
 from tercet.feature.records import Records
+from tercet.feature.resampling.random_over_sampler import RandomOverSampler
+from tercet.feature.resampling.random_under_sampler import RandomUnderSampler
+from tercet.feature.resampling.resampled import Resampled
+from tercet.feature.resampling.smote import SMOTE
 from tercet.feature.schema import Schema, infer_schema
 from tercet.feature.selection.las_vegas_wrapper import LasVegasWrapper
 from tercet.feature.selection.mrmr import MRMR
@@ -14,12 +18,16 @@ from tercet.feature.table_encoder import TableEncoder
 
 __all__ = [
     "MRMR",
+    "SMOTE",
     "Column",
     "LasVegasWrapper",
     "RReliefF",
+    "RandomOverSampler",
+    "RandomUnderSampler",
     "Records",
     "Relief",
     "ReliefF",
+    "Resampled",
     "Schema",
     "StabilitySelection",
     "SubsetSearch",

@@ -107,7 +107,7 @@ class LasVegasWrapper(SelectorMixin, Estimator):
         chosen, score, failures, tried = np.ones(d, dtype=bool), -np.inf, 0, 0
         while failures < self.max_failures and tried < self.max_iter:
             # The first set is that of all columns: a draw has to be better than that, or as good and smaller.
-            mask = rng.random(d) < 0.5 if tried else chosen
+            mask = np.less(rng.random(d), 0.5) if tried else chosen
             tried += 1
             if not mask.any():
                 mask = np.arange(d) == rng.integers(d)

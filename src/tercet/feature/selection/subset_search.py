@@ -148,7 +148,8 @@ class SubsetSearch(SelectorMixin, Estimator):
     def _forward(self, d: int, judge: Any) -> list[frozenset[int]]:
         """Sets of 1, 2, ... columns; "beam" carries on with several of each size."""
         width = self.beam_width if self.direction == "beam" else 1
-        beam, path = [frozenset[int]()], []
+        beam = [frozenset[int]()]
+        path: list[frozenset[int]] = []
         while len(path) < (self.n_features_to_select or d):
             beam = best(judge, {s | {j} for s in beam for j in range(d) if j not in s}, width)
             if path and self.n_features_to_select is None and judge(beam[0]) <= judge(path[-1]) + self.tol:

@@ -406,9 +406,6 @@ def test_docstring(card):
 @every_estimator
 def test_sample_weight_must_make_sense(card):
     X, y = data(card)
-    if card.name == "Resampled":  # a row that is made of two has no weight of its own
-        assert not has_fit_parameter(make(card), "sample_weight")
-        return
     if card.task not in ("classification", "regression") and not has_fit_parameter(
         make(card), "sample_weight"
     ):

@@ -118,6 +118,9 @@ UNLABELLED = "the check wants a column of predict_proba for each class of a y th
 FOLDS = "probabilities come from held-out folds of rows, and a repeated row lies in two of them"
 FEW_OF_A_CLASS = "nu is a part of all rows, and of a class that weighs next to nothing there is no such part"
 DRAWN = "rows are drawn by their weights, and other numbers come of a draw among repeated rows"
+COUNTED = (
+    "rows are drawn until classes have as many as wanted, and a repeated row counts twice, whatever it weighs"
+)
 NOTHING_SHARED = "numbers are categories, and no two of the check's rows have one in common"
 WEIGHTS = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
 SEQUENCES = {
@@ -159,6 +162,7 @@ EXEMPT = {
     "Perceptron": dict.fromkeys(WEIGHTS, ORDER),
     "RandomForestClassifier": dict.fromkeys(WEIGHTS, DRAWN),
     "RandomForestRegressor": dict.fromkeys(WEIGHTS, DRAWN),
+    "Resampled": dict.fromkeys(WEIGHTS, COUNTED),
     "RadiusNeighborsClassifier": dict.fromkeys(WEIGHTS, ALONE),
     ("HingeSVC", "subgradient"): dict.fromkeys(WEIGHTS, ORDER),
     ("LVQ", "lvq2.1"): dict.fromkeys(WEIGHTS, ORDER),

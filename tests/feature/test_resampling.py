@@ -10,6 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 from tercet.discriminant_analysis import LinearDiscriminantAnalysis
 from tercet.feature import SMOTE, RandomOverSampler, RandomUnderSampler, Resampled
+from tercet.naive_bayes import GaussianNB
 
 
 def rows(sizes=(30, 12, 7), d=3, seed=0):
@@ -183,3 +184,20 @@ def test_resampled_learns_from_resampled_rows_and_predicts_all():
     assert cross_val_score(pipeline, X, y, cv=3, scoring="balanced_accuracy").mean() > 0.5
     with pytest.raises(ValueError, match=r"'sampler' must be one of .* or have fit_resample; got 'none'"):
         Resampled(LinearDiscriminantAnalysis(), "none").fit(X, y)
+
+
+class Weighing(GaussianNB):
+    def fit(self, X, y, sample_weight=None):
+        self.seen_ = np.column_stack([np.asarray(X)[:, 0], sample_weight])
+        return super().fit(X, y, sample_weight)
+
+
+def test_drawn_rows_keep_their_weights():
+    X, y = rows((20, 8))
+    weight = np.arange(1.0, 29.0)
+    for sampler in ("over", "under"):
+        seen = Resampled(Weighing(), sampler, random_state=0).fit(X, y, weight).estimator_.seen_
+        own = dict(zip(X[:, 0].tolist(), weight.tolist()))
+        assert [own[x] for x in seen[:, 0].tolist()] == seen[:, 1].tolist()
+    with pytest.raises(ValueError, match="sample_weight was given, but SMOTE makes rows, which have none"):
+        Resampled(Weighing(), "smote").fit(X, y, weight)

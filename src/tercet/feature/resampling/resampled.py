@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
@@ -10,7 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from tercet.core.catalog import method
 from tercet.core.estimator import check_is_fitted
 from tercet.core.fitted_checks import Having
-from tercet.core.meta import MetaClassifier, Part, clone, fit_part
+from tercet.core.meta import MetaClassifier, Part, clone, fit_part, rows_at
 from tercet.core.parameters import Seed
 from tercet.core.steps import Fit
 from tercet.feature.resampling.random_over_sampler import RandomOverSampler
@@ -42,7 +42,8 @@ def _can(name: str) -> Any:
 class Resampled(MetaClassifier):
     """Resampled: an estimator that learns from resampled rows, and predicts rows as they are.
 
-    In a pipeline and in cross-validation no row that is scored was ever resampled.
+    In a pipeline and in cross-validation no row that is scored was ever resampled. Rows that are drawn keep their
+    weights; those that SMOTE makes have none, so that it takes no `sample_weight`.
 
     Parameters
     ----------
@@ -83,29 +84,27 @@ class Resampled(MetaClassifier):
 
     fitted_shapes = {"estimator_": Having({"classes_": "classes"}, ("predict",))}
 
-    # Rows that are drawn twice or made up have no weights of their own.
-    __metadata_request__fit = {}
-
-    def fit(self, X: Any, y: Any) -> Self:
-        """Resample rows X with labels y, and learn from them.
-
-        Parameters
-        ----------
-        X : anything that the sampler and the estimator take
-            The training data.
-        y : array of shape (n_samples,)
-            The labels: any numbers or strings.
-
-        Returns
-        -------
-        self
-        """
-        return super().fit(X, y)
-
     def _fit_all(self, X: Any, y: np.ndarray, params: dict[str, Any]) -> None:
-        rows, labels = self._sampler().fit_resample(X, self.classes_[y])
+        sampler = self._sampler()
+        rows, labels = sampler.fit_resample(X, self.classes_[y])
         (task,) = Fit.of(self).tasks(1, self.task_name)
-        self.estimator_ = fit_part(clone(self.estimator), rows, Part(np.asarray(labels)), params, False, task)
+        part, params = Part(np.asarray(labels)), self._drawn(sampler, params, len(y))
+        self.estimator_ = fit_part(clone(self.estimator), rows, part, params, False, task)
+
+    def _drawn(self, sampler: Any, params: dict[str, Any], n: int) -> dict[str, Any]:
+        """Weights, and what else rows have, of the rows that were drawn."""
+        if not params:
+            return params
+        drawn = getattr(sampler, "sample_indices_", None)
+        if drawn is None:
+            raise ValueError(
+                f"{type(self).__name__}: {', '.join(params)} was given, but {type(sampler).__name__} makes rows, "
+                "which have none; a sampler that draws rows can be used with it."
+            )
+        return {
+            name: rows_at(value, drawn) if np.shape(value)[:1] == (n,) else value
+            for name, value in params.items()
+        }
 
     def _sampler(self) -> Any:
         if isinstance(self.sampler, str) and self.sampler in SAMPLERS:

@@ -38,7 +38,7 @@ def confidence(cases: Any, eta: float) -> dict[str, Any]:
 
     return {
         "confidence": [vc_confidence(h, rows, eta) for h, rows in cases],
-        "bound": vc_bound(*cases[0], eta, empirical_risk=0.1),
+        "bound": vc_bound(cases[0][0], cases[0][1], eta, empirical_risk=0.1),
     }
 
 

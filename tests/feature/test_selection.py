@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from tercet.feature import MRMR, LasVegasWrapper, StabilitySelection, SubsetSearch, subset_information_gain
 from tercet.linear_model import Lasso, LinearRegression
@@ -124,6 +125,19 @@ def test_a_score_that_is_no_number(kind):
     model = kind(LinearRegression(), scoring=lambda model, X, y: float("nan"))
     with pytest.raises(ValueError, match=rf"{kind.__name__}: the score must be a number; got nan"):
         model.fit(X, y)
+
+
+@pytest.mark.parametrize("kind", [SubsetSearch, MRMR])
+def test_columns_of_sparse_rows(kind):
+    X, y = categories()
+    model = kind(n_features_to_select=2).fit(X, y)
+    rows = sparse.csr_array(X.astype(float))
+    np.testing.assert_array_equal(model.transform(rows).toarray(), model.transform(X))
+    rows.indices[0] = 10**6  # would be looked up far behind the last column
+    with pytest.raises(ValueError, match="X is not a valid CSR matrix"):
+        model.transform(rows)
+    with pytest.raises(ValueError, match="X is not a valid CSR matrix"):
+        model.inverse_transform(rows)
 
 
 @pytest.mark.parametrize("kind", [SubsetSearch, MRMR])

@@ -6,13 +6,13 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import is_classifier
-from sklearn.feature_selection import SelectorMixin
 
 from tercet.core.catalog import method
-from tercet.core.estimator import Estimator, check_is_fitted, generator
+from tercet.core.estimator import generator
 from tercet.core.fitted_checks import Labels
 from tercet.core.folds import checked_folds
 from tercet.core.parameters import Count, Jobs, Seed
+from tercet.feature.selection.base import ColumnSelector
 from tercet.feature.selection.wrapper_score import wrapper_score
 
 
@@ -24,7 +24,7 @@ from tercet.feature.selection.wrapper_score import wrapper_score
     algorithms="random sets, until so many in a row were no better",
     texts=["002 ch. 10, Fig 11.1"],
 )
-class LasVegasWrapper(SelectorMixin, Estimator):
+class LasVegasWrapper(ColumnSelector):
     """Las Vegas Wrapper: the best of many random sets of columns, by the score of an estimator.
 
     Parameters
@@ -117,12 +117,3 @@ class LasVegasWrapper(SelectorMixin, Estimator):
             else:
                 failures += 1
         self.support_, self.score_, self.n_iter_ = chosen, score, tried
-
-    def _get_support_mask(self) -> np.ndarray:
-        check_is_fitted(self)
-        return np.asarray(self.support_, dtype=bool)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags

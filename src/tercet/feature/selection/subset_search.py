@@ -11,13 +11,12 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import is_classifier
-from sklearn.feature_selection import SelectorMixin
 
 from tercet.core.catalog import method
-from tercet.core.estimator import Estimator, check_is_fitted
 from tercet.core.fitted_checks import Labels
 from tercet.core.folds import Folds, checked_folds
 from tercet.core.parameters import Count, Jobs, NonNegative
+from tercet.feature.selection.base import ColumnSelector
 from tercet.feature.selection.subset_information import subset_information_gain
 from tercet.feature.selection.wrapper_score import wrapper_score
 
@@ -36,7 +35,7 @@ from tercet.feature.selection.wrapper_score import wrapper_score
     texts=["002 ch. 10, 10.1", "001 ch. 3"],
     peers=["sklearn.feature_selection.SequentialFeatureSelector", "mlxtend.feature_selection"],
 )
-class SubsetSearch(SelectorMixin, Estimator):
+class SubsetSearch(ColumnSelector):
     """Subset search: columns chosen as a set, one step at a time.
 
     Parameters
@@ -188,15 +187,6 @@ class SubsetSearch(SelectorMixin, Estimator):
             if not (grows or shrinks):
                 break
         return path
-
-    def _get_support_mask(self) -> np.ndarray:
-        check_is_fitted(self)
-        return np.asarray(self.support_, dtype=bool)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
 
 
 def best(judge: Any, sets: Iterable[frozenset[int]], width: int) -> list[frozenset[int]]:

@@ -44,6 +44,7 @@ _families = (
     "sampling",
     "sequence",
     "svm",
+    "theory",
     "topic",
     "tree",
 )

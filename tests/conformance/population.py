@@ -29,6 +29,7 @@ NARROW = {
     "IsolationForest": {"n_estimators": 3},
     "KNeighborsClassifierCV": {"cv": 3},
     "KNeighborsRegressorCV": {"cv": 3},
+    "LasVegasWrapper": {"max_failures": 2, "max_iter": 3, "cv": 3},
     "LassoCV": {"alphas": 10, "cv": 3},
     "LogisticRegressionCV": {"Cs": 3, "cv": 3},
     "MDS": {"init": "random"},  # its default warns, as with the peer
@@ -37,6 +38,7 @@ NARROW = {
     "RandomForestClassifier": {"n_estimators": 3},
     "RandomForestRegressor": {"n_estimators": 3},
     "RandomTreesEmbedding": {"n_estimators": 3},
+    "StabilitySelection": {"n_resamples": 3},
     "SVCCV": {"gammas": (1.0,), "Cs": (1.0, 10.0), "cv": 3},
 }
 

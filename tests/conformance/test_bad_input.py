@@ -12,6 +12,7 @@ from scipy import sparse
 from sklearn.model_selection import KFold
 from sklearn.utils import get_tags
 
+from tercet.linear_model import LogisticRegression
 from tests.conformance.population import CARDS, data, is_tabular, make, takes
 
 N = 12
@@ -199,9 +200,11 @@ def test_what_are_no_weights(card):
 )
 def test_what_are_no_folds(card):
     X, y = data(card, n=N)
-    more = {"PolynomialRegression": {"degree": "cv"}, "GaussianMixtureIC": {"criterion": "cv"}}.get(
-        card.name, {}
-    )
+    more = {
+        "PolynomialRegression": {"degree": "cv"},
+        "GaussianMixtureIC": {"criterion": "cv"},
+        "SubsetSearch": {"estimator": LogisticRegression()},
+    }.get(card.name, {})
     # SPODE deals out its rows itself: folds beyond their number are empty, and say nothing.
     table = {what: cv for what, cv in CV.items() if card.name != "SPODE" or what != "more folds than rows"}
     assert refusals(lambda cv: make(card, cv=cv, **more).fit(X, y), table, r"\bcv\b") == {}

@@ -131,6 +131,9 @@ FOLDS = "probabilities come from held-out folds of rows, and a repeated row lies
 FEW_OF_A_CLASS = "nu is a part of all rows, and of a class that weighs next to nothing there is no such part"
 DRAWN = "rows are drawn by their weights, and other numbers come of a draw among repeated rows"
 STARTS = "each document starts from random numbers: those of repeated ones are others"
+COUNTED = (
+    "rows are drawn until classes have as many as wanted, and a repeated row counts twice, whatever it weighs"
+)
 NOTHING_SHARED = "numbers are categories, and no two of the check's rows have one in common"
 TOKENS = (
     "a topic is drawn for each single word: counts are whole numbers, and the numbers of the check are not"
@@ -186,6 +189,7 @@ EXEMPT = {
     "Perceptron": dict.fromkeys(WEIGHTS, ORDER),
     "RandomForestClassifier": dict.fromkeys(WEIGHTS, DRAWN),
     "RandomForestRegressor": dict.fromkeys(WEIGHTS, DRAWN),
+    "Resampled": dict.fromkeys(WEIGHTS, COUNTED),
     "RadiusNeighborsClassifier": dict.fromkeys(WEIGHTS, ALONE),
     ("HingeSVC", "subgradient"): dict.fromkeys(WEIGHTS, ORDER),
     ("LVQ", "lvq2.1"): dict.fromkeys(WEIGHTS, ORDER),

@@ -52,6 +52,7 @@ CLASSES: dict[str, dict[str, str]] = {
     "SVCCV": dict.fromkeys(("weights", "order"), FOLDS),
     "DivisiveClustering": {"order": NUMBERED},
     "ElasticNetCV": dict.fromkeys(("weights", "order"), FOLDS),
+    "LasVegasWrapper": {"order": FOLDS},
     "LassoCV": dict.fromkeys(("weights", "order"), FOLDS),
     "LogisticRegressionCV": dict.fromkeys(("weights", "order"), FOLDS),
     "RidgeCV": {"weights": FOLDS, "order": FOLDS},
@@ -61,6 +62,9 @@ CLASSES: dict[str, dict[str, str]] = {
     "SPODE": dict.fromkeys(("weights", "order"), FOLDS),
     "GaussianMixtureIC": dict.fromkeys(("weights", "order"), DRAWS),
     "HingeSVC": {},
+    "Resampled": dict.fromkeys(("weights", "order"), DRAWS),
+    "StabilitySelection": {"order": DRAWS},
+    "SubsetSearch": {"order": FOLDS},
     "StackingClassifier": dict.fromkeys(("weights", "order"), FOLDS),
     "StackingRegressor": dict.fromkeys(("weights", "order"), FOLDS),
     **{

@@ -16,6 +16,7 @@ from tercet.cluster import DBSCAN, HDBSCAN, OPTICS, AgglomerativeClustering, Div
 from tercet.datasets import two_moons
 from tercet.discriminant_analysis import QuadraticDiscriminantAnalysis
 from tercet.ensemble import StackingClassifier, VotingClassifier
+from tercet.feature import MRMR
 from tercet.linear_model import (
     ElasticNetCV,
     LassoCV,
@@ -66,6 +67,7 @@ BLANK = {
     "KNeighborsRegressor",
     "KNeighborsTransformer",
     "KernelDensity",
+    "LasVegasWrapper",
     "NearestCentroid",
     "NearestNeighbors",
     "RadiusNeighborsClassifier",
@@ -75,6 +77,7 @@ BLANK = {
     "TfidfTransformer",
     "TfidfVectorizer",
     "VectorSpaceRetrieval",
+    "SubsetSearch",
 }
 
 
@@ -103,6 +106,13 @@ def test_pictures_of_other_modules_are_there_from_the_start(first):
     """
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert said == "True mine\n"
+
+
+def test_scores_of_a_selector_are_bars():
+    model = MRMR(2).fit([[0, 0, 1], [0, 1, 1], [1, 0, 1], [1, 1, 1]] * 3, [0, 0, 1, 1] * 3)
+    ax = plot_model(model, ["a", "b", "c"])
+    assert ticks(ax, "y") == ["a", "b", "c"]
+    assert [bar.get_width() for bar in ax.patches] == model.scores_.tolist()
 
 
 def test_coefficients_of_one_row_are_bars():

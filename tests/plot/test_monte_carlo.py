@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tercet.distributions import Uniform
-from tercet.plot import plot_state_distribution, plot_envelope, plot_estimate, plot_transitions
+from tercet.plot import plot_envelope, plot_estimate, plot_state_distribution, plot_transitions
 from tercet.sampling import MarkovChain, accept_reject, monte_carlo_expectation
 from tests.plot.words import ticks
 

@@ -1,6 +1,19 @@
 from tercet.feature.column_inference import Column
 from tercet.feature.records import Records
+from tercet.feature.resampling.random_over_sampler import RandomOverSampler
+from tercet.feature.resampling.random_under_sampler import RandomUnderSampler
+from tercet.feature.resampling.resampled import Resampled
+from tercet.feature.resampling.smote import SMOTE
 from tercet.feature.schema import Schema, infer_schema
+from tercet.feature.selection.las_vegas_wrapper import LasVegasWrapper
+from tercet.feature.selection.mrmr import MRMR
+from tercet.feature.selection.mutual_information import mutual_info_classif, mutual_info_regression
+from tercet.feature.selection.r_relief_f import RReliefF
+from tercet.feature.selection.relief import Relief
+from tercet.feature.selection.relief_f import ReliefF
+from tercet.feature.selection.stability_selection import StabilitySelection
+from tercet.feature.selection.subset_information import subset_information_gain
+from tercet.feature.selection.subset_search import SubsetSearch
 from tercet.feature.table_encoder import TableEncoder
 from tercet.feature.text.count_vectorizer import CountVectorizer
 from tercet.feature.text.similarity import cosine_similarity, inner_product_similarity
@@ -10,11 +23,22 @@ from tercet.feature.text.tokenization import strip_accents_ascii, strip_accents_
 from tercet.feature.text.vector_space_retrieval import Ranking, VectorSpaceRetrieval
 
 __all__ = [
+    "MRMR",
+    "SMOTE",
     "Column",
     "CountVectorizer",
+    "LasVegasWrapper",
+    "RReliefF",
+    "RandomOverSampler",
+    "RandomUnderSampler",
     "Ranking",
     "Records",
+    "Relief",
+    "ReliefF",
+    "Resampled",
     "Schema",
+    "StabilitySelection",
+    "SubsetSearch",
     "TableEncoder",
     "TfidfTransformer",
     "TfidfVectorizer",
@@ -22,7 +46,10 @@ __all__ = [
     "cosine_similarity",
     "infer_schema",
     "inner_product_similarity",
+    "mutual_info_classif",
+    "mutual_info_regression",
     "strip_accents_ascii",
     "strip_accents_unicode",
     "strip_tags",
+    "subset_information_gain",
 ]

@@ -1,5 +1,5 @@
 """Which method is better, and how sure one can be."""
 
-from tercet.model_selection.paired_test import PairedTest, corrected_interval, corrected_paired_test, holm
+from tercet.core.lazy import lazy_package
 
-__all__ = ["PairedTest", "corrected_interval", "corrected_paired_test", "holm"]
+__getattr__, __dir__, __all__ = lazy_package(__name__)

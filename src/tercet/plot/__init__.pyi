@@ -10,6 +10,7 @@ from tercet.plot.clusters import (
 )
 from tercet.plot.comparison import plot_importance, plot_intervals, plot_learning_curve
 from tercet.plot.components import plot_biplot, plot_scree
+from tercet.plot.critical_difference import plot_critical_difference
 from tercet.plot.dependencies import plot_dependencies
 from tercet.plot.diversity import plot_kappa_error
 from tercet.plot.embeddings import plot_embedding, plot_shepard
@@ -41,6 +42,7 @@ __all__ = [
     "plot_confusion",
     "plot_contributions",
     "plot_convergence",
+    "plot_critical_difference",
     "plot_dendrogram",
     "plot_densities",
     "plot_dependencies",

@@ -1,4 +1,4 @@
-"""Dependencies between columns: the graph of a semi-naive Bayes classifier."""
+"""Dependencies: between columns, as a graph; and of the target on columns, by the scores of a selector."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from tercet.plot.comparison import bars
 from tercet.plot.models import picture
-from tercet.plot.styling import ACCENT, INK, get_axes, short_name, styled, translated
+from tercet.plot.styling import ACCENT, INK, get_axes, label_axes, short_name, styled, translated
 
 MOST = 40  # columns; a picture of more is a tangle
 
@@ -112,3 +113,15 @@ def _at(place: tuple[float, int]) -> tuple[float, float]:
 @picture("edges_", "conditional_mutual_information_")
 def _dependencies(model: Any, feature_names: Any, labels: Any, ax: Any) -> Any:
     return plot_dependencies(model, feature_names, ax=ax) if len(model.edges_) else None
+
+
+@picture("scores_", "n_features_to_select")
+@styled
+def _column_scores(model: Any, feature_names: Any, labels: Any, ax: Any) -> Any:
+    """Scores of columns, from the best to the worst."""
+    order = model.ranking()[:MOST]
+    names = getattr(model, "feature_names_in_", None) if feature_names is None else feature_names
+    names = [f"x{j}" for j in range(len(model.scores_))] if names is None else names
+    ax = get_axes(ax, height=0.9 + 0.24 * max(len(order), 3))
+    bars(ax, [str(names[j]) for j in order], np.asarray(model.scores_, dtype=float)[order])
+    return label_axes(ax, translated("score of the column"))

@@ -77,6 +77,30 @@ RIDGE = {
 }
 OBJECTIVES = [0.1590740427, 0.2840713378, 0.2687940028]
 
+
+def finite_class(d: int, N: int, delta: float, risk: float) -> dict[str, Any]:
+    from tercet.theory import finite_class_bound, finite_class_confidence
+
+    epsilon = finite_class_bound(d, N, delta)
+    return {
+        "ε": epsilon,
+        "bound": finite_class_bound(d, N, delta, risk),
+        "ε of four times the rows": finite_class_bound(d, 4 * N, delta),
+        "δ": finite_class_confidence(d, N, epsilon),
+        "δ of one hypothesis": finite_class_confidence(1, N, epsilon),
+    }
+
+
+def hoeffding(t: float, ranges: Any) -> dict[str, Any]:
+    from tercet.theory import hoeffding_bound
+
+    return {
+        "one side": hoeffding_bound(t, ranges=ranges),
+        "both sides": hoeffding_bound(t, ranges=ranges, two_sided=True),
+        "all in [0, 1]": hoeffding_bound(t, len(ranges)),
+    }
+
+
 EXAMPLES = [
     Example(
         place="000 Ex 1.1",
@@ -141,5 +165,31 @@ EXAMPLES = [
             "first and last word": [[1, 2], [6, 7], [10, 10], [13, 14], [20, 21]],
             "tags of these phrases": TAGS,
         },
+    ),
+    Example(
+        place="000 Thm 1.1",
+        title="generalisation error bound of a finite hypothesis space",
+        zh="泛化误差上界",
+        given={"d": 100, "N": 500, "delta": 0.1, "risk": 0.2},
+        call=finite_class,
+        # ε² = ln(100 / 0.1) / 1000
+        expected={
+            "ε": 0.0831129068,
+            "bound": 0.2831129068,
+            "ε of four times the rows": 0.0831129068 / 2,
+            "δ": 0.1,
+            "δ of one hypothesis": 0.001,
+        },
+        note="the text has no numbers; these are derived from eq. 1.32, 1.33, 1.36 and 1.38",
+    ),
+    Example(
+        place="000 eq. 1.34, 1.35",
+        title="Hoeffding's inequality for variables with ranges of their own",
+        zh="Hoeffding 不等式",
+        given={"t": 0.5, "ranges": [(0, 1), (0, 1), (-1, 1), (0, 2)]},
+        call=hoeffding,
+        # exp(-2 * 16 * 0.25 / 10) and exp(-2 * 4 * 0.25)
+        expected={"one side": 0.4493289641, "both sides": 0.8986579282, "all in [0, 1]": 0.1353352832},
+        note="the text has no numbers; these are derived from its formula",
     ),
 ]

@@ -75,6 +75,17 @@ def by_counting(counts: Any) -> dict[str, Any]:
     }
 
 
+def finite_class(d: int, N: int, delta: float) -> dict[str, Any]:
+    from tercet.theory import finite_class_bound, finite_class_confidence, finite_class_sample_size
+
+    epsilon = finite_class_bound(d, N, delta)
+    return {
+        "ε": epsilon,
+        "δ of this ε": finite_class_confidence(d, N, epsilon),
+        "N for ε = 0.05": finite_class_sample_size(d, 0.05, delta),
+    }
+
+
 EXAMPLES = [
     Example(
         place="001 ch. 1, sec. 1.2.2",
@@ -140,5 +151,15 @@ EXAMPLES = [
         call=by_counting,
         expected={"Bayes' theorem": [30 / 31, 1 / 31], "P(man | beard)": 30 / 31, "decision": "man"},
         note="The text gives no counts, and writes = for a posterior that is not divided by its sum.",
+    ),
+    Example(
+        place="001 ch. 1, sec. 1.3.3",
+        title="how far the risk of ten hypotheses can be from what 1000 rows show",
+        zh="泛化误差上界（有限假设空间）",
+        given={"d": 10, "N": 1000, "delta": 0.05},
+        call=finite_class,
+        # ln(10 / 0.05) / (2 * 0.05^2) = 1059.66
+        expected={"ε": 0.051469978, "δ of this ε": 0.05, "N for ε = 0.05": 1060},
+        note=f"{DERIVED} It names Hoeffding's inequality without a formula.",
     ),
 ]

@@ -58,6 +58,13 @@ def ridge(X: Any, y: Any, lam: float) -> dict[str, Any]:
     }
 
 
+def relief(X: Any, y: Any, discrete: Any) -> dict[str, Any]:
+    from tercet.feature import Relief
+
+    model = Relief(categorical_features=discrete).fit(X, y)
+    return {"scores": model.scores_, "order": model.ranking()}
+
+
 EXAMPLES = [
     Example(
         place="002 eq. 10.13",
@@ -91,5 +98,18 @@ EXAMPLES = [
         given={"X": X, "y": Y, "lam": 1.0},
         call=ridge,
         expected={"without penalty": [0.92594595, 0.11351351], "w": [0.70889423, 0.32451923]},
+    ),
+    Example(
+        place="002 eq. 10.3",
+        title="Relief: near-hits and near-misses of six rows",
+        zh="Relief：猜中近邻与猜错近邻",
+        given={
+            "X": [[0.1, 0.9, 0], [0.2, 0.1, 1], [0.3, 0.5, 0], [0.8, 0.6, 1], [0.9, 0.2, 0], [0.7, 0.8, 1]],
+            "y": [0, 0, 0, 1, 1, 1],
+            "discrete": [2],
+        },
+        call=relief,
+        expected={"scores": [3.015625, 0.71875, -1.0], "order": [0, 1, 2]},
+        note="made for the text's formula; numbers are divided by the range of their column, 0.8",
     ),
 ]

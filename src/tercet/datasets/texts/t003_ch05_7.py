@@ -33,6 +33,25 @@ def ill_posed(A: Any, F: Any, lams: Any) -> dict[str, Any]:
     return {f"λ = {lam:g}": tikhonov(A, F, lam) for lam in lams}
 
 
+def confidence(cases: Any, eta: float) -> dict[str, Any]:
+    from tercet.theory import vc_bound, vc_confidence
+
+    return {
+        "confidence": [vc_confidence(h, rows, eta) for h, rows in cases],
+        "bound": vc_bound(cases[0][0], cases[0][1], eta, empirical_risk=0.1),
+    }
+
+
+def shattering(sets: Any) -> dict[str, Any]:
+    from tercet.theory import linear_dichotomies, shatters, vc_dimension
+
+    return {
+        "labellings": [len(linear_dichotomies(points)) for points in sets],
+        "shattered": [shatters(points) for points in sets],
+        "VC dimension": vc_dimension(sets),
+    }
+
+
 EXAMPLES = [
     Example(
         place="003 Eq 5-108 to 5-112",
@@ -76,5 +95,35 @@ EXAMPLES = [
         rtol=1e-8,
         atol=1e-8,
         note="made for the text's formula",
+    ),
+    Example(
+        place="003 Eq 5-102",
+        title="the confidence term of the VC bound",
+        zh="VC 维与置信范围",
+        given={"cases": [(3, 100), (3, 1000), (10, 1000), (100, 1000)], "eta": 0.05},
+        call=confidence,
+        expected={"confidence": [0.4470027, 0.1639783, 0.2595481, 0.6355747], "bound": 0.5470027},
+        atol=6e-8,
+        note="derived; the text has no numbers",
+    ),
+    Example(
+        place="003 ch. 5.7, VC dimension",
+        title="points that half-planes shatter",
+        zh="打散：半平面的 VC 维是 3",
+        given={
+            "sets": [
+                [[0, 0], [1, 0], [0, 1]],
+                [[0, 0], [1, 1], [2, 2]],
+                [[0, 0], [1, 0], [0, 1], [1, 1]],
+                [[0, 0], [3, 0], [0, 3], [1, 1]],
+            ]
+        },
+        call=shattering,
+        expected={
+            "labellings": [8, 6, 14, 14],
+            "shattered": [True, False, False, False],
+            "VC dimension": 3,
+        },
+        note="derived; the text has no points",
     ),
 ]

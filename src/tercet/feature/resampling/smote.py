@@ -1,0 +1,115 @@
+"""SMOTE: new rows between rows of the same class (Chawla, Bowyer, Hall and Kegelmeyer 2002)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tercet.core.catalog import method
+from tercet.core.estimator import generator
+from tercet.core.parameters import Count, Jobs, Seed
+from tercet.core.validation import check_array
+from tercet.feature.resampling.base import Sampler, Strategy, take
+from tercet.neighbors import NearestNeighbors
+
+
+@method(
+    zh="SMOTE 合成少数类过采样",
+    task="resampling",
+    model="x + u (x' − x) with x' a near row of the same class, u uniform in [0, 1)",
+    strategy="classes of the sizes wanted; by default all as large as the largest",
+    algorithms="a row of the class and one of its k nearest rows, drawn at random",
+    texts=["002 ch. 1"],
+    peers=["imblearn.over_sampling.SMOTE"],
+)
+class SMOTE(Sampler):
+    """SMOTE: adds rows on the segments between rows of a class and their near rows of the same class.
+
+    Distances are Euclidean: scale the columns first.
+
+    Parameters
+    ----------
+    sampling_strategy : str, float, dict or callable, default="auto"
+        Classes that gain rows until they are as large as the largest: "minority", "not majority" (which is
+        "auto"), "not minority" or "all". A number is the ratio of the smaller to the larger class of two. A dict
+        has the rows wanted by class; a function makes it from y.
+    random_state : int, optional
+        Decides between which rows, and where, new ones are.
+    k_neighbors : int, default=5
+        Near rows to choose from.
+    n_jobs : int, optional
+        Threads to use; the result does not depend on it.
+
+    Attributes
+    ----------
+    sampling_strategy_ : dict
+        Rows of each class that gains some.
+
+    Examples
+    --------
+    >>> X, y = [[0], [1], [2], [3], [4], [6]], [0, 0, 0, 0, 1, 1]
+    >>> rows, labels = SMOTE(k_neighbors=1, random_state=0).fit_resample(X, y)
+    >>> labels, bool((rows[6:] >= 4).all())
+    (array([0, 0, 0, 0, 1, 1, 1, 1]), True)
+    """
+
+    def __init__(
+        self,
+        *,
+        sampling_strategy: Strategy = "auto",
+        random_state: Seed = None,
+        k_neighbors: Count = 5,
+        n_jobs: Jobs = None,
+    ) -> None:
+        self.sampling_strategy = sampling_strategy
+        self.random_state = random_state
+        self.k_neighbors = k_neighbors
+        self.n_jobs = n_jobs
+
+    adds = True
+
+    def _resample(
+        self, X: Any, y: Any, index: np.ndarray, classes: np.ndarray, counts: np.ndarray, wanted: np.ndarray
+    ) -> tuple[Any, Any]:
+        rng = generator(self.random_state)
+        table = check_array(X, dtype=(np.float64, np.float32), input_name="X")
+        parts, rows = [table], [np.arange(len(index))]
+        for k in np.flatnonzero(wanted > counts):
+            if counts[k] <= self.k_neighbors:
+                raise self._too_few(classes.tolist()[k], int(counts[k]))
+            own = np.flatnonzero(index == k)
+            parts.append(self._between(table[own], int(wanted[k] - counts[k]), rng))
+            rows.append(np.repeat(own[:1], wanted[k] - counts[k]))  # their label
+        return _like(X, np.vstack(parts)), take(y, np.concatenate(rows))
+
+    def _between(self, rows: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+        """New rows: each on the segment from a row to one of its neighbours."""
+        search = NearestNeighbors(n_neighbors=self.k_neighbors, n_jobs=self.n_jobs).fit(rows)
+        near = search.kneighbors(return_distance=False)
+        start = rng.integers(len(rows), size=count)
+        end = near[start, rng.integers(self.k_neighbors, size=count)]
+        u = rng.random((count, 1))
+        a, b = rows[start].astype(np.float64), rows[end].astype(np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):
+            made = a + u * (b - a)  # exact where both are equal
+        if not np.isfinite(made).all():  # ends further apart than there are numbers
+            made = (1 - u) * a + u * b
+        return made.astype(rows.dtype)
+
+    def _too_few(self, label: Any, count: int) -> ValueError:
+        if count == 1:
+            return ValueError(
+                f"SMOTE: class {label!r} has one row, and no other to draw a segment to; RandomOverSampler can "
+                "repeat it, sampling_strategy leave the class out."
+            )
+        return ValueError(
+            f"SMOTE: k_neighbors={self.k_neighbors!r}, but class {label!r} has {count} rows: at most {count - 1}."
+        )
+
+
+def _like(given: Any, table: np.ndarray) -> Any:
+    """A table as the kind of frame that was given."""
+    if hasattr(given, "iloc"):
+        return type(given)(table, columns=given.columns)
+    return type(given)(table, schema=list(given.columns)) if hasattr(given, "get_columns") else table

@@ -1,0 +1,5 @@
+"""Risks, and bounds on what a method does on new rows."""
+
+from tercet.core.lazy import lazy_package
+
+__getattr__, __dir__, __all__ = lazy_package(__name__)

@@ -1,0 +1,203 @@
+"""Rows taken away or added: how many, which, and where."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from tercet.discriminant_analysis import LinearDiscriminantAnalysis
+from tercet.feature import SMOTE, RandomOverSampler, RandomUnderSampler, Resampled
+from tercet.naive_bayes import GaussianNB
+
+
+def rows(sizes=(30, 12, 7), d=3, seed=0):
+    rng = np.random.default_rng(seed)
+    y = np.repeat(["a", "b", "c"][: len(sizes)], sizes)
+    rng.shuffle(y)
+    return rng.normal(size=(len(y), d)), y
+
+
+def counts(y):
+    return dict(zip(*(part.tolist() for part in np.unique(y, return_counts=True))))
+
+
+@pytest.mark.parametrize(
+    ("strategy", "under", "over"),
+    [
+        ("auto", (7, 7, 7), (30, 30, 30)),
+        ("minority", (30, 12, 7), (30, 12, 30)),
+        ("majority", (7, 12, 7), (30, 12, 7)),
+        ("not minority", (7, 7, 7), (30, 30, 7)),
+        ("not majority", (30, 7, 7), (30, 30, 30)),
+        ("all", (7, 7, 7), (30, 30, 30)),
+        ({"b": 12}, (30, 12, 7), (30, 12, 7)),
+        (lambda y: {"b": 12}, (30, 12, 7), (30, 12, 7)),
+    ],
+)
+def test_sizes_of_the_classes(strategy, under, over):
+    X, y = rows()
+    for sampler, wanted in (
+        (RandomUnderSampler(sampling_strategy=strategy, random_state=0), under),
+        (RandomOverSampler(sampling_strategy=strategy, random_state=0), over),
+        (SMOTE(sampling_strategy=strategy, random_state=0), over),
+    ):
+        A, b = sampler.fit_resample(X, y)
+        assert counts(b) == dict(zip("abc", wanted))
+        assert A.shape == (sum(wanted), 3)
+
+
+def test_sizes_by_ratio_and_by_class():
+    X, y = rows((40, 10))
+    assert counts(RandomUnderSampler(sampling_strategy=0.5).fit_resample(X, y)[1]) == {"a": 20, "b": 10}
+    assert counts(RandomOverSampler(sampling_strategy=0.5).fit_resample(X, y)[1]) == {"a": 40, "b": 20}
+    assert counts(SMOTE(sampling_strategy={"b": 33}).fit_resample(X, y)[1]) == {"a": 40, "b": 33}
+    assert counts(RandomUnderSampler(sampling_strategy={"a": 1}).fit_resample(X, y)[1]) == {"a": 1, "b": 10}
+
+
+def test_rows_are_drawn_and_seeds_decide():
+    X, y = rows()
+    under = RandomUnderSampler(random_state=1)
+    A, b = under.fit_resample(X, y)
+    assert len(set(under.sample_indices_.tolist())) == 21
+    np.testing.assert_array_equal(A, X[under.sample_indices_])
+    np.testing.assert_array_equal(b, y[under.sample_indices_])
+    twice = RandomUnderSampler(sampling_strategy={"a": 30}, replacement=True, random_state=1)
+    assert len(set(twice.fit_resample(X, y)[0][:, 0])) < len(X)
+    over = RandomOverSampler(random_state=1)
+    A, b = over.fit_resample(X, y)
+    np.testing.assert_array_equal(A[:49], X)
+    np.testing.assert_array_equal(b, y[over.sample_indices_])
+    for kind in (RandomUnderSampler, RandomOverSampler, SMOTE):
+        first, again, other = (kind(random_state=seed).fit_resample(X, y)[0] for seed in (1, 1, 2))
+        np.testing.assert_array_equal(first, again)
+        assert not np.array_equal(first, other)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_smote_stays_on_segments_to_near_rows_of_the_class(dtype):
+    X, y = rows((60, 9))
+    X = X.astype(dtype)
+    A, b = SMOTE(k_neighbors=2, random_state=0).fit_resample(X, y)
+    assert A.dtype == dtype
+    np.testing.assert_array_equal(A[:69], X)
+    own, made = X[y == "b"].astype(float), A[69:].astype(float)
+    assert (b[69:] == "b").all()
+    apart = np.linalg.norm(own[:, None] - own, axis=2)
+    near = np.argsort(apart, axis=1)[:, 1:3]
+    ends = np.array([(i, j) for i in range(9) for j in near[i]])
+    start, way = own[ends[:, 0]], own[ends[:, 1]] - own[ends[:, 0]]
+    u = np.einsum("msd,sd->ms", made[:, None] - start, way) / (way**2).sum(axis=1)
+    off = np.linalg.norm(made[:, None] - start - u[:, :, None] * way, axis=2)
+    off[(u < -1e-6) | (u > 1 + 1e-6)] = np.inf
+    assert off.min(axis=1).max() < 100 * np.finfo(dtype).eps
+
+
+def test_smote_keeps_constant_columns_and_large_numbers():
+    X, y = rows((30, 8))
+    X[:, 1] = 0.1
+    A, _ = SMOTE(random_state=0).fit_resample(X, y)
+    assert (A[:, 1] == 0.1).all()
+    X[:, 2] = np.where(X[:, 2] > 0, 1.6e308, -1.6e308)
+    made = SMOTE(random_state=0)._between(X[y == "b"], 50, np.random.default_rng(0))
+    assert np.isfinite(made).all()
+
+
+def test_one_to_a_hundred_thousand():
+    X = np.arange(100_002.0)[:, None]
+    y = np.r_[np.zeros(100_000, int), 1, 1]
+    A, b = SMOTE(k_neighbors=1, random_state=0).fit_resample(X, y)
+    assert np.bincount(b).tolist() == [100_000, 100_000]
+    assert A[100_000:].min() >= 100_000
+    assert RandomOverSampler(random_state=0).fit_resample(X, y)[0][100_000:].min() >= 100_000
+    assert len(RandomUnderSampler(random_state=0).fit_resample(X, y)[1]) == 4
+
+
+def test_tables_stay_what_they_are():
+    X, y = rows()
+    frame, series = pd.DataFrame(X, columns=["p", "q", "r"]), pd.Series(y, name="kind")
+    for sampler in (RandomUnderSampler(), RandomOverSampler(), SMOTE()):
+        A, b = sampler.fit_resample(frame, series)
+        assert list(A.columns) == ["p", "q", "r"]
+        assert b.name == "kind"
+        assert len(A) == len(b)
+    for sampler in (RandomUnderSampler(), RandomOverSampler()):
+        A, b = sampler.fit_resample(sparse.csr_array(X), y)
+        assert sparse.issparse(A)
+        A, b = sampler.fit_resample([["red", 1], ["blue", None], ["green", 2]], [0, 0, 1])
+        assert len(A) == len(b)
+
+
+@pytest.mark.parametrize(
+    ("sampler", "sizes", "message"),
+    [
+        (SMOTE(), (9, 1), "class 'b' has one row, and no other to draw a segment to"),
+        (SMOTE(), (9, 4), "k_neighbors=5, but class 'b' has 4 rows: at most 3"),
+        (SMOTE(k_neighbors=0), (9, 4), "'k_neighbors' must be"),
+        (RandomOverSampler(), (9,), "needs rows of at least 2 classes; y has only 'a'"),
+        (RandomOverSampler(sampling_strategy=0.2), (9, 4), r"=0.2 must be in \[0.444444, 1\]"),
+        (RandomOverSampler(sampling_strategy=0.5), (9, 4, 2), "is a number, which is for 2 classes; y has 3"),
+        (RandomOverSampler(sampling_strategy={"b": 3}), (9, 4), "3 rows of class 'b'.*at least 4"),
+        (RandomUnderSampler(sampling_strategy={"b": 5}), (9, 4), "5 rows of class 'b'.*from 1 to 4"),
+        (RandomUnderSampler(sampling_strategy={"b": 0}), (9, 4), "0 rows of class 'b'.*from 1 to 4"),
+        (RandomUnderSampler(sampling_strategy={"z": 1}), (9, 4), "names the class 'z', but the classes are"),
+        (RandomUnderSampler(sampling_strategy="some"), (9, 4), "'sampling_strategy' must be"),
+    ],
+)
+def test_what_cannot_be_done(sampler, sizes, message):
+    with pytest.raises(ValueError, match=message):
+        sampler.fit_resample(*rows(sizes))
+
+
+def test_numbers_are_no_classes():
+    X, _ = rows()
+    with pytest.raises(ValueError, match="continuous"):
+        RandomOverSampler().fit_resample(X, X[:, 0])
+    with pytest.raises(ValueError, match="y contains NaN; every row needs a class"):
+        RandomOverSampler().fit_resample(X, np.where(X[:, 0] > 0, np.nan, 1.0))
+    for given in ((None, [0, 1]), (X, None)):
+        with pytest.raises(TypeError, match=r"must be an array.* got None"):
+            RandomOverSampler().fit_resample(*given)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        SMOTE().fit_resample(X, [0, 1])
+
+
+class Counting(LinearDiscriminantAnalysis):
+    def fit(self, X, y):
+        self.seen_ = counts(y)
+        return super().fit(X, y)
+
+
+def test_resampled_learns_from_resampled_rows_and_predicts_all():
+    X, y = rows((60, 9))
+    X[y == "b"] += 1.0
+    for sampler, seen in (("over", 60), ("under", 9), ("smote", 60), (SMOTE(random_state=0), 60)):
+        model = Resampled(Counting(), sampler, random_state=0).fit(X, y)
+        assert model.estimator_.seen_ == {"a": seen, "b": seen}
+        assert model.predict(X).shape == (69,)
+        np.testing.assert_array_equal(model.predict_proba(X), model.estimator_.predict_proba(X))
+    plain = LinearDiscriminantAnalysis().fit(X, y)
+    assert (model.predict(X) == "b").sum() > (plain.predict(X) == "b").sum()
+    pipeline = make_pipeline(StandardScaler(), Resampled(LinearDiscriminantAnalysis(), random_state=0))
+    assert cross_val_score(pipeline, X, y, cv=3, scoring="balanced_accuracy").mean() > 0.5
+    with pytest.raises(ValueError, match=r"'sampler' must be one of .* or have fit_resample; got 'none'"):
+        Resampled(LinearDiscriminantAnalysis(), "none").fit(X, y)
+
+
+class Weighing(GaussianNB):
+    def fit(self, X, y, sample_weight=None):
+        self.seen_ = np.column_stack([np.asarray(X)[:, 0], sample_weight])
+        return super().fit(X, y, sample_weight)
+
+
+def test_drawn_rows_keep_their_weights():
+    X, y = rows((20, 8))
+    weight = np.arange(1.0, 29.0)
+    for sampler in ("over", "under"):
+        seen = Resampled(Weighing(), sampler, random_state=0).fit(X, y, weight).estimator_.seen_
+        own = dict(zip(X[:, 0].tolist(), weight.tolist()))
+        assert [own[x] for x in seen[:, 0].tolist()] == seen[:, 1].tolist()
+    with pytest.raises(ValueError, match="sample_weight was given, but SMOTE makes rows, which have none"):
+        Resampled(Weighing(), "smote").fit(X, y, weight)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy import sparse
 from sklearn.datasets import load_iris
 from sklearn.pipeline import make_pipeline
 
@@ -108,3 +109,13 @@ def test_ties_and_columns_that_say_nothing():
 def test_one_class_has_nothing_to_tell():
     selector = InformationSelector().fit(np.arange(6.0).reshape(3, 2), ["a"] * 3)
     assert selector.scores_.tolist() == [0, 0]
+
+
+def test_a_broken_sparse_matrix_is_refused():
+    X = np.array([[0.0, 1.0], [1.0, 1.0], [0.0, 2.0], [1.0, 2.0]])
+    model = InformationSelector(k=1).fit(X, [0, 1, 0, 1])
+    rows = sparse.csr_array(X)
+    assert model.transform(rows).shape == (4, 1)
+    rows.indices[0] = 10**6  # would be looked up far behind the last column
+    with pytest.raises(ValueError, match="X is not a valid CSR matrix"):
+        model.transform(rows)

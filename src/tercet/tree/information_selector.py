@@ -12,6 +12,7 @@ from tercet.core.catalog import method
 from tercet.core.columns import Features, MixedColumns
 from tercet.core.estimator import distinct
 from tercet.core.parameters import Count, Jobs, NonNegative
+from tercet.core.validation import check_structure
 from tercet.tree._engine.gain_table import (
     ENTROPY,
     GAIN,
@@ -141,6 +142,20 @@ class InformationSelector(SelectorMixin, MixedColumns):
         return float(scores.mean() if isinstance(self.threshold, str) else self.threshold)
 
     fitted_shapes = {"scores_": "features", "cuts_": "features", "threshold_": ""}
+
+    def transform(self, X: Any) -> Any:
+        """The features of X that are kept.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            The data.
+
+        Returns
+        -------
+        X : array of shape (n_samples, n_selected)
+        """
+        return super().transform(check_structure(X))  # SciPy cuts columns out of a broken matrix unseen
 
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -261,13 +262,18 @@ def predicted_singly_xgboost(data: Data) -> Result:
 
 
 def contenders(
-    lightgbm: Any, xgboost: Any, sklearn: Any, prepare: tuple[Any, Any, Any] = (None, None, None)
+    lightgbm: Any,
+    xgboost: Any,
+    sklearn: Any,
+    prepare: tuple[Any, Any, Any] = (None, None, None),
+    slow: tuple[str, ...] = (),
 ) -> dict[str, Contender]:
     found = {
         "LightGBM": Contender(lightgbm, ("lightgbm",), "lightgbm", prepare=prepare[0]),
         "XGBoost": Contender(xgboost, ("xgboost",), "xgboost", prepare=prepare[1]),
         "scikit-learn": Contender(sklearn, SKLEARN, "scikit-learn", prepare=prepare[2]),
     }
+    found = {title: replace(contender, once=title in slow) for title, contender in found.items()}
     return {title: contender for title, contender in found.items() if contender.fit is not None}
 
 
@@ -316,7 +322,7 @@ ROWS = [
         },
         data=make_binary,
         ours=ours(binary_ours),
-        peers=contenders(binary_lightgbm, binary_xgboost, binary_sklearn),
+        peers=contenders(binary_lightgbm, binary_xgboost, binary_sklearn, slow=("XGBoost", "scikit-learn")),
         **AUC,
     ),
     Row(

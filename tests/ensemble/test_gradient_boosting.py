@@ -245,3 +245,22 @@ def test_exact_second_order_splits():
     assert tree.value[1, 0, 0] == pytest.approx(G[best] / H[best])
     first = GradientBoostingClassifier(n_estimators=1, max_depth=1, init=start).fit(x[:, None], y)
     assert first.estimators_[0, 0].tree_.threshold[0] != tree.threshold[0]
+
+
+def test_a_learning_rate_beyond_floating_point_is_refused():
+    X, y = np.arange(12.0)[:, None], np.arange(12.0) % 5
+    with pytest.raises(ValueError, match=r"beyond floating-point numbers with learning_rate=1e\+300"):
+        GradientBoostingRegressor(learning_rate=1e300, n_estimators=5).fit(X, y)
+
+
+def test_categories_of_equal_means_are_ordered_by_their_codes():
+    """Categories 0 to 5 have no row of class 1, so equal means; the least weight of a leaf parts them. A row of weight
+    3 and three rows give means that differ by rounding, which must not decide which of them go left."""
+    rng = np.random.default_rng(0)
+    X = np.repeat(np.arange(9.0), 5)[:, None]
+    y = np.where(X[:, 0] < 6, rng.integers(0, 2, 45) * 2, 1)
+    weight = rng.integers(1, 6, 45)
+    options = {"categorical_features": [0], "min_weight_fraction_leaf": 0.42, "n_estimators": 3}
+    one = GradientBoostingClassifier(**options).fit(X, y, sample_weight=weight)
+    many = GradientBoostingClassifier(**options).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    np.testing.assert_allclose(one.predict_proba(X), many.predict_proba(X), rtol=1e-9)

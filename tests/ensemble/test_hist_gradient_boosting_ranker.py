@@ -145,3 +145,10 @@ def test_bad_queries(given, message):
     model = HistGradientBoostingRanker(early_stopping=given.pop("early_stopping", "auto"))
     with pytest.raises(ValueError, match=message):
         model.fit(np.arange(6.0)[:, None], given.pop("y", [0, 1, 2, 0, 1, 2]), **given)
+
+
+def test_more_categories_than_bins():
+    X, y, qid = queries()
+    X[:, 2] = np.arange(len(X)) % 40
+    model = HistGradientBoostingRanker(categorical_features=[2], max_bins=8, max_iter=5).fit(X, y, qid=qid)
+    assert np.isfinite(model.predict(X)).all()

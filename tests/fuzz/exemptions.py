@@ -16,6 +16,7 @@ PLACES = "items of equal score are ranked by the order of the rows"
 NUMBERED = "clusters are numbered by the order of the rows, which decides between equal distances, too"
 WEIGHTLESS = "as in scikit-learn, a row of weight 0 may be a core row and connect others"
 TIES = "equal distances are decided by the order of the rows"
+SIGNS = "rounding decides the sign of a residual that is 0, and with it the gradient of an absolute loss"
 INDEFINITE = "the kernel function is not positive definite: the dual has several local optima"
 
 COUNTED = "as in scikit-learn, 'balanced' counts the rows of a class and does not weigh them"
@@ -94,6 +95,7 @@ VALUES: dict[tuple[str, Any], dict[str, str]] = {
     ("algorithm", "arow"): dict.fromkeys(("weights", "order"), ONLINE),
     ("beta", "held-out"): dict.fromkeys(("weights", "order"), "words are drawn, document after document"),
     ("kernel", "sigmoid"): dict.fromkeys(("weights", "order"), INDEFINITE),
+    ("loss", "absolute"): dict.fromkeys(("weights", "order", "sparse_rows"), SIGNS),
     ("ties", "random"): dict.fromkeys(("weights", "order", "batches"), "ties are drawn, row after row"),
     ("sampling", "resample"): dict.fromkeys(("weights", "order"), DRAWS),
     ("early_stopping", True): dict.fromkeys(("weights", "order"), DRAWS),

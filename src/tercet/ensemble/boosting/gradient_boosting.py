@@ -185,6 +185,11 @@ class BaseGradientBoosting(TreeInput):
             tree.value[leaves, 0, 0] = loss.leaf_values(rows, y, before, r, weight, k)
             F[:, k] += self.learning_rate * tree.value[leaf, 0, 0]
             members.append(self._member().with_tree(tree, X.shape[1], None, self.categories_))
+        if not np.isfinite(F).all():
+            raise ValueError(
+                f"{type(self).__name__}: the scores are beyond floating-point numbers with "
+                f"learning_rate={self.learning_rate!r}. Lower it, or scale the targets."
+            )
         return members
 
     fitted_shapes = {

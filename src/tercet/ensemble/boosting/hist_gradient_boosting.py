@@ -132,7 +132,9 @@ class BaseHistGradientBoosting(TreeInput):
         X, y, weight, held = self._hold_out(X, y, weight, held_out, start)
         jobs = self._jobs(X)
         grower = self._grower(X.shape[1], jobs)
-        seed, target = int(random.integers(2**31 - 1)), y if loss.n_scores == 1 else None
+        seed, target = int(random.integers(2**31 - 1)), None
+        if loss.n_scores == 1:
+            target = y if y.ndim == 1 else y[:, 0]  # of a ranker: relevances beside the numbers of queries
         bins = BinnedColumns.of(X, self.max_bins, self._n_categories(), weight, seed, jobs, target)
         if not trees:
             self.init_ = loss.start(y, weight) if start.rows is None else np.zeros(loss.n_scores)

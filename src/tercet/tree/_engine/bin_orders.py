@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tercet.core.kernel import inner
+from tercet.tree._engine.category_subsets import rounding_unit
 from tercet.tree._engine.histogram_statistics import COUNT, SUMS, WEIGHT
 
 POWER_ITERATIONS = 30
@@ -37,9 +38,18 @@ def order_by_means(m, rule, workspace):
 
 @inner
 def sort_categories(m, rule, workspace):
-    """Sort by the keys; those of too few rows for the `CategoryRule` come last. Returns the number of others."""
+    """Sort by the keys; those of too few rows for the `CategoryRule` come last. Returns the number of others.
+
+    Keys that differ by rounding alone stay in the order of their codes (`rounding_unit`).
+    """
     order, key, own = workspace.order, workspace.key, rule.categories
     count, last, few = 0, m, np.float64(own.few) if m > own.single else 0.0
+    largest = 0.0
+    for i in range(m):
+        largest = max(largest, abs(key[i]))
+    unit = rounding_unit(largest)
+    for i in range(m):
+        key[i] = np.rint(key[i] / unit)
     for i in range(m):
         if workspace.bins[i, COUNT] < few:
             last -= 1

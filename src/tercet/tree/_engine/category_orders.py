@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tercet.tree._engine.category_subsets import rounding_unit
 from tercet.tree._engine.general_costs import weighted_median
 from tercet.tree._engine.general_subtree import sorted_rows
 
@@ -45,13 +46,18 @@ def category_orders(
         return [_ranks(count, there)]
     means = _means(places, count, there, target, weight, n_classes, medians)
     if means.shape[1] == 1:
-        return [_ranks(count, there[np.argsort(means[:, 0], kind="stable")])]
+        return [_ranks(count, there[_order(means[:, 0])])]
     share = mass[there] / mass[there].sum()
     away = (means - share @ means) * np.sqrt(share)[:, None]
     direction = np.linalg.svd(away, full_matrices=False)[2][0]
     along = means @ (direction * np.sign(direction[np.argmax(np.abs(direction))]))
-    orders = [_ranks(count, there[np.argsort(along, kind="stable")])]
+    orders = [_ranks(count, there[_order(along)])]
     return orders + (_against_the_rest(mass, there) if there.size > 2 else [])
+
+
+def _order(values: np.ndarray) -> np.ndarray:
+    """The order of the categories' values; those that differ by rounding alone stay in the order of their codes."""
+    return np.argsort(np.rint(values / rounding_unit(np.abs(values).max(initial=0.0))), kind="stable")
 
 
 def _against_the_rest(mass: np.ndarray, chosen: np.ndarray) -> list[np.ndarray]:

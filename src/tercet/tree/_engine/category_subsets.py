@@ -9,9 +9,11 @@ class proportions (Coppersmith, Hong and Hosking). Missing values are a category
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from tercet.core.kernel import inner
+from tercet.core.kernel import inner, shared
 from tercet.tree._engine.criteria import GINI, SQUARED, better
 from tercet.tree._engine.traversal import NOWHERE
 
@@ -161,10 +163,25 @@ def principal_scores(table, rank, score, axis, weight, sums, present):
             v[k] = u[k] / longest
 
 
+@shared
+def rounding_unit(largest):
+    """A power of two, 2**-40 of the largest of some values: what differs by less is taken to be equal.
+
+    Categories without a row of some class have equal means, but a row of weight 3 and three rows give means that
+    differ in the last digits, and the order of equal ones would depend on them.
+    """
+    return math.ldexp(1.0, math.frexp(largest)[1] - 40) if largest > 1e-290 else 1e-300
+
+
 @inner
 def sort_by_score(rank, score, count):
-    """Shell sort of categories by score, equal ones by their place."""
-    gap = 1
+    """Shell sort of categories by score; those that differ by rounding alone (`rounding_unit`) by their place."""
+    largest, gap = 0.0, 1
+    for r in range(count):
+        largest = max(largest, abs(score[rank[r]]))
+    unit = rounding_unit(largest)
+    for r in range(count):
+        score[rank[r]] = np.rint(score[rank[r]] / unit)
     while 3 * gap < count:
         gap = 3 * gap + 1
     while gap > 0:

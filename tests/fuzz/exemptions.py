@@ -121,6 +121,8 @@ def reason(oracle: str, card: Any, parameters: dict[str, Any]) -> str:
         return ""
     if parameters.get("n_iter_no_change") is not None or (parameters.get("subsample") or 1.0) < 1.0:
         return DRAWS
+    if parameters.get("n_rows") is not None:
+        return DRAWS
     if "mixture" in card.family or card.name.endswith("HMM"):
         return DRAWS
     if oracle == "weights" and card.family == "neighbors" and card.name != "NearestCentroid":

@@ -1,0 +1,125 @@
+"""AUC of several classes as the mean over pairs of them (Hand & Till 2001)."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.utils import column_or_1d
+
+from tercet.core.catalog import method
+from tercet.core.sample_weights import check_weight
+from tercet.metrics.classification.binary_scores import BinaryScores
+from tercet.metrics.classification.roc import binary_auc
+
+
+@method(
+    zh="多分类 AUC（Hand-Till）",
+    task="evaluation",
+    model="M = 2/(c(c - 1)) Σ_{i<j} (A(i|j) + A(j|i))/2, A(i|j) the AUC of pᵢ on the rows of classes i and j",
+    peers=["sklearn.metrics.roc_auc_score(multi_class='ovo')"],
+)
+def hand_till_auc(y_true: Any, y_score: Any, *, labels: Any = None, sample_weight: Any = None) -> float:
+    """Mean AUC over all pairs of classes; the shares of the classes do not matter.
+
+    Parameters
+    ----------
+    y_true : array of shape (n_samples,)
+        Labels.
+    y_score : array of shape (n_samples, n_classes)
+        A score for each class; the columns need not sum to 1.
+    labels : array of shape (n_classes,), optional
+        The classes in the order of the columns; by default those of `y_true`, sorted. Pairs with a class that
+        does not occur (in a small fold, say) are left out, with a warning.
+    sample_weight : array of shape (n_samples,), optional
+        Weights of the rows.
+
+    Examples
+    --------
+    >>> score = [[0.8, 0.1, 0.1], [0.5, 0.3, 0.2], [0.2, 0.6, 0.2], [0.4, 0.5, 0.1], [0.1, 0.2, 0.7]]
+    >>> hand_till_auc([0, 0, 1, 1, 2], score)
+    1.0
+    """
+    areas = pairwise_auc(y_true, y_score, labels=labels, sample_weight=sample_weight)
+    pairs = areas[~np.eye(len(areas), dtype=bool)]
+    known = ~np.isnan(pairs)
+    if not known.any():
+        raise ValueError("y_true has rows of one class only: an AUC needs two.")
+    return float(pairs[known].mean())
+
+
+def pairwise_auc(y_true: Any, y_score: Any, *, labels: Any = None, sample_weight: Any = None) -> np.ndarray:
+    """AUC of each class against each other one: A[i, j] is that of score i on the rows of classes i and j.
+
+    Parameters
+    ----------
+    y_true, y_score, labels, sample_weight
+        As in `hand_till_auc`.
+
+    Returns
+    -------
+    areas : array of shape (n_classes, n_classes)
+        NaN on the diagonal, and for classes that do not occur.
+
+    Examples
+    --------
+    >>> pairwise_auc([0, 0, 1, 1], [[0.8, 0.2], [0.4, 0.6], [0.5, 0.5], [0.1, 0.9]])
+    array([[ nan, 0.75],
+           [0.75,  nan]])
+    """
+    codes, score, weight, k = _checked(y_true, y_score, labels, sample_weight)
+    areas = np.full((k, k), np.nan)
+    rows = [np.flatnonzero(codes == j) for j in range(k)]
+    absent = [j for j in range(k) if not rows[j].size]
+    if absent:
+        warnings.warn(
+            f"{len(absent)} of {k} classes do not occur in y_true: pairs with them are left out.",
+            UndefinedMetricWarning,
+            stacklevel=2,
+        )
+    for i in range(k):
+        for j in range(k):
+            if i != j and rows[i].size and rows[j].size:
+                both = np.concatenate([rows[i], rows[j]])
+                is_first = np.arange(both.size) < rows[i].size
+                part = BinaryScores(is_first, score[both, i], None if weight is None else weight[both])
+                areas[i, j] = binary_auc(part)
+    return areas
+
+
+def _checked(y_true: Any, y_score: Any, labels: Any, sample_weight: Any) -> Any:
+    """Codes of the labels, scores, weights and the number of classes, without rows of weight 0."""
+    truth = column_or_1d(y_true, input_name="y_true")
+    score = np.asarray(y_score, dtype=np.float64)
+    classes = np.unique(truth) if labels is None else np.asarray(labels)
+    if len(np.unique(classes)) != len(classes):
+        raise ValueError(f"labels must differ; got {classes.tolist()!r}.")
+    if score.shape != (truth.size, len(classes)):
+        raise ValueError(
+            f"y_score must have a row for each of the {truth.size} labels and a column for each of the "
+            f"{len(classes)} classes; got shape {score.shape}. Say which classes the columns are with labels=."
+        )
+    bad = ~np.isfinite(score).all(axis=1)
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ValueError(f"y_score must be finite numbers; at row {row} it has {score[row].tolist()}.")
+    weight = check_weight(sample_weight, score)
+    codes = label_places(truth, classes)
+    if weight is None:
+        return codes, score, None, len(classes)
+    counted = weight > 0
+    return codes[counted], score[counted], weight[counted], len(classes)
+
+
+def label_places(values: np.ndarray, labels: np.ndarray, name: str = "y_true") -> np.ndarray:
+    """The place of each value among the labels; one that is not there is an error."""
+    order = np.argsort(labels, kind="stable")
+    places = np.minimum(np.searchsorted(labels, values, sorter=order), len(labels) - 1)
+    codes = order[places]
+    strange = labels[codes] != values
+    if np.any(strange):
+        value = values[int(np.argmax(strange))]
+        raise ValueError(f"{name} has {value!r}, which is not among the labels {labels.tolist()[:10]!r}.")
+    return codes

@@ -239,6 +239,29 @@ from tercet.metrics.sequence import (
     tag_scores,
     tags_to_spans,
 )
+from tercet.plot.calibration import (
+    plot_calibration,
+)
+from tercet.plot.confusion import (
+    plot_confusion,
+)
+from tercet.plot.cost_curve import (
+    plot_cost_curve,
+)
+from tercet.plot.gains import (
+    plot_gain,
+    plot_lift,
+)
+from tercet.plot.precision_recall import (
+    plot_precision_recall,
+)
+from tercet.plot.roc import (
+    plot_det,
+    plot_roc,
+)
+from tercet.plot.score_distributions import (
+    plot_score_distributions,
+)
 
 __all__ = [
     "METRICS",
@@ -401,6 +424,15 @@ __all__ = [
     "pairwise_distances_chunked",
     "pairwise_kernels",
     "partial_auc",
+    "plot_calibration",
+    "plot_confusion",
+    "plot_cost_curve",
+    "plot_det",
+    "plot_gain",
+    "plot_lift",
+    "plot_precision_recall",
+    "plot_roc",
+    "plot_score_distributions",
     "precision_recall_curve",
     "precision_recall_fscore_support",
     "precision_score",

@@ -56,7 +56,9 @@ def expected_squared_error(
 def expected_error_rate(
     f: Function, target: Function, density: Any, bounds: Any = (-np.inf, np.inf), *, points: Any = None
 ) -> float:
-    """Error rate of a classifier under a density of the inputs, by numerical integration; 精度 is 1 less it.
+    """Error rate of a classifier under a density of the inputs, by numerical integration.
+
+    1 less it is the accuracy, which text 004 calls 精度.
 
     Parameters
     ----------

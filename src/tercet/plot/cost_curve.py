@@ -32,7 +32,7 @@ def plot_cost_curve(
     """Draw the least normalised cost over the probability cost, and the area under it: the expected total cost.
 
     Each thin line is one threshold, from its false positive rate on the left to its false negative rate on the
-    right; the dashed ones call everything positive or nothing.
+    right. The dashed lines are the cost of calling nothing positive, or everything.
 
     Parameters
     ----------
@@ -61,8 +61,7 @@ def plot_cost_curve(
 
     found = compared(truth, score, labels, sample_weight)
     ax = get_axes(ax)
-    for ends in ([0, 1], [1, 0]):
-        ax.plot([0, 1], ends, color=INK, alpha=0.35, linewidth=0.8, linestyle=(0, (4, 3)))
+    ax.plot([0, 0.5, 1], [0, 0.5, 0], color=INK, alpha=0.35, linewidth=0.8, linestyle=(0, (4, 3)))
     for j, colour in zip(found.shown(), COLOURS):
         side = found.sides[j]
         curve = cost_curve(side.is_it, side.score, sample_weight=found.weight)
@@ -74,7 +73,7 @@ def plot_cost_curve(
                 ax.plot([0, 1], [fpr[k], 1 - tpr[k]], color=INK, alpha=0.12, linewidth=0.6)
             ax.fill_between(curve.probability_cost, curve.cost, color=colour, alpha=0.15, linewidth=0)
         ax.plot(curve.probability_cost, curve.cost, color=colour, label=text)
-    ax.set(xlim=(0, 1), ylim=(0, 0.8 if found.alone else 0.55))
+    ax.set(xlim=(0, 1), ylim=(0, 0.7))
     ax.legend(loc="upper center", title=None if found.alone else translated("expected total cost"))
     return label_axes(
         ax,

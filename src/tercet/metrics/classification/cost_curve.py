@@ -48,7 +48,7 @@ class CostCurve(NamedTuple):
     zh="代价曲线",
     task="evaluation",
     model="cost_norm = FNR · P(+)cost + FPR · (1 - P(+)cost), the least over all thresholds",
-    strategy="the area under the lower envelope is the expected total cost (期望总体代价)",
+    strategy="the area under the lower envelope is the expected total cost",
     peers=["Drummond & Holte, Cost curves, Machine Learning 65, 2006"],
 )
 def cost_curve(y_true: Any, y_score: Any, *, pos_label: Any = None, sample_weight: Any = None) -> CostCurve:

@@ -26,7 +26,9 @@ def precision_recall_curve(
     sample_weight: Any = None,
     drop_intermediate: bool = False,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Precision (查准率) and recall (查全率) for every threshold.
+    """Precision and recall for every threshold.
+
+    The Watermelon Book calls them 查准率 and 查全率; in text 000 they are 准确率 and 召回率.
 
     Parameters
     ----------

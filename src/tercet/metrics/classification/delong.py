@@ -36,7 +36,7 @@ class DeLongTest(NamedTuple):
 @method(
     zh="AUC 的置信区间（DeLong）",
     task="evaluation",
-    model="AUC ± z √(Var V₁₀/m⁺ + Var V₀₁/m⁻), V₁₀ and V₀₁ the shares of the other class that a row is ranked rightly against",
+    model="AUC ± z √(Var V₁₀/m⁺ + Var V₀₁/m⁻), V₁₀ and V₀₁ the rows' shares of pairs ranked rightly",
     algorithms={
         "delong": "variance of the structural components (DeLong, DeLong & Clarke-Pearson 1988)",
         "hanley-mcneil": "variance of exponential scores (Hanley & McNeil 1982)",

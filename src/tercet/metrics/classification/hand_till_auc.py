@@ -120,6 +120,6 @@ def label_places(values: np.ndarray, labels: np.ndarray, name: str = "y_true") -
     codes = order[places]
     strange = labels[codes] != values
     if np.any(strange):
-        value = values[int(np.argmax(strange))]
+        value = values.tolist()[int(np.argmax(strange))]
         raise ValueError(f"{name} has {value!r}, which is not among the labels {labels.tolist()[:10]!r}.")
     return codes

@@ -42,7 +42,7 @@ class MicroScores(NamedTuple):
     zh="宏查准率、宏查全率与宏 F1",
     task="evaluation",
     model="macro-P = (1/n) Σ Pᵢ, macro-R = (1/n) Σ Rᵢ, macro-F1 = 2·macro-P·macro-R / (macro-P + macro-R)",
-    peers=["sklearn.metrics.precision_recall_fscore_support(average='macro')"],
+    peers=["sklearn.metrics.precision_recall_fscore_support"],
 )
 def macro_scores(tables: Any, *, beta: float = 1.0) -> MacroScores:
     """Macro averages: precision and recall of each confusion matrix, then their means.
@@ -82,7 +82,7 @@ def macro_scores(tables: Any, *, beta: float = 1.0) -> MacroScores:
     zh="微查准率、微查全率与微 F1",
     task="evaluation",
     model="micro-P = mean TP / (mean TP + mean FP), micro-R = mean TP / (mean TP + mean FN), micro-F1 of the two",
-    peers=["sklearn.metrics.precision_recall_fscore_support(average='micro')"],
+    peers=["sklearn.metrics.precision_recall_fscore_support"],
 )
 def micro_scores(tables: Any, *, beta: float = 1.0) -> MicroScores:
     """Micro averages: the mean confusion matrix, then its precision, recall and F.

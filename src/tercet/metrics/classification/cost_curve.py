@@ -49,7 +49,7 @@ class CostCurve(NamedTuple):
     task="evaluation",
     model="cost_norm = FNR · P(+)cost + FPR · (1 - P(+)cost), the least over all thresholds",
     strategy="the area under the lower envelope is the expected total cost",
-    peers=["Drummond & Holte, Cost curves, Machine Learning 65, 2006"],
+    peers=["R ROCR::performance(measure='ecost')"],
 )
 def cost_curve(y_true: Any, y_score: Any, *, pos_label: Any = None, sample_weight: Any = None) -> CostCurve:
     """Least normalised expected cost over the probability cost of the positive class.

@@ -19,7 +19,7 @@ from tercet.metrics.classification.roc import binary_auc
     zh="多分类 AUC（Hand-Till）",
     task="evaluation",
     model="M = 2/(c(c - 1)) Σ_{i<j} (A(i|j) + A(j|i))/2, A(i|j) the AUC of pᵢ on the rows of classes i and j",
-    peers=["sklearn.metrics.roc_auc_score(multi_class='ovo')"],
+    peers=["sklearn.metrics.roc_auc_score"],
 )
 def hand_till_auc(y_true: Any, y_score: Any, *, labels: Any = None, sample_weight: Any = None) -> float:
     """Mean AUC over all pairs of classes; the shares of the classes do not matter.

@@ -16,7 +16,7 @@ from tercet.metrics.classification.roc import roc_points
     zh="部分 AUC",
     task="evaluation",
     model="∫ TPR dFPR over a range of FPR, or ∫ (1 - FPR) dTPR over a range of TPR",
-    peers=["sklearn.metrics.roc_auc_score(max_fpr=...)", "R pROC::auc(partial.auc=...)"],
+    peers=["sklearn.metrics.roc_auc_score", "R pROC::auc(partial.auc=...)"],
 )
 def partial_auc(
     y_true: Any,

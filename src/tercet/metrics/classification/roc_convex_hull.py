@@ -1,4 +1,7 @@
-"""Convex hull of the ROC curve: the thresholds that are best for some costs and class shares."""
+"""Convex hull of the ROC curve: the thresholds that are best for some costs and class shares.
+
+Provost & Fawcett, Robust classification for imprecise environments, Machine Learning 42, 2001.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,7 @@ class ROCHull(NamedTuple):
     model="the least concave curve on or above the ROC curve",
     strategy="corners where FN and FP have the least cost for some class shares and costs",
     algorithms="scan from left to right (monotone chain)",
-    peers=["Provost & Fawcett, Robust Classification for Imprecise Environments, 2001"],
+    peers=["R ROCR::performance(measure='rch')"],
 )
 def roc_convex_hull(
     y_true: Any, y_score: Any, *, pos_label: Any = None, sample_weight: Any = None

@@ -55,8 +55,7 @@ def bayes_threshold(cost: Any) -> float:
     task="evaluation",
     model="argmin_j Σᵢ P(i | x) cost[i, j]",
     strategy="least expected cost (Bayes decision rule)",
-    texts=["003 ch. 5"],
-    peers=["MetaCost (Domingos 1999)"],
+    peers=["weka.classifiers.meta.CostSensitiveClassifier"],
 )
 def minimum_cost_labels(proba: Any, cost: Any, *, labels: Any = None) -> np.ndarray:
     """The class of least expected cost for each row: Bayes decisions of minimum risk.

@@ -6,11 +6,10 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy.special import chdtrc
-from sklearn.utils import column_or_1d
 
 from tercet.core.catalog import method
 from tercet.metrics.classification.binary_scores import BinaryScores, probabilities
-from tercet.metrics.classification.hand_till_auc import label_places
+from tercet.metrics.classification.class_scores import class_scores
 
 
 class ReliabilityCurve(NamedTuple):
@@ -234,12 +233,5 @@ def probability_bins(scores: BinaryScores, n_bins: int, strategy: str) -> np.nda
 
 def top_label(y_true: Any, proba: Any, labels: Any = None) -> tuple[np.ndarray, np.ndarray]:
     """Whether the class of the highest probability is right (1 or 0), and that probability."""
-    truth, p = column_or_1d(y_true, input_name="y_true"), np.asarray(proba, dtype=float)
-    classes = np.unique(truth) if labels is None else np.asarray(labels)
-    if p.shape != (truth.size, len(classes)):
-        raise ValueError(
-            f"y_prob must have a row for each of the {truth.size} labels and a column for each of the "
-            f"{len(classes)} classes; got shape {p.shape}. Say which classes the columns are with labels=."
-        )
-    codes = label_places(truth, classes)
+    codes, p = class_scores(y_true, proba, labels, "y_prob")
     return (p.argmax(axis=1) == codes).astype(int), p.max(axis=1)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from tercet.core.catalog import method
+from tercet.metrics.classification.class_scores import label_places
 from tercet.metrics.classification.confusion_counts import checked_labels
-from tercet.metrics.classification.hand_till_auc import label_places
 
 
 @method(

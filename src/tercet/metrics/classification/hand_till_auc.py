@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
-from sklearn.utils import column_or_1d
 
 from tercet.core.catalog import method
 from tercet.core.sample_weights import check_weight
 from tercet.metrics.classification.binary_scores import BinaryScores
+from tercet.metrics.classification.class_scores import class_scores
 from tercet.metrics.classification.roc import binary_auc
 
 
@@ -91,35 +91,10 @@ def pairwise_auc(y_true: Any, y_score: Any, *, labels: Any = None, sample_weight
 
 def _checked(y_true: Any, y_score: Any, labels: Any, sample_weight: Any) -> Any:
     """Codes of the labels, scores, weights and the number of classes, without rows of weight 0."""
-    truth = column_or_1d(y_true, input_name="y_true")
-    score = np.asarray(y_score, dtype=np.float64)
-    classes = np.unique(truth) if labels is None else np.asarray(labels)
-    if len(np.unique(classes)) != len(classes):
-        raise ValueError(f"labels must differ; got {classes.tolist()!r}.")
-    if score.shape != (truth.size, len(classes)):
-        raise ValueError(
-            f"y_score must have a row for each of the {truth.size} labels and a column for each of the "
-            f"{len(classes)} classes; got shape {score.shape}. Say which classes the columns are with labels=."
-        )
-    bad = ~np.isfinite(score).all(axis=1)
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise ValueError(f"y_score must be finite numbers; at row {row} it has {score[row].tolist()}.")
+    codes, score = class_scores(y_true, y_score, labels, "y_score")
+    k = score.shape[1]
     weight = check_weight(sample_weight, score)
-    codes = label_places(truth, classes)
     if weight is None:
-        return codes, score, None, len(classes)
+        return codes, score, None, k
     counted = weight > 0
-    return codes[counted], score[counted], weight[counted], len(classes)
-
-
-def label_places(values: np.ndarray, labels: np.ndarray, name: str = "y_true") -> np.ndarray:
-    """The place of each value among the labels; one that is not there is an error."""
-    order = np.argsort(labels, kind="stable")
-    places = np.minimum(np.searchsorted(labels, values, sorter=order), len(labels) - 1)
-    codes = order[places]
-    strange = labels[codes] != values
-    if np.any(strange):
-        value = values.tolist()[int(np.argmax(strange))]
-        raise ValueError(f"{name} has {value!r}, which is not among the labels {labels.tolist()[:10]!r}.")
-    return codes
+    return codes[counted], score[counted], weight[counted], k

@@ -51,6 +51,8 @@ FILES = {
     "discriminant_analysis": ["tests/test_discriminant_analysis.py"],
     "multiclass": ["tests/test_multiclass.py"],
     "kernel_ridge": ["tests/test_kernel_ridge.py"],
+    "metrics": ["metrics/tests/test_ranking.py"]
+    + [f"metrics/cluster/tests/test_{name}.py" for name in ("supervised", "unsupervised")],
     "feature_extraction.text": ["feature_extraction/tests/test_text.py"],
     "ensemble": [
         f"ensemble/tests/test_{name}.py"

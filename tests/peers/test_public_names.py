@@ -15,6 +15,7 @@ MODULES = (
     "kernel_ridge",
     "linear_model",
     "manifold",
+    "metrics",
     "mixture",
     "multiclass",
     "naive_bayes",
@@ -34,6 +35,7 @@ MULTI_TASK = "not in the texts: the multi-task penalty as a class (`enet_path` h
 ONLINE = "not in the texts under these names: `Perceptron`, `LinearSVC` and `solver='sgd'` learn online"
 REGIONS = "drawn by `tercet.plot.plot_regions`"
 HASHED = "not in the texts: terms that share columns by their hashes"
+PARTITIONS = "measures of clusters come from `tercet.metrics` itself"
 SEPARATE = "of other families: outlier detection and metric learning are to come"
 
 # By module: the names that are absent, and why. A name that is there is an error: take it off.
@@ -104,6 +106,7 @@ ABSENT = {
     },
     "feature_extraction.text": {HASHED: ("HashingVectorizer",)},
     "inspection": {REGIONS: ("DecisionBoundaryDisplay",)},
+    "metrics": {PARTITIONS: ("cluster",)},
     "neighbors": {SEPARATE: ("LocalOutlierFactor", "NeighborhoodComponentsAnalysis")},
 }
 

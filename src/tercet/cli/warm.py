@@ -246,13 +246,24 @@ def warm_machines() -> None:
 
 
 def warm_measures() -> None:
-    """Measures of clusters, which have no card of an estimator."""
-    from tercet.metrics import adjusted_mutual_info_score, cluster_diameter, silhouette_score
+    """Measures of clusters and of scores, which have no card of an estimator."""
+    from tercet.metrics import (
+        adjusted_mutual_info_score,
+        cluster_diameter,
+        rank_loss,
+        roc_convex_hull,
+        silhouette_score,
+    )
+    from tercet.metrics.classification._ranked.radix_sort import FEW
 
     points = np.arange(8.0).reshape(4, 2)
     silhouette_score(points, [0, 0, 1, 1])
     adjusted_mutual_info_score([0, 0, 1, 1], [0, 1, 1, 1])
     cluster_diameter(points)
+    score = np.arange(2.0 * FEW)  # so many that each class is sorted by radix
+    for weight in (None, np.ones(score.size)):
+        rank_loss(np.arange(score.size) % 2, score, sample_weight=weight)
+        roc_convex_hull([0, 0, 1, 1], points[:, 0], sample_weight=None if weight is None else weight[:4])
 
 
 def warm_density() -> None:

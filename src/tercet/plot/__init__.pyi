@@ -1,6 +1,6 @@
 from tercet.plot.bayes import plot_densities
+from tercet.plot.calibration import plot_calibration
 from tercet.plot.chains import plot_autocorrelation, plot_chain_densities, plot_trace
-from tercet.plot.classification import plot_calibration, plot_confusion, plot_roc
 from tercet.plot.clusters import (
     match_colours,
     plot_clusters,
@@ -10,18 +10,24 @@ from tercet.plot.clusters import (
 )
 from tercet.plot.comparison import plot_importance, plot_intervals, plot_learning_curve
 from tercet.plot.components import plot_biplot, plot_scree
+from tercet.plot.confusion import plot_confusion
+from tercet.plot.cost_curve import plot_cost_curve
 from tercet.plot.critical_difference import plot_critical_difference
 from tercet.plot.dependencies import plot_dependencies
 from tercet.plot.diversity import plot_kappa_error
 from tercet.plot.embeddings import plot_embedding, plot_shepard
 from tercet.plot.explanations import plot_contributions, plot_partial_dependence
+from tercet.plot.gains import plot_gain, plot_lift
 from tercet.plot.graphs import plot_convergence, plot_graph
 from tercet.plot.learning import plot_fit, plot_history, plot_regions, replay
 from tercet.plot.mixtures import plot_mixture
 from tercet.plot.models import picture, plot_coefficients, plot_model
 from tercet.plot.monte_carlo import plot_envelope, plot_estimate, plot_state_distribution
 from tercet.plot.neighbors import plot_cells, plot_kd_tree
+from tercet.plot.precision_recall import plot_precision_recall
 from tercet.plot.regression import plot_predictions, plot_residuals
+from tercet.plot.roc import plot_det, plot_roc
+from tercet.plot.score_distributions import plot_score_distributions
 from tercet.plot.sequences import plot_path, plot_transitions
 from tercet.plot.styling import style
 from tercet.plot.svg import to_svg
@@ -42,14 +48,17 @@ __all__ = [
     "plot_confusion",
     "plot_contributions",
     "plot_convergence",
+    "plot_cost_curve",
     "plot_critical_difference",
     "plot_dendrogram",
     "plot_densities",
     "plot_dependencies",
+    "plot_det",
     "plot_embedding",
     "plot_envelope",
     "plot_estimate",
     "plot_fit",
+    "plot_gain",
     "plot_graph",
     "plot_history",
     "plot_importance",
@@ -57,16 +66,19 @@ __all__ = [
     "plot_kappa_error",
     "plot_kd_tree",
     "plot_learning_curve",
+    "plot_lift",
     "plot_margins",
     "plot_mixture",
     "plot_model",
     "plot_partial_dependence",
     "plot_path",
+    "plot_precision_recall",
     "plot_predictions",
     "plot_reachability",
     "plot_regions",
     "plot_residuals",
     "plot_roc",
+    "plot_score_distributions",
     "plot_scree",
     "plot_shepard",
     "plot_silhouette",

@@ -51,6 +51,19 @@ def bernoulli(x: Any, prior: Any) -> dict[str, Any]:
     return {"mle": found.mle, "posterior": [after.a, after.b], "map": found.map, "mean": found.mean}
 
 
+def confusion(y: Any, predicted: Any) -> dict[str, Any]:
+    from tercet.metrics import confusion_counts
+
+    counts = confusion_counts(y, predicted, pos_label="spam")
+    return {
+        "TP, FN, FP, TN": counts,
+        "accuracy": counts.accuracy,
+        "precision": counts.precision,
+        "recall": counts.recall,
+        "F1": counts.f1,
+    }
+
+
 WORDS = (
     "At Microsoft Research we have an insatiable curiosity and the desire to create new technology that will "
     "help define the computing experience"
@@ -147,6 +160,24 @@ EXAMPLES = [
         call=bernoulli,
         expected={"mle": 0.7, "posterior": [10.0, 8.0], "map": 9 / 16, "mean": 10 / 18},
         note="the exercise has no numbers; a Beta(3, 5) prior and these results were chosen",
+    ),
+    Example(
+        place="000 Eq 1.41-1.44",
+        title="accuracy, precision, recall and F1 of ten rows",
+        zh="十个样本的精确率（accuracy）、准确率（precision）、召回率和 F1 值",
+        given={
+            "y": ["spam"] * 4 + ["mail"] * 6,
+            "predicted": ["spam", "spam", "spam", "mail", "spam", "spam", *["mail"] * 4],
+        },
+        call=confusion,
+        expected={
+            "TP, FN, FP, TN": [3, 1, 2, 4],
+            "accuracy": 0.7,
+            "precision": 0.6,
+            "recall": 0.75,
+            "F1": 2 / 3,
+        },
+        note="the numbers were chosen; the text calls accuracy 精确率 and precision 准确率",
     ),
     Example(
         place="000 1.9",

@@ -46,7 +46,7 @@ BLOCK = 256  # rows of one task
 )
 def pairwise_distances(
     X: Any,
-    Z: Any = None,
+    Y: Any = None,
     metric: str | Callable[[np.ndarray, np.ndarray], float] = "euclidean",
     *,
     p: float = 2,
@@ -56,11 +56,11 @@ def pairwise_distances(
     P: Any = None,
     n_jobs: int | None = None,
 ) -> np.ndarray:
-    """Distance of every row of X from every row of Z (of X itself, if there is no Z).
+    """Distance of every row of X from every row of Y (of X itself, if there is no Y).
 
     Parameters
     ----------
-    X, Z : arrays of shape (n, d) and (m, d)
+    X, Y : arrays of shape (n, d) and (m, d)
         The rows; sparse ones are made dense.
     metric : str or callable
         A name of `METRICS`, or a function of two rows. "correlation" is 1 - r, "absolute_correlation" 1 - |r|.
@@ -77,10 +77,10 @@ def pairwise_distances(
     array([[0., 1., 3.],
            [7., 6., 4.]])
     """
-    X, alone = _check_rows(X, "X"), Z is None
-    Z = X if alone else _check_rows(Z, "Z")
+    X, alone = _check_rows(X, "X"), Y is None
+    Z = X if alone else _check_rows(Y, "Y")
     if X.shape[1] != Z.shape[1]:
-        raise ValueError(f"X has {X.shape[1]} features and Z {Z.shape[1]}; they must be the same.")
+        raise ValueError(f"X has {X.shape[1]} features and Y {Z.shape[1]}; they must be the same.")
     if w is not None and (callable(metric) or metric in UNWEIGHTED):
         raise ValueError(f"w is for the L_p distances; {metric!r} takes no weights.")
     if callable(metric):

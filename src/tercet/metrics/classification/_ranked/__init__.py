@@ -1,0 +1,1 @@
+"""Engine of the curves over thresholds: scores of two classes, sorted and merged."""

@@ -1,0 +1,235 @@
+"""Missing values filled in by statistics of the row's group."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Literal, Self
+
+import numpy as np
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import _check_feature_names_in
+
+from tercet.core.catalog import method
+from tercet.core.column_parsing import from_lists, is_frame
+from tercet.core.estimator import NO_TARGET, check_is_fitted
+from tercet.core.fitted_checks import Floats, Indices
+from tercet.core.validation import target_for_callbacks
+from tercet.feature.cleaning.table_columns import raw_column
+from tercet.feature.grouped_columns import GroupedColumns, GroupedValues
+
+
+@method(
+    zh="分组缺失值填补",
+    task="preprocessing",
+    model="one value for each column and group of rows",
+    strategy="mean, median or mode of the group's training rows; of all rows for a group without values",
+    texts=["001 ch. 3, 3.2.1"],
+    peers=["sklearn.impute.SimpleImputer", "pandas.DataFrame.groupby"],
+)
+class GroupImputer(OneToOneFeatureMixin, TransformerMixin, GroupedColumns):
+    """Missing values replaced by the mean, median or most frequent value of the row's group.
+
+    As scikit-learn's `SimpleImputer`, with groups, weights, and categories beside numbers. The columns of X stay,
+    in their order; those that make the groups are left as they are. A frame that holds strings or categories gives a
+    frame of the same kind, an array of objects an array of objects, and numbers give floats.
+
+    Parameters
+    ----------
+    by : str, int or list, optional
+        Columns whose values make the groups, by name or place; missing ones are a group of their own. By default all
+        rows are one group. A group that was not seen in training gets the values of all rows.
+    strategy : {"mean", "median", "most_frequent", "constant"}, default="mean"
+        What columns of numbers are filled with. Columns of categories are filled with the most frequent one, unless
+        the strategy is "constant".
+    fill_value : number or str, optional
+        The constant; by default 0, and "missing_value" for categories. With other strategies it fills columns that
+        have no value at all.
+    add_indicator : bool, default=False
+        Append a column that holds 1 where a value was missing, for each column with missing training values.
+
+    Attributes
+    ----------
+    by_columns_ : array of int
+        The columns that make the groups.
+    group_keys_ : array of shape (n_groups,)
+        The groups of the training rows, as whole numbers.
+    statistics_ : array of shape (n_groups + 1, n_features)
+        The values for each group, and at last those of all rows; of categories their places in `categories_`.
+    categories_ : list of arrays
+        The categories of each column, None for one of numbers.
+    indicator_columns_ : array of int
+        The columns that had missing values in training.
+
+    Examples
+    --------
+    >>> X = [["f", 160.0], ["f", np.nan], ["m", 178.0], ["m", 182.0], ["m", np.nan]]
+    >>> GroupImputer(by=0).fit_transform(X)[:, 1]
+    array([160.0, 160.0, 178.0, 182.0, 180.0], dtype=object)
+    """
+
+    def __init__(
+        self,
+        by: str | int | list | tuple | None = None,
+        *,
+        strategy: Literal["mean", "median", "most_frequent", "constant"] = "mean",
+        fill_value: float | str | None = None,
+        add_indicator: bool = False,
+    ) -> None:
+        self.by = by
+        self.strategy = strategy
+        self.fill_value = fill_value
+        self.add_indicator = add_indicator
+
+    fitted_shapes = {
+        "statistics_": Floats("rows features"),
+        "indicator_columns_": Indices("marked*", below="features"),
+    }
+    statistics_: np.ndarray
+    indicator_columns_: np.ndarray
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn what to fill in.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_samples, n_features)
+            The rows.
+        y : ignored
+            There for pipelines; callbacks may score by it.
+        sample_weight : array of shape (n_samples,), optional
+            How much each row counts; 2 is as good as having the row twice.
+
+        Returns
+        -------
+        self
+        """
+        return self._learn(X, y, sample_weight)
+
+    def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
+        X = super()._check(X, reset=reset)
+        return X if y is NO_TARGET else (X, target_for_callbacks(y, len(X)))
+
+    def _fit(self, X: np.ndarray, y: Any, sample_weight: np.ndarray | None) -> None:
+        if sample_weight is not None:
+            X, sample_weight = X[sample_weight > 0], sample_weight[sample_weight > 0]
+        self.indicator_columns_ = np.setdiff1d(np.flatnonzero(np.isnan(X).any(axis=0)), self.by_columns_)
+        number = self._constant()
+        if self.strategy == "constant":
+            self._learn_groups(X)
+            self.statistics_ = np.full((len(self.group_keys_) + 1, X.shape[1]), number, dtype=X.dtype)
+            return
+        group = self._learn_groups(X)
+        alone = self._values(GroupedValues(X, np.zeros(len(X), dtype=np.intp), sample_weight))
+        each = self._values(GroupedValues(X, group, sample_weight))
+        empty = np.setdiff1d(np.flatnonzero(np.isnan(alone[0])), self.by_columns_)
+        if empty.size:
+            names = getattr(self, "feature_names_in_", np.arange(X.shape[1]))[empty].tolist()
+            warnings.warn(
+                f"{type(self).__name__}: the columns {names} have no values; they are filled with {number:g}.",
+                stacklevel=2,
+            )
+        alone = np.where(np.isnan(alone), number, alone)
+        self.statistics_ = np.vstack([np.where(np.isnan(each), alone, each), alone]).astype(X.dtype)
+
+    def _constant(self) -> float:
+        """The number that fills columns where nothing is learned."""
+        if isinstance(self.fill_value, str):
+            if any(j not in self.by_columns_ and known is None for j, known in enumerate(self.categories_)):
+                raise ValueError(
+                    f"{type(self).__name__}: fill_value={self.fill_value!r} cannot fill columns of numbers."
+                )
+            return 0.0
+        return 0.0 if self.fill_value is None else float(self.fill_value)
+
+    def _values(self, values: GroupedValues) -> np.ndarray:
+        """What fills each column in each group, NaN where a group has no values."""
+        if self.strategy == "most_frequent":
+            return values.mode()
+        found = values.moments()[0] if self.strategy == "mean" else values.quantile(0.5)
+        words = [j for j, known in enumerate(self.categories_) if known is not None]
+        if words:
+            found[:, words] = values.mode()[:, words]
+        return found
+
+    def transform(self, X: Any) -> Any:
+        """Rows without missing values, but for those of the columns that make the groups.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        X : array or frame of shape (n_samples, n_features), with columns added by `add_indicator`
+        """
+        check_is_fitted(self)
+        table = self._check(X, reset=False)
+        gone = np.isnan(table)
+        gone[:, self.by_columns_] = False
+        marks = np.isnan(table[:, self.indicator_columns_]) if self.add_indicator else gone[:, :0]
+        group = self._groups(table)
+        if any(known is not None for known in self.categories_):
+            X = from_lists(X) if isinstance(X, list | tuple) else X if is_frame(X) else np.asarray(X)
+            filled = [self._filled(X, table, j, gone[:, j], group) for j in range(table.shape[1])]
+            return self._assembled(X, filled, gone, marks)
+        table = np.where(gone, self.statistics_[group].astype(table.dtype, copy=False), table)
+        return np.hstack([table, marks]).astype(table.dtype, copy=False) if marks.size else table
+
+    def _filled(self, X: Any, table: np.ndarray, j: int, gone: np.ndarray, group: np.ndarray) -> np.ndarray:
+        """Column j as it came, with what was missing filled in."""
+        known = self.categories_[j]
+        if known is None:
+            return np.where(gone, self.statistics_[group, j], table[:, j])
+        values = raw_column(X, j)
+        if not gone.any():
+            return values
+        values = values.astype(object)
+        if self.strategy == "constant":
+            values[gone] = "missing_value" if self.fill_value is None else str(self.fill_value)
+        else:
+            values[gone] = known[self.statistics_[group[gone], j].astype(np.intp)]
+        return values
+
+    def _assembled(self, X: Any, filled: list[np.ndarray], gone: np.ndarray, marks: np.ndarray) -> Any:
+        """Columns as a frame of the kind that was given, or as an array of objects."""
+        marked = [mark.astype(np.float64) for mark in marks.T]
+        if not is_frame(X):
+            return np.column_stack([column.astype(object) for column in (*filled, *marked)])
+        names = [str(name) for name in self.get_feature_names_out()]
+        columns = {}
+        for j, (name, values) in enumerate(zip(names, [*filled, *marked])):
+            given = (X.iloc[:, j] if hasattr(X, "iloc") else X.to_series(j)) if j < len(filled) else None
+            same = given is not None and not gone[:, j].any()
+            columns[name] = given if same else _like(given, values)
+        return type(X)(columns, index=X.index) if hasattr(X, "iloc") else type(X)(columns)
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names of the output columns: those of X, then those of the indicators.
+
+        Parameters
+        ----------
+        input_features : array of str, optional
+            Names for the columns of an array, which has none.
+
+        Returns
+        -------
+        names : array of str
+        """
+        check_is_fitted(self)
+        names = _check_feature_names_in(self, input_features)
+        marked = names[self.indicator_columns_] if self.add_indicator else []
+        return np.array([*names, *(f"missingindicator_{name}" for name in marked)], dtype=object)
+
+
+def _like(given: Any, values: np.ndarray) -> Any:
+    """Values as a column of the type that was given, where they fit it."""
+    if given is None or values.dtype.kind == "f":
+        return values
+    declared = str(given.dtype) == "category" or str(given.dtype).startswith("Enum")
+    fits = not declared or set(values.tolist()) <= set(
+        given.cat.categories if hasattr(given, "iloc") else given.dtype.categories
+    )
+    if hasattr(given, "iloc"):
+        return type(given)(values, index=given.index, dtype=given.dtype if fits else object)
+    return type(given)(values.tolist(), dtype=given.dtype if fits else None)

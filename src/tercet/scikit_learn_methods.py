@@ -1,7 +1,7 @@
 """Methods of the texts for which scikit-learn's class or function is used: cards that name it, and nothing else.
 
-`tercet list`, `tercet info` and `tercet.methods()` show them with the line that imports them. Their cases of the texts
-are in `datasets/texts` and in `tests/feature/test_scikit_learn_methods.py`.
+`tercet list`, `tercet info` and `tercet.methods()` show them with the line that imports them. Their cases of the
+texts are in `datasets/texts` and in `tests/feature/test_scikit_learn_methods.py`.
 """
 
 from __future__ import annotations

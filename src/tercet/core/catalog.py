@@ -1,9 +1,9 @@
 """The card of one method, and the table of all of them.
 
-`@method(...)` gives a class or a function its card; `scikit_learn_method(...)` makes one for a class or function of
-scikit-learn, which is used where it does what the texts teach (`tercet.scikit_learn_methods` has them all). The cards
-are written to `catalog.json`, so that `tercet.methods()` reads them without importing a single family; a test keeps
-the file true.
+`@method(...)` gives a class or a function its card; `scikit_learn_method(...)` makes one for a class or function
+of scikit-learn, which is used where it does what the texts teach (`tercet.scikit_learn_methods` has them all). The
+cards are written to `catalog.json`, so that `tercet.methods()` reads them without importing a single family; a test
+keeps the file true.
 """
 
 from __future__ import annotations

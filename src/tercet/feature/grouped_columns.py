@@ -18,8 +18,8 @@ LARGEST_KEY = 2**62
 class GroupedColumns(MixedColumns):
     """Base of transformers that learn something for each group of rows.
 
-    A subclass has the parameter `by`: the columns, by name or place, whose values make the groups; None for a single
-    group. A missing value is a value like any other.
+    A subclass has the parameter `by`: the columns, by name or place, whose values make the groups; None for a
+    single group. A missing value is a value like any other.
     """
 
     by: Any
@@ -51,7 +51,7 @@ class GroupedColumns(MixedColumns):
     def _keys(self, X: np.ndarray) -> np.ndarray:
         """One whole number for each combination of values of the columns that make the groups."""
         # of each column: its categories, one that was not seen, and what is missing
-        sizes = [len(self.categories_[j]) + 2 for j in self.by_columns_]  # type: ignore[arg-type]
+        sizes = [len(self.categories_[j]) + 2 for j in self.by_columns_]
         if math.prod(sizes) > LARGEST_KEY:
             raise ValueError(
                 f"{type(self).__name__}: the columns of by={self.by!r} have too many combinations."

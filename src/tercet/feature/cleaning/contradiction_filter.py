@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -127,7 +128,7 @@ def _groups(X: Any) -> np.ndarray:
         X.eliminate_zeros()
         seen: dict[Any, int] = {}
         ends = X.indptr
-        rows = ((X.indices[a:b].tobytes(), X.data[a:b].tobytes()) for a, b in zip(ends[:-1], ends[1:]))
+        rows = ((X.indices[a:b].tobytes(), X.data[a:b].tobytes()) for a, b in pairwise(ends))
         return np.array([seen.setdefault(row, len(seen)) for row in rows])
     if not is_frame(X) and X.dtype.kind in "biuf":
         return equal_rows(X)

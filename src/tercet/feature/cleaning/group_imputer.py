@@ -30,14 +30,14 @@ class GroupImputer(OneToOneFeatureMixin, TransformerMixin, GroupedColumns):
     """Missing values replaced by the mean, median or most frequent value of the row's group.
 
     As scikit-learn's `SimpleImputer`, with groups, weights, and categories beside numbers. The columns of X stay,
-    in their order; those that make the groups are left as they are. A frame that holds strings or categories gives a
-    frame of the same kind, an array of objects an array of objects, and numbers give floats.
+    in their order; those that make the groups are left as they are. A frame that holds strings or categories
+    gives a frame of the same kind, an array of objects an array of objects, and numbers give floats.
 
     Parameters
     ----------
     by : str, int or list, optional
-        Columns whose values make the groups, by name or place; missing ones are a group of their own. By default all
-        rows are one group. A group that was not seen in training gets the values of all rows.
+        Columns whose values make the groups, by name or place; missing ones are a group of their own. By default
+        all rows are one group. A group that was not seen in training gets the values of all rows.
     strategy : {"mean", "median", "most_frequent", "constant"}, default="mean"
         What columns of numbers are filled with. Columns of categories are filled with the most frequent one, unless
         the strategy is "constant".

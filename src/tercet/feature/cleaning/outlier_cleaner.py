@@ -34,8 +34,8 @@ NORMAL = 0.6744897501960817  # median absolute deviation of a standard normal di
 class OutlierCleaner(LimitCleaner):
     """Outliers of each column clipped, made missing or flagged.
 
-    A column whose spread is 0 (constant, or most values equal) and one without values have no limits. `OutlierFilter`
-    drops rows with outliers instead.
+    A column whose spread is 0 (constant, or most values equal) and one without values have no limits.
+    `OutlierFilter` drops rows with outliers instead.
 
     Parameters
     ----------

@@ -70,7 +70,7 @@ class OutlierFilter(RowFilter):
         for k, j in enumerate(places):
             table[:, k] = column_numbers(X, j, type(self).__name__)
         self.lower_, self.upper_ = outlier_limits(table, self.rule, self.threshold, self.tail)
-        outside = ((table < self.lower_) | (table > self.upper_) | np.isinf(table)).any(axis=1)
+        outside: np.ndarray = ((table < self.lower_) | (table > self.upper_) | np.isinf(table)).any(axis=1)
         self.outlier_rows_ = np.flatnonzero(outside)
         return outside
 

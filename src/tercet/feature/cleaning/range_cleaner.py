@@ -99,7 +99,8 @@ def resolved_ranges(ranges: Any, names: Sequence[Any], owner: str) -> dict[int, 
         good = isinstance(pair, tuple | list | np.ndarray) and len(pair) == 2
         if not good or not all(end is None or isinstance(end, numbers.Real) for end in pair):
             raise ValueError(
-                f"{owner}: the range of column {names[j]!r} must be a pair of numbers (None for no end); got {pair!r}."
+                f"{owner}: the range of column {names[j]!r} must be a pair of numbers (None for no end); "
+                f"got {pair!r}."
             )
         low = -np.inf if pair[0] is None else float(pair[0])
         high = np.inf if pair[1] is None else float(pair[1])

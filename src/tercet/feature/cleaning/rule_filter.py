@@ -24,7 +24,8 @@ from tercet.feature.cleaning.table_columns import column_names, column_numbers
 class RuleFilter(RowFilter):
     """Drops or reports the training rows that break a rule; a sampler, for use in `Resampled`.
 
-    Rules find impossible values (a height of 3 m) and rows that contradict themselves (a child of 5 who is married).
+    Rules find impossible values (a height of 3 m) and rows that contradict themselves (a child of 5 who is
+    married).
 
     Parameters
     ----------

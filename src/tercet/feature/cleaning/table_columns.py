@@ -28,10 +28,10 @@ def column_index(key: Any, names: Sequence[Any], owner: str, parameter: str) -> 
     >>> column_index("height", ["age", "height"], "RuleFilter", "ranges"), column_index(-1, [0, 1], "", "")
     (1, 1)
     """
-    if isinstance(key, str):
-        if key in names:
-            return list(names).index(key)
-    elif isinstance(key, numbers.Integral) and not isinstance(key, bool) and -len(names) <= key < len(names):
+    whole = isinstance(key, numbers.Integral) and not isinstance(key, bool)
+    if isinstance(key, str) and key in names:
+        return list(names).index(key)
+    if whole and -len(names) <= int(key) < len(names):
         return int(key) % len(names)
     near = spelling_suggestions(str(key), [name for name in names if isinstance(name, str)], 3)
     hint = f"; near it: {', '.join(near)}" if near else ""
@@ -133,7 +133,8 @@ def _is_number(value: Any) -> bool:
 def equal_rows(table: np.ndarray) -> np.ndarray:
     """The group of each row: rows have the same number if and only if all their values are equal, or both NaN.
 
-    Rows are sorted by a hash value, and compared where that is equal: once through memory instead of a sort of rows.
+    Rows are sorted by a hash value, and compared where that is equal: once through memory instead of a sort of
+    rows.
 
     Examples
     --------

@@ -57,8 +57,8 @@ class DateTimeFeatures(TransformerMixin, Estimator):
     features : tuple, optional
         Some of "elapsed" (since the reference), "year", "quarter", "month", "week", "day", "dayofyear", "weekday"
         (0 is Monday), "hour", "minute", "second", "part_of_day", "is_weekend", "is_holiday", "is_workday",
-        "is_month_start" and "is_month_end". By default year, month, day, weekday, hour, part of day and weekend, with
-        "elapsed" where there is a reference and "is_holiday" where there are holidays.
+        "is_month_start" and "is_month_end". By default year, month, day, weekday, hour, part of day and weekend,
+        with "elapsed" where there is a reference and "is_holiday" where there are holidays.
     reference : date or "first", optional
         The date that "elapsed" counts from; "first" is the first of each column's training rows.
     reference_column : str or int, optional
@@ -66,8 +66,8 @@ class DateTimeFeatures(TransformerMixin, Estimator):
     elapsed_unit : {"D", "h", "m", "s"}, default="D"
         Unit of "elapsed" and of durations: days, hours, minutes or seconds.
     encoding : {"integer", "cyclic"}, default="integer"
-        Parts that come round again (month, weekday, hour ...) as whole numbers, or as sine and cosine of their place
-        on a circle, on which December is beside January.
+        Parts that come round again (month, weekday, hour ...) as whole numbers, or as sine and cosine of their
+        place on a circle, on which December is beside January.
     holidays : list of dates, calendar or callable, optional
         Days off: dates, an object that tells whether a `datetime.date` is in it (as those of the package holidays
         do), or a function of a `datetime.date`.
@@ -192,7 +192,8 @@ class DateTimeFeatures(TransformerMixin, Estimator):
                 self.reference_[:] = moment(self.reference, self.format).astype(np.int64)
             except (ValueError, TypeError):
                 raise ValueError(
-                    f"{type(self).__name__}: parameter 'reference' must be a date or 'first'; got {self.reference!r}."
+                    f"{type(self).__name__}: parameter 'reference' must be a date or 'first'; "
+                    f"got {self.reference!r}."
                 ) from None
         if self.reference_column is not None:
             self._reference_place()
@@ -203,7 +204,8 @@ class DateTimeFeatures(TransformerMixin, Estimator):
         strange = [one for one in chosen if one not in NAMES]
         if strange or not chosen or len(set(chosen)) < len(chosen):
             raise ValueError(
-                f"{name}: parameter 'features' must hold some of {', '.join(NAMES)}, each once; got {self.features!r}."
+                f"{name}: parameter 'features' must hold some of {', '.join(NAMES)}, each once; "
+                f"got {self.features!r}."
             )
         if "elapsed" in chosen and self.reference is None and self.reference_column is None:
             raise ValueError(f"{name}: 'elapsed' needs a reference or a reference_column.")
@@ -214,7 +216,8 @@ class DateTimeFeatures(TransformerMixin, Estimator):
         parts = list(self.day_parts)
         if parts != sorted(set(parts)) or not all(0 < hour < 24 for hour in parts):
             raise ValueError(
-                f"{name}: parameter 'day_parts' must hold rising hours above 0 and below 24; got {self.day_parts!r}."
+                f"{name}: parameter 'day_parts' must hold rising hours above 0 and below 24; "
+                f"got {self.day_parts!r}."
             )
         if not set(self.weekend) <= set(range(7)):
             raise ValueError(

@@ -106,8 +106,10 @@ def moment(value: Any, form: str | None = None) -> np.datetime64:
         value = _from_text(value.strip(), form)
     if isinstance(value, datetime.datetime):
         return np.datetime64(value.replace(tzinfo=None), "us")
-    if isinstance(value, datetime.date | np.datetime64):
+    if isinstance(value, datetime.date):
         return np.datetime64(value, "us")
+    if isinstance(value, np.datetime64):
+        return value.astype("M8[us]")
     raise ValueError(f"{value!r} is no date.")
 
 

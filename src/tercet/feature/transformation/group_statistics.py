@@ -32,8 +32,8 @@ BETWEEN = {"difference": "minus", "ratio": "over"}
 class GroupStatistics(TransformerMixin, GroupedColumns):
     """Statistics of columns, over all rows or over the rows of the same group, as features of each row.
 
-    All is learned from the training rows: nothing of the rows that are transformed enters a statistic. Missing values
-    are left out. The result holds the statistics alone, without the columns of X.
+    All is learned from the training rows: nothing of the rows that are transformed enters a statistic. Missing
+    values are left out. The result holds the statistics alone, without the columns of X.
 
     Parameters
     ----------
@@ -50,8 +50,8 @@ class GroupStatistics(TransformerMixin, GroupedColumns):
         Give what lies between a row's value and the statistic: their difference, or the value divided by the
         statistic. "count" stays what it is.
     handle_unknown : {"global", "missing", "error"}, default="global"
-        What a group gets that was not seen in training: the statistics of all rows, NaN, or an error. A group without
-        known values has the statistics of all rows.
+        What a group gets that was not seen in training: the statistics of all rows, NaN, or an error. A group
+        without known values has the statistics of all rows.
 
     Attributes
     ----------
@@ -154,8 +154,10 @@ class GroupStatistics(TransformerMixin, GroupedColumns):
 
     def _table(self, values: GroupedValues) -> np.ndarray:
         """Statistics of shape (n_groups, n_columns * n_statistics), those of a column side by side."""
-        mean, std = values.moments() if {"mean", "std"} & set(self.statistics) else (None, None)
-        parts = []
+        mean = std = np.empty(0)
+        if {"mean", "std"} & set(self.statistics):
+            mean, std = values.moments()
+        parts: list[np.ndarray] = []
         for one in self.statistics:
             if isinstance(one, numbers.Real):
                 parts.append(values.quantile(float(one)))
@@ -165,12 +167,12 @@ class GroupStatistics(TransformerMixin, GroupedColumns):
                 parts.append(values.quantile(0.5))
             else:
                 parts.append(getattr(values, one)())
-        return np.stack(parts, axis=2).reshape(len(values.starts), -1)  # type: ignore[arg-type]
+        return np.stack(parts, axis=2).reshape(len(values.starts), -1)
 
     def _check_statistics(self) -> None:
         for one in self.statistics:
             real = isinstance(one, numbers.Real) and not isinstance(one, bool)
-            if not (0 <= one <= 1 if real else one in NAMES):  # type: ignore[operator]
+            if not (0 <= one <= 1 if real else one in NAMES):
                 raise ValueError(
                     f"{type(self).__name__}: parameter 'statistics' must hold some of {', '.join(NAMES)} and "
                     f"numbers from 0 to 1; got {one!r}."

@@ -27,7 +27,7 @@ LOGS: Any = {
     zh="log 变换, 对数变换",
     task="preprocessing",
     model="log(x + c)",
-    strategy="c = 0, a number that is given (1 is log1p), or such that the least training value of a column becomes 1",
+    strategy="c is given (1 is log1p), or such that the least training value of a column becomes 1",
     texts=["001 ch. 3, 3.2.3"],
     peers=[
         "sklearn.preprocessing.FunctionTransformer",
@@ -45,8 +45,8 @@ class LogTransformer(OneToOneFeatureMixin, TransformerMixin, Estimator):
     base : {"e", "2", "10"}, default="e"
         Base of the logarithm.
     offset : float or "auto", default=1.0
-        Added before the logarithm is taken: 1 makes 0 of 0 (log1p), 0 is the plain logarithm. "auto" adds 1 less the
-        least value of the training rows to columns that have values below 1.
+        Added before the logarithm is taken: 1 makes 0 of 0 (log1p), 0 is the plain logarithm. "auto" adds 1 less
+        the least value of the training rows to columns that have values below 1.
 
     Attributes
     ----------
@@ -156,8 +156,8 @@ class LogTransformer(OneToOneFeatureMixin, TransformerMixin, Estimator):
             name = getattr(self, "feature_names_in_", range(X.shape[1]))[j]
             kind = "Negative values" if X[i, j] < 0 else "Zeros"
             raise ValueError(
-                f"{kind} in data passed to {type(self).__name__}: column {name!r} holds {X[i, j]:g} in row {i}, but "
-                f"log(x + {self.offset_[j]:g}) needs numbers above {-self.offset_[j]:g}. A larger offset or "
+                f"{kind} in data passed to {type(self).__name__}: column {name!r} holds {X[i, j]:g} in row {i}, "
+                f"but log(x + {self.offset_[j]:g}) needs numbers above {-self.offset_[j]:g}. A larger offset or "
                 "offset='auto' may help."
             )
 

@@ -10,6 +10,7 @@ from sklearn.utils.validation import _check_feature_names_in
 
 from tercet.core.catalog import method
 from tercet.core.estimator import NO_TARGET, Estimator, check_is_fitted
+from tercet.core.fitted_checks import Each, OneOf
 from tercet.core.scaling import LARGE
 from tercet.core.validation import refuse_large, target_for_callbacks
 from tercet.feature.cleaning.base import numeric_table
@@ -42,8 +43,8 @@ class RowStatistics(TransformerMixin, Estimator):
 
     Attributes
     ----------
-    n_features_in_ : int
-        Columns of X.
+    statistics_ : list of str
+        The statistics, in the order of the features.
 
     Examples
     --------
@@ -58,6 +59,8 @@ class RowStatistics(TransformerMixin, Estimator):
         self.statistics = statistics
         self.prefix = prefix
 
+    fitted_shapes = {"statistics_": Each(OneOf(NAMES), "statistics*")}
+    statistics_: list[str]
     sparse_input = False
     missing_input = True
 
@@ -89,6 +92,7 @@ class RowStatistics(TransformerMixin, Estimator):
                 f"{type(self).__name__}: parameter 'statistics' must hold some of {', '.join(NAMES)}, each once; "
                 f"got {self.statistics!r}."
             )
+        self.statistics_ = list(self.statistics)
 
     def transform(self, X: Any) -> np.ndarray:
         """The statistics of each row.
@@ -104,7 +108,7 @@ class RowStatistics(TransformerMixin, Estimator):
         """
         check_is_fitted(self)
         X = self._check(X, reset=False)
-        found = np.empty((len(X), len(self.statistics)), dtype=X.dtype)
+        found = np.empty((len(X), len(self.statistics_)), dtype=X.dtype)
         step = max(CHUNK // X.shape[1], 1)
         for start in range(0, len(X), step):
             found[start : start + step] = self._statistics_of(X[start : start + step].T)
@@ -113,7 +117,7 @@ class RowStatistics(TransformerMixin, Estimator):
     def _statistics_of(self, columns: np.ndarray) -> np.ndarray:
         """Statistics of the columns of a transposed table."""
         missing = np.isnan(columns).sum(axis=0)
-        mean, std = moments(columns) if {"mean", "std"} & set(self.statistics) else (None, None)
+        mean, std = moments(columns) if {"mean", "std"} & set(self.statistics_) else (None, None)
         low, high = extremes(columns)
         known: dict[str, Any] = {
             "mean": lambda: mean,
@@ -125,7 +129,7 @@ class RowStatistics(TransformerMixin, Estimator):
             "count": lambda: len(columns) - missing,
             "missing": lambda: missing,
         }
-        return np.column_stack([known[one]() for one in self.statistics])
+        return np.column_stack([known[one]() for one in self.statistics_])
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the features: "row_mean", "row_std" ...
@@ -141,4 +145,4 @@ class RowStatistics(TransformerMixin, Estimator):
         """
         check_is_fitted(self)
         _check_feature_names_in(self, input_features)
-        return np.array([f"{self.prefix}_{one}" for one in self.statistics], dtype=object)
+        return np.array([f"{self.prefix}_{one}" for one in self.statistics_], dtype=object)

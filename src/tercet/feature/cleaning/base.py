@@ -121,7 +121,7 @@ class LimitCleaner(OneToOneFeatureMixin, TransformerMixin, Estimator):
         return np.hstack([X, outside.astype(X.dtype)])
 
     def _outside(self, X: np.ndarray) -> np.ndarray:
-        return (self.lower_ > X) | (self.upper_ < X) | np.isinf(X)
+        return outside_limits(X, self.lower_, self.upper_)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the output columns: those of X, then those of the flags.
@@ -144,6 +144,11 @@ class LimitCleaner(OneToOneFeatureMixin, TransformerMixin, Estimator):
     def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
         table = numeric_table(self, X, reset=reset, infinite=True)
         return table if y is NO_TARGET else (table, target_for_callbacks(y, len(table)))
+
+
+def outside_limits(values: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """Mask of the values outside of the limits of their columns, or infinite; NaN is missing, not outside."""
+    return (values < lower) | (values > upper) | np.isinf(values)
 
 
 def numeric_table(estimator: Any, X: Any, *, reset: bool, infinite: bool = False) -> np.ndarray:

@@ -14,8 +14,9 @@ from tercet.core.column_parsing import from_lists, is_frame
 from tercet.core.estimator import NO_TARGET, check_is_fitted
 from tercet.core.fitted_checks import Floats, Indices
 from tercet.core.validation import target_for_callbacks
-from tercet.feature.cleaning.table_columns import raw_column
-from tercet.feature.grouped_columns import GroupedColumns, GroupedValues
+from tercet.feature.cleaning.table_columns import column_numbers, raw_column
+from tercet.feature.column_statistics import Groups, modes, moments, quantiles
+from tercet.feature.grouped_columns import GroupedColumns
 
 
 @method(
@@ -56,7 +57,9 @@ class GroupImputer(OneToOneFeatureMixin, TransformerMixin, GroupedColumns):
     statistics_ : array of shape (n_groups + 1, n_features)
         The values for each group, and at last those of all rows; of categories their places in `categories_`.
     categories_ : list of arrays
-        The categories of each column, None for one of numbers.
+        The categories of each column, None for one of numbers that makes no groups.
+    category_columns_ : array of int
+        The columns that hold no numbers.
     indicator_columns_ : array of int
         The columns that had missing values in training.
 
@@ -118,9 +121,8 @@ class GroupImputer(OneToOneFeatureMixin, TransformerMixin, GroupedColumns):
             self._learn_groups(X)
             self.statistics_ = np.full((len(self.group_keys_) + 1, X.shape[1]), number, dtype=X.dtype)
             return
-        group = self._learn_groups(X)
-        alone = self._values(GroupedValues(X, np.zeros(len(X), dtype=np.intp), sample_weight))
-        each = self._values(GroupedValues(X, group, sample_weight))
+        alone = self._values(X, sample_weight, None)
+        each = self._values(X, sample_weight, self._learn_groups(X))
         empty = np.setdiff1d(np.flatnonzero(np.isnan(alone[0])), self.by_columns_)
         if empty.size:
             names = getattr(self, "feature_names_in_", np.arange(X.shape[1]))[empty].tolist()
@@ -134,21 +136,23 @@ class GroupImputer(OneToOneFeatureMixin, TransformerMixin, GroupedColumns):
     def _constant(self) -> float:
         """The number that fills columns where nothing is learned."""
         if isinstance(self.fill_value, str):
-            if any(j not in self.by_columns_ and known is None for j, known in enumerate(self.categories_)):
+            others = {*self.by_columns_.tolist(), *self.category_columns_.tolist()}
+            if len(others) < self.n_features_in_:
                 raise ValueError(
                     f"{type(self).__name__}: fill_value={self.fill_value!r} cannot fill columns of numbers."
                 )
             return 0.0
         return 0.0 if self.fill_value is None else float(self.fill_value)
 
-    def _values(self, values: GroupedValues) -> np.ndarray:
+    def _values(self, X: np.ndarray, weight: np.ndarray | None, groups: Groups | None) -> np.ndarray:
         """What fills each column in each group, NaN where a group has no values."""
         if self.strategy == "most_frequent":
-            return values.mode()
-        found = values.moments()[0] if self.strategy == "mean" else values.quantile(0.5)
-        words = [j for j, known in enumerate(self.categories_) if known is not None]
-        if words:
-            found[:, words] = values.mode()[:, words]
+            return modes(X, weight, groups)
+        mean = self.strategy == "mean"
+        found = moments(X, weight, groups).mean if mean else quantiles(X, [0.5], weight, groups)[0]
+        words = self.category_columns_
+        if words.size:
+            found[:, words] = modes(X[:, words], weight, groups)
         return found
 
     def transform(self, X: Any) -> Any:
@@ -169,8 +173,12 @@ class GroupImputer(OneToOneFeatureMixin, TransformerMixin, GroupedColumns):
         gone[:, self.by_columns_] = False
         marks = np.isnan(table[:, self.indicator_columns_]) if self.add_indicator else gone[:, :0]
         group = self._groups(table)
-        if any(known is not None for known in self.categories_):
-            X = from_lists(X) if isinstance(X, list | tuple) else X if is_frame(X) else np.asarray(X)
+        X = from_lists(X) if isinstance(X, list | tuple) else X if is_frame(X) else np.asarray(X)
+        for j in np.setdiff1d(
+            self.by_columns_, self.category_columns_
+        ):  # numbers, which are codes in the table
+            table[:, j] = column_numbers(X, j, type(self).__name__)
+        if self.category_columns_.size:
             filled = [self._filled(X, table, j, gone[:, j], group) for j in range(table.shape[1])]
             return self._assembled(X, filled, gone, marks)
         table = np.where(gone, self.statistics_[group].astype(table.dtype, copy=False), table)
@@ -179,7 +187,7 @@ class GroupImputer(OneToOneFeatureMixin, TransformerMixin, GroupedColumns):
     def _filled(self, X: Any, table: np.ndarray, j: int, gone: np.ndarray, group: np.ndarray) -> np.ndarray:
         """Column j as it came, with what was missing filled in."""
         known = self.categories_[j]
-        if known is None:
+        if known is None or j not in self.category_columns_:
             return np.where(gone, self.statistics_[group, j], table[:, j])
         values = raw_column(X, j)
         if not gone.any():

@@ -114,15 +114,15 @@ def outlier_limits(
     X = np.where(np.isinf(X), np.nan, X)
     with np.errstate(over="ignore", invalid="ignore"):
         if rule == "zscore":
-            centre, spread = moments(X, weight)
+            sums = moments(X, weight)
+            centre, spread = sums.mean[0], sums.std[0]
             lower, upper = centre - far * spread, centre + far * spread
         elif rule == "mad":
-            (centre,) = quantiles(X, [0.5], weight)
-            (deviation,) = quantiles(np.abs(X - centre), [0.5], weight)
-            spread = deviation / NORMAL
+            centre = quantiles(X, [0.5], weight)[0, 0]
+            spread = quantiles(np.abs(X - centre), [0.5], weight)[0, 0] / NORMAL
             lower, upper = centre - far * spread, centre + far * spread
         else:
-            low, high = quantiles(X, [0.25, 0.75] if rule == "iqr" else [far, 1 - far], weight)
+            low, high = quantiles(X, [0.25, 0.75] if rule == "iqr" else [far, 1 - far], weight)[:, 0]
             reach = far * (high - low) if rule == "iqr" else 0.0
             lower, upper, spread = low - reach, high + reach, high - low
     free = ~(spread > 0)

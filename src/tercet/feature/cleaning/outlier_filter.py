@@ -8,7 +8,7 @@ import numpy as np
 
 from tercet.core.catalog import method
 from tercet.core.parameters import Positive
-from tercet.feature.cleaning.base import RowFilter
+from tercet.feature.cleaning.base import RowFilter, outside_limits
 from tercet.feature.cleaning.outlier_cleaner import Rule, Tail, outlier_limits
 from tercet.feature.cleaning.table_columns import column_indices, column_names, column_numbers, raw_column
 
@@ -70,7 +70,7 @@ class OutlierFilter(RowFilter):
         for k, j in enumerate(places):
             table[:, k] = column_numbers(X, j, type(self).__name__)
         self.lower_, self.upper_ = outlier_limits(table, self.rule, self.threshold, self.tail)
-        outside: np.ndarray = ((table < self.lower_) | (table > self.upper_) | np.isinf(table)).any(axis=1)
+        outside = np.asarray(outside_limits(table, self.lower_, self.upper_).any(axis=1))
         self.outlier_rows_ = np.flatnonzero(outside)
         return outside
 

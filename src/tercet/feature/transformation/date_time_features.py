@@ -26,7 +26,7 @@ CYCLES = {
     "month": (1, 12),
     "week": (1, 53),
     "day": (1, 31),
-    "dayofyear": (1, 366),
+    "day_of_year": (1, 366),
     "weekday": (0, 7),
     "hour": (0, 24),
     "minute": (0, 60),
@@ -55,7 +55,7 @@ class DateTimeFeatures(TransformerMixin, Estimator):
     Parameters
     ----------
     features : tuple, optional
-        Some of "elapsed" (since the reference), "year", "quarter", "month", "week", "day", "dayofyear", "weekday"
+        Some of "elapsed" (since the reference), "year", "quarter", "month", "week", "day", "day_of_year", "weekday"
         (0 is Monday), "hour", "minute", "second", "part_of_day", "is_weekend", "is_holiday", "is_workday",
         "is_month_start" and "is_month_end". By default year, month, day, weekday, hour, part of day and weekend,
         with "elapsed" where there is a reference and "is_holiday" where there are holidays.
@@ -340,7 +340,7 @@ def calendar_part(moments: np.ndarray, name: str) -> np.ndarray:
     >>> noon = np.array([moment("2024-12-30 12:45")]).astype(np.int64)
     >>> [
     ...     int(calendar_part(noon, part)[0])
-    ...     for part in ("year", "month", "week", "weekday", "dayofyear", "minute")
+    ...     for part in ("year", "month", "week", "weekday", "day_of_year", "minute")
     ... ]
     [2024, 12, 1, 0, 365, 45]
     """
@@ -355,7 +355,7 @@ def calendar_part(moments: np.ndarray, name: str) -> np.ndarray:
     dates = days.astype("M8[D]")
     if name == "day":
         return (dates - dates.astype("M8[M]")).astype(np.int64) + 1
-    if name in ("dayofyear", "week"):
+    if name in ("day_of_year", "week"):
         past = (dates - dates.astype("M8[Y]")).astype(np.int64)
         return past // 7 + 1 if name == "week" else past + 1
     months = dates.astype("M8[M]").astype(np.int64)

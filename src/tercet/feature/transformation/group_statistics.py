@@ -15,7 +15,8 @@ from tercet.core.estimator import NO_TARGET, check_is_fitted
 from tercet.core.fitted_checks import Floats, Indices
 from tercet.core.validation import finite_predictions, target_for_callbacks
 from tercet.feature.cleaning.table_columns import column_indices
-from tercet.feature.grouped_columns import GroupedColumns, GroupedValues
+from tercet.feature.column_statistics import Groups, moments, quantiles
+from tercet.feature.grouped_columns import GroupedColumns
 
 NAMES = ("mean", "std", "min", "max", "median", "count", "sum")
 BETWEEN = {"difference": "minus", "ratio": "over"}
@@ -143,36 +144,31 @@ class GroupStatistics(TransformerMixin, GroupedColumns):
         if sample_weight is not None:
             X, sample_weight = X[sample_weight > 0], sample_weight[sample_weight > 0]
         values = X[:, self.columns_]
-        group = self._learn_groups(X)
-        alone = self._table(GroupedValues(values, np.zeros(len(X), dtype=np.intp), sample_weight))
-        each = self._table(GroupedValues(values, group, sample_weight))
-        counted = np.isin(np.arange(each.shape[1]) % len(self.statistics), self._counts())
-        each = np.where(np.isnan(each) & ~counted, alone, each)
+        alone = self._table(values, sample_weight, None)
+        each = self._table(values, sample_weight, self._learn_groups(X))
+        each = np.where(np.isnan(each), alone, each)  # counts and sums are 0 instead
         self.statistics_ = np.vstack([each, alone]).astype(X.dtype)
         if np.isinf(self.statistics_).any():
             raise ValueError(f"{type(self).__name__}: X holds numbers whose sums are too large.")
 
-    def _table(self, values: GroupedValues) -> np.ndarray:
+    def _table(self, X: np.ndarray, weight: np.ndarray | None, groups: Groups | None) -> np.ndarray:
         """Statistics of shape (n_groups, n_columns * n_statistics), those of a column side by side."""
-        mean = std = np.empty(0)
-        if {"mean", "std"} & set(self.statistics):
-            mean, std = values.moments()
-        parts: list[np.ndarray] = []
+        sums = moments(X, weight, groups)
+        at = [0.5 if one == "median" else one for one in self.statistics if one == "median" or is_number(one)]
+        ordered = iter(quantiles(X, at, weight, groups) if at else ())
+        parts = []
         for one in self.statistics:
-            if isinstance(one, numbers.Real):
-                parts.append(values.quantile(float(one)))
-            elif one in ("mean", "std"):
-                parts.append(mean if one == "mean" else std)
-            elif one == "median":
-                parts.append(values.quantile(0.5))
+            if one == "median" or is_number(one):
+                parts.append(next(ordered))
+            elif one == "sum":
+                parts.append(np.where(sums.count > 0, sums.mean * sums.count, 0.0))
             else:
-                parts.append(getattr(values, one)())
-        return np.stack(parts, axis=2).reshape(len(values.starts), -1)
+                parts.append(getattr(sums, one))
+        return np.stack(parts, axis=2).reshape(len(sums.count), -1)
 
     def _check_statistics(self) -> None:
         for one in self.statistics:
-            real = isinstance(one, numbers.Real) and not isinstance(one, bool)
-            if not (0 <= one <= 1 if real else one in NAMES):
+            if not (0 <= one <= 1 if is_number(one) else one in NAMES):
                 raise ValueError(
                     f"{type(self).__name__}: parameter 'statistics' must hold some of {', '.join(NAMES)} and "
                     f"numbers from 0 to 1; got {one!r}."
@@ -245,8 +241,13 @@ class GroupStatistics(TransformerMixin, GroupedColumns):
         found = []
         for j in self.columns_:
             for one in self.statistics:
-                word = f"q{one}" if isinstance(one, numbers.Real) else one
+                word = f"q{one}" if is_number(one) else one
                 if self.relative is not None and one != "count":
                     word = f"{BETWEEN[self.relative]}_{word}"
                 found.append(f"{names[j]}_{word}{ending}")
         return np.array(found, dtype=object)
+
+
+def is_number(statistic: Any) -> bool:
+    """Whether a statistic is a quantile, which is given by a number."""
+    return isinstance(statistic, numbers.Real) and not isinstance(statistic, bool)

@@ -13,7 +13,6 @@ from tercet.core.fitted_checks import Floats
 from tercet.core.parameters import Real
 from tercet.core.validation import finite_predictions, target_for_callbacks
 from tercet.feature.cleaning.base import numeric_table
-from tercet.feature.column_statistics import extremes
 
 # logarithm, its inverse, and the natural logarithm of the base
 LOGS: Any = {
@@ -95,7 +94,7 @@ class LogTransformer(OneToOneFeatureMixin, TransformerMixin, Estimator):
     def _fit(self, X: np.ndarray, y: Any, sample_weight: Any) -> None:
         self.offset_ = np.zeros(X.shape[1], dtype=X.dtype)
         if self.offset == "auto":
-            least = extremes(X)[0]
+            least = np.fmin.reduce(X, axis=0)
             small = least < 1
             self.offset_[small] = 1 - least[small]
         else:

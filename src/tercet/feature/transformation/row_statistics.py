@@ -14,7 +14,7 @@ from tercet.core.fitted_checks import Each, OneOf
 from tercet.core.scaling import LARGE
 from tercet.core.validation import refuse_large, target_for_callbacks
 from tercet.feature.cleaning.base import numeric_table
-from tercet.feature.column_statistics import extremes, moments, quantiles
+from tercet.feature.column_statistics import moments, quantiles
 
 NAMES = ("mean", "std", "min", "max", "median", "sum", "count", "missing")
 CHUNK = 1 << 20  # numbers at a time
@@ -117,14 +117,13 @@ class RowStatistics(TransformerMixin, Estimator):
     def _statistics_of(self, columns: np.ndarray) -> np.ndarray:
         """Statistics of the columns of a transposed table."""
         missing = np.isnan(columns).sum(axis=0)
-        mean, std = moments(columns) if {"mean", "std"} & set(self.statistics_) else (None, None)
-        low, high = extremes(columns)
+        sums = moments(columns)
         known: dict[str, Any] = {
-            "mean": lambda: mean,
-            "std": lambda: std,
-            "min": lambda: low,
-            "max": lambda: high,
-            "median": lambda: quantiles(columns, [0.5])[0],
+            "mean": lambda: sums.mean[0],
+            "std": lambda: sums.std[0],
+            "min": lambda: sums.min[0],
+            "max": lambda: sums.max[0],
+            "median": lambda: quantiles(columns, [0.5])[0, 0],
             "sum": lambda: np.nansum(columns, axis=0, dtype=np.float64),
             "count": lambda: len(columns) - missing,
             "missing": lambda: missing,

@@ -124,7 +124,7 @@ def test_weighted_quantiles_are_those_of_repeated_rows():
     sums = moments(X, weight)
     np.testing.assert_allclose(sums.mean[0], np.nanmean(many, axis=0), rtol=1e-12)
     np.testing.assert_allclose(sums.std[0], np.nanstd(many, axis=0), rtol=1e-12)
-    np.testing.assert_array_equal(sums.count[0], (~np.isnan(many)).sum(axis=0))
+    np.testing.assert_array_equal(sums.counts[0], (~np.isnan(many)).sum(axis=0))
 
 
 def test_moments_of_huge_and_tiny_numbers():

@@ -119,7 +119,7 @@ def test_grouped_statistics_against_plain_ones():
         np.testing.assert_allclose(sums.std[g], many.std(ddof=0), rtol=1e-10)
         np.testing.assert_array_equal(sums.min[g], many.min())
         np.testing.assert_array_equal(sums.max[g], many.max())
-        np.testing.assert_array_equal(sums.count[g], many.count())
+        np.testing.assert_array_equal(sums.counts[g], many.count())
         np.testing.assert_allclose(order[:, g], many.quantile([0.1, 0.5]), rtol=1e-12)
         np.testing.assert_array_equal(mode[g], many.mode().iloc[0])
     assert np.isnan(sums.mean[11]).all()

@@ -221,7 +221,9 @@ def facts(card: Card) -> dict[str, Any]:
     doc = parts(inspect.getdoc(thing) or "")
     if card.kind == SCIKIT_LEARN:  # what is said there of parameters stands there
         page = f"https://scikit-learn.org/stable/modules/generated/{card.module}.{card.name}.html"
-        doc = {"": f"{tr('This is a method of scikit-learn.')} {page}", "Examples": doc.get("Examples", "")}
+        code = doc.get("Examples", "")
+        said = f"{tr('This is a method of scikit-learn.')} {page}"
+        doc = {"": said, "Examples": code[code.find(">>> ") :]}
     return {
         **asdict(card),
         "import": card.import_line,

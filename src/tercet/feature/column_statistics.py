@@ -19,7 +19,7 @@ FARTHEST = 1000  # exponent of two by which numbers are scaled at most
 class Moments(NamedTuple):
     """Statistics of shape (n_groups, n_columns): weight of the values, mean, standard deviation, extremes."""
 
-    count: np.ndarray
+    counts: np.ndarray
     mean: np.ndarray
     std: np.ndarray
     min: np.ndarray
@@ -47,7 +47,7 @@ def moments(X: np.ndarray, weight: np.ndarray | None = None, groups: Groups | No
     Examples
     --------
     >>> found = moments(np.array([[1.0, 1e200], [3.0, np.nan]]))
-    >>> found.mean, found.std, found.count
+    >>> found.mean, found.std, found.counts
     (array([[2.e+000, 1.e+200]]), array([[1., 0.]]), array([[2., 1.]]))
     """
     of, n_groups = Groups.single(len(X)) if groups is None else groups

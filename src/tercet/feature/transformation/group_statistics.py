@@ -161,10 +161,10 @@ class GroupStatistics(TransformerMixin, GroupedColumns):
             if one == "median" or is_number(one):
                 parts.append(next(ordered))
             elif one == "sum":
-                parts.append(np.where(sums.count > 0, sums.mean * sums.count, 0.0))
+                parts.append(np.where(sums.counts > 0, sums.mean * sums.counts, 0.0))
             else:
-                parts.append(getattr(sums, one))
-        return np.stack(parts, axis=2).reshape(len(sums.count), -1)
+                parts.append(sums.counts if one == "count" else getattr(sums, one))
+        return np.stack(parts, axis=2).reshape(len(sums.counts), -1)
 
     def _check_statistics(self) -> None:
         for one in self.statistics:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+import warnings
+from typing import Any, Self
 
 import numpy as np
 
 from tercet.core.columns import Columns, MixedColumns
+from tercet.core.estimator import NO_TARGET
 from tercet.core.fitted_checks import Indices, Labels
+from tercet.core.validation import target_for_callbacks
 from tercet.feature.cleaning.table_columns import column_indices
 from tercet.feature.column_statistics import Groups
 
@@ -33,6 +36,28 @@ class GroupedColumns(MixedColumns):
         "group_keys_": Labels("groups*"),
     }
 
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn the statistics of each group.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_samples, n_features)
+            The rows.
+        y : ignored
+            There for pipelines; callbacks may score by it.
+        sample_weight : array of shape (n_samples,), optional
+            How much each row counts; 2 is as good as having the row twice.
+
+        Returns
+        -------
+        self
+        """
+        return self._learn(X, y, sample_weight)
+
+    def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
+        X = super()._check(X, reset=reset)
+        return X if y is NO_TARGET else (X, target_for_callbacks(y, len(X)))
+
     def _categorical(self, columns: Columns) -> list[bool]:
         found = [kind == "category" for kind in columns.kinds]
         places = [] if self.by is None else column_indices(self.by, columns.names, type(self).__name__, "by")
@@ -41,6 +66,13 @@ class GroupedColumns(MixedColumns):
         for j in places:
             found[j] = True
         return found
+
+    def _warn_of_empty_columns(self, X: np.ndarray, places: np.ndarray, then: str) -> None:
+        """Warn of columns without values; `places` are those of the columns of X."""
+        empty = places[np.isnan(X).all(axis=0)]
+        if empty.size:
+            names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))[empty].tolist()
+            warnings.warn(f"{type(self).__name__}: the columns {names} have no values; {then}.", stacklevel=2)
 
     def _learn_groups(self, X: np.ndarray) -> Groups:
         """The groups of the training rows: places in `group_keys_`."""

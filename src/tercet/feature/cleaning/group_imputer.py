@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
@@ -11,9 +10,8 @@ from sklearn.utils.validation import _check_feature_names_in
 
 from tercet.core.catalog import method
 from tercet.core.column_parsing import from_lists, is_frame
-from tercet.core.estimator import NO_TARGET, check_is_fitted
+from tercet.core.estimator import check_is_fitted
 from tercet.core.fitted_checks import Floats, Indices
-from tercet.core.validation import target_for_callbacks
 from tercet.feature.cleaning.table_columns import column_numbers, raw_column
 from tercet.feature.column_statistics import Groups, modes, moments, quantiles
 from tercet.feature.grouped_columns import GroupedColumns
@@ -90,28 +88,6 @@ class GroupImputer(OneToOneFeatureMixin, TransformerMixin, GroupedColumns):
     statistics_: np.ndarray
     indicator_columns_: np.ndarray
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn what to fill in.
-
-        Parameters
-        ----------
-        X : array or frame of shape (n_samples, n_features)
-            The rows.
-        y : ignored
-            There for pipelines; callbacks may score by it.
-        sample_weight : array of shape (n_samples,), optional
-            How much each row counts; 2 is as good as having the row twice.
-
-        Returns
-        -------
-        self
-        """
-        return self._learn(X, y, sample_weight)
-
-    def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
-        X = super()._check(X, reset=reset)
-        return X if y is NO_TARGET else (X, target_for_callbacks(y, len(X)))
-
     def _fit(self, X: np.ndarray, y: Any, sample_weight: np.ndarray | None) -> None:
         if sample_weight is not None:
             X, sample_weight = X[sample_weight > 0], sample_weight[sample_weight > 0]
@@ -121,15 +97,10 @@ class GroupImputer(OneToOneFeatureMixin, TransformerMixin, GroupedColumns):
             self._learn_groups(X)
             self.statistics_ = np.full((len(self.group_keys_) + 1, X.shape[1]), number, dtype=X.dtype)
             return
+        filled = np.setdiff1d(np.arange(X.shape[1]), self.by_columns_)
+        self._warn_of_empty_columns(X[:, filled], filled, f"they are filled with {number:g}")
         alone = self._values(X, sample_weight, None)
         each = self._values(X, sample_weight, self._learn_groups(X))
-        empty = np.setdiff1d(np.flatnonzero(np.isnan(alone[0])), self.by_columns_)
-        if empty.size:
-            names = getattr(self, "feature_names_in_", np.arange(X.shape[1]))[empty].tolist()
-            warnings.warn(
-                f"{type(self).__name__}: the columns {names} have no values; they are filled with {number:g}.",
-                stacklevel=2,
-            )
         alone = np.where(np.isnan(alone), number, alone)
         self.statistics_ = np.vstack([np.where(np.isnan(each), alone, each), alone]).astype(X.dtype)
 
@@ -181,8 +152,8 @@ class GroupImputer(OneToOneFeatureMixin, TransformerMixin, GroupedColumns):
         if self.category_columns_.size:
             filled = [self._filled(X, table, j, gone[:, j], group) for j in range(table.shape[1])]
             return self._assembled(X, filled, gone, marks)
-        table = np.where(gone, self.statistics_[group].astype(table.dtype, copy=False), table)
-        return np.hstack([table, marks]).astype(table.dtype, copy=False) if marks.size else table
+        table = np.where(gone, self.statistics_[group], table)
+        return np.hstack([table, marks]) if marks.size else table
 
     def _filled(self, X: Any, table: np.ndarray, j: int, gone: np.ndarray, group: np.ndarray) -> np.ndarray:
         """Column j as it came, with what was missing filled in."""
@@ -234,10 +205,12 @@ def _like(given: Any, values: np.ndarray) -> Any:
     """Values as a column of the type that was given, where they fit it."""
     if given is None or values.dtype.kind == "f":
         return values
-    declared = str(given.dtype) == "category" or str(given.dtype).startswith("Enum")
-    fits = not declared or set(values.tolist()) <= set(
-        given.cat.categories if hasattr(given, "iloc") else given.dtype.categories
-    )
+    name = str(given.dtype)
     if hasattr(given, "iloc"):
+        known = set(given.cat.categories) if name == "category" else None
+        fits = set(values.tolist()) <= known if known is not None else name in ("object", "str", "string")
         return type(given)(values, index=given.index, dtype=given.dtype if fits else object)
-    return type(given)(values.tolist(), dtype=given.dtype if fits else None)
+    fits = name in ("String", "Categorical") or (
+        name.startswith("Enum") and set(values.tolist()) <= set(given.dtype.categories)
+    )
+    return type(given)(values.tolist(), dtype=given.dtype if fits else None, strict=False)

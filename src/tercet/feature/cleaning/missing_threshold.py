@@ -82,7 +82,7 @@ class MissingThreshold(ColumnSelector, MixedColumns):
         """Mask of the missing values."""
         if is_frame(X):
             validate_data(self, X, reset=reset, skip_check_array=True)
-            check_array(np.zeros((X.shape[0], max(X.shape[1], 1))), estimator=self)
+            check_array(np.zeros(X.shape), estimator=self)
             gone = missing_mask(X)
         else:
             gone = np.column_stack([np.isnan(column) for column in self._columns(X, reset=reset).values])

@@ -159,7 +159,7 @@ class DateTimeFeatures(TransformerMixin, Estimator):
         """Microseconds since 1970 of shape (n_samples, n_features); of durations their lengths."""
         if is_frame(X):
             validate_data(self, X, reset=reset, skip_check_array=True)
-            check_array(np.zeros((X.shape[0], max(X.shape[1], 1))), estimator=self)
+            check_array(np.zeros(X.shape), estimator=self)
         else:
             if isinstance(X, list | tuple):
                 with Explaining(X=X):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import TransformerMixin
@@ -11,9 +11,9 @@ from sklearn.utils.validation import _check_feature_names_in
 
 from tercet.core.catalog import method
 from tercet.core.columns import Columns
-from tercet.core.estimator import NO_TARGET, check_is_fitted
+from tercet.core.estimator import check_is_fitted
 from tercet.core.fitted_checks import Floats, Indices
-from tercet.core.validation import finite_predictions, target_for_callbacks
+from tercet.core.validation import finite_predictions
 from tercet.feature.cleaning.table_columns import column_indices
 from tercet.feature.column_statistics import Groups, moments, quantiles
 from tercet.feature.grouped_columns import GroupedColumns
@@ -98,28 +98,6 @@ class GroupStatistics(TransformerMixin, GroupedColumns):
     columns_: np.ndarray
     statistics_: np.ndarray
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn the statistics of each group.
-
-        Parameters
-        ----------
-        X : array or frame of shape (n_samples, n_features)
-            The rows.
-        y : ignored
-            There for pipelines; callbacks may score by it.
-        sample_weight : array of shape (n_samples,), optional
-            How much each row counts; 2 is as good as having the row twice.
-
-        Returns
-        -------
-        self
-        """
-        return self._learn(X, y, sample_weight)
-
-    def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
-        X = super()._check(X, reset=reset)
-        return X if y is NO_TARGET else (X, target_for_callbacks(y, len(X)))
-
     def _categorical(self, columns: Columns) -> list[bool]:
         self.columns_ = self._chosen_columns(columns)
         return super()._categorical(columns)
@@ -144,6 +122,7 @@ class GroupStatistics(TransformerMixin, GroupedColumns):
         if sample_weight is not None:
             X, sample_weight = X[sample_weight > 0], sample_weight[sample_weight > 0]
         values = X[:, self.columns_]
+        self._warn_of_empty_columns(values, self.columns_, "their statistics are NaN")
         alone = self._table(values, sample_weight, None)
         each = self._table(values, sample_weight, self._learn_groups(X))
         each = np.where(np.isnan(each), alone, each)  # counts and sums are 0 instead
@@ -219,7 +198,7 @@ class GroupStatistics(TransformerMixin, GroupedColumns):
                 result = values[:, :, None] / np.where(shaped == 0, np.nan, shaped)
         result[:, :, self._counts()] = shaped[:, :, self._counts()]
         finite_predictions(np.nan_to_num(result, nan=0.0, posinf=np.inf, neginf=-np.inf), type(self).__name__)
-        return result.reshape(found.shape).astype(found.dtype, copy=False)
+        return result.reshape(found.shape)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the features: "income_mean_by_city", "income_minus_mean_by_city", "income_q0.25" ...

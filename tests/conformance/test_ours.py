@@ -189,7 +189,8 @@ def test_float32(card):
     ]
     if hasattr(single, "coef_"):
         assert single.coef_.dtype == np.float32
-    if card.name != "OPTICS":  # where its ordering begins, no row is near: infinity
+    # where its ordering begins, no row is near; a column without a range has no ends: infinity
+    if card.name not in ("OPTICS", "RangeCleaner"):
         assert all(np.isfinite(v).all() for v in floats)
     a, b = output(double, X), output(single, X32)
     if card.name != "Perceptron":  # its path forks at the first rounding, its answer does not

@@ -15,7 +15,7 @@ from tercet.cli import printing
 from tercet.cli.errors import USAGE, Refusal
 from tercet.cli.lookup import Match, group, look_up
 from tercet.cli.translation import language, tr
-from tercet.core.catalog import TEXTS, Card, methods
+from tercet.core.catalog import SCIKIT_LEARN, TEXTS, Card, methods
 
 
 def list_methods(
@@ -139,7 +139,8 @@ def _columns(groups: dict[str, list[Card]]) -> Table:
         table.add_row()
         table.add_row(_heading(name, members))
         for card in members:
-            row = (card.name, card.zh, tr(card.task), tr(card.model), _places(card))
+            model = "\n".join([tr(card.model), *_imported(card)])
+            row = (card.name, card.zh, tr(card.task), model, _places(card))
             table.add_row(*(Text(cell) for cell in row))
     return table
 
@@ -151,13 +152,18 @@ def _stanzas(groups: dict[str, list[Card]]) -> Text:
         lines += [Text(), _heading(name, members)]
         for card in members:
             lines.append(Text.assemble((card.name, "bold"), f"  {card.zh}  {tr(card.task)}  {_places(card)}"))
-            lines.append(Text(f"    {tr(card.model)}", style="dim"))
+            lines += [Text(f"    {line}", style="dim") for line in (tr(card.model), *_imported(card))]
     return Text("\n").join(lines[1:])
 
 
 def _heading(name: str, members: list[Card]) -> Text:
     title = name if tr(name) == name else f"{name} {tr(name)}"
     return Text(f"{title} ({len(members)})", style="bold cyan")
+
+
+def _imported(card: Card) -> list[str]:
+    """The import line of what is scikit-learn's, which the name of the family does not tell."""
+    return [card.import_line] if card.kind == SCIKIT_LEARN else []
 
 
 def _places(card: Card) -> str:
@@ -213,9 +219,14 @@ def facts(card: Card) -> dict[str, Any]:
 
     thing = card.load()
     doc = parts(inspect.getdoc(thing) or "")
+    if card.kind == SCIKIT_LEARN:  # what is said there of parameters stands there
+        page = f"https://scikit-learn.org/stable/modules/generated/{card.module}.{card.name}.html"
+        code = doc.get("Examples", "")
+        said = f"{tr('This is a method of scikit-learn.')} {page}"
+        doc = {"": said, "Examples": code[code.find(">>> ") :]}
     return {
         **asdict(card),
-        "import": f"from {card.module} import {card.name}",
+        "import": card.import_line,
         "details": doc[""].strip(),
         "parameters": parameters(thing, doc.get("Parameters", "")),
         "attributes": attributes(doc.get("Attributes", "")),

@@ -282,7 +282,10 @@ def _paths(card: Card) -> set[str]:
 
 def _chinese_words(card: Card) -> set[str]:
     # A name may be two, as in "多对多, 纠错输出码", or have a remark, as in "聚合聚类（层次聚类）".
-    return {_joined(word) for word in {card.zh, *re.split(r"[\s,，（）]+", card.zh)} - {""}}
+    names = re.split(r"[,，（）]+", card.zh)
+    return {
+        _joined(word) for word in {card.zh, *names, *(word for name in names for word in name.split())}
+    } - {""}
 
 
 def _joined(text: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from tercet.cli.errors import USAGE, Refusal
 from tercet.cli.lookup import find, literal_strings
 from tercet.cli.translation import tr
-from tercet.core.catalog import Card, methods
+from tercet.core.catalog import SCIKIT_LEARN, Card, methods
 from tercet.core.spelling_suggestions import spelling_suggestions
 
 TASKS = ("classification", "regression", "clustering")
@@ -28,10 +28,13 @@ def find_method(name: str) -> Card:
     try:
         return find(name, estimator=True)
     except Refusal:
-        for card in methods():  # those left are functions
+        for card in methods():  # those left are functions, and what is scikit-learn's
             if name.strip().lower() in (card.name.lower(), card.zh):
-                task = tr(card.task)
-                message = tr("{name} is a function ({task}), not an estimator", name=card.name, task=task)
+                said = {"name": card.name, "task": tr(card.task), "line": card.import_line}
+                if card.kind == SCIKIT_LEARN:
+                    message = tr("{name} is a method of scikit-learn ({line})", **said)
+                else:
+                    message = tr("{name} is a function ({task}), not an estimator", **said)
                 raise Refusal(message, USAGE) from None
         raise
 

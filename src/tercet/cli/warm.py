@@ -81,6 +81,7 @@ TASKS = (
     "matrix factorisation",
     "embedding",
     "feature extraction",
+    "preprocessing",
     "retrieval",
     "topic model",
 )

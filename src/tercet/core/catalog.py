@@ -1,7 +1,9 @@
 """The card of one method, and the table of all of them.
 
-`@method(...)` gives a class or a function its card. The cards of all methods are written to `catalog.json`,
-so that `tercet.methods()` reads them without importing a single family; a test keeps the file true.
+`@method(...)` gives a class or a function its card; `scikit_learn_method(...)` makes one for a class or function
+of scikit-learn, which is used where it does what the texts teach (`tercet.scikit_learn_methods` has them all). The
+cards are written to `catalog.json`, so that `tercet.methods()` reads them without importing a single family; a test
+keeps the file true.
 """
 
 from __future__ import annotations
@@ -27,6 +29,10 @@ TEXTS = {
     "004": ("Studies ML (notes, 2023)", "Studies ML（笔记，2023）"),
 }
 
+SCIKIT_LEARN = "scikit-learn"  # the kind of cards that name something of scikit-learn
+# What scikit-learn lets nobody import before it is enabled.
+EXPERIMENTAL = {"sklearn.impute.IterativeImputer": "sklearn.experimental.enable_iterative_imputer"}
+
 Thing = TypeVar("Thing", bound=Callable[..., Any])
 
 
@@ -39,7 +45,8 @@ class Card:
     name, zh : the method's name in code and in Chinese.
     title : what it is, in one line.
     task : what it is for: "classification", "regression", "optimisation" ...
-    kind : "estimator", or "function" for what takes no part in a pipeline: functions, losses, kernels.
+    kind : "estimator"; "function" for what takes no part in a pipeline: functions, losses, kernels; "scikit-learn"
+        for a class or function of scikit-learn that there is no other of here.
     family : the folder it lives in.
     module : where to import it from.
     approach : "discriminative", "generative" or nothing (000 ch. 12, Table 12.1).
@@ -67,8 +74,23 @@ class Card:
     texts: tuple[str, ...] = ()
     peers: tuple[str, ...] = ()
 
+    @property
+    def import_line(self) -> str:
+        """The statement that imports it.
+
+        Examples
+        --------
+        >>> [card.import_line for card in methods() if card.name == "KFold"]
+        ['from sklearn.model_selection import KFold']
+        """
+        line = f"from {self.module} import {self.name}"
+        package, _, switch = EXPERIMENTAL.get(f"{self.module}.{self.name}", "").rpartition(".")
+        return f"from {package} import {switch}; {line}" if switch else line
+
     def load(self) -> Any:
         """The class or function itself."""
+        if switch := EXPERIMENTAL.get(f"{self.module}.{self.name}"):
+            importlib.import_module(switch)
         return getattr(importlib.import_module(self.module), self.name)
 
 
@@ -97,7 +119,6 @@ def method(
         family = path[1] if len(path) > 1 else path[0]
         module = ".".join(path[: 3 if family in ("core", "datasets") else 2])
         title = (inspect.getdoc(thing) or "").partition("\n")[0]
-        words = {"": algorithms} if isinstance(algorithms, str) and algorithms else dict(algorithms or {})
         # A kernel has parameters but nothing to fit, a distribution a fit but no parameters to search.
         whole = inspect.isclass(thing) and hasattr(thing, "get_params") and hasattr(thing, "fit")
         kind = "estimator" if whole else "function"
@@ -116,7 +137,7 @@ def method(
             strategy=strategy,
             loss=loss,
             convex=convex,
-            algorithms=words,
+            algorithms=_by_name(algorithms),
             texts=tuple(texts),
             peers=tuple(peers),
         )
@@ -125,6 +146,44 @@ def method(
         return thing
 
     return decorate
+
+
+def scikit_learn_method(
+    path: str,
+    *,
+    zh: str,
+    title: str,
+    task: str,
+    model: str,
+    strategy: str = "",
+    algorithms: dict[str, str] | str = "",
+    texts: list[str] | tuple[str, ...],
+) -> Card:
+    """Make the card of a class or function of scikit-learn, which is not imported.
+
+    `title` is what `method` takes from the docstring.
+    """
+    module, _, name = path.rpartition(".")
+    card = Card(
+        name=name,
+        zh=zh,
+        title=title,
+        task=task,
+        kind=SCIKIT_LEARN,
+        family=module.split(".")[1],
+        module=module,
+        model=model,
+        strategy=strategy,
+        algorithms=_by_name(algorithms),
+        texts=tuple(texts),
+    )
+    _cards[path] = card
+    return card
+
+
+def _by_name(algorithms: dict[str, str] | str) -> dict[str, str]:
+    """Algorithms by name; a single one that is only described has none."""
+    return {"": algorithms} if isinstance(algorithms, str) and algorithms else dict(algorithms or {})
 
 
 @functools.cache

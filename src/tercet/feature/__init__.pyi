@@ -1,3 +1,11 @@
+from tercet.feature.cleaning.contradiction_filter import ContradictionFilter
+from tercet.feature.cleaning.group_imputer import GroupImputer
+from tercet.feature.cleaning.missing_filter import MissingFilter
+from tercet.feature.cleaning.missing_threshold import MissingThreshold
+from tercet.feature.cleaning.outlier_cleaner import OutlierCleaner
+from tercet.feature.cleaning.outlier_filter import OutlierFilter
+from tercet.feature.cleaning.range_cleaner import RangeCleaner
+from tercet.feature.cleaning.rule_filter import RuleFilter
 from tercet.feature.column_inference import Column
 from tercet.feature.records import Records
 from tercet.feature.resampling.random_over_sampler import RandomOverSampler
@@ -21,21 +29,37 @@ from tercet.feature.text.tfidf_transformer import TfidfTransformer
 from tercet.feature.text.tfidf_vectorizer import TfidfVectorizer
 from tercet.feature.text.tokenization import strip_accents_ascii, strip_accents_unicode, strip_tags
 from tercet.feature.text.vector_space_retrieval import Ranking, VectorSpaceRetrieval
+from tercet.feature.transformation.date_time_features import DateTimeFeatures
+from tercet.feature.transformation.group_statistics import GroupStatistics
+from tercet.feature.transformation.log_transformer import LogTransformer
+from tercet.feature.transformation.row_statistics import RowStatistics
 
 __all__ = [
     "MRMR",
     "SMOTE",
     "Column",
+    "ContradictionFilter",
     "CountVectorizer",
+    "DateTimeFeatures",
+    "GroupImputer",
+    "GroupStatistics",
     "LasVegasWrapper",
+    "LogTransformer",
+    "MissingFilter",
+    "MissingThreshold",
+    "OutlierCleaner",
+    "OutlierFilter",
     "RReliefF",
     "RandomOverSampler",
     "RandomUnderSampler",
+    "RangeCleaner",
     "Ranking",
     "Records",
     "Relief",
     "ReliefF",
     "Resampled",
+    "RowStatistics",
+    "RuleFilter",
     "Schema",
     "StabilitySelection",
     "SubsetSearch",

@@ -7,10 +7,24 @@ from typing import Any
 from tercet.datasets.texts import Example
 
 
-def errors(y: Any, predicted: Any) -> dict[str, Any]:
-    from tercet.metrics import accuracy_score, error_rate
+def error_rates(y: Any, predicted: Any, p: Any) -> dict[str, Any]:
+    from sklearn.metrics import accuracy_score, zero_one_loss
 
-    return {"error rate": error_rate(y, predicted), "accuracy": accuracy_score(y, predicted)}
+    return {
+        "error rate": zero_one_loss(y, predicted),
+        "accuracy": accuracy_score(y, predicted),
+        "error rate under p": zero_one_loss(y, predicted, sample_weight=p),
+        "accuracy under p": accuracy_score(y, predicted, sample_weight=p),
+    }
+
+
+def squared_errors(y: Any, predicted: Any, p: Any) -> dict[str, Any]:
+    from sklearn.metrics import mean_squared_error
+
+    return {
+        "E": mean_squared_error(y, predicted),
+        "E under p": mean_squared_error(y, predicted, sample_weight=p),
+    }
 
 
 def under_a_density(slope: float, boundary: float) -> dict[str, Any]:
@@ -27,15 +41,51 @@ def under_a_density(slope: float, boundary: float) -> dict[str, Any]:
     }
 
 
+def stratified(y: Any, k: int) -> dict[str, Any]:
+    import numpy as np
+    from sklearn.model_selection import StratifiedKFold, train_test_split
+
+    labels = np.array(y)
+    folds = [labels[fold] for _, fold in StratifiedKFold(k).split(labels[:, None], labels)]
+    learn, test = train_test_split(labels, test_size=0.25, stratify=labels, random_state=0)
+    return {
+        "learn": np.bincount(learn).tolist(),
+        "test": np.bincount(test).tolist(),
+        "folds": [np.bincount(fold).tolist() for fold in folds],
+    }
+
+
 EXAMPLES = [
     Example(
-        place="004 Eq 2.4, 2.5",
-        title="error rate and accuracy of six rows",
-        zh="六个样本的错误率与精度",
-        given={"y": [0, 1, 1, 2, 2, 2], "predicted": [0, 1, 2, 2, 2, 0]},
-        call=errors,
-        expected={"error rate": 1 / 3, "accuracy": 2 / 3},
-        note="the numbers were chosen",
+        place="004 eq. 2.4-2.7",
+        title="error rate and accuracy",
+        zh="错误率与精度",
+        given={
+            "y": [0, 1, 1, 2, 2, 2],
+            "predicted": [0, 1, 2, 2, 2, 0],
+            "p": [0.3, 0.1, 0.2, 0.1, 0.2, 0.1],
+        },
+        call=error_rates,
+        expected={"error rate": 1 / 3, "accuracy": 2 / 3, "error rate under p": 0.3, "accuracy under p": 0.7},
+        note="derived; rows 3 and 6 are wrong, of which p has 0.2 + 0.1",
+    ),
+    Example(
+        place="004 eq. 2.2, 2.3",
+        title="mean squared error",
+        zh="均方误差",
+        given={"y": [1.0, 2.0, 4.0], "predicted": [1.5, 2.0, 3.0], "p": [0.5, 0.25, 0.25]},
+        call=squared_errors,
+        expected={"E": 1.25 / 3, "E under p": 0.375},
+        note="derived from the formulas",
+    ),
+    Example(
+        place="004 Section 2.2",
+        title="stratified sampling",
+        zh="分层采样",
+        given={"y": [0] * 8 + [1] * 4, "k": 4},
+        call=stratified,
+        expected={"learn": [6, 3], "test": [2, 1], "folds": [[2, 1]] * 4},
+        note="the text has no numbers; classes of 8 and 4 rows stay 2 : 1",
     ),
     Example(
         place="004 Eq 2.3, 2.6",

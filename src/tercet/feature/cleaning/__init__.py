@@ -1,0 +1,1 @@
+"""Data cleaning: impossible values, outliers, missing values, contradictory rows."""

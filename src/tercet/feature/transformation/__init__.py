@@ -1,0 +1,1 @@
+"""Transformations of columns: logarithms, statistics as features, dates and times."""

@@ -254,8 +254,10 @@ def test_a_learning_rate_beyond_floating_point_is_refused():
 
 
 def test_categories_of_equal_means_are_ordered_by_their_codes():
-    """Categories 0 to 5 have no row of class 1, so equal means; the least weight of a leaf parts them. A row of weight
-    3 and three rows give means that differ by rounding, which must not decide which of them go left."""
+    """Categories 0 to 5 have no row of class 1, so equal means; the least weight of a leaf parts them.
+
+    A row of weight 3 and three rows give means that differ by rounding, which must not decide which go left.
+    """
     rng = np.random.default_rng(0)
     X = np.repeat(np.arange(9.0), 5)[:, None]
     y = np.where(X[:, 0] < 6, rng.integers(0, 2, 45) * 2, 1)

@@ -54,7 +54,14 @@ class BayesianTest:
     peers=["baycomp"],
 )
 def bayesian_correlated_test(
-    first: Any, second: Any, *, n_train: float, n_test: float, rope: float = 0.0, confidence: float = 0.95
+    first: Any,
+    second: Any,
+    *,
+    n_train: float,
+    n_test: float,
+    rope: float = 0.0,
+    confidence: float = 0.95,
+    least_variance: float = 0.0,
 ) -> BayesianTest:
     """Probabilities that one of two methods is better than the other, or equivalent to it.
 
@@ -68,6 +75,9 @@ def bayesian_correlated_test(
         Half the width of the region of practical equivalence: differences of at most so much mean nothing.
     confidence : float, default=0.95
         Of the credible interval.
+    least_variance : float, default=0.0
+        Lower bound of the variance of a difference on one split, such as that of the differences on the rows over
+        `n_test`: a few splits may agree by chance.
 
     Examples
     --------
@@ -88,9 +98,12 @@ def bayesian_correlated_test(
         raise ValueError(f"rope must be at least 0; got {rope!r}.")
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must be between 0 and 1; got {confidence!r}.")
+    if not 0 <= least_variance < np.inf:
+        raise ValueError(f"least_variance must be at least 0; got {least_variance!r}.")
     d = a - b
     mean, df = float(d.mean()), d.size - 1
-    scale = float(np.sqrt(d.var(ddof=1) * (1 / d.size + n_test / n_train)))
+    variance = max(float(d.var(ddof=1)), least_variance)
+    scale = float(np.sqrt(variance * (1 / d.size + n_test / n_train)))
     if scale <= 1e-15 * max(np.abs(a).max(), np.abs(b).max()):  # the same difference on every split
         rounding = 1e-15 * max(np.abs(a).max(), np.abs(b).max())
         same = abs(mean) <= rope + rounding

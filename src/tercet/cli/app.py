@@ -140,7 +140,33 @@ Task = Annotated[
 ]
 Metric = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help=tr("The measure that ranks; by default chosen by the task.")),
+    typer.Option(
+        metavar="NAME",
+        help=tr("The measure that ranks, ours or scikit-learn's; by default chosen by the task."),
+    ),
+]
+Margin = Annotated[
+    float | None,
+    typer.Option(
+        min=0.0,
+        metavar="DIFFERENCE",
+        help=tr("Scores within it count as equivalent; by default 0.01, or 1% of the baseline's loss."),
+    ),
+]
+Group = Annotated[
+    str | None,
+    typer.Option(
+        "--group", metavar="COL", help=tr("Rows with the same value stay on one side of every split.")
+    ),
+]
+Time = Annotated[
+    str | None,
+    typer.Option(
+        "--time", metavar="COL", help=tr("Test on later rows than those learned from (forward chaining).")
+    ),
+]
+Tune = Annotated[
+    bool, typer.Option("--tune", help=tr("Search good settings of each method inside the folds."))
 ]
 Folds = Annotated[int, typer.Option(min=2, help=tr("Folds of the cross-validation."))]
 Repeats = Annotated[
@@ -168,6 +194,10 @@ def compare(
     methods: Methods = None,
     task: Task = "auto",
     metric: Metric = None,
+    margin: Margin = None,
+    group: Group = None,
+    time: Time = None,
+    tune: Tune = False,
     cv: Folds = 5,
     repeats: Repeats = None,
     seed: Seed = 0,
@@ -191,6 +221,10 @@ def compare(
         methods=tuple(names),
         task=task,
         metric=metric,
+        margin=margin,
+        group=group,
+        time=time,
+        tune=tune,
         cv=cv,
         repeats=repeats,
         seed=seed,

@@ -155,7 +155,9 @@ def rows_to_decide(test: BayesianTest, margin: float, rows: int, tests: int = 1)
 
     Examples
     --------
-    >>> test = bayesian_correlated_test([0.80, 0.84, 0.78, 0.83], [0.75, 0.80, 0.77, 0.74], n_train=75, n_test=25)
+    >>> test = bayesian_correlated_test(
+    ...     [0.80, 0.84, 0.78, 0.83], [0.75, 0.80, 0.77, 0.74], n_train=75, n_test=25
+    ... )
     >>> test.verdict(), rows_to_decide(test, 0.01, 100), rows_to_decide(test, 0.0525, 100)
     ('undecided', 180, None)
     """
@@ -191,11 +193,15 @@ def score_interval(
         least = design.cv * design.variance_of_mean(contributions)
     if least > finite.var(ddof=1) > 0:
         low, high = (mean + (end - mean) * float(np.sqrt(least / finite.var(ddof=1))) for end in (low, high))
-    elif high - low <= 1e-12 and np.isfinite([measure.low, measure.high]).all() and design.task != "clustering":
+    elif (
+        high - low <= 1e-12 and np.isfinite([measure.low, measure.high]).all() and design.task != "clustering"
+    ):
         z2 = 1.96**2
         share = (mean - measure.low) / (measure.high - measure.low)
         n = design.rows if design.counts is None else design.counts.size
         centre = (share + z2 / (2 * n)) / (1 + z2 / n)
         half = np.sqrt(z2 * share * (1 - share) / n + z2**2 / (4 * n**2)) / (1 + z2 / n)
-        low, high = (measure.low + end * (measure.high - measure.low) for end in (centre - half, centre + half))
+        low, high = (
+            measure.low + end * (measure.high - measure.low) for end in (centre - half, centre + half)
+        )
     return measure.within(min(low, mean)), measure.within(max(high, mean))

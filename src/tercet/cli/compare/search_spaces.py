@@ -25,7 +25,11 @@ def _each(**values: Iterable[Any]) -> list[dict[str, Any]]:
 
 _SHARES = (0.01, 0.1, 10.0, 100.0)  # around a default of 1
 _KERNEL = [{"gamma": 0.1}, {"gamma": 0.01}, {"gamma": 1.0}]
-_FOREST = [*_each(min_samples_leaf=(3, 10)), *_each(max_features=(0.3, 0.7)), {"max_features": 0.3, "min_samples_leaf": 3}]
+_FOREST = [
+    *_each(min_samples_leaf=(3, 10)),
+    *_each(max_features=(0.3, 0.7)),
+    {"max_features": 0.3, "min_samples_leaf": 3},
+]
 _TREE = [*_each(max_depth=(3, 6)), *_each(min_samples_leaf=(5, 20)), {"max_depth": 6, "min_samples_leaf": 20}]
 _BOOST = [
     {"max_depth": 2, "n_estimators": 200},

@@ -34,11 +34,6 @@ class Splitter:
     groups: np.ndarray | None = None
     times: np.ndarray | None = None
 
-    @property
-    def exchangeable(self) -> bool:
-        """Whether every row is a test row once in every repeat."""
-        return self.times is None
-
     def split(self, y: np.ndarray | None, n: int, repeat: int) -> list[Split]:
         """The splits of one repeat."""
         if self.times is not None:
@@ -110,7 +105,9 @@ def forward_chaining(times: np.ndarray, cv: int) -> list[Split]:
     ordered = times[order]
     starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])  # of moments
     if starts.size <= cv:
-        raise ValueError(f"{cv} folds forward in time need at least {cv + 1} different times; got {starts.size}.")
+        raise ValueError(
+            f"{cv} folds forward in time need at least {cv + 1} different times; got {starts.size}."
+        )
     # The start of a moment that is nearest to an equal share, with at least one moment to each stretch.
     cuts: list[int] = []
     for k in range(1, cv + 1):

@@ -126,9 +126,12 @@ class WorkerTasks(CrossValidation):
                     values[measure.name] = self.value(measure, model, Z, truth, predicted, share)
         parts = None
         if self.measure.contributions is not None:
-            units, place = np.unique(self.units[test], return_inverse=True)
-            parts = units, np.bincount(place, self.measure.contributions(truth, *given))
-        return {"measures": {name: v for name, v in values.items() if np.isfinite(v) or not counts}, "parts": parts}
+            units, place, rows = np.unique(self.units[test], return_inverse=True, return_counts=True)
+            parts = units, np.bincount(place, self.measure.contributions(truth, *given)), rows
+        return {
+            "measures": {name: v for name, v in values.items() if np.isfinite(v) or not counts},
+            "parts": parts,
+        }
 
     def combine(self, candidates: list[tuple[str, dict[str, Any]]], repeat: int, fold: int) -> dict[str, Any]:
         """The mean of what the best of some methods predict, on one split: all measures, and the times.

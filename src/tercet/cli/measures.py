@@ -55,7 +55,7 @@ class Measure:
         return min(max(value, self.low), self.high)
 
     def margin(self, baseline: float) -> float:
-        """Differences of at most so much mean nothing: 0.01 for a share or an area, else 1 % of the baseline's loss.
+        """Largest difference that means nothing: 0.01 for a share or an area, else 1 % of the baseline's loss.
 
         Examples
         --------
@@ -146,7 +146,8 @@ MEASURES = {
             rows.balanced_accuracy, by_class=True, **UNIT,
         ),
         Measure(
-            "macro_f1", "macro F1", "classification", "labels", True, _macro_f1, rows.macro_f1, by_class=True, **UNIT
+            "macro_f1", "macro F1", "classification", "labels", True, _macro_f1,
+            rows.macro_f1, by_class=True, **UNIT,
         ),
         Measure(
             "roc_auc", "ROC AUC", "classification", "ranking", True, _roc_auc, rows.roc_auc, by_class=True, **UNIT

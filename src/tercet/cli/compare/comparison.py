@@ -150,8 +150,8 @@ def _comparison(
 def rows_to_decide(test: BayesianTest, margin: float, rows: int, tests: int = 1) -> int | None:
     """Rows that would decide a comparison in as many rounds, if the difference stays as it is.
 
-    The standard error falls as the root of the rows. It does not fall so with further rounds of the same rows, whose
-    test sets are the same rows again.
+    The standard error falls as the root of the rows. It does not fall so with further rounds of the same rows,
+    whose test sets are the same rows again.
 
     Examples
     --------

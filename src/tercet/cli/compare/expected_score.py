@@ -35,8 +35,8 @@ def expected_score(
     Returns
     -------
     dict or None
-        "score", "low", "high", "optimism" (what the choice adds to the score), "candidates", "chosen" (how often each
-        method was chosen); None where there are no contributions of rows.
+        "score", "low", "high", "optimism" (what the choice adds to the score), "candidates", "chosen" (how often
+        each method was chosen); None where there are no contributions of rows.
     """
     names = [name for name in scores if name in contributions and np.isfinite(scores[name])]
     if not names or design.counts is None:

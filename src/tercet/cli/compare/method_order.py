@@ -1,7 +1,7 @@
 """Order in which methods are tried: one of each family first, strongest first, slow families last.
 
-A small budget then has a good answer, and a varied one. The order comes from what usually does well on tables, never
-from the table at hand: choosing by scores is what cross-validation is for.
+A small budget then has a good answer, and a varied one. The order comes from what usually does well on tables,
+never from the table at hand: choosing by scores is what cross-validation is for.
 """
 
 from __future__ import annotations

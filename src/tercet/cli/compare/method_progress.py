@@ -39,8 +39,8 @@ class MethodProgress:
         )
 
     def contributions(self, counts: np.ndarray, repeats: int) -> np.ndarray | None:
-        """Mean contribution of the rows of each unit to the measure, over the first repeats; NaN for units that were
-        never held out."""
+        """Mean contribution of the rows of each unit to the measure, over the first repeats; NaN for units that
+        were never held out."""
         sums, times = np.zeros(counts.size), np.zeros(counts.size)
         for (repeat, _), result in self.results.items():
             if repeat < repeats:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from tercet.cli.compare.combination import MEMBERS
 from tercet.cli.report.number_format import known, score_texts, short
 from tercet.core.messages import Message
 
 COUNTS = {"n_clusters", "n_components"}  # settings that say how many clusters there are
-MOST_NAMED = 3
 
 
 def remarks(result: dict[str, Any], rounds: int, repeats: int) -> Iterator[Message]:
@@ -40,8 +40,8 @@ def _on_splits(result: dict[str, Any], rounds: int) -> Iterator[Message]:
     cv, kind, column = result["cv"], result["split"]["kind"], result["split"]["column"]
     if kind == "time":
         yield Message(
-            "Forward in time by {column}: {cv} stretches, each predicted from all rows before it. How such scores are "
-            "correlated is not known, so there are intervals and no verdicts.",
+            "Forward in time by {column}: {cv} stretches, each predicted from all rows before it. How such scores "
+            "are correlated is not known, so there are intervals and no verdicts.",
             column=column,
             cv=cv,
         )
@@ -91,17 +91,16 @@ def _on_verdicts(result: dict[str, Any]) -> Iterator[Message]:
     needs = sorted((e["against_best"]["rows"], e["name"]) for e in open_ if e["against_best"]["rows"])
     if needs:
         yield Message(
-            "Cannot tell yet: {n}. Further rounds of the same rows need not settle it; about {rows:,} rows would for "
-            "{name}, and {most:,} for all that so many could.",
+            "Cannot tell yet for {n} methods: further rounds of the same rows need not settle it; about {rows:,} "
+            "rows would for {name}.",
             n=len(open_),
             rows=needs[0][0],
             name=needs[0][1],
-            most=needs[-1][0],
         )
     else:
         yield Message(
-            "Cannot tell yet: {n}, and a thousand times as many rows would not settle it: the difference is about the "
-            "margin.",
+            "Cannot tell yet for {n} methods: a thousand times as many rows would not settle it, the difference is "
+            "just about the margin.",
             n=len(open_),
         )
 
@@ -115,8 +114,8 @@ def _on_expected(result: dict[str, Any]) -> Iterator[Message]:
     told = {"metric": Message(result["metric_title"]), "score": score, "low": low, "high": high}
     if expected["candidates"] > 1:
         yield Message(
-            "On new rows expect of the winner {metric} {score} (95% interval {low} to {high}), corrected for the choice "
-            "among {n}.",
+            "On new rows expect of the winner {metric} {score} (95% interval {low} to {high}), corrected for the "
+            "choice among {n}.",
             n=expected["candidates"],
             **told,
         )
@@ -132,8 +131,9 @@ def _on_combination(result: dict[str, Any]) -> Iterator[Message]:
     combined = next((e["settings"] for e in result["leaderboard"] if e["combination"]), None)
     if combined is not None:
         yield Message(
-            "The combination is the mean of the three best of {among}; which these are is found inside each training "
-            "set. On all rows: {names}.",
+            "The combination is the mean of the best {members} of {among}; which these are is found inside each "
+            "training set. On all rows: {names}.",
+            members=MEMBERS,
             among=combined["among"],
             names=combined["of"],
         )

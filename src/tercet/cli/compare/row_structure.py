@@ -37,7 +37,7 @@ class RowStructure:
         if part is not None and (n := np.unique(part).size) < least:
             raise Refusal(
                 tr(
-                    "--{option} {name}: {n} different values are too few for --cv {cv}: at least {least} are needed",
+                    "--{option} {name}: {n} different values, and --cv {cv} needs at least {least}",
                     option=self.kind,
                     name=self.column,
                     n=n,

@@ -1,8 +1,8 @@
 """Search spaces of `tercet compare --tune`: a few settings of each method beside its defaults.
 
 Each space is small, because it is searched inside every fold, and holds what usually matters most: how strong a
-penalty is, how wide a kernel, how deep a tree. Methods that choose their own settings (LassoCV) and those with nothing
-to choose have none.
+penalty is, how wide a kernel, how deep a tree. Methods that choose their own settings (LassoCV) and those with
+nothing to choose have none.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from collections.abc import Iterable
 from itertools import product
 from typing import Any
 
+Space = list[dict[str, Any]]
 
-def _each(**values: Iterable[Any]) -> list[dict[str, Any]]:
+
+def _each(**values: Iterable[Any]) -> Space:
     """All combinations.
 
     Examples
@@ -24,32 +26,36 @@ def _each(**values: Iterable[Any]) -> list[dict[str, Any]]:
 
 
 _SHARES = (0.01, 0.1, 10.0, 100.0)  # around a default of 1
-_KERNEL = [{"gamma": 0.1}, {"gamma": 0.01}, {"gamma": 1.0}]
-_FOREST = [
+_KERNEL: Space = [{"gamma": 0.1}, {"gamma": 0.01}, {"gamma": 1.0}]
+_FOREST: Space = [
     *_each(min_samples_leaf=(3, 10)),
     *_each(max_features=(0.3, 0.7)),
     {"max_features": 0.3, "min_samples_leaf": 3},
 ]
-_TREE = [*_each(max_depth=(3, 6)), *_each(min_samples_leaf=(5, 20)), {"max_depth": 6, "min_samples_leaf": 20}]
-_BOOST = [
+_TREE: Space = [
+    *_each(max_depth=(3, 6)),
+    *_each(min_samples_leaf=(5, 20)),
+    {"max_depth": 6, "min_samples_leaf": 20},
+]
+_BOOST: Space = [
     {"max_depth": 2, "n_estimators": 200},
     {"max_depth": 5, "n_estimators": 50},
     {"learning_rate": 0.05, "n_estimators": 200},
     {"subsample": 0.5, "n_estimators": 200},
 ]
-_HIST = [
+_HIST: Space = [
     {"learning_rate": 0.05, "max_iter": 200},
     {"learning_rate": 0.05, "max_iter": 200, "max_leaf_nodes": 8},
     {"learning_rate": 0.2, "max_iter": 50},
     {"max_leaf_nodes": 8, "l2_regularization": 1.0},
     {"min_samples_leaf": 5},
 ]
-_NEIGHBORS = [{"n_neighbors": 1}, *_each(n_neighbors=(5, 10, 20, 40), weights=("distance",))]
+_NEIGHBORS: Space = [{"n_neighbors": 1}, *_each(n_neighbors=(5, 10, 20, 40), weights=("distance",))]
 _COUNTED = _each(alpha=(0.01, 0.1, 10.0))
 _SVM = [*_each(C=(0.1, 10.0, 100.0)), *_each(C=(1.0, 10.0), gamma=(0.01, 0.1))]
 _LINEAR_NET = _each(alpha=(0.001, 0.01, 0.1), l1_ratio=(0.2, 0.8))
 
-SPACES: dict[str, list[dict[str, Any]]] = {
+SPACES: dict[str, Space] = {
     "AdaBoostClassifier": [{"n_estimators": 200}, {"n_estimators": 200, "learning_rate": 0.3}],
     "AdaBoostRegressor": [{"n_estimators": 200}, {"n_estimators": 200, "learning_rate": 0.3}],
     "AODE": _each(n_bins=(3, 10)),
@@ -114,7 +120,7 @@ SPACES: dict[str, list[dict[str, Any]]] = {
 }
 
 
-def search_space(name: str) -> list[dict[str, Any]]:
+def search_space(name: str) -> Space:
     """Settings to try beside the defaults.
 
     Examples

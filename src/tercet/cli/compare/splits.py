@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -116,4 +117,4 @@ def forward_chaining(times: np.ndarray, cv: int) -> list[Split]:
         nearest = int(np.argmin(np.abs(starts - k * order.size / (cv + 1))))
         cuts.append(min(max(nearest, least), most))
     ends = [*(int(starts[c]) for c in cuts), order.size]
-    return [(order[:a], order[a:b]) for a, b in zip(ends, ends[1:])]
+    return [(order[:a], order[a:b]) for a, b in pairwise(ends)]

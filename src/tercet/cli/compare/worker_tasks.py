@@ -14,6 +14,7 @@ from scipy import sparse
 
 from tercet.cli.compare.baseline import BASELINE
 from tercet.cli.compare.combination import Combined
+from tercet.cli.compare.cost_estimate import extrapolate
 from tercet.cli.compare.cross_validation import MAX_DENSE_BYTES, CrossValidation, Unsuitable, parameters
 from tercet.cli.compare.nested_choice import best_members, best_settings
 from tercet.cli.compare.search_spaces import search_space
@@ -381,24 +382,3 @@ class StandardizedModel:
     @property
     def classes_(self) -> np.ndarray:
         return self.model.classes_
-
-
-def extrapolate(spans: list[tuple[int, float]], rows: int) -> float:
-    """Seconds of a fit on all rows, from the last two of some trial fits on fewer: on a line through them while
-    the time grows no faster than the rows, else on their power law.
-
-    Examples
-    --------
-    >>> extrapolate([(200, 0.010), (2000, 0.011)], 200_000)
-    0.121
-    >>> extrapolate([(200, 0.01), (2000, 1.0)], 4000)
-    4.0
-    """
-    large, last = spans[-1]
-    if len(spans) < 2 or large >= rows:
-        return last
-    small, first = spans[-2]
-    power = np.log(max(last, 1e-9) / max(first, 1e-9)) / np.log(large / small)
-    if power <= 1 or last < 1e-3:  # below a millisecond the ratio is noise
-        return round(last + max(0.0, last - first) / (large - small) * (rows - large), 9)
-    return round(float(last * (rows / large) ** min(power, 3.0)), 9)

@@ -159,8 +159,8 @@ def _legend(tested: bool) -> Markup:
     if tested:
         texts.append(
             sentence(
-                "{equivalent} means within the margin of the best with a probability of 95%; {undecided}, that these "
-                "rows are too few to say.",
+                "{equivalent} means within the margin of the best with a probability of 95%; {undecided}, that "
+                "these rows are too few to say.",
                 equivalent=tag("span", tr("equivalent"), class_="pill"),
                 undecided=tag("span", tr("cannot tell yet"), class_="pill"),
             )

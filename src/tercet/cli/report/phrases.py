@@ -190,5 +190,5 @@ def _verdict(
         parts.append(clause("every other method is worse"))
     if baseline is not None:
         against = (best.get("against_baseline") or {}).get("outcome")
-        parts.append(clause(AGAINST_BASELINE.get(against, "the baseline has {value}"), value=floor))
+        parts.append(clause(AGAINST_BASELINE.get(str(against), "the baseline has {value}"), value=floor))
     return tr("; ").join(parts) + tr(".")

@@ -31,7 +31,7 @@ class BayesianTest:
 
     difference: float
     scale: float
-    df: int
+    df: float
     worse: float
     equivalent: float
     better: float
@@ -61,7 +61,8 @@ def bayesian_correlated_test(
     n_test: float,
     rope: float = 0.0,
     confidence: float = 0.95,
-    least_variance: float = 0.0,
+    prior_variance: float = 0.0,
+    prior_df: float = 0.0,
 ) -> BayesianTest:
     """Probabilities that one of two methods is better than the other, or equivalent to it.
 
@@ -75,9 +76,9 @@ def bayesian_correlated_test(
         Half the width of the region of practical equivalence: differences of at most so much mean nothing.
     confidence : float, default=0.95
         Of the credible interval.
-    least_variance : float, default=0.0
-        Lower bound of the variance of a difference on one split, such as that of the differences on the rows over
-        `n_test`: a few splits may agree by chance.
+    prior_variance, prior_df : float, default=0.0
+        Of a scaled inverse χ² prior of the variance of a difference on one split, such as the variance of the
+        differences on the rows over `n_test`: a few splits may agree by chance. By default the prior is flat.
 
     Examples
     --------
@@ -98,11 +99,12 @@ def bayesian_correlated_test(
         raise ValueError(f"rope must be at least 0; got {rope!r}.")
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must be between 0 and 1; got {confidence!r}.")
-    if not 0 <= least_variance < np.inf:
-        raise ValueError(f"least_variance must be at least 0; got {least_variance!r}.")
+    for name, value in (("prior_variance", prior_variance), ("prior_df", prior_df)):
+        if not 0 <= value < np.inf:
+            raise ValueError(f"{name} must be at least 0; got {value!r}.")
     d = a - b
-    mean, df = float(d.mean()), d.size - 1
-    variance = max(float(d.var(ddof=1)), least_variance)
+    mean, df = float(d.mean()), d.size - 1 + prior_df
+    variance = (prior_df * prior_variance + (d.size - 1) * float(d.var(ddof=1))) / df
     scale = float(np.sqrt(variance * (1 / d.size + n_test / n_train)))
     if scale <= 1e-15 * max(np.abs(a).max(), np.abs(b).max()):  # the same difference on every split
         rounding = 1e-15 * max(np.abs(a).max(), np.abs(b).max())

@@ -58,12 +58,8 @@ class Leaderboard:
         # Some measures have no value where a test set lacks a class: such splits count for nobody.
         defined = np.any([np.isfinite(s) for s in scores.values()], axis=0) if scores else np.empty(0, bool)
         self.scores = {name: s[defined] for name, s in scores.items()}
-        self.parts = {
-            one.name: parts
-            for one in finished
-            if design.counts is not None
-            and (parts := one.contributions(design.counts, design.rounds)) is not None
-        }
+        self.parts = self._contributions(design.rounds)
+        self.first_parts = self._contributions(1)
         # A NaN score means that a method failed on some split; it is ranked last.
         self.means = {name: float(np.mean(s)) if s.size else np.nan for name, s in self.scores.items()}
         sign = 1.0 if measure.greater_is_better else -1.0
@@ -75,6 +71,14 @@ class Leaderboard:
         real = {name: self.means[name] for name in self.order if name != BASELINE}
         self.expected = expected_score(real, self.parts, measure, design, seed)
 
+    def _contributions(self, repeats: int) -> dict[str, np.ndarray]:
+        """The rows' contributions to the measure, by method, where they are known."""
+        counts = self.design.counts
+        found = (
+            {} if counts is None else {n: m.contributions(counts, repeats) for n, m in self.methods.items()}
+        )
+        return {name: parts for name, parts in found.items() if parts is not None}
+
     def _margin(self) -> float:
         worst = [self.means[name] for name in self.order if np.isfinite(self.means[name])]
         return self.measure.margin(self.means.get(BASELINE, worst[-1] if worst else 0.0))
@@ -82,7 +86,11 @@ class Leaderboard:
     def _entry(self, rank: int, name: str, card: Card | None) -> dict[str, Any]:
         one, s = self.methods[name], self.scores[name]
         finite = bool(np.isfinite(s).all()) and s.size > 1
-        ends = score_interval(s, self.parts.get(name), self.measure, self.design) if finite else (np.nan,) * 2
+        ends = (
+            score_interval(s, self.first_parts.get(name), self.measure, self.design)
+            if finite
+            else (np.nan,) * 2
+        )
         return {
             "rank": rank,
             "name": name,
@@ -113,7 +121,7 @@ class Leaderboard:
         """The three outcomes against the best, and the same against the baseline."""
 
         def evidence(name: str) -> tuple[np.ndarray, np.ndarray | None]:
-            return self.scores[name], self.parts.get(name)
+            return self.scores[name], self.first_parts.get(name)
 
         def against(reference: str, others: list[str]) -> dict[str, Comparison]:
             real = {name: evidence(name) for name in others if np.isfinite(self.means[name])}
@@ -122,17 +130,38 @@ class Leaderboard:
         if not self.order or not np.isfinite(self.means[self.order[0]]):
             return
         best = against(self.order[0], self.order[1:])
+        failed = self._worse_at_the_least()
         plain = against(BASELINE, [n for n in self.order if n != BASELINE]) if BASELINE in self.order else {}
         for entry in self.entries:
             name = entry["name"]
             if name in best:
                 # The best was chosen for its score: another can be no better than undecided.
                 outcome = best[name].outcome
-                entry["outcome"] = "undecided" if outcome == "better" else outcome
+                if outcome in ("undecided", "better"):
+                    outcome = "worse" if name in failed else "undecided"
+                entry["outcome"] = outcome
                 entry["tied"] = outcome != "worse"
                 entry["against_best"] = best[name].to_dict()
             if name in plain:
                 entry["against_baseline"] = plain[name].to_dict()
+
+    def _worse_at_the_least(self) -> set[str]:
+        """Methods that are worse than the best even if the baseline's score counted where it is better.
+
+        A method that fails utterly on some splits (R² of -1e13) has so large a variance that nothing could be told.
+        """
+        if BASELINE not in self.order or self.order[0] == BASELINE:
+            return set()
+        better = np.maximum if self.measure.greater_is_better else np.minimum
+        floor = self.scores[BASELINE]
+        raised = {
+            name: (better(self.scores[name], floor), None)
+            for name in self.order[1:]
+            if np.isfinite(self.means[name]) and (better(self.scores[name], floor) != self.scores[name]).any()
+        }
+        best = (self.scores[self.order[0]], None)
+        found = compare_with(raised, best, self.measure, self.margin, self.design)
+        return {name for name, comparison in found.items() if comparison.outcome == "worse"}
 
     def _others(self, one: MethodProgress) -> dict[str, float]:
         """The other measures, over the same splits."""

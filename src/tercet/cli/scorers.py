@@ -94,7 +94,7 @@ def find(name: str) -> Measure | None:
 def _range(name: str) -> tuple[float, float]:
     if name.startswith(NO_LIMIT):
         return -math.inf, 1.0
-    if name == "matthews_corrcoef":
+    if name == "matthews_corrcoef" or name.startswith("adjusted"):
         return -1.0, 1.0
     return 0.0, math.inf if name.endswith(UNLIMITED) or "likelihood" in name else 1.0
 

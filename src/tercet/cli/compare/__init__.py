@@ -200,7 +200,7 @@ def _features_and_target(request: Request, table: Any) -> tuple[Any, Any, Any, R
     """The schema, the features, the target and what ties rows, without the rows that lack a target."""
     from tercet.feature import infer_schema
 
-    structure = read_structure(table, request.group, request.time, request.kinds)
+    structure = read_structure(table, request.group, request.time)
     drop = request.drop if request.group is None else (*request.drop, request.group)
     schema = infer_schema(table, request.target, request.task, request.kinds, drop)
     records, y = schema.to_records(table), None

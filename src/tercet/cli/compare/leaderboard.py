@@ -154,7 +154,7 @@ class Leaderboard:
             return set()
         better = np.maximum if self.measure.greater_is_better else np.minimum
         floor = self.scores[BASELINE]
-        raised = {
+        raised: dict[str, tuple[np.ndarray, np.ndarray | None]] = {
             name: (better(self.scores[name], floor), None)
             for name in self.order[1:]
             if np.isfinite(self.means[name]) and (better(self.scores[name], floor) != self.scores[name]).any()

@@ -47,7 +47,7 @@ class RowStructure:
             )
 
 
-def read_structure(table: Any, group: str | None, time: str | None, kinds: dict[str, str]) -> RowStructure:
+def read_structure(table: Any, group: str | None, time: str | None) -> RowStructure:
     """The groups or the times of all rows of a table."""
     if group is not None and time is not None:
         raise Refusal(tr("--group and --time exclude each other"), errors.USAGE)
@@ -61,29 +61,24 @@ def read_structure(table: Any, group: str | None, time: str | None, kinds: dict[
         # Rows without a group are one of their own.
         codes = table.frame[group].rank("dense").fill_null(0).to_numpy().astype(np.int64)
         return RowStructure(groups=codes, column=group)
-    return RowStructure(times=_moments(table, name, kinds), column=time)
+    return RowStructure(times=_moments(table, name), column=time)
 
 
-def _moments(table: Any, name: str, kinds: dict[str, str]) -> np.ndarray:
+def _moments(table: Any, name: str) -> np.ndarray:
     """A column of dates or numbers as numbers."""
+    from tercet.datasets import TableError
     from tercet.feature.column_conversion import to_days, to_numbers
-    from tercet.feature.column_inference import infer_column
     from tercet.feature.declared_kinds import column_as
 
     series = table.frame[name]
-    column, _ = column_as(series, kinds[name]) if name in kinds else infer_column(series, feature=False)
-    if column.kind == "date":
-        times = to_days(series, column, lambda note: None)
-    elif series.dtype.is_numeric():
-        times = to_numbers(series, column, lambda note: None)
-    else:
-        raise Refusal(
-            tr(
-                "--time {name}: a column of dates or numbers is needed; it is {kind}",
-                name=name,
-                kind=tr(column.kind),
-            )
+    kind, read = ("numeric", to_numbers) if series.dtype.is_numeric() else ("date", to_days)
+    try:
+        times = read(series, column_as(series, kind)[0], lambda note: None)
+    except TableError as error:
+        text = tr(
+            "--time {name}: a column of dates or numbers is needed: {why}", name=name, why=tr(error.note)
         )
+        raise Refusal(text) from error
     if np.isnan(times).any():
         n = int(np.isnan(times).sum())
         raise Refusal(tr("--time {name}: {n} rows have no time", name=name, n=n))

@@ -86,11 +86,12 @@ def test_less_is_better_for_losses_and_failures_stand_last():
 
 def test_only_common_splits_count():
     """Rounds that not all have, and splits on which the measure has no value for anybody."""
-    long = finished_method("A", [0.9, 0.8, 0.9, 0.8, 0.9, *[0.0] * 10])
+    long = finished_method("A", [0.9, 0.8, 0.9, 0.8, 0.9, *[0.8] * 5, 0.0])
     short = finished_method("B", [0.7, 0.6, 0.7, 0.7, 0.6])
-    found = board([long, short])
-    assert found.entries[0]["score"] == pytest.approx(0.86)
-    assert found.entries[1]["difference"] == pytest.approx(-0.2)
+    found = board([long, short], rounds=2)
+    assert [entry["score"] for entry in found.entries] == pytest.approx([0.83, 0.66])
+    assert [entry["rounds"] for entry in found.entries] == [2, 1]
+    assert found.entries[1]["difference"] == pytest.approx(-0.2)  # on the first round
     lacking = [np.nan, 0.9, 0.8, 0.9, np.nan]
     found = board([finished_method("A", lacking), finished_method("B", np.array(lacking) - 0.3)])
     assert [entry["score"] for entry in found.entries] == pytest.approx([2.6 / 3, 2.6 / 3 - 0.3])

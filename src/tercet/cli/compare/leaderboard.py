@@ -54,10 +54,14 @@ class Leaderboard:
     ) -> None:
         self.measure, self.design = measure, design
         self.methods = {one.name: one for one in finished}
-        scores = {one.name: one.scores(measure.name, design.cv, design.rounds) for one in finished}
-        # Some measures have no value where a test set lacks a class: such splits count for nobody.
-        defined = np.any([np.isfinite(s) for s in scores.values()], axis=0) if scores else np.empty(0, bool)
-        self.scores = {name: s[defined] for name, s in scores.items()}
+        scores = {one.name: one.scores(measure.name, design.cv) for one in finished}
+        # Some measures have no value where a test set lacks a class: such splits count for nobody. Slow methods
+        # have fewer splits than others, the first ones.
+        longest = max((s.size for s in scores.values()), default=0)
+        defined = np.zeros(longest, dtype=bool)
+        for s in scores.values():
+            defined[: s.size] |= np.isfinite(s)
+        self.scores = {name: s[defined[: s.size]] for name, s in scores.items()}
         self.parts = self._contributions(design.rounds)
         self.first_parts = self._contributions(1)
         # A NaN score means that a method failed on some split; it is ranked last.
@@ -106,7 +110,7 @@ class Leaderboard:
             "others": self._others(one),
             "fit_time": one.median("fit_time"),
             "predict_time": one.median("predict_time"),
-            "rounds": self.design.rounds,
+            "rounds": one.complete_repeats(self.design.cv),
             "difference": self.means[name] - self.means[self.order[0]],
             "outcome": "best" if rank == 1 else None,
             "tied": rank == 1,
@@ -117,11 +121,16 @@ class Leaderboard:
             "card": asdict(card) if card else None,
         }
 
+    def padded(self, name: str) -> np.ndarray:
+        """The scores of a method on the splits of all, NaN where it has none."""
+        longest = max(s.size for s in self.scores.values())
+        return np.append(self.scores[name], np.full(longest - self.scores[name].size, np.nan))
+
     def _compare(self) -> None:
         """The three outcomes against the best, and the same against the baseline."""
 
         def evidence(name: str) -> tuple[np.ndarray, np.ndarray | None]:
-            return self.scores[name], self.first_parts.get(name)
+            return self.padded(name), self.first_parts.get(name)
 
         def against(reference: str, others: list[str]) -> dict[str, Comparison]:
             real = {name: evidence(name) for name in others if np.isfinite(self.means[name])}
@@ -142,6 +151,7 @@ class Leaderboard:
                 entry["outcome"] = outcome
                 entry["tied"] = outcome != "worse"
                 entry["against_best"] = best[name].to_dict()
+                entry["difference"] = best[name].difference
             if name in plain:
                 entry["against_baseline"] = plain[name].to_dict()
 
@@ -153,13 +163,13 @@ class Leaderboard:
         if BASELINE not in self.order or self.order[0] == BASELINE:
             return set()
         better = np.maximum if self.measure.greater_is_better else np.minimum
-        floor = self.scores[BASELINE]
+        floor = self.padded(BASELINE)
         raised: dict[str, tuple[np.ndarray, np.ndarray | None]] = {
-            name: (better(self.scores[name], floor), None)
+            name: (better(self.padded(name), floor), None)
             for name in self.order[1:]
-            if np.isfinite(self.means[name]) and (better(self.scores[name], floor) != self.scores[name]).any()
+            if np.isfinite(self.means[name]) and (better(self.padded(name), floor) != self.padded(name)).any()
         }
-        best = (self.scores[self.order[0]], None)
+        best = (self.padded(self.order[0]), None)
         found = compare_with(raised, best, self.measure, self.margin, self.design)
         return {name for name, comparison in found.items() if comparison.outcome == "worse"}
 
@@ -177,7 +187,7 @@ class Leaderboard:
 
     def _untuned(self, one: MethodProgress) -> float | None:
         """The score before the search for better settings; None where there was none."""
-        first = [r for (repeat, _), r in sorted(one.results.items()) if repeat < self.design.rounds]
+        first = one.complete_results(self.design.cv)
         if not all("untuned" in r for r in first):
             return None
         values = np.array([r["untuned"].get(self.measure.name, np.nan) for r in first])

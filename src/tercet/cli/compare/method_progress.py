@@ -28,15 +28,19 @@ class MethodProgress:
             t += 1
         return t
 
-    def scores(self, metric: str, cv: int, repeats: int) -> np.ndarray:
-        """A measure on every split of the first repeats."""
+    def scores(self, metric: str, cv: int) -> np.ndarray:
+        """A measure on every split of the complete repeats."""
         return np.array(
             [
                 self.results[t, fold]["measures"].get(metric, np.nan)
-                for t in range(repeats)
+                for t in range(self.complete_repeats(cv))
                 for fold in range(cv)
             ]
         )
+
+    def complete_results(self, cv: int) -> list[dict[str, Any]]:
+        """The results of the complete repeats, in order."""
+        return [result for (t, _), result in sorted(self.results.items()) if t < self.complete_repeats(cv)]
 
     def contributions(self, counts: np.ndarray, repeats: int) -> np.ndarray | None:
         """Mean contribution of the rows of each unit to the measure, over the first repeats; NaN for units that

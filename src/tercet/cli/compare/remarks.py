@@ -20,6 +20,9 @@ def remarks(result: dict[str, Any], rounds: int, repeats: int) -> Iterator[Messa
         yield from _on_clusters(result, rounds)
     else:
         yield from _on_splits(result, rounds)
+    fewer = [e["name"] for e in result["leaderboard"] if e["rounds"] < rounds]
+    if fewer:
+        yield Message("{n} slower methods have fewer rounds; they are compared on those.", n=len(fewer))
     yield from _on_verdicts(result)
     yield from _on_expected(result)
     yield from _on_combination(result)

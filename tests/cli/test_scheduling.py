@@ -373,3 +373,21 @@ def test_pictures_keep_their_share_where_the_first_method_took_too_long(monkeypa
     assert compare._details_deadline(0.0, 100.0) == pytest.approx(88.0)
     clock.now = 300.0
     assert compare._details_deadline(0.0, 100.0) == pytest.approx(316.0)
+
+
+@pytest.mark.parametrize("task", ["classification", "regression", "clustering"])
+def test_one_method_of_each_family_comes_first_and_slow_families_last(task):
+    from tercet.cli.compare.method_order import QUICK, SLOW_FAMILIES, STRONGEST, in_order, leaders
+    from tercet.core.catalog import methods
+
+    cards = [card for card in methods(task=task) if card.kind == "estimator"]
+    names = {card.name for card in methods()}
+    assert {*STRONGEST, *QUICK} <= names
+    first, order = leaders(cards), in_order(cards)
+    assert sorted(order, key=str) == sorted(cards, key=str)
+    assert order[: len(first)] == first
+    families = [card.family for card in first]
+    assert len(families) == len({*families}) > 1
+    assert any(card.name in QUICK for card in cards)
+    rest = [card.family in SLOW_FAMILIES for card in order[len(first) :]]
+    assert rest == sorted(rest)

@@ -120,7 +120,7 @@ def clustering() -> tuple[dict[str, Any], ReportDetails]:
     rows = [
         {"name": name, "zh": zh, "baseline": False, "score": score, "spread": None, "low": None, "high": None,
          "scores": [], "others": {"Davies-Bouldin": 0.66, "adjusted Rand": 0.73}, "fit_time": 0.003,
-         "predict_time": None, "rounds": 1, "difference": None, "p_value": None, "tied": False, "settings": {},
+         "predict_time": None, "rounds": 1, "difference": None, "outcome": None, "tied": False, "settings": {},
          "warnings": [], "card": None}
         for name, zh, score in (("KMeans", "k均值", 0.55), ("AgglomerativeClustering", "层次聚类", 0.52))
     ]  # fmt: skip
@@ -144,7 +144,7 @@ def _compare(methods: list[Any], X: Any, y: Any, folds: Any, score: Any) -> tupl
         entries.append(
             {"name": name, "zh": cards[name].zh, "baseline": False, "score": mean, "spread": spread,
              "low": mean - spread, "high": mean + spread, "scores": scores, "others": {}, "fit_time": 0.0042,
-             "predict_time": 0.00031, "rounds": 1, "difference": 0.0, "p_value": None, "tied": False,
+             "predict_time": 0.00031, "rounds": 1, "difference": 0.0, "outcome": None, "tied": False,
              "settings": {}, "warnings": [], "card": asdict(cards[name])}
         )  # fmt: skip
         held_out[name] = predicted
@@ -158,8 +158,8 @@ def _ranked(entries: list[dict[str, Any]], greater: bool) -> list[dict[str, Any]
         entry["rank"] = k + 1
         entry["difference"] = -gap
         if entry["scores"]:
-            entry["p_value"] = float(np.exp(-200 * gap)) if k else None
-            entry["tied"] = k == 0 or entry["p_value"] > 0.05
+            entry["outcome"] = "best" if k == 0 else "undecided" if gap < 0.015 else "worse"
+            entry["tied"] = entry["outcome"] != "worse"
     if entries[-2]["card"]:
         entries[-2]["warnings"] = ["did not converge in 1000 passes"]
         entries[-2]["settings"] = {"max_iter": 1000}
@@ -170,7 +170,7 @@ def _baseline(metric: str, scores: list[float]) -> dict[str, Any]:
     mean, spread = float(np.mean(scores)), float(np.std(scores, ddof=1))
     return {"name": "baseline", "zh": "基线", "baseline": True, "score": mean, "spread": spread,
             "low": mean - spread, "high": mean + spread, "scores": scores, "others": {}, "fit_time": 0.0001,
-            "predict_time": 0.00001, "rounds": 1, "difference": 0.0, "p_value": None, "tied": False,
+            "predict_time": 0.00001, "rounds": 1, "difference": 0.0, "outcome": None, "tied": False,
             "settings": {}, "warnings": [], "card": None}  # fmt: skip
 
 
@@ -210,6 +210,7 @@ def _result(
         "data": {"source": source, "format": "CSV", "rows": len(X), "total_rows": len(X), "notes": ["UTF-8, comma"],
                  "columns": columns, "target": None, "classes": None, "n_sparse": 0},
         "task": task, "task_why": "the target has few distinct values", "metric": metric, "metric_title": metric,
+        "margin": 0.01,
         "greater_is_better": greater, "cv": 5, "repeats": 1, "seed": 0, "budget": 50.0, "jobs": 2,
         "preprocessing": ["numbers are standardised"], "leaderboard": board, "skipped": [],
         "time": {"total": 31.4, "fits": 25.0, "reading": 0.2}, "interrupted": False,

@@ -112,11 +112,13 @@ def test_verdict_when_the_baseline_wins_or_ties(classified: Any):
     board[0]["score"] = 0.99
     assert "No method beats the baseline, whose accuracy is 0.990" in Page(report.render(result)).text
     result = copy.deepcopy(classified[0])
-    for entry in result["leaderboard"]:
-        entry["tied"] = True
+    for entry in result["leaderboard"][1:]:
+        entry["outcome"] = "undecided"
+    result["leaderboard"][0]["against_baseline"] = {"outcome": "undecided"}
     text = Page(report.render(result)).text
-    assert "and 2 others" not in text  # four that are tied are all named
-    assert "are not significantly worse; it is not significantly better than the baseline, which has" in text
+    assert "cannot tell yet whether worse: " in text
+    assert "and 2 others" not in text  # four of one outcome are all named
+    assert "; cannot tell yet whether better than the baseline, which has" in text
 
 
 def test_the_least_is_best_for_an_error(classified: Any):
@@ -215,8 +217,8 @@ def test_wide_tables_are_folded_and_light(classified: Any):
 def test_the_verdict_is_the_same_with_and_without_markup(classified: Any, language: str):
     translation.set_language(language)
     result = copy.deepcopy(classified[0])
-    for entry in result["leaderboard"]:
-        entry["tied"] = True
+    for entry in result["leaderboard"][1:]:
+        entry["outcome"] = "equivalent"
     result["leaderboard"][0]["zh"] = "套索 L1正则化"
     result["leaderboard"][1]["name"] = result["leaderboard"][1]["zh"] = "a<b>&c"
     plain = phrases.verdict_text(result)
@@ -260,7 +262,7 @@ def _many_measures() -> tuple[dict[str, Any], Any]:
     measures = {"calinski_harabasz": 12345.6, "davies_bouldin": 1.234, "adjusted_rand": 0.512}
     for entry in result["leaderboard"]:
         entry["others"] = {**measures, "mutual_information": 0.612, "fowlkes_mallows": 0.612}
-        entry |= {"predict_time": 0.0012, "low": 0.3, "high": 0.6, "spread": 0.01, "p_value": 0.012}
+        entry |= {"predict_time": 0.0012, "low": 0.3, "high": 0.6, "spread": 0.01}
     return result, details
 
 

@@ -9,12 +9,10 @@ from hypothesis import strategies as st
 
 from tercet.cli.compare import scheduling as module
 from tercet.cli.compare.baseline import BASELINE
-from tercet.cli.compare.leaderboard import leaderboard
-from tercet.cli.compare.scheduling import MethodProgress, Scheduler
+from tercet.cli.compare.cost_estimate import extrapolate
+from tercet.cli.compare.scheduling import Scheduler
 from tercet.cli.compare.worker_pool import TaskResult
-from tercet.cli.compare.worker_tasks import extrapolate
 from tercet.cli.measures import MEASURES
-from tercet.model_selection import corrected_paired_test
 
 
 class Clock:
@@ -98,18 +96,37 @@ def test_a_method_that_would_burst_the_budget_is_left_out_and_named(clock):
     assert not any(entry[:2] == ("score", "endless") for entry in pool.log)
 
 
-def test_a_round_is_for_all_or_for_none(clock):
-    scheduler, _ = run(clock, {"quick": 0.1, "slow": 1.0}, deadline=13.5, repeats=4)
-    assert scheduler.rounds() == 2
-    assert {one.complete_repeats(5) for one in scheduler.finished()} == {2}
-    assert clock.now < 13.5  # there was time for more rounds of the quick one
+def test_where_time_is_short_the_dearest_have_fewer_rounds(clock):
+    costs = {"quick": 0.1, "slow": 1.0, "strong": 0.4}
+    pool = PretendPool(clock, costs)
+    scheduler = Scheduler(
+        pool, ["strong", "quick", "slow"], leaders=1, cv=5, repeats=5, jobs=1, deadline=22.0
+    )
+    scheduler.run()
+    assert clock.now < 22.0
+    assert {one.name: one.complete_repeats(5) for one in scheduler.finished()} == {
+        BASELINE: 5,
+        "strong": 5,
+        "quick": 5,
+        "slow": 1,
+    }
+    assert scheduler.rounds() == 5
     assert scheduler.left_out() == {}
+
+
+def test_a_round_is_for_all_where_there_is_time(clock):
+    scheduler, _ = run(clock, {"quick": 0.1, "slow": 1.0}, deadline=30, repeats=4)
+    assert {one.complete_repeats(5) for one in scheduler.finished()} == {4}
 
 
 def test_a_round_that_is_cut_off_does_not_count(clock):
     """The fits take longer than the trials told."""
     scheduler, _ = run(clock, {"quick": 0.1, "slow": 1.0}, deadline=8.0, repeats=3, promise=0.1)
-    assert scheduler.rounds() == 1
+    assert {one.name: one.complete_repeats(5) for one in scheduler.finished()} == {
+        BASELINE: 3,
+        "quick": 3,
+        "slow": 1,
+    }
     scheduler, _ = run(clock, {"slow": 1.0}, deadline=clock.now + 4, promise=0.5)
     assert scheduler.left_out()["slow"] == "the time was up after 3 of 5 folds"
     scheduler.deadline = clock.now + 3
@@ -168,70 +185,6 @@ def test_refusals_are_kept_with_their_reason(clock):
     assert scheduler.methods["late"].dropped == "is not for these data"
     assert len([entry for entry in pool.log if entry[:2] == ("score", "late")]) == 1
     assert scheduler.methods["good"].complete_repeats(5) == 3
-
-
-def finished_method(name, scores, cv=5):
-    one = MethodProgress(name, tried=True, cost=0.1)
-    for k, score in enumerate(scores):
-        one.results[divmod(k, cv)] = {
-            "measures": {"accuracy": score, "macro_f1": score / 2},
-            "fit_time": 0.1,
-            "predict_time": None,
-            "busy": (0, 0),
-            "warnings": [],
-        }
-    return one
-
-
-def test_leaderboard_is_sorted_tested_and_judged():
-    rng = np.random.default_rng(0)
-    base = rng.uniform(0.7, 0.8, 10)
-    entries = leaderboard(
-        [
-            finished_method("Perceptron", base - 0.2 + rng.normal(0, 0.003, 10)),
-            finished_method("LogisticRegression", base),
-            finished_method(BASELINE, np.full(10, 0.5)),
-            finished_method("MaxEnt", base - 0.001 + rng.normal(0, 0.01, 10)),
-        ],
-        {},
-        MEASURES["accuracy"],
-        cv=5,
-        rounds=2,
-        rows=100,
-    )
-    assert [entry["name"] for entry in entries] == ["LogisticRegression", "MaxEnt", "Perceptron", BASELINE]
-    assert [entry["tied"] for entry in entries] == [True, True, False, False]
-    assert entries[0]["p_value"] is None
-    direct = corrected_paired_test(entries[2]["scores"], base, n_train=80, n_test=20).p_value
-    assert direct <= entries[2]["p_value"] <= 3 * direct
-    assert entries[0]["low"] < entries[0]["score"] < entries[0]["high"]
-    assert entries[0]["others"] == {"macro_f1": pytest.approx(base.mean() / 2)}
-
-
-def test_less_is_better_for_losses_and_failures_stand_last():
-    a, b = finished_method("A", [1.0] * 5), finished_method("B", [2.0] * 5)
-    broken = finished_method("C", [0.5, np.nan, 0.5, 0.5, 0.5])
-    for one in (a, b, broken):
-        for result in one.results.values():
-            result["measures"] = {"rmse": result["measures"]["accuracy"]}
-    entries = leaderboard([b, broken, a], {}, MEASURES["rmse"], cv=5, rounds=1, rows=50)
-    assert [entry["name"] for entry in entries] == ["A", "B", "C"]
-    assert entries[2]["p_value"] is None
-
-
-def test_only_shared_rounds_count():
-    long, short = (
-        finished_method("A", [0.9, 0.8, 0.9, 0.8, 0.9, *[0.0] * 10]),
-        finished_method("B", [0.7, 0.6, 0.7, 0.7, 0.6]),
-    )
-    entries = leaderboard([long, short], {}, MEASURES["accuracy"], cv=5, rounds=1, rows=100)
-    assert [entry["name"] for entry in entries] == ["A", "B"]
-    assert entries[0]["score"] == pytest.approx(0.86)
-    expected = corrected_paired_test(
-        [0.7, 0.6, 0.7, 0.7, 0.6], [0.9, 0.8, 0.9, 0.8, 0.9], n_train=80, n_test=20
-    )
-    assert entries[1]["p_value"] == pytest.approx(expected.p_value)
-    assert entries[1]["difference"] == pytest.approx(expected.difference)
 
 
 @pytest.mark.parametrize(
@@ -304,16 +257,137 @@ def test_the_best_are_combined_when_there_is_time(clock):
             result["measures"]["accuracy"] = 0.1 * k
     scheduler.combine("accuracy", greater_is_better=True)
     combined = scheduler.methods["combination"]
-    assert combined.settings == {"of": "d, c, b"}
+    assert combined.settings == {"of": "d, c, b", "among": "a, b, c, d"}
     assert combined.complete_repeats(5) == scheduler.rounds() == 2
     assert [entry for entry in pool.log if entry[0] == "combine"] == [
         ("combine", "combination", repeat, fold) for repeat in range(2) for fold in range(5)
     ]
-    worse = run(clock, {"a": 0.1, "b": 0.2, "c": 0.1, "d": 0.1}, deadline=clock.now + 100, repeats=1)[0]
-    worse.deadline = clock.now + 1.0  # three methods on five folds take two seconds
-    worse.combine("accuracy", greater_is_better=True)
-    assert "combination" not in worse.methods
-    assert worse.left_out() == {}
+    # Which are combined is for each training set to say: all candidates are given to it, and no score.
     alone = run(clock, {"a": 0.1}, deadline=clock.now + 100, repeats=1)[0]
     alone.combine("accuracy", greater_is_better=True)
     assert "combination" not in alone.methods
+
+
+def test_a_combination_has_as_many_candidates_as_there_is_time_for(clock):
+    scheduler = run(clock, {"a": 0.1, "b": 0.1, "c": 0.1, "d": 0.1}, deadline=clock.now + 100, repeats=1)[0]
+    # Each candidate takes two fits for the choice, each of the three chosen one more, on five folds.
+    scheduler.deadline = clock.now + 4.6
+    scheduler.combine("accuracy", greater_is_better=True)
+    assert scheduler.methods["combination"].settings["among"] == "a, b, c"
+    late = run(clock, {"a": 0.1, "b": 0.1, "c": 0.1}, deadline=clock.now + 100, repeats=1)[0]
+    late.deadline = clock.now + 1.0
+    late.combine("accuracy", greater_is_better=True)
+    assert "combination" not in late.methods
+    assert late.left_out() == {}
+
+
+def test_time_is_kept_for_the_combination(clock):
+    given = {"cv": 5, "repeats": 9, "jobs": 1, "patience": 1.0}
+    costs = {"a": 0.1, "b": 0.1}
+    scheduler = Scheduler(PretendPool(clock, costs), list(costs), deadline=10.0, combining=True, **given)
+    scheduler.run()
+    scheduler.combine("accuracy", greater_is_better=True)
+    # A round takes 1 s, and its part of the combination 3 s as planned, which are kept for it.
+    assert 6 <= scheduler.rounds() <= 7
+    assert 1 <= scheduler.methods["combination"].complete_repeats(5) <= scheduler.rounds()
+    assert clock.now < 10.0
+
+
+def test_the_first_of_each_family_are_scored_before_others_are_tried(clock):
+    costs = {"strong": 0.3, "other family": 0.1, "more": 0.01, "still more": 0.01}
+    pool = PretendPool(clock, costs)
+    scheduler = Scheduler(pool, list(costs), leaders=2, cv=5, repeats=1, jobs=1, deadline=100.0, patience=1.0)
+    scheduler.run()
+    order = [key for key, _ in itertools.groupby(entry[:2] for entry in pool.log)]
+    assert order == [
+        *(("trial", name) for name in (BASELINE, "strong", "other family")),
+        *(("score", name) for name in (BASELINE, "strong", "other family")),
+        *(("trial", name) for name in ("more", "still more")),
+        *(("score", name) for name in ("more", "still more")),
+    ]
+
+
+@pytest.mark.parametrize("trial", [0.01, 30.0])
+def test_the_shortest_budget_has_an_answer(clock, trial):
+    """Nothing is done within it: the quickest method is, and the baseline."""
+    costs = {"SVC": 400.0, "GaussianNB": 3.0}
+    pool = PretendPool(clock, costs, trial=trial)
+    scheduler = Scheduler(pool, list(costs), cv=5, repeats=9, jobs=1, deadline=1.0, patience=0.25)
+    scheduler.run()
+    assert len(scheduler.finished()) < 2
+    scheduler.patience = 100.0
+    scheduler.ensure_one(1000.0)
+    assert {one.name for one in scheduler.finished()} == {BASELINE, "GaussianNB"}
+    assert scheduler.rounds() == 1
+    assert "SVC" in scheduler.left_out()
+    before = list(pool.log)
+    scheduler.ensure_one(1000.0)  # there is one
+    assert pool.log == before
+
+
+def test_a_round_that_was_announced_stays_done(clock):
+    told = []
+    costs = {"quick": 0.1, "slow": 1.0}
+    pool = PretendPool(clock, costs)
+    scheduler = Scheduler(
+        pool,
+        list(costs),
+        cv=5,
+        repeats=4,
+        jobs=1,
+        deadline=13.5,
+        patience=1.0,
+        ended=lambda turn, turns: told.append((turn, scheduler.rounds())),
+    )
+    scheduler.run()
+    scheduler.deadline = 40.0
+    scheduler.run()
+    assert told == [(1, 1), (2, 2), (3, 3), (4, 4)]
+    assert scheduler.rounds() == 4
+
+
+def test_a_search_is_given_up_before_its_method(clock):
+    class Searching(PretendPool):
+        def run(self, tasks, deadline, begun=None):
+            for outcome in super().run(tasks, deadline, begun):
+                if outcome.value is not None and outcome.task.method == "trial":
+                    outcome.value["searched"] = 4
+                yield outcome
+
+    costs = {"short": 0.1, "long": 2.0}
+    scheduler = Scheduler(
+        Searching(clock, costs), list(costs), tune=True, cv=5, repeats=1, jobs=1, deadline=60.0, patience=1.0
+    )
+    scheduler.run()
+    assert scheduler.methods["short"].tune  # twelve fits on each split
+    assert not scheduler.methods["long"].tune
+    assert scheduler.rounds() == 1
+    assert scheduler.left_out() == {}
+
+
+def test_pictures_keep_their_share_where_the_first_method_took_too_long(monkeypatch):
+    from tercet.cli import compare
+
+    clock = Clock()
+    monkeypatch.setattr(compare, "time", clock)
+    assert compare._details_deadline(0.0, 100.0) == pytest.approx(88.0)
+    clock.now = 300.0
+    assert compare._details_deadline(0.0, 100.0) == pytest.approx(316.0)
+
+
+@pytest.mark.parametrize("task", ["classification", "regression", "clustering"])
+def test_one_method_of_each_family_comes_first_and_slow_families_last(task):
+    from tercet.cli.compare.method_order import QUICK, SLOW_FAMILIES, STRONGEST, in_order, leaders
+    from tercet.core.catalog import methods
+
+    cards = [card for card in methods(task=task) if card.kind == "estimator"]
+    names = {card.name for card in methods()}
+    assert {*STRONGEST, *QUICK} <= names
+    first, order = leaders(cards), in_order(cards)
+    assert sorted(order, key=str) == sorted(cards, key=str)
+    assert order[: len(first)] == first
+    families = [card.family for card in first]
+    assert len(families) == len({*families}) > 1
+    assert any(card.name in QUICK for card in cards)
+    rest = [card.family in SLOW_FAMILIES for card in order[len(first) :]]
+    assert rest == sorted(rest)

@@ -102,6 +102,20 @@ def test_bayesian_test_without_a_region_is_the_corrected_t_test():
     assert bayes.equivalent == pytest.approx(0.0, abs=1e-12)
 
 
+def test_bayesian_prior_of_the_variance():
+    """Five splits that agree by chance say less than a prior of what the rows say."""
+    a, b = np.full(5, 0.8), np.full(5, 0.75)
+    split = {"n_train": 80, "n_test": 20, "rope": 0.01}
+    assert bayesian_correlated_test(a, b, **split).better == 1.0
+    test = bayesian_correlated_test(a, b, prior_variance=0.05**2, prior_df=10, **split)
+    assert test.df == 14
+    assert test.scale == pytest.approx(np.sqrt(10 / 14 * 0.05**2 * (1 / 5 + 1 / 4)))
+    assert test.better == pytest.approx(stats.t(14).cdf(0.04 / test.scale))
+    scores = np.random.default_rng(0).normal(0.8, 0.05, (2, 5))
+    same = bayesian_correlated_test(*scores, prior_variance=7.0, **split)  # of no weight
+    assert same == bayesian_correlated_test(*scores, **split)
+
+
 def test_bayesian_probabilities():
     rng = np.random.default_rng(1)
     a = rng.normal(0.9, 0.02, 10)
@@ -132,6 +146,10 @@ def test_bayesian_probabilities():
         (lambda: bayesian_correlated_test([1.0], [1.0], n_train=9, n_test=1), "at least 2"),
         (lambda: bayesian_correlated_test([1, 2], [1, 2], n_train=0, n_test=1), "must be positive"),
         (lambda: bayesian_correlated_test([1, 2], [1, 2], n_train=9, n_test=1, rope=-1), "rope must be"),
+        (
+            lambda: bayesian_correlated_test([1, 2], [1, 2], n_train=9, n_test=1, prior_df=-1),
+            "prior_df must be",
+        ),
     ],
 )
 def test_refusals(call, says):

@@ -131,3 +131,22 @@ def test_a_clear_winner_needs_no_correction():
 def test_refusals(call, says):
     with pytest.raises(ValueError, match=says):
         call()
+
+
+def test_groups_of_rows_are_drawn_whole():
+    """Losses of groups with their sizes are those of all their rows, drawn together."""
+    rng = np.random.default_rng(1)
+    sizes = rng.integers(1, 6, 40)
+    losses = rng.random((40, 3))
+    found = corrected_selection(losses, counts=sizes, random_state=0)
+    assert found.loss == pytest.approx(np.repeat(losses, sizes, axis=0).mean(axis=0).min())
+    plain = corrected_selection(losses, random_state=0)
+    equal = corrected_selection(losses, counts=np.full(40, 7), random_state=0)
+    assert (plain.loss, plain.corrected, plain.low) == pytest.approx((equal.loss, equal.corrected, equal.low))
+    # Rows that come in tens vary as groups do: taken one by one they would promise too much.
+    tens = np.repeat(losses, 10, axis=0)
+    alone = corrected_selection(tens, random_state=0)
+    assert alone.high - alone.low < 0.6 * (plain.high - plain.low)
+    for counts in ([1, 2], np.zeros(40)):
+        with pytest.raises(ValueError, match="counts must be 40 positive numbers"):
+            corrected_selection(losses, counts=counts)

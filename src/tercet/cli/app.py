@@ -34,6 +34,24 @@ def _language(arguments: list[str]) -> str:
 
 translation.set_language(_language(sys.argv[1:]))
 
+from tercet.cli.compare_options import (  # noqa: E402 (its help is in the language that is set above)
+    Budget,
+    DataOrEmbedded,
+    Folds,
+    Group,
+    Jobs,
+    JsonFile,
+    Margin,
+    Methods,
+    Metric,
+    Repeats,
+    ReportFile,
+    Task,
+    Time,
+    Tune,
+    method_names,
+)
+
 app = typer.Typer(
     name="tercet",
     cls=parser_translation.TranslatedGroup,
@@ -46,12 +64,6 @@ app = typer.Typer(
     ),
 )
 command = functools.partial(app.command, cls=parser_translation.TranslatedCommand)
-
-
-def _method_names(incomplete: str) -> list[str]:
-    from tercet.core.catalog import methods
-
-    return [card.name for card in methods() if card.kind == "estimator" and card.name.startswith(incomplete)]
 
 
 def _all_names(incomplete: str) -> list[str]:
@@ -108,52 +120,10 @@ Seed = Annotated[int, typer.Option("--seed", min=0, help=tr("Decides everything 
 Method = Annotated[
     str,
     typer.Argument(
-        metavar="METHOD", autocompletion=_method_names, help=tr("A method, as `tercet list` names it.")
+        metavar="METHOD", autocompletion=method_names, help=tr("A method, as `tercet list` names it.")
     ),
 ]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help=tr("A model saved by `tercet fit`."))]
-
-
-DataOrEmbedded = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="DATA",
-        show_default=False,
-        help=tr(
-            "A table: CSV, TSV, Parquet, Feather, ARFF, SVMlight or npz; or embedded data by name "
-            "(breast_cancer, iris, wine, digits, diabetes, watermelon)."
-        ),
-    ),
-]
-Methods = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--methods",
-        "-m",
-        autocompletion=_method_names,
-        metavar="NAMES",
-        help=tr("Only these (comma-separated)."),
-    ),
-]
-Task = Annotated[
-    str, typer.Option(help=tr("auto, classification, regression or clustering."), metavar="TASK")
-]
-Metric = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help=tr("The measure that ranks; by default chosen by the task.")),
-]
-Folds = Annotated[int, typer.Option(min=2, help=tr("Folds of the cross-validation."))]
-Repeats = Annotated[
-    int | None, typer.Option(min=1, help=tr("Rounds of cross-validation; by default more on small tables."))
-]
-Budget = Annotated[float, typer.Option(min=1.0, metavar="SECONDS", help=tr("Wall-clock time for all of it."))]
-Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help=tr("Processes; by default all cores."))]
-ReportFile = Annotated[
-    Path | None, typer.Option(metavar="FILE.html", help=tr("Write a report with pictures."))
-]
-JsonFile = Annotated[
-    Path | None, typer.Option("--json", metavar="FILE", help=tr("Write all results; - is stdout."))
-]
 
 
 @command(
@@ -168,6 +138,10 @@ def compare(
     methods: Methods = None,
     task: Task = "auto",
     metric: Metric = None,
+    margin: Margin = None,
+    group: Group = None,
+    time: Time = None,
+    tune: Tune = False,
     cv: Folds = 5,
     repeats: Repeats = None,
     seed: Seed = 0,
@@ -191,6 +165,10 @@ def compare(
         methods=tuple(names),
         task=task,
         metric=metric,
+        margin=margin,
+        group=group,
+        time=time,
+        tune=tune,
         cv=cv,
         repeats=repeats,
         seed=seed,

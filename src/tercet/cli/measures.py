@@ -1,16 +1,22 @@
 """Measures that rank methods, by task.
 
 Computed thousands of times on small test sets, so the common ones are a few NumPy lines; those of clusters are
-`tercet.metrics`'. Labels are indices into the classes.
+`tercet.metrics`'. Labels are indices into the classes. Beside its value, a measure of predictions gives each row's
+part in it (`contributions`), which the bootstrap over rows and the variance of a difference need.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from tercet.cli import contributions as rows
+
+MARGIN = 0.01  # differences within it mean nothing: in the unit of the measure, or as a share of a loss
 
 
 @dataclass(frozen=True)
@@ -24,7 +30,12 @@ class Measure:
     needs : "labels", "proba", "ranking" (probabilities or a decision function), "numbers", "inside" (points and
         clusters) or "outside" (classes and clusters).
     greater_is_better : whether more is better.
-    of : the function.
+    of : the function of truth and predictions; for classes also of their number, and for the mean of a quantity of
+        each class (`by_class`) of the classes' shares in it.
+    contributions : of the same arguments, each row's part: an array whose mean is the value. None for clusters.
+    low, high : its range.
+    by_class : whether it is a mean over classes, which a test set without some of them does not have.
+    counts : whether it is for targets that count something.
     """
 
     name: str
@@ -33,46 +44,67 @@ class Measure:
     needs: str
     greater_is_better: bool
     of: Callable[..., float]
+    contributions: Callable[..., np.ndarray] | None = None
+    low: float = -math.inf
+    high: float = math.inf
+    by_class: bool = False
+    counts: bool = False
+
+    def within(self, value: float) -> float:
+        """A value moved into the range of the measure."""
+        return min(max(value, self.low), self.high)
+
+    def margin(self, baseline: float) -> float:
+        """Largest difference that means nothing: 0.01 for a share or an area, else 1 % of the baseline's loss.
+
+        Examples
+        --------
+        >>> MEASURES["accuracy"].margin(0.6), MEASURES["rmse"].margin(250.0), MEASURES["r2"].margin(-0.01)
+        (0.01, 2.5, 0.0101)
+        """
+        if math.isfinite(self.low) and math.isfinite(self.high):
+            return MARGIN
+        loss = self.high - baseline if self.greater_is_better else baseline - max(self.low, 0.0)
+        return MARGIN * abs(loss if math.isfinite(loss) else baseline)
 
 
-def _accuracy(truth: np.ndarray, predicted: np.ndarray, k: int) -> float:
-    return float(np.mean(truth == predicted))
+def _mean(per_row: Callable[..., np.ndarray]) -> Callable[..., float]:
+    """The mean of what rows lose."""
+
+    def measure(*arguments: Any) -> float:
+        return float(np.mean(per_row(*arguments)))
+
+    return measure
 
 
-def _recalls(truth: np.ndarray, predicted: np.ndarray, k: int) -> tuple[np.ndarray, ...]:
-    hits = np.bincount(truth[truth == predicted], minlength=k)
-    return hits, np.bincount(truth, minlength=k), np.bincount(predicted, minlength=k)
-
-
-def _balanced_accuracy(truth: np.ndarray, predicted: np.ndarray, k: int) -> float:
-    hits, actual, _ = _recalls(truth, predicted, k)
+def _balanced_accuracy(
+    truth: np.ndarray, predicted: np.ndarray, k: int, share: np.ndarray | None = None
+) -> float:
+    hits, actual, _ = rows.tallies(truth, predicted, k)
     here = actual > 0
-    return float(np.mean(hits[here] / actual[here]))
+    return float(rows.shares(here, share)[here] @ (hits[here] / actual[here]))
 
 
-def _macro_f1(truth: np.ndarray, predicted: np.ndarray, k: int) -> float:
-    hits, actual, claimed = _recalls(truth, predicted, k)
-    here = (actual + claimed) > 0
-    return float(np.mean(2 * hits[here] / (actual + claimed)[here]))
+def _macro_f1(truth: np.ndarray, predicted: np.ndarray, k: int, share: np.ndarray | None = None) -> float:
+    hits, actual, claimed = rows.tallies(truth, predicted, k)
+    here = (actual + claimed) > 0 if share is None else actual > 0
+    return float(rows.shares(here, share)[here] @ (2 * hits[here] / (actual + claimed)[here]))
 
 
-def _log_loss(truth: np.ndarray, proba: np.ndarray, k: int) -> float:
-    tiny = np.finfo(np.float64).eps
-    return float(-np.mean(np.log(np.clip(proba[np.arange(truth.size), truth], tiny, 1.0))))
-
-
-def _roc_auc(truth: np.ndarray, proba: np.ndarray, k: int) -> float:
+def _roc_auc(truth: np.ndarray, proba: np.ndarray, k: int, share: np.ndarray | None = None) -> float:
     """Mean over the classes of one against the rest; for two classes it is the usual area."""
     from scipy.stats import rankdata
 
-    areas = []
-    for c in range(1, 2) if k == 2 else range(k):
+    here = rows.rankable(truth, k)
+    if not here.any():
+        return float("nan")
+    areas = np.zeros(k)
+    for c in np.flatnonzero(here):
         inside = truth == c
         m = int(inside.sum())
-        if 0 < m < truth.size:
-            ranks = rankdata(proba[:, c])
-            areas.append((ranks[inside].sum() - m * (m + 1) / 2) / (m * (truth.size - m)))
-    return float(np.mean(areas)) if areas else float("nan")
+        ranks = rankdata(proba[:, c])
+        areas[c] = (ranks[inside].sum() - m * (m + 1) / 2) / (m * (truth.size - m))
+    return float(rows.shares(here, None if k == 2 else share) @ areas)
 
 
 def _r2(truth: np.ndarray, predicted: np.ndarray) -> float:
@@ -83,10 +115,6 @@ def _r2(truth: np.ndarray, predicted: np.ndarray) -> float:
 
 def _rmse(truth: np.ndarray, predicted: np.ndarray) -> float:
     return float(np.sqrt(np.mean((truth - predicted) ** 2)))
-
-
-def _mae(truth: np.ndarray, predicted: np.ndarray) -> float:
-    return float(np.mean(np.abs(truth - predicted)))
 
 
 def _metric(name: str) -> Callable[..., float]:
@@ -108,20 +136,35 @@ def _silhouette(X: Any, labels: np.ndarray) -> float:
     return float(silhouette_score(X, labels, **few))
 
 
+UNIT: dict[str, Any] = {"low": 0.0, "high": 1.0}
 MEASURES = {
     measure.name: measure
     for measure in (
-        Measure("accuracy", "accuracy", "classification", "labels", True, _accuracy),
+        Measure("accuracy", "accuracy", "classification", "labels", True, _mean(rows.hits), rows.hits, **UNIT),
         Measure(
-            "balanced_accuracy", "balanced accuracy", "classification", "labels", True, _balanced_accuracy
+            "balanced_accuracy", "balanced accuracy", "classification", "labels", True, _balanced_accuracy,
+            rows.balanced_accuracy, by_class=True, **UNIT,
         ),
-        Measure("macro_f1", "macro F1", "classification", "labels", True, _macro_f1),
-        Measure("roc_auc", "ROC AUC", "classification", "ranking", True, _roc_auc),
-        Measure("log_loss", "log loss", "classification", "proba", False, _log_loss),
-        Measure("r2", "R²", "regression", "numbers", True, _r2),
-        Measure("rmse", "RMSE", "regression", "numbers", False, _rmse),
-        Measure("mae", "MAE", "regression", "numbers", False, _mae),
-        Measure("silhouette", "silhouette", "clustering", "inside", True, _silhouette),
+        Measure(
+            "macro_f1", "macro F1", "classification", "labels", True, _macro_f1,
+            rows.macro_f1, by_class=True, **UNIT,
+        ),
+        Measure(
+            "roc_auc", "ROC AUC", "classification", "ranking", True, _roc_auc, rows.roc_auc, by_class=True, **UNIT
+        ),
+        Measure(
+            "log_loss", "log loss", "classification", "proba", False, _mean(rows.log_loss), rows.log_loss, low=0.0
+        ),
+        Measure("r2", "R²", "regression", "numbers", True, _r2, rows.r2, high=1.0),
+        Measure("rmse", "RMSE", "regression", "numbers", False, _rmse, rows.rmse, low=0.0),
+        Measure(
+            "mae", "MAE", "regression", "numbers", False, _mean(rows.absolute_error), rows.absolute_error, low=0.0
+        ),
+        Measure(
+            "poisson_deviance", "Poisson deviance", "regression", "numbers", False, _mean(rows.poisson_deviance),
+            rows.poisson_deviance, low=0.0, counts=True,
+        ),
+        Measure("silhouette", "silhouette", "clustering", "inside", True, _silhouette, low=-1.0, high=1.0),
         Measure(
             "calinski_harabasz",
             "Calinski-Harabasz",
@@ -129,6 +172,7 @@ MEASURES = {
             "inside",
             True,
             _metric("calinski_harabasz_score"),
+            low=0.0,
         ),
         Measure(
             "davies_bouldin",
@@ -137,9 +181,11 @@ MEASURES = {
             "inside",
             False,
             _metric("davies_bouldin_score"),
+            low=0.0,
         ),
         Measure(
-            "adjusted_rand", "adjusted Rand", "clustering", "outside", True, _metric("adjusted_rand_score")
+            "adjusted_rand", "adjusted Rand", "clustering", "outside", True, _metric("adjusted_rand_score"),
+            low=-1.0, high=1.0,
         ),
         Measure(
             "mutual_information",
@@ -148,6 +194,7 @@ MEASURES = {
             "outside",
             True,
             _metric("normalized_mutual_info_score"),
+            **UNIT,
         ),
         Measure(
             "fowlkes_mallows",
@@ -156,13 +203,18 @@ MEASURES = {
             "outside",
             True,
             _metric("fowlkes_mallows_score"),
+            **UNIT,
         ),
     )
-}
+}  # fmt: skip
 
 
-def suitable(task: str, *, labelled: bool = True) -> list[Measure]:
-    """The measures of a task, the one that ranks by default first."""
-    found = [m for m in MEASURES.values() if m.task == task and (labelled or m.needs != "outside")]
+def suitable(task: str, *, labelled: bool = True, counts: bool = False) -> list[Measure]:
+    """The measures of a task, the one that ranks by default first; those of counts for targets that are counts."""
+    found = [
+        m
+        for m in MEASURES.values()
+        if m.task == task and (labelled or m.needs != "outside") and (counts or not m.counts)
+    ]
     # With classes at hand, agreement with them says more than the shape of the clusters.
     return sorted(found, key=lambda m: m.needs != "outside") if task == "clustering" else found

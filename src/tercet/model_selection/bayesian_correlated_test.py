@@ -31,7 +31,7 @@ class BayesianTest:
 
     difference: float
     scale: float
-    df: int
+    df: float
     worse: float
     equivalent: float
     better: float
@@ -54,7 +54,15 @@ class BayesianTest:
     peers=["baycomp"],
 )
 def bayesian_correlated_test(
-    first: Any, second: Any, *, n_train: float, n_test: float, rope: float = 0.0, confidence: float = 0.95
+    first: Any,
+    second: Any,
+    *,
+    n_train: float,
+    n_test: float,
+    rope: float = 0.0,
+    confidence: float = 0.95,
+    prior_variance: float = 0.0,
+    prior_df: float = 0.0,
 ) -> BayesianTest:
     """Probabilities that one of two methods is better than the other, or equivalent to it.
 
@@ -68,6 +76,9 @@ def bayesian_correlated_test(
         Half the width of the region of practical equivalence: differences of at most so much mean nothing.
     confidence : float, default=0.95
         Of the credible interval.
+    prior_variance, prior_df : float, default=0.0
+        Of a scaled inverse χ² prior of the variance of a difference on one split, such as the variance of the
+        differences on the rows over `n_test`: a few splits may agree by chance. By default the prior is flat.
 
     Examples
     --------
@@ -88,9 +99,13 @@ def bayesian_correlated_test(
         raise ValueError(f"rope must be at least 0; got {rope!r}.")
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must be between 0 and 1; got {confidence!r}.")
+    for name, value in (("prior_variance", prior_variance), ("prior_df", prior_df)):
+        if not 0 <= value < np.inf:
+            raise ValueError(f"{name} must be at least 0; got {value!r}.")
     d = a - b
-    mean, df = float(d.mean()), d.size - 1
-    scale = float(np.sqrt(d.var(ddof=1) * (1 / d.size + n_test / n_train)))
+    mean, df = float(d.mean()), d.size - 1 + prior_df
+    variance = (prior_df * prior_variance + (d.size - 1) * float(d.var(ddof=1))) / df
+    scale = float(np.sqrt(variance * (1 / d.size + n_test / n_train)))
     if scale <= 1e-15 * max(np.abs(a).max(), np.abs(b).max()):  # the same difference on every split
         rounding = 1e-15 * max(np.abs(a).max(), np.abs(b).max())
         same = abs(mean) <= rope + rounding

@@ -49,14 +49,22 @@ class CorrectedSelection:
     peers=["sklearn.model_selection.cross_val_score"],
 )
 def corrected_selection(
-    losses: Any, *, n_bootstraps: int = 1000, confidence: float = 0.95, random_state: Any = None
+    losses: Any,
+    *,
+    counts: Any = None,
+    n_bootstraps: int = 1000,
+    confidence: float = 0.95,
+    random_state: Any = None,
 ) -> CorrectedSelection:
     """Expected loss of the best of several methods on new rows.
 
     Parameters
     ----------
     losses : array of shape (n_samples, n_methods)
-        Loss of each method's out-of-fold prediction for each row (0 or 1 for classes, squared errors ...).
+        Loss of each method's out-of-fold prediction for each row (0 or 1 for classes, squared errors ...), or mean
+        losses of groups of rows that belong together.
+    counts : array of shape (n_samples,), optional
+        Number of rows in each group; groups are drawn whole. By default 1.
     n_bootstraps : int, default=1000
         Number of bootstrap samples.
     confidence : float, default=0.95
@@ -81,12 +89,15 @@ def corrected_selection(
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must be between 0 and 1; got {confidence!r}.")
     rng, (n, k) = generator(random_state), table.shape
+    count = np.ones(n) if counts is None else np.asarray(counts, dtype=float)
+    if count.shape != (n,) or not (np.isfinite(count).all() and (count > 0).all()):
+        raise ValueError(f"counts must be {n} positive numbers, one for each row of losses; got {counts!r}.")
     scores, chosen = [], np.zeros(k)
     for start in range(0, n_bootstraps, CHUNK):
         draws = rng.integers(n, size=(min(CHUNK, n_bootstraps - start), n))
-        weights = np.stack([np.bincount(draw, minlength=n) for draw in draws]).astype(float)
+        weights = np.stack([np.bincount(draw, minlength=n) for draw in draws]) * count
         pick = np.argmin(weights @ table, axis=1)
-        left = (weights == 0).astype(float)
+        left = np.where(weights == 0, count, 0.0)
         size = left.sum(axis=1)
         some = size > 0
         chosen += np.bincount(pick[some], minlength=k)
@@ -96,7 +107,7 @@ def corrected_selection(
         raise ValueError("No row was left out of any sample: more n_bootstraps or more rows are needed.")
     tail = (1 - confidence) / 2
     low, high = np.quantile(found, [tail, 1 - tail])
-    means = table.mean(axis=0)
+    means = np.average(table, axis=0, weights=count)
     best = int(np.argmin(means))
     return CorrectedSelection(
         best, float(means[best]), float(found.mean()), float(low), float(high), chosen / len(found)

@@ -17,17 +17,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tercet.cli import errors, printing, translation
 from tercet.cli.compare import terminal
 from tercet.cli.compare.combination import COMBINATION, SAME_AS
+from tercet.cli.compare.comparison import Design
 from tercet.cli.compare.details import DetailCollector, ReportDetails
+from tercet.cli.compare.method_order import in_order, leaders
+from tercet.cli.compare.metric_choice import choose_measure
 from tercet.cli.compare.result import add_times, describe, gather, to_json
+from tercet.cli.compare.row_structure import RowStructure, read_structure
 from tercet.cli.compare.scheduling import Scheduler
+from tercet.cli.compare.splits import Splitter
 from tercet.cli.compare.worker_pool import WorkerPool, WorkerTask, start_fork_server, stop_fork_server
 from tercet.cli.embedded_datasets import is_embedded
 from tercet.cli.errors import Refusal, refusing
 from tercet.cli.lookup import find
-from tercet.cli.measures import MEASURES, Measure, suitable
 from tercet.cli.output_files import check_writable, whole
 from tercet.cli.tables import open_table
 from tercet.cli.translation import tr
@@ -38,13 +44,7 @@ TASKS = ("auto", "classification", "regression", "clustering")
 # Fractions of the budget at which cross-validation ends, with a report and without, and the report's details.
 SCORES_WITH_REPORT, SCORES, DETAILS = 0.72, 0.95, 0.88
 REPEATS = ((1_000, 10), (10_000, 3))  # rows -> repeats of cross-validation: small tables need more
-SLOW_FAMILIES = ("svm", "kernel_machines")  # whose trial fits take longest: they are scheduled last
-FIRST_METHODS = (
-    "HistGradientBoosting",
-    "RandomForest",
-    "ExtraTrees",
-    "GradientBoosting",
-)  # good on most tables
+GRACE = 5.0  # times the budget, and a minute: how long the first method may take when nothing else is done
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,10 @@ class Request:
     methods: tuple[str, ...] = ()
     task: str = "auto"
     metric: str | None = None
+    margin: float | None = None
+    group: str | None = None
+    time: str | None = None
+    tune: bool = False
     cv: int = 5
     repeats: int | None = None
     seed: int = 0
@@ -80,25 +84,32 @@ def run(request: Request) -> int:
 def _run(request: Request) -> int:
     begin = printing.started
     chosen = _check(request)
-    context, table, schema, records, y = _read(request)
-    measure = _measure(request.metric, schema.task, labelled=y is not None)
+    context, table, schema, records, y, structure = _read(request)
+    measure, why = choose_measure(request.metric, schema.task, y, len(schema.classes or ()))
     cards = {card.name: card for card in _candidates(schema.task, chosen)}
     plan: dict[str, Any] = {
         "cv": request.cv,
-        "repeats": request.repeats or next((r for most, r in REPEATS if len(records) <= most), 1),
+        "repeats": _repeats(request, len(records)),
         "jobs": request.jobs or _processes(records.nbytes),
     }
+    design = _design(request, structure, len(records), schema.task)
     about = describe(table, schema, y, len(records), measure)
     result = {**about, **plan, "seed": request.seed, "budget": request.budget}
+    result |= {"metric_why": why and tr(why), "split": {"kind": structure.kind, "column": structure.column}}
+    result["tuned"] = request.tune
     result["time"]["reading"] = time.monotonic() - begin
     if not printing.quiet:
         terminal.table_of_columns(result)
     data = {"records": records, "y": y, "schema": schema, "task": schema.task, "metric": measure.name}
+    data |= {"groups": structure.groups, "times": structure.times}
     page: str | None = None
     with WorkerPool(context, plan["jobs"], {**data, "cv": request.cv, "seed": request.seed}) as pool:
         scheduler = Scheduler(
             pool,
             list(cards),
+            leaders=0 if chosen else len(leaders(list(cards.values()))),
+            tune=request.tune,
+            combining=schema.task in SAME_AS and not chosen,
             deadline=begin + request.budget * (SCORES_WITH_REPORT if request.report else SCORES),
             patience=request.budget / 4,
             ended=terminal.round_ended,
@@ -107,7 +118,7 @@ def _run(request: Request) -> int:
         result["interrupted"] = _cross_validate(scheduler, result, request, begin)
         alike = {card.name: card for card in methods(task=schema.task)}.get(SAME_AS.get(schema.task, ""))
         named = cards if alike is None else {**cards, COMBINATION: alike}
-        gather(result, scheduler, named, measure)
+        gather(result, scheduler, named, measure, design, request.margin)
         add_times(result, scheduler.busy, begin)
         if request.report and _methods_ranked(result) and not result["interrupted"]:
             collector = _detail_collector(request, pool, result, schema, records, y, begin)
@@ -119,8 +130,8 @@ def _run(request: Request) -> int:
         return _finish(request, result, page, begin)
 
 
-def _read(request: Request) -> tuple[Any, Any, Any, Any, Any]:
-    """The context of the worker processes, the table, its schema, its features and its target."""
+def _read(request: Request) -> tuple[Any, Any, Any, Any, Any, RowStructure]:
+    """The context of the worker processes, the table, its schema, features, target, and what ties its rows."""
     with refusing():
         # The fork server imports the methods while the table is read; not before a file was opened, because
         # the command may end there.
@@ -137,9 +148,7 @@ def _cross_validate(scheduler: Scheduler, result: dict[str, Any], request: Reque
             result["preprocessing"] = [tr(note) for note in outcome.value or []]
         with terminal.progress(tr("cross-validation")) as scheduler.progress:
             scheduler.run()
-            if len(scheduler.finished()) < 2 and request.report:  # scores come before the report's figures
-                scheduler.deadline = begin + request.budget * SCORES
-                scheduler.run()
+            scheduler.ensure_one(begin + max(GRACE * request.budget, 60.0 + request.budget))
             if result["task"] in SAME_AS and not request.methods:
                 scheduler.combine(result["metric"], result["greater_is_better"])
     except KeyboardInterrupt:
@@ -166,8 +175,13 @@ def _detail_collector(
         classes=None if schema.classes is None else list(schema.classes),
         columns=list(records.names),
         numeric=[column.name for column in schema.columns if column.used and column.kind == "numeric"],
-        deadline=begin + request.budget * DETAILS,
+        deadline=_details_deadline(begin, request.budget),
     )
+
+
+def _details_deadline(begin: float, budget: float) -> float:
+    """When the report's details end: where the first method took longer than its share, they have theirs still."""
+    return max(begin, time.monotonic() - budget * SCORES_WITH_REPORT) + budget * DETAILS
 
 
 def _check(request: Request) -> list[Card]:
@@ -185,16 +199,20 @@ def _check(request: Request) -> list[Card]:
     return [find(name, estimator=True) for name in request.methods]
 
 
-def _features_and_target(request: Request, table: Any) -> tuple[Any, Any, Any]:
-    """The schema, the features and the target, without the rows that lack one."""
+def _features_and_target(request: Request, table: Any) -> tuple[Any, Any, Any, RowStructure]:
+    """The schema, the features, the target and what ties rows, without the rows that lack a target."""
     from tercet.feature import infer_schema
 
-    schema = infer_schema(table, request.target, request.task, request.kinds, request.drop)
+    structure = read_structure(table, request.group, request.time)
+    drop = request.drop if request.group is None else (*request.drop, request.group)
+    schema = infer_schema(table, request.target, request.task, request.kinds, drop)
     records, y = schema.to_records(table), None
     if schema.target is not None:
         y, known = schema.to_target(table)
         if not known.all():
-            records, y = records.take(known.nonzero()[0]), y[known]
+            kept = known.nonzero()[0]
+            records, y, structure = records.take(kept), y[known], structure.take(kept)
+    structure.check(request.cv)
     if len(records) < 2 * request.cv:
         raise Refusal(
             tr(
@@ -204,7 +222,23 @@ def _features_and_target(request: Request, table: Any) -> tuple[Any, Any, Any]:
                 least=2 * request.cv,
             )
         )
-    return schema, records, y
+    return schema, records, y, structure
+
+
+def _repeats(request: Request, rows: int) -> int:
+    """Rounds of cross-validation; forward in time there is only one way to split."""
+    if request.time is not None:
+        return 1
+    return request.repeats or next((r for most, r in REPEATS if rows <= most), 1)
+
+
+def _design(request: Request, structure: RowStructure, rows: int, task: str) -> Design:
+    splitter = Splitter(request.cv, request.seed, False, structure.groups, structure.times)
+    sizes: list[tuple[int, int]] = []
+    if structure.times is not None:
+        sizes = [(train.size, test.size) for train, test in splitter.split(None, rows, 0)]
+    counts = np.bincount(splitter.units(rows)).astype(float)
+    return Design(request.cv, 1, rows, task, sizes, structure.times is not None, counts)
 
 
 def _report(
@@ -290,19 +324,6 @@ def _methods_ranked(result: dict[str, Any]) -> list[dict[str, Any]]:
     return [entry for entry in result["leaderboard"] if not entry["baseline"]]
 
 
-def _measure(name: str | None, task: str, *, labelled: bool) -> Measure:
-    allowed = suitable(task, labelled=labelled)
-    if name is None:
-        return allowed[0]
-    if MEASURES.get(name) not in allowed:
-        names = ", ".join(measure.name for measure in allowed)
-        raise Refusal(
-            tr("--metric {name}: for {task} there are {names}", name=name, task=tr(task), names=names),
-            errors.USAGE,
-        )
-    return MEASURES[name]
-
-
 def _candidates(task: str, chosen: list[Card]) -> list[Card]:
     for card in chosen:
         if card.task != task:
@@ -316,14 +337,7 @@ def _candidates(task: str, chosen: list[Card]) -> list[Card]:
                 errors.USAGE,
             )
     found = [card for card in methods(task=task) if card.kind == "estimator"]
-    return chosen or sorted(found, key=_place)
-
-
-def _place(card: Card) -> int:
-    """The order of the trial fits: boosting and forests first, slow families last."""
-    if card.name.startswith(FIRST_METHODS):
-        return -2
-    return SLOW_FAMILIES.index(card.family) if card.family in SLOW_FAMILIES else -1
+    return chosen or in_order(found)
 
 
 def _processes(size: int) -> int:

@@ -8,6 +8,7 @@ import numpy as np
 
 COMBINATION = "combination"
 MEMBERS = 3  # how many of the best are combined
+CANDIDATES = 8  # how many of the strongest they are chosen from, inside each training set
 # The estimator that does the same, whose card the row has.
 SAME_AS = {"classification": "VotingClassifier", "regression": "VotingRegressor"}
 

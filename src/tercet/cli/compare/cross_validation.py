@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import KFold, StratifiedKFold
 
+from tercet.cli import scorers
 from tercet.cli.compare.baseline import BASELINE, Baseline
-from tercet.cli.measures import MEASURES, Measure
+from tercet.cli.compare.splits import Split, Splitter
+from tercet.cli.contributions import class_shares
+from tercet.cli.measures import Measure
 from tercet.cli.pipelines import encoder_options
 from tercet.core.catalog import Card, methods
 from tercet.core.messages import Message
@@ -45,30 +47,54 @@ class CrossValidation:
         What is compared, and by which measure.
     cv, seed : int
         Folds, and the seed of everything.
+    groups, times : array or None
+        Rows of one group stay together; test rows come after the rows that are learned from.
     """
 
     def __init__(
-        self, *, records: Any, y: np.ndarray | None, schema: Any, task: str, metric: str, cv: int, seed: int
+        self,
+        *,
+        records: Any,
+        y: np.ndarray | None,
+        schema: Any,
+        task: str,
+        metric: str,
+        cv: int,
+        seed: int,
+        groups: np.ndarray | None = None,
+        times: np.ndarray | None = None,
     ) -> None:
         self.records, self.y, self.schema = records, y, schema
         self.task, self.cv, self.seed = task, cv, seed
-        self.measure = MEASURES[metric]
+        measure = scorers.find(metric)
+        assert measure is not None
+        self.measure = measure
         self.n = len(records)
         self.k = int(y.max()) + 1 if y is not None and task != "regression" else 0
+        self.splitter = Splitter(cv, seed, task == "classification", groups, times)
+        self.units = self.splitter.units(self.n)
         self._encoded: OrderedDict[Any, Any] = OrderedDict()
-        self._splits: dict[int, list[tuple[np.ndarray, np.ndarray]]] = {}
+        self._splits: dict[int, tuple[list[Split], np.ndarray | None]] = {}
 
-    def splits(self, repeat: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    def splits(self, repeat: int) -> list[Split]:
         """The folds of one repeat of cross-validation; the same in every process."""
+        return self._repeat(repeat)[0]
+
+    def share(self, repeat: int) -> np.ndarray | None:
+        """Shares of the classes in means over classes; None where every fold has them all."""
+        return self._repeat(repeat)[1]
+
+    def _repeat(self, repeat: int) -> tuple[list[Split], np.ndarray | None]:
         if repeat not in self._splits:
-            kind = StratifiedKFold if self.task == "classification" else KFold
-            # Repeats of different seeds are independent.
-            state = int(np.random.SeedSequence([self.seed, repeat]).generate_state(1)[0])
-            folds = kind(self.cv, shuffle=True, random_state=state)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # a class with fewer rows than folds: said once, elsewhere
-                self._splits[repeat] = list(folds.split(np.zeros(self.n), self.y))
+            splits = self.splitter.split(self.y, self.n, repeat)
+            self._splits[repeat] = splits, self.shares_of(splits)
         return self._splits[repeat]
+
+    def shares_of(self, splits: list[Split]) -> np.ndarray | None:
+        """Shares of the classes in means over classes; None where every test set has them all."""
+        if self.task != "classification" or self.y is None:
+            return None
+        return class_shares(self.y, [test for _, test in splits], self.k)
 
     def make(self, name: str, settings: dict[str, Any]) -> Any:
         """A method by name, not yet fitted."""
@@ -135,8 +161,22 @@ class CrossValidation:
             order = np.concatenate([order[first], np.delete(order, first)])
         return np.sort(order[: max(size, 2 * self.k)])
 
-    def value(self, measure: Measure, model: Any, X: Any, truth: np.ndarray, predicted: Any = None) -> float:
+    def value(
+        self,
+        measure: Measure,
+        model: Any,
+        X: Any,
+        truth: np.ndarray,
+        predicted: Any = None,
+        share: np.ndarray | None = None,
+    ) -> float:
         """One measure of a fitted classifier or regressor."""
+        return measure.of(truth, *self.given(measure, model, X, predicted, share))
+
+    def given(
+        self, measure: Measure, model: Any, X: Any, predicted: Any = None, share: np.ndarray | None = None
+    ) -> tuple[Any, ...]:
+        """What a measure is computed from, beside the truth."""
         if measure.needs == "proba":
             given = self.proba(model, X)
         elif measure.needs == "ranking":
@@ -145,7 +185,8 @@ class CrossValidation:
             given = model.predict(X) if predicted is None else predicted
         if given is None:
             raise Unsuitable(Message("gives no probabilities"))
-        return measure.of(truth, given, *([self.k] if self.k else []))
+        share = share if measure.by_class else None
+        return given, *([self.k] if self.k else []), *([] if share is None else [share])
 
     def proba(self, model: Any, X: Any) -> np.ndarray | None:
         """Probabilities with a column for every class, also those that were not among the training rows."""
@@ -158,10 +199,12 @@ class CrossValidation:
         return proba
 
     def _ranking(self, model: Any, X: Any) -> np.ndarray | None:
-        """What orders the rows of each class: probabilities, or the decision function."""
+        """What orders the rows of each class: probabilities, the decision function, or the answers themselves."""
         proba = self.proba(model, X)
-        if proba is not None or not hasattr(model, "decision_function"):
+        if proba is not None:
             return proba
+        if not hasattr(model, "decision_function"):
+            return np.eye(self.k)[np.asarray(model.predict(X), dtype=int)]
         found = np.asarray(model.decision_function(X))
         if found.ndim == 1:
             found = np.stack([-found, found], axis=1)

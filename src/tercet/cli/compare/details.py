@@ -119,15 +119,15 @@ class DetailCollector:
         parts = self._folds("held_out", best, self.cv)
         if any(part is None for part in parts):
             return {}
-        predicted = np.empty(self.rows, dtype=parts[0]["predicted"].dtype)
-        for part in parts:
-            predicted[part["rows"]] = part["predicted"]
-        proba = None
-        if parts[0]["proba"] is not None:
-            proba = np.empty((self.rows, parts[0]["proba"].shape[1]))
-            for part in parts:
-                proba[part["rows"]] = part["proba"]
-        return {"truth": self.y, "predicted": predicted, "proba": proba}
+        rows = np.concatenate(
+            [part["rows"] for part in parts]
+        )  # forward in time, the first are never held out
+        order = np.argsort(rows)
+        predicted, proba = (
+            None if parts[0][key] is None else np.concatenate([part[key] for part in parts])[order]
+            for key in ("predicted", "proba")
+        )
+        return {"truth": self.y[rows[order]], "predicted": predicted, "proba": proba}
 
     def _importance(self, best: dict[str, Any]) -> dict[str, Any] | None:
         if not 0 < len(self.columns) <= MOST_COLUMNS:

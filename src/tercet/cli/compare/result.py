@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import json
 import math
 import shlex
 import sys
 import time
-from collections.abc import Iterator
 from typing import Any
 
 from tercet import __version__
 from tercet.cli.compare.baseline import BASELINE
-from tercet.cli.compare.leaderboard import leaderboard
+from tercet.cli.compare.comparison import Design
+from tercet.cli.compare.leaderboard import Leaderboard
+from tercet.cli.compare.remarks import remarks
 from tercet.cli.compare.scheduling import Scheduler
 from tercet.cli.measures import Measure
 from tercet.cli.translation import tr
 from tercet.core.catalog import Card
-from tercet.core.messages import Message
-
-COUNTS = {"n_clusters", "n_components"}  # settings that say how many clusters there are
 
 
 def describe(table: Any, schema: Any, y: Any, rows: int, measure: Measure) -> dict[str, Any]:
@@ -47,6 +46,11 @@ def describe(table: Any, schema: Any, y: Any, rows: int, measure: Measure) -> di
         "task_why": tr(schema.task_why),
         "metric": measure.name,
         "metric_title": measure.title,
+        "metric_why": None,
+        "split": {"kind": "random", "column": None},
+        "margin": None,
+        "tuned": False,
+        "expected": None,
         "greater_is_better": measure.greater_is_better,
         "preprocessing": [],
         "leaderboard": [],
@@ -62,55 +66,27 @@ def _column(column: Any) -> dict[str, Any]:
     return {**{name: getattr(column, name) for name in names}, "why": tr(column.why)}
 
 
-def gather(result: dict[str, Any], scheduler: Scheduler, cards: dict[str, Card], measure: Measure) -> None:
+def gather(
+    result: dict[str, Any],
+    scheduler: Scheduler,
+    cards: dict[str, Card],
+    measure: Measure,
+    design: Design,
+    margin: float | None = None,
+) -> None:
     """Add the leaderboard, the methods that are not on it, and remarks."""
-    rounds, cv, rows = scheduler.rounds(), scheduler.cv, result["data"]["rows"]
+    rounds = scheduler.rounds()
     if rounds:
-        result["leaderboard"] = leaderboard(
-            scheduler.finished(), cards, measure, cv=cv, rounds=rounds, rows=rows
-        )
+        design = dataclasses.replace(design, rounds=rounds)
+        board = Leaderboard(scheduler.finished(), cards, measure, design, margin, result["seed"])
+        result |= {"leaderboard": board.entries, "margin": board.margin, "expected": board.expected}
     result["skipped"] = [
         {"name": name, "zh": cards[name].zh, "why": tr(why)}
         for name, why in scheduler.left_out().items()
         if name != BASELINE
     ]
     result["repeats"] = rounds or scheduler.repeats
-    result["remarks"] = [tr(note) for note in _remarks(result, cv, rounds, scheduler.repeats)]
-
-
-def _remarks(result: dict[str, Any], cv: int, rounds: int, repeats: int) -> Iterator[Message]:
-    n = cv * rounds
-    if result["task"] != "clustering" and rounds == 1:
-        yield Message("{cv} folds, the same for all methods.", cv=cv)
-    elif result["task"] != "clustering":
-        yield Message(
-            "{cv} folds, {rounds} rounds: {n} splits, the same for all methods.", cv=cv, rounds=rounds, n=n
-        )
-    else:
-        yield Message(
-            "{n} subsamples, each {part} of the rows, the same for all methods; a score is that of the clusters "
-            "found in them, so that the interval tells how stable it is.",
-            n=n,
-            part=f"{cv - 1}/{cv}",
-        )
-        if result["data"]["target"]:
-            yield Message("The number of clusters is that of the target's classes.")
-        else:
-            yield Message("The number of clusters is the one with the best silhouette, method by method.")
-        own = [e["name"] for e in result["leaderboard"] if not (e["baseline"] or COUNTS & {*e["settings"]})]
-        if own:
-            yield Message("By a criterion of the method's own: {names}.", names=", ".join(own))
-    combined = next((e["settings"]["of"] for e in result["leaderboard"] if e["combination"]), None)
-    if combined is not None:
-        yield Message(
-            "The combination is the mean of the best, {names}; they were chosen on the same splits, which flatters "
-            "it a little.",
-            names=combined,
-        )
-    if 0 < rounds < repeats:
-        yield Message(
-            "The budget was enough for {rounds} of {repeats} rounds.", rounds=rounds, repeats=repeats
-        )
+    result["remarks"] = [tr(note) for note in remarks(result, rounds, scheduler.repeats)]
 
 
 def add_times(result: dict[str, Any], busy: list[tuple[float, float]], begin: float) -> None:

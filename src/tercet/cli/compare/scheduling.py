@@ -1,61 +1,39 @@
-"""Scheduling of the cross-validation of many methods within a time budget: cheapest first, repeat by repeat."""
+"""Scheduling of the cross-validation of many methods within a time budget.
+
+One method of each family comes first, strongest first; then all, cheapest first, repeat by repeat.
+"""
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from tercet.cli.compare.baseline import BASELINE
-from tercet.cli.compare.combination import COMBINATION, MEMBERS
+from tercet.cli.compare.combination import CANDIDATES, COMBINATION, MEMBERS
+from tercet.cli.compare.method_order import QUICK
+from tercet.cli.compare.method_progress import MethodProgress
+from tercet.cli.compare.nested_choice import fits
 from tercet.cli.compare.worker_pool import TaskResult, WorkerPool, WorkerTask
 from tercet.core.messages import Message
 
+LEADERS_SHARE = 0.25  # of the time, for the trial fits of the first of each family
 FIRST_TRIAL = 0.2  # of `patience`, the limit of a trial fit in the first attempt
 FIRST_SHARE = 0.2  # of the remaining time, the limit of one method's folds in the first attempt
-
-
-@dataclass
-class MethodProgress:
-    """State of one method: its cost, its settings and its results so far."""
-
-    name: str
-    tried: bool = False
-    cost: float | None = None  # estimated seconds per split
-    settings: dict[str, Any] = field(default_factory=dict)
-    results: dict[tuple[int, int], dict[str, Any]] = field(default_factory=dict)
-    dropped: str | None = None  # why it is not on the leaderboard
-
-    def complete_repeats(self, cv: int) -> int:
-        """The number of repeats with all folds."""
-        t = 0
-        while all((t, fold) in self.results for fold in range(cv)):
-            t += 1
-        return t
-
-    def scores(self, metric: str, cv: int, repeats: int) -> np.ndarray:
-        """A measure on every split of the first repeats."""
-        return np.array(
-            [
-                self.results[t, fold]["measures"].get(metric, np.nan)
-                for t in range(repeats)
-                for fold in range(cv)
-            ]
-        )
-
-    def median(self, key: str) -> float | None:
-        """Median of a time over all splits (the first fit loads kernels and is slower)."""
-        values = [r[key] for r in self.results.values() if r[key] is not None]
-        return float(np.median(values)) if values else None
+SEVERAL = 5  # repeats that the remaining time is shared out for
+COMBINATION_SHARE = (
+    0.2  # of the time after the first repeat, for the combination, unless one repeat needs more
+)
 
 
 class Scheduler:
     """Schedules trial fits and cross-validation of the methods, and collects their results.
 
-    Only complete repeats count: means over different splits cannot be compared.
+    Only complete repeats count: each tests every row once, so that their means can be compared. All methods get the
+    first; where there is no time for more of all, the dearest have fewer.
 
     Parameters
     ----------
@@ -63,6 +41,12 @@ class Scheduler:
         The worker processes.
     names : list of str
         The methods; the baseline is added.
+    leaders : int
+        How many of them, from the first, are tried and scored before the others.
+    tune : bool
+        Whether settings are searched inside the folds.
+    combining : bool
+        Whether time is kept for a row that combines the best.
     cv, repeats : int
         Folds, and repeats of them.
     deadline : float
@@ -84,6 +68,9 @@ class Scheduler:
         repeats: int,
         jobs: int,
         deadline: float,
+        leaders: int = 0,
+        tune: bool = False,
+        combining: bool = False,
         patience: float = float("inf"),
         progress: Callable[[int, int, str], Any] = lambda *_: None,
         ended: Callable[[int, int], Any] = lambda *_: None,
@@ -91,9 +78,11 @@ class Scheduler:
         self.pool, self.cv, self.repeats, self.jobs = pool, cv, repeats, jobs
         self.deadline, self.patience = deadline, patience
         self.progress, self.ended = progress, ended
+        self.leaders, self.tune, self.combining = [BASELINE, *names[:leaders]], tune, combining
         self.methods = {name: MethodProgress(name) for name in [BASELINE, *names]}
         self.busy: list[tuple[float, float]] = []  # when fits were running
-        self._done = 0
+        self._done = self._announced = 0
+        self._reserve = 0.0  # seconds kept for the combination
 
     def run(self) -> None:
         """Trial fits, then repeat after repeat; can be called again with a later deadline.
@@ -101,35 +90,68 @@ class Scheduler:
         Methods whose trial fit takes long are tried again after the first repeat of the cheap ones.
         """
         now = time.monotonic()
+        if len(self.leaders) > 1:
+            first = now + (self.deadline - now) * LEADERS_SHARE
+            self._run_trials(self.patience * FIRST_TRIAL, first, self.leaders)
+            self._score(0, FIRST_SHARE, self.leaders)
         self._run_trials(self.patience * FIRST_TRIAL, now + (self.deadline - now) / 2)
         self._score(0, FIRST_SHARE)
         self._run_trials(self.patience, self.deadline)
         for repeat in range(self.repeats):
-            if repeat and not self._affordable():
+            names = self._affordable(repeat) if repeat else None
+            if names is not None and len(names) < 2:
                 break
-            self._score(repeat)
-            if self.rounds() > repeat:
+            self._score(repeat, names=names)
+            if self.rounds() > max(repeat, self._announced):
+                self._announced = repeat + 1
                 self.ended(repeat + 1, self.repeats)
 
-    def combine(self, metric: str, greater_is_better: bool) -> None:
-        """Add a row for the combination of the best, on the same splits, where there are two and time is left."""
-        rounds, sign = self.rounds(), 1.0 if greater_is_better else -1.0
-        means = {
-            one.name: sign * float(np.mean(one.scores(metric, self.cv, rounds)))
-            for one in self.finished()
-            if one.name != BASELINE
-        }
-        able = [name for name in means if np.isfinite(means[name])]
-        ranked = sorted(able, key=lambda name: (-means[name], name))  # as on the leaderboard
-        best = [self.methods[name] for name in ranked[:MEMBERS]]
-        need = sum(one.cost or 0.0 for one in best) * self.cv * rounds / self.jobs
-        if len(best) < 2 or need > self.deadline - time.monotonic():
+    def ensure_one(self, deadline: float) -> None:
+        """The baseline and at least one method, beyond the deadline if need be: the quickest first.
+
+        Those that are quick on any table may take as long as they need, others until the later deadline.
+        """
+        if self._answered():
             return
-        names = ", ".join(one.name for one in best)
-        self.methods[COMBINATION] = MethodProgress(COMBINATION, tried=True, settings={"of": names})
-        members = [(one.name, one.settings) for one in best]
+        before = self.deadline
+        able = [one for one in self.methods.values() if one.name != BASELINE and _only_late(one)]
+        able.sort(key=lambda one: (one.name not in QUICK, one.cost is None, one.cost or 0.0))
+        for one in [self.methods[BASELINE], *able]:
+            one.dropped, one.tune = None, False
+            self.deadline = math.inf if one.name in (BASELINE, *QUICK) else deadline
+            if not one.tried:
+                self._run_trials(self.patience, self.deadline, [one.name])
+            given = [self._task(one, 0, fold) for fold in range(self.cv) if (0, fold) not in one.results]
+            if one.dropped is None:
+                for outcome in self.pool.run(given, self.deadline, self._begun):
+                    self._record(outcome)
+            if self._answered():
+                break
+        self.deadline = before
+
+    def _answered(self) -> bool:
+        names = {one.name for one in self.finished()}
+        return BASELINE in names and len(names) > 1
+
+    def combine(self, metric: str, greater_is_better: bool) -> None:
+        """Add a row for the combination of the best, on the same splits, where there are two and time is left.
+
+        Its candidates are the first of the list that there is time for; which of them are combined is found inside
+        each training set.
+        """
+        rounds, candidates = self._affordable_combination()
+        if len(candidates) < 2:
+            return
+        sign = 1.0 if greater_is_better else -1.0
+        found = {one.name: one.scores(metric, self.cv) for one in candidates}
+        # Splits without a value have none for anybody.
+        means = {name: sign * float(np.nanmean(s)) for name, s in found.items() if np.isfinite(s).any()}
+        best = sorted(means, key=lambda name: (-means[name], name))[:MEMBERS]
+        settings = {"of": ", ".join(best), "among": ", ".join(means)}
+        self.methods[COMBINATION] = MethodProgress(COMBINATION, tried=True, settings=settings)
+        given = [(one.name, one.settings) for one in candidates]
         tasks = (
-            WorkerTask("combine", {"members": members, "repeat": repeat, "fold": fold}, COMBINATION)
+            WorkerTask("combine", {"candidates": given, "repeat": repeat, "fold": fold}, COMBINATION)
             for repeat in range(rounds)
             for fold in range(self.cv)
         )
@@ -137,16 +159,37 @@ class Scheduler:
             for outcome in self.pool.run(tasks, self.deadline, self._begun):
                 self._record(outcome)
         finally:
-            if self.methods[COMBINATION].complete_repeats(self.cv) < rounds:
+            if not self.methods[COMBINATION].complete_repeats(self.cv):
                 del self.methods[COMBINATION]  # the time was up: it is no method that was left out
+
+    def _affordable_combination(self) -> tuple[int, list[MethodProgress]]:
+        """Repeats and candidates that there is time for: the most repeats, and for them the most candidates."""
+        left, able = self.deadline - time.monotonic(), self._candidates()
+        few = max(2, min(len(able), MEMBERS))
+        for rounds in range(self.rounds(), 0, -1):
+            for n in range(len(able), few - 1, -1):
+                if self._combination_cost(able[:n], rounds) <= left:
+                    return rounds, able[:n]
+        return 0, []
+
+    def _candidates(self) -> list[MethodProgress]:
+        """Methods that a combination is made of: strong ones by the order of the list, not by their scores."""
+        found = [one for one in self.finished() if one.name not in (BASELINE, COMBINATION)]
+        return found[:CANDIDATES]
+
+    def _combination_cost(self, candidates: list[MethodProgress], rounds: int) -> float:
+        """Seconds that the combination takes: the choice among the candidates, and the fits of the chosen."""
+        costs = sorted((one.plain_cost or one.cost or 0.0 for one in candidates), reverse=True)
+        return (fits(1) * sum(costs) + sum(costs[:MEMBERS])) * self.cv * rounds / self.jobs
 
     def finished(self) -> list[MethodProgress]:
         """Methods with at least one complete repeat."""
         return [one for one in self.methods.values() if one.dropped is None and one.complete_repeats(self.cv)]
 
     def rounds(self) -> int:
-        """The number of repeats that all of them have completed."""
-        return min((one.complete_repeats(self.cv) for one in self.finished()), default=0)
+        """The number of repeats that the baseline and some method have completed."""
+        done = sorted((one.complete_repeats(self.cv) for one in self.finished()), reverse=True)
+        return min(self.methods[BASELINE].complete_repeats(self.cv), done[1]) if len(done) > 1 else 0
 
     def left_out(self) -> dict[str, str]:
         """Methods that are not on the leaderboard, and why."""
@@ -156,23 +199,29 @@ class Scheduler:
                 reasons[one.name] = one.dropped
             elif not one.complete_repeats(self.cv):
                 n = len(one.results)
-                template = (
-                    "the time was up after {n} of {cv} folds" if n else "the time was up before its repeat"
+                reasons[one.name] = (
+                    Message("the time was up after {n} of {cv} folds", n=n, cv=self.cv)
+                    if n
+                    else Message("the time was up before its turn")
                 )
-                reasons[one.name] = Message(template, n=n, cv=self.cv) if n else Message(template)
         return reasons
 
-    def _run_trials(self, patience: float, deadline: float) -> None:
+    def _run_trials(self, patience: float, deadline: float, names: list[str] | None = None) -> None:
         trials = (
             WorkerTask("trial", {"name": one.name}, one.name, patience)
             for one in self.methods.values()
-            if not one.tried
+            if not one.tried and one.dropped is None and (names is None or one.name in names)
         )
         for outcome in self.pool.run(trials, deadline, self._begun):
             one = self.methods[outcome.task.label]
             one.tried = not outcome.lost or patience >= self.patience
             if outcome.value is not None:
-                one.cost, one.settings = outcome.value["cost"], outcome.value["settings"]
+                one.cost = one.plain_cost = outcome.value["cost"]
+                one.settings = outcome.value["settings"]
+                searched = outcome.value.get("searched", 0) if self.tune else 0
+                one.tune = searched > 0
+                if one.tune and one.cost is not None:
+                    one.cost *= 2 + fits(searched + 1)
                 self.busy.append(outcome.value["busy"])
             elif not outcome.lost:  # one that was cut off is tried again
                 one.dropped = outcome.error
@@ -182,32 +231,56 @@ class Scheduler:
         able = [one for one in self.methods.values() if one.dropped is None and one.tried]
         return sorted(able, key=lambda one: (one.cost is None, one.cost))
 
-    def _score(self, repeat: int, share: float = 1.0) -> None:
-        for outcome in self.pool.run(self._missing_folds(repeat, share), self.deadline, self._begun):
+    def _score(self, repeat: int, share: float = 1.0, names: list[str] | None = None) -> None:
+        for outcome in self.pool.run(self._missing_folds(repeat, share, names), self.deadline, self._begun):
             self._record(outcome)
 
-    def _missing_folds(self, repeat: int, share: float) -> Iterator[WorkerTask]:
-        """Tasks for the missing folds of a repeat, of methods that need at most a share of the remaining time."""
-        for one in self._by_cost():
-            if repeat and not one.complete_repeats(self.cv):
+    def _missing_folds(self, repeat: int, share: float, names: list[str] | None) -> Iterator[WorkerTask]:
+        """Tasks for the missing folds of a repeat, of methods that need at most a share of the remaining time; of
+        some methods in their order, or of all, cheapest first."""
+        known = [self.methods[name] for name in names or [] if self.methods[name].tried]
+        for one in known or self._by_cost():
+            if one.dropped is not None or (repeat and not one.complete_repeats(self.cv)):
                 continue
             folds = [fold for fold in range(self.cv) if (repeat, fold) not in one.results]
-            need, left = (one.cost or 0.0) * len(folds) / self.jobs, self.deadline - time.monotonic()
+            left = self.deadline - time.monotonic()
+            need = self._need(one, len(folds))
+            if repeat == 0 and need > left and one.tune and not one.results:
+                one.tune, one.cost = False, one.plain_cost  # the search is what there is no time for
+                need = self._need(one, len(folds))
             if repeat == 0 and share * left < need <= left:
                 continue
             if repeat == 0 and need > left:
-                one.dropped = Message(
+                one.dropped = TooLong(
                     "would take about {need:.1f} s, and {left:.1f} s were left", need=need, left=left
                 )
             for fold in folds:
                 if one.dropped is None:
-                    given = {"name": one.name, "settings": one.settings, "repeat": repeat, "fold": fold}
-                    yield WorkerTask("score", given, one.name)
+                    yield self._task(one, repeat, fold)
 
-    def _affordable(self) -> bool:
-        """Whether one more repeat of all methods fits into the remaining time."""
-        need = sum((one.cost or 0.0) * self.cv for one in self.finished()) / self.jobs
-        return bool(self.finished()) and need < self.deadline - time.monotonic()
+    def _need(self, one: MethodProgress, folds: int) -> float:
+        return (one.cost or 0.0) * folds / self.jobs
+
+    def _task(self, one: MethodProgress, repeat: int, fold: int) -> WorkerTask:
+        given = {"name": one.name, "settings": one.settings, "repeat": repeat, "fold": fold}
+        return WorkerTask("score", {**given, "tune": True} if one.tune else given, one.name)
+
+    def _affordable(self, repeat: int) -> list[str]:
+        """Methods that one more repeat is for: all that the previous one was for, or the leaders and the cheapest
+        of them that fit into this repeat's share of the remaining time."""
+        able = [one for one in self._by_cost() if one.complete_repeats(self.cv) >= repeat]
+        left = self.deadline - time.monotonic()
+        if self.combining and repeat == 1:
+            once = self._combination_cost(self._candidates(), 1)
+            self._reserve = max(min(once * SEVERAL, COMBINATION_SHARE * left), min(once, left / 2))
+        left -= self._reserve
+        share = left / max(1, min(self.repeats, SEVERAL) - repeat)
+        chosen, need = [], 0.0
+        for one in sorted(able, key=lambda one: one.name not in self.leaders):
+            if need + self._need(one, self.cv) < share:
+                need += self._need(one, self.cv)
+                chosen.append(one)
+        return [one.name for one in able if one in chosen]
 
     def _begun(self, task: WorkerTask) -> None:
         running = [one for one in self.methods.values() if one.dropped is None]
@@ -219,8 +292,15 @@ class Scheduler:
         if outcome.value is not None:
             one.results[given["repeat"], given["fold"]] = outcome.value
             self.busy.append(outcome.value["busy"])
-            # The measured time of the splits is a better estimate than the trial.
-            one.cost = (one.median("fit_time") or 0.0) + (one.median("predict_time") or 0.0)
+            one.cost = one.measured_cost()
             self._done += 1
         elif not outcome.lost or (given["repeat"] == 0 and time.monotonic() < self.deadline):
             one.dropped = outcome.error
+
+
+class TooLong(Message):
+    """Why a method was left out that only time was missing for."""
+
+
+def _only_late(one: MethodProgress) -> bool:
+    return one.dropped is None or isinstance(one.dropped, TooLong)

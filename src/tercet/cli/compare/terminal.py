@@ -8,11 +8,12 @@ from typing import Any
 
 from tercet.cli import printing
 from tercet.cli.measures import MEASURES
-from tercet.cli.report.number_format import NOTHING, decimals, fixed, probability, seconds, short
-from tercet.cli.report.phrases import verdict_text
+from tercet.cli.report.number_format import NOTHING, fixed, seconds, short
+from tercet.cli.report.phrases import places, verdict_text
 from tercet.cli.translation import language, tr
 
 MOST_COLUMNS = 24
+LARGE = 1e4  # scores beyond it, such as R² of a failed method, are shown in few digits
 
 
 def table_of_columns(result: dict[str, Any]) -> None:
@@ -131,13 +132,14 @@ def _columns(
 
     others = list(dict.fromkeys(name for entry in entries for name in entry["others"]))[:2]
     scale = _scale(entries)
-    digits = max(decimals(entry["score"] for entry in entries), 1) + 1
+    digits = places(result)
     columns = [
         ("#", False, 0, [str(entry["rank"]) for entry in entries]),
         (tr("method"), True, 0, [_name(entry) for entry in entries]),
         (tr("Chinese name"), True, 2 if language() == "zh" else 6, [entry["zh"] or "" for entry in entries]),
-        (tr(result["metric_title"]), False, 0, [fixed(entry["score"], digits) for entry in entries]),
-        ("±", False, 1, [fixed(entry["spread"], digits) for entry in entries]),
+        (tr(result["metric_title"]), False, 0, [_score(entry["score"], digits) for entry in entries]),
+        ("±", False, 1, [_score(entry["spread"], digits) for entry in entries]),
+        (tr("untuned"), False, 1, [_score(entry["untuned"], digits) for entry in entries]),
         ("", True, 4, [_interval(entry, scale) for entry in entries]),
         *(
             (tr(MEASURES[name].title), False, 5, [short(entry["others"].get(name)) for entry in entries])
@@ -165,14 +167,21 @@ def _name(entry: dict[str, Any]) -> str:
     return " ".join([entry["name"], *(f"{key}={value}" for key, value in chosen.items())])
 
 
+def _score(value: Any, digits: int) -> str:
+    return fixed(value, digits) if not isinstance(value, float) or abs(value) < LARGE else short(value)
+
+
 def _against(entry: dict[str, Any]) -> str:
-    if entry["rank"] == 1:
+    """The outcome against the best, with the probability of what was found."""
+    against = entry["against_best"]
+    if entry["outcome"] == "best":
         return tr("the best")
-    if entry["p_value"] is None:
+    if entry["outcome"] is None or against is None:
         return ""
-    return f"{tr('tied') if entry['tied'] else tr('worse')} p={probability(entry['p_value'])}".replace(
-        "=<", "<"
-    )
+    if entry["outcome"] == "undecided":
+        return tr("cannot tell yet")
+    share = min(against[entry["outcome"]], 0.999)
+    return f"{tr('worse') if entry['outcome'] == 'worse' else tr('equivalent')} {share:.1%}"
 
 
 def _scale(entries: list[dict[str, Any]]) -> tuple[float, float]:

@@ -97,7 +97,7 @@ class WorkerPool:
             # Starting waits for the server's imports; in a thread, so that Ctrl-C and the deadline need not.
             starting = threading.Thread(target=process.start, daemon=True)
             starting.start()
-            starting.join(max(0.0, deadline - time.monotonic()))
+            starting.join(min(max(0.0, deadline - time.monotonic()), threading.TIMEOUT_MAX))
             if starting.is_alive():
                 return None
             theirs.close()
@@ -130,7 +130,8 @@ class WorkerPool:
             if not busy:
                 return
             first = min(end for _, _, end in busy.values())
-            ready: list[Any] = wait(list(busy), timeout=max(0.0, first - time.monotonic()))
+            left = None if math.isinf(first) else max(0.0, first - time.monotonic())
+            ready: list[Any] = wait(list(busy), timeout=left)
             for pipe in ready:
                 k, task, _ = busy.pop(pipe)
                 try:

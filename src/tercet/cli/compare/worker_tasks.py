@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import pickle
 import time
@@ -13,7 +14,10 @@ from scipy import sparse
 
 from tercet.cli.compare.baseline import BASELINE
 from tercet.cli.compare.combination import Combined
+from tercet.cli.compare.cost_estimate import extrapolate
 from tercet.cli.compare.cross_validation import MAX_DENSE_BYTES, CrossValidation, Unsuitable, parameters
+from tercet.cli.compare.nested_choice import best_members, best_settings
+from tercet.cli.compare.search_spaces import search_space
 from tercet.cli.measures import MEASURES, suitable
 from tercet.core.messages import Message
 from tercet.feature import TableEncoder
@@ -64,14 +68,33 @@ class WorkerTasks(CrossValidation):
             raise
         except ValueError:
             cost = None
-        return {"cost": cost, "settings": settings, "busy": (begin, time.monotonic())}
+        searched = len(search_space(name))
+        return {"cost": cost, "settings": settings, "searched": searched, "busy": (begin, time.monotonic())}
 
-    def score(self, name: str, settings: dict[str, Any], repeat: int, fold: int) -> dict[str, Any]:
-        """One method on one split: all measures, and the times."""
+    def score(
+        self, name: str, settings: dict[str, Any], repeat: int, fold: int, tune: bool = False
+    ) -> dict[str, Any]:
+        """One method on one split: all measures, each row's part in the one that ranks, and the times.
+
+        With `tune` the settings are chosen by cross-validation of the training rows; "untuned" has the measures of
+        the settings as they were.
+        """
         train, test = self.splits(repeat)[fold]
         X, Z = self.encode(name, train, test, key=(repeat, fold))
         if self.task == "clustering":
             return self._score_clusters(name, settings, X, train)
+        begin = time.monotonic()
+        plain = self._score_rows(name, settings, X, Z, repeat, fold)
+        if not tune:
+            return plain
+        chosen = best_settings(self, name, settings, train, key=(repeat, fold))
+        tuned = plain if chosen == settings else self._score_rows(name, chosen, X, Z, repeat, fold)
+        return {**tuned, "untuned": plain["measures"], "chosen": chosen, "busy": (begin, time.monotonic())}
+
+    def _score_rows(
+        self, name: str, settings: dict[str, Any], X: Any, Z: Any, repeat: int, fold: int
+    ) -> dict[str, Any]:
+        train, _ = self.splits(repeat)[fold]
         assert self.y is not None
         model, fit_time, busy, said = self.fit(name, settings, X, self.y[train])
         begin = time.perf_counter()
@@ -80,29 +103,47 @@ class WorkerTasks(CrossValidation):
         if predicted.dtype.kind == "f" and (lost := int(np.isnan(predicted).sum())):
             raise Unsuitable(Message("has no answer for {n} of {m} rows", n=lost, m=predicted.size))
         return {
-            "measures": self._measures(model, Z, self.y[test], predicted),
+            **self._measures(model, Z, predicted, repeat, fold),
             "fit_time": fit_time,
             "predict_time": predict_time,
             "busy": busy,
             "warnings": said,
         }
 
-    def _measures(self, model: Any, Z: Any, truth: np.ndarray, predicted: np.ndarray) -> dict[str, float]:
-        """All measures that a model has values for; the one that ranks must be among them."""
-        values = {}
-        for measure in suitable(self.task):
-            try:
-                values[measure.name] = self.value(measure, model, Z, truth, predicted)
-            except Unsuitable:
-                if measure is self.measure:
-                    raise
-        return values
+    def _measures(self, model: Any, Z: Any, predicted: np.ndarray, repeat: int, fold: int) -> dict[str, Any]:
+        """All measures that a model has values for, and the rows' contributions to the one that ranks, which must
+        be among them, summed over what the bootstrap draws."""
+        assert self.y is not None
+        _, test = self.splits(repeat)[fold]
+        truth, share = self.y[test], self.share(repeat)
+        counts = self.task == "regression" and bool((self.y >= 0).all())
+        given = self.given(self.measure, model, Z, predicted, share)
+        values = {self.measure.name: self.measure.of(truth, *given)}
+        if self.measure.counts and np.isnan(values[self.measure.name]):
+            raise Unsuitable(Message("predicts counts that are not positive"))
+        for measure in suitable(self.task, counts=counts):
+            if measure.name not in values:
+                with contextlib.suppress(Unsuitable):
+                    values[measure.name] = self.value(measure, model, Z, truth, predicted, share)
+        parts = None
+        if self.measure.contributions is not None:
+            units, place, rows = np.unique(self.units[test], return_inverse=True, return_counts=True)
+            parts = units, np.bincount(place, self.measure.contributions(truth, *given)), rows
+        return {
+            "measures": {name: v for name, v in values.items() if np.isfinite(v) or not counts},
+            "parts": parts,
+        }
 
-    def combine(self, members: list[tuple[str, dict[str, Any]]], repeat: int, fold: int) -> dict[str, Any]:
-        """The mean of what several methods predict, on one split: all measures, and the times."""
+    def combine(self, candidates: list[tuple[str, dict[str, Any]]], repeat: int, fold: int) -> dict[str, Any]:
+        """The mean of what the best of some methods predict, on one split: all measures, and the times.
+
+        Which are best is found by cross-validation of the training rows: the test rows have no part in the choice.
+        """
         train, test = self.splits(repeat)[fold]
         assert self.y is not None
-        parts, start, fit_time, predict_time = [], time.monotonic(), 0.0, 0.0
+        start, fit_time, predict_time = time.monotonic(), 0.0, 0.0
+        members = best_members(self, candidates, train, key=(repeat, fold))
+        parts = []
         for name, settings in members:
             X, Z = self.encode(name, train, test, key=(repeat, fold))
             model, span, _, _ = self.fit(name, settings, X, self.y[train])
@@ -111,7 +152,8 @@ class WorkerTasks(CrossValidation):
             fit_time, predict_time = fit_time + span, predict_time + time.perf_counter() - begin
         whole = Combined(parts)
         return {
-            "measures": self._measures(whole, Z, self.y[test], whole.predict(Z)),
+            **self._measures(whole, Z, whole.predict(Z), repeat, fold),
+            "members": [name for name, _ in members],
             "fit_time": fit_time,
             "predict_time": predict_time,
             "busy": (start, time.monotonic()),
@@ -311,6 +353,7 @@ class WorkerTasks(CrossValidation):
             raise Unsuitable(Message("finds no two clusters here"))
         return {
             "measures": values,
+            "parts": None,
             "fit_time": fit_time,
             "predict_time": None,
             "busy": busy,
@@ -339,24 +382,3 @@ class StandardizedModel:
     @property
     def classes_(self) -> np.ndarray:
         return self.model.classes_
-
-
-def extrapolate(spans: list[tuple[int, float]], rows: int) -> float:
-    """Seconds of a fit on all rows, from the last two of some trial fits on fewer: on a line through them while
-    the time grows no faster than the rows, else on their power law.
-
-    Examples
-    --------
-    >>> extrapolate([(200, 0.010), (2000, 0.011)], 200_000)
-    0.121
-    >>> extrapolate([(200, 0.01), (2000, 1.0)], 4000)
-    4.0
-    """
-    large, last = spans[-1]
-    if len(spans) < 2 or large >= rows:
-        return last
-    small, first = spans[-2]
-    power = np.log(max(last, 1e-9) / max(first, 1e-9)) / np.log(large / small)
-    if power <= 1 or last < 1e-3:  # below a millisecond the ratio is noise
-        return round(last + max(0.0, last - first) / (large - small) * (rows - large), 9)
-    return round(float(last * (rows / large) ** min(power, 3.0)), 9)

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from tercet.cli.report.markup import Markup, join, tag
-from tercet.cli.report.number_format import NOTHING, decimals, fixed, known, probability, seconds
+from tercet.cli.report.number_format import NOTHING, decimals, fixed, known, seconds
 from tercet.cli.report.phrases import anchor, cut, places, sentence, settings, term, titles
 from tercet.cli.report.sparklines import Scale, interval
 from tercet.cli.translation import tr
@@ -19,7 +19,7 @@ def leaderboard(result: dict[str, Any]) -> Markup:
     entries = result["leaderboard"]
     scale = Scale.of(entries)
     measures = _measures(entries)[:MEASURES_SHOWN]
-    tested = any(known(entry.get("p_value")) for entry in entries)
+    tested = any(entry.get("outcome") in ("equivalent", "undecided") for entry in entries)
     timed = any(known(entry.get("predict_time")) for entry in entries)  # clusterings predict nothing
     ranged = any(known(entry.get("low")) for entry in entries)
     arrow = "↑" if result["greater_is_better"] else "↓"
@@ -30,12 +30,11 @@ def leaderboard(result: dict[str, Any]) -> Markup:
               f"{term(result['metric_title'])}\u00a0{arrow}", numeric=True, down=result["greater_is_better"]),
         tag("th", tr("95% interval") if ranged else "", _axis(scale), scope="col", class_="wide"),
         [_head(term(measure_of(name)[0]), numeric=True, down=measure_of(name)[1]) for name in measures],
-        _head(tr("p-value against the best"), tr("p-value"), numeric=True) if tested else None,
         _head(tr("time to fit"), tr("fit"), numeric=True),
         _head(tr("time to predict"), tr("predict"), numeric=True) if timed else None,
     ]  # fmt: skip
     widths = {name: decimals((e.get("others") or {}).get(name) for e in entries) for name in measures}
-    rows = [_row(entry, result, scale, widths, tested, timed) for entry in entries]
+    rows = [_row(entry, result, scale, widths, timed) for entry in entries]
     table = tag(
         "table",
         tag("caption", tr("Methods, best first; every column sorts.")),
@@ -61,7 +60,6 @@ def _row(
     result: dict[str, Any],
     scale: Scale,
     widths: dict[str, int],
-    tested: bool,
     timed: bool,
 ) -> Markup:
     digits = places(result)
@@ -78,10 +76,11 @@ def _row(
         tip=_splits(entry, result["cv"], digits),
         marks=[baseline] if known(baseline) and not entry["baseline"] else [],
     )
-    p = entry.get("p_value")
     first = entry is next((e for e in result["leaderboard"] if not e["baseline"]), None)
-    if entry.get("tied") and not first:
-        verdict = tag("span", tr("tied"), class_="pill", title=tr("not significantly worse than the best"))
+    outcome = entry.get("outcome")
+    if outcome in ("equivalent", "undecided") and not first:
+        word = tr("equivalent") if outcome == "equivalent" else tr("cannot tell yet")
+        verdict = tag("span", word, class_="pill")
     elif first:
         verdict = tag("span", tr("best"), class_="pill best")
     else:
@@ -109,7 +108,6 @@ def _row(
         _cell(join(tag("b", score), spread), entry["score"], class_="score"),
         tag("td", drawing, class_="wide"),
         [_cell(fixed(others.get(name), places), others.get(name)) for name, places in widths.items()],
-        _cell(probability(p), p) if tested else None,
         _cell(seconds(entry.get("fit_time")), entry.get("fit_time")),
         _cell(seconds(entry.get("predict_time")), entry.get("predict_time")) if timed else None,
         class_=classes or None,
@@ -161,9 +159,10 @@ def _legend(tested: bool) -> Markup:
     if tested:
         texts.append(
             sentence(
-                "The p-value is of a paired test against the best on the same splits, corrected for the number "
-                "of tests; {tied} means not significantly worse.",
-                tied=tag("span", tr("tied"), class_="pill"),
+                "{equivalent} means within the margin of the best with a probability of 95%; {undecided}, that "
+                "these rows are too few to say.",
+                equivalent=tag("span", tr("equivalent"), class_="pill"),
+                undecided=tag("span", tr("cannot tell yet"), class_="pill"),
             )
         )
     return join([(text, " ") for text in texts])

@@ -28,6 +28,39 @@ def decimals(values: Iterable[Any]) -> int:
     return max(0, 3 - int(math.log10(largest)))
 
 
+def interval_decimals(value: Any, low: Any, high: Any) -> int:
+    """Decimals of a value with an interval: two digits of half its width, and enough not to become 0 or 1.
+
+    Examples
+    --------
+    >>> (
+    ...     interval_decimals(0.9231, 0.901, 0.945),
+    ...     interval_decimals(0.99962, 0.99, 1.0),
+    ...     interval_decimals(54.2, 48.0, 60.4),
+    ... )
+    (3, 4, 1)
+    """
+    if not known(value):
+        return 3
+    half = (high - low) / 2 if known(low) and known(high) else 0.0
+    places = decimals([value]) if half <= 0 else min(max(0, 1 - math.floor(math.log10(half))), 6)
+    while places < 6 and value not in (-1, 0, 1) and float(f"{value:.{places}f}") in (-1, 0, 1):
+        places += 1
+    return places
+
+
+def score_texts(value: Any, low: Any, high: Any) -> tuple[str, str, str]:
+    """A score and the ends of its interval, in digits that the interval deserves.
+
+    Examples
+    --------
+    >>> score_texts(0.92314, 0.9012, 0.9451)
+    ('0.923', '0.901', '0.945')
+    """
+    places = interval_decimals(value, low, high)
+    return fixed(value, places), fixed(low, places), fixed(high, places)
+
+
 def fixed(value: Any, places: int) -> str:
     """A number with so many decimals and a true minus sign.
 

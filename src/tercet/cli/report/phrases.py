@@ -8,11 +8,17 @@ from typing import Any
 
 from tercet.cli import translation
 from tercet.cli.report.markup import Markup, escape, tag
-from tercet.cli.report.number_format import decimals, fixed, known
+from tercet.cli.report.number_format import fixed, interval_decimals, known, short
 from tercet.cli.translation import tr
 from tercet.core.messages import Message
 
-MOST_NAMED = 4  # methods that are tied with the best
+MOST_NAMED = 4  # methods of one outcome
+AGAINST_BASELINE = {
+    "better": "better than the baseline, which has {value}",
+    "equivalent": "no better than the baseline, which has {value}",
+    "worse": "worse than the baseline, which has {value}",
+    "undecided": "cannot tell yet whether better than the baseline, which has {value}",
+}
 
 
 def said(text: Any) -> str:
@@ -110,8 +116,10 @@ def sentence(template: str, **values: Any) -> Markup:
 
 
 def places(result: dict[str, Any]) -> int:
-    """Decimals of the scores of this comparison."""
-    return decimals(entry["score"] for entry in result["leaderboard"])
+    """Decimals of the scores of this comparison: what the interval of the best deserves, whatever others failed."""
+    able = [entry for entry in result["leaderboard"] if known(entry["score"])]
+    best = next((entry for entry in able if not entry["baseline"]), able[0] if able else {"score": None})
+    return max(interval_decimals(best["score"], best.get("low"), best.get("high")), 1)
 
 
 def verdict(result: dict[str, Any]) -> Markup:
@@ -162,20 +170,25 @@ def _verdict(
             **head,
         )
     parts = [clause("{best} is best with {metric} {value}", **head)]
-    tied = [entry for entry in methods[1:] if entry.get("tied")]
-    if tied:
-        named = tied if len(tied) <= MOST_NAMED else tied[: MOST_NAMED - 1]
-        rest = [clause("{n} others", n=len(tied) - len(named))] if len(named) < len(tied) else []
-        template = (
-            "{names} is not significantly worse" if len(tied) == 1 else "{names} are not significantly worse"
-        )
-        # The names are text of this kind already.
-        parts.append(clause(template, names=type(parts[0])(listed([*map(method, named), *rest]))))
-    elif len(methods) > 1 and known(methods[1].get("p_value")):
-        parts.append(clause("every other method is significantly worse"))
+    groups = {
+        outcome: [entry for entry in methods[1:] if entry.get("outcome") == outcome]
+        for outcome in ("equivalent", "undecided", "worse")
+    }
+    templates = {
+        "equivalent": "equivalent within {margin}: {names}",
+        "undecided": "cannot tell yet whether worse: {names}",
+    }
+    for outcome, template in templates.items():
+        if some := groups[outcome]:
+            named = some if len(some) <= MOST_NAMED else some[: MOST_NAMED - 1]
+            rest = [clause("{n} others", n=len(some) - len(named))] if len(named) < len(some) else []
+            # The names are text of this kind already.
+            names = type(parts[0])(listed([*map(method, named), *rest]))
+            margin = {"margin": short(result.get("margin"), 3)} if outcome == "equivalent" else {}
+            parts.append(clause(template, names=names, **margin))
+    if groups["worse"] and not (groups["equivalent"] or groups["undecided"]):
+        parts.append(clause("every other method is worse"))
     if baseline is not None:
-        template = "the baseline has {value}"
-        if baseline.get("tied"):
-            template = "it is not significantly better than the baseline, which has {value}"
-        parts.append(clause(template, value=floor))
+        against = (best.get("against_baseline") or {}).get("outcome")
+        parts.append(clause(AGAINST_BASELINE.get(str(against), "the baseline has {value}"), value=floor))
     return tr("; ").join(parts) + tr(".")

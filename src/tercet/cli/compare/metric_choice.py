@@ -1,0 +1,93 @@
+"""Choice of the measure that ranks: by the task and the target, or by name."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any
+
+import numpy as np
+
+from tercet.cli import errors, scorers
+from tercet.cli.errors import Refusal
+from tercet.cli.measures import MEASURES, Measure, suitable
+from tercet.cli.translation import tr
+from tercet.core.messages import Message
+
+LOPSIDED = 0.8  # the share of one class from which accuracy says little
+
+
+def choose_measure(name: str | None, task: str, y: Any, n_classes: int) -> tuple[Measure, Message | None]:
+    """The measure that ranks, and why it is not the usual one.
+
+    Parameters
+    ----------
+    name : str or None
+        Ours or scikit-learn's; None chooses.
+    task : str
+    y : array or None
+        Indices of classes, or numbers.
+    n_classes : int
+    """
+    counts = task == "regression" and y is not None and bool((y >= 0).all())
+    allowed = suitable(task, labelled=y is not None, counts=counts)
+    if name is not None:
+        return _named(name, task, allowed, n_classes), None
+    if task == "classification" and (shares := _shares(y, n_classes)).max() >= LOPSIDED:
+        few = int(np.sort(np.bincount(y, minlength=n_classes))[0])
+        why = Message(
+            "Ranked by {metric}, not by accuracy: {share:.0%} of the rows are of one class, and whoever always "
+            "answers so is right as often (--metric).",
+            metric=Message("ROC AUC" if few > 1 else "log loss"),
+            share=float(shares.max()),
+        )
+        return MEASURES["roc_auc" if few > 1 else "log_loss"], why
+    if counts and looks_like_counts(y):
+        return allowed[0], Message(
+            "The target has whole numbers from {low:.0f} to {high:.0f}: if they count something, --metric "
+            "poisson_deviance ranks by the deviance of counts.",
+            low=float(y.min()),
+            high=float(y.max()),
+        )
+    return allowed[0], None
+
+
+def looks_like_counts(y: np.ndarray) -> bool:
+    """Whether a target may count something: whole numbers from 0 or 1 on, small ones more often than large ones.
+
+    Examples
+    --------
+    >>> looks_like_counts(np.array([0, 0, 1, 0, 2, 5])), looks_like_counts(np.array([1990, 1991, 2000]))
+    (True, False)
+    """
+    return bool((y == np.floor(y)).all() and 0 <= y.min() <= 1 < y.max() and np.median(y) < y.max() / 2)
+
+
+def _shares(y: np.ndarray, n_classes: int) -> np.ndarray:
+    return np.bincount(y, minlength=n_classes) / y.size
+
+
+def _named(name: str, task: str, allowed: list[Measure], n_classes: int) -> Measure:
+    measure = scorers.find(name)
+    labelled = any(one.needs == "outside" for one in allowed) or task != "clustering"
+    known = measure is not None and (
+        measure in allowed or (measure.name in scorers.ALL and measure.task == task)
+    )
+    if measure is None or not known or (measure.needs == "outside" and not labelled):
+        names = [one.name for one in allowed]
+        others = [other for other, (its, _) in scorers.ALL.items() if its == task]
+        near = difflib.get_close_matches(name, [*names, *others], 1)
+        raise Refusal(
+            tr(
+                "--metric {name}: for {task} there are {names}, and scikit-learn's scorers ({near} ...)",
+                name=name,
+                task=tr(task),
+                names=", ".join(names),
+                near=", ".join(near or others[:2]),
+            ),
+            errors.USAGE,
+        )
+    if measure.name in scorers.FOR_TWO_CLASSES and n_classes > 2:
+        raise Refusal(
+            tr("--metric {name} is for two classes, and there are {n}", name=name, n=n_classes), errors.USAGE
+        )
+    return measure

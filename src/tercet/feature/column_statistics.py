@@ -126,7 +126,9 @@ def _ordered(
     found = np.full((X.shape[1], n_groups, len(at)), np.nan)
     mode = np.full((X.shape[1], n_groups), np.nan)
     for j in range(X.shape[1]):
-        order_statistics(kernel_form(X[order, j]), mass, ends, read_only(at), found[j], mode[j])
+        order_statistics(
+            kernel_form(X[order, j]), mass, weight is not None, ends, read_only(at), found[j], mode[j]
+        )
     return np.transpose(found, (2, 1, 0)), mode.T
 
 
@@ -166,7 +168,9 @@ def add_deviations(X: Any, group: Any, weight: Any, scale: Any, mean: Any, left:
 
 
 @kernel
-def order_statistics(values: Any, weight: Any, ends: Any, at: Any, found: Any, mode: Any) -> None:
+def order_statistics(
+    values: Any, weight: Any, weighted: bool, ends: Any, at: Any, found: Any, mode: Any
+) -> None:
     """Quantiles found[g, k] and modes mode[g] of the values of each group; group g is ends[g] to ends[g + 1]."""
     for g in range(ends.size - 1):
         here = np.empty(ends[g + 1] - ends[g], dtype=np.int64)
@@ -177,21 +181,24 @@ def order_statistics(values: Any, weight: Any, ends: Any, at: Any, found: Any, m
                 n += 1
         if n == 0:
             continue
-        part = values[here[:n]]
-        order = np.argsort(part)
-        mass = np.empty(n)
+        part, mass = values[here[:n]], np.ones(n)
+        if weighted:
+            order = np.argsort(part)
+            part, mass = part[order], weight[here[order]]
+        else:
+            part = np.sort(part)
         total, run, most = 0.0, 0.0, 0.0
         for k in range(n):
-            w = weight[here[order[k]]]
+            w = mass[k]
             total += w
             mass[k] = total
-            run = run + w if k > 0 and part[order[k]] == part[order[k - 1]] else w
+            run = run + w if k > 0 and part[k] == part[k - 1] else w
             if run > most:
                 most = run
-                mode[g] = part[order[k]]
+                mode[g] = part[k]
         for k in range(at.size):
             place = at[k] * max(total - 1, 0.0)
             low = np.floor(place)
-            a = part[order[min(np.searchsorted(mass, low, side="right"), n - 1)]]
-            b = part[order[min(np.searchsorted(mass, low + 1, side="right"), n - 1)]]
+            a = part[min(np.searchsorted(mass, low, side="right"), n - 1)]
+            b = part[min(np.searchsorted(mass, low + 1, side="right"), n - 1)]
             found[g, k] = a if a == b else (1 - (place - low)) * a + (place - low) * b

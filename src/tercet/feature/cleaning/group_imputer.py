@@ -100,7 +100,8 @@ class GroupImputer(OneToOneFeatureMixin, TransformerMixin, GroupedColumns):
         filled = np.setdiff1d(np.arange(X.shape[1]), self.by_columns_)
         self._warn_of_empty_columns(X[:, filled], filled, f"they are filled with {number:g}")
         alone = self._values(X, sample_weight, None)
-        each = self._values(X, sample_weight, self._learn_groups(X))
+        groups = self._learn_groups(X)
+        each = self._values(X, sample_weight, groups) if self.by_columns_.size else alone
         alone = np.where(np.isnan(alone), number, alone)
         self.statistics_ = np.vstack([np.where(np.isnan(each), alone, each), alone]).astype(X.dtype)
 
@@ -145,9 +146,8 @@ class GroupImputer(OneToOneFeatureMixin, TransformerMixin, GroupedColumns):
         marks = np.isnan(table[:, self.indicator_columns_]) if self.add_indicator else gone[:, :0]
         group = self._groups(table)
         X = from_lists(X) if isinstance(X, list | tuple) else X if is_frame(X) else np.asarray(X)
-        for j in np.setdiff1d(
-            self.by_columns_, self.category_columns_
-        ):  # numbers, which are codes in the table
+        # numbers that make groups are codes in the table
+        for j in np.setdiff1d(self.by_columns_, self.category_columns_):
             table[:, j] = column_numbers(X, j, type(self).__name__)
         if self.category_columns_.size:
             filled = [self._filled(X, table, j, gone[:, j], group) for j in range(table.shape[1])]

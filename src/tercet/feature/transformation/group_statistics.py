@@ -124,7 +124,8 @@ class GroupStatistics(TransformerMixin, GroupedColumns):
         values = X[:, self.columns_]
         self._warn_of_empty_columns(values, self.columns_, "their statistics are NaN")
         alone = self._table(values, sample_weight, None)
-        each = self._table(values, sample_weight, self._learn_groups(X))
+        groups = self._learn_groups(X)
+        each = self._table(values, sample_weight, groups) if self.by_columns_.size else alone
         each = np.where(np.isnan(each), alone, each)  # counts and sums are 0 instead
         self.statistics_ = np.vstack([each, alone]).astype(X.dtype)
         if np.isinf(self.statistics_).any():

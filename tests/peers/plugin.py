@@ -23,6 +23,7 @@ FILES = {
             "coordinate_descent",
             "sparse_coordinate_descent",
             "logistic",
+            "omp",
             "perceptron",
             "ridge",
             "sag",

@@ -1,0 +1,1 @@
+"""Engine of orthogonal matching pursuit: many signals over one Gram matrix."""

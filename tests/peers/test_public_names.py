@@ -24,7 +24,7 @@ MODULES = (
 )
 
 TO_COME = "clustering is to come: these belong to methods of the texts that are not written yet"
-FACTORS = "to come, with the methods of the texts that they are: factorisation, topics, kernels, dictionaries"
+FACTORS = "to come, with the methods of the texts that they are: kernels"
 LATENT = "not in the texts: factor analysis, independent components, sparse components"
 NEIGHBOURS = "embeddings by neighbours are to come"
 GREEDY = "not in the texts: least-angle regression as a regressor, and a search over numbers of coefficients"
@@ -55,15 +55,7 @@ ABSENT = {
         ),
     },
     "decomposition": {
-        FACTORS: (
-            "DictionaryLearning",
-            "KernelPCA",
-            "MiniBatchDictionaryLearning",
-            "SparseCoder",
-            "dict_learning",
-            "dict_learning_online",
-            "sparse_encode",
-        ),
+        FACTORS: ("KernelPCA",),
         LATENT: ("FactorAnalysis", "FastICA", "MiniBatchSparsePCA", "SparsePCA", "fastica"),
     },
     "manifold": {

@@ -1,3 +1,9 @@
+from tercet.decomposition.dictionary.dict_learning import dict_learning, dict_learning_online
+from tercet.decomposition.dictionary.dictionary_learning import DictionaryLearning
+from tercet.decomposition.dictionary.ksvd import ksvd_atom_update
+from tercet.decomposition.dictionary.mini_batch_dictionary_learning import MiniBatchDictionaryLearning
+from tercet.decomposition.dictionary.sparse_coder import SparseCoder
+from tercet.decomposition.dictionary.sparse_encode import sparse_encode
 from tercet.decomposition.incremental_pca import IncrementalPCA
 from tercet.decomposition.low_rank import (
     condition_number,
@@ -48,10 +54,13 @@ from tercet.topic.latent_dirichlet_allocation import LatentDirichletAllocation
 __all__ = [
     "NMF",
     "PCA",
+    "DictionaryLearning",
     "IncrementalPCA",
     "LatentDirichletAllocation",
+    "MiniBatchDictionaryLearning",
     "MiniBatchNMF",
     "RankSelection",
+    "SparseCoder",
     "TruncatedSVD",
     "are_orthogonal",
     "choose_n_components",
@@ -59,6 +68,8 @@ __all__ = [
     "condition_number",
     "contribution_rates",
     "correlation_matrix",
+    "dict_learning",
+    "dict_learning_online",
     "divergence_loss",
     "eigen_steps",
     "factor_loadings",
@@ -69,6 +80,7 @@ __all__ = [
     "held_out_rank",
     "in_span",
     "is_independent",
+    "ksvd_atom_update",
     "left_null_space",
     "linear_projection",
     "low_rank_approximation",
@@ -87,6 +99,7 @@ __all__ = [
     "rank",
     "row_space",
     "sample_moments",
+    "sparse_encode",
     "squared_loss",
     "standardize",
     "svd",

@@ -9,9 +9,9 @@ import numpy as np
 from tercet.core.catalog import method
 from tercet.core.parameters import Count, Jobs, NonNegative
 from tercet.core.scaling import LARGE
-from tercet.linear_model._pursuit.batch_omp import batch_omp
 from tercet.linear_model.base import LinearRegressor
 from tercet.linear_model.pursuit.orthogonal_mp import allowed_atoms, column_pursuits, warn_if_premature
+from tercet.optimize.matching_pursuit import matching_pursuit
 
 
 @method(
@@ -92,7 +92,7 @@ class OrthogonalMatchingPursuit(LinearRegressor):
             root = np.sqrt(sample_weight)[:, None]
             Z, Y = Z * root, Y * root
         if n > d if isinstance(self.precompute, str) else self.precompute:
-            found = batch_omp(
+            found = matching_pursuit(
                 Z.T @ Z, Y.T @ Z, (Y**2).sum(axis=0), most=most, tol=self.tol, n_jobs=self.n_jobs
             )
         else:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_array
 from tercet.core.catalog import method
 from tercet.core.scaling import LARGE
 from tercet.core.validation import refuse_large
-from tercet.linear_model._pursuit.batch_omp import COMPLETE, DEPENDENT, EXACT, Pursuit, batch_omp
+from tercet.optimize.matching_pursuit import COMPLETE, DEPENDENT, EXACT, Pursuit, matching_pursuit
 
 PREMATURE = (
     "Orthogonal matching pursuit ended prematurely due to linear dependence in the dictionary. The requested "
@@ -89,7 +89,7 @@ def orthogonal_mp(
     most = allowed_atoms(n_nonzero_coefs, tol, X.shape[1], X.shape[0])
     if X.shape[0] > X.shape[1] if isinstance(precompute, str) else precompute:
         norms = (Y**2).sum(axis=0)
-        found = batch_omp(X.T @ X, Y.T @ X, norms, most=most, tol=tol, n_jobs=n_jobs)
+        found = matching_pursuit(X.T @ X, Y.T @ X, norms, most=most, tol=tol, n_jobs=n_jobs)
     else:
         found = column_pursuits(X, Y, most, tol)
     warn_if_premature(found)
@@ -147,7 +147,9 @@ def orthogonal_mp_gram(
 
     Examples
     --------
-    >>> orthogonal_mp_gram([[1.0, 0.0, 0.6], [0.0, 1.0, 0.8], [0.6, 0.8, 1.0]], [1.2, 1.6, 2.0], n_nonzero_coefs=1)
+    >>> orthogonal_mp_gram(
+    ...     [[1.0, 0.0, 0.6], [0.0, 1.0, 0.8], [0.6, 0.8, 1.0]], [1.2, 1.6, 2.0], n_nonzero_coefs=1
+    ... )
     array([0., 0., 2.])
     """
     Gram = checked_table(Gram, "Gram")
@@ -158,12 +160,13 @@ def orthogonal_mp_gram(
         )
     if tol is not None and norms_squared is None:
         raise ValueError(
-            "Gram OMP needs the precomputed norms in order to evaluate the error sum of squares: give norms_squared."
+            "Gram OMP needs the precomputed norms in order to evaluate the error sum of squares: "
+            "give norms_squared."
         )
     cov = Xy.reshape(len(Xy), -1).T
     most = allowed_atoms(n_nonzero_coefs, tol, len(Gram))
     norms = None if norms_squared is None else np.broadcast_to(np.asarray(norms_squared, float), len(cov))
-    found = batch_omp(Gram, cov, norms, most=most, tol=tol, n_jobs=n_jobs)
+    found = matching_pursuit(Gram, cov, norms, most=most, tol=tol, n_jobs=n_jobs)
     warn_if_premature(found)
     coef = coefficient_path(Gram, cov, found) if return_path else found.codes.T
     return answer(coef.astype(Gram.dtype, copy=False), found, return_n_iter)
@@ -172,7 +175,7 @@ def orthogonal_mp_gram(
 def column_pursuits(X: np.ndarray, Y: np.ndarray, most: int, tol: float | None) -> Pursuit:
     """Orthogonal matching pursuit of the columns of Y among those of X, step by step as the method is told.
 
-    It forms no Gram matrix, so that features may be many, and is the oracle of `batch_omp`.
+    It forms no Gram matrix, so that features may be many, and is the oracle of `matching_pursuit`.
 
     Examples
     --------
@@ -241,7 +244,9 @@ def allowed_atoms(n_nonzero_coefs: Any, tol: Any, n_features: int, n_samples: in
     if n_nonzero_coefs is None:
         return max(n_features // 10, 1)
     if not isinstance(n_nonzero_coefs, numbers.Integral) or n_nonzero_coefs < 1:
-        raise ValueError(f"n_nonzero_coefs must be an integer of at least 1 or None; got {n_nonzero_coefs!r}.")
+        raise ValueError(
+            f"n_nonzero_coefs must be an integer of at least 1 or None; got {n_nonzero_coefs!r}."
+        )
     if n_nonzero_coefs > n_features:
         raise ValueError(
             f"n_nonzero_coefs={n_nonzero_coefs}: the number of atoms cannot be more than the number of features, "

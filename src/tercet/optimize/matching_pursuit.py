@@ -1,4 +1,4 @@
-"""Batch orthogonal matching pursuit: the Gram matrix of the atoms is computed once for many signals.
+"""Batch orthogonal matching pursuit (批量正交匹配追踪): one Gram matrix of the atoms for many signals.
 
 The residual itself is never formed. With the atoms chosen so far orthonormalised to q_1 ... q_t, the engine keeps
 the correlations v_s = D q_s of all atoms with each direction (they are the rows of the Cholesky factor, as
@@ -21,7 +21,7 @@ WORK = 2_000_000  # products in a piece of work for one thread
 
 
 class Pursuit(NamedTuple):
-    """Codes of many signals: coefficients, the atoms in the order of their choice, their number and why it ended."""
+    """Codes of many signals, the atoms in the order of their choice, their number, and why each pursuit ended."""
 
     codes: np.ndarray  # (n_signals, n_atoms)
     chosen: np.ndarray  # (n_signals, most), -1 where there is none
@@ -29,10 +29,16 @@ class Pursuit(NamedTuple):
     ended: np.ndarray  # (n_signals,), one of COMPLETE, EXACT, DEPENDENT
 
 
-def batch_omp(
-    gram: Any, cov: Any, squares: Any = None, *, most: int, tol: float | None = None, n_jobs: int | None = None
+def matching_pursuit(
+    gram: Any,
+    cov: Any,
+    squares: Any = None,
+    *,
+    most: int,
+    tol: float | None = None,
+    n_jobs: int | None = None,
 ) -> Pursuit:
-    """Orthogonal matching pursuit of many signals.
+    """Orthogonal matching pursuit of many signals over one dictionary, from inner products alone.
 
     Parameters
     ----------
@@ -52,6 +58,15 @@ def batch_omp(
     Returns
     -------
     Pursuit
+        Codes, the atoms in the order of their choice, their number, and why each pursuit ended.
+
+    Examples
+    --------
+    >>> atoms = np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]])
+    >>> signals = np.array([[1.2, 1.6], [0.0, 3.0]])
+    >>> matching_pursuit(atoms @ atoms.T, signals @ atoms.T, most=1).codes
+    array([[0., 0., 2.],
+           [0., 3., 0.]])
     """
     gram, cov = kernel_form(gram), kernel_form(cov)
     n, n_atoms = cov.shape
@@ -75,7 +90,9 @@ def _pursue(span: tuple[int, int], gram: Any, cov: Any, squares: Any, tol: float
 
 
 @kernel
-def pursue(gram: Any, cov: Any, squares: Any, tol: float, codes: Any, chosen: Any, counts: Any, ended: Any) -> None:
+def pursue(
+    gram: Any, cov: Any, squares: Any, tol: float, codes: Any, chosen: Any, counts: Any, ended: Any
+) -> None:
     """One signal after the other; a negative `tol` is none."""
     n_atoms, most = gram.shape[0], chosen.shape[1]
     eps = 2.220446049250313e-16

@@ -1,1 +1,0 @@
-"""Engine of orthogonal matching pursuit: many signals over one Gram matrix."""

@@ -1,3 +1,16 @@
+from tercet.decomposition.compressed_sensing.compressed_sensing import CompressedSensing
+from tercet.decomposition.compressed_sensing.measurement_matrix import measurement_matrix
+from tercet.decomposition.compressed_sensing.restricted_isometry import (
+    estimate_restricted_isometry,
+    mutual_coherence,
+    restricted_isometry_constant,
+)
+from tercet.decomposition.compressed_sensing.sparse_recovery import (
+    basis_pursuit,
+    basis_pursuit_denoising,
+    iterative_hard_thresholding,
+    l0_minimization,
+)
 from tercet.decomposition.dictionary.dict_learning import dict_learning, dict_learning_online
 from tercet.decomposition.dictionary.dictionary_learning import DictionaryLearning
 from tercet.decomposition.dictionary.ksvd import ksvd_atom_update
@@ -54,6 +67,7 @@ from tercet.topic.latent_dirichlet_allocation import LatentDirichletAllocation
 __all__ = [
     "NMF",
     "PCA",
+    "CompressedSensing",
     "DictionaryLearning",
     "IncrementalPCA",
     "LatentDirichletAllocation",
@@ -63,6 +77,8 @@ __all__ = [
     "SparseCoder",
     "TruncatedSVD",
     "are_orthogonal",
+    "basis_pursuit",
+    "basis_pursuit_denoising",
     "choose_n_components",
     "column_space",
     "condition_number",
@@ -72,6 +88,7 @@ __all__ = [
     "dict_learning_online",
     "divergence_loss",
     "eigen_steps",
+    "estimate_restricted_isometry",
     "factor_loadings",
     "frobenius_norm",
     "fundamental_subspaces",
@@ -80,11 +97,15 @@ __all__ = [
     "held_out_rank",
     "in_span",
     "is_independent",
+    "iterative_hard_thresholding",
     "ksvd_atom_update",
+    "l0_minimization",
     "left_null_space",
     "linear_projection",
     "low_rank_approximation",
+    "measurement_matrix",
     "multiplicative_step",
+    "mutual_coherence",
     "nndsvd",
     "non_negative_factorization",
     "null_space",
@@ -97,6 +118,7 @@ __all__ = [
     "pseudo_inverse",
     "randomized_svd",
     "rank",
+    "restricted_isometry_constant",
     "row_space",
     "sample_moments",
     "sparse_encode",

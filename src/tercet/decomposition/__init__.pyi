@@ -1,3 +1,7 @@
+from tercet.decomposition.completion.alternating_least_squares import AlternatingLeastSquares
+from tercet.decomposition.completion.matrix_completion import MatrixCompletion
+from tercet.decomposition.completion.nuclear_norm import nuclear_norm, singular_value_threshold
+from tercet.decomposition.completion.ratings_matrix import Ratings, ratings_matrix
 from tercet.decomposition.compressed_sensing.compressed_sensing import CompressedSensing
 from tercet.decomposition.compressed_sensing.measurement_matrix import measurement_matrix
 from tercet.decomposition.compressed_sensing.restricted_isometry import (
@@ -67,13 +71,16 @@ from tercet.topic.latent_dirichlet_allocation import LatentDirichletAllocation
 __all__ = [
     "NMF",
     "PCA",
+    "AlternatingLeastSquares",
     "CompressedSensing",
     "DictionaryLearning",
     "IncrementalPCA",
     "LatentDirichletAllocation",
+    "MatrixCompletion",
     "MiniBatchDictionaryLearning",
     "MiniBatchNMF",
     "RankSelection",
+    "Ratings",
     "SparseCoder",
     "TruncatedSVD",
     "are_orthogonal",
@@ -108,6 +115,7 @@ __all__ = [
     "mutual_coherence",
     "nndsvd",
     "non_negative_factorization",
+    "nuclear_norm",
     "null_space",
     "nullity",
     "orthogonal_complement",
@@ -118,9 +126,11 @@ __all__ = [
     "pseudo_inverse",
     "randomized_svd",
     "rank",
+    "ratings_matrix",
     "restricted_isometry_constant",
     "row_space",
     "sample_moments",
+    "singular_value_threshold",
     "sparse_encode",
     "squared_loss",
     "standardize",

@@ -5,11 +5,11 @@ Row i of the ratings has entries r_s in columns j_s. Its unknown vector x minimi
     Σ_s a_s (t_s - x·y_s)² + x'(base + ridge_i I) x,      y_s = factors of column j_s,
 
 with a_s = 1 and t_s = r_s - shift for explicit ratings. With implicit feedback, a count r_s > 0 is confidence
-1 + c r_s in a preference of 1, everything else confidence 1 in 0: base = Y'Y, and of an entry only what it has beyond
-that counts, a_s = c |r_s| with a_s t_s = 1 + c r_s, or 0 where r_s <= 0.
+1 + c r_s in a preference of 1, everything else confidence 1 in 0: base = Y'Y, and of an entry only what it has
+beyond that counts, a_s = c |r_s| with a_s t_s = 1 + c r_s, or 0 where r_s <= 0.
 
-The table has columns of zeros up to whole cache lines, and the target t_s takes the place of the first of these: then
-Σ a_s y_s (y_s, t_s)' is the matrix and the right-hand side at once.
+The table has columns of zeros up to whole cache lines, and the target t_s takes the place of the first of these:
+then Σ a_s y_s (y_s, t_s)' is the matrix and the right-hand side at once.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def gather(
     Y: Any,
     Z: Any,
 ) -> Any:
-    """Factors and targets of some entries into Y, a_s times the factors into Z; returns Σ a_s t_s² of what is there."""
+    """Factors and targets of some entries into Y, a_s times the factors into Z; returns what x = 0 costs."""
     total = 0.0
     at, values = X.indices[start : start + count], X.data[start : start + count]
     for s in range(count):

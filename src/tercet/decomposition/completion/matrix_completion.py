@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from typing import Any, ClassVar, Literal, Self
 
@@ -54,7 +55,7 @@ class MatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Estimator):
 
     which suits noisy entries. The nuclear norm need not give the matrix of the smallest rank: [[1, 2], [3, ?]]
     becomes 1 (|X|_* = 5) and not 6, with which the rank is 1 (|X|_* = 7.07). Guarantees want many known entries in
-    random places and no row or column that stands out.
+    random places and no row or column that stands out. A row of which nothing is known becomes zeros.
 
     Parameters
     ----------
@@ -158,7 +159,7 @@ class MatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Estimator):
 
     def _fit(self, X: Any, y: None, sample_weight: None) -> None:
         kind, X = X.dtype, observed_entries(X).astype(np.float64)
-        refuse_unknown_lines(X, type(self).__name__)
+        refuse_unknown_columns(X, type(self).__name__)
         most = self._rank(X.shape)
         # one unit for all: thresholds and penalties are sizes of entries
         unit = float(np.abs(X.data).max(initial=0.0)) or 1.0
@@ -286,6 +287,7 @@ class MatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Estimator):
                 "memory; transform fewer rows at a time."
             )
         kind, X = X.dtype, observed_entries(X).astype(np.float64)
+        warn_of_unknown_rows(X, type(self).__name__)
         basis = np.sqrt(self.singular_values_.astype(np.float64))[:, None] * self.components_
         completed = np.empty(X.shape, dtype=kind)
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
@@ -321,17 +323,26 @@ class MatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Estimator):
         return tags
 
 
-def refuse_unknown_lines(X: Any, name: str) -> None:
-    """An error where a row or a column has no known entry: nothing says what belongs there."""
-    for what, counts in (
-        ("row", np.diff(X.indptr)),
-        ("column", np.bincount(X.indices, minlength=X.shape[1])),
-    ):
-        if not counts.all():
-            raise ValueError(
-                f"{name}: {what} {int(np.argmin(counts))} of X has no known entry; each {what} needs at least one. "
-                f"Leave the {what} out."
-            )
+def refuse_unknown_columns(X: Any, name: str) -> None:
+    """An error where a column has no known entry: nothing says what belongs there."""
+    counts = np.bincount(X.indices, minlength=X.shape[1])
+    if not counts.all():
+        raise ValueError(
+            f"{name}: column {int(np.argmin(counts))} of X has no known entry; each column needs at least one. "
+            "Leave the column out."
+        )
+
+
+def warn_of_unknown_rows(X: Any, name: str) -> None:
+    """A warning where a row has no known entry."""
+    counts = np.diff(X.indptr)
+    if not counts.all():
+        warnings.warn(
+            f"{name}: row {int(np.argmin(counts))} of X has no known entry ({int((counts == 0).sum())} such rows in "
+            "all): it is filled with zeros.",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def distance(new: Triplets, old: Triplets) -> float:

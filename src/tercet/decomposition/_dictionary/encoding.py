@@ -18,7 +18,7 @@ from tercet.optimize import matching_pursuit
 from tercet.penalties import soft_threshold
 
 TOL = 1e-8  # duality gap of coordinate descent, relative to |x|²
-WORK = 4_000_000  # products in a piece of work for one thread
+WORK = 30_000_000  # products in a piece of work for one thread
 
 
 class Coder(NamedTuple):

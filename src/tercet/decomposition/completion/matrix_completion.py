@@ -338,8 +338,8 @@ def warn_of_unknown_rows(X: Any, name: str) -> None:
     counts = np.diff(X.indptr)
     if not counts.all():
         warnings.warn(
-            f"{name}: row {int(np.argmin(counts))} of X has no known entry ({int((counts == 0).sum())} such rows in "
-            "all): it is filled with zeros.",
+            f"{name}: row {int(np.argmin(counts))} of X has no known entry ({int((counts == 0).sum())} such rows "
+            "in all): it is filled with zeros.",
             UserWarning,
             stacklevel=3,
         )

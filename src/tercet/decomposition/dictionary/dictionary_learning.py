@@ -18,7 +18,6 @@ from tercet.decomposition._dictionary.atoms import update_atoms
 from tercet.decomposition._dictionary.encoding import Coder, encode
 from tercet.decomposition.dictionary.base import SparseCoding
 from tercet.decomposition.dictionary.ksvd import (
-    keep_better_codes,
     ksvd_pass,
     random_atoms,
     replace_unused,
@@ -50,7 +49,8 @@ class DictionaryLearning(SparseCoding):
     Minimises |X - AB|²/2 + alpha |A|_1 over codes A and atoms B of length at most 1 (10.14), by turns: the codes
     of each row by the lasso (10.15), then one atom after the other by least squares (10.16). The objective cannot
     rise. K-SVD minimises |X - AB|² with at most so many atoms in a row, and changes the codes of an atom with it
-    (10.17); its atoms are of length 1, and its error cannot rise either.
+    (10.17). Its atoms are of length 1, and no update of one can raise the error; the greedy codes of the next pass
+    may, by a little.
 
     Parameters
     ----------
@@ -214,8 +214,7 @@ class DictionaryLearning(SparseCoding):
         penalty = alpha if coder.algorithm.startswith("lasso") else 0.0
         code: Any = None
         for step in loop:
-            found = encode(X, dictionary, coder, init=code)
-            code = found if code is None or penalty else keep_better_codes(X, dictionary, code, found)
+            code = encode(X, dictionary, coder, init=code)
             residual = ksvd_pass(X, dictionary, code, exact=self.fit_algorithm == "ksvd")
             replaced = replace_unused(dictionary, X, code, residual)
             error = float((residual**2).sum())
@@ -235,6 +234,8 @@ class DictionaryLearning(SparseCoding):
             print(f"Iteration {step.count}: loss {loss:.6g}, squared error {error:.6g}")
         if self.callback is not None and step.index % 5 == 0:
             self.callback({"iteration": step.index, "dictionary": dictionary, "code": code, "cost": loss})
+        if self.fit_algorithm in KSVD:  # a greedy pursuit may lose a little of what the atoms have won
+            return self.tol > 0 and step.converged(abs(before - loss) <= self.tol * loss)
         return step.count > 1 and step.converged(before - loss <= self.tol * loss)
 
     def _start(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -108,7 +108,9 @@ def ksvd_pass(X: np.ndarray, dictionary: np.ndarray, code: np.ndarray, *, exact:
                 dictionary[k], code[users, k] = best_rank_one(E, atom)
                 residual[users] = E - np.outer(code[users, k], dictionary[k])
         return residual
-    atoms, samples = np.nonzero(code.T)
+    samples, atoms = np.nonzero(code)
+    order = np.argsort(atoms, kind="stable")
+    samples, atoms = samples[order], atoms[order]
     starts = np.searchsorted(atoms, np.arange(len(dictionary) + 1))
     values = code[samples, atoms]
     approximate_updates(dictionary, residual, samples, starts, values)
@@ -131,12 +133,6 @@ def unit_rows(atoms: np.ndarray, rng: Any) -> np.ndarray:
     atoms[empty] = rng.normal(size=(int(empty.sum()), atoms.shape[1]))
     atoms /= np.abs(atoms).max(axis=1, keepdims=True)  # squares of tiny numbers would vanish
     return atoms / np.linalg.norm(atoms, axis=1, keepdims=True)
-
-
-def keep_better_codes(X: np.ndarray, dictionary: np.ndarray, old: np.ndarray, new: np.ndarray) -> np.ndarray:
-    """The new codes, but the old ones of signals that are closer to these: a greedy pursuit may lose ground."""
-    errors = [((X - code @ dictionary) ** 2).sum(axis=1) for code in (old, new)]
-    return np.where((errors[0] < errors[1])[:, None], old, new)
 
 
 def replace_unused(dictionary: np.ndarray, X: np.ndarray, code: np.ndarray, residual: np.ndarray) -> int:

@@ -55,6 +55,8 @@ def make(card, **parameters):
     parameters = {**NARROW.get(card.name, {}), **parameters}
     if "estimator" in names and names["estimator"].default is inspect.Parameter.empty:
         parameters.setdefault("estimator", LogisticRegression())
+    if "dictionary" in names:
+        parameters.setdefault("dictionary", "dct")  # of as many atoms as the rows of a test have features
     if "estimators" in names:
         pair = (
             (LinearRegression, Ridge) if card.task == "regression" else (LogisticRegression, RidgeClassifier)

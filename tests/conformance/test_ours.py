@@ -197,6 +197,15 @@ def test_float32(card):
         np.testing.assert_allclose(b, a, rtol=2e-2, atol=2e-2)
 
 
+# Only stored entries of a sparse matrix are known: its zeros are missing, those of an array are numbers.
+STORED_ARE_KNOWN = {"AlternatingLeastSquares", "MatrixCompletion"}
+
+
+def without_zeros(X):
+    """An array as a sparse matrix of the same known entries has it."""
+    return np.where(X == 0, np.nan, X)
+
+
 @every_tabular
 def test_sparse_equals_dense(card):
     model = make(card)
@@ -207,10 +216,11 @@ def test_sparse_equals_dense(card):
             model.fit(sparse.csr_array(X), y)
         return
     options = {"tol": 1e-9} if takes(card, "tol") else {}  # two ways to one optimum, not to one path
-    dense = make(card, **options).fit(X, y)
+    Z = without_zeros(X) if card.name in STORED_ARE_KNOWN else X
+    dense = make(card, **options).fit(Z, y)
     for kind in (sparse.csr_array, sparse.csr_matrix, sparse.csc_array, sparse.coo_array):
         other = make(card, **options).fit(kind(X), y)
-        np.testing.assert_allclose(output(other, kind(X)), output(dense, X), rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(output(other, kind(X)), output(dense, Z), rtol=1e-4, atol=1e-5)
 
 
 @every_tabular

@@ -31,6 +31,7 @@ CHOICES = (
     "strategy",
     "linkage",
     "learning_method",
+    "fit_algorithm",
 )
 # Values of other parameters that are different code, where one is enough.
 MORE = {
@@ -84,6 +85,12 @@ WITH = {
     ("CRF", "iis"): {"max_iterations": 20},
     ("CRF", "iis-s"): {"max_iterations": 20},
     ("CRF", "iis-t"): {"max_iterations": 20},
+    # fit_transform has the codes of the fit: `transform` must find the same ones
+    ("DictionaryLearning", "default"): {"transform_algorithm": "lasso_lars", "max_iter": 20},
+    ("DictionaryLearning", "cd"): {"transform_algorithm": "lasso_cd", "max_iter": 20},
+    ("DictionaryLearning", "ksvd"): {"max_iter": 20},
+    ("DictionaryLearning", "approximate-ksvd"): {"max_iter": 20},
+    ("MiniBatchDictionaryLearning", "default"): {"transform_algorithm": "lasso_lars", "max_iter": 20},
     ("HingeSVC", "subgradient"): {"max_iter": 50},
     ("LSA", "nmf"): {"tol": 1e-7, "max_iter": 5000},
     ("LSA", "arpack"): {"n_components": 1},

@@ -23,6 +23,7 @@ FILES = {
             "coordinate_descent",
             "sparse_coordinate_descent",
             "logistic",
+            "omp",
             "perceptron",
             "ridge",
             "sag",
@@ -40,7 +41,7 @@ FILES = {
     ],
     "decomposition": [
         f"decomposition/tests/test_{name}.py"
-        for name in ("incremental_pca", "nmf", "online_lda", "pca", "truncated_svd")
+        for name in ("dict_learning", "incremental_pca", "nmf", "online_lda", "pca", "truncated_svd")
     ],
     "manifold": [f"manifold/tests/test_{name}.py" for name in ("classical_mds", "mds")],
     "tree": [f"tree/tests/test_{name}.py" for name in ("export", "monotonic_tree", "tree")],

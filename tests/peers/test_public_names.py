@@ -25,10 +25,10 @@ MODULES = (
 )
 
 TO_COME = "clustering is to come: these belong to methods of the texts that are not written yet"
-FACTORS = "to come, with the methods of the texts that they are: factorisation, topics, kernels, dictionaries"
+FACTORS = "to come, with the methods of the texts that they are: kernels"
 LATENT = "not in the texts: factor analysis, independent components, sparse components"
 NEIGHBOURS = "embeddings by neighbours are to come"
-GREEDY = "not in the texts: least-angle regression and orthogonal matching pursuit"
+GREEDY = "not in the texts: least-angle regression as a regressor, and a search over numbers of coefficients"
 ROBUST = "not in the texts: robust and quantile regression"
 BAYESIAN = "not in the texts: evidence maximisation for linear regression"
 MULTI_TASK = "not in the texts: the multi-task penalty as a class (`enet_path` has it for several targets)"
@@ -57,15 +57,7 @@ ABSENT = {
         ),
     },
     "decomposition": {
-        FACTORS: (
-            "DictionaryLearning",
-            "KernelPCA",
-            "MiniBatchDictionaryLearning",
-            "SparseCoder",
-            "dict_learning",
-            "dict_learning_online",
-            "sparse_encode",
-        ),
+        FACTORS: ("KernelPCA",),
         LATENT: ("FactorAnalysis", "FastICA", "MiniBatchSparsePCA", "SparsePCA", "fastica"),
     },
     "manifold": {
@@ -86,12 +78,9 @@ ABSENT = {
             "LassoLars",
             "LassoLarsCV",
             "LassoLarsIC",
-            "OrthogonalMatchingPursuit",
             "OrthogonalMatchingPursuitCV",
             "lars_path",
             "lars_path_gram",
-            "orthogonal_mp",
-            "orthogonal_mp_gram",
         ),
         ROBUST: ("HuberRegressor", "QuantileRegressor", "RANSACRegressor", "TheilSenRegressor"),
         BAYESIAN: ("ARDRegression", "BayesianRidge"),

@@ -1,3 +1,26 @@
+from tercet.decomposition.completion.alternating_least_squares import AlternatingLeastSquares
+from tercet.decomposition.completion.matrix_completion import MatrixCompletion
+from tercet.decomposition.completion.nuclear_norm import nuclear_norm, singular_value_threshold
+from tercet.decomposition.completion.ratings_matrix import Ratings, ratings_matrix
+from tercet.decomposition.compressed_sensing.compressed_sensing import CompressedSensing
+from tercet.decomposition.compressed_sensing.measurement_matrix import measurement_matrix
+from tercet.decomposition.compressed_sensing.restricted_isometry import (
+    estimate_restricted_isometry,
+    mutual_coherence,
+    restricted_isometry_constant,
+)
+from tercet.decomposition.compressed_sensing.sparse_recovery import (
+    basis_pursuit,
+    basis_pursuit_denoising,
+    iterative_hard_thresholding,
+    l0_minimization,
+)
+from tercet.decomposition.dictionary.dict_learning import dict_learning, dict_learning_online
+from tercet.decomposition.dictionary.dictionary_learning import DictionaryLearning
+from tercet.decomposition.dictionary.ksvd import ksvd_atom_update
+from tercet.decomposition.dictionary.mini_batch_dictionary_learning import MiniBatchDictionaryLearning
+from tercet.decomposition.dictionary.sparse_coder import SparseCoder
+from tercet.decomposition.dictionary.sparse_encode import sparse_encode
 from tercet.decomposition.incremental_pca import IncrementalPCA
 from tercet.decomposition.low_rank import (
     condition_number,
@@ -48,19 +71,31 @@ from tercet.topic.latent_dirichlet_allocation import LatentDirichletAllocation
 __all__ = [
     "NMF",
     "PCA",
+    "AlternatingLeastSquares",
+    "CompressedSensing",
+    "DictionaryLearning",
     "IncrementalPCA",
     "LatentDirichletAllocation",
+    "MatrixCompletion",
+    "MiniBatchDictionaryLearning",
     "MiniBatchNMF",
     "RankSelection",
+    "Ratings",
+    "SparseCoder",
     "TruncatedSVD",
     "are_orthogonal",
+    "basis_pursuit",
+    "basis_pursuit_denoising",
     "choose_n_components",
     "column_space",
     "condition_number",
     "contribution_rates",
     "correlation_matrix",
+    "dict_learning",
+    "dict_learning_online",
     "divergence_loss",
     "eigen_steps",
+    "estimate_restricted_isometry",
     "factor_loadings",
     "frobenius_norm",
     "fundamental_subspaces",
@@ -69,12 +104,18 @@ __all__ = [
     "held_out_rank",
     "in_span",
     "is_independent",
+    "iterative_hard_thresholding",
+    "ksvd_atom_update",
+    "l0_minimization",
     "left_null_space",
     "linear_projection",
     "low_rank_approximation",
+    "measurement_matrix",
     "multiplicative_step",
+    "mutual_coherence",
     "nndsvd",
     "non_negative_factorization",
+    "nuclear_norm",
     "null_space",
     "nullity",
     "orthogonal_complement",
@@ -85,8 +126,12 @@ __all__ = [
     "pseudo_inverse",
     "randomized_svd",
     "rank",
+    "ratings_matrix",
+    "restricted_isometry_constant",
     "row_space",
     "sample_moments",
+    "singular_value_threshold",
+    "sparse_encode",
     "squared_loss",
     "standardize",
     "svd",

@@ -30,6 +30,8 @@ from tercet.linear_model.online_learning import OnlineTrace, learn_online
 from tercet.linear_model.penalized.penalized_classifier import PenalizedClassifier
 from tercet.linear_model.penalized.penalized_regressor import PenalizedRegressor
 from tercet.linear_model.perceptron import Perceptron
+from tercet.linear_model.pursuit.orthogonal_matching_pursuit import OrthogonalMatchingPursuit
+from tercet.linear_model.pursuit.orthogonal_mp import orthogonal_mp, orthogonal_mp_gram
 from tercet.linear_model.separability import (
     NovikoffBound,
     Separability,
@@ -59,6 +61,7 @@ __all__ = [
     "MaximumEntropy",
     "NovikoffBound",
     "OnlineTrace",
+    "OrthogonalMatchingPursuit",
     "PenalizedClassifier",
     "PenalizedRegressor",
     "Perceptron",
@@ -83,6 +86,8 @@ __all__ = [
     "logistic_newton_step",
     "max_entropy",
     "novikoff_bound",
+    "orthogonal_mp",
+    "orthogonal_mp_gram",
     "perceptron_loss",
     "ridge_regression",
     "scaling_update",

@@ -27,6 +27,7 @@ from tercet.optimize.lagrangian import KKT, DualityGap, Lagrangian, slater
 from tercet.optimize.lbfgs import lbfgs
 from tercet.optimize.least_squares import LeastSquares
 from tercet.optimize.line_search import Armijo, Exact, Fixed, Ray, RayPoint, Wolfe, line_search
+from tercet.optimize.matching_pursuit import Pursuit, matching_pursuit
 from tercet.optimize.minimize import METHODS, minimize
 from tercet.optimize.multi_start import multi_start
 from tercet.optimize.newton import newton, newton_cg
@@ -62,6 +63,7 @@ __all__ = [
     "Momentum",
     "Nesterov",
     "Objective",
+    "Pursuit",
     "Quadratic",
     "QuasiNewtonConditions",
     "RMSProp",
@@ -99,6 +101,7 @@ __all__ = [
     "log_likelihood",
     "logistic_iis",
     "lower_bound",
+    "matching_pursuit",
     "minimize",
     "multi_start",
     "newton",

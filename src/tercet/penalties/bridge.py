@@ -18,7 +18,7 @@ from tercet.penalties.base import Penalty, hard_threshold
     task="penalty",
     model="J(w) = the number of w_j ≠ 0",
     strategy="the fewest features; not convex",
-    texts=["003 ch. 5, eq. 5-108"],
+    texts=["002 ch. 10, 10.4", "003 ch. 5, eq. 5-108"],
 )
 @dataclass(frozen=True, eq=False)
 class L0(Penalty):

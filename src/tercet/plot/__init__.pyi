@@ -14,6 +14,7 @@ from tercet.plot.confusion import plot_confusion
 from tercet.plot.cost_curve import plot_cost_curve
 from tercet.plot.critical_difference import plot_critical_difference
 from tercet.plot.dependencies import plot_dependencies
+from tercet.plot.dictionaries import plot_atoms, plot_singular_values
 from tercet.plot.diversity import plot_kappa_error
 from tercet.plot.embeddings import plot_embedding, plot_shepard
 from tercet.plot.explanations import plot_contributions, plot_partial_dependence
@@ -38,6 +39,7 @@ from tercet.plot.trees import plot_tree
 __all__ = [
     "match_colours",
     "picture",
+    "plot_atoms",
     "plot_autocorrelation",
     "plot_biplot",
     "plot_calibration",
@@ -82,6 +84,7 @@ __all__ = [
     "plot_scree",
     "plot_shepard",
     "plot_silhouette",
+    "plot_singular_values",
     "plot_state_distribution",
     "plot_top_words",
     "plot_topic_map",

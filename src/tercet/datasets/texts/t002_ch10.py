@@ -65,7 +65,78 @@ def relief(X: Any, y: Any, discrete: Any) -> dict[str, Any]:
     return {"scores": model.scores_, "order": model.ranking()}
 
 
+def norms(w: list[float]) -> dict[str, Any]:
+    from tercet.penalties import L0, L1, Lq
+
+    return {"L0": L0().value(w), "L1": L1().value(w), "L2": Lq(q=2.0, root=True).value(w)}
+
+
+def ksvd(X: Any, B: Any, A: Any) -> dict[str, Any]:
+    """Both atoms in turn; the text has signals, atoms and codes in columns."""
+    import numpy as np
+
+    from tercet.decomposition import ksvd_atom_update
+
+    signals, atoms, codes = (np.array(table, dtype=float).T for table in (X, B, A))
+    found: dict[str, Any] = {"error": [float(((signals - codes @ atoms) ** 2).sum())]}
+    for k in range(len(atoms)):
+        atoms[k], codes[:, k] = ksvd_atom_update(signals, atoms, codes, k)
+        found["error"].append(float(((signals - codes @ atoms) ** 2).sum()))
+        found[f"atom {k + 1}"], found[f"codes {k + 1}"] = atoms[k].copy(), codes[:, k].copy()
+    return found
+
+
+def restricted_isometry(A: Any) -> dict[str, Any]:
+    from tercet.decomposition import restricted_isometry_constant
+
+    return {f"delta {k}": restricted_isometry_constant(A, k) for k in (1, 2)}
+
+
+def recovery(A: Any, s: Any) -> dict[str, Any]:
+    """The same vector by all methods from its measurements y = As."""
+    import numpy as np
+
+    from tercet.decomposition import basis_pursuit, basis_pursuit_denoising, l0_minimization
+    from tercet.linear_model import orthogonal_mp
+
+    y = np.asarray(A) @ np.asarray(s)
+    pursuit = basis_pursuit(A, y)
+    return {
+        "L0": l0_minimization(A, y),
+        "basis pursuit": pursuit,
+        "L1 norm": float(np.abs(pursuit).sum()),
+        "OMP": orthogonal_mp(A, y, n_nonzero_coefs=1),
+        "denoising, alpha 0.1": basis_pursuit_denoising(A, y, alpha=0.1, tol=1e-12),
+    }
+
+
+def completion(X: Any) -> dict[str, Any]:
+    """The missing entry by the nuclear norm, and the nuclear norms of that and of the completion of rank one."""
+    import numpy as np
+
+    from tercet.decomposition import MatrixCompletion, nuclear_norm
+
+    model = MatrixCompletion(algorithm="admm", tol=1e-12, max_iter=5000)
+    completed = model.fit_transform(np.array(X, dtype=float))
+    rank_one = np.array([[1.0, 2.0], [3.0, 6.0]])
+    return {
+        "entry": float(completed[1, 1]),
+        "nuclear norm": nuclear_norm(completed),
+        "nuclear norm of rank one": nuclear_norm(rank_one),
+    }
+
+
+HALF = 0.5**0.5
 EXAMPLES = [
+    Example(
+        place="002 sec. 10.4",
+        title="L0, L1 and L2 norms",
+        zh="L0、L1 与 L2 范数",
+        given={"w": [3.0, 0.0, -4.0, 0.0]},
+        call=norms,
+        expected={"L0": 2.0, "L1": 7.0, "L2": 5.0},
+        note="made for the text's definitions",
+    ),
     Example(
         place="002 eq. 10.13",
         title="soft thresholding",
@@ -111,5 +182,58 @@ EXAMPLES = [
         call=relief,
         expected={"scores": [3.015625, 0.71875, -1.0], "order": [0, 1, 2]},
         note="made for the text's formula; numbers are divided by the range of their column, 0.8",
+    ),
+    Example(
+        place="002 eq. 10.17",
+        title="K-SVD: two atoms and their codes",
+        zh="K-SVD：逐个更新原子及其系数",
+        given={
+            "X": [[1, 2, 0, 1], [0, 1, 3, 1], [2, 0, 1, 1]],
+            "B": [[1, 0], [0, 1], [0, 0]],
+            "A": [[1, 2, 0, 0], [0, 1, 3, 1]],
+        },
+        call=ksvd,
+        expected={
+            "error": [7.0, 5.4384471872, 4.1403016044],
+            "atom 1": [0.7882054380, 0.0, 0.6154122094],
+            "codes 1": [2.0190298568, 1.5764108760, 0.0, 0.0],
+            "atom 2": [0.1612631262, 0.9375665573, 0.3081609236],
+            "codes 2": [0.0, 0.7607576215, 3.1208605954, 1.4069906071],
+        },
+        note="made for the text's formula: columns and codes are restricted to the signals that use the atom",
+    ),
+    Example(
+        place="002 eq. 10.20",
+        title="restricted isometry constants of three columns",
+        zh="三列矩阵的限定等距常数",
+        given={"A": [[1, 0, HALF], [0, 1, HALF]]},
+        call=restricted_isometry,
+        expected={"delta 1": 0.0, "delta 2": 0.7071067812},
+        note="made for the text's definition",
+    ),
+    Example(
+        place="002 eq. 10.21",
+        title="recovery of a sparse vector from two measurements",
+        zh="由两个测量值恢复稀疏向量",
+        given={"A": [[1, 0, HALF], [0, 1, HALF]], "s": [0, 0, 2]},
+        call=recovery,
+        expected={
+            "L0": [0.0, 0.0, 2.0],
+            "basis pursuit": [0.0, 0.0, 2.0],
+            "L1 norm": 2.0,
+            "OMP": [0.0, 0.0, 2.0],
+            "denoising, alpha 0.1": [0.0, 0.0, 1.9],
+        },
+        note="made for the text's problem, which it then relaxes to the L1 norm",
+    ),
+    Example(
+        place="002 eq. 10.24",
+        title="completion of [[1, 2], [3, ?]]: 1 by the nuclear norm, not 6 as for rank one",
+        zh="核范数补全 [[1, 2], [3, ?]]：得 1，而非秩一的 6",
+        given={"X": [[1, 2], [3, None]]},
+        call=completion,
+        expected={"entry": 1.0, "nuclear norm": 5.0, "nuclear norm of rank one": 7.0710678119},
+        rtol=1e-6,
+        note="made for the text's problem: its guarantee needs conditions that a matrix of this size does not meet",
     ),
 ]

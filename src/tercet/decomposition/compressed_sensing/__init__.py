@@ -1,0 +1,1 @@
+"""Compressed sensing: measurements, restricted isometry, recovery of sparse vectors."""

@@ -1,0 +1,1 @@
+"""Greedy pursuits: linear models with few coefficients that are not zero."""

@@ -10,6 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 from tercet.discriminant_analysis import LinearDiscriminantAnalysis
 from tercet.feature import SMOTE, RandomOverSampler, RandomUnderSampler, Resampled
+from tercet.feature.resampling.smote import with_rows_between
 from tercet.naive_bayes import GaussianNB
 
 
@@ -101,8 +102,20 @@ def test_smote_keeps_constant_columns_and_large_numbers():
     A, _ = SMOTE(random_state=0).fit_resample(X, y)
     assert (A[:, 1] == 0.1).all()
     X[:, 2] = np.where(X[:, 2] > 0, 1.6e308, -1.6e308)
-    made = SMOTE(random_state=0)._between(X[y == "b"], 50, np.random.default_rng(0))
-    assert np.isfinite(made).all()
+    ends = np.column_stack([np.argmin(X[:, 2]), np.argmax(X[:, 2])])
+    made = with_rows_between(X, ends, np.array([0.25]))[-1]
+    np.testing.assert_allclose(made[2], -0.8e308)
+
+
+@pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csc_matrix])
+def test_smote_of_sparse_rows_is_that_of_dense_ones(kind):
+    X, y = rows((40, 9))
+    X[X < 0] = 0.0
+    A, b = SMOTE(random_state=0).fit_resample(X, y)
+    B, c = SMOTE(random_state=0).fit_resample(kind(X), y)
+    assert sparse.issparse(B)
+    np.testing.assert_allclose(B.toarray(), A, atol=1e-12)
+    np.testing.assert_array_equal(b, c)
 
 
 def test_one_to_a_hundred_thousand():

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
-from tercet.ensemble import bias_variance
+from tercet.model_selection import bias_variance, bias_variance_of_predictions
 
 
 class Lookup(RegressorMixin, BaseEstimator):

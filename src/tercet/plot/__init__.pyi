@@ -9,6 +9,7 @@ from tercet.plot.clusters import (
     plot_silhouette,
 )
 from tercet.plot.comparison import plot_importance, plot_intervals, plot_learning_curve
+from tercet.plot.complexity import plot_complexity
 from tercet.plot.components import plot_biplot, plot_scree
 from tercet.plot.critical_difference import plot_critical_difference
 from tercet.plot.dependencies import plot_dependencies
@@ -39,6 +40,7 @@ __all__ = [
     "plot_chain_densities",
     "plot_clusters",
     "plot_coefficients",
+    "plot_complexity",
     "plot_confusion",
     "plot_contributions",
     "plot_convergence",

@@ -115,10 +115,10 @@ def complexity_curve(
     Examples
     --------
     >>> from tercet.linear_model import PolynomialRegression
-    >>> x = np.linspace(0, 1, 12)
-    >>> y = x**2 + np.tile([0.05, -0.05], 6)
+    >>> x = np.linspace(0, 1, 40)
+    >>> y = x**2 + 0.05 * np.random.default_rng(0).normal(size=40)
     >>> curve = complexity_curve(
-    ...     PolynomialRegression(), x[:, None], y, parameter="degree", values=range(6), cv=4
+    ...     PolynomialRegression(), x[:, None], y, parameter="degree", values=range(6), cv=10
     ... )
     >>> curve.best(), curve.best("training")
     (2, 5)

@@ -99,11 +99,11 @@ def nested_cross_validation(
     >>> from sklearn.model_selection import GridSearchCV
     >>> from tercet.neighbors import KNeighborsClassifier
     >>> rng = np.random.default_rng(0)
-    >>> X, y = rng.normal(size=(60, 2)), rng.integers(2, size=60)  # nothing to learn
+    >>> X, y = rng.normal(size=(200, 2)), rng.integers(2, size=200)  # nothing to learn
     >>> search = GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [1, 2, 3, 5, 8, 13]}, cv=5)
     >>> found = nested_cross_validation(search, X, y)
     >>> round(found.score, 2), bool(found.optimism > 0)
-    (0.48, True)
+    (0.47, True)
     """
     X, y, groups = indexable(X, np.asarray(y), groups)
     splitter = check_cv(cv, y, classifier=is_classifier(search))

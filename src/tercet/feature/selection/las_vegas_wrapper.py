@@ -15,7 +15,7 @@ from tercet.core.estimator import generator
 from tercet.core.fitted_checks import Labels
 from tercet.core.folds import checked_folds
 from tercet.core.parameters import Count, Jobs, PositiveOrInf, Seed
-from tercet.feature.selection.base import ColumnSelector
+from tercet.feature.selection.base import ColumnSelector, WrapsEstimator
 from tercet.feature.selection.wrapper_score import wrapper_score
 
 
@@ -27,7 +27,7 @@ from tercet.feature.selection.wrapper_score import wrapper_score
     algorithms="random sets, until so many in a row were no better, or time is over",
     texts=["002 ch. 10, Fig 11.1"],
 )
-class LasVegasWrapper(ColumnSelector):
+class LasVegasWrapper(WrapsEstimator, ColumnSelector):
     """Las Vegas Wrapper: the best of many random sets of columns, by the score of an estimator.
 
     Parameters

@@ -66,7 +66,7 @@ def plot_complexity(curve: Any, *, ax: Any = None) -> Any:
     ax.set_ylim(0, 1.1 * _shown_limit(errors["training"], errors["validation"]))
     ax.legend(loc="best")
     title = f"{curve.parameter} = {curve.values[best]}"
-    return label_axes(ax, curve.parameter, translated("error"), title)
+    return label_axes(ax, curve.parameter, translated("mean loss"), title)
 
 
 def _shown_limit(training: np.ndarray, validation: np.ndarray) -> float:

@@ -21,6 +21,7 @@ from benchmarks import (
     defaults,
     ensemble,
     explain,
+    feature,
     graph,
     lda_gibbs,
     lda_variational,
@@ -71,6 +72,7 @@ ROWS: dict[str, Row | Report] = {
         graph,
         overhead,
         command,
+        feature,
     )
     for row in module.ROWS
 }

@@ -16,6 +16,8 @@ NARROW = {
     "AdaBoostRegressor": {"n_estimators": 3},
     "BaggingClassifier": {"n_estimators": 2},
     "BaggingRegressor": {"n_estimators": 2},
+    "BalanceCascadeClassifier": {"n_estimators": 3},
+    "EasyEnsembleClassifier": {"n_estimators": 3},
     "ElasticNetCV": {"alphas": 10, "cv": 3},
     "ExtraTreesClassifier": {"n_estimators": 3},
     "ExtraTreesRegressor": {"n_estimators": 3},

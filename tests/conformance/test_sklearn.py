@@ -180,6 +180,8 @@ EXEMPT = {
     "PoissonHMM": STATES,
     "BaggingClassifier": dict.fromkeys(WEIGHTS, DRAWN),
     "BaggingRegressor": dict.fromkeys(WEIGHTS, DRAWN),
+    "BalanceCascadeClassifier": dict.fromkeys(WEIGHTS, COUNTED),
+    "EasyEnsembleClassifier": dict.fromkeys(WEIGHTS, COUNTED),
     "BernoulliMixture": dict.fromkeys(SPARSE, UNLABELLED),
     "MultinomialMixture": dict.fromkeys(SPARSE, UNLABELLED),
     "QuadraticDiscriminantAnalysis": {

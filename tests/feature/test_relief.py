@@ -79,6 +79,40 @@ def test_r_relief_f_is_its_plain_form():
     np.testing.assert_allclose(found, expected, rtol=1e-10)
 
 
+def test_relief_is_its_plain_form_with_several_classes():
+    rng = np.random.default_rng(2)
+    rows, y = rng.normal(size=(90, 5)), rng.choice(list("abc"), size=90)
+    gaps = differences(rows) ** 2
+    distance = gaps.sum(axis=2)
+    np.fill_diagonal(distance, np.inf)
+    expected = np.zeros(5)
+    for i in range(90):
+        own, other = np.where(y == y[i], distance[i], np.inf), np.where(y != y[i], distance[i], np.inf)
+        expected += gaps[i, np.argmin(other)] - gaps[i, np.argmin(own)]
+    np.testing.assert_allclose(Relief().fit(rows, y).scores_, expected, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize(("diff", "power"), [("absolute", 1), ("squared", 2)])
+@pytest.mark.parametrize("offset", [0.0, 2.0**10])
+def test_neighbours_are_those_of_double_precision(diff, power, offset):
+    """Distances that single precision cannot tell apart, far from zero, too."""
+    rng = np.random.default_rng(3)
+    near = rng.integers(2, size=(80, 6)) + 2.0**-40 * rng.integers(2**16, size=(80, 6))
+    rows, y = near + offset, rng.integers(2, size=80)
+    found = ReliefF(n_neighbors=3, diff=diff).fit(rows, y).scores_
+    expected = plain_relief_f(near, y, 3, power, True)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_categories_that_single_precision_would_merge():
+    rng = np.random.default_rng(4)
+    codes = rng.integers(3, size=(60, 2)).astype(float)
+    y = (codes[:, 0] == 1).astype(int)
+    model = ReliefF(categorical_features=[0, 1]).fit(codes, y)
+    same = ReliefF(categorical_features=[0, 1]).fit(codes + 2.0**40, y)
+    np.testing.assert_array_equal(same.scores_, model.scores_)
+
+
 def test_interactions_are_found():
     """Parity of two columns: neither tells anything alone."""
     rng = np.random.default_rng(0)

@@ -4,12 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from sklearn.model_selection import cross_val_score
+from sklearn import config_context
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from tercet.discriminant_analysis import LinearDiscriminantAnalysis
 from tercet.feature import SMOTE, RandomOverSampler, RandomUnderSampler, Resampled
+from tercet.feature.resampling.smote import with_rows_between
 from tercet.naive_bayes import GaussianNB
 
 
@@ -101,8 +103,20 @@ def test_smote_keeps_constant_columns_and_large_numbers():
     A, _ = SMOTE(random_state=0).fit_resample(X, y)
     assert (A[:, 1] == 0.1).all()
     X[:, 2] = np.where(X[:, 2] > 0, 1.6e308, -1.6e308)
-    made = SMOTE(random_state=0)._between(X[y == "b"], 50, np.random.default_rng(0))
-    assert np.isfinite(made).all()
+    ends = np.column_stack([np.argmin(X[:, 2]), np.argmax(X[:, 2])])
+    made = with_rows_between(X, ends, np.array([0.25]))[-1]
+    np.testing.assert_allclose(made[2], -0.8e308)
+
+
+@pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csc_matrix])
+def test_smote_of_sparse_rows_is_that_of_dense_ones(kind):
+    X, y = rows((40, 9))
+    X[X < 0] = 0.0
+    A, b = SMOTE(random_state=0).fit_resample(X, y)
+    B, c = SMOTE(random_state=0).fit_resample(kind(X), y)
+    assert sparse.issparse(B)
+    np.testing.assert_allclose(B.toarray(), A, atol=1e-12)
+    np.testing.assert_array_equal(b, c)
 
 
 def test_one_to_a_hundred_thousand():
@@ -201,3 +215,81 @@ def test_drawn_rows_keep_their_weights():
         assert [own[x] for x in seen[:, 0].tolist()] == seen[:, 1].tolist()
     with pytest.raises(ValueError, match="sample_weight was given, but SMOTE makes rows, which have none"):
         Resampled(Weighing(), "smote").fit(X, y, weight)
+
+
+def test_augmented_rows_come_from_drawn_ones():
+    rng = np.random.default_rng(0)
+    pictures, y = rng.random((30, 4, 4)), np.r_[np.zeros(24, int), np.ones(6, int)]
+
+    def turn(rows, rng):
+        return np.stack([np.rot90(row, k) for row, k in zip(rows, rng.integers(1, 4, size=len(rows)))])
+
+    sampler = RandomOverSampler(augment=turn, random_state=0)
+    A, b = sampler.fit_resample(pictures, y)
+    assert np.bincount(b).tolist() == [24, 24]
+    np.testing.assert_array_equal(A[:30], pictures)
+    for made, source in zip(A[30:], pictures[sampler.sample_indices_[30:]]):
+        assert any(np.array_equal(made, np.rot90(source, k)) for k in (1, 2, 3))
+    again = RandomOverSampler(augment=turn, random_state=0).fit_resample(pictures, y)[0]
+    np.testing.assert_array_equal(A, again)
+    with pytest.raises(ValueError, match="a row for each of the 18 that it got; it gave 1"):
+        RandomOverSampler(augment=lambda rows, rng: rows[:1]).fit_resample(pictures, y)
+
+
+def test_augmented_tables_stay_what_they_are():
+    X, y = rows((12, 5))
+    noisy = RandomOverSampler(augment=lambda rows, rng: rows * 2, random_state=0)
+    plain = noisy.fit_resample(X, y)[0]
+    frame = noisy.fit_resample(pd.DataFrame(X, columns=list("pqr")), y)[0]
+    assert list(frame.columns) == ["p", "q", "r"]
+    np.testing.assert_array_equal(frame.to_numpy(), plain)
+    np.testing.assert_array_equal(noisy.fit_resample(sparse.csr_array(X), y)[0].toarray(), plain)
+    texts = RandomOverSampler(augment=lambda rows, rng: [row.upper() for row in rows], random_state=0)
+    assert texts.fit_resample(["a", "b", "c"], [0, 0, 1])[0] == ["a", "b", "c", "C"]
+    same = RandomOverSampler(augment=lambda rows, rng: None).fit_resample(X[:4], [0, 0, 1, 1])[0]
+    np.testing.assert_array_equal(same, X[:4])  # nothing to repeat
+
+
+def test_resampled_in_searches_over_samplers_and_estimators():
+    X, y = rows((60, 12))
+    X[y == "b"] += 1.0
+    pipeline = make_pipeline(StandardScaler(), Resampled(LinearDiscriminantAnalysis(), SMOTE(random_state=0)))
+    grid = {"resampled__sampler__k_neighbors": [1, 3], "resampled__estimator": [GaussianNB(), Counting()]}
+    search = GridSearchCV(pipeline, grid, cv=3, scoring="balanced_accuracy").fit(X, y)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    assert search.best_estimator_[-1].estimator_.predict(X[:2]).shape == (2,)
+
+
+def test_resampled_routes_metadata():
+    X, y = rows((20, 8))
+    weight = np.arange(1.0, 29.0)
+    with config_context(enable_metadata_routing=True):
+        inner = Weighing().set_fit_request(sample_weight=True)
+        pipeline = make_pipeline(
+            StandardScaler().set_fit_request(sample_weight=False), Resampled(inner, "under")
+        )
+        seen = pipeline.fit(X, y, sample_weight=weight)[-1].estimator_.seen_
+    assert len(seen) == 16
+    assert set(seen[:, 1]) <= set(weight)
+
+
+@pytest.mark.parametrize("sampler", ["over", "under"])
+def test_resampled_with_one_row_to_a_hundred_thousand(sampler):
+    X = np.r_[np.linspace(-1, 1, 100_000), 4.0][:, None]
+    y = np.r_[np.zeros(100_000, int), 1]
+    model = Resampled(GaussianNB(var_smoothing=0.1), sampler, random_state=0).fit(X, y)
+    assert model.predict([[4.0]]).tolist() == [1]
+
+
+def test_folds_with_one_class_or_too_few_rows_are_named():
+    """Folds in the order of the rows: the second training set has no row of class b."""
+    X, y = rows((30, 6))
+    order = np.argsort(y)
+    X, y = X[order], y[order]
+    one_class = [(np.arange(18, 36), np.arange(18)), (np.arange(18), np.arange(18, 36))]
+    with pytest.raises(ValueError, match="class"):
+        cross_val_score(Resampled(GaussianNB()), X, y, cv=one_class, error_score="raise")
+    with pytest.raises(ValueError, match="k_neighbors=5, but class 'b' has 4 rows: at most 3"):
+        cross_val_score(Resampled(GaussianNB(), "smote"), X, y, cv=StratifiedKFold(3), error_score="raise")
+    few = Resampled(GaussianNB(), SMOTE(k_neighbors=3, random_state=0))
+    assert np.isfinite(cross_val_score(few, X, y, cv=StratifiedKFold(3))).all()

@@ -64,6 +64,8 @@ CLASSES: dict[str, dict[str, str]] = {
     "SPODE": dict.fromkeys(("weights", "order"), FOLDS),
     "GaussianMixtureIC": dict.fromkeys(("weights", "order"), DRAWS),
     "HingeSVC": {},
+    "BalanceCascadeClassifier": dict.fromkeys(("weights", "order"), DRAWS),
+    "EasyEnsembleClassifier": dict.fromkeys(("weights", "order"), DRAWS),
     "Resampled": dict.fromkeys(("weights", "order"), DRAWS),
     "StabilitySelection": {"order": DRAWS},
     "SubsetSearch": {"order": FOLDS},

@@ -18,7 +18,6 @@ from tercet.ensemble.combination.averages import (
     simple_average,
     weighted_average,
 )
-from tercet.ensemble.combination.bias_variance import BiasVariance, bias_variance
 from tercet.ensemble.combination.diversity import (
     Contingency,
     KappaError,
@@ -47,6 +46,9 @@ from tercet.ensemble.forest.random_forest_regressor import RandomForestRegressor
 from tercet.ensemble.forest.random_trees_embedding import RandomTreesEmbedding
 from tercet.ensemble.perturbation.negative_correlation_regressor import NegativeCorrelationRegressor
 from tercet.ensemble.perturbation.output_perturbation_classifier import OutputPerturbationClassifier
+from tercet.ensemble.undersampling.balance_cascade_classifier import BalanceCascadeClassifier
+from tercet.ensemble.undersampling.easy_ensemble_classifier import EasyEnsembleClassifier
+from tercet.model_selection import BiasVariance, bias_variance
 
 __all__ = [
     "AdaBoostClassifier",
@@ -54,9 +56,11 @@ __all__ = [
     "AdaBoostRound",
     "BaggingClassifier",
     "BaggingRegressor",
+    "BalanceCascadeClassifier",
     "BaseEnsemble",
     "BiasVariance",
     "Contingency",
+    "EasyEnsembleClassifier",
     "ErrorAmbiguity",
     "ErrorBounds",
     "ExtraTreesClassifier",

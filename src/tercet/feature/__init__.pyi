@@ -13,6 +13,7 @@ from tercet.feature.resampling.random_under_sampler import RandomUnderSampler
 from tercet.feature.resampling.resampled import Resampled
 from tercet.feature.resampling.smote import SMOTE
 from tercet.feature.schema import Schema, infer_schema
+from tercet.feature.selection.chi_square import chi2
 from tercet.feature.selection.las_vegas_wrapper import LasVegasWrapper
 from tercet.feature.selection.mrmr import MRMR
 from tercet.feature.selection.mutual_information import mutual_info_classif, mutual_info_regression
@@ -67,6 +68,7 @@ __all__ = [
     "TfidfTransformer",
     "TfidfVectorizer",
     "VectorSpaceRetrieval",
+    "chi2",
     "cosine_similarity",
     "infer_schema",
     "inner_product_similarity",

@@ -10,7 +10,7 @@ from typing import Any
 
 from tercet.penalties.base import Penalty, hard_threshold, soft_threshold, structural_risk
 from tercet.penalties.bridge import L0, Lq
-from tercet.penalties.norms import L1, L2, ElasticNet, NoPenalty
+from tercet.penalties.norms import L1, L2, ElasticNet, NoPenalty, norm
 
 __all__ = [
     "L0",
@@ -22,6 +22,7 @@ __all__ = [
     "NoPenalty",
     "Penalty",
     "hard_threshold",
+    "norm",
     "penalty",
     "soft_threshold",
     "structural_risk",

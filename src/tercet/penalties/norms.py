@@ -13,6 +13,42 @@ from tercet.core.functions import as_float, require
 from tercet.penalties.base import Penalty, soft_threshold
 
 
+@method(
+    zh="范数（L0、L1、L2、Lp）",
+    task="penalty",
+    model="‖w‖ₚ = (Σ|wⱼ|ᵖ)^(1/p); ‖w‖₀ counts the entries that are not 0",
+    texts=["002 ch. 10, 10.4", "000 ch. 1, eq. 1.25, 1.26"],
+    peers=["numpy.linalg.norm"],
+)
+def norm(w: ArrayLike, p: float = 2.0) -> float:
+    """Norm of the entries of an array: L0, L1, L2, any p, or the largest magnitude (p = inf).
+
+    L0 counts the entries that are not zero. It is no norm, as those with p < 1: a sum may be longer than its parts.
+
+    Parameters
+    ----------
+    w : array
+        Any shape; a matrix counts as the list of its entries.
+    p : float, default=2.0
+        At least 0; infinity is allowed.
+
+    Examples
+    --------
+    >>> [norm([3.0, 0.0, -4.0], p) for p in (0, 1, 2, np.inf)]
+    [2.0, 7.0, 5.0, 4.0]
+    """
+    if not p >= 0:
+        raise ValueError(f"p must be a number of at least 0; got {p!r}.")
+    size = np.abs(as_float(w))
+    if p == 0:
+        return float(np.count_nonzero(size))
+    largest = float(size.max(initial=0.0))
+    if p == np.inf or largest == 0 or not np.isfinite(largest):
+        return largest
+    # In units of the largest entry, so that no power overflows.
+    return largest * float(((size / largest) ** p).sum() ** (1 / p))
+
+
 @dataclass(frozen=True, eq=False)
 class NoPenalty(Penalty):
     """No penalty: J(w) = 0.

@@ -9,6 +9,7 @@ from tercet.plot.clusters import (
     plot_silhouette,
 )
 from tercet.plot.comparison import plot_importance, plot_intervals, plot_learning_curve
+from tercet.plot.complexity import plot_complexity
 from tercet.plot.components import plot_biplot, plot_scree
 from tercet.plot.confusion import plot_confusion
 from tercet.plot.cost_curve import plot_cost_curve
@@ -47,6 +48,7 @@ __all__ = [
     "plot_chain_densities",
     "plot_clusters",
     "plot_coefficients",
+    "plot_complexity",
     "plot_confusion",
     "plot_contributions",
     "plot_convergence",

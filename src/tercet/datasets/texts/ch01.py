@@ -27,6 +27,33 @@ def polynomial(x: Any, y: Any, degrees: Any) -> dict[str, Any]:
     }
 
 
+def degree_choice(x: Any, y: Any, degrees: Any, lam: float) -> dict[str, Any]:
+    """The degree of least structural risk, J counting coefficients, and of least error on left-out rows."""
+    from sklearn.model_selection import LeaveOneOut
+
+    from tercet.linear_model import PolynomialRegression
+    from tercet.model_selection import complexity_curve
+
+    curve = complexity_curve(
+        PolynomialRegression(),
+        x,
+        y,
+        parameter="degree",
+        values=degrees,
+        cv=LeaveOneOut(),
+        complexity=lambda model: len(model.weights_),
+        lam=lam,
+    )
+    return {
+        "training error": curve.training,
+        "structural risk": curve.structural,
+        "leave-one-out error": curve.validation,
+        "least training error": curve.best("training"),
+        "least structural risk": curve.best("structural"),
+        "least leave-one-out error": curve.best(),
+    }
+
+
 def ridge(x: Any, y: Any, cases: Any) -> dict[str, Any]:
     import numpy as np
 
@@ -83,6 +110,11 @@ def phrases(words: str, tags: str) -> dict[str, Any]:
     }
 
 
+# Half the sum of squares of the fits of degree 0 to 8.
+HALF_ERRORS = [
+    *(1.886845395, 1.068271097, 1.052045589, 0.174824444, 0.174511736),
+    *(0.171195048, 0.165043712, 0.161525329, 0.141427765),
+]
 RIDGE = {
     "M = 3, λ = 0.001": [0.8062631, 0.46279759, -6.27291008, 4.87933019],
     "M = 1, λ = 0.1": [0.54002982, -0.76146362],
@@ -129,14 +161,31 @@ EXAMPLES = [
                 *(0.349486, 232.3684, -5321.8288, 48568.3144, -231639.311),
                 *(640042.307, -1061800.624, 1042400.300, -557683.066, 125201.452),
             ],
-            "half the squared error": [
-                *(1.886845395, 1.068271097, 1.052045589, 0.174824444, 0.174511736),
-                *(0.171195048, 0.165043712, 0.161525329, 0.141427765, 0.0),
-            ],
+            "half the squared error": [*HALF_ERRORS, 0.0],
             "best degree": 3,
         },
         rtol=1e-6,
         note="the data come from the text's source",
+    ),
+    Example(
+        place="000 1.4.2, 1.5",
+        title="choosing the degree by structural risk and by leave-one-out cross-validation",
+        zh="由结构风险与留一交叉验证选择多项式的次数",
+        given={"x": X, "y": T, "degrees": [0, 1, 2, 3, 4, 5, 6, 7, 8], "lam": 0.02},
+        call=degree_choice,
+        expected={
+            "training error": [error / 5 for error in HALF_ERRORS],
+            "structural risk": [error / 5 + 0.02 * (degree + 1) for degree, error in enumerate(HALF_ERRORS)],
+            "leave-one-out error": [
+                *(0.465887752, 0.363174671, 0.698117256, 0.0732673434, 0.104302871),
+                *(0.351209465, 1.42775508, 29.9295969, 2787.12915),
+            ],
+            "least training error": 8,
+            "least structural risk": 3,
+            "least leave-one-out error": 3,
+        },
+        rtol=1e-6,
+        note="the data come from the text's source; the text has no numbers, λ was chosen",
     ),
     Example(
         place="000 Eq 1.25",

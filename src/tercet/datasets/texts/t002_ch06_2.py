@@ -20,6 +20,18 @@ def out_of_bag(m: int, members: int) -> dict[str, Any]:
     return {"rows not drawn": float(np.mean(unseen)), "(1 - 1/m)^m": (1.0 - 1.0 / m) ** m}
 
 
+def decomposition(numbers: Any, targets: Any, votes: Any, labels: Any) -> dict[str, Any]:
+    from tercet.model_selection import bias_variance_of_predictions
+
+    return {
+        "squared loss": list(bias_variance_of_predictions(numbers, targets)),
+        **{
+            f"0-1 loss, {name}": list(bias_variance_of_predictions(votes, labels, decomposition=name))
+            for name in ("kohavi-wolpert", "domingos")
+        },
+    }
+
+
 EXAMPLES = [
     Example(
         place="002 ch. 6, Fig 8.3",
@@ -50,5 +62,23 @@ EXAMPLES = [
         expected={"rows not drawn": 0.3567861947, "(1 - 1/m)^m": 0.3567861947},
         rtol=0.02,
         note="derived; the mean over samples that are drawn, beside its expectation",
+    ),
+    Example(
+        place="002 ch. 6, 6.2",
+        title="error, bias, variance and noise of three models on two rows",
+        zh="三个模型在两个样本上的误差、偏差、方差与噪声",
+        given={
+            "numbers": [[1.0, 2.0], [3.0, 2.0], [2.0, 5.0]],
+            "targets": [2.0, 4.0],
+            "votes": [["a", "b"], ["a", "a"], ["b", "a"]],
+            "labels": ["a", "b"],
+        },
+        call=decomposition,
+        expected={
+            "squared loss": [11 / 6, 1 / 2, 4 / 3, 0.0],
+            "0-1 loss, kohavi-wolpert": [1 / 2, 5 / 18, 2 / 9, 0.0],
+            "0-1 loss, domingos": [1 / 2, 1 / 2, 0.0, 0.0],
+        },
+        note="derived; also 004 2.5. By Domingos the second row is biased, and its variance is -1/3",
     ),
 ]

@@ -65,12 +65,6 @@ def relief(X: Any, y: Any, discrete: Any) -> dict[str, Any]:
     return {"scores": model.scores_, "order": model.ranking()}
 
 
-def norms(w: list[float]) -> dict[str, Any]:
-    from tercet.penalties import L0, L1, Lq
-
-    return {"L0": L0().value(w), "L1": L1().value(w), "L2": Lq(q=2.0, root=True).value(w)}
-
-
 def ksvd(X: Any, B: Any, A: Any) -> dict[str, Any]:
     """Both atoms in turn; the text has signals, atoms and codes in columns."""
     import numpy as np
@@ -126,17 +120,32 @@ def completion(X: Any) -> dict[str, Any]:
     }
 
 
+def norms(w: Any) -> dict[str, Any]:
+    from tercet.penalties import norm
+
+    return {"L0": norm(w, 0), "L1": norm(w, 1), "L2": norm(w, 2)}
+
+
+def subsets(X: Any, y: Any, sets: Any) -> dict[str, Any]:
+    from tercet.feature import SubsetSearch, subset_information_gain
+
+    return {
+        "gain": [subset_information_gain(X, y, columns) for columns in sets],
+        **{
+            direction: SubsetSearch(direction=direction, **options).fit(X, y).get_support(indices=True)
+            for direction, options in (
+                ("forward", {}),
+                ("backward", {}),
+                ("bidirectional", {}),
+                ("beam", {"n_features_to_select": 2}),
+            )
+        },
+    }
+
+
 HALF = 0.5**0.5
+
 EXAMPLES = [
-    Example(
-        place="002 sec. 10.4",
-        title="L0, L1 and L2 norms",
-        zh="L0、L1 与 L2 范数",
-        given={"w": [3.0, 0.0, -4.0, 0.0]},
-        call=norms,
-        expected={"L0": 2.0, "L1": 7.0, "L2": 5.0},
-        note="made for the text's definitions",
-    ),
     Example(
         place="002 eq. 10.13",
         title="soft thresholding",
@@ -235,5 +244,32 @@ EXAMPLES = [
         expected={"entry": 1.0, "nuclear norm": 5.0, "nuclear norm of rank one": 7.0710678119},
         rtol=1e-6,
         note="made for the text's problem: its guarantee needs conditions that a matrix of this size does not meet",
+        place="002 10.4",
+        title="L0, L1 and L2 norms of a vector",
+        zh="向量的 L0、L1、L2 范数",
+        given={"w": [3.0, 0.0, -4.0]},
+        call=norms,
+        expected={"L0": 2.0, "L1": 7.0, "L2": 5.0},
+        note="the text has no numbers",
+    ),
+    Example(
+        place="002 eq. 10.1, 10.2",
+        title="subset search by information gain: the class is the parity of the first two columns",
+        zh="由信息增益搜索特征子集：类别是前两个特征的奇偶性",
+        given={
+            "X": [[0, 0, 0], [0, 1, 0], [1, 0, 1], [1, 1, 0], [0, 0, 0], [0, 1, 1], [1, 0, 0], [1, 1, 0]],
+            "y": [0, 1, 1, 0, 0, 1, 1, 0],
+            "sets": [[0], [1], [2], [0, 1], [0, 1, 2]],
+        },
+        call=subsets,
+        # Column 2 parts 8 rows into 6 (4 and 2 of the classes) and 2 (both of class 1).
+        expected={
+            "gain": [0.0, 0.0, 0.3112781245, 1.0, 1.0],
+            "forward": [2],
+            "backward": [0, 1],
+            "bidirectional": [2],
+            "beam": [0, 1],
+        },
+        note="made for the text's formula; a greedy search ends at the only column that tells something alone",
     ),
 ]

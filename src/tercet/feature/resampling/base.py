@@ -12,6 +12,7 @@ from sklearn.utils import check_consistent_length, indexable
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from tercet.core.estimator import distinct
 from tercet.core.input_errors import refuse_containers, refuse_mixed_labels
 from tercet.core.meta import rows_at
 from tercet.core.parameters import check_parameters
@@ -56,7 +57,8 @@ class Sampler(BaseEstimator):
             raise ValueError(f"{type(self).__name__}: y contains NaN; every row needs a class.")
         check_classification_targets(labels)
         check_consistent_length(X, labels)
-        classes, index, counts = np.unique(labels, return_inverse=True, return_counts=True)
+        classes, index = distinct(labels)
+        counts = np.bincount(index)
         if len(classes) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs rows of at least 2 classes; y has only {classes.tolist()[0]!r}."

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from tercet.core.catalog import method
 from tercet.core.estimator import generator
+from tercet.core.kernel import kernel
 from tercet.core.parameters import Count, Jobs, Seed
 from tercet.core.validation import check_array
 from tercet.feature.resampling.base import Sampler, Strategy, take
@@ -26,7 +28,7 @@ from tercet.neighbors import NearestNeighbors
 class SMOTE(Sampler):
     """SMOTE: adds rows on the segments between rows of a class and their near rows of the same class.
 
-    Distances are Euclidean: scale the columns first.
+    Distances are Euclidean: scale the columns first. Sparse rows stay sparse.
 
     Parameters
     ----------
@@ -73,29 +75,26 @@ class SMOTE(Sampler):
         self, X: Any, y: Any, index: np.ndarray, classes: np.ndarray, counts: np.ndarray, wanted: np.ndarray
     ) -> tuple[Any, Any]:
         rng = generator(self.random_state)
-        table = check_array(X, dtype=(np.float64, np.float32), input_name="X")
-        parts, rows = [table], [np.arange(len(index))]
+        table = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32), input_name="X")
+        ends, places, rows = [], [], [np.arange(len(index))]
         for k in np.flatnonzero(wanted > counts):
             if counts[k] <= self.k_neighbors:
                 raise self._too_few(classes.tolist()[k], int(counts[k]))
-            own = np.flatnonzero(index == k)
-            parts.append(self._between(table[own], int(wanted[k] - counts[k]), rng))
-            rows.append(np.repeat(own[:1], wanted[k] - counts[k]))  # their label
-        return _like(X, np.vstack(parts)), take(y, np.concatenate(rows))
+            own, size = np.flatnonzero(index == k), int(wanted[k] - counts[k])
+            ends.append(own[self._segments(table[own], size, rng)])
+            places.append(rng.random(size))
+            rows.append(np.repeat(own[:1], size))  # their label
+        made = table
+        if ends:
+            made = with_rows_between(table, np.concatenate(ends), np.concatenate(places))
+        return _like(X, made), take(y, np.concatenate(rows))
 
-    def _between(self, rows: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
-        """New rows: each on the segment from a row to one of its neighbours."""
+    def _segments(self, rows: Any, count: int, rng: np.random.Generator) -> np.ndarray:
+        """Pairs of a row and one of its neighbours, drawn at random."""
         search = NearestNeighbors(n_neighbors=self.k_neighbors, n_jobs=self.n_jobs).fit(rows)
         near = search.kneighbors(return_distance=False)
-        start = rng.integers(len(rows), size=count)
-        end = near[start, rng.integers(self.k_neighbors, size=count)]
-        u = rng.random((count, 1))
-        a, b = rows[start].astype(np.float64), rows[end].astype(np.float64)
-        with np.errstate(over="ignore", invalid="ignore"):
-            made = a + u * (b - a)  # exact where both are equal
-        if not np.isfinite(made).all():  # ends further apart than there are numbers
-            made = (1 - u) * a + u * b
-        return made.astype(rows.dtype)
+        start = rng.integers(len(near), size=count)
+        return np.column_stack([start, near[start, rng.integers(self.k_neighbors, size=count)]])
 
     def _too_few(self, label: Any, count: int) -> ValueError:
         if count == 1:
@@ -106,6 +105,34 @@ class SMOTE(Sampler):
         return ValueError(
             f"SMOTE: k_neighbors={self.k_neighbors!r}, but class {label!r} has {count} rows: at most {count - 1}."
         )
+
+
+def with_rows_between(table: Any, ends: np.ndarray, places: np.ndarray) -> Any:
+    """The rows of a table, and below them those at the `places` in [0, 1) between the pairs of rows `ends`."""
+    if sparse.issparse(table):
+        start, end = table[ends[:, 0]], table[ends[:, 1]]
+        made = start + sparse.diags_array(places) @ (end - start)  # exact where both are equal
+        return sparse.vstack([table, made], format="csr", dtype=table.dtype)
+    result = np.empty((len(table) + len(ends), table.shape[1]), dtype=table.dtype)
+    result[: len(table)], made = table, result[len(table) :]
+    if not fill_between(np.ascontiguousarray(table), ends, places, made):  # ends further apart than floats go
+        a, b = table[ends[:, 0]].astype(np.float64), table[ends[:, 1]].astype(np.float64)
+        made[:] = np.where(np.isfinite(made), made, 2 * (a / 2 + places[:, None] * (b / 2 - a / 2)))
+    return result
+
+
+@kernel
+def fill_between(table, ends, places, out):
+    """Rows a + u (b - a) for pairs of rows a, b, into `out`; returns whether all values are finite."""
+    finite = True
+    for i in range(len(ends)):
+        u, start, end = places[i], table[ends[i, 0]], table[ends[i, 1]]
+        for j in range(start.size):
+            a = np.float64(start[j])
+            value = a + u * (np.float64(end[j]) - a)  # exact where both are equal
+            finite = finite and abs(value) < np.inf
+            out[i, j] = value
+    return finite
 
 
 def _like(given: Any, table: np.ndarray) -> Any:

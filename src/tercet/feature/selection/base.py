@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import get_tags
 
 from tercet.core.estimator import Estimator, check_is_fitted
 from tercet.core.validation import check_structure
@@ -52,6 +53,17 @@ class ColumnSelector(SelectorMixin, Estimator):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+
+class WrapsEstimator(Estimator):
+    """Mixin of selectors that fit an estimator: missing values are data where it takes them."""
+
+    estimator: Any
+
+    @property
+    def missing_input(self) -> bool:  # type: ignore[override]
+        """Whether NaN may be among the values."""
+        return self.estimator is not None and bool(get_tags(self.estimator).input_tags.allow_nan)
 
 
 class ScoreSelector(ColumnSelector):

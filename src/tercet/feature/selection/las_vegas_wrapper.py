@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import time
+import warnings
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import is_classifier
+from sklearn.exceptions import ConvergenceWarning
 
 from tercet.core.catalog import method
 from tercet.core.estimator import generator
 from tercet.core.fitted_checks import Labels
 from tercet.core.folds import checked_folds
-from tercet.core.parameters import Count, Jobs, Seed
-from tercet.feature.selection.base import ColumnSelector
+from tercet.core.parameters import Count, Jobs, PositiveOrInf, Seed
+from tercet.feature.selection.base import ColumnSelector, WrapsEstimator
 from tercet.feature.selection.wrapper_score import wrapper_score
 
 
@@ -21,10 +24,10 @@ from tercet.feature.selection.wrapper_score import wrapper_score
     task="feature selection",
     model="a set of columns",
     strategy="greatest cross-validated score; of equal scores the smaller set",
-    algorithms="random sets, until so many in a row were no better",
+    algorithms="random sets, until so many in a row were no better, or time is over",
     texts=["002 ch. 10, Fig 11.1"],
 )
-class LasVegasWrapper(ColumnSelector):
+class LasVegasWrapper(WrapsEstimator, ColumnSelector):
     """Las Vegas Wrapper: the best of many random sets of columns, by the score of an estimator.
 
     Parameters
@@ -35,6 +38,9 @@ class LasVegasWrapper(ColumnSelector):
         The search ends after so many sets in a row that were no better (T in the text).
     max_iter : int, default=500
         The search ends after so many sets in any case.
+    time_limit : float, default=inf
+        The search ends after so many seconds with the best set so far, and a warning. Only the set of all columns
+        is judged in any case. What is found then depends on the machine.
     cv : int or splitter, default=5
         Folds of the score.
     scoring : str or callable, optional
@@ -69,6 +75,7 @@ class LasVegasWrapper(ColumnSelector):
         *,
         max_failures: Count = 20,
         max_iter: Count = 500,
+        time_limit: PositiveOrInf = np.inf,
         cv: Any = 5,
         scoring: Any = None,
         random_state: Seed = None,
@@ -77,6 +84,7 @@ class LasVegasWrapper(ColumnSelector):
         self.estimator = estimator
         self.max_failures = max_failures
         self.max_iter = max_iter
+        self.time_limit = time_limit
         self.cv = cv
         self.scoring = scoring
         self.random_state = random_state
@@ -105,7 +113,16 @@ class LasVegasWrapper(ColumnSelector):
         d, rng = X.shape[1], generator(self.random_state)
         folds = checked_folds(self, X, y, classifier=is_classifier(self.estimator))  # the same for all sets
         chosen, score, failures, tried = np.ones(d, dtype=bool), -np.inf, 0, 0
+        start = time.monotonic()
         while failures < self.max_failures and tried < self.max_iter:
+            if tried and time.monotonic() - start >= self.time_limit:
+                warnings.warn(
+                    f"{type(self).__name__}: time_limit={self.time_limit:g} seconds are over after {tried} sets; "
+                    f"the last {failures} were no better, max_failures={self.max_failures}.",
+                    ConvergenceWarning,
+                    stacklevel=4,
+                )
+                break
             # The first set is that of all columns: a draw has to be better than that, or as good and smaller.
             mask = np.less(rng.random(d), 0.5) if tried else chosen
             tried += 1

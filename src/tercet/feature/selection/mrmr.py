@@ -15,12 +15,17 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from tercet.core.catalog import method
-from tercet.core.estimator import check_is_fitted
+from tercet.core.estimator import check_is_fitted, distinct
 from tercet.core.fitted_checks import Floats, Indices
 from tercet.core.parallel import each
 from tercet.core.parameters import Count, Jobs
+from tercet.feature.selection._engine.column_information import (
+    equal_frequency_bins,
+    mutual_information_with,
+)
 from tercet.feature.selection.base import ScoreSelector
-from tercet.metrics import mutual_info_score
+
+COLUMNS = 256  # columns of a task
 
 
 @method(
@@ -104,11 +109,14 @@ class MRMR(ScoreSelector):
     def _fit(self, X: np.ndarray, y: Any, sample_weight: np.ndarray | None) -> None:
         d = X.shape[1]
         self._check_selected(d)
-        columns = [equal_frequency_codes(column, self.n_bins) for column in X.T]
+        chunks = [(codes,) for codes in np.array_split(column_codes(X.T, self.n_bins), max(d // COLUMNS, 1))]
         y = np.asarray(y)
-        target = equal_frequency_codes(y, self.n_bins) if y.dtype.kind == "f" else y
-        relevance = np.array(each(mutual_info_score, columns, target, n_jobs=self.n_jobs))
-        redundancy, scores = np.zeros(d), np.zeros(d)
+        target = column_codes(y[None], self.n_bins)[0] if y.dtype.kind == "f" else distinct(y)[1]
+
+        def information(other: np.ndarray) -> np.ndarray:
+            return np.concatenate(each(_information, chunks, other, n_jobs=self.n_jobs))
+
+        relevance, redundancy, scores = information(target), np.zeros(d), np.zeros(d)
         chosen: list[int] = []
         left = np.ones(d, dtype=bool)
         for count in range(self.n_features_to_select or max(d // 2, 1)):
@@ -116,7 +124,7 @@ class MRMR(ScoreSelector):
             best = int(np.argmax(np.where(left, value, -np.inf)))
             chosen.append(best)
             left[best], scores[best] = False, value[best]
-            redundancy += each(mutual_info_score, columns, columns[best], n_jobs=self.n_jobs)
+            redundancy += information(column_codes(X[:, best][None], self.n_bins)[0])
         scores[left] = self._weigh(relevance, redundancy, len(chosen))[left]
         self.relevance_, self.scores_, self.selected_ = relevance, scores, np.array(chosen)
 
@@ -138,16 +146,25 @@ class MRMR(ScoreSelector):
         return np.isin(np.arange(len(self.scores_)), self.selected_)
 
 
-def equal_frequency_codes(values: np.ndarray, n_bins: int) -> np.ndarray:
-    """Numbers as codes of bins with about equally many of them; few different numbers as they are.
+def column_codes(columns: np.ndarray, n_bins: int) -> np.ndarray:
+    """Each row of numbers as codes of bins with about equally many of them; few different numbers as they are.
 
     Examples
     --------
-    >>> equal_frequency_codes(np.array([5.0, 1.0, 2.0, 9.0, 3.0, 4.0]), 3)
-    array([2, 0, 0, 2, 1, 1])
+    >>> column_codes(np.array([[5.0, 1.0, 2.0, 9.0, 3.0, 4.0], [7.0, 7.0, 2.0, 2.0, 7.0, 7.0]]), 3)
+    array([[2, 0, 0, 2, 1, 1],
+           [1, 1, 0, 0, 1, 1]])
     """
-    different, codes = np.unique(values, return_inverse=True)
-    if len(different) <= n_bins:
-        return codes
-    edges = np.quantile(values, np.arange(1, n_bins) / n_bins, method="inverted_cdf")
-    return np.searchsorted(edges, values, side="left")
+    values = np.ascontiguousarray(columns, dtype=np.float64)
+    codes = np.empty(values.shape, dtype=np.int64)
+    for start in range(0, len(values), COLUMNS):
+        part = slice(start, start + COLUMNS)
+        equal_frequency_bins(values[part], np.sort(values[part], axis=1), n_bins, codes[part])
+    return codes
+
+
+def _information(chunk: tuple[np.ndarray], other: np.ndarray) -> np.ndarray:
+    (codes,) = chunk
+    found = np.empty(len(codes))
+    mutual_information_with(codes, int(codes.max()) + 1, other, int(other.max()) + 1, found)
+    return found

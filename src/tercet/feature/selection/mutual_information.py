@@ -25,7 +25,12 @@ from sklearn.utils.validation import check_array, check_X_y
 
 from tercet.core.catalog import method
 from tercet.core.parallel import each
-from tercet.feature.selection._engine.neighbor_radius import counts_within, radius_in_plane, radius_on_line
+from tercet.feature.selection._engine.neighbor_radius import (
+    counts_around,
+    cut_into_strips,
+    radius_in_plane,
+    radius_on_line,
+)
 from tercet.metrics import mutual_info_score
 
 BLOCK = 4096  # rows of a search between two looks at Ctrl-C
@@ -142,7 +147,8 @@ def _information(
     columns = [
         (X[:, [j]].toarray().ravel() if sparse.issparse(X) else X[:, j], bool(discrete[j])) for j in range(d)
     ]
-    return np.array(each(_of_column, columns, y, classes, k, n_jobs=n_jobs))
+    by_y = None if classes else np.argsort(y)
+    return np.array(each(_of_column, columns, y, by_y, classes, k, n_jobs=n_jobs))
 
 
 def _scales(columns: np.ndarray) -> np.ndarray:
@@ -163,17 +169,19 @@ def _discrete_mask(given: Any, X: Any, d: int) -> np.ndarray:
     return mask
 
 
-def _of_column(column: tuple[np.ndarray, bool], y: np.ndarray, classes: bool, k: int) -> float:
+def _of_column(
+    column: tuple[np.ndarray, bool], y: np.ndarray, by_y: np.ndarray | None, classes: bool, k: int
+) -> float:
     values, discrete = column
     if discrete and classes:
         return mutual_info_score(values, y)
     if discrete or classes:
         return number_and_classes(*((y, values) if discrete else (values, y)), k)
-    return two_numbers(values, y, k)
+    return two_numbers(values, y, k, by_y)
 
 
-def two_numbers(x: np.ndarray, y: np.ndarray, k: int) -> float:
-    """Kraskov's estimate for two numbers; not below 0.
+def two_numbers(x: np.ndarray, y: np.ndarray, k: int, by_y: np.ndarray | None = None) -> float:
+    """Kraskov's estimate for two numbers; not below 0. `by_y` has the rows sorted by y, where that is known.
 
     Examples
     --------
@@ -185,13 +193,20 @@ def two_numbers(x: np.ndarray, y: np.ndarray, k: int) -> float:
     n = len(x)
     if k >= n:
         raise ValueError(f"n_neighbors={k} must be less than the {n} rows.")
-    order = np.argsort(x, kind="stable")
-    u, v, radius = np.ascontiguousarray(x[order]), np.ascontiguousarray(y[order]), np.empty(n)
+    by_x, by_y = np.argsort(x), np.argsort(y) if by_y is None else by_y
+    height = max(
+        int(np.sqrt(n * k)), 1
+    )  # strips about as wide as the square that holds k of independent rows
+    strip_x, strip_y, row, radius = np.empty(n), np.empty(n), np.empty(n, dtype=np.int64), np.empty(n)
+    x, y = np.ascontiguousarray(x), np.ascontiguousarray(y)
+    cut_into_strips(x, y, by_x, by_y, height, strip_x, strip_y, row)
+    starts = np.arange(0, n, height)
+    edges = x[by_x[np.column_stack([starts, np.minimum(starts + height, n) - 1])]]
     for start in range(0, n, BLOCK):
-        radius_in_plane(u, v, k, start, min(start + BLOCK, n), radius)
+        radius_in_plane(strip_x, strip_y, row, edges, height, k, start, min(start + BLOCK, n), radius)
     radius = np.nextafter(radius, 0)
-    n_x, n_y = (_counts(values, values, radius) - 1.0 for values in (u, v))
-    found = digamma(n) + digamma(k) - digamma(n_x + 1).mean() - digamma(n_y + 1).mean()
+    n_x, n_y = _counts(x, by_x, radius), _counts(y, by_y, radius)  # the row itself counts, too
+    found = digamma(n) + digamma(k) - _mean_digamma(n_x) - _mean_digamma(n_y)
     return max(0.0, float(found))
 
 
@@ -207,24 +222,27 @@ def number_and_classes(x: np.ndarray, kind: np.ndarray, k: int) -> float:
     """
     _, kind, size = np.unique(kind, return_inverse=True, return_counts=True)
     several = size[kind] > 1
-    x, kind = x[several], kind[several]
+    x, kind = np.ascontiguousarray(x[several]), kind[several]
     if not len(x):
         return 0.0
-    radius, neighbours = np.empty(len(x)), np.minimum(k, size - 1)
+    radius, neighbours, order = np.empty(len(x)), np.minimum(k, size - 1), np.argsort(x)
     for c in np.unique(kind):
-        rows = np.flatnonzero(kind == c)
-        rows = rows[np.argsort(x[rows], kind="stable")]
+        rows = order[kind[order] == c]
         found = np.empty(len(rows))
         radius_on_line(x[rows], int(neighbours[c]), found)
         radius[rows] = np.nextafter(found, 0)
-    m = _counts(x, x, radius)
-    terms = (
-        digamma(len(x)) + digamma(neighbours[kind]).mean() - digamma(size[kind]).mean() - digamma(m).mean()
-    )
+    m = _mean_digamma(_counts(x, order, radius))
+    terms = digamma(len(x)) + digamma(neighbours[kind]).mean() - digamma(size[kind]).mean() - m
     return max(0.0, float(terms))
 
 
-def _counts(values: np.ndarray, at: np.ndarray, radius: np.ndarray) -> np.ndarray:
-    counts = np.empty(len(at), dtype=np.int64)
-    counts_within(np.sort(values), np.ascontiguousarray(at), radius, counts)
+def _counts(values: np.ndarray, order: np.ndarray, radius: np.ndarray) -> np.ndarray:
+    counts = np.empty(len(values), dtype=np.int64)
+    counts_around(values, order, radius, counts)
     return counts
+
+
+def _mean_digamma(counts: np.ndarray) -> float:
+    """Mean of digamma over whole numbers from 1, each different one once."""
+    times = np.bincount(counts)
+    return float(times[1:] @ digamma(np.arange(1, len(times))) / len(counts))

@@ -107,7 +107,8 @@ class RReliefF(ScoreSelector):
         name = type(self).__name__
         self._check_selected(X.shape[1])
         target = _scaled_target(y, name)
-        rows = relief_rows(X, self.categorical_features, self.n_rows, self.random_state, name)
+        one_kind = np.zeros(len(X), dtype=np.int64)
+        rows = relief_rows(X, one_kind, self.categorical_features, self.n_rows, self.random_state, name)
         ranks = np.arange(1, min(self.n_neighbors, len(X) - 1) + 1)
         weight = np.exp(-((ranks / self.sigma) ** 2))
         weight /= weight.sum()
@@ -122,7 +123,7 @@ class RReliefF(ScoreSelector):
 
 
 def _chunk_sums(chunk: Any, rows: Any, target: np.ndarray, weight: np.ndarray) -> tuple[Any, ...]:
-    return target_differences(rows.Z, rows.n_numbers, target, chunk[0], weight, 1)
+    return target_differences(rows.Z, rows.columns, rows.n_numbers, target, chunk[0], weight, 1)
 
 
 def _scaled_target(y: Any, name: str) -> np.ndarray:

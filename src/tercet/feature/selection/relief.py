@@ -19,7 +19,7 @@ from tercet.core.estimator import distinct
 from tercet.core.fitted_checks import Floats
 from tercet.core.parallel import total
 from tercet.core.parameters import Count, Jobs, Real, Seed
-from tercet.feature.selection._engine.relief_neighbors import class_differences
+from tercet.feature.selection._engine.relief_neighbors import hit_and_miss_differences
 from tercet.feature.selection.base import ScoreSelector
 from tercet.feature.selection.relief_rows import relief_rows
 
@@ -105,22 +105,13 @@ class Relief(ScoreSelector):
     def _fit(self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
         name = type(self).__name__
         self._check_selected(X.shape[1])
-        classes, kind = class_indices(y, name)
-        rows = relief_rows(X, self.categorical_features, self.n_rows, self.random_state, name)
-        # A row has its own class and "another" one: seen from class c, kinds are 1 for c and 0 for the rest.
-        found = np.zeros(X.shape[1])
-        weight = np.array([[0.0, 0.0], [1.0, -1.0]])
-        for c in range(len(classes)):
-            own = [(chunk[kind[chunk] == c],) for (chunk,) in rows.chunks]
-            own = [(chunk,) for (chunk,) in own if len(chunk)]
-            if own:
-                same = (kind == c).astype(np.int64)
-                found += total(_chunk_scores, own, rows, same, weight, n_jobs=self.n_jobs)
-        self.scores_ = rows.in_order(found)
+        _, kind = class_indices(y, name)
+        rows = relief_rows(X, kind, self.categorical_features, self.n_rows, self.random_state, name)
+        self.scores_ = rows.in_order(total(_chunk_scores, rows.chunks, rows, n_jobs=self.n_jobs))
 
 
-def _chunk_scores(chunk: Any, rows: Any, same: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    return class_differences(rows.Z, rows.n_numbers, same, 2, chunk[0], 1, 2, weight)
+def _chunk_scores(chunk: Any, rows: Any) -> np.ndarray:
+    return hit_and_miss_differences(rows.Z, rows.columns, rows.n_numbers, rows.starts, rows.kind, chunk[0], 2)
 
 
 def class_indices(y: Any, name: str) -> tuple[np.ndarray, np.ndarray]:

@@ -115,20 +115,20 @@ class ReliefF(ScoreSelector):
     def _fit(self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
         self._check_selected(X.shape[1])
         classes, kind = class_indices(y, type(self).__name__)
-        rows = relief_rows(X, self.categorical_features, self.n_rows, self.random_state, type(self).__name__)
+        rows = relief_rows(
+            X, kind, self.categorical_features, self.n_rows, self.random_state, type(self).__name__
+        )
         share = np.bincount(kind) / len(kind)
         weight = np.tile(share, (len(classes), 1))
         if self.miss_weight == "conditional":
             weight /= 1 - share[:, None]
         np.fill_diagonal(weight, -1.0)
         k, power = min(self.n_neighbors, len(kind)), 1 if self.diff == "absolute" else 2
-        found = total(
-            _chunk_scores, rows.chunks, rows, kind, len(classes), k, power, weight, n_jobs=self.n_jobs
-        )
+        found = total(_chunk_scores, rows.chunks, rows, k, power, weight, n_jobs=self.n_jobs)
         self.scores_ = rows.in_order(found / rows.n_rows)
 
 
-def _chunk_scores(
-    chunk: Any, rows: Any, kind: np.ndarray, n_kinds: int, k: int, power: int, weight: np.ndarray
-) -> np.ndarray:
-    return class_differences(rows.Z, rows.n_numbers, kind, n_kinds, chunk[0], k, power, weight)
+def _chunk_scores(chunk: Any, rows: Any, k: int, power: int, weight: np.ndarray) -> np.ndarray:
+    return class_differences(
+        rows.Z, rows.columns, rows.n_numbers, rows.starts, rows.kind, chunk[0], k, power, weight
+    )

@@ -7,15 +7,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tercet.core.estimator import generator
+from tercet.feature.selection._engine.relief_neighbors import UNROLLED
 
 ROWS_AT_A_TIME = 64
 
 
 class ReliefRows(NamedTuple):
-    """Columns as rows, numbers first."""
+    """Rows sorted by class, with numbers first, and the same in single precision, column by column."""
 
     Z: np.ndarray
+    columns: np.ndarray
     n_numbers: int
+    starts: np.ndarray
+    kind: np.ndarray
     order: np.ndarray
     chunks: list[tuple[np.ndarray]]
     n_rows: int
@@ -28,25 +32,49 @@ class ReliefRows(NamedTuple):
 
 
 def relief_rows(
-    X: np.ndarray, categorical_features: Any, n_rows: int | None, random_state: Any, name: str
+    X: np.ndarray,
+    kind: np.ndarray,
+    categorical_features: Any,
+    n_rows: int | None,
+    random_state: Any,
+    name: str,
 ) -> ReliefRows:
-    """Scale and order the columns, and draw `n_rows` of the rows (all when None)."""
+    """Scale and order the columns, sort rows by class, and draw `n_rows` of them (all when None)."""
     n, d = X.shape
     category = _category_mask(categorical_features, d, name)
     order = np.concatenate([np.flatnonzero(~category), np.flatnonzero(category)])
-    Z = np.ascontiguousarray(X.T[order], dtype=np.float64)
+    by_kind = np.argsort(kind, kind="stable")
+    Z = np.ascontiguousarray(X[np.ix_(by_kind, order)], dtype=np.float64)
     n_numbers = int((~category).sum())
-    low, high = Z[:n_numbers].min(axis=1), Z[:n_numbers].max(axis=1)
+    numbers = Z[:, :n_numbers]
+    low, high = numbers.min(axis=0), numbers.max(axis=0)
     half = high / 2 - low / 2  # of a range that may itself be beyond floats
-    usual = half > 0
-    Z[:n_numbers] -= np.where(usual, 0.0, low)[:, None]
-    Z[:n_numbers] = np.where(usual[:, None], Z[:n_numbers] / np.where(usual, half, 1.0)[:, None] / 2, 0.0)
-    if n_rows is None or n_rows >= n:
-        rows = np.arange(n)
-    else:
-        rows = np.sort(generator(random_state).choice(n, n_rows, replace=False))
+    numbers /= 2
+    numbers -= low / 2
+    numbers /= np.where(half > 0, half, np.inf)
+    rows = np.arange(n)
+    if n_rows is not None and n_rows < n:
+        drawn = np.zeros(n, dtype=bool)
+        drawn[generator(random_state).choice(n, n_rows, replace=False)] = True
+        rows = np.flatnonzero(drawn[by_kind])
     chunks = [(rows[start : start + ROWS_AT_A_TIME],) for start in range(0, len(rows), ROWS_AT_A_TIME)]
-    return ReliefRows(Z, n_numbers, order, chunks, len(rows))
+    starts = np.append(0, np.cumsum(np.bincount(kind)))
+    columns = _single_precision(Z, n_numbers)
+    return ReliefRows(Z, columns, n_numbers, starts, kind[by_kind], order, chunks, len(rows))
+
+
+def _single_precision(Z: np.ndarray, n_numbers: int) -> np.ndarray:
+    """Columns as rows: numbers, then categories, each filled up with constant columns for the kernels."""
+    n, d = Z.shape
+    first = -(-n_numbers // UNROLLED) * UNROLLED
+    columns = np.zeros((first - (n_numbers - d) // UNROLLED * UNROLLED, n), dtype=np.float32)
+    columns[:n_numbers] = Z[:, :n_numbers].T
+    categories = columns[first : first + d - n_numbers]
+    with np.errstate(over="ignore"):
+        categories[:] = Z[:, n_numbers:].T
+    for j in np.flatnonzero((categories != Z[:, n_numbers:].T).any(axis=1)):  # two may have become one
+        categories[j] = np.unique(Z[:, n_numbers + j], return_inverse=True)[1]
+    return columns
 
 
 def _category_mask(given: Any, d: int, name: str) -> np.ndarray:

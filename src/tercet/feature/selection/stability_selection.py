@@ -17,7 +17,7 @@ from tercet.core.estimator import generator
 from tercet.core.fitted_checks import Floats
 from tercet.core.parallel import one_blas_thread
 from tercet.core.parameters import Count, Fraction, Jobs, NonNegative, Seed
-from tercet.feature.selection.base import ScoreSelector
+from tercet.feature.selection.base import ScoreSelector, WrapsEstimator
 
 
 @method(
@@ -28,7 +28,7 @@ from tercet.feature.selection.base import ScoreSelector
     texts=["002 ch. 10, 10.4"],
     peers=["stability-selection"],
 )
-class StabilitySelection(ScoreSelector):
+class StabilitySelection(WrapsEstimator, ScoreSelector):
     """Stability selection: embedded selection by an estimator, on many random halves of the rows.
 
     Parameters

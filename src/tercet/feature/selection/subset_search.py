@@ -16,7 +16,7 @@ from tercet.core.catalog import method
 from tercet.core.fitted_checks import Labels
 from tercet.core.folds import Folds, checked_folds
 from tercet.core.parameters import Count, Jobs, NonNegative
-from tercet.feature.selection.base import ColumnSelector
+from tercet.feature.selection.base import ColumnSelector, WrapsEstimator
 from tercet.feature.selection.subset_information import subset_information_gain
 from tercet.feature.selection.wrapper_score import wrapper_score
 
@@ -35,7 +35,7 @@ from tercet.feature.selection.wrapper_score import wrapper_score
     texts=["002 ch. 10, 10.1", "001 ch. 3"],
     peers=["sklearn.feature_selection.SequentialFeatureSelector", "mlxtend.feature_selection"],
 )
-class SubsetSearch(ColumnSelector):
+class SubsetSearch(WrapsEstimator, ColumnSelector):
     """Subset search: columns chosen as a set, one step at a time.
 
     Parameters

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
-from tercet.ensemble import bias_variance
+from tercet.model_selection import bias_variance, bias_variance_of_predictions
 
 
 class Lookup(RegressorMixin, BaseEstimator):
@@ -78,3 +78,52 @@ def test_bad_input_is_named():
         bias_variance(Lookup(), X, y, X, y, n_repeats=0)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         bias_variance(Lookup(), X, y[1:], X, y)
+
+
+def test_domingos_terms_add_up_and_agree_without_noise():
+    X, y = data()
+    labels = np.array(["a", "b", "c"])[np.digitize(y, np.quantile(y, [1 / 3, 2 / 3]))]
+    options = {"n_repeats": 20, "random_state": 0}
+    wolpert = bias_variance(LookupClassifier(), X, labels, X, labels, **options)
+    domingos = bias_variance(LookupClassifier(), X, labels, X, labels, decomposition="domingos", **options)
+    assert_allclose(domingos.error, wolpert.error)
+    assert_allclose(domingos.error, domingos.bias + domingos.variance + domingos.noise)
+    alone = bias_variance_of_predictions([["a", "b"], ["a", "b"]], ["a", "a"], decomposition="domingos")
+    assert alone == (0.5, 0.5, 0.0, 0.0)
+
+
+def test_variance_helps_where_the_majority_is_wrong():
+    """Domingos: two classes, error = bias + variance of unbiased rows - variance of biased rows."""
+    rng = np.random.default_rng(0)
+    votes, y = rng.integers(2, size=(9, 40)), rng.integers(2, size=40)
+    main = (votes.mean(axis=0) > 0.5).astype(int)
+    spread = (votes != main).mean(axis=0)
+    found = bias_variance_of_predictions(votes, y, decomposition="domingos")
+    assert_allclose(found.bias, np.mean(main != y))
+    assert_allclose(found.variance, np.mean(np.where(main == y, spread, -spread)))
+    assert_allclose(found.error, np.mean(votes != y))
+
+
+def test_terms_of_given_predictions_with_known_noise():
+    found = bias_variance_of_predictions([[1.0, 1.0], [3.0, 3.0]], [3.0, 5.0], groups=["x", "x"])
+    assert found == (6.0, 4.0, 1.0, 1.0)
+
+
+def test_ensemble_still_has_it():
+    from tercet import ensemble
+
+    assert ensemble.bias_variance is bias_variance
+
+
+@pytest.mark.parametrize(
+    ("predictions", "y", "options", "says"),
+    [
+        ([[1.0]], [1.0], {"decomposition": "breiman"}, "decomposition must be one of .* got 'breiman'"),
+        ([1.0], [1.0], {}, r"shape \(n_models, n_samples\)"),
+        ([[1.0, 2.0]], [1.0], {}, r"got \(1, 2\) and \(1,\)"),
+        ([[1.0, 2.0]], [1.0, 2.0], {"groups": [1]}, "a number for each of the 2 rows; got 1"),
+    ],
+)
+def test_refusals_of_predictions(predictions, y, options, says):
+    with pytest.raises(ValueError, match=says):
+        bias_variance_of_predictions(predictions, y, **options)

@@ -1,0 +1,1 @@
+"""Ensembles for classes of very different sizes: members on undersampled rows."""

@@ -51,6 +51,9 @@ FILES = {
     "discriminant_analysis": ["tests/test_discriminant_analysis.py"],
     "multiclass": ["tests/test_multiclass.py"],
     "kernel_ridge": ["tests/test_kernel_ridge.py"],
+    "preprocessing": [
+        f"preprocessing/tests/test_{name}.py" for name in ("discretization", "encoders", "target_encoder")
+    ],
     "feature_extraction.text": ["feature_extraction/tests/test_text.py"],
     "ensemble": [
         f"ensemble/tests/test_{name}.py"

@@ -1,4 +1,9 @@
 from tercet.feature.column_inference import Column
+from tercet.feature.discretization.bin_table import BinTable
+from tercet.feature.discretization.kbins_discretizer import KBinsDiscretizer
+from tercet.feature.encoding.count_encoder import CountEncoder
+from tercet.feature.encoding.ordinal_encoder import OrdinalEncoder
+from tercet.feature.encoding.target_encoder import TargetEncoder
 from tercet.feature.records import Records
 from tercet.feature.resampling.random_over_sampler import RandomOverSampler
 from tercet.feature.resampling.random_under_sampler import RandomUnderSampler
@@ -25,9 +30,13 @@ from tercet.feature.text.vector_space_retrieval import Ranking, VectorSpaceRetri
 __all__ = [
     "MRMR",
     "SMOTE",
+    "BinTable",
     "Column",
+    "CountEncoder",
     "CountVectorizer",
+    "KBinsDiscretizer",
     "LasVegasWrapper",
+    "OrdinalEncoder",
     "RReliefF",
     "RandomOverSampler",
     "RandomUnderSampler",
@@ -40,6 +49,7 @@ __all__ = [
     "StabilitySelection",
     "SubsetSearch",
     "TableEncoder",
+    "TargetEncoder",
     "TfidfTransformer",
     "TfidfVectorizer",
     "VectorSpaceRetrieval",

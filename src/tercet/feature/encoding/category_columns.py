@@ -11,6 +11,7 @@ from itertools import repeat
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from tercet.core.column_parsing import SMALL, from_lists, is_frame
 from tercet.core.input_errors import shown
@@ -27,13 +28,19 @@ def read_columns(estimator: Any, X: Any, *, reset: bool) -> list[np.ndarray]:
         height = len(columns[0]) if columns else 0
         check_array(np.zeros((height, len(columns))), estimator=estimator)
     else:
+        if sparse.issparse(X):
+            raise TypeError(
+                "Sparse data was passed, but dense data is required: X must be an array or a frame."
+            )
         if isinstance(X, list | tuple):
             X = from_lists(X)
         array = validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=False)
         columns = [array[:, j] for j in range(array.shape[1])]
     for j, values in enumerate(columns):
         if values.dtype.kind == "f" and np.isinf(values).any():
-            raise ValueError(f"Input X contains infinity in column {j}; {type(estimator).__name__} takes none.")
+            raise ValueError(
+                f"Input X contains infinity in column {j}; {type(estimator).__name__} takes none."
+            )
         if values.dtype.kind in "cV":
             raise ValueError(f"Complex data not supported: column {j} of X is of {values.dtype}.")
     return columns
@@ -205,7 +212,7 @@ def _label_codes(values: list[Any], known: list[Any]) -> np.ndarray:
 
 def given_categories(values: np.ndarray, given: Any, column: int, who: str) -> np.ndarray:
     """Categories that a user gives for a column, checked as scikit-learn does."""
-    dtype = object if values.dtype.kind in "US" else values.dtype
+    dtype: Any = {"U": object, "S": "S"}.get(values.dtype.kind, values.dtype)
     try:
         known = np.array(given, dtype=dtype)
     except (TypeError, ValueError):

@@ -101,7 +101,9 @@ class CountEncoder(OneToOneFeatureMixin, CategoryEncoder):
     def _encoded(self, codes: np.ndarray) -> np.ndarray:
         found = np.empty(codes.shape)
         for j, (counts, known) in enumerate(zip(self.counts_, self.categories_)):
-            table = np.append(counts / self.total_ if self.normalize else counts, 0.0)  # the last is for code -1
+            table = np.append(
+                counts / self.total_ if self.normalize else counts, 0.0
+            )  # the last is for code -1
             if self.missing == "nan":
                 table[np.flatnonzero([is_missing(value) for value in known.tolist()])] = np.nan
             found[:, j] = table[codes[:, j]]

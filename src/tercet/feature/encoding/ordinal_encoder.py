@@ -175,21 +175,23 @@ class OrdinalEncoder(OneToOneFeatureMixin, CategoryEncoder):
         """The categories of the codes of a column."""
         width, few = self._width(known), self._few(j)
         labels = known[:width] if few is None else np.delete(known[:width], few)
-        missing = _equal(codes, self.encoded_missing_value) if width < len(known) else np.zeros(len(codes), bool)
+        missing = (
+            _equal(codes, self.encoded_missing_value) if width < len(known) else np.zeros(len(codes), bool)
+        )
         strange = _equal(codes, self.unknown_value) & ~missing if unknown else np.zeros(len(codes), bool)
         rare = codes == labels.size if few is not None else np.zeros(len(codes), bool)
         plain = ~(missing | strange | rare)
         wrong = plain & ~((codes >= 0) & (codes < labels.size) & (codes == np.floor(codes)))
         if wrong.any():
             raise ValueError(
-                f"OrdinalEncoder: X has the code {codes[wrong][0]} in column {j}; the codes there are whole numbers "
+                f"OrdinalEncoder: X has the code {codes[wrong][0]} in column {j}; its codes are whole numbers "
                 f"from 0 to {labels.size - 1 + (few is not None)}."
             )
         found = np.empty(len(codes), dtype=object if (strange | rare).any() else known.dtype)
         found[plain] = labels[codes[plain].astype(np.int64)]
-        if missing.any():
-            found[missing] = known[width]
-        found[strange], found[rare] = None, INFREQUENT
+        for rows, value in ((missing, known[-1]), (strange, None), (rare, INFREQUENT)):
+            if rows.any():
+                found[rows] = value
         return found
 
     def _width(self, known: np.ndarray) -> int:

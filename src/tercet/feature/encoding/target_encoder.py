@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_consistent_length, indexable
 
 from tercet.core.catalog import method
-from tercet.core.estimator import check_is_fitted, distinct
+from tercet.core.estimator import NO_TARGET, check_is_fitted, distinct
 from tercet.core.fitted_checks import Each, Floats, Labels, OneOf
 from tercet.core.folds import checked_folds
 from tercet.core.input_errors import shown
@@ -175,16 +175,15 @@ class TargetEncoder(CategoryEncoder):
     def _encoded(self, codes: np.ndarray) -> np.ndarray:
         return self._looked_up(codes, self.encodings_, np.atleast_1d(self.target_mean_))
 
+    def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
+        if y is not NO_TARGET and np.ndim(y) == 2:
+            target_type(y)  # an error that says what it is
+        return super()._check(X, y, reset=reset)
+
     def _targets(self, y: np.ndarray) -> np.ndarray:
         """The targets as columns of numbers: one, or an indicator for each class."""
-        self.target_type_, self.classes_ = self.target_type, None
-        if self.target_type == "auto":
-            self.target_type_ = type_of_target(y, input_name="y")
-            if self.target_type_ not in TARGETS:
-                raise ValueError(
-                    f"Unknown label type: Target type was inferred to be {self.target_type_!r}. Only "
-                    f"{('binary', 'multiclass', 'continuous')} are supported."
-                )
+        self.target_type_ = target_type(y) if self.target_type == "auto" else self.target_type
+        self.classes_ = None
         if self.target_type_ == "continuous":
             if self.statistic == "woe":
                 raise ValueError("TargetEncoder: statistic='woe' needs classes; y is continuous.")
@@ -199,7 +198,9 @@ class TargetEncoder(CategoryEncoder):
             return index[:, None].astype(np.float64)
         return (index[:, None] == np.arange(self.classes_.size)).astype(np.float64)
 
-    def _fold_encodings(self, codes: np.ndarray, Y: np.ndarray, weight: np.ndarray | None) -> list[np.ndarray]:
+    def _fold_encodings(
+        self, codes: np.ndarray, Y: np.ndarray, weight: np.ndarray | None
+    ) -> list[np.ndarray]:
         """The encodings by the statistics of some rows."""
         mean, variance = moments(Y, weight)
         smooth = None if self.smooth == "auto" else self.smooth
@@ -222,7 +223,9 @@ class TargetEncoder(CategoryEncoder):
             found[:, place] = np.append(encoding, nothing)[codes[:, j]]
         return found
 
-    def _leave_one_out(self, codes: np.ndarray, Y: np.ndarray, weight: np.ndarray | None, out: np.ndarray) -> None:
+    def _leave_one_out(
+        self, codes: np.ndarray, Y: np.ndarray, weight: np.ndarray | None, out: np.ndarray
+    ) -> None:
         smooth = None if self.smooth == "auto" else self.smooth
         for j, known in enumerate(self.categories_):
             means, mean, rest = leave_one_out(codes[:, j], Y, weight, len(known), smooth)
@@ -235,8 +238,8 @@ class TargetEncoder(CategoryEncoder):
         options: dict[str, Any] = {"shuffle": True}
         if self.shuffle != "deprecated" or self.random_state != "deprecated":
             warnings.warn(
-                "`TargetEncoder.shuffle` and `TargetEncoder.random_state` are deprecated in version 1.9 and will be "
-                "removed in version 1.11. Pass a cross-validation generator as `cv` argument to specify the "
+                "`TargetEncoder.shuffle` and `TargetEncoder.random_state` are deprecated in version 1.9 and will "
+                "be removed in version 1.11. Pass a cross-validation generator as `cv` argument to specify the "
                 "shuffling behaviour instead.",
                 FutureWarning,
                 stacklevel=3,
@@ -291,11 +294,27 @@ class TargetEncoder(CategoryEncoder):
     def _check_fitted(self, sizes: dict[str, int]) -> None:
         k = np.size(self.target_mean_)
         several = self.target_type_ == "multiclass"
-        if k != (sizes.get("classes", -1) if several else 1) or len(self.encodings_) != k * len(self.categories_):
-            raise ValueError(f"TargetEncoder: encodings_ is a list of {len(self.encodings_)}, for {k} targets.")
+        if k != (sizes.get("classes", -1) if several else 1) or len(self.encodings_) != k * len(
+            self.categories_
+        ):
+            raise ValueError(
+                f"TargetEncoder: encodings_ is a list of {len(self.encodings_)}, for {k} targets."
+            )
         for place, encoding in enumerate(self.encodings_):
             if len(encoding) != len(self.categories_[place // k]):
-                raise ValueError(f"TargetEncoder: encodings_[{place}] does not fit the categories of its column.")
+                raise ValueError(
+                    f"TargetEncoder: encodings_[{place}] does not fit the categories of its column."
+                )
+
+
+def target_type(y: Any) -> str:
+    """What a target is, or an error where its means by category are nothing."""
+    found = type_of_target(y, input_name="y")
+    if found not in TARGETS:
+        raise ValueError(
+            f"Unknown label type: Target type was inferred to be {found!r}. Only {TARGETS} are supported."
+        )
+    return found
 
 
 def weight_of_evidence(means: np.ndarray, mean: np.ndarray, weight: np.ndarray) -> np.ndarray:

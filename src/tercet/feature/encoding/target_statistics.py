@@ -30,9 +30,7 @@ class TargetStatistics(NamedTuple):
     total: np.ndarray
     square: np.ndarray
 
-    def shrunken_means(
-        self, mean: np.ndarray, variance: np.ndarray, smooth: float | None
-    ) -> np.ndarray:
+    def shrunken_means(self, mean: np.ndarray, variance: np.ndarray, smooth: float | None) -> np.ndarray:
         """The encodings, of shape (n_categories, n_targets); `smooth=None` is empirical Bayes."""
         weight = self.weight[:, None]
         with np.errstate(invalid="ignore", divide="ignore"):

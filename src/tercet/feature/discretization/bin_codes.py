@@ -51,19 +51,20 @@ def codes_from_one_hot(X: Any, widths: np.ndarray, none_allowed: bool) -> np.nda
         raise ValueError(
             f"Shape of the passed X data is not correct. Expected {starts[-1]} columns, got {X.shape[1]}."
         )
-    codes = np.empty((X.shape[0], len(widths)))
-    X = X.tocsc() if sparse.issparse(X) else X
-    for j, (start, end) in enumerate(pairwise(starts)):
-        part = X[:, start:end]
-        part = part.toarray() if sparse.issparse(part) else part
-        codes[:, j] = part.argmax(axis=1)
-        empty = ~part.any(axis=1)
-        if empty.any():
-            if not none_allowed:
-                raise ValueError(
-                    f"X has no 1 among the columns {start} to {end - 1} of row {int(empty.argmax())}."
-                )
-            codes[empty, j] = np.nan
+    codes = np.full((X.shape[0], len(widths)), np.nan)
+    if sparse.issparse(X):
+        rows, columns = sparse.csr_array(X).nonzero()
+        blocks = np.searchsorted(starts, columns, side="right") - 1
+        codes[rows, blocks] = columns - starts[blocks]
+    else:
+        for j, (start, end) in enumerate(pairwise(starts)):
+            part = X[:, start:end]
+            there = part.any(axis=1) if end > start else np.zeros(len(X), dtype=bool)
+            codes[there, j] = part[there].argmax(axis=1)
+    empty = np.isnan(codes)
+    if empty.any() and not none_allowed:
+        row, j = np.argwhere(empty)[0]
+        raise ValueError(f"X has no 1 among the columns {starts[j]} to {starts[j + 1] - 1} of row {row}.")
     return codes
 
 

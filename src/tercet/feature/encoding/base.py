@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import TransformerMixin
@@ -11,9 +11,14 @@ from sklearn.utils.validation import _check_feature_names_in
 from tercet.core.estimator import NO_TARGET, Estimator, check_is_fitted
 from tercet.core.fitted_checks import Declarations, Each, Labels
 from tercet.core.validation import check_target, target_for_callbacks
-from tercet.feature.encoding.category_columns import encode, factorize, given_categories, read_columns
-
-Unknown = Literal["error", "ignore"]
+from tercet.feature.encoding.category_columns import (
+    UNKNOWN,
+    encode,
+    factorize,
+    given_categories,
+    mark_missing,
+    read_columns,
+)
 
 
 class CategoryEncoder(TransformerMixin, Estimator):
@@ -27,6 +32,7 @@ class CategoryEncoder(TransformerMixin, Estimator):
     missing_input = True
     encodes_rows = True
     supervised: ClassVar[bool] = False
+    tells_missing: ClassVar[bool] = False  # a missing value that `fit` has not seen has the code MISSING
     categories: Any = "auto"
     categories_: list[np.ndarray]
     _training_codes: Any
@@ -138,8 +144,10 @@ class CategoryEncoder(TransformerMixin, Estimator):
         codes = np.empty((len(columns[0]), len(columns)), dtype=np.int64, order="F")
         for j, (values, known) in enumerate(zip(columns, self.categories_)):
             codes[:, j] = encode(values, known)
-            if self._refuses_unknown() and (codes[:, j] < 0).any():
-                strange = list(dict.fromkeys(values[codes[:, j] < 0].tolist()))[:10]
+            if self.tells_missing:
+                mark_missing(values, codes[:, j])
+            if self._refuses_unknown() and (codes[:, j] == UNKNOWN).any():
+                strange = list(dict.fromkeys(values[codes[:, j] == UNKNOWN].tolist()))[:10]
                 raise ValueError(f"Found unknown categories {strange} in column {j} during {stage}")
         return codes
 

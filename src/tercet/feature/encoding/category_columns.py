@@ -18,6 +18,7 @@ from tercet.core.input_errors import shown
 from tercet.core.validation import check_array, validate_data
 
 NUMBERS = "biufmM"
+UNKNOWN, MISSING = -1, -2  # codes of values that are no known category
 
 
 def read_columns(estimator: Any, X: Any, *, reset: bool) -> list[np.ndarray]:
@@ -136,6 +137,15 @@ def encode(values: np.ndarray, categories: np.ndarray) -> np.ndarray:
     if values.dtype.kind in "biuf" and categories.dtype.kind in "biuf":
         return _number_codes(values, categories)
     return _label_codes(values.tolist(), categories.tolist())
+
+
+def mark_missing(values: np.ndarray, codes: np.ndarray) -> None:
+    """Give the code MISSING to missing values that are not among the categories."""
+    rows = np.flatnonzero(codes == UNKNOWN)
+    if values.dtype.kind == "f":
+        codes[rows[np.isnan(values[rows])]] = MISSING
+    elif values.dtype.kind == "O":
+        codes[rows[[is_missing(value) for value in values[rows].tolist()]]] = MISSING
 
 
 def _distinct_numbers(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

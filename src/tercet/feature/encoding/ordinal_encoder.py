@@ -157,7 +157,7 @@ class OrdinalEncoder(OneToOneFeatureMixin, CategoryEncoder):
         categories : array of shape (n_samples, n_features)
         """
         check_is_fitted(self, "categories_")
-        X = check_array(X, ensure_all_finite="allow-nan", input_name="X")
+        X = check_array(X, ensure_all_finite="allow-nan")
         if X.shape[1] != len(self.categories_):
             raise ValueError(
                 f"Shape of the passed X data is not correct. Expected {len(self.categories_)} columns, got "

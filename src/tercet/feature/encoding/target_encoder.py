@@ -115,7 +115,7 @@ class TargetEncoder(CategoryEncoder):
     target_type_: str
     _training: Any
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # type: ignore[override]
         """Learn the encodings from all rows. For the training rows themselves use `fit_transform`.
 
         Parameters
@@ -142,7 +142,9 @@ class TargetEncoder(CategoryEncoder):
         self.encodings_ = self._fold_encodings(X, Y, sample_weight)
         self._training = X, Y, sample_weight
 
-    def fit_transform(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Any:
+    def fit_transform(  # type: ignore[override]
+        self, X: Any, y: Any, sample_weight: Any = None, **params: Any
+    ) -> Any:
         """Learn the encodings, and encode the training rows by statistics of other rows.
 
         Parameters

@@ -34,6 +34,7 @@ NARROW = {
     "LogisticRegressionCV": {"Cs": 3, "cv": 3},
     "MDS": {"init": "random"},  # its default warns, as with the peer
     "NegativeCorrelationRegressor": {"n_estimators": 2, "max_iter": 100},
+    "OrdinalEncoder": {"handle_unknown": "use_encoded_value", "unknown_value": -1},  # its default is an error
     "OutputPerturbationClassifier": {"n_estimators": 5},
     "RandomForestClassifier": {"n_estimators": 3},
     "RandomForestRegressor": {"n_estimators": 3},
@@ -43,7 +44,7 @@ NARROW = {
 }
 
 # They take raw texts.
-TEXTS = ("CountVectorizer", "TfidfVectorizer")
+TEXTS = ("CountVectorizer", "HashingVectorizer", "TfidfVectorizer")
 
 
 def make(card, **parameters):
@@ -76,6 +77,11 @@ def data(card, n=60, d=4, dtype=np.float64, seed=0):
     score = X @ np.linspace(-1, 2, d) + 0.1 * rng.normal(size=n)
     if card.name in TEXTS:
         return texts(n, seed), np.digitize(score, np.quantile(score, [0.4, 0.7]))
+    if card.name == "FeatureHasher":  # takes records
+        names = [f"x{j}" for j in range(d)]
+        return [dict(zip(names, row)) for row in X.tolist()], np.digitize(
+            score, np.quantile(score, [0.4, 0.7])
+        )
     if card.family == "sequence":
         return of_sequences(card, X.astype(dtype), np.digitize(score, np.quantile(score, [0.4, 0.7])))
     if card.task != "regression":

@@ -13,6 +13,7 @@ from tercet.core.input_errors import shown
 from tercet.core.parameters import Count, Range
 from tercet.feature.discretization.bin_codes import dense_one_hot, sparse_one_hot
 from tercet.feature.encoding.base import CategoryEncoder
+from tercet.feature.encoding.category_columns import is_missing
 
 MOST_CROSSES = 10_000  # combinations of columns; more are a mistake
 
@@ -154,15 +155,16 @@ class FeatureCross(CategoryEncoder):
                 found.append(" & ".join(names[j] for j in columns))
                 continue
             for codes in known.tolist():
-                pairs = zip(columns, codes)
-                found.append(" & ".join(f"{names[j]}={self.categories_[j][code]}" for j, code in pairs))
+                labels = [self.categories_[j][code] for j, code in zip(columns, codes)]
+                words = ["missing" if is_missing(label) else label for label in labels]
+                found.append(" & ".join(f"{names[j]}={word}" for j, word in zip(columns, words)))
         return np.array(found, dtype=object)
 
 
 def _items(cross: Any) -> list[Any]:
     if isinstance(cross, str) or not hasattr(cross, "__iter__") or len(list(cross)) < 2:
         raise ValueError(
-            f"FeatureCross: parameter 'crosses' must be a list of tuples of columns, two at least; got {shown(cross)}."
+            f"FeatureCross: parameter 'crosses' must be a list of tuples of columns; got {shown(cross)}."
         )
     return list(cross)
 

@@ -217,7 +217,7 @@ class TreeLeafEncoder(TransformerMixin, Estimator):
     def _encoded(self, leaves: np.ndarray, one: float) -> Any:
         if leaves.shape[1] != len(self.leaves_):
             raise ValueError(
-                f"TreeLeafEncoder: estimators_ have {leaves.shape[1]} trees; leaves_ are those of {len(self.leaves_)}."
+                f"TreeLeafEncoder: estimators_ have {leaves.shape[1]} trees; leaves_ those of {len(self.leaves_)}."
             )
         codes = np.empty(leaves.shape, dtype=np.int64)
         for j, known in enumerate(self.leaves_):
@@ -273,7 +273,8 @@ class TreeLeafEncoder(TransformerMixin, Estimator):
         refuse_containers(X=X)
         with Explaining(X=X):
             (X,) = indexable(from_lists(X) if isinstance(X, list | tuple) else X)
-        validate_data(self, X, reset=reset, skip_check_array=True)
+        if getattr(X, "ndim", 2) == 2:
+            validate_data(self, X, reset=reset, skip_check_array=True)
         if y is NO_TARGET:
             return X
         if y is None:

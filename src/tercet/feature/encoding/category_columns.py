@@ -14,10 +14,11 @@ import numpy as np
 from scipy import sparse
 
 from tercet.core.column_parsing import SMALL, from_lists, is_frame
-from tercet.core.input_errors import shown
+from tercet.core.input_errors import Explaining, shown
 from tercet.core.validation import check_array, validate_data
 
 NUMBERS = "biufmM"
+HUGE = 2**1023  # beyond floating-point numbers
 UNKNOWN, MISSING = -1, -2  # codes of values that are no known category
 
 
@@ -34,7 +35,8 @@ def read_columns(estimator: Any, X: Any, *, reset: bool) -> list[np.ndarray]:
                 "Sparse data was passed, but dense data is required: X must be an array or a frame."
             )
         if isinstance(X, list | tuple):
-            X = from_lists(X)
+            with Explaining(X=X):
+                X = from_lists(X)
         array = validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=False)
         columns = [array[:, j] for j in range(array.shape[1])]
     for j, values in enumerate(columns):
@@ -117,7 +119,7 @@ def factorize(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if values.dtype.kind in NUMBERS:
         return _distinct_numbers(values)
     listed = values.tolist()
-    table: dict[Any, Any] = _hashed(listed)
+    table = distinct_values(listed)
     known = _sorted_labels(table)
     codes, last = {value: code for code, value in enumerate(known)}, len(known) - 1
     for value in table:
@@ -176,14 +178,29 @@ def _number_codes(values: np.ndarray, categories: np.ndarray) -> np.ndarray:
     return codes
 
 
-def _hashed(values: Iterable[Any]) -> dict[Any, None]:
+def distinct_values(values: Iterable[Any]) -> dict[Any, Any]:
     """The distinct values, in the order in which they come."""
     try:
-        return dict.fromkeys(values)
+        found = dict.fromkeys(values)
     except TypeError:
         raise TypeError(
             "X holds lists, dicts or other values that are no categories: these are strings or numbers."
         ) from None
+    huge = [value for value in found if isinstance(value, int) and abs(value) > HUGE]
+    if huge:
+        raise ValueError(f"X holds a number that is too large: {shown(huge[0])}.")
+    return found
+
+
+def as_doubles(values: np.ndarray) -> np.ndarray:
+    """float32 numbers as the float64 numbers of the same shortest decimal form; others as they are.
+
+    Examples
+    --------
+    >>> as_doubles(np.array([0.1], dtype=np.float32))
+    array([0.1])
+    """
+    return values.astype(str).astype(np.float64) if values.dtype == np.float32 else values
 
 
 def _sorted_labels(table: dict[Any, None]) -> list[Any]:
@@ -212,7 +229,7 @@ def _label_codes(values: list[Any], known: list[Any]) -> np.ndarray:
         codes = np.fromiter(map(table.get, values, repeat(-1)), dtype=np.int64, count=len(values))
     except TypeError:
         codes = np.full(len(values), -1)
-        _hashed(values)  # an error: they are no categories
+        distinct_values(values)  # an error: they are no categories
     if known and is_nan(known[-1]):
         for row in np.flatnonzero(codes < 0).tolist():
             if is_nan(values[row]):
@@ -244,7 +261,7 @@ def given_categories(values: np.ndarray, given: Any, column: int, who: str) -> n
             f"Nan should be the last element in user provided categories, see categories {known} in column "
             f"#{column}"
         )
-    if len(_hashed(listed)) != len(listed):
+    if len(distinct_values(listed)) != len(listed):
         raise ValueError(f"In column {column}, the predefined categories contain duplicate elements.")
     if values.dtype.kind not in "OUS":
         numbers = known[:-1] if known.dtype.kind == "f" and np.isnan(known[-1]) else known

@@ -15,7 +15,7 @@ from tercet.core.fitted_checks import Each, Having, Labels
 from tercet.core.parameters import Count, Seed
 from tercet.core.validation import check_target, target_for_callbacks
 from tercet.feature.encoding.base import CategoryEncoder
-from tercet.feature.encoding.category_columns import UNKNOWN, encode, is_missing, read_columns
+from tercet.feature.encoding.category_columns import UNKNOWN, as_doubles, encode, is_missing, read_columns
 from tercet.feature.encoding.target_encoder import target_type
 from tercet.feature.encoding.target_statistics import moments, target_statistics
 from tercet.feature.hashing.hash_bucket_encoder import hash_column
@@ -128,7 +128,7 @@ class ClusterEncoder(CategoryEncoder):
         for codes, known in zip(X.T, self.categories_):
             counts = np.bincount(codes, sample_weight, minlength=len(known)).astype(np.float64)
             vectors = (
-                hashed_names(known.tolist(), self.n_hashes)
+                hashed_names(as_doubles(known).tolist(), self.n_hashes)
                 if Y is None
                 else target_vectors(codes, Y, sample_weight, len(known))
             )
@@ -203,6 +203,7 @@ class ClusterEncoder(CategoryEncoder):
         model = self.models_[j]
         if self.by == "target":  # no row says anything about them: vectors are relative to the overall mean
             return model.predict(np.zeros((1, model.cluster_centers_.shape[1])))
+        values = as_doubles(values)
         labels = np.array(list(dict.fromkeys(values.tolist())), dtype=object)
         return model.predict(hashed_names(labels.tolist(), self.n_hashes))[encode_objects(values, labels)]
 

@@ -10,6 +10,7 @@ from sklearn.base import OneToOneFeatureMixin
 
 from tercet.core.catalog import method
 from tercet.core.fitted_checks import Each, Indices
+from tercet.core.parameters import check_parameters
 from tercet.core.validation import check_array, check_is_fitted
 from tercet.feature.encoding.base import CategoryEncoder
 from tercet.feature.encoding.category_columns import is_nan
@@ -107,6 +108,7 @@ class OrdinalEncoder(OneToOneFeatureMixin, CategoryEncoder):
         -------
         self
         """
+        check_parameters(self)
         self._check_unknown_value()
         return self._learn(X, y)
 

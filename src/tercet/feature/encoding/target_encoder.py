@@ -178,7 +178,7 @@ class TargetEncoder(CategoryEncoder):
         return self._looked_up(codes, self.encodings_, np.atleast_1d(self.target_mean_))
 
     def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
-        if y is not NO_TARGET and np.ndim(y) == 2:
+        if isinstance(y, list | tuple | np.ndarray) and np.ndim(y) == 2:
             target_type(y)  # an error that says what it is
         return super()._check(X, y, reset=reset)
 

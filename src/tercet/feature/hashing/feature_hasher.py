@@ -14,8 +14,11 @@ from tercet.core.estimator import NO_TARGET, Estimator
 from tercet.core.fitted_checks import Whole
 from tercet.core.input_errors import shown
 from tercet.core.parameters import Range
+from tercet.core.steps import listeners
+from tercet.core.validation import target_for_callbacks
 from tercet.feature.hashing.hashed_entries import HashedEntries
 from tercet.feature.text.count_vectorizer import in_sparse_interface
+from tercet.feature.text.document_input import as_objects
 
 Width = Annotated[int, Range(1, np.iinfo(np.int32).max, "[]")]
 
@@ -92,6 +95,8 @@ class FeatureHasher(TransformerMixin, Estimator):
         """
         if X is not None or y is not None:
             checked_records(X)
+        if listeners(self) and X is not None:  # they take rows of it
+            X = as_objects(X)
         return self._learn(X, y)
 
     def _fit(self, X: Any, y: Any, sample_weight: np.ndarray | None) -> None:
@@ -136,7 +141,12 @@ class FeatureHasher(TransformerMixin, Estimator):
             )
 
     def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
-        return X if y is NO_TARGET else (X, None)
+        if y is NO_TARGET:
+            return X
+        return X, target_for_callbacks(y, len(X)) if hasattr(X, "__len__") else None
+
+    def _encode(self, y: Any) -> None:
+        return None
 
     def __sklearn_is_fitted__(self) -> bool:
         return True

@@ -15,7 +15,7 @@ from tercet.core.input_errors import shown
 from tercet.core.parameters import Count, CountOrZero
 from tercet.core.validation import target_for_callbacks
 from tercet.feature.discretization.bin_codes import dense_one_hot, sparse_one_hot
-from tercet.feature.encoding.category_columns import is_missing, read_columns
+from tercet.feature.encoding.category_columns import as_doubles, distinct_values, is_missing, read_columns
 from tercet.feature.hashing.murmurhash3 import bucket_of, hash_numbers, hash_texts
 
 
@@ -175,14 +175,13 @@ def hash_column(values: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """The hashes of the values of a column, and which are missing."""
     if values.dtype.kind in "biuf":
         missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(values.size, dtype=bool)
-        return hash_numbers(np.where(missing, 0, values) if missing.any() else values, seed), missing
+        known = np.where(missing, 0, values) if missing.any() else values
+        if known.dtype == np.float32:
+            distinct, codes = np.unique(known, return_inverse=True)
+            return hash_numbers(as_doubles(distinct), seed)[codes], missing
+        return hash_numbers(known, seed), missing
     listed = values.tolist()
-    try:
-        table: dict[Any, Any] = dict.fromkeys(listed)
-    except TypeError:
-        raise TypeError(
-            "HashBucketEncoder: X must hold strings or numbers; some values are lists or dicts."
-        ) from None
+    table = distinct_values(listed)
     for code, value in enumerate(table):
         table[value] = code
     gone = np.array([is_missing(value) for value in table], dtype=bool)

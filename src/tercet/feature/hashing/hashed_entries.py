@@ -31,7 +31,8 @@ class HashedEntries:
 
     def __init__(self, n_features: int, alternate_sign: bool, skip: Iterable[Any] = ()) -> None:
         self.n_features, self.alternate_sign, self.skip = n_features, alternate_sign, frozenset(skip)
-        self.ends, self.parts, self.filled = array("q", [0]), [], 0
+        self.ends, self.filled = array("q", [0]), 0
+        self.parts: list[tuple[np.ndarray, np.ndarray]] = []
         self._start()
 
     def _start(self) -> None:

@@ -12,13 +12,14 @@ from tercet.core.catalog import method
 from tercet.core.estimator import NO_TARGET
 from tercet.core.fitted_checks import OneOf, Whole
 from tercet.core.parameters import check_parameters
+from tercet.core.steps import listeners
 from tercet.core.symbolic_shapes import Sizes
 from tercet.core.validation import target_for_callbacks
 from tercet.feature.hashing.feature_hasher import Width
 from tercet.feature.hashing.hashed_entries import HashedEntries
 from tercet.feature.text.count_vectorizer import in_sparse_interface
 from tercet.feature.text.document_analysis import DocumentAnalysis
-from tercet.feature.text.document_input import Last, checked_documents, document_error
+from tercet.feature.text.document_input import Last, as_objects, checked_documents, document_error
 from tercet.feature.text.tfidf_transformer import divide_rows, row_lengths
 from tercet.feature.text.tokenization import SEGMENTERS
 
@@ -31,7 +32,7 @@ from tercet.feature.text.tokenization import SEGMENTERS
     texts=["001 ch. 3", "000 ch. 1, Sec. 1.8"],
     peers=["sklearn.feature_extraction.text.HashingVectorizer"],
 )
-class HashingVectorizer(TransformerMixin, DocumentAnalysis, auto_wrap_output_keys=None):
+class HashingVectorizer(TransformerMixin, DocumentAnalysis, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Counts of words or n-grams of raw texts, in columns that are hashes of the terms.
 
     Nothing is learned: texts need not be seen twice, and memory does not grow with the vocabulary. In return
@@ -154,6 +155,8 @@ class HashingVectorizer(TransformerMixin, DocumentAnalysis, auto_wrap_output_key
         self.__dict__.pop("segmenter_", None)  # of an earlier fit
         if self.analyzer == "chinese":
             self.segmenter_ = self._segment_name()
+        if listeners(self):  # they look at the documents
+            X = as_objects(X)
         return self._learn(X, y)
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:

@@ -172,5 +172,5 @@ def test_estimators_without_leaves():
         TreeLeafEncoder(prefit=True).fit(X, XOR)
     with pytest.raises(ValueError, match="encode must be one-hot"):
         TreeLeafEncoder(cv=2, encode="ordinal").fit(X, XOR)
-    with pytest.raises(ValueError, match="every row into exactly one test fold"):
+    with pytest.raises(ValueError, match="each sample index exactly once"):
         TreeLeafEncoder(cv=[(np.arange(9), np.arange(9))]).fit(X, XOR)

@@ -12,6 +12,7 @@ from tercet.plot.comparison import plot_importance, plot_intervals, plot_learnin
 from tercet.plot.components import plot_biplot, plot_scree
 from tercet.plot.critical_difference import plot_critical_difference
 from tercet.plot.dependencies import plot_dependencies
+from tercet.plot.discretization import plot_bins
 from tercet.plot.diversity import plot_kappa_error
 from tercet.plot.embeddings import plot_embedding, plot_shepard
 from tercet.plot.explanations import plot_contributions, plot_partial_dependence
@@ -33,6 +34,7 @@ __all__ = [
     "match_colours",
     "picture",
     "plot_autocorrelation",
+    "plot_bins",
     "plot_biplot",
     "plot_calibration",
     "plot_cells",

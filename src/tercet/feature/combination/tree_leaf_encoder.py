@@ -11,7 +11,6 @@ from typing import Any, Literal, Self
 import numpy as np
 from scipy import sparse
 from sklearn.base import TransformerMixin, clone
-from sklearn.model_selection import check_cv
 from sklearn.utils import get_tags, indexable
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _check_feature_names_in, has_fit_parameter
@@ -20,13 +19,13 @@ from tercet.core.catalog import method
 from tercet.core.column_parsing import from_lists
 from tercet.core.estimator import NO_TARGET, Estimator, check_is_fitted
 from tercet.core.fitted_checks import Each, Having, Indices
-from tercet.core.folds import checked_folds
 from tercet.core.input_errors import Explaining, refuse_containers, shown
 from tercet.core.parameters import Seed
 from tercet.core.validation import check_target, validate_data
 from tercet.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
 from tercet.feature.combination.leaf_rules import leaf_rules, member_trees
 from tercet.feature.discretization.bin_codes import dense_one_hot, sparse_one_hot
+from tercet.feature.encoding.cross_fitting import cross_fitting_folds
 
 DEFAULT: dict[str, Any] = {"n_estimators": 20, "max_depth": 3}
 NOT_A_LEAF = -1
@@ -165,12 +164,7 @@ class TreeLeafEncoder(TransformerMixin, Estimator):
         if self.cv is None:
             return [(None, None)]
         classes = type_of_target(y) in ("binary", "multiclass")
-        cv = check_cv(self.cv, y, classifier=classes, shuffle=True, random_state=self.random_state)
-        folds = checked_folds(self, np.empty((len(y), 1)), y, cv=cv)
-        seen = np.bincount(np.concatenate([test for _, test in folds]), minlength=len(y))
-        if (seen != 1).any():
-            raise ValueError("TreeLeafEncoder: parameter 'cv' must put every row into exactly one test fold.")
-        return list(folds)
+        return list(cross_fitting_folds(self, y, classifier=classes, random_state=self.random_state))
 
     def fit_transform(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit the trees and encode the training rows; with `cv`, each by trees that have not seen it.

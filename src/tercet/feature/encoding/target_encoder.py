@@ -6,7 +6,6 @@ import warnings
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.model_selection import check_cv
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_consistent_length, indexable
@@ -14,10 +13,11 @@ from sklearn.utils.validation import check_consistent_length, indexable
 from tercet.core.catalog import method
 from tercet.core.estimator import NO_TARGET, check_is_fitted, distinct
 from tercet.core.fitted_checks import Each, Floats, Labels, OneOf
-from tercet.core.folds import checked_folds
+from tercet.core.folds import Folds
 from tercet.core.input_errors import shown
 from tercet.core.parameters import NonNegative, Seed
 from tercet.feature.encoding.base import CategoryEncoder
+from tercet.feature.encoding.cross_fitting import cross_fitting_folds
 from tercet.feature.encoding.target_statistics import leave_one_out, moments, target_statistics
 
 TARGETS = ("binary", "multiclass", "continuous")
@@ -235,7 +235,7 @@ class TargetEncoder(CategoryEncoder):
                 means = weight_of_evidence(means, mean, rest)
             out[:, j * Y.shape[1] : (j + 1) * Y.shape[1]] = means
 
-    def _folds(self, X: Any, y: Any, params: dict[str, Any]) -> list[tuple[np.ndarray, np.ndarray]]:
+    def _folds(self, X: Any, y: Any, params: dict[str, Any]) -> Folds:
         """The folds of `fit_transform`; each row is in one test fold."""
         options: dict[str, Any] = {"shuffle": True}
         if self.shuffle != "deprecated" or self.random_state != "deprecated":
@@ -254,15 +254,7 @@ class TargetEncoder(CategoryEncoder):
                 _, _, params["groups"] = indexable(X, y, params["groups"])
             split = process_routing(self, "fit_transform", **params).splitter.split
         check_consistent_length(X, y)
-        cv = check_cv(self.cv, y, classifier=self.target_type_ != "continuous", **options)
-        folds = checked_folds(self, np.empty((len(y), 1)), y, cv=cv, **split)
-        seen = np.bincount(np.concatenate([test for _, test in folds]), minlength=len(y))
-        if (seen != 1).any():
-            raise ValueError(
-                "Validation indices from `cv` must cover each sample index exactly once with no overlap. Pass a "
-                "splitter with non-overlapping validation folds as `cv` or refer to the docs for other options."
-            )
-        return folds
+        return cross_fitting_folds(self, y, classifier=self.target_type_ != "continuous", **options, **split)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """The names of the columns; with several classes each with the class.

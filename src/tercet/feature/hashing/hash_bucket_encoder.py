@@ -175,25 +175,24 @@ def hash_column(values: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """The hashes of the values of a column, and which are missing."""
     if values.dtype.kind in "biuf":
         missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(values.size, dtype=bool)
-        known = np.where(missing, 0, values) if missing.any() else values
-        if known.dtype == np.float32:
-            distinct, codes = np.unique(known, return_inverse=True)
+        numbers = np.where(missing, 0, values) if missing.any() else values
+        if numbers.dtype == np.float32:
+            distinct, codes = np.unique(numbers, return_inverse=True)
             return hash_numbers(as_doubles(distinct), seed)[codes], missing
-        return hash_numbers(known, seed), missing
+        return hash_numbers(numbers, seed), missing
     listed = values.tolist()
     table = distinct_values(listed)
     for code, value in enumerate(table):
         table[value] = code
     gone = np.array([is_missing(value) for value in table], dtype=bool)
     hashes = np.zeros(len(table), dtype=np.int32)
-    numeric = [isinstance(value, int | float | np.number) and not is_missing(value) for value in table]
-    of_numbers = np.flatnonzero(numeric)
-    of_texts = np.flatnonzero(~(np.array(numeric, dtype=bool) | gone))
-    distinct = list(table)
-    for place in of_numbers.tolist():  # of integers and floats of any size, one by one
-        hashes[place] = hash_numbers(np.array([distinct[place]]), seed)[0]
-    texts = [distinct[place] for place in of_texts.tolist()]
-    hashes[of_texts] = hash_texts(
+    numeric = np.array([isinstance(value, int | float | np.number) for value in table], dtype=bool) & ~gone
+    known = list(table)
+    for place in np.flatnonzero(numeric).tolist():  # integers and floats have different types: one by one
+        hashes[place] = hash_numbers(np.array([known[place]]), seed)[0]
+    places = np.flatnonzero(~(numeric | gone))
+    texts = [known[place] for place in places.tolist()]
+    hashes[places] = hash_texts(
         [text if isinstance(text, str | bytes) else str(text) for text in texts], seed
     )
     codes = np.fromiter(map(table.__getitem__, listed), dtype=np.int64, count=len(listed))

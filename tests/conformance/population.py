@@ -43,6 +43,16 @@ NARROW = {
     "SVCCV": {"gammas": (1.0,), "Cs": (1.0, 10.0), "cv": 3},
 }
 
+# They take categories.
+CATEGORIES = (
+    "ClusterEncoder",
+    "CountEncoder",
+    "DummyEncoder",
+    "FeatureCross",
+    "HashBucketEncoder",
+    "OrdinalEncoder",
+    "TargetEncoder",
+)
 # They take raw texts.
 TEXTS = ("CountVectorizer", "HashingVectorizer", "TfidfVectorizer")
 
@@ -82,6 +92,8 @@ def data(card, n=60, d=4, dtype=np.float64, seed=0):
         return [dict(zip(names, row)) for row in X.tolist()], np.digitize(
             score, np.quantile(score, [0.4, 0.7])
         )
+    if card.name in CATEGORIES:
+        X = np.floor(5 * X)
     if card.family == "sequence":
         return of_sequences(card, X.astype(dtype), np.digitize(score, np.quantile(score, [0.4, 0.7])))
     if card.task != "regression":

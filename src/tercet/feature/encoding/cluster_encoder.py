@@ -40,7 +40,7 @@ class ClusterEncoder(CategoryEncoder):
 
     Categories are described by vectors, which k-means groups: by hashes of the character n-grams of their names (so
     that spellings of one thing come together), or by the shrunken means of a target. Rows are described by hashes
-    of all their values. No vocabulary grows with the number of categories but that of the clusters.
+    of all their values.
 
     Parameters
     ----------

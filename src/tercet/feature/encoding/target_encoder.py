@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import check_consistent_length, indexable
+from sklearn.utils.validation import indexable
 
 from tercet.core.catalog import method
 from tercet.core.estimator import NO_TARGET, check_is_fitted, distinct
@@ -168,7 +168,7 @@ class TargetEncoder(CategoryEncoder):
         if isinstance(self.cv, str):
             self._leave_one_out(codes, Y, weight, found)
             return found
-        for train, test in self._folds(X, y, params):
+        for train, test in self._folds(X, np.asarray(y), params):
             part = None if weight is None else weight[train]
             encodings = self._fold_encodings(codes[train], Y[train], part)
             found[test] = self._looked_up(codes[test], encodings, moments(Y[train], part)[0])
@@ -253,7 +253,6 @@ class TargetEncoder(CategoryEncoder):
             if params.get("groups") is not None:
                 _, _, params["groups"] = indexable(X, y, params["groups"])
             split = process_routing(self, "fit_transform", **params).splitter.split
-        check_consistent_length(X, y)
         return cross_fitting_folds(self, y, classifier=self.target_type_ != "continuous", **options, **split)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:

@@ -158,6 +158,9 @@ class HashBucketEncoder(TransformerMixin, Estimator):
 
     def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
         columns = read_columns(self, X, reset=reset)
+        for values in columns:
+            if values.dtype == object:
+                distinct_values(values.tolist())  # an error where they cannot be hashed
         rows = np.broadcast_to(np.zeros(1), (len(columns[0]), len(columns)))
         return rows if y is NO_TARGET else (rows, target_for_callbacks(y, len(rows)))
 

@@ -19,10 +19,12 @@ NARROW = {
     "ElasticNetCV": {"alphas": 10, "cv": 3},
     "ExtraTreesClassifier": {"n_estimators": 3},
     "ExtraTreesRegressor": {"n_estimators": 3},
+    "FeatureHasher": {"n_features": 64},
     "ForwardStagewiseRegressor": {"n_estimators": 10},
     "GaussianMixtureIC": {"max_components": 3},
     "GradientBoostingClassifier": {"n_estimators": 3},
     "GradientBoostingRegressor": {"n_estimators": 5},
+    "HashingVectorizer": {"n_features": 64},
     "HistGradientBoostingClassifier": {"max_iter": 3},
     "HistGradientBoostingRanker": {"max_iter": 3},
     "HistGradientBoostingRegressor": {"max_iter": 5},
@@ -55,6 +57,8 @@ CATEGORIES = (
 )
 # They take raw texts.
 TEXTS = ("CountVectorizer", "HashingVectorizer", "TfidfVectorizer")
+# They take records of named features.
+RECORDS = ("FeatureHasher",)
 
 
 def make(card, **parameters):
@@ -87,7 +91,7 @@ def data(card, n=60, d=4, dtype=np.float64, seed=0):
     score = X @ np.linspace(-1, 2, d) + 0.1 * rng.normal(size=n)
     if card.name in TEXTS:
         return texts(n, seed), np.digitize(score, np.quantile(score, [0.4, 0.7]))
-    if card.name == "FeatureHasher":  # takes records
+    if card.name in RECORDS:
         names = [f"x{j}" for j in range(d)]
         return [dict(zip(names, row)) for row in X.tolist()], np.digitize(
             score, np.quantile(score, [0.4, 0.7])

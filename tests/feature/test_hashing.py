@@ -75,6 +75,7 @@ def test_texts_are_hashed_as_by_scikit_learn(options):
 def test_names_are_forgotten_when_there_are_many(monkeypatch):
     whole = HashingVectorizer().transform(POEMS)
     monkeypatch.setattr(hashed_entries, "MANY", 3)
+    monkeypatch.setattr("tercet.feature.text.hashing_vectorizer.BATCH", 5)
     assert abs(HashingVectorizer().transform(iter(POEMS)) - whole).nnz == 0
 
 

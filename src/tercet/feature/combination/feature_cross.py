@@ -119,6 +119,11 @@ class FeatureCross(CategoryEncoder):
             )
         return int(place) % d
 
+    def _check_fitted(self, sizes: dict[str, int]) -> None:
+        places = [place for columns in self.crosses_ for place in columns]
+        if not all(isinstance(place, int) and 0 <= place < sizes["features"] for place in places):
+            raise ValueError(f"FeatureCross: crosses_ must have columns from 0 to {sizes['features'] - 1}.")
+
     def _encoded(self, codes: np.ndarray) -> Any:
         found = np.empty((len(codes), len(self.crosses_)), dtype=np.int64)
         for k, (columns, known) in enumerate(zip(self.crosses_, self.combinations_)):

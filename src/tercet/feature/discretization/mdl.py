@@ -99,16 +99,19 @@ def best_cut(y: Any, weight: Any, ends: Any, n_classes: Any, start: Any, end: An
     whole = right.copy()
     total = 0.0
     sum_right = 0.0  # of n log n over the classes, which rows change one class at a time
+    of_left, of_right = np.zeros(n_classes), np.zeros(n_classes)
     for c in range(n_classes):
         total += right[c]
-        sum_right += n_log_n(right[c])
+        of_right[c] = n_log_n(right[c])
+        sum_right += of_right[c]
     sum_left, mass, best, place = 0.0, 0.0, -np.inf, -1
     for i in range(start, end - 1):
         c, w = y[i], weight[i]
-        sum_left += n_log_n(left[c] + w) - n_log_n(left[c])
-        sum_right += n_log_n(max(right[c] - w, 0.0)) - n_log_n(right[c])
         left[c] += w
         right[c] = max(right[c] - w, 0.0)
+        sum_left, sum_right = sum_left - of_left[c], sum_right - of_right[c]
+        of_left[c], of_right[c] = n_log_n(left[c]), n_log_n(right[c])
+        sum_left, sum_right = sum_left + of_left[c], sum_right + of_right[c]
         mass += w
         if ends[i]:
             score = sum_left - n_log_n(mass) + sum_right - n_log_n(total - mass)

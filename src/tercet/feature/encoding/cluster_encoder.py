@@ -17,7 +17,7 @@ from tercet.core.validation import check_target, target_for_callbacks
 from tercet.feature.encoding.base import CategoryEncoder
 from tercet.feature.encoding.category_columns import UNKNOWN, as_doubles, encode, is_missing, read_columns
 from tercet.feature.encoding.target_encoder import target_type
-from tercet.feature.encoding.target_statistics import moments, target_statistics
+from tercet.feature.encoding.target_statistics import Target
 from tercet.feature.hashing.hash_bucket_encoder import hash_column
 from tercet.feature.hashing.hashed_entries import HashedEntries
 from tercet.feature.hashing.murmurhash3 import bucket_of
@@ -124,13 +124,13 @@ class ClusterEncoder(CategoryEncoder):
             rows = hashed_rows(self._columns, self.n_hashes)
             self.models_.append(self._clustered(rows, sample_weight))
             return
-        Y = None if self.by == "name" else self._targets(y)
+        target = None if self.by == "name" else self._target(y)
         for codes, known in zip(X.T, self.categories_):
             counts = np.bincount(codes, sample_weight, minlength=len(known)).astype(np.float64)
             vectors = (
                 hashed_names(as_doubles(known).tolist(), self.n_hashes)
-                if Y is None
-                else target_vectors(codes, Y, sample_weight, len(known))
+                if target is None
+                else target_vectors(codes, target, sample_weight, len(known))
             )
             model = self._clustered(vectors, counts)
             self.models_.append(model)
@@ -142,16 +142,22 @@ class ClusterEncoder(CategoryEncoder):
         if n > MOST_ROWS and self.by == "rows":
             rows = np.random.default_rng(_seed(self.random_state)).choice(n, MOST_ROWS, replace=False)
             vectors, weight = vectors[np.sort(rows)], None if weight is None else weight[np.sort(rows)]
-        different = np.unique(vectors.toarray() if sparse.issparse(vectors) else vectors, axis=0).shape[0]
+        # projections of sparse rows tell them apart, and are sorted much faster
+        lines = (
+            vectors @ np.random.default_rng(0).random(vectors.shape[1])
+            if sparse.issparse(vectors)
+            else vectors
+        )
+        different = np.unique(lines, axis=0).shape[0]
         model = KMeans(min(self.n_clusters, different), n_init=1, random_state=self.random_state)
         return model.fit(vectors, sample_weight=weight)
 
-    def _targets(self, y: np.ndarray) -> np.ndarray:
-        """The target as columns: a number, or an indicator for each class but the first."""
+    def _target(self, y: np.ndarray) -> Target:
+        """The target: numbers, or classes as indices."""
         if target_type(y) == "continuous":
-            return np.asarray(y, dtype=np.float64)[:, None]
+            return Target(np.asarray(y, dtype=np.float64), 0)
         classes, index = distinct(y)
-        return (index[:, None] == np.arange(1, max(classes.size, 2))).astype(np.float64)
+        return Target(index.astype(np.int64), max(classes.size, 2))
 
     def transform(self, X: Any) -> np.ndarray:
         """The clusters of the categories, or of the rows.
@@ -285,11 +291,11 @@ def hashed_rows(columns: list[np.ndarray], n_hashes: int) -> sparse.csr_array:
 
 
 def target_vectors(
-    codes: np.ndarray, Y: np.ndarray, weight: np.ndarray | None, n_categories: int
+    codes: np.ndarray, target: Target, weight: np.ndarray | None, n_categories: int
 ) -> np.ndarray:
     """Shrunken means of the targets of each category, less the overall mean, in units of the deviation."""
-    mean, variance = moments(Y, weight)
-    sums = target_statistics(codes, Y - mean, weight, n_categories)
+    mean, variance = target.moments(weight)
+    sums = target.statistics(codes, weight, n_categories, mean)
     unit = np.sqrt(np.where(variance > 0, variance, 1.0))
     return (sums.shrunken_means(mean, variance, None) - mean) / unit
 

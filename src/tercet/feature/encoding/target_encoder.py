@@ -18,7 +18,7 @@ from tercet.core.input_errors import shown
 from tercet.core.parameters import NonNegative, Seed
 from tercet.feature.encoding.base import CategoryEncoder
 from tercet.feature.encoding.cross_fitting import cross_fitting_folds
-from tercet.feature.encoding.target_statistics import leave_one_out, moments, target_statistics
+from tercet.feature.encoding.target_statistics import Target, leave_one_out
 
 TARGETS = ("binary", "multiclass", "continuous")
 HALF_ROW = 0.5  # added to both classes of a category whose rows all have one
@@ -136,11 +136,11 @@ class TargetEncoder(CategoryEncoder):
         return self
 
     def _fit(self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
-        Y = self._targets(y)
-        mean, _ = moments(Y, sample_weight)
+        target = self._target(y)
+        mean, _ = target.moments(sample_weight)
         self.target_mean_ = mean if self.target_type_ == "multiclass" else mean[0]
-        self.encodings_ = self._fold_encodings(X, Y, sample_weight)
-        self._training = X, Y, sample_weight
+        self.encodings_ = self._fold_encodings(X, target, sample_weight)
+        self._training = X, target, sample_weight
 
     def fit_transform(  # type: ignore[override]
         self, X: Any, y: Any, sample_weight: Any = None, **params: Any
@@ -163,15 +163,16 @@ class TargetEncoder(CategoryEncoder):
         encodings : array of shape (n_samples, n_outputs)
         """
         self._learn(X, y, sample_weight)
-        codes, Y, weight = self.__dict__.pop("_training")
+        codes, target, weight = self.__dict__.pop("_training")
         found = np.empty((len(codes), len(self.encodings_)))
         if isinstance(self.cv, str):
-            self._leave_one_out(codes, Y, weight, found)
+            self._leave_one_out(codes, target, weight, found)
             return found
         for train, test in self._folds(X, np.asarray(y), params):
             part = None if weight is None else weight[train]
-            encodings = self._fold_encodings(codes[train], Y[train], part)
-            found[test] = self._looked_up(codes[test], encodings, moments(Y[train], part)[0])
+            others = target.take(train)
+            encodings = self._fold_encodings(codes[train], others, part)
+            found[test] = self._looked_up(codes[test], encodings, others.moments(part)[0])
         return found
 
     def _encoded(self, codes: np.ndarray) -> np.ndarray:
@@ -182,33 +183,36 @@ class TargetEncoder(CategoryEncoder):
             target_type(y)  # an error that says what it is
         return super()._check(X, y, reset=reset)
 
-    def _targets(self, y: np.ndarray) -> np.ndarray:
-        """The targets as columns of numbers: one, or an indicator for each class."""
+    def _target(self, y: np.ndarray) -> Target:
+        """The target: numbers, or classes as indices."""
         self.target_type_ = target_type(y) if self.target_type == "auto" else self.target_type
         self.classes_ = None
         if self.target_type_ == "continuous":
             if self.statistic == "woe":
                 raise ValueError("TargetEncoder: statistic='woe' needs classes; y is continuous.")
             try:
-                return np.asarray(y, dtype=np.float64)[:, None]
+                return Target(np.asarray(y, dtype=np.float64), 0)
             except ValueError:
                 raise ValueError(
                     f"TargetEncoder: y must hold numbers with target_type='continuous'; got {shown(y[:3])}."
                 ) from None
         self.classes_, index = distinct(y)
-        if self.target_type_ == "binary":
-            return index[:, None].astype(np.float64)
-        return (index[:, None] == np.arange(self.classes_.size)).astype(np.float64)
+        several = self.target_type_ == "multiclass"
+        if several == (self.classes_.size < 3):
+            raise ValueError(
+                f"TargetEncoder: y has {self.classes_.size} classes, and target_type={self.target_type!r}."
+            )
+        return Target(index.astype(np.int64), max(self.classes_.size, 2))
 
     def _fold_encodings(
-        self, codes: np.ndarray, Y: np.ndarray, weight: np.ndarray | None
+        self, codes: np.ndarray, target: Target, weight: np.ndarray | None
     ) -> list[np.ndarray]:
         """The encodings by the statistics of some rows."""
-        mean, variance = moments(Y, weight)
+        mean, variance = target.moments(weight)
         smooth = None if self.smooth == "auto" else self.smooth
-        found = []
+        found: list[np.ndarray] = []
         for column, known in zip(codes.T, self.categories_):
-            sums = target_statistics(column, Y - mean, weight, len(known))
+            sums = target.statistics(column, weight, len(known), mean)
             means = sums.shrunken_means(mean, variance, smooth)
             if self.statistic == "woe":
                 means = weight_of_evidence(means, mean, sums.weight)
@@ -226,14 +230,15 @@ class TargetEncoder(CategoryEncoder):
         return found
 
     def _leave_one_out(
-        self, codes: np.ndarray, Y: np.ndarray, weight: np.ndarray | None, out: np.ndarray
+        self, codes: np.ndarray, target: Target, weight: np.ndarray | None, out: np.ndarray
     ) -> None:
         smooth = None if self.smooth == "auto" else self.smooth
         for j, known in enumerate(self.categories_):
-            means, mean, rest = leave_one_out(codes[:, j], Y, weight, len(known), smooth)
+            means, mean, rest = leave_one_out(codes[:, j], target, weight, len(known), smooth)
             if self.statistic == "woe":
                 means = weight_of_evidence(means, mean, rest)
-            out[:, j * Y.shape[1] : (j + 1) * Y.shape[1]] = means
+            k = means.shape[1]
+            out[:, j * k : (j + 1) * k] = means
 
     def _folds(self, X: Any, y: Any, params: dict[str, Any]) -> Folds:
         """The folds of `fit_transform`; each row is in one test fold."""

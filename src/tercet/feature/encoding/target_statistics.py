@@ -44,34 +44,73 @@ class TargetStatistics(NamedTuple):
         return np.where(np.isnan(found), mean, found)  # no rows, or none that differ
 
 
-def target_statistics(
-    codes: np.ndarray, centred: np.ndarray, weight: np.ndarray | None, n_categories: int
-) -> TargetStatistics:
-    """The sums of a column; rows with the code -1 are left out."""
-    at, size = codes + 1, n_categories + 1
-    counts = np.bincount(at, weight, minlength=size)[1:].astype(np.float64)
-    weighed = centred if weight is None else centred * weight[:, None]
-    total = np.column_stack([np.bincount(at, part, minlength=size)[1:] for part in weighed.T])
-    square = np.column_stack(
-        [np.bincount(at, part * values, minlength=size)[1:] for part, values in zip(weighed.T, centred.T)]
-    )
-    return TargetStatistics(counts, total, square)
+class Target(NamedTuple):
+    """Targets of rows: numbers, or classes as indices. Each class is a target of its own; of two only the second.
 
+    Attributes
+    ----------
+    values : array of shape (n_samples,)
+    n_classes : int
+        0 for numbers.
+    """
 
-def moments(Y: np.ndarray, weight: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and variance of each target."""
-    mean = np.average(Y, axis=0, weights=weight)
-    return mean, np.average((Y - mean) ** 2, axis=0, weights=weight)
+    values: np.ndarray
+    n_classes: int
+
+    @property
+    def first(self) -> int:
+        """The first class that is a target."""
+        return 1 if self.n_classes == 2 else 0
+
+    def take(self, rows: np.ndarray) -> Target:
+        """The targets of some rows."""
+        return Target(self.values[rows], self.n_classes)
+
+    def columns(self) -> np.ndarray:
+        """Targets as numbers, of shape (n_samples, n_targets)."""
+        if not self.n_classes:
+            return self.values[:, None]
+        return (self.values[:, None] == np.arange(self.first, self.n_classes)).astype(np.float64)
+
+    def moments(self, weight: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and variance of each target."""
+        if self.n_classes:
+            counts = np.bincount(self.values, weight, minlength=self.n_classes)
+            mean = (counts / counts.sum())[self.first :]
+            return mean, mean * (1 - mean)
+        mean = np.average(self.values, weights=weight, keepdims=True)
+        return mean, np.average((self.values - mean) ** 2, weights=weight, keepdims=True)
+
+    def statistics(
+        self, codes: np.ndarray, weight: np.ndarray | None, n_categories: int, mean: np.ndarray
+    ) -> TargetStatistics:
+        """The sums of a column, centred at a mean; rows with the code -1 are left out."""
+        at, size = codes + 1, n_categories + 1
+        if self.n_classes:  # all classes at once: sums of zeros and ones are counts
+            cells = np.bincount(at * self.n_classes + self.values, weight, minlength=size * self.n_classes)
+            counts = cells.reshape(size, self.n_classes)[1:].astype(np.float64)
+            n, ones = counts.sum(axis=1), counts[:, self.first :]
+            rest = n[:, None] - ones
+            return TargetStatistics(
+                n, ones * (1 - mean) - rest * mean, ones * (1 - mean) ** 2 + rest * mean**2
+            )
+        n = np.bincount(at, weight, minlength=size)[1:].astype(np.float64)
+        centred = self.values - mean
+        weighed = centred if weight is None else centred * weight
+        total, square = (
+            np.bincount(at, part, minlength=size)[1:, None] for part in (weighed, weighed * centred)
+        )
+        return TargetStatistics(n, total, square)
 
 
 def leave_one_out(
-    codes: np.ndarray, Y: np.ndarray, weight: np.ndarray | None, n_categories: int, smooth: float | None
+    codes: np.ndarray, target: Target, weight: np.ndarray | None, n_categories: int, smooth: float | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The shrunken means for each row by all other rows, the mean of those, and their weight in its category."""
-    w = np.ones(len(Y)) if weight is None else weight.astype(np.float64)
-    mean, variance = moments(Y, weight)
-    centred = Y - mean
-    sums = target_statistics(codes, centred, weight, n_categories)
+    w = np.ones(len(codes)) if weight is None else weight.astype(np.float64)
+    mean, variance = target.moments(weight)
+    centred = target.columns() - mean
+    sums = target.statistics(codes, weight, n_categories, mean)
     known = codes >= 0
     at = np.where(known, codes, 0)
     mine, own = np.where(known, w, 0.0), w[:, None] * centred

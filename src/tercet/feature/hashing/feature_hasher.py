@@ -16,7 +16,7 @@ from tercet.core.input_errors import shown
 from tercet.core.parameters import Range
 from tercet.core.steps import listeners
 from tercet.core.validation import target_for_callbacks
-from tercet.feature.hashing.hashed_entries import HashedEntries
+from tercet.feature.hashing.hashed_entries import BATCH, HashedEntries
 from tercet.feature.text.count_vectorizer import in_sparse_interface
 from tercet.feature.text.document_input import as_objects
 
@@ -117,6 +117,7 @@ class FeatureHasher(TransformerMixin, Estimator):
         entries = HashedEntries(self.n_features, self.alternate_sign)
         for record in checked_records(raw_X):
             self._add(entries, record)
+            entries.flush(BATCH)
         found = entries.matrix(self.dtype)
         if not found.shape[0]:
             raise ValueError("Cannot vectorize empty sequence.")
@@ -133,7 +134,7 @@ class FeatureHasher(TransformerMixin, Estimator):
         elif self.input_type == "pair":
             pairs = list(record)
             entries.add_pairs([name for name, _ in pairs], [value for _, value in pairs])
-        elif isinstance(record, Mapping):
+        elif type(record) is dict or isinstance(record, Mapping):
             entries.add_pairs(record.keys(), record.values())
         else:
             raise TypeError(

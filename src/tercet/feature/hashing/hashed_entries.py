@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from tercet.core.input_errors import shown
 from tercet.feature.hashing.murmurhash3 import bucket_of, hash_texts
 
 MANY = 1 << 20  # distinct names that are kept: each is hashed once
+BATCH = 1 << 16  # entries that are looked up together
 
 
 class HashedEntries:
@@ -32,57 +34,69 @@ class HashedEntries:
     def __init__(self, n_features: int, alternate_sign: bool, skip: Iterable[Any] = ()) -> None:
         self.n_features, self.alternate_sign, self.skip = n_features, alternate_sign, frozenset(skip)
         self.ends, self.filled = array("q", [0]), 0
+        self.names: list[Any] = []
+        self.values: list[Any] = []  # none where each counts as 1
         self.parts: list[tuple[np.ndarray, np.ndarray]] = []
-        self._start()
+        self._forget()
 
-    def _start(self) -> None:
+    def _forget(self) -> None:
         self.number: Any = defaultdict()
         self.number.default_factory = self.number.__len__  # a new name gets the next number
-        self.codes, self.values = array("q"), array("d")
+        self.buckets, self.signs = np.zeros(0, dtype=np.int64), np.zeros(0)
 
     def add_names(self, names: Iterable[Any]) -> None:
         """A row with a one for each name, as often as it comes."""
-        self.codes.extend(map(self.number.__getitem__, names))
-        self._end_row()
+        self.names.extend(names)
+        self.ends.append(self.filled + len(self.names))
 
     def add_pairs(self, names: Iterable[Any], values: Iterable[Any]) -> None:
         """A row of names and numbers; a value that is a string makes the name "name=value" with the value 1."""
-        start, names = len(self.values), list(names)
-        try:
-            self.values.extend(values)
-        except TypeError:
-            del self.values[start:]
-            texts = [isinstance(value, str) for value in values]
-            names = [f"{name}={value}" if text else name for name, value, text in zip(names, values, texts)]
-            self.values.extend([1.0 if text else value for value, text in zip(values, texts)])
-        self.codes.extend(map(self.number.__getitem__, names))
-        self._end_row()
+        self.names.extend(names)
+        self.values.extend(values)
+        self.ends.append(self.filled + len(self.names))
 
-    def _end_row(self) -> None:
-        self.ends.append(self.filled + len(self.codes))
+    def flush(self, least: int = 0) -> None:
+        """Look the names of the rows so far up, if there are more than some."""
+        if len(self.names) <= least:
+            return
+        values = self._numbers()
+        codes = np.fromiter(map(self.number.__getitem__, self.names), dtype=np.int64, count=len(self.names))
+        self._hash_new_names()
+        signs = self.signs[codes]
+        self.parts.append((signs if values is None else signs * values, self.buckets[codes]))
+        self.filled += len(self.names)
+        self.names, self.values = [], []
         if len(self.number) > MANY:
-            self._flush()
+            self._forget()
 
-    def _flush(self) -> None:
-        self.filled += len(self.codes)
-        strange = [name for name in self.number if not isinstance(name, str | bytes)]
+    def _numbers(self) -> np.ndarray | None:
+        """The values of the entries, where they are given; those that are strings become a part of the name."""
+        if not self.values:
+            return None
+        try:
+            return np.frombuffer(array("d", self.values))
+        except TypeError:
+            pairs = list(zip(self.names, self.values))
+        self.names = [f"{name}={value}" if isinstance(value, str) else name for name, value in pairs]
+        return np.array([1.0 if isinstance(value, str) else value for _, value in pairs], dtype=np.float64)
+
+    def _hash_new_names(self) -> None:
+        fresh = list(islice(self.number, self.buckets.size, None))
+        strange = [name for name in fresh if not isinstance(name, str | bytes)]
         if strange:
             raise TypeError(f"feature names must be strings; X has {shown(strange[0])}.")
-        hashes = hash_texts(self.number)
-        codes = np.frombuffer(self.codes, dtype=np.int64) if self.codes else np.zeros(0, dtype=np.int64)
+        hashes = hash_texts(fresh)
         signs = np.where(hashes >= 0, 1.0, -1.0) if self.alternate_sign else np.ones(hashes.size)
         if self.skip:
-            signs[[name in self.skip for name in self.number]] = 0.0
-        values = signs[codes]
-        if self.values:
-            values *= np.frombuffer(self.values)
-        self.parts.append((values, bucket_of(hashes, self.n_features)[codes]))
-        self._start()
+            signs[[name in self.skip for name in fresh]] = 0.0
+        self.buckets = np.append(self.buckets, bucket_of(hashes, self.n_features))
+        self.signs = np.append(self.signs, signs)
 
     def matrix(self, dtype: Any) -> sparse.csr_array:
         """The rows, with entries of one column added up."""
-        self._flush()
-        values, columns = (np.concatenate([part[k] for part in self.parts]) for k in (0, 1))
+        self.flush()
+        nothing = np.zeros(0), np.zeros(0, dtype=np.int64)
+        values, columns = (np.concatenate([part[k] for part in [nothing, *self.parts]]) for k in (0, 1))
         ends = np.frombuffer(self.ends, dtype=np.int64)
         there = values != 0
         if not there.all():

@@ -16,7 +16,7 @@ from tercet.core.steps import listeners
 from tercet.core.symbolic_shapes import Sizes
 from tercet.core.validation import target_for_callbacks
 from tercet.feature.hashing.feature_hasher import Width
-from tercet.feature.hashing.hashed_entries import HashedEntries
+from tercet.feature.hashing.hashed_entries import BATCH, HashedEntries
 from tercet.feature.text.count_vectorizer import in_sparse_interface
 from tercet.feature.text.document_analysis import DocumentAnalysis
 from tercet.feature.text.document_input import Last, as_objects, checked_documents, document_error
@@ -195,12 +195,13 @@ class HashingVectorizer(TransformerMixin, DocumentAnalysis, auto_wrap_output_key
         self._check_ngram_range()
         analyze, skip = self._counting()
         entries = HashedEntries(self.n_features, self.alternate_sign, skip)
-        try:
-            for document in documents:
+        for document in documents:
+            try:
                 entries.add_names(analyze(document))
-            found = entries.matrix(self.dtype)
-        except (AttributeError, TypeError) as error:
-            raise document_error(self, analyze, documents, error) from error.__cause__
+            except (AttributeError, TypeError) as error:
+                raise document_error(self, analyze, documents, error) from error.__cause__
+            entries.flush(BATCH)
+        found = entries.matrix(self.dtype)
         if not found.shape[0]:
             raise ValueError("Cannot vectorize empty sequence.")
         if self.binary:

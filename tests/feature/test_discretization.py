@@ -165,6 +165,15 @@ def test_classes_decide_the_bins(strategy):
         KBinsDiscretizer(strategy=strategy).fit(X, X[:, 0])
 
 
+@pytest.mark.parametrize("strategy", ["mdl", "chimerge"])
+def test_classes_without_a_known_value_do_not_count(strategy):
+    given = X.copy()
+    given[Y == 1, 0] = np.nan
+    model = KBinsDiscretizer(strategy=strategy, missing="nan")
+    alone = model.fit(X[Y != 1], Y[Y != 1]).bin_edges_[0]
+    assert np.array_equal(model.fit(given, Y).bin_edges_[0], alone)
+
+
 def test_given_edges():
     model = KBinsDiscretizer(edges=[-np.inf, 18, 30, np.inf], encode="ordinal").fit([[3.0], [20.0]])
     assert model.transform([[17.9], [18.0], [29.0], [30.0], [99.0]]).ravel().tolist() == [0, 1, 1, 2, 2]

@@ -150,7 +150,10 @@ class KBinsDiscretizer(BinOutput):
         self.missing = missing
         self.bin_names = bin_names
 
-    relative_weights = True
+    @property
+    def relative_weights(self) -> bool:  # type: ignore[override]
+        """Whether only the ratios of weights count; tests and description lengths count rows."""
+        return not self._needs_classes()
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the edges of the bins.
@@ -230,8 +233,10 @@ class KBinsDiscretizer(BinOutput):
     def _class_edges(self, x: np.ndarray, weight: np.ndarray | None, y: np.ndarray) -> np.ndarray:
         """Edges by classes: the outer values, and the cuts between them."""
         order = np.argsort(x, kind="stable")
-        rows = x[order], y[order], np.ones(x.size) if weight is None else weight[order].astype(np.float64)
-        k, most = int(y.max()) + 1, np.inf if self.max_bins is None else self.max_bins
+        present = np.bincount(y) > 0  # a class may have no row in which the column is known
+        index = (np.cumsum(present) - 1)[y[order]]
+        rows = x[order], index, np.ones(x.size) if weight is None else weight[order].astype(np.float64)
+        k, most = int(present.sum()), np.inf if self.max_bins is None else self.max_bins
         if k < 2:
             cuts = np.empty(0)
         elif self.strategy == "mdl":

@@ -21,10 +21,12 @@ NARROW = {
     "ElasticNetCV": {"alphas": 10, "cv": 3},
     "ExtraTreesClassifier": {"n_estimators": 3},
     "ExtraTreesRegressor": {"n_estimators": 3},
+    "FeatureHasher": {"n_features": 64},
     "ForwardStagewiseRegressor": {"n_estimators": 10},
     "GaussianMixtureIC": {"max_components": 3},
     "GradientBoostingClassifier": {"n_estimators": 3},
     "GradientBoostingRegressor": {"n_estimators": 5},
+    "HashingVectorizer": {"n_features": 64},
     "HistGradientBoostingClassifier": {"max_iter": 3},
     "HistGradientBoostingRanker": {"max_iter": 3},
     "HistGradientBoostingRegressor": {"max_iter": 5},
@@ -36,6 +38,7 @@ NARROW = {
     "LogisticRegressionCV": {"Cs": 3, "cv": 3},
     "MDS": {"init": "random"},  # its default warns, as with the peer
     "NegativeCorrelationRegressor": {"n_estimators": 2, "max_iter": 100},
+    "OrdinalEncoder": {"handle_unknown": "use_encoded_value", "unknown_value": -1},  # its default is an error
     "OutputPerturbationClassifier": {"n_estimators": 5},
     "RandomForestClassifier": {"n_estimators": 3},
     "RandomForestRegressor": {"n_estimators": 3},
@@ -44,8 +47,20 @@ NARROW = {
     "SVCCV": {"gammas": (1.0,), "Cs": (1.0, 10.0), "cv": 3},
 }
 
+# They take categories.
+CATEGORIES = (
+    "ClusterEncoder",
+    "CountEncoder",
+    "DummyEncoder",
+    "FeatureCross",
+    "HashBucketEncoder",
+    "OrdinalEncoder",
+    "TargetEncoder",
+)
 # They take raw texts.
-TEXTS = ("CountVectorizer", "TfidfVectorizer")
+TEXTS = ("CountVectorizer", "HashingVectorizer", "TfidfVectorizer")
+# They take records of named features.
+RECORDS = ("FeatureHasher",)
 
 
 def make(card, **parameters):
@@ -80,6 +95,13 @@ def data(card, n=60, d=4, dtype=np.float64, seed=0):
     score = X @ np.linspace(-1, 2, d) + 0.1 * rng.normal(size=n)
     if card.name in TEXTS:
         return texts(n, seed), np.digitize(score, np.quantile(score, [0.4, 0.7]))
+    if card.name in RECORDS:
+        names = [f"x{j}" for j in range(d)]
+        return [dict(zip(names, row)) for row in X.tolist()], np.digitize(
+            score, np.quantile(score, [0.4, 0.7])
+        )
+    if card.name in CATEGORIES:
+        X = np.floor(5 * X)
     if card.family == "sequence":
         return of_sequences(card, X.astype(dtype), np.digitize(score, np.quantile(score, [0.4, 0.7])))
     if card.task != "regression":

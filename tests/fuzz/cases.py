@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import has_fit_parameter
 
-from tests.conformance.population import CARDS, TEXTS
+from tests.conformance.population import CARDS, RECORDS, TEXTS
 from tests.fuzz import answers, exemptions, interrupts, models  # noqa: F401  (they add their oracles)
 from tests.fuzz.oracles import ORACLES, Case
 from tests.fuzz.parameters import signature_of
@@ -39,8 +39,8 @@ def never_applies(estimator: str, oracle: str) -> str:
     card = card_of(estimator)
     if oracle in NOT_OF_SEQUENCES and card.family == "sequence":
         return "not of sequences"
-    if oracle in NOT_OF_SEQUENCES and estimator in TEXTS:
-        return "not of texts"
+    if oracle in NOT_OF_SEQUENCES and estimator in (*TEXTS, *RECORDS):
+        return "not of texts or records"
     if oracle == "weights" and not has_fit_parameter(card.load(), "sample_weight"):
         return "no weights of rows"
     if oracle == "weight_units" and not card.load().relative_weights:

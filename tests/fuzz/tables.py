@@ -11,7 +11,7 @@ import pandas as pd
 import polars as pl
 from scipy import sparse
 
-from tests.conformance.population import TEXTS, data
+from tests.conformance.population import RECORDS, TEXTS, data
 
 WORDS = np.array(["a", "b", "", "ä", "nan", "1", "long word", "B"])
 
@@ -275,7 +275,7 @@ def calm_problem(rng: np.random.Generator, card: Any, rows: tuple[int, int] = (1
     X, y = data(card, n=n, d=d, seed=int(rng.integers(2**31)))
     if card.family == "sequence":
         return X, y
-    if card.name in TEXTS:
+    if card.name in (*TEXTS, *RECORDS):
         return np.array(X, dtype=object), y
     if rng.random() < 0.5:
         X = np.where(X < 0.4, 0.0, X)

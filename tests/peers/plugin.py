@@ -54,6 +54,10 @@ FILES = {
     "kernel_ridge": ["tests/test_kernel_ridge.py"],
     "metrics": ["metrics/tests/test_ranking.py"]
     + [f"metrics/cluster/tests/test_{name}.py" for name in ("supervised", "unsupervised")],
+    "preprocessing": [
+        f"preprocessing/tests/test_{name}.py" for name in ("discretization", "encoders", "target_encoder")
+    ],
+    "feature_extraction": ["feature_extraction/tests/test_feature_hasher.py"],
     "feature_extraction.text": ["feature_extraction/tests/test_text.py"],
     "ensemble": [
         f"ensemble/tests/test_{name}.py"

@@ -10,6 +10,7 @@ MODULES = (
     "decomposition",
     "discriminant_analysis",
     "ensemble",
+    "feature_extraction",
     "feature_extraction.text",
     "inspection",
     "kernel_ridge",
@@ -20,6 +21,7 @@ MODULES = (
     "multiclass",
     "naive_bayes",
     "neighbors",
+    "preprocessing",
     "svm",
     "tree",
 )
@@ -34,8 +36,9 @@ BAYESIAN = "not in the texts: evidence maximisation for linear regression"
 MULTI_TASK = "not in the texts: the multi-task penalty as a class (`enet_path` has it for several targets)"
 ONLINE = "not in the texts under these names: `Perceptron`, `LinearSVC` and `solver='sgd'` learn online"
 REGIONS = "drawn by `tercet.plot.plot_regions`"
-HASHED = "not in the texts: terms that share columns by their hashes"
 PARTITIONS = "measures of clusters come from `tercet.metrics` itself"
+IMAGES = "not in the texts: features of images and of dicts (`FeatureHasher` takes dicts)"
+SERVED = "scikit-learn's own class or function serves: there is nothing to add"
 SEPARATE = "of other families: outlier detection and metric learning are to come"
 
 # By module: the names that are absent, and why. A name that is there is an error: take it off.
@@ -93,7 +96,37 @@ ABSENT = {
             "SGDRegressor",
         ),
     },
-    "feature_extraction.text": {HASHED: ("HashingVectorizer",)},
+    "feature_extraction": {IMAGES: ("DictVectorizer", "grid_to_graph", "image", "img_to_graph")},
+    "preprocessing": {
+        SERVED: (
+            "Binarizer",
+            "FunctionTransformer",
+            "KernelCenterer",
+            "LabelBinarizer",
+            "LabelEncoder",
+            "MaxAbsScaler",
+            "MinMaxScaler",
+            "MultiLabelBinarizer",
+            "Normalizer",
+            "OneHotEncoder",
+            "PolynomialFeatures",
+            "PowerTransformer",
+            "QuantileTransformer",
+            "RobustScaler",
+            "SplineTransformer",
+            "StandardScaler",
+            "add_dummy_feature",
+            "binarize",
+            "label_binarize",
+            "maxabs_scale",
+            "minmax_scale",
+            "normalize",
+            "power_transform",
+            "quantile_transform",
+            "robust_scale",
+            "scale",
+        ),
+    },
     "inspection": {REGIONS: ("DecisionBoundaryDisplay",)},
     "metrics": {PARTITIONS: ("cluster",)},
     "neighbors": {SEPARATE: ("LocalOutlierFactor", "NeighborhoodComponentsAnalysis")},

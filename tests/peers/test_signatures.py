@@ -27,6 +27,10 @@ DIFFERENCES: dict[str, str] = {
     ),
     "pairwise_distances.ensure_all_finite": "missing values are for `nan_euclidean_distances`",
     "RandomTreesEmbedding.one_hot_encoder_": "the columns are those of the leaves: there is nothing to encode",
+    **dict.fromkeys(
+        ("TargetEncoder!random_state", "TargetEncoder!shuffle"),
+        "the warning of both libraries comes with fit_transform, which makes folds; fit makes none",
+    ),
     "HDBSCAN!default": "the matrix of distances is never changed, whatever copy is: there is nothing to warn of",
     **dict.fromkeys(("Ridge.n_iter_", "RidgeClassifier.n_iter_"), NUMBER),
     **dict.fromkeys(
@@ -61,6 +65,8 @@ ONLY_DATA = (
     "LatentDirichletAllocation",
     "MDS",
     "TfidfTransformer",
+    "KBinsDiscretizer",
+    "OrdinalEncoder",
 )
 # How many there are depends on the path to the solution, where it is not unique: only the axes are compared.
 OF_THE_SOLUTION = ("support_", "support_vectors_", "dual_coef_")
@@ -73,6 +79,8 @@ DEPRECATED = {
     "l1_ratios": (0.0,),
     "scoring": "neg_log_loss",
     "n_jobs": 1,
+    "shuffle": True,
+    "random_state": 0,
     "copy": True,
     "alphas": 3,
     "algorithm": "SAMME",
@@ -184,6 +192,8 @@ def is_named(name, parts):
 
 
 def data_for(name):
+    if name == "FeatureHasher":
+        return ([{"rose": 1, "lily": 2}, {"rose": 3}],)
     if name.endswith("Vectorizer"):
         return (["the rose is red", "the lily is white", "a red rose"],)
     rng = np.random.default_rng(0)

@@ -46,6 +46,7 @@ CHOICES = (
 MORE: dict[str, list[dict[str, Any]]] = {
     "AgglomerativeClustering": [{"n_clusters": None, "max_diameter": 1.0}],
     "CentralSVC": [{"max_iter": -1}],
+    "KBinsDiscretizer": [{"strategy": strategy} for strategy in ("kmeans", "mdl", "chimerge")],
     "LatentDirichletAllocation": [  # many topics, and several shards, are other kernels
         {"learning_method": "gibbs", "n_components": topics, "shards": 2} for topics in (10, 300)
     ],

@@ -7,6 +7,17 @@ from tercet.feature.cleaning.outlier_filter import OutlierFilter
 from tercet.feature.cleaning.range_cleaner import RangeCleaner
 from tercet.feature.cleaning.rule_filter import RuleFilter
 from tercet.feature.column_inference import Column
+from tercet.feature.combination.feature_cross import FeatureCross
+from tercet.feature.combination.tree_leaf_encoder import TreeLeafEncoder
+from tercet.feature.discretization.bin_table import BinTable
+from tercet.feature.discretization.kbins_discretizer import KBinsDiscretizer
+from tercet.feature.encoding.cluster_encoder import ClusterEncoder
+from tercet.feature.encoding.count_encoder import CountEncoder
+from tercet.feature.encoding.dummy_encoder import DummyEncoder
+from tercet.feature.encoding.ordinal_encoder import OrdinalEncoder
+from tercet.feature.encoding.target_encoder import TargetEncoder
+from tercet.feature.hashing.feature_hasher import FeatureHasher
+from tercet.feature.hashing.hash_bucket_encoder import HashBucketEncoder
 from tercet.feature.records import Records
 from tercet.feature.resampling.random_over_sampler import RandomOverSampler
 from tercet.feature.resampling.random_under_sampler import RandomUnderSampler
@@ -25,6 +36,7 @@ from tercet.feature.selection.subset_information import subset_information_gain
 from tercet.feature.selection.subset_search import SubsetSearch
 from tercet.feature.table_encoder import TableEncoder
 from tercet.feature.text.count_vectorizer import CountVectorizer
+from tercet.feature.text.hashing_vectorizer import HashingVectorizer
 from tercet.feature.text.similarity import cosine_similarity, inner_product_similarity
 from tercet.feature.text.tfidf_transformer import TfidfTransformer
 from tercet.feature.text.tfidf_vectorizer import TfidfVectorizer
@@ -38,16 +50,28 @@ from tercet.feature.transformation.row_statistics import RowStatistics
 __all__ = [
     "MRMR",
     "SMOTE",
+    "BinTable",
+    "ClusterEncoder",
     "Column",
     "ContradictionFilter",
+    "CountEncoder",
+    "CountVectorizer",
     "CountVectorizer",
     "DateTimeFeatures",
+    "DummyEncoder",
+    "FeatureCross",
+    "FeatureHasher",
     "GroupImputer",
     "GroupStatistics",
+    "HashBucketEncoder",
+    "HashingVectorizer",
+    "KBinsDiscretizer",
+    "LasVegasWrapper",
     "LasVegasWrapper",
     "LogTransformer",
     "MissingFilter",
     "MissingThreshold",
+    "OrdinalEncoder",
     "OutlierCleaner",
     "OutlierFilter",
     "RReliefF",
@@ -65,8 +89,10 @@ __all__ = [
     "StabilitySelection",
     "SubsetSearch",
     "TableEncoder",
+    "TargetEncoder",
     "TfidfTransformer",
     "TfidfVectorizer",
+    "TreeLeafEncoder",
     "VectorSpaceRetrieval",
     "chi2",
     "cosine_similarity",

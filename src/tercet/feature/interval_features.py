@@ -41,7 +41,7 @@ class IntervalFeatures:
             known, date = X[~np.isnan(X[:, j]), j], records.kinds[k] == "date"
             cut = _equal_frequency_cuts(known, date)
             cuts.append(cut)
-            labels.append(_interval_labels([_cut_label(c, date) for c in cut.tolist()]))
+            labels.append(interval_labels([_cut_label(c, date) for c in cut.tolist()]))
             fill.append(np.searchsorted(cut, np.median(known), side="right") if known.size else 0)
         return cls(place, cuts, labels, np.array(fill, dtype=np.intp), np.isnan(X).sum(axis=0), keep)
 
@@ -110,7 +110,7 @@ def _cut_label(cut: float, date: bool) -> str:
     return str(moment).removesuffix("T00:00:00")
 
 
-def _interval_labels(cuts: list[str]) -> list[str]:
+def interval_labels(cuts: list[str]) -> list[str]:
     """What the intervals between some cuts are called."""
     if not cuts:
         return ["any"]

@@ -4,6 +4,7 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from tercet.feature import (
     CountVectorizer,
+    HashingVectorizer,
     TfidfTransformer,
     TfidfVectorizer,
     strip_accents_ascii,
@@ -14,6 +15,7 @@ from tercet.feature import (
 __all__ = [
     "ENGLISH_STOP_WORDS",
     "CountVectorizer",
+    "HashingVectorizer",
     "TfidfTransformer",
     "TfidfVectorizer",
     "strip_accents_ascii",

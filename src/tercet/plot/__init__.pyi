@@ -16,6 +16,7 @@ from tercet.plot.cost_curve import plot_cost_curve
 from tercet.plot.critical_difference import plot_critical_difference
 from tercet.plot.dependencies import plot_dependencies
 from tercet.plot.dictionaries import plot_atoms, plot_singular_values
+from tercet.plot.discretization import plot_bins
 from tercet.plot.diversity import plot_kappa_error
 from tercet.plot.embeddings import plot_embedding, plot_shepard
 from tercet.plot.explanations import plot_contributions, plot_partial_dependence
@@ -42,6 +43,7 @@ __all__ = [
     "picture",
     "plot_atoms",
     "plot_autocorrelation",
+    "plot_bins",
     "plot_biplot",
     "plot_calibration",
     "plot_cells",

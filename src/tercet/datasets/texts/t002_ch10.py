@@ -244,7 +244,9 @@ EXAMPLES = [
         expected={"entry": 1.0, "nuclear norm": 5.0, "nuclear norm of rank one": 7.0710678119},
         rtol=1e-6,
         note="made for the text's problem: its guarantee needs conditions that a matrix of this size does not meet",
-        place="002 10.4",
+    ),
+    Example(
+        place="002 sec. 10.4",
         title="L0, L1 and L2 norms of a vector",
         zh="向量的 L0、L1、L2 范数",
         given={"w": [3.0, 0.0, -4.0]},

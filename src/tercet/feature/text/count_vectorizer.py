@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from numbers import Integral
 from typing import Any, Literal, Self
 
@@ -14,12 +14,11 @@ from sklearn.utils.metadata_routing import UNUSED
 
 from tercet.core.catalog import method
 from tercet.core.estimator import NO_TARGET
-from tercet.core.input_errors import shown
 from tercet.core.parameters import Count, Fraction, check_parameters
 from tercet.core.steps import listeners
 from tercet.core.validation import check_array, target_for_callbacks
 from tercet.feature.text.document_analysis import DocumentAnalysis
-from tercet.feature.text.document_input import as_objects, checked_documents
+from tercet.feature.text.document_input import Last, as_objects, checked_documents, document_error
 from tercet.feature.text.term_counts import count_known_terms, count_terms
 
 
@@ -235,35 +234,7 @@ class CountVectorizer(DocumentAnalysis):
                 return count_known_terms(seen, analyze, self.vocabulary_, skip)
             return count_terms(seen, analyze, skip)
         except (AttributeError, TypeError) as error:
-            sentence = self._sentence(analyze, seen, error)
-            if not sentence:
-                raise
-            kind = AttributeError if self.input == "file" else TypeError
-            raise kind(f"{type(self).__name__}: {sentence}") from error
-
-    def _sentence(self, analyze: Callable[[Any], Any], seen: Last, error: Exception) -> str:
-        """What is wrong with the document that made an error; empty where a function of the user did."""
-        document = f"X[{seen.place}] is {shown(seen.document)}"
-        if self.input == "file" and not hasattr(seen.document, "read"):
-            return f"with input='file' documents need a method read; {document}: {error}"
-        if self.analyzer == "tokens":
-            return f"{document}; with analyzer='tokens' documents are lists of tokens, which are strings."
-        own = callable(self.analyzer) or self.preprocessor is not None or self.input != "content"
-        if not own and not isinstance(seen.document, str | bytes):
-            return (
-                f"{document}; documents must be texts (str or bytes), or a preprocessor or an analyzer must make "
-                "texts of them."
-            )
-        if self.input != "content" or not (callable(self.analyzer) or self.tokenizer is not None):
-            return ""
-        what = "analyzer" if callable(self.analyzer) else "tokenizer"
-        found = analyze(seen.document)
-        listed = isinstance(found, Iterable) and all(isinstance(term, Hashable) for term in found)
-        return (
-            ""
-            if listed
-            else f"the {what} must give a list of terms; of X[{seen.place}] it gives {shown(found)}."
-        )
+            raise document_error(self, analyze, seen, error) from error.__cause__
 
     def _finished(self, rows: sparse.csr_array) -> sparse.csr_array:
         """Counts in the type that is asked for."""
@@ -355,18 +326,6 @@ class CountVectorizer(DocumentAnalysis):
 
     def _encode(self, y: Any) -> None:
         return None
-
-
-class Last:
-    """Documents one after the other, and the last one that was taken, for the errors that it makes."""
-
-    def __init__(self, documents: Any) -> None:
-        self.documents, self.place, self.document = documents, -1, None
-
-    def __iter__(self) -> Iterator[Any]:
-        for place, document in enumerate(self.documents):
-            self.place, self.document = place, document
-            yield document
 
 
 def in_sparse_interface(X: Any) -> Any:

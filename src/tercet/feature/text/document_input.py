@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -72,3 +72,47 @@ def as_objects(things: Iterable[Any]) -> np.ndarray:
     for place, thing in enumerate(listed):
         found[place] = thing
     return found
+
+
+class Last:
+    """Documents one after the other, and the last one that was taken, for the errors that it makes."""
+
+    def __init__(self, documents: Any) -> None:
+        self.documents, self.place, self.document = documents, -1, None
+
+    def __iter__(self) -> Iterator[Any]:
+        for place, document in enumerate(self.documents):
+            self.place, self.document = place, document
+            yield document
+
+
+def document_error(vectorizer: Any, analyze: Callable[[Any], Any], seen: Last, error: Exception) -> Exception:
+    """An error that says what is wrong with the document that made one; itself where a function of the user did."""
+    sentence = _sentence(vectorizer, analyze, seen, error)
+    if not sentence:
+        return error
+    kind = AttributeError if vectorizer.input == "file" else TypeError
+    return kind(f"{type(vectorizer).__name__}: {sentence}")
+
+
+def _sentence(vectorizer: Any, analyze: Callable[[Any], Any], seen: Last, error: Exception) -> str:
+    document = f"X[{seen.place}] is {shown(seen.document)}"
+    if vectorizer.input == "file" and not hasattr(seen.document, "read"):
+        return f"with input='file' documents need a method read; {document}: {error}"
+    if vectorizer.analyzer == "tokens":
+        return f"{document}; with analyzer='tokens' documents are lists of tokens, which are strings."
+    by_user = callable(vectorizer.analyzer) or vectorizer.preprocessor is not None
+    if not by_user and vectorizer.input == "content" and not isinstance(seen.document, str | bytes):
+        return (
+            f"{document}; documents must be texts (str or bytes), or a preprocessor or an analyzer must make "
+            "texts of them."
+        )
+    if vectorizer.input != "content" or not (
+        callable(vectorizer.analyzer) or vectorizer.tokenizer is not None
+    ):
+        return ""
+    what = "analyzer" if callable(vectorizer.analyzer) else "tokenizer"
+    found = analyze(seen.document)
+    if isinstance(found, Iterable) and all(isinstance(term, Hashable) for term in found):
+        return ""
+    return f"the {what} must give a list of terms; of X[{seen.place}] it gives {shown(found)}."

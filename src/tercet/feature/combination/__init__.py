@@ -1,0 +1,1 @@
+"""Combination features: crossed categories and the paths of trees."""

@@ -1,0 +1,1 @@
+"""Discretisation of numeric columns into intervals."""

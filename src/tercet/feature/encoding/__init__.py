@@ -1,0 +1,1 @@
+"""Encodings of categorical columns as numbers."""

@@ -1,0 +1,1 @@
+"""The hashing trick: columns and buckets by a hash of names and values."""

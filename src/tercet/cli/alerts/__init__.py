@@ -14,8 +14,8 @@ from tercet.cli.alerts.duplicates import duplicated_rows
 from tercet.cli.alerts.groups import repeated_groups
 from tercet.cli.alerts.identifiers import identifiers
 from tercet.cli.alerts.linear_relations import exact_relations
-from tercet.cli.alerts.row_order import row_order
 from tercet.cli.alerts.rounds import few_rounds
+from tercet.cli.alerts.row_order import row_order
 
 __all__ = ["Alert", "AlertInput", "few_rounds", "find_alerts", "in_order", "make_input"]
 

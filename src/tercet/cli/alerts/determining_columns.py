@@ -93,6 +93,7 @@ def held_out_score(task: str, bins: np.ndarray, y: np.ndarray, fold: np.ndarray)
     (1.0, 0.5)
     """
     width = int(bins.max()) + 1
+    counts: np.ndarray
     if task == "regression":
         predicted = np.empty(y.size)
         for k in range(int(fold.max()) + 1):

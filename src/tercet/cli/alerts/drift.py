@@ -82,7 +82,9 @@ class Drift:
         if min(here, there) < LEAST_ROWS:
             return None
         far = max(FAR, SIGNIFICANT * np.sqrt(1 / here + 1 / there))
-        return self._numbers(column, here, far) if name in self.below else self._categories(column, there, far)
+        return (
+            self._numbers(column, here, far) if name in self.below else self._categories(column, there, far)
+        )
 
     def _numbers(self, column: Column, here: int, far: float) -> tuple[float, Alert] | None:
         points, shares = known_quantiles(column)
@@ -153,6 +155,7 @@ def known_quantiles(column: Column) -> tuple[np.ndarray, np.ndarray]:
 def _alert(name: str, evidence: Message) -> Alert:
     title = Message("{name!r} is distributed otherwise than when the model was fitted", name=name)
     advice = Message(
-        "Predictions for values that were rare then are guesses: check a sample of them, and fit again on recent rows."
+        "Predictions for values that were rare then are guesses: check some of them, and fit again on recent "
+        "rows."
     )
     return Alert("drift", "caution", title, evidence, advice, (name,))

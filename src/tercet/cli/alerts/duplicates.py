@@ -37,7 +37,8 @@ def duplicated_rows(data: AlertInput, identifiers: set[str]) -> list[Alert]:
         return []
     title = Message("{share} of the rows have an exact copy", share=f"{true * share:.1%}")
     evidence = Message(
-        "{n} of {rows} rows occur at least twice, target included; if the columns were independent, {chance} would.",
+        "{n} of {rows} rows occur at least twice, target included; of independent columns one would expect "
+        "{chance}.",
         n=round(true * float(copies.sum())),
         rows=data.n,
         chance=round(chance * data.n),

@@ -45,7 +45,7 @@ def exact_relations(data: AlertInput, known: set[str]) -> list[Alert]:
 
 
 def linear_relation(X: np.ndarray, y: np.ndarray) -> tuple[list[int], np.ndarray, float] | None:
-    """Columns, coefficients (the constant last) and unexplained share of the variance of an exact relation, or None.
+    """Columns, coefficients (the constant last) and unexplained variance of an exact relation, or None.
 
     Columns join one at a time, the one that is most correlated with what is left over first (orthogonal matching
     pursuit), and those that turn out to be superfluous leave again. Half of the rows find it, the others test it.

@@ -27,8 +27,8 @@ def few_rounds(result: dict[str, Any], planned: int) -> list[Alert]:
     if planned > rounds:
         more = math.ceil(result["budget"] * min(ENOUGH, planned) / rounds / 10) * 10
         advice = Message(
-            "--budget {seconds} gives about {n} rounds, or --methods fewer methods: scores become steadier. Whether "
-            "methods that are close can be told apart depends on the rows, not on the rounds.",
+            "--budget {seconds} gives about {n} rounds, or --methods fewer methods: scores become steadier. "
+            "Whether methods that are close can be told apart depends on the rows, not on the rounds.",
             seconds=more,
             n=min(ENOUGH, planned),
         )

@@ -40,8 +40,8 @@ def row_order(data: AlertInput) -> list[Alert]:
         value=f"{alike:.2f}",
     )
     advice = Message(
-        "If the rows are in the order of time, or of patients, places or the like, shuffled folds flatter: name the "
-        "column with --time or --group (for time, a column that counts the rows will do)."
+        "If the rows are in the order of time, or of patients, places or the like, shuffled folds flatter: name "
+        "the column with --time or --group (for time, a column that counts the rows will do)."
     )
     return [Alert("row order", "caution", title, evidence, advice)]
 
@@ -77,8 +77,8 @@ def _time_alert(data: AlertInput, name: str, alike: bool) -> Alert:
     title = Message("the rows are in the order of time ({name!r})", name=name)
     if alike:
         evidence = Message(
-            "Targets of rows that are close in {name!r} are alike: shuffled folds learn from the future of the rows "
-            "that they test.",
+            "Targets of rows that are close in {name!r} are alike: shuffled folds learn from the future of the "
+            "rows that they test.",
             name=name,
         )
     else:

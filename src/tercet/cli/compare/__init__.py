@@ -18,11 +18,14 @@ from pathlib import Path
 from typing import Any
 
 from tercet.cli import errors, printing, translation
-from tercet.cli.compare import terminal
+from tercet.cli.alerts.rounds import few_rounds
+from tercet.cli.compare import terminal, terminal_advice
 from tercet.cli.compare.combination import COMBINATION, SAME_AS
 from tercet.cli.compare.details import DetailCollector, ReportDetails
+from tercet.cli.compare.recommendation import method_and_settings, recommend, winner
 from tercet.cli.compare.result import add_times, describe, gather, to_json
 from tercet.cli.compare.scheduling import Scheduler
+from tercet.cli.compare.table_alerts import add_alerts, find_table_alerts, kept_rows, unused_identifiers
 from tercet.cli.compare.worker_pool import WorkerPool, WorkerTask, start_fork_server, stop_fork_server
 from tercet.cli.embedded_datasets import is_embedded
 from tercet.cli.errors import Refusal, refusing
@@ -90,6 +93,7 @@ def _run(request: Request) -> int:
     }
     about = describe(table, schema, y, len(records), measure)
     result = {**about, **plan, "seed": request.seed, "budget": request.budget}
+    result |= {"alerts": [], "take": None}
     result["time"]["reading"] = time.monotonic() - begin
     if not printing.quiet:
         terminal.table_of_columns(result)
@@ -104,13 +108,17 @@ def _run(request: Request) -> int:
             ended=terminal.round_ended,
             **plan,
         )
-        result["interrupted"] = _cross_validate(scheduler, result, request, begin)
+        unused = unused_identifiers(table, schema)
+        result["interrupted"] = _cross_validate(scheduler, result, request, begin, unused)
         alike = {card.name: card for card in methods(task=schema.task)}.get(SAME_AS.get(schema.task, ""))
         named = cards if alike is None else {**cards, COMBINATION: alike}
         gather(result, scheduler, named, measure)
         add_times(result, scheduler.busy, begin)
+        add_alerts(result, few_rounds(result, scheduler.repeats))
+        result["take"] = _recommendation(pool, result, request)
         if request.report and _methods_ranked(result) and not result["interrupted"]:
-            collector = _detail_collector(request, pool, result, schema, records, y, begin)
+            numbers = kept_rows(table, schema) + 1
+            collector = _detail_collector(request, pool, result, schema, records, y, begin, numbers)
             try:
                 page = _report(collector, result, scheduler.busy, begin, begin + request.budget)
             except KeyboardInterrupt:
@@ -130,9 +138,13 @@ def _read(request: Request) -> tuple[Any, Any, Any, Any, Any]:
         return context, table, *_features_and_target(request, table)
 
 
-def _cross_validate(scheduler: Scheduler, result: dict[str, Any], request: Request, begin: float) -> bool:
+def _cross_validate(
+    scheduler: Scheduler, result: dict[str, Any], request: Request, begin: float, unused: dict[str, Any]
+) -> bool:
     """Cross-validate all methods within the budget; whether that was interrupted."""
     try:
+        result["alerts"] = find_table_alerts(scheduler.pool, unused, request, scheduler.deadline)
+        terminal_advice.early_alerts(result)
         for outcome in scheduler.pool.run([WorkerTask("describe")], scheduler.deadline):
             result["preprocessing"] = [tr(note) for note in outcome.value or []]
         with terminal.progress(tr("cross-validation")) as scheduler.progress:
@@ -155,6 +167,7 @@ def _detail_collector(
     records: Any,
     y: Any,
     begin: float,
+    numbers: Any,
 ) -> DetailCollector:
     return DetailCollector(
         pool=pool,
@@ -166,8 +179,21 @@ def _detail_collector(
         classes=None if schema.classes is None else list(schema.classes),
         columns=list(records.names),
         numeric=[column.name for column in schema.columns if column.used and column.kind == "numeric"],
+        records=records,
+        numbers=numbers,
         deadline=begin + request.budget * DETAILS,
     )
+
+
+def _recommendation(pool: WorkerPool, result: dict[str, Any], request: Request) -> dict[str, Any] | None:
+    """What to take, with the Python lines unless the comparison was interrupted."""
+    first, recipe = winner(result), None
+    if first is not None and not result["interrupted"]:
+        name, settings = method_and_settings(first, result)
+        task = WorkerTask("recipe", {"name": name, "settings": settings})
+        for outcome in pool.run([task], time.monotonic() + 20.0):
+            recipe = outcome.value
+    return recommend(result, request, recipe)
 
 
 def _check(request: Request) -> list[Card]:
@@ -217,6 +243,7 @@ def _report(
     """The report's page, with as many details of the best methods as the budget allows."""
     with terminal.progress(tr("a closer look")) as collector.progress:
         details = collector.collect()
+    result |= {"errors": details.errors, "thresholds": details.thresholds}
     add_times(result, busy + collector.busy, begin)
     task = WorkerTask("render", {"result": result, "details": details, "language": translation.language()})
     for outcome in collector.pool.run([task], max(end, time.monotonic() + 20.0)):
@@ -242,6 +269,8 @@ def _finish(request: Request, result: dict[str, Any], page: str | None, begin: f
         raise _no_result(request, result)
     if _methods_ranked(result) and str(request.json) != "-":
         terminal.leaderboard(result)
+        terminal_advice.alerts(result)
+        terminal_advice.recommendation(result)
     if request.report and _methods_ranked(result):
         if page is None:  # interrupted: the leaderboard alone
             from tercet.cli.report import render

@@ -1,0 +1,92 @@
+"""Alerts and the recommendation on the terminal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.text import Text
+
+from tercet.cli import printing
+from tercet.cli.report.number_format import decimals, fixed, known
+from tercet.cli.report.phrases import called
+from tercet.cli.translation import tr
+
+STYLES = {"serious": "bold red", "caution": "bold yellow", "note": "bold cyan"}
+
+
+def early_alerts(result: dict[str, Any]) -> None:
+    """What is odd about the table, as soon as it is known, with the evidence."""
+    if printing.quiet:
+        return
+    for alert in result["alerts"]:
+        line = Text.assemble("! ", (alert["title"], STYLES[alert["severity"]]), f". {alert['evidence']}")
+        printing.stderr().print(line, soft_wrap=True)
+
+
+def alerts(result: dict[str, Any]) -> None:
+    """The alerts with what to do about each, below the verdict."""
+    if not result.get("alerts"):
+        return
+    console = printing.stdout()
+    console.print()
+    console.print(Text(tr("Before you trust these scores:"), style="bold"))
+    for alert in result["alerts"]:
+        severity = tr(alert["severity"])
+        console.print(
+            Text.assemble("! ", (f"[{severity}] {alert['title']}", STYLES[alert["severity"]])), soft_wrap=True
+        )
+        console.print(Text(f"  {alert['advice']}"), soft_wrap=True)
+
+
+def recommendation(result: dict[str, Any]) -> None:
+    """What to take: the command, the score to expect, and the simplest method that is as good."""
+    take = result.get("take")
+    if not take or printing.quiet:
+        return
+    console = printing.stdout()
+    console.print()
+    console.print(Text(tr("Take this:"), style="bold"))
+    console.print(Text(f"  {take['command']}"), soft_wrap=True)
+    if expected := expected_text(result):
+        console.print(Text(f"  {expected}"), soft_wrap=True)
+    plain = take["simplest"]
+    if plain:
+        console.print(Text(f"  {simplest_text(result)}"), soft_wrap=True)
+        console.print(Text(f"  {plain['command']}"), soft_wrap=True)
+
+
+def expected_text(result: dict[str, Any]) -> str:
+    """The score to expect on new rows, in one sentence; empty if it is not known."""
+    expected = (result.get("take") or {}).get("expected") or {}
+    if not known(expected.get("score")):
+        return ""
+    digits = decimals([expected["score"]])
+    values = {key: fixed(expected.get(key), digits) for key in ("score", "low", "high")}
+    metric = tr(result["metric_title"])
+    if not known(expected.get("low")):
+        return tr("Expected on new rows: {metric} {score}.", metric=metric, score=values["score"])
+    if expected["corrected"]:
+        return tr(
+            "Expected on new rows: {metric} {score} (95% interval {low} to {high}), corrected for the choice among "
+            "many methods; it is of this procedure on this many rows, not of this one fitted model.",
+            metric=metric,
+            **values,
+        )
+    return tr(
+        "Expected on new rows: {metric} {score} (95% interval {low} to {high}), not corrected for the choice among "
+        "many methods.",
+        metric=metric,
+        **values,
+    )
+
+
+def simplest_text(result: dict[str, Any]) -> str:
+    """The simplest method that is as good as the winner."""
+    plain = result["take"]["simplest"]
+    entry = next(e for e in result["leaderboard"] if e["name"] == plain["name"])
+    return tr(
+        "Simpler and as good: {name}, {metric} {score}.",
+        name=called(entry),
+        metric=tr(result["metric_title"]),
+        score=fixed(plain["score"], decimals([plain["score"]])),
+    )

@@ -1,6 +1,6 @@
 from tercet.plot.bayes import plot_densities
 from tercet.plot.chains import plot_autocorrelation, plot_chain_densities, plot_trace
-from tercet.plot.classification import plot_calibration, plot_confusion, plot_roc
+from tercet.plot.classification import plot_calibration, plot_confusion, plot_precision_recall, plot_roc
 from tercet.plot.clusters import (
     match_colours,
     plot_clusters,
@@ -8,7 +8,7 @@ from tercet.plot.clusters import (
     plot_reachability,
     plot_silhouette,
 )
-from tercet.plot.comparison import plot_importance, plot_intervals, plot_learning_curve
+from tercet.plot.comparison import plot_importance, plot_intervals, plot_learning_curve, plot_learning_curves
 from tercet.plot.components import plot_biplot, plot_scree
 from tercet.plot.critical_difference import plot_critical_difference
 from tercet.plot.dependencies import plot_dependencies
@@ -57,11 +57,13 @@ __all__ = [
     "plot_kappa_error",
     "plot_kd_tree",
     "plot_learning_curve",
+    "plot_learning_curves",
     "plot_margins",
     "plot_mixture",
     "plot_model",
     "plot_partial_dependence",
     "plot_path",
+    "plot_precision_recall",
     "plot_predictions",
     "plot_reachability",
     "plot_regions",

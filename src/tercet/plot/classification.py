@@ -1,8 +1,8 @@
-"""Evaluation of a classifier: confusion matrix, ROC curves, calibration."""
+"""Evaluation of a classifier: confusion matrix, ROC and precision-recall curves, calibration."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -92,8 +92,9 @@ def plot_roc(truth: Any, proba: Any, labels: Sequence[Any] | None = None, *, ax:
     ----------
     truth : array of shape (n_samples,)
         Labels, or positions in `labels`.
-    proba : array of shape (n_samples,) or (n_samples, n_classes)
-        Probabilities or scores; of the second class when there is one column.
+    proba : array of shape (n_samples,) or (n_samples, n_classes), or mapping of names to them
+        Probabilities or scores; of the second class when there is one column. With two classes, a mapping has
+        those of several methods, which are drawn side by side.
     labels : sequence, optional
         The classes in the order of the columns; by default all that occur, sorted.
     ax : matplotlib Axes, optional
@@ -122,18 +123,75 @@ def plot_roc(truth: Any, proba: Any, labels: Sequence[Any] | None = None, *, ax:
         label = short_name(everyone[j].label)
         text = translated("AUC {area}", area=area) if len(everyone) == 1 else f"{label}\u2002{area}"
         ax.plot(false, true, color=colour, label=text)
-    if len(everyone) > 1:
+    methods = isinstance(proba, Mapping)
+    if len(everyone) > 1 and not methods:
         false, true = _mean_curve(curves)
         text = translated("mean of all {k} classes", k=len(everyone)) + f"\u2002{auc(false, true):.3f}"
         ax.plot(false, true, color=INK, linestyle=(0, (1, 1)), label=text)
     ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01))
-    ax.legend(
-        loc="lower right", title=translated("AUC, each against the rest") if len(everyone) > 1 else None
-    )
+    ax.legend(loc="lower right", title=_legend_title("AUC", everyone, methods))
     title = ""
     if len(chosen) < len(everyone):
         title = translated("{shown} of {k} classes, the most frequent", shown=len(chosen), k=len(everyone))
     return label_axes(ax, translated("false positive rate"), translated("true positive rate"), title)
+
+
+@styled
+def plot_precision_recall(
+    truth: Any, proba: Any, labels: Sequence[Any] | None = None, *, ax: Any = None
+) -> Any:
+    """Draw the precision over the recall, with the average precision.
+
+    The dashed line is the share of the class: the precision of saying it always. With more than two classes each
+    of the most frequent ones is set against the rest.
+
+    Parameters
+    ----------
+    truth, proba, labels
+        As in `plot_roc`.
+    ax : matplotlib Axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> ax = plot_precision_recall([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    >>> ax.get_legend().get_texts()[0].get_text()
+    'AP 0.833'
+    """
+    from sklearn.metrics import average_precision_score, precision_recall_curve
+
+    everyone = _one_vs_rest(truth, proba, labels)
+    chosen, methods = _most_frequent(everyone), isinstance(proba, Mapping)
+    ax = get_axes(ax)
+    for j, colour in zip(chosen, COLOURS):
+        label, is_it, score = everyone[j]
+        precision, recall, _ = precision_recall_curve(is_it, score)
+        area = f"{average_precision_score(is_it, score):.3f}"
+        single = translated("AP {area}", area=area)
+        text = single if len(everyone) == 1 else f"{short_name(label)}\u2002{area}"
+        ax.plot(recall, precision, color=colour, drawstyle="steps-post", label=text)
+        if j == chosen[0] or not methods:
+            shade = INK if methods or len(everyone) == 1 else colour
+            dashes = {"linewidth": 0.8, "linestyle": (0, (4, 3)), "alpha": 0.35}
+            ax.axhline(is_it.mean(), color=shade, **dashes)
+    ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.03))
+    ax.legend(loc="best", title=_legend_title("AP", everyone, methods))
+    title = ""
+    if len(chosen) < len(everyone):
+        title = translated("{shown} of {k} classes, the most frequent", shown=len(chosen), k=len(everyone))
+    return label_axes(ax, translated("recall"), translated("precision"), title)
+
+
+def _legend_title(measure: str, everyone: list[OneVsRest], methods: bool) -> str | None:
+    if len(everyone) == 1:
+        return None
+    if methods:
+        return measure
+    return translated("{measure}, each against the rest", measure=measure)
 
 
 def _mean_curve(curves: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
@@ -192,8 +250,12 @@ def plot_calibration(
     """
     if strategy not in ("quantile", "uniform"):
         raise ValueError(f"strategy must be 'quantile' or 'uniform'; got {strategy!r}.")
-    chosen = _one_vs_rest(truth, proba, labels)
-    if len(chosen) > CLASSES or (len(chosen) > 1 and max(one.is_it.sum() for one in chosen) < ROWS * bins):
+    chosen = _one_vs_rest(truth, proba, labels)[: CLASSES if isinstance(proba, Mapping) else None]
+    if len(chosen) > CLASSES or (
+        not isinstance(proba, Mapping)
+        and len(chosen) > 1
+        and max(one.is_it.sum() for one in chosen) < ROWS * bins
+    ):
         chosen = [_predicted(truth, proba, labels)]
     for _, _, p in chosen:
         if p.min() < -1e-9 or p.max() > 1 + 1e-9:
@@ -239,12 +301,22 @@ class OneVsRest(NamedTuple):
 
 def _one_vs_rest(truth: Any, proba: Any, labels: Any) -> list[OneVsRest]:
     """The second of two classes, or every class that occurs."""
+    if isinstance(proba, Mapping):
+        return [_of_method(name, truth, score, labels) for name, score in proba.items()]
     position, score, labels = _scored(truth, proba, labels)
     if len(labels) == 2:
         return [OneVsRest(labels[1], position == 1, score[:, 1])]
     size = np.bincount(position, minlength=len(labels))
     here = np.flatnonzero((size > 0) & (size < len(position)))
     return [OneVsRest(labels[j], position == j, score[:, j]) for j in here]
+
+
+def _of_method(name: str, truth: Any, proba: Any, labels: Any) -> OneVsRest:
+    """The scores of the second of two classes by one of several methods."""
+    position, score, labels = _scored(truth, proba, labels)
+    if len(labels) != 2:
+        raise ValueError(f"proba of several methods needs two classes; there are {len(labels)}.")
+    return OneVsRest(name, position == 1, score[:, 1])
 
 
 def _most_frequent(sides: list[OneVsRest]) -> list[int]:

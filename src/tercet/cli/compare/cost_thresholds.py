@@ -45,7 +45,7 @@ def cost_thresholds(
     distinct = values[ends]
     # Between two scores; above the highest, and at the lowest.
     middle = np.concatenate([[distinct[0] + 1e-9], (distinct[:-1] + distinct[1:]) / 2, [distinct[-1]]])
-    middle[0] = min(middle[0], 1.0) if 0 <= values.min() and values.max() < 1 else middle[0]
+    middle[0] = min(middle[0], 1.0) if values.min() >= 0 and values.max() < 1 else middle[0]
     rows = []
     for ratio in ratios:
         cost = ratio * (positives - found) + alarms

@@ -57,7 +57,8 @@ class DetailTasks(CrossValidation):
             coded = self.records.kinds[self.records.names.index(column)] == "category"
             grid = np.unique(values[values >= 0]) if coded else np.unique(values[~np.isnan(values)])
             if not coded and grid.size > GRID:
-                grid = np.linspace(*np.quantile(values[~np.isnan(values)], [0.05, 0.95]), GRID)
+                low, high = np.quantile(values[~np.isnan(values)], [0.05, 0.95])
+                grid = np.linspace(low, high, GRID)
             if grid.size < 2:
                 continue
             answer = partial_dependence(

@@ -164,8 +164,9 @@ class DetailCollector:
         part, importance = self.records.take(rows), found["importance"]
         order = self.columns if importance is None else _by_importance(importance)
         worst = worst_rows(part, self.numbers[rows], self.task, truth, predicted, proba, order)
-        for one in worst if self.classes else ():
-            one |= {key: self.classes[one[key]] for key in ("truth", "predicted")}
+        if self.classes:
+            for one in worst:
+                one |= {key: self.classes[one[key]] for key in ("truth", "predicted")}
         return {
             "mean": float(row_errors(self.task, truth, predicted).mean()),
             "segments": error_segments(part, row_errors(self.task, truth, predicted)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -89,7 +90,7 @@ def _segments(records: Records, name: str) -> Any:
             yield (float(value), float(value)), values == value
         return
     edges = np.unique(np.quantile(there, np.linspace(0, 1, PARTS + 1)))
-    for k, (low, high) in enumerate(zip(edges[:-1], edges[1:])):
+    for k, (low, high) in enumerate(itertools.pairwise(edges)):
         inside = (values >= low if k == 0 else values > low) & (values <= high)
         yield (float(low), float(high)), inside
 

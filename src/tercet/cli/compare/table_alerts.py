@@ -23,7 +23,8 @@ def kept_rows(table: Any, schema: Any) -> np.ndarray:
 
 def unused_identifiers(table: Any, schema: Any) -> dict[str, np.ndarray]:
     """Columns that are no features because they name rows, or were dropped, as codes: they may tell groups."""
-    found, kept = {}, kept_rows(table, schema)
+    found: dict[str, np.ndarray] = {}
+    kept = kept_rows(table, schema)
     for column in schema.columns:
         if column.used or column.kind != "identifier" or len(found) >= MOST_UNUSED:
             continue

@@ -179,3 +179,40 @@ def _verdict(
             template = "it is not significantly better than the baseline, which has {value}"
         parts.append(clause(template, value=floor))
     return tr("; ").join(parts) + tr(".")
+
+
+def expected_text(result: dict[str, Any]) -> str:
+    """The score to expect on new rows, in one sentence; empty if it is not known."""
+    expected = (result.get("take") or {}).get("expected") or {}
+    if not known(expected.get("score")):
+        return ""
+    digits = decimals([expected["score"]])
+    values = {key: fixed(expected.get(key), digits) for key in ("score", "low", "high")}
+    metric = tr(result["metric_title"])
+    if not known(expected.get("low")):
+        return tr("Expected on new rows: {metric} {score}.", metric=metric, score=values["score"])
+    if expected["corrected"]:
+        return tr(
+            "Expected on new rows: {metric} {score} (95% interval {low} to {high}), corrected for the choice among "
+            "many methods; it is of this procedure on this many rows, not of this one fitted model.",
+            metric=metric,
+            **values,
+        )
+    return tr(
+        "Expected on new rows: {metric} {score} (95% interval {low} to {high}), not corrected for the choice among "
+        "many methods.",
+        metric=metric,
+        **values,
+    )
+
+
+def simplest_text(result: dict[str, Any]) -> str:
+    """The simplest method that is as good as the winner."""
+    plain = result["take"]["simplest"]
+    entry = next(e for e in result["leaderboard"] if e["name"] == plain["name"])
+    return tr(
+        "Simpler and as good: {name}, {metric} {score}.",
+        name=called(entry),
+        metric=tr(result["metric_title"]),
+        score=fixed(plain["score"], decimals([plain["score"]])),
+    )

@@ -7,7 +7,7 @@ from typing import Any
 from rich.text import Text
 
 from tercet.cli import printing
-from tercet.cli.report.phrases import expected_text, simplest_text
+from tercet.cli.report.phrases import expected_text, simplest_text, term
 from tercet.cli.translation import tr
 
 STYLES = {"serious": "bold red", "caution": "bold yellow", "note": "bold cyan"}
@@ -30,7 +30,7 @@ def alerts(result: dict[str, Any]) -> None:
     console.print()
     console.print(Text(tr("Before you trust these scores:"), style="bold"))
     for alert in result["alerts"]:
-        severity = tr(alert["severity"])
+        severity = term(alert["severity"])
         console.print(
             Text.assemble("! ", (f"[{severity}] {alert['title']}", STYLES[alert["severity"]])), soft_wrap=True
         )

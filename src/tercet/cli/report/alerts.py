@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tercet.cli.report.markup import Markup, join, tag
-from tercet.cli.report.phrases import said
+from tercet.cli.report.phrases import said, term
 from tercet.cli.translation import tr
 
 
@@ -25,7 +25,7 @@ def alerts(result: dict[str, Any]) -> Markup:
 
 
 def _alert(alert: dict[str, Any]) -> Markup:
-    severity = tag("span", tr(alert["severity"]), class_=f"severity {alert['severity']}")
+    severity = tag("span", term(alert["severity"]), class_=f"severity {alert['severity']}")
     title = said(alert["title"])
     return tag(
         "li",

@@ -188,7 +188,7 @@ def expected_text(result: dict[str, Any]) -> str:
         return ""
     digits = decimals([expected["score"]])
     values = {key: fixed(expected.get(key), digits) for key in ("score", "low", "high")}
-    metric = tr(result["metric_title"])
+    metric = term(result["metric_title"])
     if not known(expected.get("low")):
         return tr("Expected on new rows: {metric} {score}.", metric=metric, score=values["score"])
     if expected["corrected"]:
@@ -213,6 +213,6 @@ def simplest_text(result: dict[str, Any]) -> str:
     return tr(
         "Simpler and as good: {name}, {metric} {score}.",
         name=called(entry),
-        metric=tr(result["metric_title"]),
+        metric=term(result["metric_title"]),
         score=fixed(plain["score"], decimals([plain["score"]])),
     )

@@ -22,6 +22,7 @@ from tercet.cli.alerts.rounds import few_rounds
 from tercet.cli.compare import terminal, terminal_advice
 from tercet.cli.compare.combination import COMBINATION, SAME_AS
 from tercet.cli.compare.details import DetailCollector, ReportDetails
+from tercet.cli.compare.method_messages import reword_messages
 from tercet.cli.compare.recommendation import method_and_settings, recommend, winner
 from tercet.cli.compare.result import add_times, describe, gather, to_json
 from tercet.cli.compare.scheduling import Scheduler
@@ -67,6 +68,7 @@ class Request:
     budget: float = 50.0
     jobs: int | None = None
     rows: int | None = None
+    ragged: str = "error"
     report: Path | None = None
     json: Path | None = None
 
@@ -113,6 +115,7 @@ def _run(request: Request) -> int:
         alike = {card.name: card for card in methods(task=schema.task)}.get(SAME_AS.get(schema.task, ""))
         named = cards if alike is None else {**cards, COMBINATION: alike}
         gather(result, scheduler, named, measure)
+        reword_messages(result)
         add_times(result, scheduler.busy, begin)
         add_alerts(result, few_rounds(result, scheduler.repeats))
         result["take"] = _recommendation(pool, result, request)
@@ -133,7 +136,7 @@ def _read(request: Request) -> tuple[Any, Any, Any, Any, Any]:
         # The fork server imports the methods while the table is read; not before a file was opened, because
         # the command may end there.
         context = start_fork_server() if is_embedded(request.data) else None
-        table = open_table(request.data, rows=request.rows, seed=request.seed)
+        table = open_table(request.data, rows=request.rows, seed=request.seed, ragged=request.ragged)
         context = context or start_fork_server()
         return context, table, *_features_and_target(request, table)
 

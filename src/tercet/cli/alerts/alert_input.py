@@ -11,6 +11,8 @@ import numpy as np
 from tercet.feature import Records, Schema
 
 SAMPLE = 5_000  # rows that most alerts look at
+CELLS = 4_000_000  # and values: a wide table has fewer rows in its sample
+LEAST_SAMPLE = 1_000
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,8 @@ class AlertInput:
 def make_input(records: Records, y: np.ndarray | None, schema: Schema, **more: Any) -> AlertInput:
     """The input of all alerts."""
     n, rng = len(records), np.random.default_rng(more.get("seed", 0))
-    rows = np.arange(n) if n <= SAMPLE else np.sort(rng.choice(n, SAMPLE, replace=False))
+    most = min(SAMPLE, max(LEAST_SAMPLE, CELLS // max(len(records.names), 1)))
+    rows = np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
     if y is not None and schema.task == "classification" and rows.size < n:
         rows = _with_rare_classes(rows, y)
     sample = records if rows.size == n else records.take(rows)

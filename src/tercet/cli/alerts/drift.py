@@ -34,7 +34,9 @@ class Drift:
     learned: int
     rows: int = 0
     missing: dict[str, int] = field(default_factory=dict)
-    below: dict[str, np.ndarray] = field(default_factory=dict)  # values up to each known quantile
+    below: dict[str, np.ndarray] = field(
+        default_factory=dict
+    )  # values below, and up to, points of the summary
     counts: dict[str, np.ndarray] = field(default_factory=dict)  # of categories
 
     def add(self, records: Records) -> None:
@@ -49,8 +51,9 @@ class Drift:
             gaps = is_missing(values)
             self.missing[column.name] = self.missing.get(column.name, 0) + int(gaps.sum())
             if kind == "number":
-                points, _ = known_quantiles(column)
-                found = np.searchsorted(np.sort(values[~gaps]), points, side="right")
+                points, _, _ = known_quantiles(column)
+                ordered = np.sort(values[~gaps])
+                found = np.stack([np.searchsorted(ordered, points, side) for side in ("left", "right")])
                 self.below[column.name] = self.below.get(column.name, 0) + found
             else:
                 size = len(column.categories or ()) + 3  # missing, unknown and "other"
@@ -87,21 +90,31 @@ class Drift:
         )
 
     def _numbers(self, column: Column, here: int, far: float) -> tuple[float, Alert] | None:
-        points, shares = known_quantiles(column)
+        points, shares, kinds = known_quantiles(column)
         if points.size == 0:
             return None
-        now = self.below[column.name] / here
-        gap = np.abs(now - shares)
-        worst = int(gap.argmax())
-        if gap[worst] <= far:
+        below, upto = self.below[column.name] / here
+        # At a border of the histogram the share below it is known; at a quartile, that it lies between the two.
+        under, over = below - shares, shares - upto
+        under[kinds == "end"] = 0.0
+        over = np.where(kinds == "border", -under, over)
+        worst = int(np.maximum(under, over).argmax())
+        gap = float(max(under[worst], over[worst]))
+        if gap <= far:
             return None
+        strict = under[worst] > over[worst] or kinds[worst] == "border"
+        template = (
+            "{now} of its values are below {point}, of those learned from {before}."
+            if strict
+            else "{now} of its values are at most {point}, of those learned from {before}."
+        )
         evidence = Message(
-            "{now} of its values are at most {point}, of those learned from {before}.",
-            now=f"{now[worst]:.0%}",
+            template,
+            now=f"{(below if strict else upto)[worst]:.0%}",
             before=f"{shares[worst]:.0%}",
             point=f"{points[worst]:.4g}",
         )
-        return float(gap[worst]), _alert(column.name, evidence)
+        return gap, _alert(column.name, evidence)
 
     def _categories(self, column: Column, there: int, far: float) -> tuple[float, Alert] | None:
         """The total variation distance over the categories that the summary counts; all others are one."""
@@ -128,28 +141,33 @@ class Drift:
         return distance, _alert(column.name, evidence)
 
 
-def known_quantiles(column: Column) -> tuple[np.ndarray, np.ndarray]:
-    """Points at which the distribution function of a column is known, and its values there.
+def known_quantiles(column: Column) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Points at which the distribution of a column is known, the shares there, and what the points are.
+
+    Below the border of two bins lies the share of the bins before it, up to the end everything; at a quartile the
+    share below is at most a quarter, a half or three quarters, and the share up to it at least that.
 
     Examples
     --------
-    >>> summary = {"histogram": {"edges": [0, 1, 2], "counts": [3, 1]}, "min": 0.0, "max": 2.0}
-    >>> points, shares = known_quantiles(Column("a", "numeric", Message("numbers"), True, 0, 4, summary))
+    >>> summary = {"histogram": {"edges": [0, 1, 2], "counts": [3, 1]}, "quartiles": [0.2, 0.5, 0.9]}
+    >>> points, shares, kinds = known_quantiles(
+    ...     Column("a", "numeric", Message("numbers"), True, 0, 4, summary)
+    ... )
     >>> points.tolist(), shares.tolist()
-    ([1.0, 2.0], [0.75, 1.0])
+    ([1.0, 2.0, 0.2, 0.5, 0.9], [0.75, 1.0, 0.25, 0.5, 0.75])
+    >>> kinds.tolist()
+    ['border', 'end', 'quartile', 'quartile', 'quartile']
     """
     summary: dict[str, Any] = column.summary or {}
     histogram = summary.get("histogram") or {}
     counts = np.asarray(histogram.get("counts") or [], dtype=np.float64)
     if counts.sum() == 0 or len(histogram.get("edges", ())) != counts.size + 1:
-        return np.empty(0), np.empty(0)
-    edges = np.asarray(histogram["edges"], dtype=np.float64)[1:]
-    shares = np.cumsum(counts) / counts.sum()
-    quartiles = summary.get("quartiles") or []
-    points = np.append(edges, quartiles)
-    values = np.append(shares, [0.25, 0.5, 0.75][: len(quartiles)])
-    order = np.argsort(points, kind="stable")
-    return points[order], values[order]
+        return np.empty(0), np.empty(0), np.empty(0)
+    quartiles = list(summary.get("quartiles") or [])[:3]
+    points = np.append(np.asarray(histogram["edges"], dtype=np.float64)[1:], quartiles)
+    shares = np.append(np.cumsum(counts) / counts.sum(), [0.25, 0.5, 0.75][: len(quartiles)])
+    kinds = np.array(["border"] * (counts.size - 1) + ["end"] + ["quartile"] * len(quartiles))
+    return points, shares, kinds
 
 
 def _alert(name: str, evidence: Message) -> Alert:

@@ -16,7 +16,7 @@ from typing import Any
 from tercet.cli import translation
 from tercet.cli.translation import tr
 
-SENTENCES = re.compile(r"(?<=[.!]) +(?=[A-Z])")
+SENTENCES = re.compile(r"(?<=[.!]) +(?=[A-Z]|lbfgs|newton)")
 
 
 def reword_messages(result: dict[str, Any]) -> None:

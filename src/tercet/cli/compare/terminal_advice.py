@@ -18,7 +18,7 @@ def early_alerts(result: dict[str, Any]) -> None:
     if printing.quiet:
         return
     for alert in result["alerts"]:
-        line = Text.assemble("! ", (alert["title"], STYLES[alert["severity"]]), f". {alert['evidence']}")
+        line = Text.assemble("! ", (alert["title"], STYLES[alert["severity"]]), tr(". "), alert["evidence"])
         printing.stderr().print(line, soft_wrap=True)
 
 

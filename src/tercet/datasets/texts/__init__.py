@@ -19,8 +19,8 @@ import numpy as np
 WITHOUT_NUMBERS = ("002 ", "003 ", "004 ")  # texts that print formulas and hardly a number
 DERIVED = re.compile(
     r"\bderived\b|\bno numbers|gives? no (?:numbers|counts|rows)|(?:formulas|theorems|model) only|"
-    r"made for the text|not in the text|numbers of ours|\b(?:is|are) ours\b|worked out from|put in for them|were chosen|"
-    r"has letters",
+    r"made for the text|not in the text|numbers of ours|\b(?:is|are) ours\b|worked out from|"
+    r"put in for them|were chosen|has letters",
     re.IGNORECASE,
 )
 

@@ -191,7 +191,7 @@ def _legend_title(measure: str, everyone: list[OneVsRest], methods: bool) -> str
         return None
     if methods:
         return measure
-    return translated("{measure}, each against the rest", measure=measure)
+    return translated("AUC, each against the rest") if measure == "AUC" else None
 
 
 def _mean_curve(curves: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:

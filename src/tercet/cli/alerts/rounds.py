@@ -14,9 +14,11 @@ LARGE = 10_000  # rows from which one round says enough
 
 def few_rounds(result: dict[str, Any], planned: int) -> list[Alert]:
     """One or two rounds on a table where the splits matter more than the methods."""
-    rounds = min((entry["rounds"] for entry in result["leaderboard"]), default=0)
+    rounds = max((entry["rounds"] for entry in result["leaderboard"]), default=0)
     if result["task"] == "clustering" or not 0 < rounds < ENOUGH or result["data"]["rows"] > LARGE:
         return []
+    if (result.get("split") or {}).get("kind") == "time":
+        return []  # forward in time there is one way to split
     title = Message("few rounds of cross-validation for a verdict")
     evidence = Message(
         "{rounds} of {planned} rounds: every method has {n} scores, from one way or two to split the rows.",

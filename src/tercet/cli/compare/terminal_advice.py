@@ -46,7 +46,7 @@ def recommendation(result: dict[str, Any]) -> None:
     console.print()
     console.print(Text(tr("Take this:"), style="bold"))
     console.print(Text(f"  {take['command']}"), soft_wrap=True)
-    if expected := expected_text(result):
+    if (expected := expected_text(result)) and not result.get("expected"):  # else a remark has said it
         console.print(Text(f"  {expected}"), soft_wrap=True)
     plain = take["simplest"]
     if plain:

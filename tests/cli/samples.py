@@ -43,6 +43,8 @@ class ReportDetails:
     regions: Any = None
     models: dict[str, Any] = field(default_factory=dict)
     clusters: dict[str, Any] = field(default_factory=dict)
+    scores: dict[str, Any] = field(default_factory=dict)
+    dependence: Any = None
 
 
 def classification(*, nasty: bool = False) -> tuple[dict[str, Any], ReportDetails]:
@@ -82,6 +84,10 @@ def classification(*, nasty: bool = False) -> tuple[dict[str, Any], ReportDetail
         smooth = make_pipeline(StandardScaler(), LogisticRegression()).fit(X[train], y[train])
         proba[test] = smooth.predict_proba(X[test])
     details.proba = proba
+    details.scores = {
+        best: {"ranking": proba, "proba": proba},
+        "Perceptron": {"ranking": np.stack([1 - X[:, 0], X[:, 0]], axis=1), "proba": None},
+    }
     importance = np.abs(LogisticRegression().fit(StandardScaler().fit_transform(X), y).coef_[0])
     details.importance = {"names": names, "mean": importance / 50, "std": importance / 200}
     pair = clone(model).fit(X[:, :2], y)
@@ -89,10 +95,62 @@ def classification(*, nasty: bool = False) -> tuple[dict[str, Any], ReportDetail
     sizes = [50, 150, 300, 455]
     rise = np.array([0.9, 0.93, 0.95, 0.955])[:, None] + np.linspace(-0.01, 0.01, 5)
     details.curves = {best: {"sizes": sizes, "train": 1.94 - rise, "test": rise}}
+    details.dependence = {
+        names[0]: {"grid": np.linspace(7, 28, 20), "average": np.linspace(0.9, 0.1, 20)[None]},
+        "stage": {
+            "grid": np.array(["I", LABELS[1] if nasty else "II"], dtype=object),
+            "average": np.array([[0.2, 0.7]]),
+        },
+    }
+    _add_advice(result, details, names)
     details.models = {
         type(m).__name__: (clone(m).fit(StandardScaler().fit_transform(X), y), names) for m in methods[:3]
     }
     return result, details
+
+
+def _add_advice(result: dict[str, Any], details: ReportDetails, names: list[str]) -> None:
+    """Alerts, a recommendation, errors and thresholds, as `tercet compare` adds them."""
+    worse = [e for e in result["leaderboard"] if not e["baseline"]][1]
+    result["alerts"] = [
+        {"kind": "determines", "severity": "serious", "title": f"{names[0]!r} alone determines it",
+         "evidence": "A tree of it has 1.000.", "advice": f"Drop {names[0]}.", "columns": [names[0]]},
+        {"kind": "rounds", "severity": "note", "title": "few rounds", "evidence": "1 of 10.", "advice": "Wait.",
+         "columns": []},
+    ]  # fmt: skip
+    result["take"] = {
+        "name": details.best,
+        "command": f"tercet fit {details.best} 'a<b.csv' --output model.skops",
+        "predict": "tercet predict model.skops NEW_DATA",
+        "python": "import numpy as np\nprint('<b>')",
+        "expected": {"score": 0.951, "low": 0.93, "high": 0.97, "corrected": True},
+        "simplest": {
+            "name": worse["name"],
+            "score": worse["score"],
+            "command": f"tercet fit {worse['name']}",
+        },
+    }
+    result["errors"] = {
+        "mean": 0.04,
+        "segments": [
+            {"column": names[0], "segment": (1.0, 2.5), "rows": 40, "error": 0.25, "others": 0.02, "p_value": 1e-5},
+            {"column": names[1], "segment": None, "rows": 20, "error": 0.2, "others": 0.02, "p_value": 1e-5},
+            {"column": "ward", "segment": NASTY, "rows": 20, "error": 0.2, "others": 0.02, "p_value": 1e-5},
+        ],
+        "rows": [
+            {"row": 1234, "truth": details.classes[0], "predicted": details.classes[1], "sure": 0.987,
+             "values": {names[0]: 1.5, names[1]: None, "ward": NASTY}}
+        ],
+        "confidence": {"rows": 569, "wrong": 23, "sure": 400, "sure_wrong": 4},
+    }  # fmt: skip
+    result["thresholds"] = {
+        "positive": 0,
+        "probabilities": True,
+        "choices": [
+            {"ratio": 5.0, "threshold": 0.1667, "found": 190, "missed": 22, "false_alarms": 31, "cost": 141.0,
+             "never": 1060.0, "always": 357.0}
+        ],
+    }  # fmt: skip
 
 
 def regression() -> tuple[dict[str, Any], ReportDetails]:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tercet.datasets import Table, TableError, read_table
+from tercet.datasets import Table, TableError, read_batches, read_table
 from tercet.datasets.readers.source_file import sample_rows
 
 
@@ -89,6 +89,67 @@ def test_delimiters(read, delimiter, name):
 def test_runs_of_spaces(read):
     table = read(" a   b  c\n 1  2.5 'x y'\n 10 3.5   z  \n")
     assert columns(table) == {"a": [1, 10], "b": [2.5, 3.5], "c": ["x y", "z"]}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a b\tc\n1 2\t3\n4\t5  6\n",
+        "a\tb c\n1\t2 3\n4  5\t6\n",
+        "\ta b c\n\t1 2 3\n4 \t 5 6\n",
+        "a b c\n1\t2\t3\n4\t5\t6\n",
+    ],
+)
+def test_tabs_and_blanks_together(read, text):
+    assert columns(read(text)) == {"a": [1, 4], "b": [2, 5], "c": [3, 6]}
+
+
+def test_blanks_inside_cells_of_a_file_with_tabs_stay(read):
+    assert columns(read("a\tb\n1\t2 3\n4\tx y\n")) == {"a": [1, 4], "b": ["2 3", "x y"]}
+    assert columns(read("who\tn\nJohn Smith\t3\nAda Byron\t4\n")) == {
+        "who": ["John Smith", "Ada Byron"],
+        "n": [3, 4],
+    }
+    assert columns(read('x  y\n1 "a\tb"\n2\tc\n')) == {"x": [1, 2], "y": ["a\tb", "c"]}
+
+
+def test_columns_of_one_name_are_told_apart(read):
+    table = read("a,b,a,b,c,a_2\n1,2,3,4,5,6\n7,8,9,10,11,12\n")
+    assert table.frame.columns == ["a", "b", "a_3", "b_2", "c", "a_2"]
+    assert table.frame.row(0) == (1, 2, 3, 4, 5, 6)
+    assert "columns of a name that is there already are called 'a_3', 'b_2'" in table.notes
+
+
+RAGGED = 'a,b,c\n1,2,3\n4,5\n\n6,7,8,9\n"1,5",1,"q\nr"\n'
+
+
+def test_ragged_lines_are_left_out_or_filled(read, tmp_path):
+    with pytest.raises(TableError, match="--ragged skip leaves such lines out"):
+        read(RAGGED)
+    skipped, filled = (read_table(tmp_path / "data.csv", ragged=how) for how in ("skip", "fill"))
+    assert skipped.frame.rows() == [("1", 2, "3"), ("1,5", 1, "q\nr")]
+    assert "lines of another number of fields are left out: 2" in skipped.notes
+    assert filled.frame.rows() == [("1", 2, "3"), ("4", 5, None), ("6", 7, "8"), ("1,5", 1, "q\nr")]
+    assert "lines of another number of fields are filled up or cut: 2" in filled.notes
+    assert [t.height for t in read_batches(tmp_path / "data.csv", ragged="fill")] == [4]
+    with pytest.raises(ValueError, match="ragged must be one of 'error', 'skip', 'fill'; got 'guess'"):
+        read_table(tmp_path / "data.csv", ragged="guess")
+    regular = "a,b\n1,2\n"
+    assert read(regular).notes == read_table(tmp_path / "data.csv", ragged="skip").notes
+
+
+def test_the_standard_input(monkeypatch):
+    for text in (b"a,b\n1,2\n3,4\n", gzip.compress(b"a,b\n1,2\n3,4\n")):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
+        table = read_table("-")
+        assert columns(table) == {"a": [1, 3], "b": [2, 4]}
+        assert table.source == "stdin"
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"")))
+    with pytest.raises(TableError, match="stdin: the file is empty"):
+        read_table("-")
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(TableError, match="-: cannot be read"):
+        read_table("-")
 
 
 @pytest.mark.parametrize(

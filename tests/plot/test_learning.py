@@ -7,7 +7,7 @@ import pytest
 from tercet import Recorder
 from tercet.cluster import KMeans
 from tercet.datasets import two_moons
-from tercet.linear_model import Perceptron
+from tercet.linear_model import Lasso, Perceptron
 from tercet.plot import plot_history, plot_regions, replay
 
 
@@ -30,6 +30,33 @@ def test_history_shows_the_numbers(fitted):
         plot_history(model, "no such column")
 
 
+def test_every_measure_of_a_history_has_its_own_axis(fitted):
+    model, *_ = fitted
+    model.history_["step size"] = [1e6] * model.n_iter_
+    drawn = plot_history(model, "mistakes", "step size")
+    panels = drawn.figure.axes
+    assert {panel.get_ylabel() for panel in panels} == {"mistakes", "step size"}
+    for panel in panels:
+        (line,) = panel.get_lines()
+        assert line.get_ydata().tolist() == model.history_[panel.get_ylabel()]
+    assert drawn.get_ylabel() == "step size"
+    assert drawn.get_xlabel() == "pass"
+    mistakes = next(panel for panel in panels if panel.get_ylabel() == "mistakes")
+    assert mistakes.get_ylim()[1] < 1e3  # not squeezed by the other
+    assert mistakes.get_title(loc="left") or mistakes.get_title()
+    # In axes of one's own the measures share their place.
+    figure = plt.figure()
+    own = figure.add_axes((0.1, 0.1, 0.8, 0.8))
+    plot_history(model, "mistakes", "step size", ax=own)
+    low, high = sorted(panel.get_position().y0 for panel in figure.axes)
+    assert low == pytest.approx(0.1)
+    assert 0.4 < high < 0.9
+    assert max(panel.get_position().y1 for panel in figure.axes) <= 0.9 + 1e-9
+    model.history_.clear()
+    with pytest.raises(ValueError, match="no measures to draw"):
+        plot_history(model)
+
+
 def test_regions_show_the_predictions(fitted):
     model, _, X, y = fitted
     ax = plot_regions(model, X, y, resolution=20)
@@ -50,6 +77,29 @@ def test_replay_has_a_frame_for_every_pass(fitted, tmp_path):
     assert Image.open(tmp_path / "fit.gif").n_frames == model.n_iter_
     with pytest.raises(ValueError, match="no frames"):
         replay(Recorder(), X)
+
+
+def test_replay_keeps_its_legend_and_one_scale_of_colours(fitted):
+    _, recorder, X, y = fitted
+    film = replay(recorder, X, y)
+    figure = film._fig
+    for k in range(len(recorder.frames)):
+        film._func(k)
+        figure.canvas.draw()
+        (ax,) = figure.axes
+        box = ax.get_legend().get_window_extent()
+        assert [text.get_text() for text in ax.get_legend().get_texts()] == ["0", "1"]
+        # All of it is inside the picture.
+        assert figure.bbox.x0 <= box.x0 < box.x1 <= figure.bbox.x1
+        assert figure.bbox.y0 <= box.y0 < box.y1 <= figure.bbox.y1
+    film.pause()
+    recorder = Recorder()
+    Lasso(alpha=0.01).set_callbacks(recorder).fit(X, X[:, 0] + X[:, 1])
+    film = replay(recorder, X, X[:, 0] + X[:, 1])
+    for k in range(len(recorder.frames)):
+        film._func(k)
+        assert len(film._fig.axes) == 2  # the regions and their scale
+    film.pause()
 
 
 def test_regions_of_clusters_have_their_centres():

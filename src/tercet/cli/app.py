@@ -85,6 +85,13 @@ def _lang(value: str | None) -> str | None:
     return value
 
 
+def _ragged(value: str) -> str:
+    allowed = ("error", "skip", "fill")
+    if value not in allowed:
+        raise typer.BadParameter(f"{value!r}; {tr('allowed')}: {', '.join(allowed)}")
+    return value
+
+
 Lang = Annotated[
     str | None,
     typer.Option("--lang", callback=_lang, metavar="en|zh", help=tr("Language; by default the locale's.")),
@@ -95,7 +102,9 @@ Quiet = Annotated[
 Json = Annotated[bool, typer.Option("--json", help=tr("Print the result as JSON."))]
 Data = Annotated[
     str,
-    typer.Argument(metavar="DATA", help=tr("A table: CSV, TSV, Parquet, Feather, ARFF, SVMlight or npz.")),
+    typer.Argument(
+        metavar="DATA", help=tr("A table: CSV, TSV, Parquet, Feather, ARFF, SVMlight or npz; - is stdin.")
+    ),
 ]
 Target = Annotated[
     str | None, typer.Option("--target", "-t", metavar="COL", help=tr("The column to predict."))
@@ -115,6 +124,15 @@ Drop = Annotated[
 ]
 Rows = Annotated[
     int | None, typer.Option("--rows", min=1, metavar="N", help=tr("Use at most N rows, drawn at random."))
+]
+Ragged = Annotated[
+    str,
+    typer.Option(
+        "--ragged",
+        metavar="error|skip|fill",
+        callback=_ragged,
+        help=tr("Lines with another number of fields: refuse, leave out, or fill up and cut."),
+    ),
 ]
 Seed = Annotated[int, typer.Option("--seed", min=0, help=tr("Decides everything random."))]
 Method = Annotated[
@@ -148,6 +166,7 @@ def compare(
     budget: Budget = 50.0,
     jobs: Jobs = None,
     rows: Rows = None,
+    ragged: Ragged = "error",
     report: ReportFile = None,
     json: JsonFile = None,
     lang: Lang = None,
@@ -175,6 +194,7 @@ def compare(
         budget=budget,
         jobs=jobs,
         rows=rows,
+        ragged=ragged,
         report=report,
         json=json,
     )
@@ -199,6 +219,7 @@ def fit(
         typer.Option("--set", metavar="NAME=VALUE", help=tr("A parameter of the method; repeatable.")),
     ] = None,
     rows: Rows = None,
+    ragged: Ragged = "error",
     seed: Seed = 0,
     json: Json = False,
     lang: Lang = None,
@@ -217,6 +238,7 @@ def fit(
             drop=drop or [],
             settings=settings or [],
             rows=rows,
+            ragged=ragged,
             seed=seed,
             json=json,
         )
@@ -232,12 +254,13 @@ def predict(
         typer.Option("--output", "-o", metavar="FILE", help=tr("CSV or Parquet; by default CSV on stdout.")),
     ] = None,
     proba: Annotated[bool, typer.Option("--proba", help=tr("The probability of every class, too."))] = False,
+    ragged: Ragged = "error",
     lang: Lang = None,
     quiet: Quiet = False,
 ) -> None:
     from tercet.cli import fitting
 
-    raise typer.Exit(fitting.predict(model, data, output, proba=proba))
+    raise typer.Exit(fitting.predict(model, data, output, proba=proba, ragged=ragged))
 
 
 @command(
@@ -247,13 +270,14 @@ def evaluate(
     model: Model,
     data: Data,
     target: Target = None,
+    ragged: Ragged = "error",
     json: Json = False,
     lang: Lang = None,
     quiet: Quiet = False,
 ) -> None:
     from tercet.cli import fitting
 
-    raise typer.Exit(fitting.evaluate(model, data, target=target, json=json))
+    raise typer.Exit(fitting.evaluate(model, data, target=target, ragged=ragged, json=json))
 
 
 @command("list", help=tr("List the methods."), rich_help_panel=tr("The book"))

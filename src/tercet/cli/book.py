@@ -119,18 +119,35 @@ def _is_at(place: str, which: str) -> bool:
 
 def work(chapter: str, example: Any) -> dict[str, Any]:
     """Run one example: its values with the book's, and whether they agree."""
-    entry = {"chapter": chapter, "place": example.place, "title": example.title, "zh": example.zh}
+    entry: dict[str, Any] = {
+        "chapter": chapter,
+        "place": example.place,
+        "title": example.title,
+        "zh": example.zh,
+    }
     entry["note"] = example.note
     error = ""
     try:
         values = [
-            {"name": v.name, "book": plain(v.wanted), "ours": plain(v.got), "agrees": v.same}
+            {
+                "name": v.name,
+                "book": plain(v.wanted),
+                "ours": plain(v.got),
+                "agrees": v.same,
+                "derived": example.is_derived(v.name),
+            }
             for v in example.values()
         ]
     except Exception as fault:  # an example that falls over differs from the book; the next may not
         error = f"{type(fault).__name__}: {fault}"
         values = [
-            {"name": name, "book": plain(wanted), "ours": None, "agrees": False}
+            {
+                "name": name,
+                "book": plain(wanted),
+                "ours": None,
+                "agrees": False,
+                "derived": example.is_derived(name),
+            }
             for name, wanted in example.expected.items()
         ]
     return {**entry, "values": values, "agrees": all(v["agrees"] for v in values), "error": error}
@@ -193,15 +210,18 @@ def _print_example(entry: dict[str, Any]) -> None:
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     table.add_column("", no_wrap=True)
     table.add_column(tr("value"), overflow="fold")
-    table.add_column(tr("the book"), overflow="fold")
+    # A number that the text does not print is not the book's.
+    derived = [value["derived"] for value in entry["values"]]
+    table.add_column(tr("derived") if all(derived) else tr("the book"), overflow="fold")
     table.add_column(tr("ours"), overflow="fold")
     for value in entry["values"]:
         mark = Text("✓", style="green") if value["agrees"] else Text("✗", style="bold red")
         # What differs is shown whole: the difference may be in the last digits, or at the end.
         limits = {} if value["agrees"] else {"digits": 12, "longest": 2000}
+        wanted = brief(value["book"], **limits)
         cells = (
             translated_name(value["name"], "value"),
-            brief(value["book"], **limits),
+            f"{tr('derived')}: {wanted}" if value["derived"] and not all(derived) else wanted,
             brief(value["ours"], **limits),
         )
         table.add_row(mark, *map(Text, cells))

@@ -23,7 +23,7 @@ DataOrEmbedded = Annotated[
         metavar="DATA",
         show_default=False,
         help=tr(
-            "A table: CSV, TSV, Parquet, Feather, ARFF, SVMlight or npz; or embedded data by name "
+            "A table: CSV, TSV, Parquet, Feather, ARFF, SVMlight or npz; - is stdin; or embedded data by name "
             "(breast_cancer, iris, wine, digits, diabetes, watermelon)."
         ),
     ),

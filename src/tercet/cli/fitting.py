@@ -18,6 +18,7 @@ from tercet.io import save_model
 
 # What imports scikit-learn is imported when it is needed: errors in the command line are reported at once.
 if TYPE_CHECKING:
+    from tercet.cli.alerts.drift import Drift
     from tercet.core.catalog import Card
     from tercet.datasets import Table
     from tercet.feature import Schema
@@ -36,6 +37,7 @@ def fit(
     drop: list[str] | tuple[str, ...] = (),
     settings: list[str] | tuple[str, ...] = (),
     rows: int | None = None,
+    ragged: str = "error",
     seed: int = 0,
     json: bool = False,
 ) -> int:
@@ -47,7 +49,7 @@ def fit(
         from tercet.cli import pipelines
         from tercet.feature import infer_schema
 
-        table = open_table(data, rows=rows, seed=seed)
+        table = open_table(data, rows=rows, seed=seed, ragged=ragged)
         schema = infer_schema(table, target, card.task, kinds, drop)
         records, y = pipelines.training_rows(schema, table)
         _remark_columns(table, schema)
@@ -65,6 +67,7 @@ def fit(
             "source": table.source,
             "reading": table.reading,
             "score": pipelines.training_score(card.task, model, records, y),
+            "baseline": pipelines.baseline_score(card.task, y),
             "created": datetime.now().isoformat(timespec="seconds"),
         }
         with writing(output):
@@ -118,7 +121,7 @@ def _print_fit(
             tr("target"): about["target"],
             tr("rows"): _of(about["rows"], table.total_rows),
             tr("columns"): ", ".join(columns),
-            **{measure_title(name): _score(name, value) for name, value in about["score"].items()},
+            **{measure_title(name): _score(name, about) for name in about["score"]},
             tr("time"): f"{seconds:.3g} s",
             tr("saved"): str(output)
             if special(output)
@@ -127,7 +130,9 @@ def _print_fit(
     )
 
 
-def predict(model: Path, data: str, output: Path | None = None, *, proba: bool = False) -> int:
+def predict(
+    model: Path, data: str, output: Path | None = None, *, proba: bool = False, ragged: str = "error"
+) -> int:
     """Predict every row of a table, in order."""
     if output is not None:
         check_writable(output, data, model)
@@ -140,13 +145,15 @@ def predict(model: Path, data: str, output: Path | None = None, *, proba: bool =
         saved = open_model(model)
         saved.require_predict(proba=proba)
         from tercet.cli import evaluation
+        from tercet.cli.alerts.drift import Drift
 
-        done = 0
+        done, drift = 0, Drift(saved.schema, saved.rows)
         with evaluation.table_writer(output) as add:
             for table, records in _batches(
-                saved, data, lambda table, speak: saved.schema.to_records(table, say=speak)
+                saved, data, lambda table, speak: saved.schema.to_records(table, say=speak), ragged
             ):
                 with saved.using():
+                    drift.add(records)
                     columns: dict[str, Any] = {_heading(saved): saved.pipeline.predict(records)}
                     chances = saved.pipeline.predict_proba(records).T if proba else []
                     for label, column in zip(saved.pipeline.classes_.tolist() if proba else [], chances):
@@ -156,12 +163,26 @@ def predict(model: Path, data: str, output: Path | None = None, *, proba: bool =
                         columns[title] = column
                     add(columns)
                 done += table.height
+        _remark_drift(saved, drift)
     if output is not None:
         printing.remark("{n} predictions written to {file}", n=done, file=str(output))
     return 0
 
 
-def evaluate(model: Path, data: str, *, target: str | None = None, json: bool = False) -> int:
+def _remark_drift(saved: SavedModel, drift: Drift) -> list[dict[str, Any]]:
+    """Say which columns are distributed otherwise than those that the model learned from."""
+    with saved.using():
+        alerts = drift.alerts()
+    for alert in alerts:
+        printing.remark("! {title}. {evidence}", title=alert.title, evidence=alert.evidence)
+    if alerts:
+        printing.remark("  {advice}", advice=alerts[0].advice)
+    return [alert.to_dict(tr) for alert in alerts]
+
+
+def evaluate(
+    model: Path, data: str, *, target: str | None = None, ragged: str = "error", json: bool = False
+) -> int:
     """Score a saved model on a table that has the target."""
     with refusing(rows=False):
         saved = open_model(model)
@@ -174,13 +195,19 @@ def evaluate(model: Path, data: str, *, target: str | None = None, json: bool = 
         import numpy as np
 
         from tercet.cli import evaluation, pipelines
+        from tercet.cli.alerts.drift import Drift
 
         truths: list[Any] = []
         found: list[dict[str, Any]] = []
-        dropped = 0
+        dropped, drift = 0, Drift(saved.schema, saved.rows)
         for _, (records, y, known) in _batches(
-            saved, data, lambda table, speak: pipelines.rows_with_target(saved.schema, table, name, speak)
+            saved,
+            data,
+            lambda table, speak: pipelines.rows_with_target(saved.schema, table, name, speak),
+            ragged,
         ):
+            with saved.using():
+                drift.add(records)
             dropped += int((~known).sum())
             if known.any():
                 truths.append(y[known])
@@ -192,6 +219,7 @@ def evaluate(model: Path, data: str, *, target: str | None = None, json: bool = 
                     )
         if not truths:
             raise Refusal(tr("no row of {file} has a target in {name!r}", file=data, name=name))
+        alerts = _remark_drift(saved, drift)
         if dropped:
             printing.remark("{n} rows without a target are left out", n=dropped)
         with saved.using():
@@ -199,7 +227,8 @@ def evaluate(model: Path, data: str, *, target: str | None = None, json: bool = 
             together = {key: np.concatenate([part[key] for part in found]) for key in found[0]}
             result = evaluation.measure_all(saved.task, classes, np.concatenate(truths), together)
     if json:
-        printing.print_json({"model": str(model), "method": saved.method, "task": saved.task, **result})
+        about = {"model": str(model), "method": saved.method, "task": saved.task}
+        printing.print_json({**about, **result, "alerts": alerts})
         return 0
     shown = {tr("method"): saved.method, tr("rows"): str(result["rows"])}
     shown |= {
@@ -213,11 +242,13 @@ def evaluate(model: Path, data: str, *, target: str | None = None, json: bool = 
     return 0
 
 
-def _batches(saved: SavedModel, data: str, prepare: Callable[..., Any]) -> Iterator[tuple[Table, Any]]:
+def _batches(
+    saved: SavedModel, data: str, prepare: Callable[..., Any], ragged: str
+) -> Iterator[tuple[Table, Any]]:
     """Every batch of a table, read as the training table was, and prepared."""
     speak, done = once(), 0
     with saved.using():
-        for table in batches(data, like=saved.reading):
+        for table in batches(data, like=saved.reading, ragged=ragged):
             for note in table.notes:
                 speak(note)
             with rows_after(done):
@@ -242,11 +273,17 @@ def _of(n: int, total: int) -> str:
     return str(n) if n == total else tr("{n} of {total}", n=n, total=total)
 
 
-def _score(name: str, value: float) -> str:
-    """A score of the training; how many clusters there are is not one that new rows could change."""
+def _score(name: str, about: dict[str, Any]) -> str:
+    """A score of the training beside the baseline's; of clusters only how many there are."""
+    value = about["score"][name]
     if name == "clusters":
         return _short(value)
-    return tr("{value} on the rows it learned from", value=_short(value))
+    template = (
+        "{value} on the rows it learned from; {baseline} without a model (always the most frequent class)"
+        if about["task"] == "classification"
+        else "{value} on the rows it learned from; {baseline} without a model (always the mean)"
+    )
+    return tr(template, value=_short(value), baseline=_short(about["baseline"][name]))
 
 
 def _short(value: Any) -> str:

@@ -265,6 +265,14 @@ def _unknown(name: str, cards: list[Card], others: Iterable[str] = ()) -> Refusa
     close = [names[other] for other in difflib.get_close_matches(asked, names, n=4, cutoff=0.6)]
     part = [card.name for card in cards if joined in card.name.lower() or joined in _joined(card.zh)]
     close += part if len(asked) > 1 else []
+    # What a well-known name stands for comes before names that are spelled alike.
+    meant = [
+        method
+        for entry in synonyms()
+        if _letters(name) in map(_letters, entry.terms)
+        for method, _ in entry.methods
+    ]
+    close = [*(method for method in meant if any(card.name == method for card in cards)), *close]
     hint = ", ".join(list(dict.fromkeys(close))[:6])
     if not hint:
         return Refusal(tr("there is no method {name!r}; `tercet list` names them", name=name), USAGE)

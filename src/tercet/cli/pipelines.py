@@ -177,3 +177,19 @@ def training_score(task: str, model: Pipeline, records: Records, y: Any) -> dict
         labels = model[-1].labels_ if hasattr(model[-1], "labels_") else model.predict(records)
         return {"clusters": int(np.unique(labels[labels >= 0]).size)}  # negative ones are noise
     return {"accuracy" if task == "classification" else "r2": float(model.score(records, y))}
+
+
+def baseline_score(task: str, y: Any) -> dict[str, float]:
+    """The score of a constant prediction on the same rows: the most frequent class, or the mean.
+
+    Examples
+    --------
+    >>> (
+    ...     baseline_score("classification", np.array(["a", "b", "a", "a"])),
+    ...     baseline_score("regression", np.ones(3)),
+    ... )
+    ({'accuracy': 0.75}, {'r2': 0.0})
+    """
+    if task == "classification":
+        return {"accuracy": float(np.unique(y, return_counts=True)[1].max() / len(y))}
+    return {"r2": 0.0} if task == "regression" else {}

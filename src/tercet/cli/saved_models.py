@@ -55,6 +55,12 @@ class SavedModel:
         return self.about["target"]
 
     @property
+    def rows(self) -> int:
+        """How many rows the model learned from; 0 if the file does not say."""
+        rows = self.about.get("rows")
+        return rows if isinstance(rows, int) else 0
+
+    @property
     def reading(self) -> dict[str, Any] | None:
         """How the table was read that the model learned from."""
         return self.about.get("reading") or None

@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from tercet.datasets import Table
 
 
-def open_table(data: str | None, *, rows: int | None = None, seed: int = 0) -> Table:
+def open_table(data: str | None, *, rows: int | None = None, seed: int = 0, ragged: Any = "error") -> Table:
     """The table that DATA names; embedded data when it names none."""
     from tercet.datasets import read_table
 
     if data is None or is_embedded(data):
         return sampled(embedded(data or DEFAULT), rows, seed)
     _refuse_model(data)
-    return read_table(data, rows=rows, seed=seed)
+    return read_table(data, rows=rows, seed=seed, ragged=ragged)
 
 
-def batches(data: str, *, like: dict[str, Any] | None = None) -> Iterator[Table]:
+def batches(data: str, *, like: dict[str, Any] | None = None, ragged: Any = "error") -> Iterator[Table]:
     """The table that DATA names in batches that fit into memory, read with the options of another table."""
     from tercet.datasets import read_batches
 
@@ -35,7 +35,7 @@ def batches(data: str, *, like: dict[str, Any] | None = None) -> Iterator[Table]
         yield embedded(data)
         return
     _refuse_model(data)
-    yield from read_batches(data, like=like)
+    yield from read_batches(data, like=like, ragged=ragged)
 
 
 def _refuse_model(data: str) -> None:

@@ -105,6 +105,20 @@ class Records:
             counts = (*counts[:j], counts[j][order], *counts[j + 1 :])
         return self._with(numbers, codes, counts, self.sparse)
 
+    def replaced(self, name: str, values: Any) -> Records:
+        """The same rows, with other numbers, days or codes in one column."""
+        block, j = self._place(name)
+        if block == "counts":
+            raise ValueError(f"column {name!r} holds texts, which are no numbers.")
+        numbers, codes = self.numbers, self.codes
+        if block == "numbers":
+            numbers = numbers.copy()
+            numbers[:, j] = values
+        else:
+            codes = codes.copy()
+            codes[:, j] = values
+        return self._with(numbers, codes, self.counts, self.sparse)
+
     def column(self, name: str) -> np.ndarray:
         """The numbers, days or codes of one column."""
         block, j = self._place(name)

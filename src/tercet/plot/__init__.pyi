@@ -8,7 +8,7 @@ from tercet.plot.clusters import (
     plot_reachability,
     plot_silhouette,
 )
-from tercet.plot.comparison import plot_importance, plot_intervals, plot_learning_curve
+from tercet.plot.comparison import plot_importance, plot_intervals, plot_learning_curve, plot_learning_curves
 from tercet.plot.complexity import plot_complexity
 from tercet.plot.components import plot_biplot, plot_scree
 from tercet.plot.confusion import plot_confusion
@@ -72,6 +72,7 @@ __all__ = [
     "plot_kappa_error",
     "plot_kd_tree",
     "plot_learning_curve",
+    "plot_learning_curves",
     "plot_lift",
     "plot_margins",
     "plot_mixture",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from tercet.plot.styling import (
     ACCENT,
+    COLOURS,
     INK,
     SECOND,
     check_same_length,
@@ -229,4 +230,53 @@ def plot_learning_curve(sizes: Any, train: Any, test: Any, metric: str = "score"
         ax.annotate(text, ha="left", va="center", color=colour, **where)
     ax.set_xlim(left=0)
     ax.grid(axis="y")
+    return label_axes(ax, translated("rows learned from"), translated(metric))
+
+
+@styled
+def plot_learning_curves(
+    curves: Mapping[str, Mapping[str, Any]], metric: str = "score", *, ax: Any = None
+) -> Any:
+    """Draw the learning curves of several methods on one axis: fresh rows in full lines, training rows dotted.
+
+    Parameters
+    ----------
+    curves : mapping
+        For each method "sizes", "train" and "test", as in `plot_learning_curve`.
+    metric : str, default="score"
+        What the scores are.
+    ax : matplotlib Axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> one = {"sizes": [10, 20], "train": [[1.0], [0.9]], "test": [[0.5], [0.8]]}
+    >>> ax = plot_learning_curves({"A": one, "B": {**one, "test": [[0.6], [0.7]]}})
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['A', 'B', 'on training rows']
+    """
+    if not curves:
+        raise ValueError("curves is empty: there is nothing to draw.")
+    ax = get_axes(ax)
+    for (name, curve), colour in zip(curves.items(), COLOURS):
+        sizes = finite_array(curve["sizes"], "sizes")
+        for side in ("test", "train"):
+            values = finite_array(curve[side], side, missing=True)
+            values = values.reshape(len(values), -1)
+            check_same_length(sizes=sizes, **{side: values})
+            known = np.isfinite(values).any(axis=1)
+            mean, std = np.nanmean(values[known], axis=1), np.nanstd(values[known], axis=1)
+            if side == "train":
+                ax.plot(sizes[known], mean, color=colour, linestyle=(0, (1, 1.5)), linewidth=1.2)
+                continue
+            ax.fill_between(sizes[known], mean - std, mean + std, color=colour, alpha=0.1, linewidth=0)
+            ax.plot(sizes[known], mean, color=colour, marker="o", markersize=4, label=short_name(name, 32))
+    ax.plot([], [], color=INK, linestyle=(0, (1, 1.5)), linewidth=1.2, label=translated("on training rows"))
+    ax.set_xlim(left=0)
+    ax.grid(axis="y")
+    ax.legend(loc="best")
     return label_axes(ax, translated("rows learned from"), translated(metric))

@@ -29,7 +29,7 @@ from tercet.plot.styling import (
 
 @styled
 def plot_history(model: Any, *measures: str, ax: Any = None) -> Any:
-    """Draw columns of `history_` over the passes.
+    """Draw columns of `history_` over the passes, each on an axis of its own, one below the other.
 
     Parameters
     ----------
@@ -38,11 +38,12 @@ def plot_history(model: Any, *measures: str, ax: Any = None) -> Any:
     *measures : str
         Which columns; by default all numbers that were reported.
     ax : matplotlib Axes, optional
-        Where to draw.
+        Where to draw; several measures share its place.
 
     Returns
     -------
     ax : matplotlib Axes
+        Those of the last measure, at the bottom; `ax.figure.axes` are all.
 
     Examples
     --------
@@ -56,15 +57,39 @@ def plot_history(model: Any, *measures: str, ax: Any = None) -> Any:
     unknown = [key for key in names if key not in history]
     if unknown:
         raise ValueError(f"history_ has no {unknown}; it has {list(history)}.")
-    ax = get_axes(ax)
-    for key in names:
+    if not names:
+        raise ValueError("history_ has no measures to draw: nothing was reported.")
+    panels = _stacked(get_axes(ax, height=HEIGHT * (1 + 0.45 * (len(names) - 1))), len(names))
+    for k, (key, panel) in enumerate(zip(names, panels)):
         many = len(history[key]) > 60
-        ax.plot(np.arange(1, len(history[key]) + 1), history[key], marker="" if many else ".", label=key)
-    ax.grid(axis="y")
-    if len(names) > 1:
-        ax.legend()
-    one = names[0] if len(names) == 1 else ""
-    return label_axes(ax, translated("pass"), one, type(model).__name__)
+        colour = COLOURS[k % len(COLOURS)]
+        panel.plot(
+            np.arange(1, len(history[key]) + 1), history[key], marker="" if many else ".", color=colour
+        )
+        panel.grid(axis="y")
+        title = type(model).__name__ if k == 0 else ""
+        label_axes(panel, translated("pass") if panel is panels[-1] else "", key, title)
+    return panels[-1]
+
+
+def _stacked(ax: Any, count: int) -> list[Any]:
+    """Axes one above the other in the place of one, from the top, with one scale of passes; `ax` is the lowest."""
+    if count == 1:
+        return [ax]
+    place = ax.get_subplotspec()
+    if place is not None:
+        rows = place.subgridspec(count, 1)
+        ax.set_subplotspec(rows[count - 1])
+        above = [ax.figure.add_subplot(rows[k], sharex=ax) for k in range(count - 1)]
+    else:  # axes at a position of their own
+        left, bottom, width, height = ax.get_position().bounds
+        each = height / (count - 0.15)
+        ax.set_position([left, bottom, width, 0.85 * each])
+        boxes = [[left, bottom + (count - 1 - k) * each, width, 0.85 * each] for k in range(count - 1)]
+        above = [ax.figure.add_axes(box, sharex=ax) for box in boxes]
+    for panel in above:
+        panel.tick_params(labelbottom=False)
+    return [*above, ax]
 
 
 @styled
@@ -266,10 +291,13 @@ def replay(recorder: Any, X: Any, y: Any = None, *, interval: int = 200) -> Any:
 
     if not recorder.frames:
         raise ValueError("The recorder holds no frames: set it on an estimator and fit.")
-    figure, ax = plt.subplots(figsize=(WIDTH, HEIGHT))
+    # The legend stands beside the axes: a constrained layout leaves room for it.
+    figure, ax = plt.subplots(figsize=(WIDTH, HEIGHT), layout="constrained")
 
     def draw(k: int) -> list[Any]:
         ax.clear()
+        for scale in [other for other in figure.axes if other is not ax]:
+            scale.remove()  # the colours of the frame before
         frame = recorder.frames[k]
         plot_regions(frame.estimator, X, y, ax=ax, resolution=100)
         ax.set_title(

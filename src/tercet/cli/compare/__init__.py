@@ -20,16 +20,20 @@ from typing import Any
 import numpy as np
 
 from tercet.cli import errors, printing, translation
-from tercet.cli.compare import terminal
+from tercet.cli.alerts.rounds import few_rounds
+from tercet.cli.compare import terminal, terminal_advice
 from tercet.cli.compare.combination import COMBINATION, SAME_AS
 from tercet.cli.compare.comparison import Design
 from tercet.cli.compare.details import DetailCollector, ReportDetails
+from tercet.cli.compare.method_messages import reword_messages
 from tercet.cli.compare.method_order import in_order, leaders
 from tercet.cli.compare.metric_choice import choose_measure
+from tercet.cli.compare.recommendation import method_and_settings, recommend, winner
 from tercet.cli.compare.result import add_times, describe, gather, to_json
 from tercet.cli.compare.row_structure import RowStructure, read_structure
 from tercet.cli.compare.scheduling import Scheduler
 from tercet.cli.compare.splits import Splitter
+from tercet.cli.compare.table_alerts import add_alerts, find_table_alerts, kept_rows, unused_identifiers
 from tercet.cli.compare.worker_pool import WorkerPool, WorkerTask, start_fork_server, stop_fork_server
 from tercet.cli.embedded_datasets import is_embedded
 from tercet.cli.errors import Refusal, refusing
@@ -68,6 +72,7 @@ class Request:
     budget: float = 50.0
     jobs: int | None = None
     rows: int | None = None
+    ragged: str = "error"
     report: Path | None = None
     json: Path | None = None
 
@@ -97,6 +102,7 @@ def _run(request: Request) -> int:
     result = {**about, **plan, "seed": request.seed, "budget": request.budget}
     result |= {"metric_why": why and tr(why), "split": {"kind": structure.kind, "column": structure.column}}
     result["tuned"] = request.tune
+    result |= {"alerts": [], "take": None}
     result["time"]["reading"] = time.monotonic() - begin
     if not printing.quiet:
         terminal.table_of_columns(result)
@@ -115,13 +121,18 @@ def _run(request: Request) -> int:
             ended=terminal.round_ended,
             **plan,
         )
-        result["interrupted"] = _cross_validate(scheduler, result, request, begin)
+        unused = unused_identifiers(table, schema)
+        result["interrupted"] = _cross_validate(scheduler, result, request, begin, unused)
         alike = {card.name: card for card in methods(task=schema.task)}.get(SAME_AS.get(schema.task, ""))
         named = cards if alike is None else {**cards, COMBINATION: alike}
         gather(result, scheduler, named, measure, design, request.margin)
+        reword_messages(result)
         add_times(result, scheduler.busy, begin)
+        add_alerts(result, few_rounds(result, scheduler.repeats))
+        result["take"] = _recommendation(pool, result, request)
         if request.report and _methods_ranked(result) and not result["interrupted"]:
-            collector = _detail_collector(request, pool, result, schema, records, y, begin)
+            numbers = kept_rows(table, schema) + 1
+            collector = _detail_collector(request, pool, result, schema, records, y, begin, numbers)
             try:
                 page = _report(collector, result, scheduler.busy, begin, begin + request.budget)
             except KeyboardInterrupt:
@@ -136,14 +147,18 @@ def _read(request: Request) -> tuple[Any, Any, Any, Any, Any, RowStructure]:
         # The fork server imports the methods while the table is read; not before a file was opened, because
         # the command may end there.
         context = start_fork_server() if is_embedded(request.data) else None
-        table = open_table(request.data, rows=request.rows, seed=request.seed)
+        table = open_table(request.data, rows=request.rows, seed=request.seed, ragged=request.ragged)
         context = context or start_fork_server()
         return context, table, *_features_and_target(request, table)
 
 
-def _cross_validate(scheduler: Scheduler, result: dict[str, Any], request: Request, begin: float) -> bool:
+def _cross_validate(
+    scheduler: Scheduler, result: dict[str, Any], request: Request, begin: float, unused: dict[str, Any]
+) -> bool:
     """Cross-validate all methods within the budget; whether that was interrupted."""
     try:
+        result["alerts"] = find_table_alerts(scheduler.pool, unused, request, scheduler.deadline)
+        terminal_advice.early_alerts(result)
         for outcome in scheduler.pool.run([WorkerTask("describe")], scheduler.deadline):
             result["preprocessing"] = [tr(note) for note in outcome.value or []]
         with terminal.progress(tr("cross-validation")) as scheduler.progress:
@@ -164,6 +179,7 @@ def _detail_collector(
     records: Any,
     y: Any,
     begin: float,
+    numbers: Any,
 ) -> DetailCollector:
     return DetailCollector(
         pool=pool,
@@ -175,6 +191,8 @@ def _detail_collector(
         classes=None if schema.classes is None else list(schema.classes),
         columns=list(records.names),
         numeric=[column.name for column in schema.columns if column.used and column.kind == "numeric"],
+        records=records,
+        numbers=numbers,
         deadline=_details_deadline(begin, request.budget),
     )
 
@@ -182,6 +200,17 @@ def _detail_collector(
 def _details_deadline(begin: float, budget: float) -> float:
     """When the report's details end: where the first method took longer than its share, they have theirs still."""
     return max(begin, time.monotonic() - budget * SCORES_WITH_REPORT) + budget * DETAILS
+
+
+def _recommendation(pool: WorkerPool, result: dict[str, Any], request: Request) -> dict[str, Any] | None:
+    """What to take, with the Python lines unless the comparison was interrupted."""
+    first, recipe = winner(result), None
+    if first is not None and not result["interrupted"]:
+        name, settings = method_and_settings(first, result)
+        task = WorkerTask("recipe", {"name": name, "settings": settings})
+        for outcome in pool.run([task], time.monotonic() + 20.0):
+            recipe = outcome.value
+    return recommend(result, request, recipe)
 
 
 def _check(request: Request) -> list[Card]:
@@ -251,6 +280,7 @@ def _report(
     """The report's page, with as many details of the best methods as the budget allows."""
     with terminal.progress(tr("a closer look")) as collector.progress:
         details = collector.collect()
+    result |= {"errors": details.errors, "thresholds": details.thresholds}
     add_times(result, busy + collector.busy, begin)
     task = WorkerTask("render", {"result": result, "details": details, "language": translation.language()})
     for outcome in collector.pool.run([task], max(end, time.monotonic() + 20.0)):
@@ -276,6 +306,8 @@ def _finish(request: Request, result: dict[str, Any], page: str | None, begin: f
         raise _no_result(request, result)
     if _methods_ranked(result) and str(request.json) != "-":
         terminal.leaderboard(result)
+        terminal_advice.alerts(result)
+        terminal_advice.recommendation(result)
     if request.report and _methods_ranked(result):
         if page is None:  # interrupted: the leaderboard alone
             from tercet.cli.report import render

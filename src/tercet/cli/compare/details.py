@@ -10,10 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from tercet.cli.compare.cost_thresholds import cost_thresholds, positive_class
+from tercet.cli.compare.error_segments import confidence_of_errors, error_segments, row_errors, worst_rows
 from tercet.cli.compare.worker_pool import WorkerPool, WorkerTask
 
 N_CURVES = 3  # methods with a learning curve
 N_MODELS = 4  # methods with a figure of their model
+N_SCORED = 3  # methods with ROC, precision-recall and calibration curves
+N_DEPENDENCE = 4  # columns with a partial dependence
 SIZES = (0.1, 0.2, 0.4, 0.7, 1.0)  # shares of the training rows
 SHUFFLES = 3  # of every column, on every fold
 MOST_COLUMNS = 200  # beyond that, shuffling each column is not worth its time
@@ -33,6 +37,10 @@ class ReportDetails:
     regions: Any = None
     models: dict[str, Any] | None = None
     clusters: dict[str, dict[str, Any]] | None = None
+    scores: dict[str, dict[str, Any]] | None = None
+    thresholds: dict[str, Any] | None = None
+    dependence: dict[str, dict[str, Any]] | None = None
+    errors: dict[str, Any] | None = None
 
     def unpacked(self) -> ReportDetails:
         """With the models unpickled. The main process, which imports no family, keeps them as bytes."""
@@ -52,6 +60,7 @@ class DetailCollector:
     task, cv, rows : what was compared.
     y, classes : the target.
     columns, numeric : names of the features in the records' order, and of the numeric ones.
+    records, numbers : the features, and the numbers of their rows in the table.
     deadline : float
     progress : callable
     """
@@ -65,6 +74,8 @@ class DetailCollector:
     classes: list[Any] | None
     columns: list[str]
     numeric: list[str]
+    records: Any
+    numbers: Any
     deadline: float
     progress: Callable[[int, int, str], Any] = lambda *_: None
     busy: list[tuple[float, float]] = field(default_factory=list)
@@ -80,8 +91,12 @@ class DetailCollector:
                 if value
             }
         else:
-            found.update(self._held_out(best))
+            found["scores"] = self._scored()
+            found.update(self._held_out(best, found["scores"]))
             found["importance"] = self._importance(best)
+            found["errors"] = self._errors(found)
+            found["thresholds"] = self._thresholds(best, found["scores"])
+            found["dependence"] = self._dependence(best, found["importance"])
             found["regions"] = self._regions(best, found["importance"])
             found["curves"] = self._curves()
         models = self._ask(self._each("full_fit", N_MODELS))
@@ -115,19 +130,95 @@ class DetailCollector:
         tasks = [self._task(method, entry, fold=fold, **more) for fold in range(folds)]
         return self._ask(tasks)[entry["name"]]
 
-    def _held_out(self, best: dict[str, Any]) -> dict[str, Any]:
-        parts = self._folds("held_out", best, self.cv)
-        if any(part is None for part in parts):
+    def _scored(self) -> dict[str, dict[str, Any]]:
+        """Held-out predictions of the best methods, with the scores of classes where they have them."""
+        entries = self.entries[: N_SCORED if self.task == "classification" else 1]
+        tasks = [self._task("held_out", entry, fold=fold) for entry in entries for fold in range(self.cv)]
+        found = {}
+        for name, parts in self._ask(tasks).items():
+            if any(part is None for part in parts):
+                continue
+            rows = np.concatenate([part["rows"] for part in parts])
+            order = np.argsort(rows, kind="stable")
+            entry: dict[str, Any] = {"rows": rows[order]}
+            for key in ("predicted", "proba", "ranking"):
+                there = all(part[key] is not None for part in parts)
+                entry[key] = np.concatenate([part[key] for part in parts])[order] if there else None
+            if entry["ranking"] is not None and _are_votes(entry["ranking"]) and entry["proba"] is None:
+                entry["ranking"] = None
+            found[name] = entry
+        return found
+
+    def _held_out(self, best: dict[str, Any], scores: dict[str, dict[str, Any]]) -> dict[str, Any]:
+        one = scores.get(best["name"])
+        if one is None:
             return {}
-        rows = np.concatenate(
-            [part["rows"] for part in parts]
-        )  # forward in time, the first are never held out
-        order = np.argsort(rows)
-        predicted, proba = (
-            None if parts[0][key] is None else np.concatenate([part[key] for part in parts])[order]
-            for key in ("predicted", "proba")
-        )
-        return {"truth": self.y[rows[order]], "predicted": predicted, "proba": proba}
+        return {"truth": self.y[one["rows"]], "predicted": one["predicted"], "proba": one["proba"]}
+
+    def _errors(self, found: dict[str, Any]) -> dict[str, Any] | None:
+        """Where the best method errs."""
+        if found.get("predicted") is None:
+            return None
+        rows = found["scores"][found["best"]]["rows"]
+        truth, predicted, proba = found["truth"], found["predicted"], found["proba"]
+        part, importance = self.records.take(rows), found["importance"]
+        order = self.columns if importance is None else _by_importance(importance)
+        worst = worst_rows(part, self.numbers[rows], self.task, truth, predicted, proba, order)
+        if self.classes:
+            for one in worst:
+                one |= {key: self.classes[one[key]] for key in ("truth", "predicted")}
+        return {
+            "mean": float(row_errors(self.task, truth, predicted).mean()),
+            "segments": error_segments(part, row_errors(self.task, truth, predicted)),
+            "rows": worst,
+            "confidence": confidence_of_errors(truth, predicted, proba),
+        }
+
+    def _thresholds(self, best: dict[str, Any], scores: dict[str, dict[str, Any]]) -> dict[str, Any] | None:
+        """Thresholds by cost, for two classes and a method that has scores."""
+        one = scores.get(best["name"])
+        if (
+            self.task != "classification"
+            or len(self.classes or ()) != 2
+            or one is None
+            or one["ranking"] is None
+        ):
+            return None
+        truth = self.y[one["rows"]]
+        positive = positive_class(truth)
+        return {
+            "positive": positive,
+            "probabilities": one["proba"] is not None,
+            "choices": cost_thresholds(truth == positive, one["ranking"][:, positive]),
+        }
+
+    def _dependence(
+        self, best: dict[str, Any], importance: dict[str, Any] | None
+    ) -> dict[str, dict[str, Any]] | None:
+        """Partial dependence on the columns that matter most."""
+        if importance is None:
+            return None
+        able = {
+            name
+            for name, kind in zip(self.records.names, self.records.kinds)
+            if kind in ("number", "category")
+        }
+        mean = dict(zip(importance["names"], importance["mean"]))
+        wanted = [name for name in _by_importance(importance) if name in able and mean[name] > 0][
+            :N_DEPENDENCE
+        ]
+        if not wanted:
+            return None
+        (answer,) = self._ask([self._task("dependence", best, columns=wanted)])[best["name"]]
+        if answer is None:
+            return None
+        found = answer["columns"]
+        coded = [n for n, kind in zip(self.records.names, self.records.kinds) if kind == "category"]
+        for name, one in found.items():
+            if one.pop("coded"):
+                categories = self.records.categories[coded.index(name)]
+                one["grid"] = np.array([categories[int(code)] for code in one["grid"]], dtype=object)
+        return found
 
     def _importance(self, best: dict[str, Any]) -> dict[str, Any] | None:
         if not 0 < len(self.columns) <= MOST_COLUMNS:
@@ -145,9 +236,7 @@ class DetailCollector:
         return {"names": self.columns, "mean": losses.mean(axis=1), "std": losses.std(axis=1)}
 
     def _regions(self, best: dict[str, Any], importance: dict[str, Any] | None) -> Any:
-        order = (
-            self.columns if importance is None else [self.columns[k] for k in np.argsort(-importance["mean"])]
-        )
+        order = self.columns if importance is None else _by_importance(importance)
         first = [name for name in order if name in self.numeric]
         wanted = first[: 2 if self.task == "classification" else 1]
         if len(wanted) < (2 if self.task == "classification" else 1):
@@ -187,3 +276,13 @@ class DetailCollector:
             left -= each * self.cv * sum(sizes) / full
             if left > 0:
                 yield entry
+
+
+def _by_importance(importance: dict[str, Any]) -> list[str]:
+    """The columns, the most important first."""
+    return [importance["names"][k] for k in np.argsort(-importance["mean"], kind="stable")]
+
+
+def _are_votes(ranking: np.ndarray) -> bool:
+    """Whether scores are only 0 and 1: answers, which put no row before another."""
+    return bool(np.isin(ranking, (0.0, 1.0)).all())

@@ -15,7 +15,8 @@ from scipy import sparse
 from tercet.cli.compare.baseline import BASELINE
 from tercet.cli.compare.combination import Combined
 from tercet.cli.compare.cost_estimate import extrapolate
-from tercet.cli.compare.cross_validation import MAX_DENSE_BYTES, CrossValidation, Unsuitable, parameters
+from tercet.cli.compare.cross_validation import MAX_DENSE_BYTES, Unsuitable, parameters
+from tercet.cli.compare.detail_tasks import DetailTasks
 from tercet.cli.compare.nested_choice import best_members, best_settings
 from tercet.cli.compare.search_spaces import search_space
 from tercet.cli.measures import MEASURES, suitable
@@ -39,7 +40,7 @@ CORE_NEIGHBORS, CORE_SHARE = (
 )  # of DBSCAN: the share of rows that are core rows, with so many others around
 
 
-class WorkerTasks(CrossValidation):
+class WorkerTasks(DetailTasks):
     """The tasks, by method name. Each returns plain values and arrays; "busy" is when a fit was running."""
 
     def describe(self) -> list[str]:
@@ -177,6 +178,7 @@ class WorkerTasks(CrossValidation):
             "rows": test,
             "predicted": np.asarray(model.predict(Z)),
             "proba": self.proba(model, Z) if self.task == "classification" else None,
+            "ranking": self._ranking(model, Z) if self.task == "classification" else None,
             "busy": busy,
         }
 

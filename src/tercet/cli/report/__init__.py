@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from tercet.cli import translation
-from tercet.cli.report import data_profile, figures, leaderboard, method_cards
+from tercet.cli.report import alerts, data_profile, errors, figures, leaderboard, method_cards
 from tercet.cli.report.markup import Markup, join, tag
 from tercet.cli.report.number_format import seconds
 from tercet.cli.report.phrases import called, cut, sentence, term, verdict
+from tercet.cli.report.recommendation import recommendation
 from tercet.cli.translation import tr
 
 __all__ = ["render"]
@@ -49,9 +50,13 @@ def render(result: dict[str, Any], details: Any = None) -> str:
     >>> page[:15], "No method finished" in page
     ('<!DOCTYPE html>', True)
     """
+    take, wrong, costs = recommendation(result), errors.errors(result), errors.thresholds(result)
     sections = [
+        ("alerts", tr("Alerts"), [alerts.alerts(result)]),
+        ("take", tr("Take this"), [take] if take else None),
         ("leaderboard", tr("Leaderboard"), [leaderboard.leaderboard(result), figures.intervals(result)]),
         ("best", _best_title(result), [figures.gallery(result, details)]),
+        ("errors", tr("Where it errs"), [wrong, costs] if wrong or costs else None),
         ("data", tr("The data"), [data_profile.profile(result)]),
         ("methods", tr("The methods"), [method_cards.cards(result, details)]),
         ("skipped", tr("Skipped"), [method_cards.skipped(result)] if result["skipped"] else None),

@@ -99,17 +99,8 @@ def _pictures(result: dict[str, Any], details: Any) -> Iterator[Picture]:
             tr("What is left over should have no shape: a curve or a funnel is something not learned."),
             lambda plot: plot.plot_residuals(details.truth, details.predicted),
         )
-    if task == "classification" and have("truth", "proba"):
-        yield (
-            tr("ROC curve"),
-            tr("How many of a class are found for how many false alarms; the diagonal is guessing."),
-            lambda plot: plot.plot_roc(details.truth, details.proba, labels=labels),
-        )
-        yield (
-            tr("Calibration"),
-            tr("Whether what is said with 80% is so in 80% of the cases: on the diagonal it is."),
-            lambda plot: plot.plot_calibration(details.truth, details.proba, labels=labels),
-        )
+    if task == "classification" and have("truth"):
+        yield from _score_curves(result, details, labels)
     if have("importance"):
         yield (
             tr("Permutation importance"),
@@ -121,8 +112,11 @@ def _pictures(result: dict[str, Any], details: Any) -> Iterator[Picture]:
     if have("regions"):
         target = result["data"].get("target") or {}
         yield _regions(details.regions, task, labels, target.get("name"))
-    for method, curve in list((getattr(details, "curves", None) or {}).items())[:LEARNING_CURVES]:
-        yield _curve(_called(result, method), curve, metric)
+    if have("dependence"):
+        yield from _dependence(details.dependence, labels)
+    curves = list((getattr(details, "curves", None) or {}).items())[:LEARNING_CURVES]
+    if curves:
+        yield _curves({_called(result, method): curve for method, curve in curves}, metric)
     yield from _clusters(result, details)
 
 
@@ -147,11 +141,79 @@ def _regions(regions: Any, task: str, labels: list[str] | None, target: str | No
     return title, text, draw
 
 
-def _curve(name: str, curve: Any, metric: str) -> Picture:
+def _score_curves(result: dict[str, Any], details: Any, labels: list[str] | None) -> Iterator[Picture]:
+    """ROC and precision-recall curves of whoever has scores, and calibration of whoever has probabilities.
+
+    With two classes the methods share an axis; with more, every class of one method has its curve.
+    """
+    scored = getattr(details, "scores", None) or {}
+    ranking = {name: one["ranking"] for name, one in scored.items() if one["ranking"] is not None}
+    proba = {name: one["proba"] for name, one in scored.items() if one["proba"] is not None}
+    if not ranking and getattr(details, "proba", None) is not None:
+        ranking = proba = {details.best: details.proba}
+    title = {"roc": tr("ROC curve"), "pr": tr("Precision and recall"), "calibration": tr("Calibration")}
+    text = {
+        "roc": tr("How many of a class are found for how many false alarms; the diagonal is guessing."),
+        "pr": tr("How many of those found are right, over how many are found; dashed: saying it always."),
+        "calibration": tr("Whether what is said with 80% is so in 80% of the cases: on the diagonal it is."),
+    }
+    for kind, given in (("roc", ranking), ("pr", ranking), ("calibration", proba)):
+        if not given:
+            continue
+        truth, scores, named = _to_draw(result, details, given, len(labels or ()))
+        heading = title[kind] if named is None else tr("{title} of {name}", title=title[kind], name=named)
+
+        def draw(plot: Any, kind: str = kind, truth: Any = truth, scores: Any = scores) -> Any:
+            how = {
+                "roc": plot.plot_roc,
+                "pr": plot.plot_precision_recall,
+                "calibration": plot.plot_calibration,
+            }
+            return how[kind](truth, scores, labels=labels)
+
+        yield heading, text[kind], draw
+
+
+def _to_draw(
+    result: dict[str, Any], details: Any, given: dict[str, Any], classes: int
+) -> tuple[Any, Any, str | None]:
+    """Truth and scores to draw, and whose they are if they are not the best method's."""
+    name, scores = next(iter(given.items()))
+    if classes == 2 and len(given) > 1:
+        return details.truth, {_called(result, key): value for key, value in given.items()}, None
+    return details.truth, scores, None if name == details.best else _called(result, name)
+
+
+def _dependence(dependence: dict[str, Any], labels: list[str] | None) -> Iterator[Picture]:
+    for column, one in dependence.items():
+        grid, average = one["grid"], one["average"]
+        # Of two classes there is one curve, of several that of the class that changes most.
+        output = int(np.argmax(np.ptp(average, axis=1)))
+        text = tr(
+            "The mean prediction when this column has the given value in all rows and the others are as they are."
+        )
+        if labels is not None:
+            label = labels[1] if len(average) == 1 and len(labels) == 2 else labels[output]
+            text = tr(
+                "The mean probability of {label} when this column has the given value in all rows and the others "
+                "are as they are.",
+                label=cut(label, 30),
+            )
+        found = {"grid_values": [grid], "average": average}
+
+        def draw(plot: Any, found: Any = found, column: str = column, output: int = output) -> Any:
+            return plot.plot_partial_dependence(found, column, output=output)
+
+        yield tr("Partial dependence on {name}", name=cut(column, 40)), text, draw
+
+
+def _curves(curves: dict[str, Any], metric: str) -> Picture:
     return (
-        tr("Learning curve of {name}", name=name),
-        tr("If the held-out line has not levelled off, more rows would help; a wide gap is overfitting."),
-        lambda plot: plot.plot_learning_curve(curve["sizes"], curve["train"], curve["test"], metric=metric),
+        tr("Learning curves"),
+        tr(
+            "If a full line has not levelled off, more rows would help; a wide gap to the dots is overfitting."
+        ),
+        lambda plot: plot.plot_learning_curves(curves, metric=metric),
     )
 
 

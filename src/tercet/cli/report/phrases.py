@@ -8,7 +8,7 @@ from typing import Any
 
 from tercet.cli import translation
 from tercet.cli.report.markup import Markup, escape, tag
-from tercet.cli.report.number_format import fixed, interval_decimals, known, short
+from tercet.cli.report.number_format import fixed, interval_decimals, known, score_texts, short
 from tercet.cli.translation import tr
 from tercet.core.messages import Message
 
@@ -192,3 +192,40 @@ def _verdict(
         against = (best.get("against_baseline") or {}).get("outcome")
         parts.append(clause(AGAINST_BASELINE.get(str(against), "the baseline has {value}"), value=floor))
     return tr("; ").join(parts) + tr(".")
+
+
+def expected_text(result: dict[str, Any]) -> str:
+    """The score to expect on new rows, in one sentence; empty if it is not known."""
+    expected = (result.get("take") or {}).get("expected") or {}
+    if not known(expected.get("score")):
+        return ""
+    keys = ("score", "low", "high")
+    values = dict(zip(keys, score_texts(*(expected.get(key) for key in keys))))
+    metric = term(result["metric_title"])
+    if not known(expected.get("low")):
+        return tr("Expected on new rows: {metric} {score}.", metric=metric, score=values["score"])
+    if expected["corrected"]:
+        return tr(
+            "Expected on new rows: {metric} {score} (95% interval {low} to {high}), corrected for the choice among "
+            "many methods; it is of this procedure on this many rows, not of this one fitted model.",
+            metric=metric,
+            **values,
+        )
+    return tr(
+        "Expected on new rows: {metric} {score} (95% interval {low} to {high}), not corrected for the choice among "
+        "many methods.",
+        metric=metric,
+        **values,
+    )
+
+
+def simplest_text(result: dict[str, Any]) -> str:
+    """The simplest method that is as good as the winner."""
+    plain = result["take"]["simplest"]
+    entry = next(e for e in result["leaderboard"] if e["name"] == plain["name"])
+    return tr(
+        "Simpler and as good: {name}, {metric} {score}.",
+        name=called(entry),
+        metric=term(result["metric_title"]),
+        score=score_texts(plain["score"], None, None)[0],
+    )

@@ -113,7 +113,7 @@ def detect_dialect(text: str, complete: bool, like: TableFormat | None = None) -
     grammar = _grammar(lines, asked)
     runs = grammar.delimiter == " "
     if runs:
-        lines = [line.strip(" \t\r\n") + "\n" for line in lines]
+        lines = _without_tabs(lines, grammar)
     rows = rows_of("".join(lines), grammar)
     title = _title(rows)
     if title:
@@ -184,16 +184,44 @@ def _grammar(lines: list[str], asked: str) -> Grammar:
                 grammar = Grammar(delimiter, quote, escape, spaces=spaced or delimiter == " ")
                 score = _score(lines, grammar)
                 # The likely comes first: another must be better; a delimiter wins over none.
-                if score > best_score or (score == best_score and best == SINGLE_COLUMN):
+                equal = score == best_score and (best == SINGLE_COLUMN or _is_finer(lines, grammar, best))
+                if score > best_score or equal:
                     best, best_score = grammar, score
     return best
+
+
+def _is_finer(lines: list[str], grammar: Grammar, other: Grammar) -> bool:
+    """Whether blanks part what tabs alone leave together, and all is numbers then: both align the columns."""
+    if grammar.delimiter != " " or other.delimiter != "\t":
+        return False
+    body = rows_of("".join(_without_tabs(lines, grammar)), grammar, most=300)[1:]
+    return bool(body) and all(_is_value(cell) for row in body for cell in row)
+
+
+def blanks_for_tabs(line: str, quote: str) -> str:
+    """A line with a blank for every tab outside quotes: columns may be aligned by both.
+
+    Examples
+    --------
+    >>> blanks_for_tabs('1\\t2 "a\\tb"', '"')
+    '1 2 "a\\tb"'
+    """
+    if "\t" not in line:
+        return line
+    parts = line.split(quote) if quote else [line]
+    # Every other part is inside quotes.
+    return (quote or "").join(part if k % 2 else part.replace("\t", " ") for k, part in enumerate(parts))
+
+
+def _without_tabs(lines: list[str], grammar: Grammar) -> list[str]:
+    return [blanks_for_tabs(line.strip(" \t\r\n"), grammar.quote) + "\n" for line in lines]
 
 
 def _score(lines: list[str], grammar: Grammar) -> float:
     """How regular the rows are under this grammar, times how clean their cells."""
     alone = grammar == SINGLE_COLUMN
     if grammar.delimiter == " ":
-        lines = [line.strip(" \t\r\n") + "\n" for line in lines]
+        lines = _without_tabs(lines, grammar)
     try:
         rows = rows_of("".join(lines), grammar, most=300)
     except csv.Error:

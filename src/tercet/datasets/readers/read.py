@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from tercet.datasets.readers.damage import refuse_damage
 from tercet.datasets.readers.source_file import (
@@ -31,6 +31,7 @@ READERS = {
     "npz": ("npz", "read_npz"),
     "npy": ("npz", "read_npy"),
 }
+RAGGED = ("error", "skip", "fill")
 PAIRS = re.compile(r"[+-]?[\d.]\S*( +qid:\d+)?( +\d+:\S+)*\s*(#.*)?")
 
 
@@ -40,6 +41,7 @@ def read_table(
     rows: int | None = None,
     seed: int = 0,
     like: dict[str, Any] | None = None,
+    ragged: Literal["error", "skip", "fill"] = "error",
 ) -> Table:
     """Read a table: CSV, TSV, Parquet, Feather, ARFF, SVMlight or npz, packed by gzip, bzip2, xz or not.
 
@@ -49,12 +51,14 @@ def read_table(
 
     Parameters
     ----------
-    source : the file.
+    source : the file; "-" is the standard input.
     rows : at most so many rows, drawn at random.
     seed : decides which.
     like : the `reading` of another table: its columns are read in the same way here, whatever this file alone
         would suggest (decimal mark, order of dates, marks for missing values, codes that look like numbers).
         A column with values that contradict stays one of strings.
+    ragged : lines of a text with another number of fields than the others are an error; or "skip" leaves them out,
+        and "fill" takes missing fields as missing values and cuts off surplus ones.
 
     Examples
     --------
@@ -73,20 +77,27 @@ def read_table(
     """
     if rows is not None and rows < 1:
         raise ValueError(f"rows must be at least 1; got {rows}.")
+    _check_ragged(ragged)
     _need_polars()
     with open_source(source) as file:
-        return next(_tables(file, ReadRequest(rows, seed, like=TableFormat.from_dict(like))))
+        return next(_tables(file, ReadRequest(rows, seed, like=TableFormat.from_dict(like), ragged=ragged)))
 
 
-def read_batches(source: str | os.PathLike[str], *, like: dict[str, Any] | None = None) -> Iterator[Table]:
+def read_batches(
+    source: str | os.PathLike[str],
+    *,
+    like: dict[str, Any] | None = None,
+    ragged: Literal["error", "skip", "fill"] = "error",
+) -> Iterator[Table]:
     """All rows of a table, in pieces that fit into memory: one, if that is enough.
 
     What is found out about the file holds for all pieces; each has only the notes that are new.
 
     Parameters
     ----------
-    source : the file.
+    source : the file; "-" is the standard input.
     like : the `reading` of another table, see `read_table`.
+    ragged : what to do with lines of another number of fields, see `read_table`.
 
     Examples
     --------
@@ -96,18 +107,24 @@ def read_batches(source: str | os.PathLike[str], *, like: dict[str, Any] | None 
     >>> [table.height for table in read_batches(file)]
     [2]
     """
+    _check_ragged(ragged)
     _need_polars()
     said: set[str] = set()
     with open_source(source) as file:
-        table = next(_tables(file, ReadRequest(like=TableFormat.from_dict(like))))
+        table = next(_tables(file, ReadRequest(like=TableFormat.from_dict(like), ragged=ragged)))
         if table.height == table.total_rows:
             yield table
             return
-        request = ReadRequest(whole=True, like=TableFormat.from_dict(table.reading))
+        request = ReadRequest(whole=True, like=TableFormat.from_dict(table.reading), ragged=ragged)
         del table
         for table in _tables(file, request):
             yield replace(table, notes=tuple(note for note in table.notes if note not in said))
             said.update(table.notes)
+
+
+def _check_ragged(ragged: str) -> None:
+    if ragged not in RAGGED:
+        raise ValueError(f"ragged must be one of {', '.join(map(repr, RAGGED))}; got {ragged!r}.")
 
 
 def _need_polars() -> None:

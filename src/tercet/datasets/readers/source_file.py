@@ -8,6 +8,7 @@ import difflib
 import gzip
 import lzma
 import os
+import shutil
 import stat
 import struct
 import sys
@@ -47,6 +48,7 @@ FOREIGN = {
     b"7z\xbc\xaf": "a 7z archive",
 }
 
+STDIN = "-"
 BLOCK = 1 << 22  # how much of a file is looked at together
 
 
@@ -81,13 +83,15 @@ class SourceFile:
 class ReadRequest:
     """What is asked of a reader.
 
-    At most `rows` rows drawn at random (by `seed`), or all of them in pieces (`whole`); in the way of another file.
+    At most `rows` rows drawn at random (by `seed`), or all of them in pieces (`whole`); in the way of another file;
+    `ragged` says what is done with lines of another number of fields.
     """
 
     rows: int | None = None
     seed: int = 0
     whole: bool = False
     like: TableFormat = field(default_factory=TableFormat)
+    ragged: str = "error"
 
     def parts(self, total: int, row_bytes: float, notes: list[Message]) -> Iterator[np.ndarray | None]:
         """The numbers of the rows to read together; None: all there are."""
@@ -104,10 +108,16 @@ class ReadRequest:
 
 @contextlib.contextmanager
 def open_source(place: str | os.PathLike[str]) -> Iterator[SourceFile]:
-    """The file at `place`, unpacked if it is packed; what is written beside it goes away at the end."""
-    path = Path(place).expanduser()
-    _check(path)
+    """The file at `place`, unpacked if it is packed; what is written beside it goes away at the end.
+
+    "-" is the standard input, which is copied to a file first: a table is looked at more than once.
+    """
     with tempfile.TemporaryDirectory(prefix="tercet-") as folder:
+        if place == STDIN:
+            path = _copied_input(Path(folder, "stdin"))
+        else:
+            path = Path(place).expanduser()
+            _check(path)
         source = SourceFile(path, path.name, Path(folder))
         head = first_bytes(path, 8)
         for magic, unpack in PACKED.items():
@@ -116,6 +126,17 @@ def open_source(place: str | os.PathLike[str]) -> Iterator[SourceFile]:
         if source.path.stat().st_size == 0:
             raise source.error("the file is empty")
         yield source
+
+
+def _copied_input(path: Path) -> Path:
+    if sys.stdin is None:
+        raise TableError("{file}: cannot be read: {reason}", file=STDIN, reason="closed")
+    try:
+        with path.open("wb") as copy:
+            shutil.copyfileobj(sys.stdin.buffer, copy, BLOCK)
+    except OSError as error:
+        raise _unreadable(Path(STDIN), error) from None
+    return path
 
 
 def first_bytes(path: Path, size: int) -> bytes:
@@ -142,7 +163,9 @@ def _check(path: Path) -> None:
         raise TableError("{file}: a folder, not a file", file=str(path))
     if not stat.S_ISREG(mode):
         raise TableError(
-            "{file}: not an ordinary file (a pipe, socket or device); save the data first", file=str(path)
+            "{file}: not an ordinary file (a pipe, socket or device); save the data first, or give - and the data "
+            "on the standard input",
+            file=str(path),
         )
     try:
         first_bytes(path, 1)

@@ -19,7 +19,14 @@ import numpy as np
 
 from tercet.core.messages import Message
 from tercet.datasets.readers.damage import quiet_panics
-from tercet.datasets.readers.dialect import SINGLE_COLUMN, Dialect, detect_dialect, reader, rows_of
+from tercet.datasets.readers.dialect import (
+    SINGLE_COLUMN,
+    Dialect,
+    blanks_for_tabs,
+    detect_dialect,
+    reader,
+    rows_of,
+)
 from tercet.datasets.readers.encoding import encoding_note, to_utf8
 from tercet.datasets.readers.number_parsing import GROUPED, number_pattern
 from tercet.datasets.readers.record_scan import Grammar, RecordScan, read_records, scan_records
@@ -52,7 +59,12 @@ def read_text(source: SourceFile, request: ReadRequest) -> Iterator[Table]:
     if dialect.runs:
         path, begin, dialect = _spaces_to_tabs(source, path, begin, dialect)
     begin, line, plain = _after_header(path, begin, dialect)
-    body = RecordBody(source, path, begin, dialect.grammar, dialect.fields, line, plain)
+    grammar = dialect.grammar
+    if request.ragged != "error" and scan_records(path, begin, grammar, dialect.fields, line).bad_line:
+        path, note = _regular_records(source, path, begin, dialect, request.ragged)
+        begin, line, plain, grammar = 0, 1, False, Grammar()
+        notes.append(note)
+    body = RecordBody(source, path, begin, grammar, dialect.fields, line, plain)
     if dialect.fields == 1 and body.scan.blank:
         body = RecordBody(
             source, _blank_lines_as_missing(source, body), 0, Grammar(SINGLE_COLUMN.delimiter), 1
@@ -62,7 +74,7 @@ def read_text(source: SourceFile, request: ReadRequest) -> Iterator[Table]:
         names = tuple(f"column_{k + 1}" for k in range(dialect.fields - dialect.trailing))
     if body.scan.records == 0:
         raise source.error("there is a header but no row")
-    names = _column_names(source, names, notes)
+    names = _column_names(names, notes)
     if body.scan.blank:
         notes.append(Message("blank lines skipped: {n}", n=body.scan.blank))
     body.types = _types(body.types, names, body.sample, request.like)
@@ -82,13 +94,24 @@ def read_text(source: SourceFile, request: ReadRequest) -> Iterator[Table]:
         )
 
 
-def _column_names(source: SourceFile, names: tuple[str, ...], notes: list[Message]) -> tuple[str, ...]:
-    """The names, if they are different; those that are empty get one."""
+def _column_names(names: tuple[str, ...], notes: list[Message]) -> tuple[str, ...]:
+    """The names; those that are empty get one, and those that are there already a number."""
     empty = [k for k, name in enumerate(names) if not name]
     if empty:
         named = [f"column_{k + 1}" for k in empty]
         notes.append(Message("columns without a name are called {columns}", columns=listed(named)))
-    return tuple(source.distinct(name or f"column_{k + 1}" for k, name in enumerate(names)))
+    given = [name or f"column_{k + 1}" for k, name in enumerate(names)]
+    found: list[str] = []
+    for name in given:
+        number, other = 2, name
+        while other in found or (other != name and other in given):
+            other, number = f"{name}_{number}", number + 1
+        found.append(other)
+    if renamed := [new for old, new in zip(given, found) if new != old]:
+        notes.append(
+            Message("columns of a name that is there already are called {columns}", columns=listed(renamed))
+        )
+    return tuple(found)
 
 
 def _types(
@@ -109,6 +132,31 @@ def _types(
             if decimal == "," or (not decimal and commas and all(map(POINTS.fullmatch, columns[k]))):
                 types[k] = str
     return types
+
+
+def _regular_records(
+    source: SourceFile, path: Path, begin: int, dialect: Dialect, how: str
+) -> tuple[Path, Message]:
+    """The records from `begin` on; those of another number of fields are left out, or filled up and cut."""
+    target, changed = source.folder / "regular", 0
+    with (
+        path.open(encoding="utf-8", newline="\n") as file,
+        target.open("w", encoding="utf-8", newline="") as out,
+    ):
+        file.seek(begin)
+        writer = csv.writer(out, lineterminator="\n")
+        for row in reader(file, dialect.grammar):
+            if not row or (len(row) == 1 and not row[0].strip(" \r")):
+                continue
+            if len(row) != dialect.fields:
+                changed += 1
+                if how == "skip":
+                    continue
+                row = [*row, *([""] * dialect.fields)][: dialect.fields]
+            writer.writerow(row)
+    if how == "skip":
+        return target, Message("lines of another number of fields are left out: {n}", n=changed)
+    return target, Message("lines of another number of fields are filled up or cut: {n}", n=changed)
 
 
 def _blank_lines_as_missing(source: SourceFile, body: RecordBody) -> Path:
@@ -143,7 +191,7 @@ def _spaces_to_tabs(
         for line in file:
             line = line.strip(" \t\r\n")
             if quote in line:
-                cells = next(iter(reader([line], dialect.grammar)))
+                cells = next(iter(reader([blanks_for_tabs(line, quote)], dialect.grammar)))
                 out.write("\t".join('"' + cell.replace('"', '""') + '"' for cell in cells) + "\n")
             else:
                 out.write("\t".join(line.split()) + "\n")
@@ -171,7 +219,8 @@ class RecordBody:
         self.scan: RecordScan = scan_records(path, begin, grammar, fields, line)
         if self.scan.bad_line:
             raise source.error(
-                "line {line} has {found} fields where {expected} are expected (delimiter {delimiter!r})",
+                "line {line} has {found} fields where {expected} are expected (delimiter {delimiter!r}); --ragged "
+                "skip leaves such lines out, --ragged fill fills them up or cuts them",
                 line=self.scan.bad_line,
                 found=self.scan.bad_fields,
                 expected=self.fields,

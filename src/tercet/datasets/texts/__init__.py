@@ -8,12 +8,21 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 import types
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+
+WITHOUT_NUMBERS = ("002 ", "003 ", "004 ")  # texts that print formulas and hardly a number
+DERIVED = re.compile(
+    r"\bderived\b|\bno numbers|gives? no (?:numbers|counts|rows)|(?:formulas|theorems|model) only|"
+    r"made for the text|not in the text|numbers of ours|\b(?:is|are) ours\b|worked out from|"
+    r"put in for them|were chosen|has letters",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -39,6 +48,8 @@ class Example:
     expected : the values that must come out, by the same names.
     rtol, atol : how close (floats only; everything else must be equal).
     note : where the print is wrong or the numbers were derived.
+    derived : whether the text does not print the values, or the names of those that it does not; None: as the note
+        says.
     """
 
     place: str
@@ -50,6 +61,15 @@ class Example:
     rtol: float = 1e-7
     atol: float = 1e-9
     note: str = field(default="")
+    derived: bool | tuple[str, ...] | None = None
+
+    def is_derived(self, name: str) -> bool:
+        """Whether a value was derived from the text's formulas, because the text does not print it."""
+        if isinstance(self.derived, tuple):
+            return name in self.derived
+        if self.derived is not None:
+            return self.derived
+        return self.place.startswith(WITHOUT_NUMBERS) or DERIVED.search(self.note) is not None
 
     def run(self) -> dict[str, Any]:
         """What the library gives."""

@@ -164,6 +164,7 @@ EXAMPLES = [
         zh="线性扫描与 kd 树结果相同",
         given={"P": P, "S": (5.5, 2.0)},
         call=scan,
+        derived=True,
         expected={
             "order": "EDABCFG",
             "distances": [1.0, 1.8027756377, 3.0413812651, 3.2015621187, 4.7169905660, 6.1846584384, 6.9462219947],
@@ -176,6 +177,7 @@ EXAMPLES = [
         zh="k = N 时总是预测为最多的类",
         given={"T": T, "y": ["+", "+", "-", "+", "-", "+"], "x": [(9, 6), (0, 0), (100, -100)]},
         call=all_are_neighbours,
+        derived=True,
         expected={"classes": ["+", "+", "+"], "shares": [4 / 6, 2 / 6], "classes in order": ["+", "-"]},
     ),
 ]  # fmt: skip

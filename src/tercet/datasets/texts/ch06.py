@@ -48,6 +48,7 @@ EXAMPLES = [
         zh="最大熵原理: 无其他约束",
         given={"constraints": []},
         call=principle,
+        derived=("H",),
         expected={"P": [0.2, 0.2, 0.2, 0.2, 0.2], "H": 1.6094379124},
     ),
     Example(
@@ -56,6 +57,7 @@ EXAMPLES = [
         zh="最大熵原理: P(A)+P(B)=3/10",
         given={"constraints": [("AB", 0.3)]},
         call=principle,
+        derived=("H",),
         expected={"P": [3 / 20, 3 / 20, 7 / 30, 7 / 30, 7 / 30], "H": 1.5878370583},
     ),
     Example(

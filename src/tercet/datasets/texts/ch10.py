@@ -170,6 +170,16 @@ EXAMPLES = [
         zh="盒子和球模型：模型参数、概率与最优路径",
         given={"red": RED, "white": WHITE, "O": [0, 0, 1, 1, 0]},
         call=boxes,
+        derived=(
+            "P(O)",
+            "P(O) by the forward algorithm",
+            "best path",
+            "P*",
+            "second path",
+            "its probability",
+            "most likely boxes",
+            "probability of that path",
+        ),
         expected={
             "A": FOUR_BOXES["A"],
             "B": FOUR_BOXES["B"],
@@ -235,6 +245,7 @@ EXAMPLES = [
         zh="维特比算法",
         given={**THREE_BOXES, "O": [0, 1, 0]},
         call=by_viterbi,
+        derived=("log P*", "P(path | O)"),
         expected={
             "δ": [[0.10, 0.16, 0.28], [0.028, 0.0504, 0.042], [0.00756, 0.01008, 0.0147]],
             "Ψ": [[3, 3, 3], [2, 2, 3]],

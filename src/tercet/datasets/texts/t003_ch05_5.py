@@ -214,6 +214,7 @@ EXAMPLES = [
         zh="200 个变量的多项式展开的维数",
         given={"n": 200, "degrees": [2, 4, 5]},
         call=dimensions,
+        derived=False,
         expected={"degree 2": 20300, "degree 4": 70058750, "degree 5": 2872408790},
         note="the text says above 10^9 for order 4 or 5, which holds for order 5",
     ),

@@ -129,18 +129,14 @@ def norms(w: Any) -> dict[str, Any]:
 def subsets(X: Any, y: Any, sets: Any) -> dict[str, Any]:
     from tercet.feature import SubsetSearch, subset_information_gain
 
-    return {
-        "gain": [subset_information_gain(X, y, columns) for columns in sets],
-        **{
-            direction: SubsetSearch(direction=direction, **options).fit(X, y).get_support(indices=True)
-            for direction, options in (
-                ("forward", {}),
-                ("backward", {}),
-                ("bidirectional", {}),
-                ("beam", {"n_features_to_select": 2}),
-            )
-        },
+    searches = {
+        "forward": SubsetSearch(direction="forward"),
+        "backward": SubsetSearch(direction="backward"),
+        "bidirectional": SubsetSearch(direction="bidirectional"),
+        "beam": SubsetSearch(direction="beam", n_features_to_select=2),
     }
+    chosen = {name: search.fit(X, y).get_support(indices=True) for name, search in searches.items()}
+    return {"gain": [subset_information_gain(X, y, columns) for columns in sets], **chosen}
 
 
 HALF = 0.5**0.5

@@ -117,7 +117,7 @@ class BalanceCascadeClassifier(UndersamplingEnsemble):
             self.estimators_.append(self._fitted_member(X, y, sample_weight, rows, seed))
             self.estimators_samples_.append(rows)
             theta = np.zeros(len(counts))
-            for c in np.flatnonzero(counts > least):
+            for c in np.flatnonzero(counts > least).tolist():
                 # counted from the first size, so that rounding does not add up over the rounds
                 keep = max(round(counts[c] * stay[c] ** len(sizes)), least)
                 left[c], theta[c] = self._hardest(X, left[c], c, keep)

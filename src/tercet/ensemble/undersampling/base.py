@@ -11,20 +11,10 @@ from tercet.core.estimator import Classifier, check_is_fitted
 from tercet.core.fitted_checks import Each, Having, Sizes
 from tercet.core.meta import rows_at
 from tercet.core.parallel import each
+from tercet.ensemble.bagging.bagging_classifier import members_have
 from tercet.ensemble.base import BaseEnsemble, takes_weights
 from tercet.ensemble.boosting.ada_boost_classifier import AdaBoostClassifier
 from tercet.ensemble.member_checks import check_member_classes, check_member_widths
-
-
-def members_have(name: str) -> Any:
-    """For `available_if`: whether the members can do something."""
-
-    def check(ensemble: Any) -> bool:
-        first = getattr(ensemble, "estimators_", None) or [ensemble._base()]
-        getattr(first[0], name)  # its own AttributeError says what is missing
-        return True
-
-    return check
 
 
 class UndersamplingEnsemble(BaseEnsemble, Classifier):

@@ -115,7 +115,9 @@ def with_rows_between(table: Any, ends: np.ndarray, places: np.ndarray) -> Any:
         return sparse.vstack([table, made], format="csr", dtype=table.dtype)
     result = np.empty((len(table) + len(ends), table.shape[1]), dtype=table.dtype)
     result[: len(table)], made = table, result[len(table) :]
-    if not fill_between(np.ascontiguousarray(table), ends, places, made):  # ends further apart than floats go
+    with np.errstate(over="ignore", invalid="ignore"):
+        finite = fill_between(np.ascontiguousarray(table), ends, places, made)
+    if not finite:  # ends further apart than floats go
         a, b = table[ends[:, 0]].astype(np.float64), table[ends[:, 1]].astype(np.float64)
         made[:] = np.where(np.isfinite(made), made, 2 * (a / 2 + places[:, None] * (b / 2 - a / 2)))
     return result

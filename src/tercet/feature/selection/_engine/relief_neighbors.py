@@ -97,7 +97,7 @@ def _nearest(Z, n_numbers, first, last, i, power, approximate, k, nearest, gaps,
     for start in range(first, last, SCANNED):
         stop, near = min(start + SCANNED, last), 0
         for j in range(start, stop):
-            near += np.int32(approximate[j] <= limit)
+            near += 1 if approximate[j] <= limit else 0
         if near == 0:
             continue
         for j in range(start, stop):

@@ -175,8 +175,8 @@ def test_a_combination_that_wins_can_be_fitted(folder, monkeypatch):
     assert model.estimators[0][1].alpha == 2.0
     request = SimpleNamespace(data="a b.csv", kinds={"x": "categorical"}, drop=("y z",), rows=5, seed=0)
     assert fit_command(board[0], result, request) == (
-        "tercet fit VotingRegressor 'a b.csv' --target count --as x=categorical --drop 'y z' --set 'estimators=Ridge, "
-        "KernelRidge' --set ridge__alpha=2.0 --rows 5 --output model.skops"
+        "tercet fit VotingRegressor 'a b.csv' --target count --as x=categorical --drop 'y z' "
+        "--set 'estimators=Ridge, KernelRidge' --set ridge__alpha=2.0 --rows 5 --output model.skops"
     )
     board[0]["settings"] = {}  # members unknown: the best single method is taken
     assert winner(result) is board[1]

@@ -165,7 +165,8 @@ def longest_board(task: str) -> dict[str, Any]:
     numbers = {"score": -12345.6789, "spread": 1234.5, "low": -13000.0, "high": -11000.0, "p_value": 0.01234}
     settings = {"learning_rate": 0.12345, "max_leaf_nodes": 31, "n_neighbors": 5}
     result["leaderboard"] = [
-        {**result["leaderboard"][0], **numbers, "rank": k + 1, "name": card.name, "zh": card.zh, "card": asdict(card),
+        {**result["leaderboard"][0], **numbers, "rank": k + 1, "name": card.name, "zh": card.zh,
+         "card": asdict(card),
          "tied": k % 2 == 0, "warnings": ["one"], "fit_time": 125.0, "predict_time": 75.0, "settings": settings,
          "others": dict.fromkeys(others[task], -123456.7)}
         for k, card in enumerate(cards)

@@ -166,8 +166,8 @@ def longest_board(task: str) -> dict[str, Any]:
     settings = {"learning_rate": 0.12345, "max_leaf_nodes": 31, "n_neighbors": 5}
     result["leaderboard"] = [
         {**result["leaderboard"][0], **numbers, "rank": k + 1, "name": card.name, "zh": card.zh,
-         "card": asdict(card),
-         "tied": k % 2 == 0, "warnings": ["one"], "fit_time": 125.0, "predict_time": 75.0, "settings": settings,
+         "card": asdict(card), "tied": k % 2 == 0, "warnings": ["one"], "fit_time": 125.0, "predict_time": 75.0,
+         "settings": settings,
          "others": dict.fromkeys(others[task], -123456.7)}
         for k, card in enumerate(cards)
     ]  # fmt: skip

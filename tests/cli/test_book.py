@@ -54,9 +54,35 @@ def test_json():
     assert known["right"] == known["asked"] == 3
     assert known["values"] == known["values_right"] == sum(len(e["values"]) for e in known["examples"])
     value = known["examples"][0]["values"][0]
-    assert set(value) == {"name", "book", "ours", "agrees"}
+    assert set(value) == {"name", "book", "ours", "agrees", "derived"}
     assert np.allclose(value["book"], value["ours"])
     assert known["interrupted"] is False
+
+
+def test_numbers_that_the_text_does_not_print_are_called_derived():
+    whole = tercet("book", "002/1").stdout.splitlines()
+    heads = [line for line in whole if line.split()[:1] == ["value"]]
+    assert heads
+    assert all("derived" in line and "the book" not in line for line in heads)
+    printed = tercet("book", "Ex 4.1").stdout
+    assert "the book" in printed
+    assert "derived" not in printed
+    part = tercet("book", "Ex 14.2", "--lang", "zh").stdout.splitlines()  # W is not printed, the centres are
+    assert any(line.split()[:3] == ["✓", "W", "推导所得:"] for line in part)
+    assert not any("推导所得" in line for line in part if "所属的类" in line)
+    known = json.loads(tercet("book", "Ex 10.3", "--json").stdout)
+    derived = {value["name"]: value["derived"] for value in known["examples"][0]["values"]}
+    assert derived["P(path | O)"]
+    assert not derived["P*"]
+
+
+def test_derived_values_are_values_of_the_example():
+    for example in examples():
+        names = example.derived if isinstance(example.derived, tuple) else ()
+        assert set(names) <= set(example.expected), example.title
+    places = {e.place[:3] for e in examples() if any(map(e.is_derived, e.expected))}
+    assert places >= {"000", "001", "002", "003", "004"}
+    assert not any(e.is_derived(name) for e in examples("ch02")[:1] for name in e.expected)
 
 
 def test_an_unknown_chapter_is_refused_by_name():

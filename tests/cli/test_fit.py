@@ -102,6 +102,12 @@ def test_fit_says_what_it_did(folder, tmp_path):
     assert "编号" in remarks
     assert str(path) in said
     assert "1 rows have no target" in remarks
+    (line,) = [line for line in said.splitlines() if line.startswith("accuracy")]
+    good = read_table(folder / "melons.csv").frame["好瓜"].drop_nulls().value_counts()["count"]
+    share = f"{good.max() / good.sum():.4g}"
+    assert line.endswith(
+        f"on the rows it learned from; {share} without a model (always the most frequent class)"
+    )
     said, _ = tercet("fit", "感知机", folder / "melons.csv", "-t", "好瓜", "-o", path, "--lang", "zh", "-q")
     assert "感知机" in said
     assert "训练" in said
@@ -116,12 +122,71 @@ def test_fit_as_json(folder, tmp_path):
     assert told["columns"] == ["area", "rooms", "town"]
     assert told["left_out"] == {}
     assert 0.9 < told["score"]["r2"] <= 1
+    assert told["baseline"] == {"r2": 0.0}
     assert told["settings"] == ["alpha=0.5", "max_iter=1"]
     assert ["did not converge in 1 passes" in text for text in told["warnings"]] == [True]
     assert remarks.count("did not converge in 1 passes") == 1
     model, about = load_model(tmp_path / "m.skops")
     assert (model[-1].alpha, model[-1].max_iter, model[-1].random_state) == (0.5, 1, 3)
     assert about["target"] == "price"
+
+
+def piped(*words, text):
+    """Run the command with a text on its standard input."""
+    command = [sys.executable, "-m", "tercet", *map(str, words)]
+    answer = subprocess.run(
+        command, input=text, capture_output=True, env=ENVIRONMENT, check=False, timeout=running.LIMIT
+    )
+    assert answer.returncode == 0, answer.stderr
+    return answer.stdout.decode()
+
+
+def test_tables_on_the_standard_input(folder, tmp_path):
+    text, path = (folder / "prices.csv").read_bytes(), tmp_path / "m.skops"
+    piped("fit", "Ridge", "-", "-t", "price", "-o", path, text=text)
+    answer = piped("predict", path, "-", text=text)
+    assert answer == tercet("predict", path, folder / "prices.csv")[0]
+    assert len(answer.splitlines()) == 81
+
+
+def test_ragged_lines_can_be_passed_over(folder, tmp_path):
+    lines = (folder / "prices.csv").read_text().splitlines()
+    file, path = tmp_path / "ragged.csv", tmp_path / "m.skops"
+    file.write_text(
+        "\n".join([*lines[:40], lines[40] + ",7", lines[41].rpartition(",")[0], *lines[42:]]) + "\n"
+    )
+    words = ("fit", "Ridge", file, "-t", "price", "-o", path)
+    _, remarks = tercet(*words, code=3)
+    assert "line 41 has 5 fields where 4 are expected" in remarks
+    assert "--ragged skip leaves such lines out" in remarks
+    said, remarks = tercet(*words, "--ragged", "skip")
+    assert "78" in said
+    assert "lines of another number of fields are left out: 2" in remarks
+    tercet(*words, "--ragged", "fill")
+    for command in (("predict", path, file), ("evaluate", path, file)):
+        tercet(*command, code=3)
+        tercet(*command, "--ragged", "fill")
+    _, remarks = tercet(*words, "--ragged", "guess", code=2)
+    assert "error, skip, fill" in remarks
+
+
+def test_a_later_table_of_another_distribution_is_noticed(folder, tmp_path):
+    path, later = tmp_path / "m.skops", tmp_path / "later.csv"
+    tercet("fit", "Ridge", folder / "prices.csv", "-t", "price", "-o", path)
+    _, remarks = tercet("predict", path, folder / "prices.csv", "-o", tmp_path / "p.csv")
+    assert "distributed otherwise" not in remarks
+    table = read_table(folder / "prices.csv").frame
+    table.with_columns(pl.col("area") * 3 + 100).write_csv(later)
+    _, remarks = tercet("predict", path, later, "-o", tmp_path / "p.csv")
+    assert "! 'area' is distributed otherwise than when the model was fitted. " in remarks
+    assert "fit again on recent rows" in remarks
+    assert remarks.count("distributed otherwise") == 1
+    said, _ = tercet("evaluate", path, later, "--json")
+    assert [(alert["kind"], alert["columns"]) for alert in json.loads(said)["alerts"]] == [
+        ("drift", ["area"])
+    ]
+    _, remarks = tercet("predict", path, later, "-o", tmp_path / "p.csv", "--lang", "zh")
+    assert "! 'area' 的分布与训练模型时不同。" in remarks
 
 
 def same_in_python(path, target, estimator, **encoding):

@@ -109,6 +109,16 @@ def test_synonyms_name_methods_and_their_values():
         assert look_up(entry.terms[0])
 
 
+@pytest.mark.parametrize("query", ["svm", "SVM", "support vector machine", "支持向量机"])
+def test_svc_is_the_first_support_vector_machine(query):
+    assert look_up(query)[0].card.name == "SVC"
+
+
+def test_a_synonym_is_no_name_but_says_which_are_meant():
+    with pytest.raises(Refusal, match="there is no method 'svm'; near it: SVC, LinearSVC"):
+        find("svm", estimator=True)
+
+
 def test_literal_strings():
     from typing import Literal
 

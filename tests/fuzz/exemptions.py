@@ -17,6 +17,9 @@ NUMBERED = "clusters are numbered by the order of the rows, which decides betwee
 WEIGHTLESS = "as in scikit-learn, a row of weight 0 may be a core row and connect others"
 TIES = "equal distances are decided by the order of the rows"
 
+EMPTY = "an empty cluster takes the row that is farthest away: a repeated row twice, or another of equally far ones"
+ROWS = "the weights are numbers of rows: tests and description lengths depend on their sum"
+
 COUNTED = "as in scikit-learn, 'balanced' counts the rows of a class and does not weigh them"
 UNWEIGHED = (
     "DecisionTreeClassifier",
@@ -39,6 +42,7 @@ CLASSES: dict[str, dict[str, str]] = {
         ("KMeans", "MiniBatchKMeans", "BisectingKMeans", "SphericalKMeans"),
         dict.fromkeys(("weights", "order", "sparse_rows"), DRAWS),
     ),
+    "ClusterEncoder": dict.fromkeys(("weights", "order"), DRAWS),
     "KMedoids": dict.fromkeys(("weights", "order", "sparse_rows"), DRAWS),
     "KModes": dict.fromkeys(("weights", "order"), DRAWS),
     "MDS": {"order": DRAWS},
@@ -92,6 +96,9 @@ VALUES: dict[tuple[str, Any], dict[str, str]] = {
     ("algorithm", "pa"): dict.fromkeys(("weights", "order"), ONLINE),
     ("algorithm", "arow"): dict.fromkeys(("weights", "order"), ONLINE),
     ("beta", "held-out"): dict.fromkeys(("weights", "order"), "words are drawn, document after document"),
+    ("strategy", "kmeans"): dict.fromkeys(("weights", "order"), EMPTY),
+    ("strategy", "mdl"): {"weight_units": ROWS},
+    ("strategy", "chimerge"): {"weight_units": ROWS},
     ("ties", "random"): dict.fromkeys(("weights", "order", "batches"), "ties are drawn, row after row"),
     ("sampling", "resample"): dict.fromkeys(("weights", "order"), DRAWS),
     ("early_stopping", True): dict.fromkeys(("weights", "order"), DRAWS),
@@ -115,6 +122,8 @@ def reason(oracle: str, card: Any, parameters: dict[str, Any]) -> str:
             return VALUES[name, value][oracle]
     if oracle not in ("weights", "order"):
         return ""
+    if card.name == "KBinsDiscretizer" and parameters.get("subsample") is not None:
+        return DRAWS
     if parameters.get("n_iter_no_change") is not None or (parameters.get("subsample") or 1.0) < 1.0:
         return DRAWS
     if "mixture" in card.family or card.name.endswith("HMM"):

@@ -68,6 +68,10 @@ def test_crossed_features_make_xor_linear():
     assert make_pipeline(FeatureCross(), LogisticRegression()).fit(bins, XOR).score(bins, XOR) == 1.0
 
 
+def test_one_column_has_nothing_to_cross():
+    assert FeatureCross().fit_transform([["a"], ["b"]]).shape == (2, 0)
+
+
 def test_many_categories():
     codes = RNG.integers(0, 5000, size=(20_000, 2))
     found = FeatureCross().fit_transform(codes)

@@ -37,6 +37,8 @@ def frames(X):
         np.array([3.0, np.nan, 1.0, 3.0]),
         np.array([2**62, 1, 2**62 + 1, 1]),
         np.array([5, 3, 5]),
+        np.array([-100, 100, 27], dtype=np.int8),
+        np.array([2**64 - 1, 2**64 - 3], dtype=np.uint64),
         np.array([True, False, True]),
         np.array(["b", "a", "b"]),
         np.array(["b", None, "a", np.nan, float("nan"), "b"], dtype=object),

@@ -50,6 +50,10 @@ def test_what_are_no_records():
         FeatureHasher().transform(["a"])
     with pytest.raises(TypeError, match="feature names must be strings; X has 3"):
         FeatureHasher(input_type="string").transform([[3]])
+    with pytest.raises(TypeError, match="must hold lists of pairs of names and numbers"):
+        FeatureHasher(input_type="pair").transform([[1.0, 2.0]])
+    with pytest.raises(TypeError, match="must hold lists of strings; got 3"):
+        FeatureHasher(input_type="string").transform([3])
     with pytest.raises(TypeError, match="X must be a list or another iterable"):
         FeatureHasher().fit(5)
 
@@ -123,6 +127,8 @@ def test_buckets_of_missing_values_and_columns():
     assert HashBucketEncoder(4, encode="onehot-dense", missing="nan").fit_transform(X).sum() == 2
     with pytest.raises(ValueError, match="'n_buckets' must be a whole number"):
         HashBucketEncoder([3, 5, 7]).fit(X)
+    with pytest.raises(ValueError, match="do not fit into memory: encode them as a sparse matrix"):
+        HashBucketEncoder(2**31 - 1, encode="onehot-dense").fit(X).transform(np.repeat(X, 50, axis=0))
 
 
 def test_buckets_are_used_evenly():

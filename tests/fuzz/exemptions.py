@@ -19,6 +19,9 @@ TIES = "equal distances are decided by the order of the rows"
 SIGNS = "rounding decides the sign of a residual that is 0, and with it the gradient of an absolute loss"
 INDEFINITE = "the kernel function is not positive definite: the dual has several local optima"
 
+EMPTY = "an empty cluster takes the row that is farthest away: a repeated row twice, or another of equally far ones"
+ROWS = "the weights are numbers of rows: tests and description lengths depend on their sum"
+
 COUNTED = "as in scikit-learn, 'balanced' counts the rows of a class and does not weigh them"
 UNWEIGHED = (
     "DecisionTreeClassifier",
@@ -41,6 +44,7 @@ CLASSES: dict[str, dict[str, str]] = {
         ("KMeans", "MiniBatchKMeans", "BisectingKMeans", "SphericalKMeans"),
         dict.fromkeys(("weights", "order", "sparse_rows"), DRAWS),
     ),
+    "ClusterEncoder": dict.fromkeys(("weights", "order"), DRAWS),
     "KMedoids": dict.fromkeys(("weights", "order", "sparse_rows"), DRAWS),
     "KModes": dict.fromkeys(("weights", "order"), DRAWS),
     "MDS": {"order": DRAWS},
@@ -98,6 +102,9 @@ VALUES: dict[tuple[str, Any], dict[str, str]] = {
     ("beta", "held-out"): dict.fromkeys(("weights", "order"), "words are drawn, document after document"),
     ("kernel", "sigmoid"): dict.fromkeys(("weights", "order"), INDEFINITE),
     ("loss", "absolute"): dict.fromkeys(("weights", "order", "sparse_rows"), SIGNS),
+    ("strategy", "kmeans"): dict.fromkeys(("weights", "order"), EMPTY),
+    ("strategy", "mdl"): {"weight_units": ROWS},
+    ("strategy", "chimerge"): {"weight_units": ROWS},
     ("ties", "random"): dict.fromkeys(("weights", "order", "batches"), "ties are drawn, row after row"),
     ("sampling", "resample"): dict.fromkeys(("weights", "order"), DRAWS),
     ("early_stopping", True): dict.fromkeys(("weights", "order"), DRAWS),
@@ -121,6 +128,8 @@ def reason(oracle: str, card: Any, parameters: dict[str, Any]) -> str:
             return VALUES[name, value][oracle]
     if oracle not in ("weights", "order"):
         return ""
+    if card.name == "KBinsDiscretizer" and parameters.get("subsample") is not None:
+        return DRAWS
     if parameters.get("n_iter_no_change") is not None or (parameters.get("subsample") or 1.0) < 1.0:
         return DRAWS
     if parameters.get("n_rows") is not None:

@@ -84,7 +84,7 @@ def said(model: Any, X: Any) -> np.ndarray:
         except ValueError as error:
             if "could not convert string" not in str(error):
                 raise
-            found = model.predict(X)
+            found = model.predict(X) if hasattr(model, "predict") else model.transform(X)
             flat = np.concatenate([np.asarray(part) for part in found]) if isinstance(found, list) else found
             words = np.asarray(flat).astype(str)  # None, too, of a row that is rejected
             return np.unique(words, return_inverse=True)[1].reshape(-1).astype(float)

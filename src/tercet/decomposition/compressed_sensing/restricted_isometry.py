@@ -179,7 +179,7 @@ def column_gram(A: Any) -> np.ndarray:
 
 
 def check_sparsity(who: str, k: Any, m: int) -> None:
-    if not isinstance(k, numbers.Integral) or not 1 <= k <= m:
+    if not isinstance(k, numbers.Integral) or not 1 <= int(k) <= m:
         raise ValueError(f"{who}: k must be an integer from 1 to {m}, the number of columns; got {k!r}.")
 
 

@@ -11,6 +11,8 @@ from scipy import sparse
 from tercet.core.input_errors import shown
 from tercet.feature.text.count_vectorizer import in_sparse_interface
 
+MOST_CELLS = 2**36  # of an array of zeros and ones: half a terabyte
+
 
 def sparse_one_hot(codes: np.ndarray, widths: np.ndarray, dtype: Any) -> Any:
     """A CSR matrix with a one in the column of each code; a code beyond the width of its block has none.
@@ -22,6 +24,8 @@ def sparse_one_hot(codes: np.ndarray, widths: np.ndarray, dtype: Any) -> Any:
            [0., 0., 1., 0.]])
     """
     n, d = codes.shape
+    if not d:
+        return in_sparse_interface(sparse.csr_array((n, 0), dtype=dtype))
     starts = np.concatenate([[0], np.cumsum(widths)])
     index = np.int32 if max(n * d, starts[-1]) <= np.iinfo(np.int32).max else np.int64
     columns = np.add(codes, starts[:-1], dtype=np.int64).astype(index).ravel()
@@ -36,7 +40,11 @@ def sparse_one_hot(codes: np.ndarray, widths: np.ndarray, dtype: Any) -> Any:
 
 def dense_one_hot(codes: np.ndarray, widths: np.ndarray, dtype: Any) -> np.ndarray:
     """As `sparse_one_hot`, in an array."""
-    starts = np.concatenate([[0], np.cumsum(widths)])
+    starts = np.concatenate([[0], np.cumsum(widths, dtype=np.int64)])
+    if len(codes) * int(starts[-1]) > MOST_CELLS:
+        raise ValueError(
+            f"{len(codes)} rows of {starts[-1]} columns do not fit into memory: encode them as a sparse matrix."
+        )
     found = np.zeros((len(codes), int(starts[-1])), dtype=dtype)
     for column, start, width in zip(codes.T, starts, widths):
         rows = np.flatnonzero((column >= 0) & (column < width))

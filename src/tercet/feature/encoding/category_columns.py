@@ -154,11 +154,12 @@ def _distinct_numbers(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if values.dtype.kind in "iu" and values.size:
         low, high = int(values.min()), int(values.max())
         if high - low < 4 * values.size + SMALL:  # a table of all whole numbers there may be
-            shifted = (values - values.dtype.type(low)).astype(np.int64)
+            wide: Any = np.uint64 if values.dtype.kind == "u" else np.int64  # a range need not fit the dtype
+            shifted = (values.astype(wide) - wide(low)).astype(np.int64)
             there = np.flatnonzero(np.bincount(shifted, minlength=high - low + 1))
             place = np.zeros(high - low + 1, dtype=np.int64)
             place[there] = np.arange(there.size)
-            return (there.astype(values.dtype) + values.dtype.type(low)), place[shifted]
+            return (there.astype(wide) + wide(low)).astype(values.dtype), place[shifted]
     categories, codes = np.unique(values, return_inverse=True)
     return categories, codes.astype(np.int64, copy=False)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from scipy import sparse
@@ -12,7 +12,7 @@ from tercet.core.catalog import method
 from tercet.core.column_parsing import label_text
 from tercet.core.estimator import NO_TARGET, check_is_fitted, distinct
 from tercet.core.fitted_checks import Each, Having, Labels
-from tercet.core.parameters import Count, Seed
+from tercet.core.parameters import Count, Range, Seed
 from tercet.core.validation import check_target, target_for_callbacks
 from tercet.feature.encoding.base import CategoryEncoder
 from tercet.feature.encoding.category_columns import UNKNOWN, as_doubles, encode, is_missing, read_columns
@@ -79,7 +79,7 @@ class ClusterEncoder(CategoryEncoder):
         n_clusters: Count = 8,
         *,
         by: Literal["name", "target", "rows"] = "name",
-        n_hashes: Count = 256,
+        n_hashes: Annotated[int, Range(1, 2**20, "[]")] = 256,
         handle_unknown: Literal["nearest", "error"] = "nearest",
         random_state: Seed = None,
     ) -> None:
@@ -265,7 +265,7 @@ def _seed(random_state: Any) -> Any:
     return random_state
 
 
-def hashed_names(names: list[Any], n_hashes: int) -> np.ndarray:
+def hashed_names(names: list[Any], n_hashes: int) -> sparse.csr_array:
     """Hashed counts of the character n-grams of names, in rows of length 1; what is missing has none."""
     entries = HashedEntries(n_hashes, True)
     for name in names:
@@ -273,7 +273,7 @@ def hashed_names(names: list[Any], n_hashes: int) -> np.ndarray:
         entries.add_names(bounded_ngrams(text, *NGRAMS))
     found = entries.matrix(np.float64)
     divide_rows(found.data, np.diff(found.indptr), row_lengths(found.data, found.indptr, "l2"))
-    return found.toarray()
+    return found
 
 
 def hashed_rows(columns: list[np.ndarray], n_hashes: int) -> sparse.csr_array:

@@ -98,7 +98,6 @@ class DummyEncoder(CategoryEncoder):
     tells_missing = True
     fitted_shapes = {
         "levels_": Each(Labels("levels*@"), "features"),
-        "reference_levels_": Each(Labels("..."), "features"),
         "_places": Each(Indices("values+2@", below="levels@", low=NO_COLUMN), "features"),
     }
     levels_: list[np.ndarray]
@@ -145,6 +144,11 @@ class DummyEncoder(CategoryEncoder):
         found = np.empty(len(levels), dtype=object)
         found[:] = levels
         return found, reference, places
+
+    def _check_fitted(self, sizes: dict[str, int]) -> None:
+        found = self.reference_levels_
+        if not isinstance(found, list) or len(found) != sizes["features"]:
+            raise ValueError("DummyEncoder: reference_levels_ must be a list with an entry for each column.")
 
     def _encoded(self, codes: np.ndarray) -> Any:
         places = np.empty(codes.shape, dtype=np.int64)

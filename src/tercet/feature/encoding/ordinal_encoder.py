@@ -10,7 +10,6 @@ from sklearn.base import OneToOneFeatureMixin
 
 from tercet.core.catalog import method
 from tercet.core.fitted_checks import Each, Indices
-from tercet.core.parameters import check_parameters
 from tercet.core.validation import check_array, check_is_fitted
 from tercet.feature.encoding.base import CategoryEncoder
 from tercet.feature.encoding.category_columns import is_nan
@@ -108,11 +107,10 @@ class OrdinalEncoder(OneToOneFeatureMixin, CategoryEncoder):
         -------
         self
         """
-        check_parameters(self)
-        self._check_unknown_value()
         return self._learn(X, y)
 
     def _fit(self, X: np.ndarray, y: Any, sample_weight: np.ndarray | None) -> None:
+        self._check_unknown_value()
         self.__dict__.pop("_infrequent", None)  # of an earlier fit
         if self.min_frequency is not None or self.max_categories is not None:
             self._infrequent = [

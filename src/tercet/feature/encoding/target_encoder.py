@@ -14,7 +14,7 @@ from tercet.core.catalog import method
 from tercet.core.estimator import NO_TARGET, check_is_fitted, distinct
 from tercet.core.fitted_checks import Each, Floats, Labels, OneOf
 from tercet.core.folds import Folds
-from tercet.core.input_errors import shown
+from tercet.core.input_errors import Explaining, shown
 from tercet.core.parameters import NonNegative, Seed
 from tercet.feature.encoding.base import CategoryEncoder
 from tercet.feature.encoding.cross_fitting import cross_fitting_folds
@@ -307,7 +307,8 @@ class TargetEncoder(CategoryEncoder):
 
 def target_type(y: Any) -> str:
     """What a target is, or an error where its means by category are nothing."""
-    found = type_of_target(y, input_name="y")
+    with Explaining(y=y):
+        found = type_of_target(y, input_name="y")
     if found not in TARGETS:
         raise ValueError(
             f"Unknown label type: Target type was inferred to be {found!r}. Only {TARGETS} are supported."

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import TransformerMixin
 from sklearn.utils.metadata_routing import UNUSED
 
@@ -125,6 +126,11 @@ class FeatureHasher(TransformerMixin, Estimator):
 
     def _add(self, entries: HashedEntries, record: Any) -> None:
         """Add the names and values of a record."""
+        if self.input_type != "dict" and not isinstance(record, Iterable):
+            what = "strings" if self.input_type == "string" else "pairs of names and numbers"
+            raise TypeError(
+                f"FeatureHasher: X must hold lists of {what}; got {shown(record)}. Set input_type."
+            )
         if self.input_type == "string":
             if isinstance(record, str | bytes):
                 raise ValueError(
@@ -133,6 +139,11 @@ class FeatureHasher(TransformerMixin, Estimator):
             entries.add_names(record)
         elif self.input_type == "pair":
             pairs = list(record)
+            if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
+                raise TypeError(
+                    "FeatureHasher: X must hold lists of pairs of names and numbers with input_type='pair'; got "
+                    f"{shown(record)}."
+                )
             entries.add_pairs([name for name, _ in pairs], [value for _, value in pairs])
         elif type(record) is dict or isinstance(record, Mapping):
             entries.add_pairs(record.keys(), record.values())
@@ -163,6 +174,6 @@ class FeatureHasher(TransformerMixin, Estimator):
 
 def checked_records(X: Any) -> Iterable[Any]:
     """Records, or an error where X is none."""
-    if isinstance(X, str | bytes | Mapping) or not isinstance(X, Iterable):
+    if isinstance(X, str | bytes | Mapping) or sparse.issparse(X) or not isinstance(X, Iterable):
         raise TypeError(f"FeatureHasher: X must be a list or another iterable of records; got {shown(X)}.")
     return X

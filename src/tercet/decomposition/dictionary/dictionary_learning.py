@@ -19,6 +19,7 @@ from tercet.decomposition._dictionary.encoding import Coder, encode
 from tercet.decomposition.dictionary.base import SparseCoding
 from tercet.decomposition.dictionary.ksvd import (
     ksvd_pass,
+    merge_duplicates,
     random_atoms,
     replace_unused,
     unit_rows,
@@ -216,6 +217,8 @@ class DictionaryLearning(SparseCoding):
         for step in loop:
             code = encode(X, dictionary, coder, init=code)
             residual = ksvd_pass(X, dictionary, code, exact=self.fit_algorithm == "ksvd")
+            if merge_duplicates(dictionary, code):
+                residual = X - code @ dictionary
             replaced = replace_unused(dictionary, X, code, residual)
             error = float((residual**2).sum())
             loss = 0.5 * error + penalty * float(np.abs(code).sum()) if penalty else error

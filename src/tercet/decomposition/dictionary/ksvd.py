@@ -10,6 +10,8 @@ from tercet.core.catalog import method
 from tercet.core.validation import check_array
 from tercet.decomposition._dictionary.atoms import approximate_updates, leading_pair
 
+DUPLICATE = 0.99  # cosine from which on two atoms are one
+
 
 @method(
     zh="K-SVD 原子更新",
@@ -133,6 +135,21 @@ def unit_rows(atoms: np.ndarray, rng: Any) -> np.ndarray:
     atoms[empty] = rng.normal(size=(int(empty.sum()), atoms.shape[1]))
     atoms /= np.abs(atoms).max(axis=1, keepdims=True)  # squares of tiny numbers would vanish
     return atoms / np.linalg.norm(atoms, axis=1, keepdims=True)
+
+
+def merge_duplicates(dictionary: np.ndarray, code: np.ndarray) -> int:
+    """Give the codes of an atom that is nearly another one to that one, in place; returns how many atoms lose theirs.
+
+    Two atoms for one direction are a local minimum that K-SVD does not leave by itself.
+    """
+    cosines = np.triu(dictionary @ dictionary.T, 1)
+    merged = 0
+    for first, second in zip(*np.nonzero(np.abs(cosines) > DUPLICATE)):
+        if code[:, second].any():
+            code[:, first] += np.sign(cosines[first, second]) * code[:, second]
+            code[:, second] = 0.0
+            merged += 1
+    return merged
 
 
 def replace_unused(dictionary: np.ndarray, X: np.ndarray, code: np.ndarray, residual: np.ndarray) -> int:

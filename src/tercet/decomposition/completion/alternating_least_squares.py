@@ -155,7 +155,7 @@ class AlternatingLeastSquares(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         """
         return self._learn(X, y)
 
-    def _fit(self, X: Any, y: None, sample_weight: None) -> None:
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         X = self._known(X)
         k, kind = self._rank(X.shape), X.dtype
         columns, threads = transposed(X), all_cores(self.n_jobs)

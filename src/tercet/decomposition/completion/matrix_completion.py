@@ -157,7 +157,7 @@ class MatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Estimator):
         """
         return self._learn(X, y)
 
-    def _fit(self, X: Any, y: None, sample_weight: None) -> None:
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         kind, X = X.dtype, observed_entries(X).astype(np.float64)
         refuse_unknown_columns(X, type(self).__name__)
         most = self._rank(X.shape)

@@ -127,7 +127,7 @@ default="gaussian"
         """
         return self._learn(X, y)
 
-    def _fit(self, X: np.ndarray, y: None, sample_weight: None) -> None:
+    def _fit(self, X: np.ndarray, y: Any, sample_weight: Any) -> None:
         name, d = type(self).__name__, X.shape[1]
         atoms = basis_matrix(self.basis, d, f"{name}: basis")
         if isinstance(self.measurement, str):

@@ -62,14 +62,14 @@ def l0_minimization(
     A, y = sensing_system("l0_minimization", A, y)
     n, m = A.shape
     most = min(n, m) if max_nonzero is None else max_nonzero
-    if not isinstance(most, numbers.Integral) or not 0 <= most <= m:
+    if not isinstance(most, numbers.Integral) or not 0 <= int(most) <= m:
         raise ValueError(
             f"l0_minimization: max_nonzero must be an integer from 0 to {m}; got {max_nonzero!r}."
         )
     enough, tried = tol * float(np.linalg.norm(y)), 0
     if not y.any():
         return np.zeros(m)
-    for k in range(1, most + 1):
+    for k in range(1, int(most) + 1):
         tried += math.comb(m, k)
         if tried > max_subsets:
             raise ValueError(

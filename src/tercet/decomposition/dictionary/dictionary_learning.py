@@ -174,7 +174,7 @@ class DictionaryLearning(SparseCoding):
         self._learn(X, y, keep_code=True)
         return self._split(self.__dict__.pop("_code"))
 
-    def _fit(self, X: np.ndarray, y: None, sample_weight: None, keep_code: bool = False) -> None:
+    def _fit(self, X: np.ndarray, y: Any, sample_weight: Any, keep_code: bool = False) -> None:
         ksvd = self.fit_algorithm in KSVD
         refuse_positive(self.fit_algorithm, self.positive_code or (ksvd and self.positive_dict))
         rng, Z = random_numbers(self.random_state), X.astype(np.float64, copy=False)

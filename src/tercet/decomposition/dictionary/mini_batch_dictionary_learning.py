@@ -154,7 +154,7 @@ class MiniBatchDictionaryLearning(SparseCoding):
         self.tol = tol
         self.max_no_improvement = max_no_improvement
 
-    def _fit(self, X: np.ndarray, y: None, sample_weight: None) -> None:
+    def _fit(self, X: np.ndarray, y: Any, sample_weight: Any) -> None:
         refuse_positive(self.fit_algorithm, self.positive_code)
         n, kind = len(X), X.dtype
         rng = random_numbers(self.random_state)

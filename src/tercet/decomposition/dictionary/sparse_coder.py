@@ -81,7 +81,7 @@ class SparseCoder(SparseCoding):
         self.positive_code = positive_code
         self.transform_max_iter = transform_max_iter
 
-    def _fit(self, X: np.ndarray, y: None, sample_weight: None) -> None:
+    def _fit(self, X: np.ndarray, y: Any, sample_weight: Any) -> None:
         atoms = basis_matrix(self.dictionary, X.shape[1], "dictionary")
         refuse_other_width(atoms.shape, X.shape)
         self.n_components_ = len(atoms)

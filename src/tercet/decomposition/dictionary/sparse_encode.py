@@ -118,9 +118,9 @@ def make_coder(
     if algorithm not in ALGORITHMS:
         raise ValueError(f"algorithm must be one of {', '.join(map(repr, ALGORITHMS))}; got {algorithm!r}.")
     refuse_positive(algorithm, positive)
-    if alpha is not None and not (isinstance(alpha, numbers.Real) and 0 <= alpha < np.inf):
+    if alpha is not None and not (isinstance(alpha, numbers.Real) and 0 <= float(alpha) < np.inf):
         raise ValueError(f"alpha must be a number in [0, inf) or None; got {alpha!r}.")
-    if not isinstance(max_iter, numbers.Integral) or max_iter < 0:
+    if not isinstance(max_iter, numbers.Integral) or int(max_iter) < 0:
         raise ValueError(f"max_iter must be an integer of at least 0; got {max_iter!r}.")
     many = n_nonzero_coefs
     if many is None:

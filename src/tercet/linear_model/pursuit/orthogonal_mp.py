@@ -237,13 +237,13 @@ def checked_table(X: Any, name: str, **options: Any) -> np.ndarray:
 
 def allowed_atoms(n_nonzero_coefs: Any, tol: Any, n_features: int, n_samples: int | None = None) -> int:
     """How many columns a target may have; an error where the numbers that were given make no sense."""
-    if tol is not None and not (isinstance(tol, numbers.Real) and 0 <= tol < np.inf):
+    if tol is not None and not (isinstance(tol, numbers.Real) and 0 <= float(tol) < np.inf):
         raise ValueError(f"tol must be a number in [0, inf) or None; got {tol!r}.")
     if tol is not None:
         return n_features if n_samples is None else min(n_features, n_samples)
     if n_nonzero_coefs is None:
         return max(n_features // 10, 1)
-    if not isinstance(n_nonzero_coefs, numbers.Integral) or n_nonzero_coefs < 1:
+    if not isinstance(n_nonzero_coefs, numbers.Integral) or int(n_nonzero_coefs) < 1:
         raise ValueError(
             f"n_nonzero_coefs must be an integer of at least 1 or None; got {n_nonzero_coefs!r}."
         )

@@ -247,7 +247,7 @@ def allowed_atoms(n_nonzero_coefs: Any, tol: Any, n_features: int, n_samples: in
         raise ValueError(
             f"n_nonzero_coefs must be an integer of at least 1 or None; got {n_nonzero_coefs!r}."
         )
-    if n_nonzero_coefs > n_features:
+    if int(n_nonzero_coefs) > n_features:
         raise ValueError(
             f"n_nonzero_coefs={n_nonzero_coefs}: the number of atoms cannot be more than the number of features, "
             f"{n_features}."

@@ -258,6 +258,17 @@ def test_copies_of_rows():
     assert "80 of 340 rows occur at least twice" in alert.evidence
     assert alerts_of(pl.concat([table, table]))["duplicates"].severity == "serious"
     assert alerts_of(pl.concat([table, table[:5]]))["duplicates"].severity == "caution"
+    # Beside columns that repeat by nature, too.
+    poor = pl.DataFrame(
+        {
+            "age": rng.integers(18, 90, 250),
+            "weight": rng.normal(75, 12, 250).round(1),
+            "smoker": rng.choice(["never", "former", "current"], 250),
+            "y": rng.choice(["yes", "no"], 250),
+        }
+    )
+    assert alerts_of(poor) == {}
+    assert alerts_of(pl.concat([poor, poor[:30]]))["duplicates"].severity == "serious"
     # A copy may have another number.
     number = rng.integers(0, 10**6, 300)
     number[100:110] = number[110:120]

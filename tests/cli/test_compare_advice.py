@@ -29,7 +29,7 @@ def folder(tmp_path_factory):
     n = 250
     age, smoker = rng.integers(18, 90, n), rng.choice(["never", "former", "current"], n)
     weight = rng.normal(75, 12, n).round(1)
-    died = 0.06 * (age - 55) + (smoker == "current") + 0.05 * (weight - 75) + rng.normal(size=n) > 2.8
+    died = 0.06 * (age - 55) + (smoker == "current") + 0.05 * (weight - 75) + rng.normal(size=n) > 3.3
     table = pl.DataFrame(
         {
             "ID": rng.integers(10**4, 10**5, n),

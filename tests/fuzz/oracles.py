@@ -145,6 +145,7 @@ def weight_units(card: Any, rng: np.random.Generator) -> None:
     Applies to estimators that say so (`relative_weights`).
     """
     parameters, X, y = calm(card, rng, tight=True)
+    _applies("weight_units", card, parameters)
     weight = rng.random(len(X)) + 0.1
     one, first = fit(card, parameters, X, y, sample_weight=weight)
     _is_converged(first)

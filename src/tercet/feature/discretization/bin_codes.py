@@ -11,7 +11,7 @@ from scipy import sparse
 from tercet.core.input_errors import shown
 from tercet.feature.text.count_vectorizer import in_sparse_interface
 
-MOST_CELLS = 2**36  # of an array of zeros and ones: half a terabyte
+MOST_CELLS = 2**33  # of an array of zeros and ones: 64 gigabytes
 
 
 def sparse_one_hot(codes: np.ndarray, widths: np.ndarray, dtype: Any) -> Any:

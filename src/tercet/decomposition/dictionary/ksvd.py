@@ -138,7 +138,7 @@ def unit_rows(atoms: np.ndarray, rng: Any) -> np.ndarray:
 
 
 def merge_duplicates(dictionary: np.ndarray, code: np.ndarray) -> int:
-    """Give the codes of an atom that is nearly another one to that one, in place; returns how many atoms lose theirs.
+    """Give the codes of an atom that is nearly another one to that one, in place; returns how many are merged.
 
     Two atoms for one direction are a local minimum that K-SVD does not leave by itself.
     """

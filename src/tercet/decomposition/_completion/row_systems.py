@@ -273,34 +273,41 @@ def conjugate_rows(
             row = factors[j]
             for a in range(width):
                 residual[a] += target * row[a]
-        size = 0.0
-        right = 0.0
+        # sums stay apart from loops that write: which of these are vectorised depends on where arrays lie
+        size, right = (
+            dot(residual, residual),
+            dot(x, residual) * 2 + dot(x, image),
+        )  # 2 x·b - x'Mx = x·(2 r + Mx)
         for a in range(width):
             direction[a] = residual[a]
-            size += residual[a] * residual[a]
-            right += x[a] * (residual[a] + residual[a] + image[a])  # 2 x·b - x'Mx = x·(2 r + Mx)
         for _ in range(steps):
             if not size > 0:
                 break
             normal_times(X, begin, end, factors, base, implicit, confidence, weight, direction, image)
-            curvature = 0.0
-            for a in range(width):
-                curvature += direction[a] * image[a]
+            curvature = dot(direction, image)
             if not curvature > 0:
                 break
             length = size / curvature
             right += length * size
-            new = 0.0
             for a in range(width):
                 x[a] += length * direction[a]
                 residual[a] -= length * image[a]
-                new += residual[a] * residual[a]
+            new = dot(residual, residual)
             for a in range(width):
                 direction[a] = residual[a] + new / size * direction[a]
             size = new
         total += square - right
         for a in range(width):
             out[i, a] = x[a]
+    return total
+
+
+@inner
+def dot(a: Any, b: Any) -> Any:
+    """a·b."""
+    total = a[0] * 0
+    for k in range(a.size):
+        total += a[k] * b[k]
     return total
 
 

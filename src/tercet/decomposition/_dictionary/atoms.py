@@ -88,9 +88,11 @@ def approximate_updates(dictionary: Any, residual: Any, samples: Any, starts: An
             square += g * g
             for j in range(new.size):
                 new[j] += g * r[j]
-        length = 0.0
+        # sums stay apart from loops that write: which of these are vectorised depends on where arrays lie
         for j in range(new.size):
             new[j] += square * atom[j]
+        length = 0.0
+        for j in range(new.size):
             length += new[j] * new[j]
         if not length > 0:
             continue
@@ -101,6 +103,7 @@ def approximate_updates(dictionary: Any, residual: Any, samples: Any, starts: An
             g, r, code = values[s], residual[samples[s]], 0.0
             for j in range(new.size):
                 r[j] += g * atom[j]
+            for j in range(new.size):
                 code += r[j] * new[j]
             for j in range(new.size):
                 r[j] -= code * new[j]

@@ -90,6 +90,8 @@ class MatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Estimator):
         Its singular values.
     alpha_ : float
         The strength that was used; 0 for "svt" and "admm".
+    tau_ : float
+        The threshold of "svt"; infinite for the others.
     n_iter_ : int
         Passes made.
     history_ : dict
@@ -114,6 +116,7 @@ class MatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Estimator):
         "components_": Floats("rank* features", finite=True),
         "singular_values_": Floats("rank*", finite=True, low=0.0),
         "alpha_": Floats("", finite=True, low=0.0),
+        "tau_": Floats("", low=0.0),
     }
     components_: np.ndarray
     singular_values_: np.ndarray
@@ -164,7 +167,7 @@ class MatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Estimator):
         # one unit for all: thresholds and penalties are sizes of entries
         unit = float(np.abs(X.data).max(initial=0.0)) or 1.0
         A = with_values(X, X.data / unit)
-        self.alpha_ = 0.0
+        self.alpha_, self.tau_ = 0.0, np.inf
         if self.algorithm in ("soft-impute", "als"):
             largest = shrunken(A, 0.0, 1).s[0] if min(A.shape) > 1 else float(np.linalg.norm(A.data))
             self.alpha_ = float(largest) / 50 * unit if self.alpha is None else float(self.alpha)
@@ -213,6 +216,7 @@ class MatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Estimator):
         n, d = A.shape
         size = float(np.linalg.norm(A.data))
         tau = 5 * np.sqrt(n * d) * float(np.abs(A.data).mean()) if self.tau is None else self.tau / unit
+        self.tau_ = tau * unit
         delta = min(1.2 * n * d / A.nnz, 1.9)  # the theory's limit is 2
         spectral = float(shrunken(A, 0.0, 1).s[0]) if min(n, d) > 1 else size
         Y = A.data * (delta * np.ceil(tau / (delta * spectral))) if spectral > 0 else A.data
@@ -288,7 +292,9 @@ class MatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Estimator):
             )
         kind, X = X.dtype, observed_entries(X).astype(np.float64)
         warn_of_unknown_rows(X, type(self).__name__)
-        basis = np.sqrt(self.singular_values_.astype(np.float64))[:, None] * self.components_
+        s = self.singular_values_.astype(np.float64)
+        # |X|_* = min over W of (tr XW⁻¹X' + tr W)/2, at W = V diag(s) V'; |X|²/2 of "svt" adds 1/tau to W⁻¹
+        basis = np.sqrt(s / (1 + s / self.tau_))[:, None] * self.components_
         completed = np.empty(X.shape, dtype=kind)
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             for i in range(X.shape[0]):

@@ -72,7 +72,7 @@ def ratings_matrix(
     if len(first) < len(cells) and duplicates == "error":
         cell = int(cells[order][np.flatnonzero(np.diff(cells[order]) == 0)[0]])
         raise ValueError(
-            f"ratings_matrix: user {users[cell // len(items)]!r} has rated item {items[cell % len(items)]!r} "
+            f"ratings_matrix: user {users[cell // len(items)]} has rated item {items[cell % len(items)]} "
             "several times; duplicates='mean', 'sum' or 'last' says what that comes to."
         )
     counts = np.diff(first, append=len(cells))

@@ -111,7 +111,9 @@ def variants(card: Card) -> Iterator[Any]:
             if isinstance(value, str):
                 yield kind(**short, **{name: value})
     for name in (card.name, *hints(kind)):
-        yield from (kind(**{**short, **values}) for values in MORE.get(name, ()))
+        for values in MORE.get(name, ()):
+            if values.keys() <= hints(kind).keys():  # a parameter of the same name may have other company
+                yield kind(**{**short, **values})
 
 
 def cards() -> list[Card]:

@@ -455,7 +455,6 @@ ROWS = [["a", "b", "y"], *[[k, k * k % 7, "pq"[k % 2]] for k in range(30)]]
             "single value",
         ),
         ("ragged.csv", b"a,b,y\n1,2,3\n1,2\n3,4,5\n", [], 3, "line 3"),
-        ("twice.csv", b"a,a,y\n1,2,3\n2,3,4\n", [], 3, "twice|duplicate"),
         ("bytes.csv", b"a,b,y\n1,2,\xff\xfe\x80\xff\n", [], 3, "byte|decode"),
         (
             "words.csv",

@@ -68,6 +68,10 @@ CLASSES: dict[str, dict[str, str]] = {
     "SPODE": dict.fromkeys(("weights", "order"), FOLDS),
     "GaussianMixtureIC": dict.fromkeys(("weights", "order"), DRAWS),
     "HingeSVC": {},
+    **dict.fromkeys(
+        ("AlternatingLeastSquares", "MatrixCompletion"),
+        {"sparse_rows": "entries that are not stored are missing, not 0, and repeated ones are refused"},
+    ),
     "BalanceCascadeClassifier": dict.fromkeys(("weights", "order"), DRAWS),
     "EasyEnsembleClassifier": dict.fromkeys(("weights", "order"), DRAWS),
     "Resampled": dict.fromkeys(("weights", "order"), DRAWS),

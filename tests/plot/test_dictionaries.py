@@ -14,7 +14,7 @@ def test_atoms_are_tiles():
     np.testing.assert_allclose(image[1:4, 1:4], atoms[0].reshape(3, 3) / 9)
     np.testing.assert_allclose(image[1:4, 5:8], atoms[1].reshape(3, 3) / 18)
     assert np.isnan(image[0]).all()
-    assert plot_atoms(atoms[:, :8], (2, 4)).images[0].get_array().shape == (4, 6)
+    assert plot_atoms(atoms[:, :8], (2, 4)).images[0].get_array().shape == (4, 11)
 
 
 def test_what_is_no_dictionary():

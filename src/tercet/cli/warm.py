@@ -85,6 +85,9 @@ TASKS = (
     "preprocessing",
     "retrieval",
     "topic model",
+    "matrix completion",
+    "sparse coding",
+    "compressed sensing",
 )
 SHARED = {"ensemble": "tree"}  # families that are compiled with another, most of whose kernels they use
 # A few passes, candidates and folds compile as much as many.

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from tercet.core.validation import check_structure
+
 
 def observed_entries(X: Any) -> Any:
     """A CSR matrix whose stored entries, zeros among them, are the known ones.
@@ -31,6 +33,7 @@ def refuse_duplicates(X: Any, name: str) -> None:
     """An error where a sparse matrix has two entries for one cell: their sum would be no rating."""
     if not sparse.issparse(X) or X.format not in ("coo", "csr", "csc"):
         return
+    check_structure(X)
     if X.format != "coo" and X.has_canonical_format:
         return
     table = X.tocoo()

@@ -81,14 +81,28 @@ def least_angle_codes(
                 break
             if not EPS * first < C:
                 break
-        if (
-            lasso and reached
-        ):  # at its end the path is the solution of a linear system: no rounding of many steps
-            for t in range(size):
-                slope[t] = cov[i, active[t]] - strength * signs[t]
-            solve(factor, size, slope, direction)
-            for t in range(size):
-                w[active[t]] = direction[t] if direction[t] * signs[t] > 0 else 0.0
+        if lasso and reached:
+            solve_at_end(cov[i], strength, active, signs, size, factor, slope, direction, w)
+
+
+@inner
+def solve_at_end(
+    cov: Any,
+    strength: Any,
+    active: Any,
+    signs: Any,
+    size: Any,
+    factor: Any,
+    slope: Any,
+    direction: Any,
+    w: Any,
+) -> None:
+    """Codes at the end of the path by its linear system: no rounding of many steps."""
+    for t in range(size):
+        slope[t] = cov[active[t]] - strength * signs[t]
+    solve(factor, size, slope, direction)
+    for t in range(size):
+        w[active[t]] = direction[t] if direction[t] * signs[t] > 0 else 0.0
 
 
 @inner

@@ -17,7 +17,7 @@ from tercet.decomposition.matrix_input import power_scaled, refuse_overflow, sca
     model="|X|_* = Σ_j σ_j(X)",
     strategy="the convex envelope of the rank where the largest singular value is at most 1",
     texts=["002 ch. 10, eq. 10.23"],
-    peers=["numpy.linalg.norm(ord='nuc')"],
+    peers=["numpy.linalg.norm"],
 )
 def nuclear_norm(A: Any) -> float:
     """The nuclear norm: the sum of the singular values (10.23).

@@ -62,7 +62,7 @@ class SparseCoder(SparseCoding):
 
     def __init__(
         self,
-        dictionary: ArrayLike,
+        dictionary: ArrayLike = "dct",
         *,
         transform_algorithm: Literal["omp", "lasso_lars", "lasso_cd", "lars", "threshold"] = "omp",
         transform_n_nonzero_coefs: Count | None = None,

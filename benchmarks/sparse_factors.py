@@ -262,7 +262,7 @@ ROWS = [
         work="K-SVD, {passes} passes; {n} signals of {d}, {atoms} atoms, {nonzeros} non-zeros, noise {noise}",
         sizes={
             "full": {"n": 2_000, "d": 64, "atoms": 256, "nonzeros": 5, "noise": 0.05, "passes": 30},
-            "smoke": {"n": 200, "d": 16, "atoms": 24, "nonzeros": 3, "noise": 0.05, "passes": 10},
+            "smoke": {"n": 400, "d": 16, "atoms": 20, "nonzeros": 2, "noise": 0.05, "passes": 30},
         },
         data=make_signals,
         ours=Contender(ksvd_ours, OURS, "tercet"),

@@ -127,9 +127,9 @@ def test_ragged_lines_are_left_out_or_filled(read, tmp_path):
     with pytest.raises(TableError, match="--ragged skip leaves such lines out"):
         read(RAGGED)
     skipped, filled = (read_table(tmp_path / "data.csv", ragged=how) for how in ("skip", "fill"))
-    assert skipped.frame.rows() == [("1", 2, "3"), ("1,5", 1, "q\nr")]
+    assert skipped.frame.rows() == [(1.0, 2, "3"), (1.5, 1, "q\nr")]
     assert "lines of another number of fields are left out: 2" in skipped.notes
-    assert filled.frame.rows() == [("1", 2, "3"), ("4", 5, None), ("6", 7, "8"), ("1,5", 1, "q\nr")]
+    assert filled.frame.rows() == [(1.0, 2, "3"), (4.0, 5, None), (6.0, 7, "8"), (1.5, 1, "q\nr")]
     assert "lines of another number of fields are filled up or cut: 2" in filled.notes
     assert [t.height for t in read_batches(tmp_path / "data.csv", ragged="fill")] == [4]
     with pytest.raises(ValueError, match="ragged must be one of 'error', 'skip', 'fill'; got 'guess'"):

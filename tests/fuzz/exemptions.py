@@ -17,6 +17,8 @@ NUMBERED = "clusters are numbered by the order of the rows, which decides betwee
 WEIGHTLESS = "as in scikit-learn, a row of weight 0 may be a core row and connect others"
 TIES = "equal distances are decided by the order of the rows"
 SIGNS = "rounding decides the sign of a residual that is 0, and with it the gradient of an absolute loss"
+UNSTORED = "entries that are not stored are missing, not 0, and repeated ones are refused"
+LOCAL = "not convex: it starts from rows or singular vectors, and rounding may lead to another local minimum"
 INDEFINITE = "the kernel function is not positive definite: the dual has several local optima"
 
 EMPTY = "an empty cluster takes the row that is farthest away: a repeated row twice, or another of equally far ones"
@@ -68,10 +70,10 @@ CLASSES: dict[str, dict[str, str]] = {
     "SPODE": dict.fromkeys(("weights", "order"), FOLDS),
     "GaussianMixtureIC": dict.fromkeys(("weights", "order"), DRAWS),
     "HingeSVC": {},
-    **dict.fromkeys(
-        ("AlternatingLeastSquares", "MatrixCompletion"),
-        {"sparse_rows": "entries that are not stored are missing, not 0, and repeated ones are refused"},
-    ),
+    "AlternatingLeastSquares": {"sparse_rows": UNSTORED},
+    "MatrixCompletion": {"sparse_rows": UNSTORED},
+    "DictionaryLearning": {"order": LOCAL},
+    "MiniBatchDictionaryLearning": {"order": ONLINE},
     "BalanceCascadeClassifier": dict.fromkeys(("weights", "order"), DRAWS),
     "EasyEnsembleClassifier": dict.fromkeys(("weights", "order"), DRAWS),
     "Resampled": dict.fromkeys(("weights", "order"), DRAWS),

@@ -58,7 +58,8 @@ def three_classes():
     return rng.normal(size=(60, 4)) + np.eye(3, 4)[y] * 2, y
 
 
-# They keep the rows and learn nothing about them; or choose, clean, map or encode columns, or words; or learn a single test.
+# They keep the rows and learn nothing about them; or choose, clean, map or encode columns, or words; or learn a
+# single test.
 BLANK = {
     "CountVectorizer",
     "DecisionStump",

@@ -52,12 +52,8 @@ def least_angle_codes(
                 break
             solve(factor, size, signs, direction)
             combine(gram, active, size, direction, slope)
-            length, joining, leaving = C - strength, -1, -1
-            for k in range(n_atoms):
-                if state[k] == 0:
-                    step = meeting(C, c[k], slope[k], k == left, positive)
-                    if step < length:
-                        length, joining = step, k
+            length, joining = next_to_join(C, C - strength, c, slope, state, left, positive)
+            leaving = -1
             if lasso:
                 for t in range(size):
                     if direction[t] * w[active[t]] < 0 and -w[active[t]] / direction[t] < length:
@@ -83,6 +79,18 @@ def least_angle_codes(
                 break
         if lasso and reached:
             solve_at_end(cov[i], strength, active, signs, size, factor, slope, direction, w)
+
+
+@inner
+def next_to_join(C: Any, most: Any, c: Any, slope: Any, state: Any, left: Any, positive: Any) -> Any:
+    """How far C falls until a free atom joins, and which; `most` and -1 where none does before."""
+    length, joining = most, -1
+    for k in range(c.size):
+        if state[k] == 0:
+            step = meeting(C, c[k], slope[k], k == left, positive)
+            if step < length:
+                length, joining = step, k
+    return length, joining
 
 
 @inner

@@ -395,8 +395,5 @@ def sensing_system(who: str, A: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _warn(who: str, max_iter: int) -> None:
-    warnings.warn(
-        f"{who} did not converge in {max_iter} iterations. Raise max_iter or tol.",
-        ConvergenceWarning,
-        stacklevel=3,
-    )
+    text = f"{who} did not converge in {max_iter} iterations. Raise max_iter or tol."
+    warnings.warn(text, ConvergenceWarning, stacklevel=3)

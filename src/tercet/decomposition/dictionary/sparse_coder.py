@@ -28,7 +28,7 @@ class SparseCoder(SparseCoding):
 
     Parameters
     ----------
-    dictionary : array of shape (n_components, n_features), "dct" or "identity"
+    dictionary : array of shape (n_components, n_features), "dct" or "identity", default="dct"
         The atoms, of length 1; or a basis by name, of as many atoms as the rows have features.
     transform_algorithm : {"omp", "lasso_lars", "lasso_cd", "lars", "threshold"}, default="omp"
         How rows are encoded.

@@ -295,9 +295,9 @@ def replay(recorder: Any, X: Any, y: Any = None, *, interval: int = 200) -> Any:
     figure, ax = plt.subplots(figsize=(WIDTH, HEIGHT), layout="constrained")
 
     def draw(k: int) -> list[Any]:
-        ax.clear()
         for scale in [other for other in figure.axes if other is not ax]:
-            scale.remove()  # the colours of the frame before
+            scale.remove()  # the colours of the frame before, while what they belong to is there
+        ax.clear()
         frame = recorder.frames[k]
         plot_regions(frame.estimator, X, y, ax=ax, resolution=100)
         ax.set_title(

@@ -249,6 +249,14 @@ def test_groups_that_cross_folds():
     assert alerts_of(frame(columns, y, patient=strings), group="patient") == {}
 
 
+def test_dropped_columns_of_any_type_are_no_trouble():
+    columns = clean(13)
+    table = frame(columns, columns["score"]).with_columns(
+        parts=pl.Series([[1, 2]] * 300), raw=pl.Series([b"x"] * 300), born=pl.Series([None] * 299 + ["2020"])
+    )
+    assert alerts_of(table, drop=["parts", "raw", "born"]) == {}
+
+
 def test_copies_of_rows():
     columns, rng = clean(11), np.random.default_rng(0)
     y = np.where(columns["score"] > 0.3, "yes", "no")

@@ -84,7 +84,14 @@ def test_errors_by_segment_and_single_rows(page: str):
     assert "mean radius 1 to 2.5 40 25% 2.0%" in text
     assert "mean texture no value 20 20% 2.0%" in text
     assert "1,234 malignant benign 0.99 1.5 – " in text
+    assert "Rows are counted from 1, below the header. The probability is that of the wrong answer." in text
     assert samples.NASTY in text  # as text, which check_static has seen
+
+
+def test_rows_of_a_sample_are_counted_in_the_sample(classified: Any):
+    result = copy.deepcopy(classified[0])
+    result["data"]["total_rows"] *= 10
+    assert "Rows are counted from 1 in the sample of the table" in Page(report.render(result)).text
 
 
 def test_thresholds_by_cost(classified: Any, page: str):

@@ -17,6 +17,7 @@ from tercet.cli.compare.worker_pool import WorkerPool, WorkerTask
 N_CURVES = 3  # methods with a learning curve
 N_MODELS = 4  # methods with a figure of their model
 N_SCORED = 3  # methods with ROC, precision-recall and calibration curves
+SCORED_SHARE = 0.1  # of the time, for each of them but the first
 N_DEPENDENCE = 4  # columns with a partial dependence
 SIZES = (0.1, 0.2, 0.4, 0.7, 1.0)  # shares of the training rows
 SHUFFLES = 3  # of every column, on every fold
@@ -132,7 +133,7 @@ class DetailCollector:
 
     def _scored(self) -> dict[str, dict[str, Any]]:
         """Held-out predictions of the best methods, with the scores of classes where they have them."""
-        entries = self.entries[: N_SCORED if self.task == "classification" else 1]
+        entries = [self.entries[0], *(self._others_with_scores() if self.task == "classification" else ())]
         tasks = [self._task("held_out", entry, fold=fold) for entry in entries for fold in range(self.cv)]
         found = {}
         for name, parts in self._ask(tasks).items():
@@ -148,6 +149,13 @@ class DetailCollector:
                 entry["ranking"] = None
             found[name] = entry
         return found
+
+    def _others_with_scores(self) -> Iterator[dict[str, Any]]:
+        """The next best methods, where their folds take a small part of the remaining time."""
+        share = SCORED_SHARE * (self.deadline - time.monotonic())
+        for entry in self.entries[1:N_SCORED]:
+            if ((entry["fit_time"] or 0.0) + (entry["predict_time"] or 0.0)) * self.cv < share:
+                yield entry
 
     def _held_out(self, best: dict[str, Any], scores: dict[str, dict[str, Any]]) -> dict[str, Any]:
         one = scores.get(best["name"])

@@ -23,12 +23,17 @@ def kept_rows(table: Any, schema: Any) -> np.ndarray:
 
 def unused_identifiers(table: Any, schema: Any) -> dict[str, np.ndarray]:
     """Columns that are no features because they name rows, or were dropped, as codes: they may tell groups."""
+    import polars as pl
+
     found: dict[str, np.ndarray] = {}
     kept = kept_rows(table, schema)
     for column in schema.columns:
         if column.used or column.kind != "identifier" or len(found) >= MOST_UNUSED:
             continue
-        codes = table.frame[column.name].rank("dense").fill_null(0).to_numpy().astype(np.int64)
+        series = table.frame[column.name]
+        if series.dtype.is_nested() or series.dtype in (pl.Binary, pl.Object):
+            continue
+        codes = series.rank("dense").fill_null(0).to_numpy().astype(np.int64)
         found[column.name] = codes[kept]
     return found
 

@@ -154,11 +154,14 @@ def _rows(found: dict[str, Any], result: dict[str, Any]) -> Markup | None:
     title = (
         tr("The rows that {name} is most wrong about", name=called(best)) if best else tr("The worst rows")
     )
-    note = (
-        tr("Rows are counted from 1, below the header; the probability is that of the wrong answer.")
-        if sure
-        else tr("Rows are counted from 1, below the header.")
-    )
+    data = result["data"]
+    lacking = (data.get("target") or {}).get("missing") or 0
+    if data["total_rows"] > data["rows"] + lacking:
+        note = tr("Rows are counted from 1 in the sample of the table that was used.")
+    else:
+        note = tr("Rows are counted from 1, below the header.")
+    if sure:
+        note = join(note, " ", tr("The probability is that of the wrong answer."))
     return join(tag("h3", title), _table(title, heads, rows, "worst"), tag("p", note, class_="legend"))
 
 

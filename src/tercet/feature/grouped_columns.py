@@ -10,7 +10,7 @@ import numpy as np
 
 from tercet.core.columns import Columns, MixedColumns
 from tercet.core.estimator import NO_TARGET
-from tercet.core.fitted_checks import Indices, Labels
+from tercet.core.fitted_checks import Indices, Labels, Sizes
 from tercet.core.validation import target_for_callbacks
 from tercet.feature.cleaning.table_columns import column_indices
 from tercet.feature.column_statistics import Groups
@@ -57,6 +57,16 @@ class GroupedColumns(MixedColumns):
     def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
         X = super()._check(X, reset=reset)
         return X if y is NO_TARGET else (X, target_for_callbacks(y, len(X)))
+
+    def _check_fitted(self, sizes: Sizes) -> None:
+        super()._check_fitted(sizes)
+        if "group_keys_" not in vars(self):
+            return
+        if not len(self.group_keys_) or any(self.categories_[j] is None for j in self.by_columns_):
+            raise ValueError(
+                f"{type(self).__name__}: group_keys_ must have at least one group, and the columns of by_columns_ "
+                "categories."
+            )
 
     def _categorical(self, columns: Columns) -> list[bool]:
         found = [kind == "category" for kind in columns.kinds]

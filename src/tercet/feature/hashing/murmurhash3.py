@@ -69,9 +69,10 @@ def _hash(letters: np.ndarray, ends: np.ndarray, seed: int) -> np.ndarray:
 def murmurhash3(letters: Any, ends: Any, seed: Any, out: Any) -> None:
     """out[i] is the hash of letters[ends[i]:ends[i + 1]]; numbers are kept below 2^32 in 64 bits."""
     for i in range(out.size):
-        start, length = ends[i], ends[i + 1] - ends[i]
+        # as Python's integers where this is not compiled: NumPy's would warn of overflow
+        start, length = int(ends[i]), int(ends[i + 1]) - int(ends[i])
         blocks = length // 4
-        h = seed
+        h = int(seed)
         for b in range(blocks):
             at = start + 4 * b
             k = (

@@ -31,6 +31,7 @@ DIFFERENCES: dict[str, str] = {
         ("TargetEncoder!random_state", "TargetEncoder!shuffle"),
         "the warning of both libraries comes with fit_transform, which makes folds; fit makes none",
     ),
+    "SparseCoder.dictionary": "has a default, the cosine basis, so that it can be built without arguments",
     "HDBSCAN!default": "the matrix of distances is never changed, whatever copy is: there is nothing to warn of",
     **dict.fromkeys(("Ridge.n_iter_", "RidgeClassifier.n_iter_"), NUMBER),
     **dict.fromkeys(

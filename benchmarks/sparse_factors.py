@@ -267,8 +267,8 @@ ROWS = [
         data=make_signals,
         ours=Contender(ksvd_ours, OURS, "tercet"),
         peers={
-            "scikit-learn mini-batch": Contender(ksvd_sklearn, SKLEARN, "scikit-learn", threads=1),
-            "scikit-learn": Contender(ksvd_sklearn_batch, SKLEARN, "scikit-learn", threads=1),
+            "scikit-learn mini-batch": Contender(ksvd_sklearn, SKLEARN, "scikit-learn", threads=1, once=True),
+            "scikit-learn": Contender(ksvd_sklearn_batch, SKLEARN, "scikit-learn", threads=1, once=True),
             "dictlearn": Contender(ksvd_dictlearn, ("dictlearn",), "dictlearn"),
             "dictlearn approximate": Contender(ksvd_dictlearn_approximate, ("dictlearn",), "dictlearn"),
         },

@@ -40,6 +40,11 @@ __all__ = [
     "with_callbacks",
 ]
 
+QUIET: Any = {
+    "over": "ignore",
+    "invalid": "ignore",
+    "divide": "ignore",
+}  # what overflows inside a fit is no news
 MOST_TASKS = 10_000  # a task costs about 20 microseconds and stays in memory: longer loops share them
 
 
@@ -281,6 +286,15 @@ def running_fit(
     metadata = None if data[2] is None else {"sample_weight": data[2]}
     with Fit(estimator, *data[:2], metadata):
         yield X, y, weight
+
+
+def refuse_holding_out(estimator: Any) -> None:
+    """Refuse callbacks that hold out rows of a source, or score them."""
+    for callback in listeners(estimator):
+        if hasattr(callback, "hold_out") and getattr(callback, "validation_data", None) is None:
+            raise ValueError(
+                f"{type(callback).__name__} cannot hold out rows of a source; give it validation_data=(X, y)."
+            )
 
 
 class Task:

@@ -47,7 +47,10 @@ def engine(name: Literal["stream", "dask"], client: Any = None) -> Iterator[Any]
         finally:
             _streams.reset(token)
     elif name == "dask":
-        from tercet.core.dask_engine import DaskEngine
+        try:
+            from tercet.core.dask_engine import DaskEngine
+        except ImportError as error:
+            raise ImportError("engine('dask') needs Dask's distributed: pip install tercet[dask].") from error
 
         chosen = DaskEngine(client)
         with using(chosen):

@@ -48,6 +48,16 @@ QUIET: Any = {
 MOST_TASKS = 10_000  # a task costs about 20 microseconds and stays in memory: longer loops share them
 
 
+class EngineLost(RuntimeError):
+    """The machines that a fit ran on are gone; the estimator has the model of the last whole pass."""
+
+
+KEEPING = (
+    KeyboardInterrupt,
+    EngineLost,
+)  # what ends a fit and leaves the fitted attributes of the last whole pass
+
+
 class Steps:
     """The passes of one loop; iterating gives a step, the same object for every pass.
 
@@ -204,9 +214,10 @@ class Fit:
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         self._running.pop(self.estimator, None)
-        if kind is KeyboardInterrupt and self.latest is not None:
+        cut_short = kind is not None and issubclass(kind, KEEPING) and self.latest is not None
+        if cut_short and self.latest is not None:
             vars(self.estimator).update(self.latest.attributes())
-        if kind is None or (kind is KeyboardInterrupt and self.latest is not None):
+        if kind is None or cut_short:
             self._finish()
 
     @classmethod

@@ -1,11 +1,13 @@
-"""Rows that stream: a little more than two chunks, in Parquet files whose borders are not those of chunks."""
+"""Rows that stream: chunks are made small, in Parquet files whose borders are not those of chunks."""
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-N, D = 30_000, 20
+from tercet.core import chunks
+
+N, D = 12_000, 20
 
 
 def table(n=N, d=D, seed=0):
@@ -30,6 +32,12 @@ def write_parts(folder, rows, X):
     parquet.write_table(whole.slice(0, third), folder / "part-0.parquet", row_group_size=third // 3 + 7)
     parquet.write_table(whole.slice(third), folder / "part-1.parquet", row_group_size=third // 2 + 1)
     return folder
+
+
+@pytest.fixture(autouse=True)
+def small_chunks(monkeypatch):
+    """Eight chunks of the rows."""
+    monkeypatch.setattr(chunks, "CHUNK_BYTES", 1 << 18)
 
 
 @pytest.fixture(scope="session")

@@ -39,6 +39,11 @@ class Chunks(list[Any]):
         super().__init__(tuple(row_slice(array, *span) for array in arrays) for span in spans)
 
 
+def is_one_chunk(X: Any) -> bool:
+    """Whether an array is so small that it is a single chunk of the usual size."""
+    return bool((X.data.nbytes * 1.5 if sparse.issparse(X) else X.nbytes) <= CHUNK_BYTES)
+
+
 def borders_of(first: Any, rows: int | None) -> list[int]:
     """Where an array is cut: from its size alone."""
     n = first.shape[0]

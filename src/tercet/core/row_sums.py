@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,29 @@ def mass_of(X: Any, weight: Any) -> float:
     return float(X.shape[0]) if weight is None else float(total(_sum, Chunks(weight)))
 
 
+def count_nonzero(weight: Any) -> int:
+    """How many weights are not zero.
+
+    Examples
+    --------
+    >>> count_nonzero(np.array([0.0, 2.0]))
+    1
+    """
+    return int(total(_nonzero, Chunks(weight)))
+
+
+def mean_of(y: Any, weight: Any) -> float:
+    """The weighted mean of targets.
+
+    Examples
+    --------
+    >>> mean_of(np.array([1.0, 4.0]), None), mean_of(np.array([1.0, 4.0]), np.array([2.0, 1.0]))
+    (2.5, 2.0)
+    """
+    first, mass = total(_first_moment, Chunks(y, weight))
+    return first / mass
+
+
 def class_masses(y: Any, weight: Any, n_classes: int) -> np.ndarray:
     """The sum of the weights of each class; of rows, where there are no weights.
 
@@ -32,6 +56,22 @@ def class_masses(y: Any, weight: Any, n_classes: int) -> np.ndarray:
     array([1., 2., 0.])
     """
     return total(_class_sums, Chunks(y, weight), n_classes)
+
+
+def times_class_weight(by_class: np.ndarray, y: Any, weight: Any) -> Any:
+    """Sample weights (1 where there are none) times the weights of their classes.
+
+    Examples
+    --------
+    >>> times_class_weight(np.array([1.0, 2.0]), np.array([0, 1, 1]), None)
+    array([1., 2., 2.])
+    """
+    if not is_streamed(y):
+        return by_class[y] if weight is None else by_class[y] * weight
+    function = functools.partial(times_class_weight, by_class)
+    if weight is None:
+        return y.map(functools.partial(function, weight=None), dtype=np.float64)
+    return y.map(function, weight, dtype=np.result_type(np.float64, weight.dtype))
 
 
 def take_rows(at: np.ndarray, *arrays: Any) -> tuple[Any, ...]:
@@ -86,6 +126,17 @@ def _column(y: np.ndarray) -> np.ndarray:
 
 def _sum(chunk: Any) -> float:
     return float(chunk[0].sum(dtype=np.float64))
+
+
+def _nonzero(chunk: Any) -> int:
+    return int(np.count_nonzero(chunk[0]))
+
+
+def _first_moment(chunk: Any) -> tuple[float, float]:
+    y, weight = chunk
+    if weight is None:
+        return float(y.sum(dtype=np.float64)), float(y.size)
+    return float((y * weight).sum(dtype=np.float64)), float(weight.sum(dtype=np.float64))
 
 
 def _class_sums(chunk: Any, n_classes: int) -> np.ndarray:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import ClassifierMixin, ClusterMixin, RegressorMixin
 
-from tercet.core.chunks import CHUNK_BYTES
+from tercet.core.chunks import is_one_chunk
 from tercet.core.engines import always_streams
 from tercet.core.memory import available
 from tercet.core.parallel import elsewhere
@@ -112,8 +112,7 @@ def goes_elsewhere(estimator: Any, X: Any) -> bool:
     """Whether arrays in memory are to be learned from by an engine that works elsewhere."""
     if not elsewhere() or getattr(X, "ndim", 0) != 2 or unable(estimator):
         return False
-    size = X.data.nbytes * 1.5 if hasattr(X, "tocsr") else X.nbytes
-    return size > CHUNK_BYTES
+    return not is_one_chunk(X)
 
 
 def refuse_unable(estimator: Any) -> None:
@@ -165,10 +164,10 @@ def _columns(source: RowSource, value: Any, what: str, given: dict[str, np.ndarr
 
 def _must_stream(stream: Stream) -> bool:
     """Whether the rows are read in every pass: they do not fit into memory, or an engine was asked for."""
-    size = stream.array("X").nbytes
-    if size <= CHUNK_BYTES:  # a single chunk, whatever reads it
+    X = stream.array("X")
+    if is_one_chunk(X):  # whatever reads it
         return False
-    return always_streams() or elsewhere() or size * SHARE > available()
+    return always_streams() or elsewhere() or X.nbytes * SHARE > available()
 
 
 def _loaded(stream: Stream) -> Opened:

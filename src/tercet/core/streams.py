@@ -172,6 +172,8 @@ class StreamedArray:
     @property
     def is_sparse(self) -> bool:
         """Whether chunks are CSR matrices."""
+        if self.inputs:
+            return self.inputs[0].is_sparse and self.shape == self.inputs[0].shape
         return self.what == "X" and self.stream.is_sparse
 
     def __len__(self) -> int:
@@ -184,7 +186,10 @@ class StreamedArray:
         width: int | None = None,
         dtype: Any = None,
     ) -> StreamedArray:
-        """An array made row by row: `function(chunk, *chunks of others)`; `width` columns, or of one dimension."""
+        """An array made row by row: `function(chunk, *chunks of others)`; `width` columns, or of one dimension.
+
+        What is made of sparse rows, with as many columns, is sparse.
+        """
         shape = (self.shape[0],) if width is None else (self.shape[0], width)
         return StreamedArray(self.stream, "", shape, dtype or self.dtype, function, (self, *others))
 

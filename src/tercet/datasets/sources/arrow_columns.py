@@ -49,9 +49,7 @@ class TableColumns:
 
     def row_bytes(self, names: Sequence[str]) -> float:
         """Bytes of a row of these columns, about."""
-        return (
-            sum(getattr(self.schema.field(name).type, "bit_width", 256) / 8 for name in names) if names else 8
-        )
+        return sum(_width(self.schema.field(name).type) for name in names)
 
     def wanted(self, features: Features | None, others: tuple[Any, ...]) -> list[str]:
         """All columns that have to be read."""
@@ -75,6 +73,11 @@ class TableColumns:
                 X = None if features is None else _matrix(part, features)
                 yield X, tuple(_values(part.column(name), name) for name in others)
             skip = 0
+
+
+def _width(kind: pa.DataType) -> float:
+    """Bytes of a value, about."""
+    return kind.bit_width / 8 if pa.types.is_primitive(kind) else 32.0
 
 
 def _feature_dtype(place: str, name: str, kind: pa.DataType) -> np.dtype[Any]:

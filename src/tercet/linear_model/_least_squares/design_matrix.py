@@ -15,9 +15,9 @@ from scipy.sparse.linalg import LinearOperator
 
 from tercet.core.kernel import kernel
 from tercet.core.parallel import Chunks, reduce, total
-from tercet.core.row_sums import as_columns, mass_of
+from tercet.core.row_sums import as_columns, largest_of, mass_of
 from tercet.core.rows import row_dot, row_square
-from tercet.core.streams import holds_sparse
+from tercet.core.streams import holds_sparse, is_streamed
 
 Array = np.ndarray
 SMALL = 1 << 12  # numbers in an array that are summed at once: BLAS takes one thread for them in any case
@@ -152,10 +152,13 @@ def in_units(X: Any, alphas: Array) -> tuple[Any, Array, float]:
     The unit is 1, or a power of two where values are very large or very small; coefficients are to be divided by
     it. Small values stay as they are where the penalties alone decide.
     """
-    values = X.data if sparse.issparse(X) else X
-    size = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+    size = largest_of(X)
     if size == 0.0 or 1e-140 < size < 1e140:
         return X, alphas, 1.0
+    if is_streamed(X):
+        raise ValueError(
+            f"X holds numbers up to {size:.3g}, whose squares overflow or vanish. Scale the features."
+        )
     unit = float(np.ldexp(1.0, int(np.frexp(size)[1]) - 1))
     with np.errstate(over="ignore"):
         scaled = np.asarray(alphas) / unit / unit

@@ -9,6 +9,7 @@ from tercet.core.lazy import lazily
 if TYPE_CHECKING:
     from tercet.core.callbacks import EarlyStopping, Recorder
     from tercet.core.catalog import methods
+    from tercet.core.engines import engine
 
 __version__ = "0.1.0"
 
@@ -48,13 +49,14 @@ _families = (
     "topic",
     "tree",
 )
-__all__ = ["EarlyStopping", "Recorder", "__version__", "methods", *_families]
+__all__ = ["EarlyStopping", "Recorder", "__version__", "engine", "methods", *_families]
 # Families are imported when they are first used: `import tercet` itself loads next to nothing.
 __getattr__, __dir__ = lazily(
     __name__,
     {
         "EarlyStopping": "tercet.core.callbacks",
         "Recorder": "tercet.core.callbacks",
+        "engine": "tercet.core.engines",
         "methods": "tercet.core.catalog",
         **{family: f"tercet.{family}" for family in _families},
     },

@@ -23,7 +23,17 @@ from tercet.core.public_names import PublicPickle
 from tercet.core.sample_weights import check_weight
 from tercet.core.scaling import largest
 from tercet.core.scoring import AccuracyScoring, R2Scoring
-from tercet.core.steps import Iterative, fitted_attributes, running_fit, with_callbacks
+from tercet.core.source_fits import (
+    goes_elsewhere,
+    learn_streamed,
+    note_source,
+    open_source,
+    stream_predictions,
+    streamed,
+)
+from tercet.core.sources import RowSource
+from tercet.core.steps import QUIET, Iterative, fitted_attributes, running_fit, with_callbacks
+from tercet.core.streams import is_streamed
 from tercet.core.validation import (
     check_is_fitted,
     is_finite,
@@ -34,7 +44,6 @@ from tercet.core.validation import (
 )
 
 NO_TARGET = object()
-QUIET: Any = {"over": "ignore", "invalid": "ignore", "divide": "ignore"}
 # Fitted attributes that predictions are computed from.
 MODEL_NUMBERS = (
     "coef_", "intercept_", "dual_coef_", "means_", "covariances_", "precisions_", "cluster_centers_", "centroids_",
@@ -61,6 +70,11 @@ class Estimator(PublicPickle, Iterative, BaseEstimator):
     # Relative difference that a prediction may have with the batch it is made in. Nonzero where predictions are
     # matrix products by BLAS, which rounds by the shape of the whole product.
     batch_rounding: ClassVar[float] = 0.0
+    # Whether `_fit` gets to X, y and the weights through `core.parallel.Chunks` alone, so that it can learn from a
+    # source that does not fit into memory (docs/streaming.md); if not, what to use instead.
+    streaming: ClassVar[bool] = False
+    streams_instead: ClassVar[str] = ""
+    row_attributes: ClassVar[tuple[str, ...]] = ()  # fitted attributes with a value for every row
     # Fitted arrays of shape (m, n_features) that kernels read at predict.
     width_checked_attributes: ClassVar[tuple[str, ...]] = ()
     # What kernels rely on in the attributes of a loaded model (see `core.fitted_checks`).
@@ -69,6 +83,10 @@ class Estimator(PublicPickle, Iterative, BaseEstimator):
         "classes_": Labels("classes"),
     }
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        stream_predictions(cls)
+
     @with_callbacks
     def _learn(self, X: Any, y: Any = None, sample_weight: Any = None, **more: Any) -> Self:
         """The course of every fit: check, hold out what callbacks ask for, learn (`more` is for `_fit`)."""
@@ -76,12 +94,18 @@ class Estimator(PublicPickle, Iterative, BaseEstimator):
         # codes mean nothing to callbacks; and what was given need not be something to take rows from
         given = X if self.encodes_rows else None
         weight = None
+        source = X if isinstance(X, RowSource) else None
+        if source is not None:
+            X, y, sample_weight, features = open_source(self, source, y, sample_weight)
+            if is_streamed(X):
+                return learn_streamed(self, X, y, sample_weight, features, **more)
         try:
             X, y = self._check(X, y)
             weight = check_weight(sample_weight, X, relative=self.relative_weights)
             # What overflows on the way is no news to a user; what is learned is checked.
             with running_fit(self, X, y, weight, given) as (X, y, weight), np.errstate(**QUIET):
-                self._fit(X, self._encode(y), weight, **more)
+                data = X, self._encode(y), weight
+                self._fit(*(streamed(self, *data) if goes_elsewhere(self, X) else data), **more)
         except FloatingPointError:  # a method says that it diverged
             raise
         except Broken as error:
@@ -90,7 +114,13 @@ class Estimator(PublicPickle, Iterative, BaseEstimator):
                 raise
             raise blamed from error
         self._check_learned()
+        if source is not None:
+            note_source(self, features)
         return self
+
+    def _streaming_refusal(self) -> str:
+        """Why these parameters do not allow learning from a source, and what does; "" where they do."""
+        return ""
 
     def _check_learned(self) -> None:
         """An error where what was learned is no number: there is no model then."""

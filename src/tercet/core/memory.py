@@ -4,22 +4,41 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from pathlib import Path
 
 from tercet.core.messages import Message
+
+AMOUNT = re.compile(r"([0-9.e+]+?) *(?:([kmgt])(i)?b?|b)?")  # 300000000, 300MB, 1.5GiB, 1e9
 
 
 def available() -> int:
     """Bytes of memory that may be used: TERCET_MEMORY, or what the machine and its container have left."""
     if asked := os.environ.get("TERCET_MEMORY"):
-        try:
-            return max(int(float(asked)), 1)
-        except ValueError:
-            raise ValueError(
-                Message("TERCET_MEMORY must be a number of bytes; got {value!r}", value=asked)
-            ) from None
+        return max(_bytes(asked), 1)
     left = [_meminfo(), _container(), _limit()]
     return min((size for size in left if size is not None), default=4 << 30)
+
+
+def _bytes(asked: str) -> int:
+    """A number of bytes with or without a unit.
+
+    Examples
+    --------
+    >>> _bytes("300MB"), _bytes("1.5 GiB"), _bytes("1e6")
+    (300000000, 1610612736, 1000000)
+    """
+    found = AMOUNT.fullmatch(asked.strip().lower())
+    try:
+        if found is None:
+            raise ValueError
+        number, prefix, binary = found.groups()
+        step = 1024 if binary else 1000
+        return int(float(number) * step ** (" kmgt".index(prefix) if prefix else 0))
+    except (ValueError, OverflowError):
+        raise ValueError(
+            Message("TERCET_MEMORY must be a number of bytes; got {value!r}", value=asked)
+        ) from None
 
 
 def _meminfo() -> int | None:

@@ -5,10 +5,11 @@ A gradient, expected counts, a histogram, a scatter matrix: each is a sum over r
 
     total(statistics, chunks, *parameters, n_jobs=self.n_jobs)
 
-The split comes from the data, never from the engine or the number of threads, and the sum runs in the order
-of the chunks: the same bits come out for every `n_jobs`. `Chunks` cuts arrays in memory; any sequence of
-tuples will do (row groups of a file, say), and an engine is anything with a `map` method, so that other
-sources and other engines need no change in a family.
+The split comes from the data, never from the engine or the number of threads, and the sum runs over one fixed tree
+(`core.reduction`): the same bits come out for every `n_jobs`. `Chunks` cuts arrays in memory, and rows of a source
+that are not (`core.streams`); any sequence of tuples will do. An engine is anything with a `map` method; one that
+works elsewhere (`core.dask_engine`) has a `reduce` method for streamed chunks. Other sources and other engines need
+no change in a family.
 
 An error or Ctrl-C ends the run in all its threads: between two items, and inside an item where it calls
 `check_stop` (`core.stopping`).
@@ -16,6 +17,7 @@ An error or Ctrl-C ends the run in all its threads: between two items, and insid
 
 from __future__ import annotations
 
+import abc
 import contextlib
 import contextvars
 import functools
@@ -23,53 +25,21 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import joblib
 import numpy as np
-from scipy import sparse
 from threadpoolctl import ThreadpoolController
 
+from tercet.core.chunks import CHUNK_BYTES as CHUNK_BYTES
+from tercet.core.chunks import GRAIN as GRAIN
+from tercet.core.chunks import Chunks as Chunks
+from tercet.core.read_ahead import feed
+from tercet.core.reduction import Combine, add, reduced
 from tercet.core.stopping import Stopped, StopRequest, check_stop, working_for
+from tercet.core.streams import StreamedChunks
 
-CHUNK_BYTES = 1 << 21  # a chunk's rows stay in a core's own cache for a second look
 INTERRUPT_WAIT = 1.0  # seconds that Ctrl-C waits for code without `check_stop`: a foreign estimator, say
-GRAIN = 64  # borders at multiples of this many rows keep vectorised loops in step
-
-
-class Chunks(list[Any]):
-    """Row slices of arrays of equal length, cut by the size of the first one.
-
-    Parameters
-    ----------
-    *arrays : arrays, sparse matrices or None
-        What belongs together row by row; None stays None in every chunk.
-    rows : int, optional
-        Rows per chunk; by default as many as make about two megabytes of the first array.
-    """
-
-    def __init__(self, *arrays: Any, rows: int | None = None) -> None:
-        first = arrays[0]
-        n = first.shape[0]
-        if rows is None:
-            size = first.data.nbytes * 1.5 if sparse.issparse(first) else first.nbytes
-            rows = max(GRAIN, int(CHUNK_BYTES * n / max(size, 1)) // GRAIN * GRAIN)
-        self.borders = [*range(0, max(n, 1), rows), n]
-        spans = zip(self.borders[:-1], self.borders[1:])
-        super().__init__(tuple(_part(array, *span) for array in arrays) for span in spans)
-
-
-def _part(array: Any, start: int, stop: int) -> Any:
-    if array is None or (start == 0 and stop == array.shape[0]):
-        return array
-    if sparse.issparse(array):  # views on the same memory; scipy's own slicing copies
-        here = slice(array.indptr[start], array.indptr[stop])
-        part = sparse.csr_array((stop - start, array.shape[1]), dtype=array.dtype)
-        # set by hand: the constructor would look through all indices once more
-        part.data, part.indices = array.data[here], array.indices[here]
-        part.indptr = array.indptr[start : stop + 1] - array.indptr[start]
-        return part
-    return array[start:stop]
 
 
 class Engine(Protocol):
@@ -81,45 +51,81 @@ class Engine(Protocol):
         """Yield `function(item, *parameters)` for every item, in the order of the items."""
 
 
+@runtime_checkable
+class Elsewhere(Protocol):
+    """An engine of other machines: it works on streamed chunks, and leaves all else to the threads of this one."""
+
+    @abc.abstractmethod
+    def reduce(
+        self,
+        statistics: Callable[..., Any],
+        chunks: StreamedChunks,
+        combine: Combine,
+        parameters: tuple[Any, ...],
+    ) -> Any:
+        """The statistics of all chunks, combined over the fixed tree."""
+
+    @abc.abstractmethod
+    def each(
+        self, function: Callable[..., Any], chunks: StreamedChunks, parameters: tuple[Any, ...]
+    ) -> list[Any]:
+        """`function(chunk, *parameters)` of every chunk, in their order."""
+
+
 def total(
     statistics: Callable[..., Any], chunks: Sequence[Any], *parameters: Any, n_jobs: int | None = None
 ) -> Any:
-    """Sum of `statistics(chunk, *parameters)` over the chunks, in their order.
+    """Sum of `statistics(chunk, *parameters)` over the chunks, over the fixed tree of `core.reduction`.
 
     The statistics are an array, a number, or a tuple of such; results are added as they come in, so that
-    memory does not grow with the number of chunks.
+    memory does not grow with the number of chunks but by a few partial sums.
     """
-    if len(chunks) == 1 and n_jobs != 0 and _engine.get() is None:
-        (alone,) = each(statistics, chunks, *parameters)
-        return tuple(part + 0 for part in alone) if isinstance(alone, tuple) else alone + 0
-    results = engine(n_jobs).map(statistics, chunks, parameters)
-    first = next(results)
-    if not isinstance(first, tuple):
-        return sum(results, start=first + 0)
-    sums = [part + 0 for part in first]  # a copy: the first chunk's arrays belong to the caller's function
-    for result in results:
-        for k, part in enumerate(result):
-            sums[k] += part
-    return tuple(sums)
+    return reduce(statistics, chunks, add, *parameters, n_jobs=n_jobs)
+
+
+def reduce(
+    statistics: Callable[..., Any],
+    chunks: Sequence[Any],
+    combine: Combine,
+    *parameters: Any,
+    n_jobs: int | None = None,
+) -> Any:
+    """As `total`, with another way to combine the statistics of neighbours than their sum (see `Reduction`)."""
+    chosen = _engine.get()
+    if chosen is not None and isinstance(chunks, StreamedChunks) and isinstance(chosen, Elsewhere):
+        return chosen.reduce(statistics, chunks, combine, parameters)
+    if len(chunks) == 1 and n_jobs != 0 and chosen is None:
+        return reduced(each(statistics, chunks, *parameters), combine)
+    return reduced(engine(n_jobs).map(statistics, chunks, parameters), combine)
 
 
 def each(
     function: Callable[..., Any], items: Sequence[Any], *parameters: Any, n_jobs: int | None = None
 ) -> list[Any]:
     """`[function(item, *parameters) for item in items]`, on several threads."""
-    if len(items) == 1 and n_jobs != 0 and _engine.get() is None:  # no need to ask how many threads there are
+    chosen = _engine.get()
+    if chosen is not None and isinstance(items, StreamedChunks) and isinstance(chosen, Elsewhere):
+        return chosen.each(function, items, parameters)
+    if len(items) == 1 and n_jobs != 0 and chosen is None:  # no need to ask how many threads there are
         with one_blas_thread():
             check_stop()
             return [function(items[0], *parameters)]
     return list(engine(n_jobs).map(function, items, parameters))
 
 
-_engine: contextvars.ContextVar[Engine | None] = contextvars.ContextVar("engine", default=None)
+_engine: contextvars.ContextVar[Engine | Elsewhere | None] = contextvars.ContextVar("engine", default=None)
 
 
 def engine(n_jobs: int | None = None) -> Engine:
-    """The engine in use: the one set by `using`, else threads."""
-    return _engine.get() or Threads(_threads_for(n_jobs))
+    """The engine in use: the one set by `using`, else threads; beside an engine elsewhere, threads."""
+    chosen = _engine.get()
+    return Threads(_threads_for(n_jobs)) if chosen is None or isinstance(chosen, Elsewhere) else chosen
+
+
+def elsewhere() -> bool:
+    """Whether the engine in use works on other machines, on rows that are streamed to them."""
+    chosen = _engine.get()
+    return chosen is not None and isinstance(chosen, Elsewhere)
 
 
 def _threads_for(n_jobs: int | None) -> int:
@@ -149,7 +155,7 @@ def _core_count() -> int:
 
 
 @contextlib.contextmanager
-def using(chosen: Engine) -> Iterator[Engine]:
+def using(chosen: Any) -> Iterator[Any]:
     """Work on another engine inside a `with` block."""
     token = _engine.set(chosen)
     try:
@@ -173,14 +179,18 @@ class Threads:
     ) -> Iterator[Any]:
         with one_blas_thread():
             if min(self.n_jobs, len(items)) <= 1:
-                for item in items:
-                    check_stop()
-                    yield function(item, *parameters)
+                with feed(items) as ordered:
+                    for item in ordered:
+                        check_stop()
+                        yield function(item, *parameters)
             else:
                 yield from self._shared(function, items, parameters)
 
     def _shared(self, function: Any, items: Any, parameters: Any) -> Any:
-        run = _Run(function, items, parameters)
+        with feed(items) as ordered:
+            yield from self._taken(_Run(function, items, parameters, ordered), items)
+
+    def _taken(self, run: _Run, items: Any) -> Any:
         helpers = [_pool().submit(run.work) for _ in range(min(self.n_jobs, len(items)) - 1)]
         patience = None
         try:
@@ -202,8 +212,12 @@ class _Run:
 
     AHEAD = 64  # finished items that may wait for an earlier one
 
-    def __init__(self, function: Any, items: Any, parameters: Any) -> None:
+    def __init__(self, function: Any, items: Any, parameters: Any, ordered: Any) -> None:
         self.function, self.items, self.parameters = function, items, parameters
+        self.ordered = (
+            ordered if isinstance(items, StreamedChunks) else None
+        )  # they can be read in order only
+        self.fetching = threading.Lock()
         self.results: dict[int, Any] = {}
         self.change = threading.Condition()
         self.next = self.taken = 0
@@ -213,15 +227,14 @@ class _Run:
 
     def step(self) -> bool:
         """Do the next item; False when there is none left to begin."""
-        with self.change:
-            k = self.next
-            if k >= len(self.items):
-                return False
-            self.next += 1
         try:
             with working_for(self.request):
+                found = self.fetch()
+                if found is None:
+                    return False
                 check_stop()
-                result = self.function(self.items[k], *self.parameters)
+                k, item = found
+                result = self.function(item, *self.parameters)
         except BaseException as error:
             with self.change:
                 self.error = self.error or error
@@ -233,6 +246,23 @@ class _Run:
             self.results[k] = result
             self.change.notify_all()
         return True
+
+    def fetch(self) -> tuple[int, Any] | None:
+        """The next item and its number; None when there is none left to begin."""
+        if self.ordered is None:
+            k = self.take_number()
+            return None if k is None else (k, self.items[k])
+        with self.fetching:
+            k = self.take_number()
+            return None if k is None else (k, next(self.ordered))
+
+    def take_number(self) -> int | None:
+        with self.change:
+            k = self.next
+            if k >= len(self.items):
+                return None
+            self.next += 1
+            return k
 
     def work(self) -> None:
         with np.errstate(**self.floating_point):

@@ -10,6 +10,8 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from tercet.core.input_errors import Broken, shown
 from tercet.core.sample_weights import check_weight
 from tercet.core.scaling import largest, scale_exponent, times_power
+from tercet.core.source_scores import streamed_accuracy, streamed_r2
+from tercet.core.sources import RowSource
 from tercet.core.validation import check_target
 
 
@@ -31,6 +33,8 @@ class AccuracyScoring(ClassifierMixin):
         -------
         accuracy : float
         """
+        if isinstance(X, RowSource):
+            return streamed_accuracy(self, X, y, sample_weight)
         from sklearn.metrics import accuracy_score
 
         predicted = self.predict(X)
@@ -60,6 +64,8 @@ class R2Scoring(RegressorMixin):
         -------
         r2 : float
         """
+        if isinstance(X, RowSource):
+            return streamed_r2(self, X, y, sample_weight)
         from sklearn.metrics import r2_score
 
         predicted = self.predict(X)

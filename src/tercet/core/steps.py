@@ -40,7 +40,22 @@ __all__ = [
     "with_callbacks",
 ]
 
+QUIET: Any = {
+    "over": "ignore",
+    "invalid": "ignore",
+    "divide": "ignore",
+}  # what overflows inside a fit is no news
 MOST_TASKS = 10_000  # a task costs about 20 microseconds and stays in memory: longer loops share them
+
+
+class EngineLost(RuntimeError):
+    """The machines that a fit ran on are gone; the estimator has the model of the last whole pass."""
+
+
+KEEPING = (
+    KeyboardInterrupt,
+    EngineLost,
+)  # what ends a fit and leaves the fitted attributes of the last whole pass
 
 
 class Steps:
@@ -199,9 +214,10 @@ class Fit:
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         self._running.pop(self.estimator, None)
-        if kind is KeyboardInterrupt and self.latest is not None:
+        cut_short = kind is not None and issubclass(kind, KEEPING) and self.latest is not None
+        if cut_short and self.latest is not None:
             vars(self.estimator).update(self.latest.attributes())
-        if kind is None or (kind is KeyboardInterrupt and self.latest is not None):
+        if kind is None or cut_short:
             self._finish()
 
     @classmethod
@@ -281,6 +297,15 @@ def running_fit(
     metadata = None if data[2] is None else {"sample_weight": data[2]}
     with Fit(estimator, *data[:2], metadata):
         yield X, y, weight
+
+
+def refuse_holding_out(estimator: Any) -> None:
+    """Refuse callbacks that hold out rows of a source, or score them."""
+    for callback in listeners(estimator):
+        if hasattr(callback, "hold_out") and getattr(callback, "validation_data", None) is None:
+            raise ValueError(
+                f"{type(callback).__name__} cannot hold out rows of a source; give it validation_data=(X, y)."
+            )
 
 
 class Task:

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.special import expit, log_expit, log_softmax, softmax
 
 from tercet.core.estimator import Classifier
+from tercet.core.row_sums import largest_of
 
 
 class DiscriminantClassifier(Classifier):
@@ -103,9 +104,16 @@ def check_covariance_parameters(name: str, solver: str, shrinkage: Any, estimato
         )
 
 
+def refuse_streaming(model: Any) -> str:
+    """Why the parameters of a model do not allow learning from a source; "" where they do."""
+    if model.shrinkage == "auto" or model.covariance_estimator is not None:
+        return "shrinkage='auto' and covariance_estimator need all rows at once. Use a fixed shrinkage."
+    return ""
+
+
 def check_squares(X: np.ndarray, name: str, least: float = 1e-140) -> None:
     """Refuse values whose squares, and with them all covariances, are no numbers."""
-    size = max(float(X.max(initial=0.0)), -float(X.min(initial=0.0)))
+    size = largest_of(X)
     if size > 1e140 or 0.0 < size < least:
         raise ValueError(
             f"{name}: X has values of size {size:.3g} at most, whose squares are beyond floating point numbers. "

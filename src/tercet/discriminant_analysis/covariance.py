@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from tercet.core.parallel import Chunks, total
-from tercet.discriminant_analysis.scatter import EPS, class_means, pooled_scatter
+from tercet.discriminant_analysis.scatter import EPS, class_means, one_class, pooled_scatter
 
 ALIKE = 16.0  # spreads that differ by no more are of one size
 
@@ -36,7 +36,7 @@ def covariance(
         if not hasattr(fitted, "covariance_"):
             raise ValueError(f"covariance_estimator: {type(fitted).__name__} has no covariance_ after fit.")
         return np.atleast_2d(fitted.covariance_)
-    one = np.zeros(X.shape[0], dtype=np.intp)
+    one = one_class(X)
     mass, mean = class_means(X, one, weight, n_jobs=n_jobs)
     C = pooled_scatter(X, one, weight, mean, n_jobs=n_jobs) / mass[0]
     if shrinkage is None:

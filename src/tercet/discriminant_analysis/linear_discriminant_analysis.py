@@ -14,12 +14,14 @@ from tercet.core.estimator import check_is_fitted
 from tercet.core.fitted_checks import Whole
 from tercet.core.parameters import ArrayLike, Count, Fraction, Jobs, NonNegative
 from tercet.core.row_products import row_scores
+from tercet.core.row_sums import class_masses, count_nonzero, mass_of, times_class_weight
 from tercet.discriminant_analysis.base import (
     DiscriminantClassifier,
     OfProjection,
     check_covariance_parameters,
     check_priors,
     check_squares,
+    refuse_streaming,
 )
 from tercet.discriminant_analysis.covariance import covariance, flip_signs, shrunk, whitening
 from tercet.discriminant_analysis.discriminant_directions import fisher_directions, trace_ratio
@@ -118,6 +120,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     array([1, 2])
     """
 
+    streaming = True
     coef_: np.ndarray
     intercept_: np.ndarray
 
@@ -166,10 +169,17 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         for name in FITTED & vars(self).keys():
             setattr(self, name, getattr(self, name).astype(X.dtype, copy=False))
 
+    def _streaming_refusal(self) -> str:
+        return refuse_streaming(self) or (
+            "tol below 1e-6 needs all rows at once. Raise tol."
+            if self.solver == "svd" and self.tol < 1e-6
+            else ""
+        )
+
     def _check_parameters(self, shape: tuple[int, int], weight: np.ndarray | None) -> int:
         """Refuse parameters that do not fit the data; the number of components."""
         name, K = type(self).__name__, self.classes_.size
-        if (shape[0] if weight is None else np.count_nonzero(weight)) <= K:
+        if (shape[0] if weight is None else count_nonzero(weight)) <= K:
             raise ValueError("The number of samples must be more than the number of classes.")
         most = min(K - 1, shape[1])
         if self.n_components is not None and self.n_components > most:
@@ -187,13 +197,12 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             groups = ((X[y == k], None if weight is None else weight[y == k]) for k in range(share.size))
             return sum(p * covariance(*group, **options) for p, group in zip(share, groups))
         # A fixed amount of shrinkage is linear in Σ, so one sum over all rows is enough.
-        mass = np.bincount(y, weight, share.size)
-        each = (share / mass)[y] if weight is None else (share / mass)[y] * weight
+        each = times_class_weight(share / class_masses(y, weight, share.size), y, weight)
         return shrunk(pooled_scatter(X, y, each, self.means_, n_jobs=self.n_jobs), self.shrinkage or 0.0)
 
     def _solve_svd(self, X: Any, y: np.ndarray, weight: Any, share: np.ndarray) -> None:
         """Whiten the within-class scatter, then take the singular vectors of the class means."""
-        mass = X.shape[0] if weight is None else weight.sum(dtype=np.float64)
+        mass = mass_of(X, weight)
         if X.shape[0] > X.shape[1] and self.tol >= 1e-6:
             # Squaring the rows halves the digits, of which tol uses few, and lets them be added up in chunks.
             C = pooled_scatter(X, y, weight, self.means_, n_jobs=self.n_jobs) / mass

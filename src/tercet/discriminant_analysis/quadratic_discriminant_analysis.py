@@ -8,6 +8,7 @@ import numpy as np
 from scipy import linalg
 
 from tercet.core.catalog import method
+from tercet.core.chunks import is_one_chunk
 from tercet.core.estimator import check_is_fitted
 from tercet.core.fitted_checks import Each
 from tercet.core.parallel import Chunks, each
@@ -19,10 +20,11 @@ from tercet.discriminant_analysis.base import (
     check_covariance_parameters,
     check_priors,
     check_squares,
+    refuse_streaming,
 )
-from tercet.discriminant_analysis.covariance import covariance, principal_axes, standard_deviations
+from tercet.discriminant_analysis.covariance import covariance, principal_axes, shrunk, standard_deviations
 from tercet.discriminant_analysis.quadratic_form import QuadraticForm
-from tercet.discriminant_analysis.scatter import EPS, SMALL, class_means, pooled_scatter
+from tercet.discriminant_analysis.scatter import EPS, SMALL, class_means, class_scatters, pooled_scatter
 
 
 @method(
@@ -116,6 +118,11 @@ class QuadraticDiscriminantAnalysis(DiscriminantClassifier):
         self.thresholds = thresholds
         self.n_jobs = n_jobs
 
+    streaming = True
+
+    def _streaming_refusal(self) -> str:
+        return refuse_streaming(self)
+
     def _fit(self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
         name, K = type(self).__name__, self.classes_.size
         check_squares(X, name)
@@ -123,17 +130,24 @@ class QuadraticDiscriminantAnalysis(DiscriminantClassifier):
         mass, means = class_means(X, y, sample_weight, K, n_jobs=self.n_jobs)
         priors = check_priors(self.priors, mass, K, name)
         covariances, variances, axes = [], [], []
+        together = self.shrinkage != "auto" and self.covariance_estimator is None and not is_one_chunk(X)
+        scatters = class_scatters(X, y, sample_weight, mass, means, n_jobs=self.n_jobs) if together else None
         for k in range(K):
-            mine = y == k if sample_weight is None else (y == k) & (sample_weight > 0)
-            weight = None if sample_weight is None else sample_weight[mine]
             if mass[k] <= self.ddof:
                 raise ValueError(
                     f"{name}: ddof must be less than the number of samples in every class; "
                     f"got ddof={self.ddof} and {mass[k]:g} in class {self.classes_[k]}."
                 )
-            C = self._covariance(X[mine], weight, means[k], mass[k])
+            if scatters is not None:
+                n = X.shape[0]
+                C = self._regularised(shrunk(scatters[k] / mass[k], self.shrinkage or 0.0), mass[k])
+            else:
+                mine = y == k if sample_weight is None else (y == k) & (sample_weight > 0)
+                n = np.count_nonzero(mine)
+                weight = None if sample_weight is None else sample_weight[mine]
+                C = self._covariance(X[mine], weight, means[k], mass[k])
             v, A = principal_axes(C)
-            self._check_rank(C, v, X[mine], self.classes_[k])
+            self._check_rank(C, v, n, X.dtype, self.classes_[k])
             covariances.append(C.astype(X.dtype, copy=False))
             variances.append(v.astype(X.dtype, copy=False))
             axes.append(A.astype(X.dtype, copy=False))
@@ -151,19 +165,23 @@ class QuadraticDiscriminantAnalysis(DiscriminantClassifier):
         else:
             options = {"estimator": self.covariance_estimator, "n_jobs": self.n_jobs}
             C = covariance(X, weight, shrinkage=self.shrinkage, **options)
+        return self._regularised(C, mass)
+
+    def _regularised(self, C: np.ndarray, mass: float) -> np.ndarray:
+        """Σ_k with the degrees of freedom and the regularisation that were asked for."""
         if self.ddof:
             C = C * (mass / (mass - self.ddof))
         return (1 - self.reg_param) * C + self.reg_param * np.eye(C.shape[0]) if self.reg_param else C
 
-    def _check_rank(self, C: np.ndarray, variances: np.ndarray, X: np.ndarray, label: Any) -> None:
+    def _check_rank(self, C: np.ndarray, variances: np.ndarray, n: int, dtype: Any, label: Any) -> None:
         """An error where Σ_k, in units of the features' spread, is not of full rank."""
-        (n, d), std = X.shape, standard_deviations(C)
+        d, std = C.shape[0], standard_deviations(C)
         least = max(self.tol**2, d * EPS)
         # the variances along the axes, in the smallest and largest units there are, settle most cases
         if variances[-1] > least * std.max() ** 2:
             return
         if linalg.eigvalsh(C / np.outer(std, std), subset_by_index=[0, 0])[0] > least:
-            if variances.astype(X.dtype).min() > 0:
+            if variances.astype(dtype).min() > 0:
                 return
             raise ValueError(
                 f"QuadraticDiscriminantAnalysis: the features of class {label} are too different in scale for "

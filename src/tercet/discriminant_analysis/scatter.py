@@ -15,6 +15,8 @@ from sklearn.utils.validation import check_array, check_consistent_length
 from tercet.core.catalog import method
 from tercet.core.estimator import check_weight
 from tercet.core.parallel import Chunks, total
+from tercet.core.row_sums import mass_of
+from tercet.core.streams import is_streamed
 
 EPS = np.finfo(np.float64).eps
 SMALL = 1 << 12  # numbers in an array that are summed at once: BLAS takes one thread for them in any case
@@ -81,7 +83,7 @@ def class_means(
     X: np.ndarray, y: np.ndarray, weight: np.ndarray | None, n_classes: int = 0, *, n_jobs: int | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """The total weight and the mean of each class."""
-    n_classes = n_classes or int(y.max()) + 1
+    n_classes = n_classes or (1 if is_streamed(y) else int(y.max()) + 1)
     mass, sums = _total(_class_sums, X, y, weight, n_classes, n_jobs=n_jobs)
     if not mass.all():
         raise ValueError(
@@ -120,12 +122,47 @@ def pooled_scatter(
 ) -> np.ndarray:
     """Σ_i w_i (x_i-μ)(x_i-μ)ᵀ, with μ the mean of the row's class."""
     S = _total(_scatter, X, y, weight, means, n_jobs=n_jobs)
+    return without_rounding(S, X, mass_of(X, weight), means)
+
+
+def without_rounding(S: np.ndarray, X: Any, mass: float, means: np.ndarray) -> np.ndarray:
+    """The scatter with zeros for constant features."""
     # What a constant feature has left is the rounding of its mean; taken for a spread it would be scaled up.
-    mass = X.shape[0] if weight is None else weight.sum(dtype=np.float64)
     noise = mass * (X.shape[0] * EPS * np.abs(means).max(axis=0)) ** 2
     constant = S.diagonal() <= noise
     S[constant] = S[:, constant] = 0
     return S
+
+
+def class_scatters(
+    X: Any, y: Any, weight: Any, mass: np.ndarray, means: np.ndarray, *, n_jobs: int | None = None
+) -> np.ndarray:
+    """The scatter of each class about its mean, in one pass, of shape (n_classes, n_features, n_features)."""
+    chunks = Chunks(X, y, weight)
+    if (rows := 4 * means.size) > chunks.borders[
+        1
+    ]:  # or adding up the matrices would cost more than making them
+        chunks = Chunks(X, y, weight, rows=rows)
+    found = total(_class_scatters, chunks, means, n_jobs=n_jobs)
+    return np.array([without_rounding(S, X, m, mean[None]) for S, m, mean in zip(found, mass, means)])
+
+
+def _class_scatters(chunk: Any, means: np.ndarray) -> np.ndarray:
+    X, y, weight = chunk
+    found = np.zeros((len(means), X.shape[1], X.shape[1]))
+    for k in range(len(means)):
+        mine = np.flatnonzero(y == k)
+        if mine.size:
+            Z = deviations(X[mine], y[mine], None if weight is None else weight[mine], means)
+            found[k] = Z.T @ Z
+    return found
+
+
+def one_class(X: Any) -> Any:
+    """The labels of rows that are all of one class."""
+    if is_streamed(X):
+        return X.stream.array("row").map(np.zeros_like)
+    return np.zeros(X.shape[0], dtype=np.intp)
 
 
 def _scatter(chunk: Any, means: np.ndarray) -> np.ndarray:

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from tercet.core.estimator import Classifier, Regressor, check_is_fitted
 from tercet.core.row_products import row_products, row_scores
+from tercet.core.row_sums import class_masses
 from tercet.core.validation import check_structure
 
 
@@ -55,7 +56,7 @@ class LinearClassifier(Classifier):
         """The weight of each class; "balanced" is inverse to its share of the sample weights."""
         if isinstance(class_weight, dict):
             return self._given_weights(class_weight)
-        counts = np.bincount(y, weight, self.classes_.size)
+        counts = class_masses(y, weight, self.classes_.size)
         if class_weight is None:
             return np.ones(counts.size)
         balanced = np.zeros(counts.size)  # a class may have rows of weight 0 only

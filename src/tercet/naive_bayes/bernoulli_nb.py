@@ -10,7 +10,8 @@ from scipy import sparse
 from tercet.core.catalog import method
 from tercet.core.parameters import ArrayLike, Jobs, NonNegative
 from tercet.core.rows import kernel_form
-from tercet.naive_bayes._engine.class_sums import class_sums, csr_like, dot, split_missing
+from tercet.core.streams import is_streamed
+from tercet.naive_bayes._engine.class_sums import class_sums, csr_like, dot, missing_sums, split_missing
 from tercet.naive_bayes.base import add_to_rows, check_class_prior, log
 from tercet.naive_bayes.discrete_nb import Alpha, DiscreteNB
 
@@ -99,8 +100,13 @@ class BernoulliNB(DiscreteNB):
 
     def _partial_fit(self, X: Any, y: np.ndarray, weight: np.ndarray | None) -> None:
         alpha, prior = self._check_alpha(), check_class_prior(self)  # errors come before anything is counted
-        X = self._binarized(X)
-        _, missing = split_missing(X)
+        if is_streamed(X):
+            X = X.map(self._binarized, width=X.shape[1])
+            self.missing_count_ += missing_sums(X, y, weight, self.classes_.size, self.n_jobs)
+            missing = None
+        else:
+            X = self._binarized(X)
+            _, missing = split_missing(X)
         self._add_counts(X, y, weight)
         if missing is not None:
             self.missing_count_ += class_sums(missing, y, weight, self.classes_.size, self.n_jobs)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tercet.core.parameters import NonNegative
+from tercet.core.row_sums import class_masses
 from tercet.naive_bayes._engine.class_sums import class_sums
 from tercet.naive_bayes.base import BayesClassifier, PartialFitMixin, as_numbers, log
 
@@ -20,6 +21,7 @@ class DiscreteNB(PartialFitMixin, BayesClassifier):
     rows. A missing value (NaN) adds nothing to the sums."""
 
     missing_input = True
+    streaming = True
     width_checked_attributes = ("feature_log_prob_",)
     fitted_shapes = {"feature_count_": "classes features", "feature_log_prob_": "classes features"}
     alpha: Any
@@ -38,7 +40,7 @@ class DiscreteNB(PartialFitMixin, BayesClassifier):
     def _add_counts(self, X: Any, y: np.ndarray, weight: np.ndarray | None) -> None:
         """Add the rows X to N_c and N_cj."""
         sums = class_sums(X, y, weight, self.classes_.size, self.n_jobs)
-        self.class_count_ += np.bincount(y, weight, self.classes_.size)
+        self.class_count_ += class_masses(y, weight, self.classes_.size)
         self.feature_count_ += sums
 
     def _log_prior(self, given: np.ndarray | None) -> np.ndarray:

@@ -10,7 +10,9 @@ from tercet.core.catalog import method
 from tercet.core.kernel import kernel
 from tercet.core.parallel import total
 from tercet.core.parameters import ArrayLike, CountOrZero, Jobs, NonNegative
+from tercet.core.row_sums import class_masses, take_rows
 from tercet.core.rows import kernel_form, read_only
+from tercet.core.streams import first_rows, is_streamed
 from tercet.naive_bayes._engine.class_sums import class_chunks
 from tercet.naive_bayes.base import (
     BayesClassifier,
@@ -81,6 +83,7 @@ class GaussianNB(PartialFitMixin, BayesClassifier):
 
     sparse_input = False
     missing_input = True
+    streaming = True
     width_checked_attributes = ("theta_", "var_")
     fitted_shapes = {
         "known_count_": "classes features",
@@ -121,16 +124,19 @@ class GaussianNB(PartialFitMixin, BayesClassifier):
         mean = np.where(n_old > 0, mean, new_mean) + shift * share
         with np.errstate(over="ignore", invalid="ignore"):
             scatter = self.scatter_ + new_scatter + shift**2 * n_old * share
-        self.class_count_ = self.class_count_ + np.bincount(y, weight, self.classes_.size)
+        self.class_count_ = self.class_count_ + class_masses(y, weight, self.classes_.size)
         self.known_count_ = n
         self.scatter_ = scatter
         self.class_prior_ = self.class_count_ / self.class_count_.sum() if priors is None else priors
         self.class_log_prior_ = log(self.class_prior_)
-        self._estimate(mean, X if weight is None or weight.all() else X[weight > 0])
+        whole = weight is None or is_streamed(X) or weight.all()
+        self._estimate(mean, X if whole else X[weight > 0])
 
     def _refuse_lost_variances(self, X: np.ndarray, variances: np.ndarray) -> None:
         """Refuse rows whose variances overflow, or of which underflow leaves too few digits."""
         lost = ~np.isfinite(variances)
+        if is_streamed(X):
+            (X,) = take_rows(np.arange(min(X.shape[0], 4096)), X)  # some values, for the message
         if not lost.any() and variances.max(initial=0.0) < LEAST_VARIANCE:
             lost = np.fmax.reduce(X, axis=0) > np.fmin.reduce(
                 X, axis=0
@@ -185,7 +191,7 @@ def class_moments(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Weight, mean and scatter of the known values by class, in two passes: centred on the first row, then on the
     means, to avoid cancellation."""
-    centre = np.tile(np.nan_to_num(X[:1].astype(np.float64)), (n_classes, 1))
+    centre = np.tile(np.nan_to_num(first_rows(X, 1).astype(np.float64)), (n_classes, 1))
     chunks = class_chunks(n_classes, X, y, weight)
     for _ in range(2):
         known, first, second = total(_sums, chunks, centre, n_jobs=n_jobs)

@@ -14,8 +14,10 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
 
 from tercet.core.kernel import kernel
-from tercet.core.parallel import Chunks, each, total
+from tercet.core.parallel import Chunks, reduce, total
+from tercet.core.row_sums import as_columns, largest_of, mass_of
 from tercet.core.rows import row_dot, row_square
+from tercet.core.streams import holds_sparse, is_streamed
 
 Array = np.ndarray
 SMALL = 1 << 12  # numbers in an array that are summed at once: BLAS takes one thread for them in any case
@@ -52,12 +54,12 @@ class DesignMatrix:
     ) -> None:
         if sparse.issparse(X) and X.shape[0] * X.shape[1] < DENSE:
             X = X.toarray()
-        self.X, self.y, self.weight = X, y.reshape(X.shape[0], -1), weight
+        self.X, self.y, self.weight = X, as_columns(y), weight
         self.intercept, self.n_jobs = intercept, n_jobs
         self.chunks = self._chunks(
             least=512
         )  # adding up the products of fewer rows costs more than making them
-        self.mass = float(X.shape[0] if weight is None else weight.sum(dtype=np.float64))
+        self.mass = mass_of(X, weight)
         self.x_mean, self.y_mean = np.zeros(X.shape[1]), np.zeros(self.y.shape[1])
         if intercept:
             x_sum, y_sum = self._total(_weighted_sums)
@@ -82,14 +84,14 @@ class DesignMatrix:
     def cross_products(self) -> tuple[Array, Array]:
         """X'SX and X'SY of the centred data, the two sides of the normal equations."""
         gram, cross = self._total(_products, self.x_mean, self.y_mean)
-        if sparse.issparse(self.X):
+        if holds_sparse(self.X):
             gram -= self.mass * np.outer(self.x_mean, self.x_mean)
         return gram, cross
 
     def sums_of_squares(self) -> tuple[Array, Array]:
         """Sums of squares of the columns of the centred X, and of the targets."""
         columns, targets = self._total(_squares, self.x_mean, self.y_mean)
-        if sparse.issparse(self.X):
+        if holds_sparse(self.X):
             columns = np.maximum(columns - self.mass * self.x_mean**2, 0.0)
         return columns, targets
 
@@ -100,8 +102,7 @@ class DesignMatrix:
             R = _qr_factor((self.X, self.y, self.weight), self.x_mean, self.y_mean)
             return R[:, :d], R[:, d:]
         chunks = self._chunks(least=4 * (d + self.y.shape[1]))
-        parts = each(_qr_factor, chunks, self.x_mean, self.y_mean, n_jobs=self.n_jobs)
-        R = parts[0] if len(parts) == 1 else _r_factor(np.vstack(parts))
+        R = reduce(_qr_factor, chunks, _r_of_both, self.x_mean, self.y_mean, n_jobs=self.n_jobs)
         return R[:, :d], R[:, d:]
 
     def residuals(self, coef: Array) -> tuple[Array, Array]:
@@ -151,10 +152,13 @@ def in_units(X: Any, alphas: Array) -> tuple[Any, Array, float]:
     The unit is 1, or a power of two where values are very large or very small; coefficients are to be divided by
     it. Small values stay as they are where the penalties alone decide.
     """
-    values = X.data if sparse.issparse(X) else X
-    size = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+    size = largest_of(X)
     if size == 0.0 or 1e-140 < size < 1e140:
         return X, alphas, 1.0
+    if is_streamed(X):
+        raise ValueError(
+            f"X holds numbers up to {size:.3g}, whose squares overflow or vanish. Scale the features."
+        )
     unit = float(np.ldexp(1.0, int(np.frexp(size)[1]) - 1))
     with np.errstate(over="ignore"):
         scaled = np.asarray(alphas) / unit / unit
@@ -213,6 +217,11 @@ def _qr_factor(chunk, x_mean, y_mean):
 def _r_factor(A: Array) -> Array:
     """R of a QR factorisation."""
     return np.asarray(qr(A, mode="r"))
+
+
+def _r_of_both(upper: Array, lower: Array, owned: bool) -> Array:
+    """R of two blocks of rows, from that of each."""
+    return _r_factor(np.vstack([upper, lower]))
 
 
 def _residuals(chunk, W, x_mean, y_mean):

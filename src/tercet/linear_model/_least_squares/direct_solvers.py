@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh, lstsq
-from scipy.sparse import issparse
 from scipy.sparse.linalg import lsqr
 
 from tercet.core.parallel import one_blas_thread
+from tercet.core.streams import holds_sparse, is_streamed
 from tercet.linear_model._least_squares.design_matrix import DesignMatrix
 
 Array = np.ndarray
@@ -21,7 +21,12 @@ GRAM_WORK = 1e8  # from n d^2 on, cross products are worth their check of the co
 def solve_least_squares(design: DesignMatrix, tol: float, solver: str = "lstsq") -> tuple[Array, Any]:
     """Minimum-norm coefficients of shape (k, d), and (rank, singular values) where they are known."""
     d = design.shape[1]
-    if issparse(design.X) and d > DENSE_COLUMNS:
+    if holds_sparse(design.X) and d > DENSE_COLUMNS:
+        if is_streamed(design.X):
+            raise TypeError(
+                f"LinearRegression learns from sparse sources of at most {DENSE_COLUMNS} columns; here are {d}. "
+                "Use Ridge(solver='sag') on rows in memory."
+            )
         return sparse_least_squares(design, tol), None
     with one_blas_thread() if 64 < d <= DENSE_COLUMNS else contextlib.nullcontext():
         return _dense_least_squares(design, tol, solver)

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, svd
 from scipy.optimize import minimize
-from scipy.sparse import issparse
 from scipy.sparse.linalg import LinearOperator, cg, lsqr
 from sklearn.exceptions import ConvergenceWarning
 
 from tercet.core.estimator import generator
 from tercet.core.kernel import kernel
 from tercet.core.rows import row_add, row_dot, rows
+from tercet.core.streams import holds_sparse, is_streamed
 from tercet.linear_model._least_squares.design_matrix import DesignMatrix, largest_row_norm
 
 Array = np.ndarray
@@ -28,7 +28,11 @@ Array = np.ndarray
 def solve_cholesky(design: DesignMatrix, alphas: Array) -> Array:
     """(X'X + alpha I) W = X'Y; with fewer rows than columns the dual (XX' + alpha I) U = Y, W = X'U."""
     n, d = design.shape
-    if n < d and not issparse(design.X):
+    if n < d and not holds_sparse(design.X):
+        if is_streamed(design.X):
+            raise TypeError(
+                f"{n} rows with {d} columns are solved for in memory: load them (source.to_arrays)."
+            )
         Z, V = design.centred()
         return _solve_positive(Z @ Z.T, V, alphas) @ Z
     return _solve_positive(*design.cross_products(), alphas)

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from scipy import sparse
 
@@ -12,6 +14,7 @@ from tercet.core.functions import sigmoid, softmax
 from tercet.core.kernel import kernel
 from tercet.core.rows import transposed_times
 from tercet.core.sparse_products import times
+from tercet.core.streams import is_streamed
 from tercet.linear_model._logistic.row_loss import loss_and_slope
 from tercet.losses import Multinomial
 from tercet.losses.margin import logistic_value_and_slope
@@ -22,9 +25,21 @@ BLOCK = 1 << 19  # numbers in a block of rows of the Hessian: they stay in the c
 
 def with_gradient(item, statistic, *parameters):
     """A statistic whose first result, the slopes R, is replaced by the gradient X'R in float64."""
-    (X, *_), _ = item
     R, *sums = statistic(item, *parameters)
+    X = item[0] if statistic is hessian_times_at else item[0][0]
     return transposed_times(X, R).astype(np.float64, copy=False), *sums
+
+
+def without_curvature(chunk):
+    """A chunk as the statistics of values take it."""
+    return chunk, None
+
+
+def signs(y, dtype):
+    """1 for the second class and -1 for the first, in memory or streamed."""
+    if is_streamed(y):
+        return y.map(partial(signs, dtype=dtype), dtype=dtype)
+    return np.where(y > 0, 1, -1).astype(dtype)
 
 
 def scores(X, W, b):
@@ -92,6 +107,11 @@ def hessian_times(item, form, V, c):
         if weight is not None:
             u *= weight[:, None]
     return u, u.sum(axis=0, dtype=np.float64)
+
+
+def hessian_times_at(chunk, form, V, c, W, b):
+    """`hessian_times` of a chunk whose curvature, at the weights W and b, was not kept."""
+    return hessian_times((chunk, curvature(chunk, form, W, b)), form, V, c)
 
 
 def hessian(chunk, form, W, b, intercept, dtype, centre):

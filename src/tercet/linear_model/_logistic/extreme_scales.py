@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from tercet.core.row_sums import largest_of
+from tercet.core.streams import is_streamed
+
 HUGE = {4: 1e12, 8: 1e75}  # by the bytes of a number: fourth powers still do not overflow
 TINY = {4: 1e-15, 8: 1e-100}
 
@@ -17,12 +20,18 @@ def rescaled(X: Any) -> tuple[Any, float]:
     largest = largest_value(X)
     if not largest > HUGE[X.dtype.itemsize]:
         return X, 1.0
+    if is_streamed(X):
+        raise ValueError(
+            f"X holds numbers up to {largest:.3g}, whose squares may overflow. Scale the features."
+        )
     scale = float(2.0 ** np.floor(np.log2(largest)))
     return (X * X.dtype.type(1 / scale)).astype(X.dtype, copy=False), scale
 
 
 def largest_value(X: Any) -> float:
     """The largest absolute value of X."""
+    if is_streamed(X):
+        return largest_of(X)
     values = X.data if sparse.issparse(X) else X
     return float(max(values.max(), -values.min())) if values.size else 0.0
 

@@ -17,15 +17,20 @@ import numpy as np
 from scipy import sparse
 
 from tercet.core.parallel import Chunks, each, total
+from tercet.core.row_sums import mass_of, take_rows
 from tercet.core.rows import read_only
 from tercet.core.sparse_products import Transposed
+from tercet.core.streams import holds_sparse, is_streamed
 from tercet.linear_model._logistic.chunk_sums import (
     curvature,
     hessian,
     hessian_times,
+    hessian_times_at,
     loss_and_slopes,
+    signs,
     small_value_and_gradient,
     with_gradient,
+    without_curvature,
 )
 
 Array = np.ndarray
@@ -94,12 +99,13 @@ class LogisticObjective:
         self.form = ("squared" if loss == "squared" else "binary") if binary else "softmax"
         if reference and not binary:
             self.form = "reference"
-        target = np.where(y > 0, 1, -1).astype(X.dtype) if binary else y
-        self.mass = float(X.shape[0] if weight is None else weight.sum(dtype=np.float64))
-        self.chunks = self._chunks(target)
-        small = not sparse.issparse(X) and X.size <= SMALL and loss == "log"
+        self.mass = mass_of(X, weight)
+        self.chunks = self._chunks(signs(y, X.dtype) if binary else y)
+        small = not holds_sparse(X) and X.size <= SMALL and loss == "log"
         self.small = (read_only(np.ascontiguousarray(X)), np.asarray(y, dtype=np.int64)) if small else None
-        several = sparse.issparse(X) and self.n_planes > 1
+        several = (
+            sparse.issparse(X) and self.n_planes > 1
+        )  # of streamed rows the products are made chunk by chunk
         self.transposed = Transposed(X, self.n_planes) if several else None
         d = X.shape[1]
         self.shape = (d + intercept, self.n_planes)
@@ -112,9 +118,10 @@ class LogisticObjective:
     def _chunks(self, target: Array) -> Chunks:
         chunks = Chunks(self.X, target, self.weight)
         n, d = self.X.shape
-        if sparse.issparse(self.X) and self.n_planes == 1 and len(chunks) > 4:
+        if holds_sparse(self.X) and self.n_planes == 1 and len(chunks) > 4:
             # every chunk fills and adds a gradient of its own: their number is bounded by the entries of X
-            pieces = max(4, self.X.nnz // d)
+            entries = self.X.stream.n_entries if is_streamed(self.X) else self.X.nnz
+            pieces = max(4, entries // d)
             if pieces < len(chunks):
                 chunks = Chunks(self.X, target, self.weight, rows=-(-n // pieces))
         return chunks
@@ -139,10 +146,15 @@ class LogisticObjective:
     ) -> tuple[Array, list[Any]]:
         """The mean over rows of X'R for the slopes R of a statistic, and its other sums."""
         W, b = self.split(theta, self.X.dtype)
-        items = list(zip(self.chunks, curvatures or repeat(None)))
+        items: Any = self.chunks
+        if not is_streamed(self.X):
+            items = list(zip(self.chunks, curvatures or repeat(None)))
+        elif statistic is not hessian_times_at:
+            items = self._pairs
         table, d = np.empty(self.shape), self.X.shape[1]
         if self.transposed is None:
-            G, *sums = total(with_gradient, items, statistic, self.form, W, b, n_jobs=self.n_jobs)
+            more = curvatures if is_streamed(self.X) and curvatures else []
+            G, *sums = total(with_gradient, items, statistic, self.form, W, b, *more, n_jobs=self.n_jobs)
             table[:d] = G.reshape(d, -1)
         else:
             slopes, *parts = zip(*each(statistic, items, self.form, W, b, n_jobs=self.n_jobs))
@@ -152,6 +164,11 @@ class LogisticObjective:
             table[-1] = sums[0]
         table /= self.mass
         return table.ravel(), sums[1:]
+
+    @cached_property
+    def _pairs(self) -> Any:
+        """Streamed chunks as the statistics take them: with no curvatures."""
+        return self.chunks.prepared(without_curvature)  # type: ignore[attr-defined]
 
     def split(self, theta: Array, dtype: Any = np.float64) -> tuple[Array, Array]:
         """W of shape (d, n_planes), or (d,) for two classes, and b."""
@@ -174,7 +191,7 @@ class LogisticObjective:
         """The same problem on one row of each block of `every`, drawn from a fixed seed."""
         n = self.X.shape[0] // every
         at = np.arange(n) * every + np.random.default_rng(0).integers(0, every, n)
-        return self._with_data(self.X[at], self.y[at], None if self.weight is None else self.weight[at])
+        return self._with_data(*take_rows(at, self.X, self.y, self.weight))
 
     def restrict(self, columns: Array) -> LogisticObjective:
         """The same problem with the weights of all other features at zero."""
@@ -230,7 +247,7 @@ class LogisticObjective:
     @cached_property
     def column_moments(self) -> tuple[Array, Array]:
         """Estimates of the mean and variance of each column, from a sample of the rows."""
-        X = self.X[:: -(-self.X.shape[0] // SAMPLED_ROWS)]
+        (X,) = take_rows(np.arange(0, self.X.shape[0], -(-self.X.shape[0] // SAMPLED_ROWS)), self.X)
         if not sparse.issparse(X):
             return X.mean(axis=0, dtype=np.float64), X.var(axis=0, dtype=np.float64)
         (n, d), at = X.shape, X.indices
@@ -285,6 +302,12 @@ class LogisticObjective:
         return float(8 * self.precision * (abs(f) + largest.max()))
 
     def hessian_product(self, theta: Array, v: Array) -> Array:
+        if is_streamed(
+            self.X
+        ):  # curvatures of all rows are not kept: they are computed again in each product
+            at = list(self.split(theta, self.X.dtype))
+            product, _ = self._mean_gradient(hessian_times_at, at, v)
+            return product + self.penalty * v
         if self._curvature is None or not np.array_equal(self._curvature[0], theta):
             W, b = self.split(theta, self.X.dtype)
             self._curvature = theta.copy(), each(curvature, self.chunks, self.form, W, b, n_jobs=self.n_jobs)

@@ -26,6 +26,7 @@ WITH_L1 = ("auto", "saga", "liblinear")
 LOG_ONLY = ("auto", "saga", "sag", "liblinear", "sgd", "iis")
 LARGE = 1_000_000  # entries of X from which the economical form pays
 SAMPLE = 16  # one row in so many makes the sample of the start
+SAMPLED_NUMBERS = 1 << 23  # which stays in memory, however many rows there are
 ENOUGH = 200  # rows per parameter from which a sample gives a good start
 NEWTON_HINT = "Scale the features, raise max_iter or tol, or lower C."
 KEEP = 0.2  # a Hessian that still shrinks the gradient to this share is kept
@@ -204,7 +205,8 @@ def sample_solution(objective: LogisticObjective, theta: Array) -> tuple[Array, 
     n, d = objective.X.shape
     if n < ENOUGH * objective.size or n * d < LARGE or objective.loss != "log":
         return theta, None
-    sample = objective.sample(SAMPLE)
+    rows = max(SAMPLED_NUMBERS // d, ENOUGH * objective.size // SAMPLE)
+    sample = objective.sample(max(SAMPLE, n // rows))
     weight = sample.weight if sample.weight is not None else np.ones(sample.y.size)
     if np.bincount(sample.y, weight, objective.n_classes).min() <= 0:
         return theta, None

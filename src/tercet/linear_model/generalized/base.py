@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from tercet.core.estimator import check_is_fitted, check_weight
-from tercet.core.parallel import one_blas_thread
+from tercet.core.parallel import Chunks, each, one_blas_thread
+from tercet.core.row_sums import mean_of
 from tercet.core.scaling import LARGE
 from tercet.core.steps import ConvergenceWarning
+from tercet.core.streams import is_streamed
 from tercet.core.validation import check_target, finite_predictions
 from tercet.linear_model.base import LinearRegressor
 from tercet.linear_model.generalized.deviance_objective import DevianceObjective, newton_step
@@ -37,6 +39,7 @@ class GeneralizedLinearModel(LinearRegressor):
 
     largest_target = LARGE
     relative_weights = True
+    streaming = True
 
     def _family_and_link(self) -> tuple[ExponentialFamily, Link, bool]:
         """The exponential family, the link, and whether the link is the canonical one."""
@@ -44,16 +47,21 @@ class GeneralizedLinearModel(LinearRegressor):
 
     def _encode(self, y: Any) -> Array:
         y, family = super()._encode(y), self._family_and_link()[0]
-        bad = ~family.in_support(y)
-        if bad.any():
+        self._refuse_unsupported(family, _unsupported((y,), family))
+        return y
+
+    def _refuse_unsupported(self, family: ExponentialFamily, bad: list[float]) -> None:
+        if bad:
             raise ValueError(
                 f"{type(self).__name__}: Some value(s) of y are out of the valid range of the loss: y must "
-                f"{family.requirement}; got {y[bad][0]}."
+                f"{family.requirement}; got {bad[0]}."
             )
-        return y
 
     def _fit(self, X: Any, y: Array, sample_weight: Array | None) -> None:
         family, link, canonical = self._family_and_link()
+        if is_streamed(y):
+            found = each(_unsupported, Chunks(y), family, n_jobs=self.n_jobs)
+            self._refuse_unsupported(family, [value for values in found for value in values])
         objective = DevianceObjective(
             X,
             y,
@@ -87,7 +95,7 @@ class GeneralizedLinearModel(LinearRegressor):
 
     def _fit_boundary(self, X: Any, objective: DevianceObjective) -> None:
         """The fit where all of y is at an end of the range of means, which no finite intercept gives."""
-        mean = float(np.average(objective.y, weights=objective.weight))
+        mean = mean_of(objective.y, objective.weight)
         end = "lower" if mean == 0 else "upper"
         warnings.warn(
             f"{type(self).__name__}: every y is {mean:g}: the mean is at its {end} bound, which no finite weights "
@@ -198,6 +206,13 @@ class GeneralizedLinearModel(LinearRegressor):
         with contextlib.suppress(KeyError, ValueError, TypeError):  # parameters that fit() will refuse
             tags.target_tags.positive_only = not self._family_and_link()[0].in_support(np.array([-1.0]))[0]
         return tags
+
+
+def _unsupported(chunk: Any, family: ExponentialFamily) -> list[float]:
+    """The first target of a chunk that is outside the support of the family, if there is one."""
+    (y,) = chunk
+    bad = ~family.in_support(y)
+    return y[bad][:1].tolist() if bad.any() else []
 
 
 def _deviance(family: ExponentialFamily, y: Array, mean: Array) -> Array:

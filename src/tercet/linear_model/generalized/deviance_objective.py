@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,9 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq
 from scipy.special import xlogy
 
 from tercet.core.parallel import Chunks, total
+from tercet.core.row_sums import mass_of, mean_of
 from tercet.core.rows import transposed_times
+from tercet.core.streams import is_streamed
 from tercet.linear_model.generalized.exponential_family import ExponentialFamily, Tweedie
 from tercet.linear_model.generalized.link import LINKS, Link
 
@@ -61,9 +64,12 @@ class DevianceObjective:
         self.factor = family.factor if canonical else None
         self.alpha, self.fit_intercept, self.n_jobs = alpha, fit_intercept, n_jobs
         self.strong_convexity = float(alpha)  # in w, where the gradient of the null model lies
-        self.mass = float(len(y) if weight is None else weight.sum(dtype=np.float64))
+        self.mass = mass_of(X, weight)
         self.power = family.power if isinstance(family, Tweedie) and link is LINKS["log"] else None
-        known = None if self.power is None else saturated(y, self.power)
+        known = None
+        if self.power is not None:
+            formula = partial(saturated, power=self.power)
+            known = y.map(formula, dtype=np.float64) if is_streamed(y) else formula(y)
         self.chunks = Chunks(X, y, weight, known)
 
     def split(self, theta: Array) -> tuple[Array, float]:
@@ -80,7 +86,7 @@ class DevianceObjective:
 
     def null_model(self) -> Array:
         """The parameters of the intercept-only model (all zeros without an intercept)."""
-        mean = np.average(self.y, weights=self.weight)
+        mean = mean_of(self.y, self.weight)
         with np.errstate(all="ignore"):  # a mean at an end of its range has no finite score
             b = float(self.link.function(np.array([mean]))[0])
         return self.join(np.zeros(self.n_features), b)

@@ -99,6 +99,7 @@ class LinearRegression(LinearRegressor):
 
     multi_output = True
     relative_weights = True
+    streaming = True
 
     def __init__(
         self,
@@ -153,6 +154,11 @@ class LinearRegression(LinearRegressor):
             self.n_iter_ = 1
         self.coef_, self.intercept_ = match_target_shape(coef, intercept, y, X.dtype, self.fit_intercept)
         self.sigma2_ = squares / mass if y.ndim > 1 else float(squares[0] / mass)
+
+    def _streaming_refusal(self) -> str:
+        if self.solver in ("lstsq", "normal"):
+            return ""
+        return f"solver={self.solver!r} visits rows in an order of its own. Use solver='lstsq' or 'normal'."
 
     def _descend(self, X: Any, y: Array, weight: Array | None) -> tuple[Array, Array, Array, float]:
         """Gradient descent on (w, b) from zero: by all rows, by one row, or by mini-batches."""

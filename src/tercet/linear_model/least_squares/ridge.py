@@ -8,12 +8,12 @@ from typing import Any, Literal
 
 import numpy as np
 from scipy.linalg import LinAlgError
-from scipy.sparse import issparse
 
 from tercet.core.catalog import method
 from tercet.core.parallel import one_blas_thread
 from tercet.core.parameters import Count, Jobs, NonNegative, Seed
 from tercet.core.steps import Steps
+from tercet.core.streams import holds_sparse, is_streamed
 from tercet.linear_model._least_squares.design_matrix import (
     DesignMatrix,
     append_ones,
@@ -103,6 +103,7 @@ class Ridge(LinearRegressor):
     """
 
     multi_output = True
+    streaming = True
 
     def __init__(
         self,
@@ -131,6 +132,15 @@ class Ridge(LinearRegressor):
 
     def _fit(self, X: Any, y: Array, sample_weight: Array | None) -> None:
         fit_ridge(self, X, y, sample_weight)
+
+    def _streaming_refusal(self) -> str:
+        if self.positive or self.penalize_intercept:
+            return "positive=True and penalize_intercept=True need all rows at once. Use neither."
+        if self.solver not in ("auto", "cholesky", "svd"):
+            return (
+                f"solver={self.solver!r} visits rows in an order of its own. Use solver='cholesky' or 'svd'."
+            )
+        return ""
 
 
 def fit_ridge(model: Any, X: Any, y: Array, weight: Array | None) -> None:
@@ -237,4 +247,5 @@ def choose_solver(solver: str, positive: bool, X: Any, name: str) -> str:
         return solver
     if positive:
         return "lbfgs"
-    return "sparse_cg" if issparse(X) and X.shape[1] > DENSE_COLUMNS else "cholesky"
+    wide = holds_sparse(X) and X.shape[1] > DENSE_COLUMNS
+    return "sparse_cg" if wide and not is_streamed(X) else "cholesky"

@@ -27,6 +27,7 @@ from tercet.core.parameters import (
     Seed,
     check_parameters,
 )
+from tercet.core.row_sums import mass_of, times_class_weight
 from tercet.core.steps import ConvergenceWarning, Steps
 from tercet.linear_model._logistic.average_gradient import average_gradient
 from tercet.linear_model._logistic.dual_coordinate_descent import dual_coordinate_descent
@@ -53,6 +54,17 @@ from tercet.optimize import minimize
 
 LIBLINEAR_HINT = "Liblinear failed to converge, increase the number of iterations. Or scale the features."
 ATTAINABLE = 2e-4  # of the mean loss: while one weight alone could lower it by more, a fit has not converged
+STREAMING_SOLVERS = (
+    "lbfgs",
+    "newton-cholesky",
+    "newton-cg",
+    "auto",
+    "newton",
+    "gd",
+    "dfp",
+    "bfgs",
+    "broyden",
+)
 
 
 @method(
@@ -165,6 +177,7 @@ class LogisticRegression(LinearClassifier):
     array([[0.5, 0.5]])
     """
 
+    streaming = True
     t_: float
     penalty: Any = "deprecated"  # models saved before there was this parameter do not hold it
 
@@ -227,6 +240,11 @@ class LogisticRegression(LinearClassifier):
         self._set(self._unpack(objective, theta))
         self._check_convergence(objective, theta, loops)
 
+    def _streaming_refusal(self) -> str:
+        if self.solver not in STREAMING_SOLVERS:
+            return f"solver={self.solver!r} visits rows in an order of its own. Use 'lbfgs' or 'newton-cholesky'."
+        return "an L1 penalty needs all rows at once. Use l1_ratio=0." if has_l1(self) else ""
+
     def _check_convergence(self, objective: LogisticObjective, theta: np.ndarray, loops: list[Steps]) -> None:
         """Warn where a stopping rule was met, but not at a minimum."""
         l1 = l1_strengths(self, objective)
@@ -277,11 +295,10 @@ class LogisticRegression(LinearClassifier):
         """Sample weights times the weights of their classes."""
         if self.class_weight is None:
             return weight
-        by_class = self._class_weights(self.class_weight, y, weight)[y]
-        return by_class if weight is None else by_class * weight
+        return times_class_weight(self._class_weights(self.class_weight, y, weight), y, weight)
 
     def _objective(self, X: Any, y: np.ndarray, weight: np.ndarray | None) -> LogisticObjective:
-        mass = float(X.shape[0] if weight is None else weight.sum(dtype=np.float64))
+        mass = mass_of(X, weight)
         l2, intercept_l2 = self._l2(mass)
         X, scale = rescaled(X) if self.eta is None else (X, 1.0)  # a given step is for the data as they are
         return LogisticObjective(

@@ -96,6 +96,9 @@ class LogisticRegressionCV(LogisticRegression):
 
     __metadata_request__score = {"sample_weight": UNUSED}
 
+    streaming = False
+    streams_instead = "LogisticRegression with a few values of C, each scored on rows of its own"
+
     def __init__(
         self,
         *,

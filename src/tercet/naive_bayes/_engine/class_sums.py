@@ -14,6 +14,7 @@ from tercet.core.row_products import row_products
 from tercet.core.rows import Sparse, rows
 from tercet.core.sparse_products import times
 from tercet.core.stopping import check_stop
+from tercet.core.streams import is_streamed
 
 ENTRIES = 1 << 22  # of a sparse matrix in a piece of work
 
@@ -24,6 +25,8 @@ def class_sums(X: Any, y: np.ndarray, weight: Any, n_classes: int, n_jobs: int |
     Rows of a sparse matrix are taken class by class, so that the few sums that a thread
     adds to at a time stay in its cache.
     """
+    if is_streamed(X) and X.is_sparse:
+        return total(_sparse_chunk_sums, class_chunks(n_classes, X, y, weight), n_classes, n_jobs=n_jobs)
     if not sparse.issparse(X):
         return total(_dense_sums, class_chunks(n_classes, X, y, weight), n_classes, n_jobs=n_jobs)
     n, d = X.shape
@@ -43,6 +46,24 @@ def _dense_sums(chunk: Any, n_classes: int) -> np.ndarray:
     X, _ = split_missing(X)
     ones = np.ones(y.size) if weight is None else weight.astype(np.float64)
     return sparse.csr_array((ones, y, np.arange(y.size + 1)), (y.size, n_classes)).T @ X
+
+
+def _sparse_chunk_sums(chunk: Any, n_classes: int) -> np.ndarray:
+    return np.asarray(_dense_sums(chunk, n_classes).toarray())
+
+
+def missing_sums(X: Any, y: Any, weight: Any, n_classes: int, n_jobs: int | None = None) -> np.ndarray:
+    """For each class and feature the weight of the rows of a streamed X in which it is missing."""
+    return total(_missing_chunk_sums, class_chunks(n_classes, X, y, weight), n_classes, n_jobs=n_jobs)
+
+
+def _missing_chunk_sums(chunk: Any, n_classes: int) -> np.ndarray:
+    X, y, weight = chunk
+    _, missing = split_missing(X)
+    if missing is None:
+        return np.zeros((n_classes, X.shape[1]))
+    found = _dense_sums((missing, y, weight), n_classes)
+    return np.asarray(found.toarray() if sparse.issparse(found) else found)
 
 
 def _pieces(counts: np.ndarray, run: int) -> list[tuple[int, int, int, int]]:

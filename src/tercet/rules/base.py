@@ -208,18 +208,18 @@ class RuleClassifier(MixedColumns, Classifier):
         return (counts + 1) / (counts.sum(axis=1, keepdims=True) + counts.shape[1])
 
 
-class GrowPruneClassifier(RuleClassifier):
-    """Rules class by class, the rarest first, each class against all rows that are left (REP, IREP, RIPPER).
+class ClassByClassClassifier(RuleClassifier):
+    """Rules class by class, the rarest first, each class against all rows that are left.
 
-    A subclass writes `_rules_of_class(problem, n_rules, n_conditions)`; these are how many are there already.
+    A subclass writes `_rules_of_class(problem, budget)`; `prune_size` and `random_state` are of those that prune.
     """
 
-    prune_size: Any
     class_order: Any
     max_rules: Any
     max_rule_conds: Any
-    max_total_conds: Any
-    random_state: Any
+    max_total_conds: Any = None
+    prune_size: Any = 0.33
+    random_state: Any = 0
 
     def _rules_of_class(self, problem: BinaryProblem, budget: Budget) -> list[Tests]:
         raise NotImplementedError(f"{type(self).__name__} has no _rules_of_class(problem, budget).")

@@ -9,7 +9,7 @@ import numpy as np
 from tercet.core.catalog import method
 from tercet.core.columns import Features
 from tercet.core.parameters import Count, OpenFraction, Seed
-from tercet.rules.base import Budget, GrowPruneClassifier
+from tercet.rules.base import Budget, ClassByClassClassifier
 from tercet.rules.rule_growth import BinaryProblem, Tests, covered, error_rate, grow_rule, prune_rule
 
 
@@ -22,7 +22,7 @@ from tercet.rules.rule_growth import BinaryProblem, Tests, covered, error_rate, 
     texts=["002 ch. 13, sec. 13.3"],
     peers=["wittgenstein.IREP"],
 )
-class IREPClassifier(GrowPruneClassifier):
+class IREPClassifier(ClassByClassClassifier):
     """Rules that are grown on two thirds of the rows and pruned at once on the rest (incremental reduced error pruning).
 
     For each rule the rows that are left are divided at random. On the larger part conditions of the largest FOIL

@@ -9,7 +9,7 @@ import numpy as np
 from tercet.core.catalog import method
 from tercet.core.columns import Features
 from tercet.core.parameters import Count, CountOrZero, NonNegative, OpenFraction, Seed
-from tercet.rules.base import Budget, GrowPruneClassifier
+from tercet.rules.base import Budget, ClassByClassClassifier
 from tercet.rules.description_length import exception_bits, rule_bits
 from tercet.rules.rule_growth import BinaryProblem, Tests, covered, error_rate, grow_rule, prune_rule
 
@@ -23,7 +23,7 @@ from tercet.rules.rule_growth import BinaryProblem, Tests, covered, error_rate, 
     texts=["002 ch. 13, sec. 13.3"],
     peers=["wittgenstein.RIPPER", "weka.JRip"],
 )
-class RIPPERClassifier(GrowPruneClassifier):
+class RIPPERClassifier(ClassByClassClassifier):
     """Short list of rules by repeated incremental pruning to produce error reduction.
 
     The rules of a class are learned as in `IREPClassifier` (IREP*: pruned by (p - n) / (p + n), until the description

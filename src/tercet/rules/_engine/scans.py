@@ -143,8 +143,16 @@ def score_two(p: Any, n: Any, base: Any, score: Any) -> Any:
         return p / (p + n)
     if score == LAPLACE:
         return (p + 1) / (p + n + 2)
-    a = p / (p + n)
-    return 0.0 if n <= 0 else a * np.log2(a) + (1 - a) * np.log2(1 - a)
+    return negative_entropy(p / (p + n))
+
+
+@inner
+def negative_entropy(a: Any) -> Any:
+    """-H(a) of the share a of the class that a rule is for; a share below 1/2 is worse than any above."""
+    if a >= 1:
+        return 0.0
+    entropy = -a * np.log2(a) - (1 - a) * np.log2(1 - a)
+    return -entropy if a >= 0.5 else entropy - 2.0
 
 
 @kernel
@@ -227,6 +235,8 @@ def score_classes(counts: Any, score: Any, target: Any) -> Any:
         return most / total
     if score == LAPLACE:
         return (most + 1) / (total + counts.size)
+    if target >= 0:
+        return negative_entropy(most / total)
     for k in range(counts.size):
         if counts[k] > 0:
             entropy += counts[k] / total * np.log2(counts[k] / total)

@@ -15,7 +15,7 @@ from tercet.core.kernel import kernel
 from tercet.core.rows import kernel_form, read_only
 from tercet.rules._engine.ranked_table import AT_MOST, EQUAL, RankedTable, row_hashes
 from tercet.rules.rule import COMPARISONS, Condition, Rule
-from tercet.rules.rule_growth import BinaryProblem, Tests, covered
+from tercet.rules.rule_growth import BinaryProblem, Tests, covered, simplified
 from tercet.rules.rule_set import RuleSet
 
 
@@ -109,7 +109,7 @@ class RuleClassifier(MixedColumns, Classifier):
             covers = covered(rows.table, tests)
             counts = rows.totals(covers & left)
             if counts[label] > 0 and (not self._ordered or counts.argmax() == label):
-                kept.append((tests, label, counts))
+                kept.append((simplified(tests), label, counts))
                 uncovered &= ~covers
                 if self._ordered:
                     left &= ~covers
@@ -187,7 +187,8 @@ class RuleClassifier(MixedColumns, Classifier):
         -------
         array of shape (n_samples,)
         """
-        return self.classes_[self._class_counts(X)[1]]
+        best = self._class_counts(X)[1]
+        return self.classes_[best]
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Laplace's estimate (n_c + 1) / (n + K) for each row and class.

@@ -9,7 +9,7 @@ import numpy as np
 
 from tercet.rules._engine.ranked_table import RankedTable
 from tercet.rules._engine.scans import TIE, Candidates, Cover, restricted
-from tercet.rules.rule_growth import RankTest, Tests, rank_test
+from tercet.rules.rule_growth import Tests, rank_test, simplified
 
 
 class FoundRule(NamedTuple):
@@ -46,7 +46,7 @@ def beam_search(
     """The best acceptable rule that a beam search meets; None where there is none.
 
     The star has the empty rule at first. Each pass scores all its specialisations by one condition (of the thresholds
-    of a column and a direction only the best), and keeps the `width` best of them for the next pass.
+    of a column and a direction only those that `scan` chooses), and keeps the `width` best of them for the next pass.
 
     Parameters
     ----------
@@ -108,11 +108,3 @@ def _ranked(found: list[Candidates]) -> tuple[list[tuple[int, int]], np.ndarray]
     order = order[score[order] > -np.inf]
     slots = len(found[0].score)
     return [(int(k) // slots, int(k) % slots) for k in order], counts[order]
-
-
-def simplified(tests: Tests) -> Tests:
-    """Of several bounds of a column on one side only the tightest, which is the latest."""
-    last: dict[tuple[int, int], RankTest] = {}
-    for test in tests:
-        last[test.feature, test.comparison] = test
-    return tuple(last.values())

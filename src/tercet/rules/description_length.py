@@ -54,7 +54,9 @@ def exception_bits(covered: float, uncovered: float, false_positive: float, fals
     bits = float(np.log2(covered + uncovered + 1))
     if covered > uncovered:
         bits += subset_bits(false_positive, covered, 0.5 * errors / covered)
-        return bits + (subset_bits(false_negative, uncovered, false_negative / uncovered) if uncovered > 0 else 0)
+        return bits + (
+            subset_bits(false_negative, uncovered, false_negative / uncovered) if uncovered > 0 else 0
+        )
     if uncovered > 0:
         bits += subset_bits(false_negative, uncovered, 0.5 * errors / uncovered)
     return bits + (subset_bits(false_positive, covered, false_positive / covered) if covered > 0 else 0)

@@ -69,6 +69,8 @@ class IREPClassifier(ClassByClassClassifier):
     >>> X, y = load_watermelon("3.0", return_X_y=True)
     >>> model = IREPClassifier(random_state=0).fit(X, y)
     >>> print(model.ruleset_)
+    1 ← (x3=清晰)
+    0 ← True
     """
 
     def __init__(

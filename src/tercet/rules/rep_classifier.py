@@ -68,6 +68,8 @@ class REPClassifier(ClassByClassClassifier):
     >>> X, y = load_watermelon("3.0", return_X_y=True)
     >>> model = REPClassifier(random_state=0).fit(X, y)
     >>> print(model.ruleset_)
+    1 ← (x3=清晰)
+    0 ← True
     """
 
     def __init__(
@@ -107,33 +109,37 @@ def prune_rules(table: RankedTable, rules: list[Tests], weights: np.ndarray) -> 
     A rule goes if the errors on these rows get fewer, a condition if they do not get more.
     """
     rows = np.flatnonzero(weights.any(axis=1))
-    if not rows.size:
+    if not rows.size or not rules:
         return rules
-    weights, rules = weights[rows], list(rules)
-    longest = max(map(len, rules), default=0)
+    weights, rules = np.ascontiguousarray(weights[rows]), list(rules)
+    longest = max(map(len, rules))
     violated = np.zeros((len(rules), rows.size), dtype=np.int32)  # how many conditions a row violates
     place = np.zeros((len(rules), rows.size), dtype=np.int32)  # and the last of these
     for r, tests in enumerate(rules):
         _count_violations(table, tests, rows, violated[r], place[r])
+    times = (violated == 0).sum(axis=0)  # how many rules cover a row
+    change = np.zeros((len(rules), longest + 1))
+    for r in range(len(rules)):
+        deletion_errors(violated, place, times, read_only(weights), change, r)
     slack = TIE * float(weights.sum())
-    while rules:
-        change = deletion_errors(read_only(violated), read_only(place), read_only(weights), longest)
+    while True:
+        allowed = np.where(np.arange(longest + 1) < longest, change <= slack, change < -slack)
         for r, tests in enumerate(rules):  # the last condition goes with its rule
-            change[r, len(tests) if len(tests) > 1 else 0 : longest] = np.inf
-        change[change[:, longest] > -slack, longest] = np.inf
-        least = float(change.min())
-        if least > slack:
-            break
-        # of equally good deletions the first rule and its last condition
-        r, k = (int(v) for v in np.argwhere(change[:, ::-1] <= least + slack)[0])
-        k = longest - k
+            allowed[r, len(tests) if len(tests) > 1 else 0 : longest] = False
+            allowed[r, longest] &= bool(tests)
+        if not allowed.any():
+            return [tests for tests in rules if tests]
+        least = float(change[allowed].min())
+        # of equally good deletions the first rule, and its last condition
+        r, k = (int(v) for v in np.argwhere((allowed & (change <= least + slack))[:, ::-1])[0])
+        k, covered_before = longest - k, violated[r] == 0
+        rules[r] = () if k == longest else rules[r][:k] + rules[r][k + 1 :]
+        _count_violations(table, rules[r], rows, violated[r], place[r])
         if k == longest:
-            del rules[r]
-            violated, place = np.delete(violated, r, axis=0), np.delete(place, r, axis=0)
-        else:
-            rules[r] = rules[r][:k] + rules[r][k + 1 :]
-            _count_violations(table, rules[r], rows, violated[r], place[r])
-    return rules
+            violated[r] = longest + 1
+        for i in np.flatnonzero((violated[r] == 0) != covered_before).tolist():
+            cover_changes(violated, place, times, read_only(weights), change, r, i)
+        deletion_errors(violated, place, times, read_only(weights), change, r)
 
 
 def _count_violations(
@@ -147,18 +153,29 @@ def _count_violations(
 
 
 @kernel
-def deletion_errors(violated: Any, place: Any, weights: Any, longest: Any) -> Any:
+def deletion_errors(violated: Any, place: Any, times: Any, weights: Any, change: Any, r: Any) -> Any:
     """How the weight of the errors changes without condition k of rule r; in the last column, without the rule."""
-    n_rules, n = violated.shape
-    change = np.zeros((n_rules, longest + 1))
-    times = np.zeros(n, dtype=np.int64)
-    for r in range(n_rules):
-        for i in range(n):
-            times[i] += violated[r, i] == 0
-    for r in range(n_rules):
-        for i in range(n):
-            if times[i] == 0 and violated[r, i] == 1:  # it would be covered
-                change[r, place[r, i]] += weights[i, 1] - weights[i, 0]
-            elif times[i] == 1 and violated[r, i] == 0:  # it would not be any more
-                change[r, longest] += weights[i, 0] - weights[i, 1]
-    return change
+    last = change.shape[1] - 1
+    change[r] = 0.0
+    for i in range(times.size):
+        if times[i] == 0 and violated[r, i] == 1:  # it would be covered
+            change[r, place[r, i]] += weights[i, 1] - weights[i, 0]
+        elif times[i] == 1 and violated[r, i] == 0:  # it would not be any more
+            change[r, last] += weights[i, 0] - weights[i, 1]
+
+
+@kernel
+def cover_changes(violated: Any, place: Any, times: Any, weights: Any, change: Any, r: Any, i: Any) -> Any:
+    """Tell the other rules that rule r covers row i from now on, or that it does not any more."""
+    last = change.shape[1] - 1
+    error = weights[i, 1] - weights[i, 0]
+    now = violated[r, i] == 0
+    others = times[i] - (0 if now else 1)  # that cover it, too
+    sign = -1.0 if now else 1.0
+    for other in range(violated.shape[0]):
+        if other != r:
+            if others == 0 and violated[other, i] == 1:
+                change[other, place[other, i]] += sign * error
+            elif others == 1 and violated[other, i] == 0:
+                change[other, last] -= sign * error
+    times[i] += 1 if now else -1

@@ -75,6 +75,8 @@ class RIPPERClassifier(ClassByClassClassifier):
     >>> X, y = load_watermelon("3.0", return_X_y=True)
     >>> model = RIPPERClassifier(random_state=0).fit(X, y)
     >>> print(model.ruleset_)
+    1 ← (x3=清晰) ∧ (x6>=0.3815)
+    0 ← True
     """
 
     def __init__(
@@ -166,6 +168,7 @@ class RuleCovers:
         self.covers: list[np.ndarray] = []
         self.n_possible = problem.table.n_conditions
         self.totals = problem.weights.sum(axis=0)
+        self.there = problem.weights.any(axis=1)
 
     def __len__(self) -> int:
         return len(self.tests)
@@ -186,7 +189,7 @@ class RuleCovers:
 
     def left(self, before: int | None = None, but: int = -1) -> np.ndarray:
         """Rows of this problem that no rule covers; none of the first so many, or none but one."""
-        left = self.problem.weights.any(axis=1)
+        left = self.there.copy()
         for j, covers in enumerate(self.covers[:before]):
             if j != but:
                 left &= ~covers
@@ -194,7 +197,7 @@ class RuleCovers:
 
     def bits(self) -> float:
         """Description length of the rules and of the rows that they are wrong about."""
-        missed = self.problem.weights[self.left()].sum(axis=0)
+        missed = self.left().astype(np.float64) @ self.problem.weights
         hit = self.totals - missed
         theory = sum(rule_bits(len(tests), self.n_possible) for tests in self.tests)
         return theory + exception_bits(float(hit.sum()), float(missed.sum()), float(hit[1]), float(missed[0]))

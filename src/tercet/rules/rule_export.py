@@ -8,10 +8,10 @@ from typing import Any
 
 from tercet.rules.rule import Condition, Rule
 
-NUMBER = '''\
+NUMBER = """\
     def number(value):
         return float("nan") if value is None else value
-'''
+"""
 
 
 def python_text(rules: Any, name: str) -> str:
@@ -40,9 +40,7 @@ def python_text(rules: Any, name: str) -> str:
 def sql_text(rules: Any) -> str:
     """A CASE expression that classifies a row of a table."""
     if rules.resolution not in ("vote", "distribution"):
-        cases = [
-            f"  WHEN {_sql_body(rule)} THEN {_sql_literal(rule.head)}" for rule in rules.by_priority()
-        ]
+        cases = [f"  WHEN {_sql_body(rule)} THEN {_sql_literal(rule.head)}" for rule in rules.by_priority()]
         if not cases:
             return _sql_literal(rules.default.head)
         return "\n".join(["CASE", *cases, f"  ELSE {_sql_literal(rules.default.head)}", "END"])

@@ -61,7 +61,7 @@ class BinaryProblem:
     def split(self, left: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Weights to grow a rule by and to prune it by, of the rows that are left."""
         weights = np.where(left[:, None], self.weights, 0.0)
-        total = weights.sum(axis=1)
+        total = weights[:, 0] + weights[:, 1]
         held = held_out_weights(self.hashes, self.y, total, self.prune_size, self.rng)
         share = np.divide(held, total, out=np.zeros_like(held), where=total > 0)[:, None]
         return weights * (1 - share), weights * share
@@ -71,11 +71,11 @@ def grow_rule(
     table: RankedTable, weights: np.ndarray, tests: Tests = (), max_conds: int | None = None
 ) -> Tests:
     """Add the condition of the largest FOIL gain, again and again, until no negative row is covered."""
-    cover = cover_of(table, weights.sum(axis=1))
+    cover = cover_of(table, weights[:, 0] + weights[:, 1])
     for test in tests:
         cover = restricted(table, cover, *test[:3])
     while max_conds is None or len(tests) < max_conds:
-        p, n = weights[cover.rows].sum(axis=0)
+        p, n = (float(part[cover.rows].sum()) for part in weights.T)
         if p <= 0 or n <= TIE * (p + n):
             break
         found = scan_two(table, cover, weights, SCORES["foil"], float(np.log2(p / (p + n))))
@@ -90,7 +90,7 @@ def grow_rule(
 
 def rank_test(table: RankedTable, found: Candidates, slot: int) -> RankTest:
     """The condition that a slot of a scan stands for."""
-    feature, comparison = int(table.slots[slot]), int(table.comparisons[slot])
+    feature, comparison = int(found.feature[slot]), int(found.comparison[slot])
     if comparison == EQUAL:
         code = int(found.below[slot])
         return RankTest(feature, comparison, code, float(code))
@@ -133,3 +133,11 @@ def error_rate(table: RankedTable, tests: Tests, weights: np.ndarray, otherwise:
         if p + n > 0:
             return float(n / (p + n))
     return 1.0
+
+
+def simplified(tests: Tests) -> Tests:
+    """Of several bounds of a column on one side only the tightest, which is the latest."""
+    last: dict[tuple[int, int], RankTest] = {}
+    for test in tests:
+        last[test.feature, test.comparison] = test
+    return tuple(last.values())

@@ -107,7 +107,9 @@ class RuleSet(Sequence):
         return "\n".join(str(rule) for rule in [*self.rules, self.default])
 
     def __repr__(self) -> str:
-        return f"<RuleSet of {len(self)} rules, {self.n_conditions} conditions, resolution={self.resolution!r}>"
+        return (
+            f"<RuleSet of {len(self)} rules, {self.n_conditions} conditions, resolution={self.resolution!r}>"
+        )
 
     @property
     def n_conditions(self) -> int:
@@ -199,7 +201,9 @@ class RuleSet(Sequence):
             return len(self.rules)
         rule = found[0] if len(found) == 1 else self.resolution(found)  # type: ignore[operator]
         if not any(rule is one for one in found):
-            raise ValueError(f"the meta-rule must return one of the rules that it gets; it returned {rule!r}.")
+            raise ValueError(
+                f"the meta-rule must return one of the rules that it gets; it returned {rule!r}."
+            )
         return next(k for k, one in enumerate(self.rules) if one is rule)
 
     def _counts(self, rules: list[Rule]) -> np.ndarray:
@@ -276,7 +280,10 @@ class RuleSet(Sequence):
         heads = {rule.head for rule in self.rules}
         parts = []
         for rule in self.rules:
-            tests = [f"{c.name}={'' if c.comparison == '=' else c.comparison}{shortened(c.value)}" for c in rule.conditions]
+            tests = [
+                f"{c.name}={'' if c.comparison == '=' else c.comparison}{shortened(c.value)}"
+                for c in rule.conditions
+            ]
             then = f" => {shortened(rule.head)}" if len(heads) > 1 else ""
             parts.append(f"[{'^'.join(tests)}]{then}")
         return f"[{' V '.join(parts)}]"
@@ -302,5 +309,6 @@ def _plain(label: Any) -> Any:
 
 def _sentence(rule: Rule) -> str:
     start = f"if {rule.body(' and ', '{}')} then" if rule.conditions else "otherwise"
-    seen = f" ({rule.support:.6g} rows, {100 * rule.precision:.3g} %)" if rule.support > 0 else ""
+    rows = f"{rule.support:.6g} {'row' if rule.support == 1 else 'rows'}"
+    seen = f" ({rows}, {100 * rule.precision:.3g} %)" if rule.support > 0 else ""
     return f"{start} {shortened(rule.head)}{seen}"

@@ -70,6 +70,10 @@ class SequentialCoveringClassifier(ClassByClassClassifier):
     >>> X, y = load_watermelon("2.0", return_X_y=True)
     >>> model = SequentialCoveringClassifier().fit(X, y)
     >>> print(model.ruleset_)
+    1 ← (x3=清晰) ∧ (x5=硬滑)
+    1 ← (x4=稍凹) ∧ (x2=浊响) ∧ (x0=青绿)
+    1 ← (x0=乌黑) ∧ (x2=浊响) ∧ (x3=稍糊)
+    0 ← True
     """
 
     def __init__(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -25,8 +26,6 @@ class RankedTable:
     numeric : the indices of the columns of numbers.
     order : int32 array of shape (n_numeric, n_samples): rows by rank; those without a value are left out.
     filled : how many rows of each of these there are.
-    slots : for each kind of condition (<= and >= of a column of numbers, = of each category) its column.
-    comparisons : for each of them EQUAL, AT_MOST or AT_LEAST.
     """
 
     ranks: np.ndarray
@@ -35,8 +34,6 @@ class RankedTable:
     numeric: np.ndarray
     order: np.ndarray
     filled: np.ndarray
-    slots: np.ndarray
-    comparisons: np.ndarray
 
     @classmethod
     def of(cls, X: np.ndarray, categories: Sequence[np.ndarray | None]) -> RankedTable:
@@ -63,18 +60,23 @@ class RankedTable:
             values[j] = ordered[new] + 0.0  # no negative zero
             ranks[j, by_value] = np.cumsum(new) - 1
             order[c, :m], filled[c] = by_value, m
-        slots = [[j] * (len(values[j]) if categorical[j] else 2) for j in range(d)]
-        kinds = [[EQUAL] * len(values[j]) if categorical[j] else [AT_MOST, AT_LEAST] for j in range(d)]
-        return cls(
-            ranks, values, categorical, numeric, order, filled,
-            np.array(sum(slots, []), dtype=np.int64), np.array(sum(kinds, []), dtype=np.int64),
-        )  # fmt: skip
+        return cls(ranks, values, categorical, numeric, order, filled)
+
+    @functools.cached_property
+    def slots(self) -> tuple[np.ndarray, np.ndarray]:
+        """Column and comparison of all kinds of conditions: = of each category, <= and >= of each column of numbers."""
+        features, comparisons = list[int](), list[int]()
+        for j, (values, words) in enumerate(zip(self.values, self.categorical)):
+            kinds = [EQUAL] * len(values) if words else [AT_MOST, AT_LEAST]
+            features += [j] * len(kinds)
+            comparisons += kinds
+        return np.array(features, dtype=np.int64), np.array(comparisons, dtype=np.int64)
 
     @property
     def n_rows(self) -> int:
         return self.ranks.shape[1]
 
-    @property
+    @functools.cached_property
     def n_conditions(self) -> int:
         """How many conditions there are to choose from: one for each category, two for each number."""
         return int(sum(len(v) * (1 if c else 2) for v, c in zip(self.values, self.categorical)))

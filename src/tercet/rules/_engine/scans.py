@@ -19,7 +19,7 @@ class Cover(NamedTuple):
     """Rows that a rule covers: as a list, and in the order of each column of numbers."""
 
     rows: np.ndarray  # (m,)
-    order: np.ndarray  # (n_numeric, m)
+    order: np.ndarray  # (n_numeric, at least m)
     filled: np.ndarray  # (n_numeric,)
 
 
@@ -28,15 +28,31 @@ class Candidates(NamedTuple):
 
     Attributes
     ----------
+    feature, comparison : what the slot is for.
     score : the larger the better; -inf where there is none.
     counts : weight of the covered rows of each class, shape (n_slots, n_classes).
     below, above : ranks on both sides of a threshold; of a category, its code.
     """
 
+    feature: np.ndarray
+    comparison: np.ndarray
     score: np.ndarray
     counts: np.ndarray
     below: np.ndarray
     above: np.ndarray
+
+    @classmethod
+    def empty(cls, table: RankedTable, n_classes: int) -> Candidates:
+        features, comparisons = table.slots
+        S = len(features)
+        return cls(
+            features,
+            comparisons,
+            np.full(S, -np.inf),
+            np.zeros((S, n_classes)),
+            np.zeros(S, int),
+            np.zeros(S, int),
+        )
 
 
 def cover_of(table: RankedTable, weight: np.ndarray) -> Cover:
@@ -63,18 +79,25 @@ def holds(ranks: np.ndarray, comparison: int, rank: int) -> np.ndarray:
 
 
 def scan(
-    table: RankedTable, cover: Cover, y: np.ndarray, weight: np.ndarray, n_classes: int, score: int, target: int
+    table: RankedTable,
+    cover: Cover,
+    y: np.ndarray,
+    weight: np.ndarray,
+    n_classes: int,
+    score: int,
+    target: int,
 ) -> Candidates:
-    """Score every condition on the rows of a cover; `target` is the class of the rule, or -1 for the commonest."""
-    S = len(table.slots)
-    out = Candidates(
-        np.full(S, -np.inf), np.zeros((S, n_classes)), np.zeros(S, np.int64), np.zeros(S, np.int64)
-    )
+    """Score every condition on the rows of a cover; `target` is the class of the rule, or -1 for the commonest.
+
+    Of the thresholds of a column and a direction only that of the largest likelihood ratio statistic is scored. That
+    of the best score would often be one of a few rows that happen to be of one class.
+    """
+    out = Candidates.empty(table, n_classes)
     totals = np.bincount(y[cover.rows], weight[cover.rows], n_classes)
     scan_columns(
-        read_only(table.ranks), read_only(table.numeric), read_only(table.slots), read_only(table.comparisons),
-        read_only(cover.rows), read_only(cover.order), read_only(cover.filled), read_only(y), read_only(weight),
-        read_only(totals), score, target, *out,
+        read_only(table.ranks), read_only(out.feature), read_only(out.comparison), read_only(cover.rows),
+        read_only(cover.order), read_only(cover.filled), read_only(y), read_only(weight), read_only(totals), score,
+        target, *out[2:],
     )  # fmt: skip
     return out
 
@@ -82,14 +105,12 @@ def scan(
 def scan_two(table: RankedTable, cover: Cover, weights: np.ndarray, score: int, base: float) -> Candidates:
     """The same for weights of positive and negative rows, shape (n, 2), and a rule for the positive class.
 
-    FOIL's gain is against a rule of the precision 2^base.
+    FOIL's gain, against a rule of the precision 2^base, chooses the thresholds.
     """
-    S = len(table.slots)
-    out = Candidates(np.full(S, -np.inf), np.zeros((S, 2)), np.zeros(S, np.int64), np.zeros(S, np.int64))
+    out = Candidates.empty(table, 2)
     scan_two_columns(
-        read_only(table.ranks), read_only(table.numeric), read_only(table.slots), read_only(table.comparisons),
-        read_only(cover.rows), read_only(cover.order), read_only(cover.filled), read_only(weights), score, base,
-        *out,
+        read_only(table.ranks), read_only(out.feature), read_only(out.comparison), read_only(cover.rows),
+        read_only(cover.order), read_only(cover.filled), read_only(weights), score, base, *out[2:],
     )  # fmt: skip
     return out
 
@@ -102,15 +123,14 @@ def best_slot(found: Candidates, weight: np.ndarray) -> int:
 @kernel
 def kept(order: Any, filled: Any, keep: Any, width: Any) -> Any:
     """The marked rows of each column's order, as they come."""
-    out = np.empty((order.shape[0], width), dtype=np.int32)
+    out = np.empty((order.shape[0], width + 1), dtype=np.int32)
     count = np.zeros(order.shape[0], dtype=np.int64)
     for c in range(order.shape[0]):
         k = 0
         for i in range(filled[c]):
             row = order[c, i]
-            if keep[row]:
-                out[c, k] = row
-                k += 1
+            out[c, k] = row  # without a branch: one that is not kept is overwritten
+            k += np.int64(keep[row])
         count[c] = k
     return out, count
 
@@ -157,7 +177,7 @@ def negative_entropy(a: Any) -> Any:
 
 @kernel
 def scan_two_columns(
-    ranks: Any, numeric: Any, slots: Any, comparisons: Any, rows: Any, order: Any, filled: Any, weights: Any,
+    ranks: Any, slots: Any, comparisons: Any, rows: Any, order: Any, filled: Any, weights: Any,
     score: Any, base: Any, out_score: Any, out_counts: Any, out_below: Any, out_above: Any,
 ) -> Any:  # fmt: skip
     """Fill the best score of each slot, its counts and ranks."""
@@ -171,9 +191,8 @@ def scan_two_columns(
     cum_r = np.empty(rows.size + 1, dtype=np.int32)
     c, s = 0, 0
     while s < slots.size:
-        j = slots[s]
+        j, first = slots[s], s
         if comparisons[s] == EQUAL:
-            first = s
             while s < slots.size and slots[s] == j:
                 s += 1
             for i in range(rows.size):
@@ -200,22 +219,30 @@ def scan_two_columns(
             n += weights[row, 1]
         cum_p[g], cum_n[g], cum_r[g] = p, n, previous
         for side in range(2):
-            best, at = -np.inf, -1
+            t = s + side
+            best, at, least = 0.0, -1, TIE * P
             for i in range(g):
+                # The gain grows with positives and falls with negatives: it is largest where a run of the former
+                # ends and one of the latter begins.
+                inside, outside = (i, i + 1) if side == 0 else (i + 1, i)
+                if cum_p[inside] <= (cum_p[inside - 1] if inside > 0 else 0.0) or cum_n[outside] <= (
+                    cum_n[outside - 1] if outside > 0 else 0.0
+                ):
+                    continue
                 a = cum_p[i] if side == 0 else p - cum_p[i]
                 b = cum_n[i] if side == 0 else n - cum_n[i]
-                if a <= TIE * P or (score == FOIL and -a * base < best):  # no better even without negatives
+                if a <= least or -a * base < best:  # no better even without negatives
                     continue
-                value = score_two(a, max(b, 0.0), base, score)
+                value = score_two(a, max(b, 0.0), base, FOIL)
                 slack = TIE * max(1.0, abs(best))
                 if value > best + slack or (
-                    value >= best - slack and a + b > out_counts[s + side, 0] + out_counts[s + side, 1]
+                    value >= best - slack and a + b > out_counts[t, 0] + out_counts[t, 1]
                 ):
                     best, at = value, i
-                    out_counts[s + side, 0], out_counts[s + side, 1] = a, max(b, 0.0)
+                    out_counts[t, 0], out_counts[t, 1] = a, max(b, 0.0)
             if at >= 0:
-                out_score[s + side] = best
-                out_below[s + side], out_above[s + side] = cum_r[at], cum_r[at + 1]
+                out_score[t] = score_two(out_counts[t, 0], out_counts[t, 1], base, score)
+                out_below[t], out_above[t] = cum_r[at], cum_r[at + 1]
         s += 2
         c += 1
 
@@ -245,18 +272,17 @@ def score_classes(counts: Any, score: Any, target: Any) -> Any:
 
 @kernel
 def scan_columns(
-    ranks: Any, numeric: Any, slots: Any, comparisons: Any, rows: Any, order: Any, filled: Any, y: Any, weight: Any,
+    ranks: Any, slots: Any, comparisons: Any, rows: Any, order: Any, filled: Any, y: Any, weight: Any,
     totals: Any, score: Any, target: Any, out_score: Any, out_counts: Any, out_below: Any, out_above: Any,
 ) -> Any:  # fmt: skip
     """Fill the best score of each slot, its counts of all classes and ranks."""
     K = totals.size
     whole = totals.sum()
-    left, right = np.empty(K), np.empty(K)
+    left, right, best, mass = np.empty(K), np.empty(K), np.empty(2), np.empty(2)
     c, s = 0, 0
     while s < slots.size:
-        j = slots[s]
+        j, first = slots[s], s
         if comparisons[s] == EQUAL:
-            first = s
             while s < slots.size and slots[s] == j:
                 s += 1
             for i in range(rows.size):
@@ -272,8 +298,8 @@ def scan_columns(
         right[:] = 0.0
         for i in range(filled[c]):
             right[y[order[c, i]]] += weight[order[c, i]]
-        best = np.array([-np.inf, -np.inf])
-        mass = np.zeros(2)
+        best[:] = -np.inf
+        mass[:] = 0.0
         for i in range(filled[c] - 1):
             row, after = order[c, i], order[c, i + 1]
             left[y[row]] += weight[row]
@@ -282,15 +308,35 @@ def scan_columns(
                 continue
             for side in range(2):
                 counts = left if side == 0 else right
-                value = score_classes(counts, score, target)
+                value, covered = likelihood_ratio(counts, totals, target), counts.sum()
                 slack = TIE * max(1.0, abs(best[side]))
-                if value > best[side] + slack or (value >= best[side] - slack and counts.sum() > mass[side]):
-                    best[side], mass[side] = value, counts.sum()
+                if value > best[side] + slack or (value >= best[side] - slack and covered > mass[side]):
+                    best[side], mass[side] = value, covered
                     out_counts[s + side] = counts
                     out_below[s + side], out_above[s + side] = ranks[j, row], ranks[j, after]
-        out_score[s], out_score[s + 1] = best[0], best[1]
+        for side in range(2):
+            if best[side] > -np.inf:
+                out_score[s + side] = score_classes(out_counts[s + side], score, target)
         s += 2
         c += 1
+
+
+@inner
+def likelihood_ratio(counts: Any, totals: Any, target: Any) -> Any:
+    """Σ n_k log(n_k / (n P_k)) of the classes; of a class against the others, where a rule is for one."""
+    n, N, found = counts.sum(), totals.sum(), 0.0
+    if n <= 0 or N <= 0:
+        return -np.inf
+    if target >= 0:
+        p, P = counts[target], totals[target]
+        if p * N <= n * P:  # the class is no more frequent than before
+            return -np.inf
+        found = p * np.log(p * N / (n * P))
+        return found + (n - p) * np.log((n - p) * N / (n * (N - P))) if n > p else found
+    for k in range(counts.size):
+        if counts[k] > 0:
+            found += counts[k] * np.log(counts[k] * N / (n * totals[k]))
+    return found
 
 
 @kernel

@@ -126,7 +126,7 @@ ROWS = [
     ),
     Row(
         name="cn2",
-        work="ordered CN2, Laplace's estimate, significance 0.99, beam of 5; {n} x {d}, half of the columns categories",
+        work="ordered CN2 by Laplace's estimate, significance 0.99, beam of 5; {n} x {d}, half of them categories",
         sizes={"full": {**FULL, "n": 5_000}, "smoke": SMOKE},
         data=make_mixed,
         ours=Contender(cn2_ours, ("tercet.rules", "pandas"), "tercet", threads=1, prepare=frames),

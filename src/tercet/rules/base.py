@@ -115,14 +115,14 @@ class RuleClassifier(MixedColumns, Classifier):
                     left &= ~covers
         default = rows.totals(uncovered)
         default = default if default.any() else rows.totals()
-        tests = [test for one in kept for test in one[0]]
+        every = [test for one in kept for test in one[0]]
         return {
             "rule_starts_": np.cumsum([0, *(len(one[0]) for one in kept)], dtype=np.int64),
             "rule_classes_": np.array([one[1] for one in kept], dtype=np.int64),
             "rule_counts_": np.array([one[2] for one in kept]).reshape(-1, rows.n_classes),
-            "condition_features_": np.array([test.feature for test in tests], dtype=np.int64),
-            "condition_comparisons_": np.array([test.comparison for test in tests], dtype=np.int64),
-            "condition_values_": np.array([test.value for test in tests], dtype=np.float64),
+            "condition_features_": np.array([test.feature for test in every], dtype=np.int64),
+            "condition_comparisons_": np.array([test.comparison for test in every], dtype=np.int64),
+            "condition_values_": np.array([test.value for test in every], dtype=np.float64),
             "default_counts_": default,
             "default_class_": int(default.argmax()),
         }
@@ -159,18 +159,21 @@ class RuleClassifier(MixedColumns, Classifier):
         """Class weights that decide each row, and its class."""
         check_is_fitted(self)
         rows = kernel_form(self._check(X, reset=False))
-        rules = (
-            self.rule_starts_,
-            self.condition_features_,
-            self.condition_comparisons_,
-            self.condition_values_,
+        starts, features, comparisons, values = (
+            read_only(np.ascontiguousarray(part))
+            for part in (
+                self.rule_starts_,
+                self.condition_features_,
+                self.condition_comparisons_,
+                self.condition_values_,
+            )
         )
-        rules = tuple(read_only(np.ascontiguousarray(part)) for part in rules)
         if self._ordered:
-            first = first_rules(rows, *rules)
+            first = first_rules(rows, starts, features, comparisons, values)
             counts = np.vstack([self.rule_counts_, self.default_counts_])[first]
             return counts, np.append(self.rule_classes_, self.default_class_)[first]
-        sums, any_rule = summed_rules(rows, *rules, kernel_form(self.rule_counts_))
+        counts = kernel_form(self.rule_counts_)
+        sums, any_rule = summed_rules(rows, starts, features, comparisons, values, counts)
         sums[~any_rule] = self.default_counts_
         best = np.where(any_rule, sums.argmax(axis=1), self.default_class_)
         return sums, best
@@ -240,7 +243,7 @@ class ClassByClassClassifier(RuleClassifier):
                 rules.append((tests, label))
                 left &= ~covered(rows.table, tests)
             step.report(tuple(rules), rules=len(rules), conditions=sum(len(tests) for tests, _ in rules))
-        vars(self).update(self._assembled(rows, rules))
+        self.__dict__.update(self._assembled(rows, rules))
 
 
 @dataclass

@@ -45,8 +45,9 @@ def beam_search(
 ) -> FoundRule | None:
     """The best acceptable rule that a beam search meets; None where there is none.
 
-    The star has the empty rule at first. Each pass scores all its specialisations by one condition (of the thresholds
-    of a column and a direction only those that `scan` chooses), and keeps the `width` best of them for the next pass.
+    The star has the empty rule at first. Each pass scores all its specialisations by one condition (of the
+    thresholds of a column and a direction only those that `scan` chooses), and keeps the `width` best of them
+    for the next pass.
 
     Parameters
     ----------

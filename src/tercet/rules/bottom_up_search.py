@@ -34,9 +34,10 @@ def bottom_up_search(
 ) -> FoundRule | None:
     """The best rule that a search from one positive row meets.
 
-    The search begins with the rule that only the values of one positive row satisfy. Each pass generalises the rules
-    of the star: to the least general generalisation with another positive row (of at most `n_rows`), or without one
-    bound of one column; the `width` best of these are the next star. It ends when none is better than the best so far.
+    The search begins with the rule that only the values of one positive row satisfy. Each pass generalises the
+    rules of the star: to the least general generalisation with another positive row (of at most `n_rows`), or
+    without one bound of one column; the `width` best of these are the next star. It ends when none is better
+    than the best so far.
 
     Parameters
     ----------
@@ -119,7 +120,7 @@ def _scored(
     low, high = (np.array([box[k] for box in boxes]) for k in range(2))
     counts = box_counts(read_only(table.ranks), read_only(low), read_only(high), read_only(weights))
     return [
-        FoundRule(_tests(table, box), float(score_two(*pair, base, SCORES[score])), pair)
+        FoundRule(_tests(table, box), float(score_two(pair[0], pair[1], base, SCORES[score])), pair)
         for box, pair in zip(boxes, counts)
     ]
 

@@ -24,7 +24,7 @@ from tercet.rules.rule_scores import class_likelihood_ratio
     strategy="entropy or Laplace's estimate of each rule; significance by the likelihood ratio statistic",
     algorithms={
         "ordered": "a list: all rows that a rule covers are removed, whatever their class",
-        "unordered": "a set: class by class; only the covered rows of the class are removed, and distributions added up",
+        "unordered": "a set: class by class; only rows of the class are removed, and distributions are added up",
     },
     texts=["002 ch. 13, sec. 13.2, 13.3"],
     peers=["Orange CN2Learner", "Orange CN2UnorderedLearner"],
@@ -32,18 +32,18 @@ from tercet.rules.rule_scores import class_likelihood_ratio
 class CN2Classifier(RuleClassifier):
     """Rules by beam search, of which only significant ones stay (CN2).
 
-    Sequential covering from general to specific: a beam search finds the rule of the largest Laplace
-    estimate (n_c + 1) / (n + K), or of the least entropy, among those whose likelihood ratio statistic 2 Σ n_k log(n_k / (n P_k)) is
-    significant; covered rows are removed, until there is no such rule.
+    Sequential covering from general to specific: a beam search finds the rule of the largest Laplace estimate
+    (n_c + 1) / (n + K), or of the least entropy, among those whose likelihood ratio statistic 2 Σ n_k log(n_k /
+    (n P_k)) is significant; covered rows are removed, until there is no such rule.
 
-    Thresholds of numbers lie half-way between neighbouring values; of those of a column and a direction only that of
-    the largest statistic enters the star. A missing value satisfies no condition.
+    Thresholds of numbers lie half-way between neighbouring values; of those of a column and a direction only
+    that of the largest statistic enters the star. A missing value satisfies no condition.
 
     Parameters
     ----------
     algorithm : {"ordered", "unordered"}, default="ordered"
-        A list, in which the first rule that covers a row decides; or a set, with rules of each class against all rows,
-        in which the class distributions of all rules that cover a row are added up.
+        A list, in which the first rule that covers a row decides; or a set, with rules of each class against
+        all rows, in which the class distributions of all rules that cover a row are added up.
     criterion : {"laplace", "entropy"}, default="laplace"
         What rules are compared by; entropy is of the first paper, and prefers rules of few rows.
     confidence : float, default=0.99
@@ -123,7 +123,7 @@ class CN2Classifier(RuleClassifier):
                 break
             if found is None:  # the next class, against all rows
                 target, weight = targets.pop(0), rows.weight.copy()
-        vars(self).update(self._assembled(rows, rules))
+        self.__dict__.update(self._assembled(rows, rules))
 
     def _best_rule(self, rows: TrainingRows, weight: np.ndarray, target: int) -> FoundRule | None:
         """The best significant rule for the rows that are left; for a class, or for the commonest of its rows."""

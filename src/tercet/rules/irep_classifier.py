@@ -23,13 +23,13 @@ from tercet.rules.rule_growth import BinaryProblem, Tests, covered, error_rate, 
     peers=["wittgenstein.IREP"],
 )
 class IREPClassifier(ClassByClassClassifier):
-    """Rules that are grown on two thirds of the rows and pruned at once on the rest (incremental reduced error pruning).
+    """Rules grown on two thirds of the rows and pruned at once on the rest (incremental reduced error pruning).
 
-    For each rule the rows that are left are divided at random. On the larger part conditions of the largest FOIL
-    gain are added until no row of another class is covered; on the smaller part final conditions are removed so
-    that (p + (N - n)) / (P + N) is the largest. The rows that the rule covers are removed, and so on, until a rule is
-    wrong about more than half of the rows that it covers. Classes come from the rarest to the commonest, which is the
-    default.
+    For each rule the rows that are left are divided at random. On the larger part conditions of the largest
+    FOIL gain are added until no row of another class is covered; on the smaller part final conditions are
+    removed so that (p + (N - n)) / (P + N) is the largest. The rows that the rule covers are removed, and so
+    on, until a rule is wrong about more than half of the rows that it covers. Classes come from the rarest to
+    the commonest, which is the default.
 
     Equal rows are divided in proportion to their weight by a hash of their values, so that a row of weight 2 is as
     good as having it twice. A missing value satisfies no condition.
@@ -96,7 +96,7 @@ class IREPClassifier(ClassByClassClassifier):
 
     def _rules_of_class(self, problem: BinaryProblem, budget: Budget) -> list[Tests]:
         table, rules = problem.table, list[Tests]()
-        left = problem.weights.any(axis=1)
+        left = problem.weights.sum(axis=1) > 0
         while problem.weights[left, 0].any() and budget.left(rules):
             growing, pruning = problem.split(left)
             tests = grow_rule(table, growing, max_conds=budget.longest_after(rules))

@@ -22,15 +22,16 @@ from tercet.rules.rule_growth import BinaryProblem, Tests, covered, grow_rule
     task="classification",
     model="ordered list of rules: class <- conjunction of conditions, and a default class",
     strategy="FOIL gain of each condition; accuracy of the whole set on rows that it was not grown from",
-    algorithms="sequential covering without pruning, then the best deletion of a condition or a rule, again and again",
+    algorithms="sequential covering without pruning, then the best deletion of a condition or a rule, one by one",
     texts=["002 ch. 13, sec. 13.3"],
 )
 class REPClassifier(ClassByClassClassifier):
     """Rules that are grown until they make no mistake, and then pruned together (reduced error pruning).
 
-    The rows are divided once. On the larger part rules are learned that cover all rows of the class and no others;
-    on the smaller part the deletion of a condition or of a rule that leaves the fewest errors is carried out, as
-    long as there are fewer errors without the rule, or not more without the condition. Classes come from the rarest to the commonest, which is the default.
+    The rows are divided once. On the larger part rules are learned that cover all rows of the class and no
+    others; on the smaller part the deletion of a condition or of a rule that leaves the fewest errors is
+    carried out, as long as there are fewer errors without the rule, or not more without the condition. Classes
+    come from the rarest to the commonest, which is the default.
 
     Equal rows are divided in proportion to their weight by a hash of their values, so that a row of weight 2 is as
     good as having it twice. A missing value satisfies no condition.
@@ -92,7 +93,7 @@ class REPClassifier(ClassByClassClassifier):
         self.random_state = random_state
 
     def _rules_of_class(self, problem: BinaryProblem, budget: Budget) -> list[Tests]:
-        growing, pruning = problem.split(problem.weights.any(axis=1))
+        growing, pruning = problem.split(problem.weights.sum(axis=1) > 0)
         table, rules = problem.table, list[Tests]()
         while growing[:, 0].any() and budget.left(rules):
             tests = grow_rule(table, growing, max_conds=budget.longest_after(rules))

@@ -26,12 +26,12 @@ from tercet.rules.rule_growth import BinaryProblem, Tests, covered, error_rate, 
 class RIPPERClassifier(ClassByClassClassifier):
     """Short list of rules by repeated incremental pruning to produce error reduction.
 
-    The rules of a class are learned as in `IREPClassifier` (IREP*: pruned by (p - n) / (p + n), until the description
-    length is more than 64 bits above the smallest so far). Then each of k passes takes the rules one after the other:
-    a replacement is grown from nothing and a revision from the rule, both pruned by the error of the whole set, and
-    the one of the three stays with which the description is the shortest; further rules cover what is left. In the
-    end rules go without which the description is shorter. Classes come from the rarest to the commonest, which is the
-    default.
+    The rules of a class are learned as in `IREPClassifier` (IREP*: pruned by (p - n) / (p + n), until the
+    description length is more than 64 bits above the smallest so far). Then each of k passes takes the rules
+    one after the other: a replacement is grown from nothing and a revision from the rule, both pruned by the
+    error of the whole set, and the one of the three stays with which the description is the shortest; further
+    rules cover what is left. In the end rules go without which the description is shorter. Classes come from
+    the rarest to the commonest, which is the default.
 
     Equal rows are divided in proportion to their weight by a hash of their values, so that a row of weight 2 is as
     good as having it twice. A missing value satisfies no condition.
@@ -168,7 +168,7 @@ class RuleCovers:
         self.covers: list[np.ndarray] = []
         self.n_possible = problem.table.n_conditions
         self.totals = problem.weights.sum(axis=0)
-        self.there = problem.weights.any(axis=1)
+        self.there = problem.weights.sum(axis=1) > 0
 
     def __len__(self) -> int:
         return len(self.tests)

@@ -78,7 +78,8 @@ def _python_body(rule: Rule) -> str:
 def _python_test(condition: Condition) -> str:
     cell = f"row[{condition.feature!r}]"
     if condition.comparison == "=":
-        return f"{cell} == {_number(condition.value) if not isinstance(condition.value, str) else condition.value!r}"
+        value = repr(condition.value) if isinstance(condition.value, str) else _number(condition.value)
+        return f"{cell} == {value}"
     return f"number({cell}) {condition.comparison} {_number(condition.value)}"
 
 

@@ -26,7 +26,7 @@ from tercet.rules.rule_scores import pruning_value
 
 
 class RankTest(NamedTuple):
-    """One condition: the rank of a feature is equal to, at most or at least `rank`; `value` is what it stands for."""
+    """One condition: the rank of a feature is equal to, at most or at least `rank`, which stands for `value`."""
 
     feature: int
     comparison: int
@@ -117,11 +117,11 @@ def prefix_counts(table: RankedTable, tests: Tests, weights: np.ndarray) -> np.n
 
 
 def prune_rule(table: RankedTable, tests: Tests, weights: np.ndarray, metric: str) -> Tests:
-    """Remove final conditions so that the value of the rule on other rows is the largest; of equals the shortest."""
+    """Remove final conditions: of the value on other rows the largest, of equal ones the shortest rule."""
     counts = prefix_counts(table, tests, weights)
     if not counts[0].sum() > 0:
         return tests
-    values = pruning_value(counts[1:, 0], counts[1:, 1], *counts[0], metric=metric)
+    values = pruning_value(counts[1:, 0], counts[1:, 1], counts[0, 0], counts[0, 1], metric)
     return tests[: int(np.flatnonzero(values >= values.max() - TIE)[0]) + 1]
 
 

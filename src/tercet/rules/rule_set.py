@@ -41,10 +41,10 @@ class RuleSet(Sequence):
     default : label or Rule
         What holds where no rule covers a row.
     resolution : str or callable, default="order"
-        How conflicts are resolved. "order": the first rule that covers decides (排序法); "vote": each rule has one
-        vote (投票法); "distribution": the class distributions of the rules are added up, as in unordered CN2; or a
-        meta-rule (元规则法): "shortest", "longest", "precision" or "support" says which rule decides, and a callable
-        gets the list of rules that cover a row and returns one of them.
+        How conflicts are resolved. "order": the first rule that covers decides (排序法); "vote": each rule has
+        one vote (投票法); "distribution": the class distributions of the rules are added up, as in unordered
+        CN2; or a meta-rule (元规则法): "shortest", "longest", "precision" or "support" says which rule decides,
+        and a callable gets the list of rules that cover a row and returns one of them.
     feature_names : sequence of str, optional
         Names of the columns of arrays.
     classes : sequence, optional
@@ -191,7 +191,8 @@ class RuleSet(Sequence):
         """The index of the rule that decides each row; that after the last is the default."""
         if callable(self.resolution):
             return np.array([self._chosen(row) for row in covers], dtype=np.intp)
-        places = sorted(range(len(self.rules)), key=lambda k: PRIORITIES[self.resolution](self.rules[k]))
+        priority = PRIORITIES[str(self.resolution)]
+        places = sorted(range(len(self.rules)), key=lambda k: priority(self.rules[k]))
         found = np.column_stack([covers[:, places], np.ones(len(covers), dtype=bool)])
         return np.array([*places, len(self.rules)], dtype=np.intp)[found.argmax(axis=1)]
 
@@ -268,8 +269,9 @@ class RuleSet(Sequence):
         Parameters
         ----------
         style : {"arrow", "if", "wittgenstein"}, default="arrow"
-            "good ← (texture=clear) ∧ (density>=0.38)" as textbooks write it; "if ... then ... (rows, precision)"; or
-            "[[texture=clear^density=>=0.38] V [...]]" as wittgenstein prints the rules of one class.
+            "good ← (texture=clear) ∧ (density>=0.38)" as textbooks write it; "if ... then ... (rows,
+            precision)"; or "[[texture=clear^density=>=0.38] V [...]]" as wittgenstein prints the rules of one
+            class.
         """
         if style == "arrow":
             return str(self)

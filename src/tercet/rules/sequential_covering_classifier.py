@@ -30,9 +30,9 @@ from tercet.rules.rule_growth import BinaryProblem, Tests, covered
 class SequentialCoveringClassifier(ClassByClassClassifier):
     """Rules one after the other, each on the rows that those before do not cover (separate and conquer).
 
-    Class by class, from the rarest to the commonest, which is the default: the best rule by a beam search is kept and
-    the rows that it covers are removed, until no rows of the class are left or no rule is better than none. There is
-    no pruning; see `RIPPERClassifier` for noisy data.
+    Class by class, from the rarest to the commonest, which is the default: the best rule by a beam search is
+    kept and the rows that it covers are removed, until no rows of the class are left or no rule is better than
+    none. There is no pruning; see `RIPPERClassifier` for noisy data.
 
     Of equal scores the rule that covers more is better, and then the first. Bounds of numbers lie half-way between
     neighbouring values. A missing value satisfies no condition.

@@ -64,7 +64,7 @@ class RankedTable:
 
     @functools.cached_property
     def slots(self) -> tuple[np.ndarray, np.ndarray]:
-        """Column and comparison of all kinds of conditions: = of each category, <= and >= of each column of numbers."""
+        """Column and comparison of all kinds of conditions: = of a category, <= and >= of a column of numbers."""
         features, comparisons = list[int](), list[int]()
         for j, (values, words) in enumerate(zip(self.values, self.categorical)):
             kinds = [EQUAL] * len(values) if words else [AT_MOST, AT_LEAST]

@@ -89,8 +89,8 @@ def scan(
 ) -> Candidates:
     """Score every condition on the rows of a cover; `target` is the class of the rule, or -1 for the commonest.
 
-    Of the thresholds of a column and a direction only that of the largest likelihood ratio statistic is scored. That
-    of the best score would often be one of a few rows that happen to be of one class.
+    Of the thresholds of a column and a direction only that of the largest likelihood ratio statistic is scored.
+    That of the best score would often be one of a few rows that happen to be of one class.
     """
     out = Candidates.empty(table, n_classes)
     totals = np.bincount(y[cover.rows], weight[cover.rows], n_classes)
@@ -130,7 +130,7 @@ def kept(order: Any, filled: Any, keep: Any, width: Any) -> Any:
         for i in range(filled[c]):
             row = order[c, i]
             out[c, k] = row  # without a branch: one that is not kept is overwritten
-            k += np.int64(keep[row])
+            k += int(keep[row])
         count[c] = k
     return out, count
 
@@ -145,9 +145,8 @@ def first_best(score: Any, weight: Any) -> Any:
             best = s
             continue
         slack = TIE * max(1.0, abs(score[best]))
-        if score[s] > score[best] + slack:
-            best = s
-        elif score[s] >= score[best] - slack and weight[s] > weight[best] * (1 + TIE):
+        equal = abs(score[s] - score[best]) <= slack
+        if score[s] > score[best] + slack or (equal and weight[s] > weight[best] * (1 + TIE)):
             best = s
     return best
 

@@ -30,6 +30,7 @@ from tercet.plot.neighbors import plot_cells, plot_kd_tree
 from tercet.plot.precision_recall import plot_precision_recall
 from tercet.plot.regression import plot_predictions, plot_residuals
 from tercet.plot.roc import plot_det, plot_roc
+from tercet.plot.rules import plot_rule_boxes, plot_rules
 from tercet.plot.score_distributions import plot_score_distributions
 from tercet.plot.sequences import plot_path, plot_transitions
 from tercet.plot.styling import style
@@ -85,6 +86,8 @@ __all__ = [
     "plot_regions",
     "plot_residuals",
     "plot_roc",
+    "plot_rule_boxes",
+    "plot_rules",
     "plot_score_distributions",
     "plot_scree",
     "plot_shepard",

@@ -1,0 +1,5 @@
+"""Rule learning: propositional rules by sequential covering."""
+
+from tercet.core.lazy import lazy_package
+
+__getattr__, __dir__, __all__ = lazy_package(__name__)

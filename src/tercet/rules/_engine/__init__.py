@@ -1,0 +1,1 @@
+"""Presorted columns and the scans over them that find the best condition."""

@@ -1,0 +1,27 @@
+from tercet.rules.logic.clause import Clause
+from tercet.rules.logic.literal import Literal
+from tercet.rules.logic.prolog import parse_clause, parse_goal, parse_literal, parse_program, parse_term, to_prolog
+from tercet.rules.logic.resolution import resolve
+from tercet.rules.logic.substitution import Substitution
+from tercet.rules.logic.terms import Compound, Constant, Variable, term_list
+from tercet.rules.logic.tokens import PrologSyntaxError
+from tercet.rules.logic.unification import unify
+
+__all__ = [
+    "Clause",
+    "Compound",
+    "Constant",
+    "Literal",
+    "PrologSyntaxError",
+    "Substitution",
+    "Variable",
+    "parse_clause",
+    "parse_goal",
+    "parse_literal",
+    "parse_program",
+    "parse_term",
+    "resolve",
+    "term_list",
+    "to_prolog",
+    "unify",
+]

@@ -1,8 +1,13 @@
+from tercet.rules.logic._engine.machine import ProofLimitError
 from tercet.rules.logic.clause import Clause
+from tercet.rules.logic.lgg import lgg
 from tercet.rules.logic.literal import Literal
+from tercet.rules.logic.program import Program
 from tercet.rules.logic.prolog import parse_clause, parse_goal, parse_literal, parse_program, parse_term, to_prolog
+from tercet.rules.logic.proof import Proof, SearchTree
 from tercet.rules.logic.resolution import resolve
 from tercet.rules.logic.substitution import Substitution
+from tercet.rules.logic.subsumption import equivalent, reduce_clause, subsumes
 from tercet.rules.logic.terms import Compound, Constant, Variable, term_list
 from tercet.rules.logic.tokens import PrologSyntaxError
 from tercet.rules.logic.unification import unify
@@ -12,15 +17,23 @@ __all__ = [
     "Compound",
     "Constant",
     "Literal",
+    "Program",
     "PrologSyntaxError",
+    "Proof",
+    "ProofLimitError",
+    "SearchTree",
     "Substitution",
     "Variable",
+    "equivalent",
+    "lgg",
     "parse_clause",
     "parse_goal",
     "parse_literal",
     "parse_program",
     "parse_term",
+    "reduce_clause",
     "resolve",
+    "subsumes",
     "term_list",
     "to_prolog",
     "unify",

@@ -44,7 +44,9 @@ def resolve(clause: Any, other: Any) -> list[Clause]:
     return [pair[0] for pair in found if pair is not None]
 
 
-def resolvent(first: Clause, second: Clause, place: int) -> tuple[Clause, Substitution] | None:
+def resolvent(
+    first: Clause, second: Clause, place: int, *, distinct: bool = True
+) -> tuple[Clause, Substitution] | None:
     """The resolvent at one literal of the first clause's body, with the unifier; None where there is none.
 
     The body of the second clause takes the place of the literal.
@@ -59,9 +61,11 @@ def resolvent(first: Clause, second: Clause, place: int) -> tuple[Clause, Substi
         return None
     body = (*first.body[:place], *second.body, *first.body[place + 1 :])
     # Variables of the first clause keep their names where they can.
-    back = {term: v for v, term in theta.items() if v in first.variables and term in second.variables}
-    naming = Substitution({term: v for term, v in back.items()})
-    return naming.apply(theta.apply(Clause(first.head, body))).distinct(), theta
+    own, others = set(first.variables), set(second.variables)
+    naming = Substitution({term: v for v, term in theta.items() if v in own and term in others})
+    theta = theta.compose(naming)
+    found = theta.apply(Clause(first.head, body))
+    return (found.distinct() if distinct else found), theta
 
 
 def apart(clause: Clause, other: Clause) -> Clause:

@@ -1,9 +1,17 @@
 from tercet.rules.logic._engine.machine import ProofLimitError
 from tercet.rules.logic.clause import Clause
+from tercet.rules.logic.foil import FOIL
 from tercet.rules.logic.lgg import lgg
 from tercet.rules.logic.literal import Literal
 from tercet.rules.logic.program import Program
-from tercet.rules.logic.prolog import parse_clause, parse_goal, parse_literal, parse_program, parse_term, to_prolog
+from tercet.rules.logic.prolog import (
+    parse_clause,
+    parse_goal,
+    parse_literal,
+    parse_program,
+    parse_term,
+    to_prolog,
+)
 from tercet.rules.logic.proof import Proof, SearchTree
 from tercet.rules.logic.resolution import resolve
 from tercet.rules.logic.substitution import Substitution
@@ -13,6 +21,7 @@ from tercet.rules.logic.tokens import PrologSyntaxError
 from tercet.rules.logic.unification import unify
 
 __all__ = [
+    "FOIL",
     "Clause",
     "Compound",
     "Constant",

@@ -20,9 +20,9 @@ from tercet.rules.logic.terms import Immutable, Term, Variable, fresh_names, rep
 class Clause(Immutable):
     """A Horn clause, which Prolog writes as head :- literal, literal ...
 
-    A clause without a body is a fact, one without a head a goal. Literals of the body may be negated (`\\+`): negation
-    as failure. Clauses are equal if they read the same; `is_variant` tells whether they differ by the names of
-    variables and the order of the body alone.
+    A clause without a body is a fact, one without a head a goal. Literals of the body may be negated (`\\+`):
+    negation as failure. Clauses are equal if they read the same; `is_variant` tells whether they differ by the
+    names of variables and the order of the body alone.
 
     Parameters
     ----------
@@ -44,7 +44,10 @@ class Clause(Immutable):
     >>> print(clause.head), len(clause.body), [str(v) for v in clause.variables]
     grandparent(X, Z)
     (None, 2, ['X', 'Z', 'Y'])
-    >>> print(clause.renamed(), clause.is_variant(Clause.parse("grandparent(A, B) :- parent(C, B), parent(A, C).")))
+    >>> print(
+    ...     clause.renamed(),
+    ...     clause.is_variant(Clause.parse("grandparent(A, B) :- parent(C, B), parent(A, C).")),
+    ... )
     grandparent(A, B) :- parent(A, C), parent(C, B). True
     """
 
@@ -78,7 +81,7 @@ class Clause(Immutable):
         )
 
     def __hash__(self) -> int:
-        return self._hash  # type: ignore[attr-defined, no-any-return]
+        return self._hash  # type: ignore[attr-defined]
 
     def __str__(self) -> str:
         from tercet.rules.logic.prolog import format_clause
@@ -163,13 +166,13 @@ def _renamings(a: Clause, b: Clause) -> Iterator[dict[Variable, Variable]]:
         literal = a.body[order[place]]
         for other in targets[order[place]]:
             if other not in used and (found := _renamed_to(literal, other, there, back)):
-                yield from extend(place + 1, *found, used | {other})
+                yield from extend(place + 1, found[0], found[1], used | {other})
 
     start: Any = ({}, {})
     if a.head is not None and b.head is not None:
         start = _renamed_to(a.head, b.head, {}, {}) if shape(a.head) == shape(b.head) else None
     if start is not None:
-        yield from extend(0, *start, set())
+        yield from extend(0, start[0], start[1], set())
 
 
 def _renamed_to(
@@ -180,7 +183,7 @@ def _renamed_to(
     for x, y in zip(a.variables, b.variables):
         if there.setdefault(x, y) != y or back.setdefault(y, x) != x:
             return None
-    renaming: dict[Any, Term] = {x: y for x, y in there.items()}
+    renaming: dict[Any, Term] = dict(there)
     return (there, back) if tuple(replaced(arg, renaming) for arg in a.args) == b.args else None
 
 

@@ -18,9 +18,9 @@ MAX_LITERALS = 100_000
 @method(
     zh="最小一般泛化（LGG）",
     task="inductive logic programming",
-    model="the most specific expression of which both are instances; of clauses, the most specific that subsumes both",
+    model="the most specific expression of which both are instances; of clauses, that subsumes both",
     strategy="least generalisation in the lattice of θ-subsumption",
-    algorithms="Plotkin: same functor part by part, else one variable for each pair of terms; all pairs of literals",
+    algorithms="Plotkin: same functor part by part, else a variable for each pair of terms; all pairs of literals",
     texts=["002 ch. 13, 13.5.1"],
 )
 def lgg(*expressions: Any, max_literals: int = MAX_LITERALS) -> Any:
@@ -89,13 +89,21 @@ class Generalisation:
 
     def term(self, s: Term, t: Term) -> Term:
         """The least general generalisation of two terms."""
+        spine: list[
+            tuple[str, list[Term]]
+        ] = []  # the last argument in a loop: a list is as deep as it is long
+        while isinstance(s, Compound) and isinstance(t, Compound) and _alike(s, t) and s != t:
+            spine.append((s.functor, [self.term(a, b) for a, b in zip(s.args[:-1], t.args[:-1])]))
+            s, t = s.args[-1], t.args[-1]
         if s == t:
-            return s
-        if isinstance(s, Compound) and isinstance(t, Compound) and _alike(s, t):
-            return Compound(s.functor, [self.term(a, b) for a, b in zip(s.args, t.args)])
-        if (s, t) not in self.variables:
-            self.variables[s, t] = Variable(next(self._names))
-        return self.variables[s, t]
+            found = s
+        else:
+            if (s, t) not in self.variables:
+                self.variables[s, t] = Variable(next(self._names))
+            found = self.variables[s, t]
+        for functor, args in reversed(spine):
+            found = Compound(functor, [*args, found])
+        return found
 
     def literal(self, a: Literal, b: Literal) -> Literal | None:
         """That of two literals; None for different predicates or signs."""

@@ -6,7 +6,16 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tercet.core.input_errors import shown
-from tercet.rules.logic.terms import Compound, Constant, Immutable, Term, Variable, as_term, replaced, term_variables
+from tercet.rules.logic.terms import (
+    Compound,
+    Constant,
+    Immutable,
+    Term,
+    Variable,
+    as_term,
+    replaced,
+    term_variables,
+)
 
 COMPARISONS = ("=", "\\=", "==", "\\==", "<", ">", "=<", ">=", "=:=", "=\\=", "is")
 OPPOSITES = {"=": "\\=", "\\=": "=", "==": "\\==", "\\==": "=="}
@@ -47,7 +56,9 @@ class Literal(Immutable):
 
     def __init__(self, predicate: str, args: Iterable[Any] = (), negated: bool = False) -> None:
         if not isinstance(predicate, str) or not predicate:
-            raise ValueError(f"A predicate's name must be a string that is not empty; got {shown(predicate)}.")
+            raise ValueError(
+                f"A predicate's name must be a string that is not empty; got {shown(predicate)}."
+            )
         terms = tuple(as_term(arg) for arg in args)
         self._set(
             predicate=predicate,
@@ -75,7 +86,7 @@ class Literal(Immutable):
         )
 
     def __hash__(self) -> int:
-        return self._hash  # type: ignore[attr-defined, no-any-return]
+        return self._hash  # type: ignore[attr-defined]
 
     def __str__(self) -> str:
         from tercet.rules.logic.prolog import format_literal

@@ -37,9 +37,9 @@ MAX_INFERENCES = 10_000_000
 class Program(Immutable):
     """Horn clauses, and proofs from them by backtracking.
 
-    The first goal is resolved with each clause whose head unifies with it, in order; a negated goal (`\\+ p`) holds if
-    p has no proof. Facts are found by an index on whichever argument is bound. A predicate without clauses has no
-    proof.
+    The first goal is resolved with each clause whose head unifies with it, in order; a negated goal (`\\+ p`)
+    holds if p has no proof. Facts are found by an index on whichever argument is bound. A predicate without
+    clauses has no proof.
 
     Depth-first search need not end: a clause that calls itself first (left recursion) goes down for ever. A search
     that reaches a limit without an answer raises `ProofLimitError`, which names such clauses; `left_recursive`
@@ -225,7 +225,8 @@ class Program(Immutable):
     def left_recursive(self) -> list[Clause]:
         """The clauses by which a predicate calls itself first, with no argument that becomes smaller.
 
-        Depth-first search does not return from such a call. A call with a part of an argument (of a list, say) ends.
+        Depth-first search does not return from such a call. A call with a part of an argument (of a list, say)
+        ends.
 
         Examples
         --------
@@ -242,7 +243,9 @@ class Program(Immutable):
         for clause, key in first.items():
             assert clause.head is not None
             calls.setdefault(clause.head.key, set()).add(key)
-        return [clause for clause, key in first.items() if clause.head and clause.head.key in _reached(calls, key)]
+        return [
+            clause for clause, key in first.items() if clause.head and clause.head.key in _reached(calls, key)
+        ]
 
     def search_tree(self, goal: Any, *, max_depth: int = 20, max_nodes: int = 500) -> SearchTree:
         """The whole tree of SLD resolution, in plain form: for pictures, and to check proofs with.
@@ -311,7 +314,9 @@ class Program(Immutable):
 
         Examples
         --------
-        >>> program = Program("path(X, Z) :- path(X, Y), edge(Y, Z). path(X, Y) :- edge(X, Y). edge(a, b). edge(b, c).")
+        >>> program = Program(
+        ...     "path(X, Z) :- path(X, Y), edge(Y, Z). path(X, Y) :- edge(X, Y). edge(a, b). edge(b, c)."
+        ... )
         >>> [str(atom) for atom in program.least_model() if atom.predicate == "path"]
         ['path(a, b)', 'path(a, c)', 'path(b, c)']
         """
@@ -341,7 +346,9 @@ def _smaller(clause: Clause, called: Literal) -> bool:
     return any(new != old and new in set(subterms(old)) for new, old in zip(called.args, head.args))
 
 
-def _reached(calls: dict[tuple[str, int], set[tuple[str, int]]], start: tuple[str, int]) -> set[tuple[str, int]]:
+def _reached(
+    calls: dict[tuple[str, int], set[tuple[str, int]]], start: tuple[str, int]
+) -> set[tuple[str, int]]:
     found, waiting = {start}, [start]
     while waiting:
         for key in calls.get(waiting.pop(), ()):

@@ -1,9 +1,9 @@
 """Prolog text: read into clauses, and written from them.
 
-What is read: facts, rules and goals of literals, joined by commas; `\\+` and `not` before a literal; lists; comparisons
-(=, \\=, ==, <, >, =<, >=, =:=, =\\=, is) and arithmetic terms. Disjunctions, if-then-else and cuts are refused with
-the place where they stand: a Horn clause has none. Names may be Chinese; a word that begins with a capital letter or
-an underscore is a variable.
+What is read: facts, rules and goals of literals, joined by commas; `\\+` and `not` before a literal; lists;
+comparisons (=, \\=, ==, <, >, =<, >=, =:=, =\\=, is) and arithmetic terms. Disjunctions, if-then-else and cuts
+are refused with the place where they stand: a Horn clause has none. Names may be Chinese; a word that begins
+with a capital letter or an underscore is a variable.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ __all__ = [
 ]
 
 INFIX = {
-    **{name: (700, 699, 699) for name in COMPARISONS},
-    **{name: (500, 500, 499) for name in ("+", "-")},
-    **{name: (400, 400, 399) for name in ("*", "/", "//", "mod", "rem")},
+    **dict.fromkeys(COMPARISONS, (700, 699, 699)),
+    **dict.fromkeys(("+", "-"), (500, 500, 499)),
+    **dict.fromkeys(("*", "/", "//", "mod", "rem"), (400, 400, 399)),
     "**": (200, 199, 199),
     "^": (200, 199, 200),
 }
@@ -44,7 +44,15 @@ UNSUPPORTED = {
     "!": "a cut (!)",
     "-->": "a grammar rule (-->)",
 }
-DECLARATIONS = ("dynamic", "discontiguous", "table", "module", "use_module", "set_prolog_flag", "ensure_loaded")
+DECLARATIONS = (
+    "dynamic",
+    "discontiguous",
+    "table",
+    "module",
+    "use_module",
+    "set_prolog_flag",
+    "ensure_loaded",
+)
 PLAIN = re.compile(r"[^\W\d_]\w*\Z")
 DEEPEST = 500  # brackets inside brackets
 
@@ -276,10 +284,15 @@ class _Parser:
             self.depth -= 1
             return Compound(token.value, args)
         if token.kind == "atom" and token.value in ("-", "+"):
-            if self.token.kind == "number" and (self.token.line, self.token.column) == (token.line, token.column + 1):
+            if self.token.kind == "number" and (self.token.line, self.token.column) == (
+                token.line,
+                token.column + 1,
+            ):
                 value = self.next().value
                 return Constant(-value if token.value == "-" else value)
-            if self.token.kind not in ("end", "eof") and not (self.token.kind == "mark" and self.token.value in ",)|]"):
+            if self.token.kind not in ("end", "eof") and not (
+                self.token.kind == "mark" and self.token.value in ",)|]"
+            ):
                 return Compound(token.value, (self.term(200),))
         if token.kind == "atom" and (token.value in INFIX or token.value in (":-", "?-")):
             raise self.fail(f"expected a term but found the operator {token}", token)
@@ -375,4 +388,3 @@ def _name(name: str) -> str:
     for letter, code in (("\n", "n"), ("\t", "t"), ("\r", "r"), ("\a", "a"), ("\b", "b"), ("\0", "0")):
         escaped = escaped.replace(letter, f"\\{code}")
     return f"'{escaped}'"
-

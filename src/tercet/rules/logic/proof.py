@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from tercet.rules.logic.clause import Clause
 from tercet.rules.logic.literal import Literal
@@ -133,7 +134,8 @@ def tree_lines(root: Proof | SearchTree) -> Iterator[str]:
         status = getattr(node, "status", "open")
         yield f"{branch}{node.label}" + ("" if status == "open" else f"  [{status}]")
         last = len(node.children) - 1
-        for k, child in reversed(list(enumerate(node.children))):
+        children: list[Any] = list(enumerate(node.children))
+        for k, child in reversed(children):
             waiting.append(
                 (child, below + ("└─ " if k == last else "├─ "), below + ("   " if k == last else "│  "))
             )

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 from tercet.rules.logic.clause import Clause
 from tercet.rules.logic.literal import Literal
 from tercet.rules.logic.prolog import parse_term
 from tercet.rules.logic.terms import Immutable, Term, Variable, replaced, term_variables
-
-Expression = TypeVar("Expression", bound=Any)
 
 
 class Substitution(Immutable, Mapping[Variable, Term]):
@@ -70,7 +68,7 @@ class Substitution(Immutable, Mapping[Variable, Term]):
     def __repr__(self) -> str:
         return f"Substitution({self})"
 
-    def apply(self, expression: Expression) -> Expression:
+    def apply(self, expression: Any) -> Any:
         """A term, literal or clause (or a list of them) with the variables replaced."""
         if not self._terms:
             return expression

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NoReturn, Union
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -76,7 +76,7 @@ class Variable(Immutable):
         return self is other or (type(other) is Variable and self.name == other.name)
 
     def __hash__(self) -> int:
-        return self._hash  # type: ignore[attr-defined, no-any-return]
+        return self._hash  # type: ignore[attr-defined]
 
     def __str__(self) -> str:
         return self.name
@@ -116,7 +116,7 @@ class Constant(Immutable):
         )
 
     def __hash__(self) -> int:
-        return self._hash  # type: ignore[attr-defined, no-any-return]
+        return self._hash  # type: ignore[attr-defined]
 
     def __str__(self) -> str:
         from tercet.rules.logic.prolog import format_term
@@ -178,7 +178,7 @@ class Compound(Immutable):
         return True
 
     def __hash__(self) -> int:
-        return self._hash  # type: ignore[attr-defined, no-any-return]
+        return self._hash  # type: ignore[attr-defined]
 
     def __str__(self) -> str:
         from tercet.rules.logic.prolog import format_term
@@ -186,7 +186,7 @@ class Compound(Immutable):
         return format_term(self)
 
 
-Term = Union[Variable, Constant, Compound]
+Term = Variable | Constant | Compound
 
 
 def as_term(value: Any) -> Term:

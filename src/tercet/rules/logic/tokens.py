@@ -8,7 +8,18 @@ from typing import Any, NamedTuple
 
 SYMBOLS = set("+-*/\\^<>=~:.?@#&$")
 PUNCTUATION = set("()[]{},|")
-ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"', "`": "`", "a": "\a", "b": "\b", "0": "\0"}
+ESCAPES = {
+    "n": "\n",
+    "t": "\t",
+    "r": "\r",
+    "\\": "\\",
+    "'": "'",
+    '"': '"',
+    "`": "`",
+    "a": "\a",
+    "b": "\b",
+    "0": "\0",
+}
 
 
 class PrologSyntaxError(ValueError):

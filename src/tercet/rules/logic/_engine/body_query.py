@@ -40,7 +40,8 @@ class Bindings:
 
         None where a constant is unknown: nothing satisfies the literal.
         """
-        bound, values, new, pairs = [], [], {}, []
+        bound, values, pairs = [], [], []
+        new: dict[Variable, int] = {}
         for place, arg in enumerate(literal.args):
             if isinstance(arg, Variable) and arg not in self.columns:
                 if arg in new:
@@ -97,7 +98,7 @@ class Bindings:
         """The bindings that satisfy a comparison; X = t binds X where it is new."""
         sides = [self._side(arg) for arg in literal.args]
         name = {"==": "=", "\\==": "\\="}.get(literal.predicate, literal.predicate)
-        if name == "=" and not literal.negated and None in sides:
+        if name == "=" and not literal.negated and any(side is None for side in sides):
             a, b = sides
             if a is None and b is None:
                 raise ValueError(f"{literal} compares two variables that have no values.")
@@ -147,7 +148,7 @@ class Bindings:
 def satisfied(
     body: Sequence[Literal], table: Bindings, wanted: set[Variable], most: int = MOST_ROWS
 ) -> Bindings:
-    """The bindings of the wanted variables that satisfy a body, in halves of the examples where they are too many."""
+    """The bindings of the wanted variables that satisfy a body; too many examples are taken in halves."""
     try:
         return _satisfied(list(body), table, wanted, most)
     except TooManyBindings:
@@ -223,7 +224,11 @@ def matched(head: Literal, atom: Literal) -> dict[Variable, Any] | None:
             if found.setdefault(pattern, term) != term:
                 return None
         elif isinstance(pattern, Compound) and not pattern.is_ground:
-            if not isinstance(term, Compound) or pattern.functor != term.functor or len(pattern.args) != len(term.args):
+            if (
+                not isinstance(term, Compound)
+                or pattern.functor != term.functor
+                or len(pattern.args) != len(term.args)
+            ):
                 return None
             waiting += zip(pattern.args, term.args)
         elif pattern != term:
@@ -244,6 +249,4 @@ def is_function_free(clause: Clause) -> bool:
     """Whether the arguments in a clause's body are variables and ground terms."""
     return all(
         isinstance(arg, Variable) or arg.is_ground for literal in clause.body for arg in literal.args
-    ) and not any(
-        literal.predicate == "is" and literal.is_comparison for literal in clause.body
-    )
+    ) and not any(literal.predicate == "is" and literal.is_comparison for literal in clause.body)

@@ -1,8 +1,8 @@
 """Clauses in coded form, indexed by predicate and arguments.
 
-A constant is its number in a symbol table, at least 0; a variable of a clause is a negative number, -1 for the first;
-a compound term is a tuple of functor and arguments where it is ground, and a list where it holds variables. At run time
-a variable is a `Cell`, and every compound term a tuple.
+A constant is its number in a symbol table, at least 0; a variable of a clause is a negative number, -1 for the
+first; a compound term is a tuple of functor and arguments where it is ground, and a list where it holds
+variables. At run time a variable is a `Cell`, and every compound term a tuple.
 """
 
 from __future__ import annotations

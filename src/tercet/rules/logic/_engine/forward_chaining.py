@@ -27,7 +27,9 @@ def least_model(clauses: Sequence[Clause], max_facts: int) -> FactBase:
 def _check(rule: Clause) -> None:
     head = rule.head
     assert head is not None
-    if any(isinstance(arg, Compound) and not arg.is_ground for arg in head.args) or not is_function_free(rule):
+    if any(isinstance(arg, Compound) and not arg.is_ground for arg in head.args) or not is_function_free(
+        rule
+    ):
         raise ValueError(f"Forward chaining needs clauses without compound terms or arithmetic; got {rule}")
     bound = {
         v
@@ -37,7 +39,7 @@ def _check(rule: Clause) -> None:
     }
     if loose := [v.name for v in head.variables if v not in bound]:
         raise ValueError(
-            f"Forward chaining needs every variable of a head in the body; {', '.join(loose)} is not in that of {rule}"
+            f"Forward chaining needs every variable of a head in the body; {', '.join(loose)} is missing in {rule}"
         )
 
 
@@ -55,7 +57,9 @@ def strata(rules: Sequence[Clause]) -> list[list[Clause]]:
             break
     else:
         worst = max(level, key=lambda key: level[key])
-        raise ValueError(f"Forward chaining needs stratified negation; {worst[0]}/{worst[1]} depends on its negation.")
+        raise ValueError(
+            f"Forward chaining needs stratified negation; {worst[0]}/{worst[1]} depends on its negation."
+        )
     found: list[list[Clause]] = [[] for _ in range(max(level.values(), default=-1) + 1)]
     for rule in rules:
         assert rule.head is not None
@@ -64,7 +68,7 @@ def strata(rules: Sequence[Clause]) -> list[list[Clause]]:
 
 
 def _saturate(facts: FactBase, rules: list[Clause], max_facts: int) -> None:
-    """Apply rules until nothing new follows. After the first round a rule is applied to what is new in one literal."""
+    """Apply rules until nothing new follows; after the first round, to what is new in one of the literals."""
     own = {rule.head.key for rule in rules if rule.head}
     new: dict[Key, np.ndarray] = {}
     for rule in rules:

@@ -1,7 +1,7 @@
 """SLD resolution by backtracking: depth first, clauses in order, negation as failure.
 
-The goals that are left are a linked list, so that a choice point keeps it for nothing; bindings are undone by a trail.
-No Python frame is used per goal: proofs may be as deep as memory allows.
+The goals that are left are a linked list, so that a choice point keeps it for nothing; bindings are undone by a
+trail. No Python frame is used per goal: proofs may be as deep as memory allows.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ class Limits:
         """Count an inference; raise at a limit."""
         self.inferences += 1
         if self.max_inferences is not None and self.inferences > self.max_inferences:
-            raise ProofLimitError(f"the proof was not found in max_inferences={self.max_inferences} inferences")
+            raise ProofLimitError(
+                f"the proof was not found in max_inferences={self.max_inferences} inferences"
+            )
         if self._end is not None and self.inferences % CHECK == 0 and time.monotonic() > self._end:
             raise ProofLimitError(f"the proof was not found in time_limit={self.time_limit} seconds")
 
@@ -58,8 +60,8 @@ class Machine:
     def solutions(self, goals: list[Any], depth: int = 0, trail: list[Cell] | None = None) -> Iterator[Any]:
         """Solve all goals, once for each way to do it; the bindings hold until the next is asked for.
 
-        What is given back are the resolution steps as a linked list, the last one first: ((parent step, goal, number
-        of the clause), earlier ones).
+        What is given back are the resolution steps as a linked list, the last one first: ((parent step, goal,
+        number of the clause), earlier ones).
         """
         trail = [] if trail is None else trail
         left: Any = None
@@ -240,7 +242,9 @@ def _number(machine: Machine, term: Any) -> int | float:
         try:
             return ARITHMETIC[term[0], len(term) - 1](*(_number(machine, arg) for arg in term[1:]))
         except (ZeroDivisionError, OverflowError) as error:
-            raise ValueError(f"Arithmetic: {machine.symbols.decoded(term, {})} has no value ({error}).") from None
+            raise ValueError(
+                f"Arithmetic: {machine.symbols.decoded(term, {})} has no value ({error})."
+            ) from None
     raise ValueError(
         f"Arithmetic needs numbers; got {machine.symbols.decoded(term, {})}, which is none when it is evaluated."
     )

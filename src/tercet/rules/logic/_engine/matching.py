@@ -62,7 +62,9 @@ class Tries:
     def spend(self) -> None:
         self.left -= 1
         if self.left < 0:
-            raise ProofLimitError(f"subsumption was not decided in max_tries={self.limit} mappings of literals.")
+            raise ProofLimitError(
+                f"subsumption was not decided in max_tries={self.limit} mappings of literals."
+            )
 
 
 def shape(literal: Literal) -> Shape:
@@ -91,7 +93,9 @@ def one_way(pattern: Literal, target: Literal, binding: Mapping[Variable, Term])
     return added
 
 
-def match_all(patterns: Sequence[Literal], targets: Targets, binding: Binding, tries: Tries) -> Binding | None:
+def match_all(
+    patterns: Sequence[Literal], targets: Targets, binding: Binding, tries: Tries
+) -> Binding | None:
     """A substitution that maps every pattern onto a target, or None."""
     distinct = list(dict.fromkeys(patterns))
     domains: dict[int, list[Literal]] = {}
@@ -170,7 +174,9 @@ def _parts(patterns: list[Literal], domains: dict[int, Any], binding: Binding) -
     return sorted(groups.values(), key=len)
 
 
-def fold(literal: Literal, body: Sequence[Literal], targets: Targets, fixed: Binding, tries: Tries) -> Binding | None:
+def fold(
+    literal: Literal, body: Sequence[Literal], targets: Targets, fixed: Binding, tries: Tries
+) -> Binding | None:
     """A substitution that maps a body onto targets without one of its literals, and moves as little as it can.
 
     A variable without a binding stays what it is, so that a literal is looked at only if its image is no target.
@@ -187,7 +193,11 @@ def fold(literal: Literal, body: Sequence[Literal], targets: Targets, fixed: Bin
 
 
 def _settled(
-    astray: list[Literal], binding: Binding, holding: dict[Variable, list[Literal]], targets: Targets, tries: Tries
+    astray: list[Literal],
+    binding: Binding,
+    holding: dict[Variable, list[Literal]],
+    targets: Targets,
+    tries: Tries,
 ) -> Binding | None:
     """Bindings under which the literals that are astray have images, too."""
     if not astray:
@@ -199,7 +209,9 @@ def _settled(
         tries.spend()
         extended = {**binding, **added}
         touched = [other for v, t in added.items() if t != v for other in holding[v]]
-        following = [one for one in dict.fromkeys([*astray, *touched]) if one.replaced(extended) not in targets]
+        following = [
+            one for one in dict.fromkeys([*astray, *touched]) if one.replaced(extended) not in targets
+        ]
         found = _settled(following, extended, holding, targets, tries)
         if found is not None:
             return found

@@ -1,8 +1,8 @@
 """Ground facts as tables of integers, with joins by sorted keys.
 
-A constant, or any ground term, is a number. The rows of a relation are found by a key of some of its columns: the mixed
-radix number of their values where that fits in 62 bits, else the rank among all values that occur. Bindings of variables
-are tables, too, so that a literal is tested on all of them with two binary searches.
+A constant, or any ground term, is a number. The rows of a relation are found by a key of some of its columns:
+the mixed radix number of their values where that fits in 62 bits, else the rank among all values that occur.
+Bindings of variables are tables, too, so that a literal is tested on all of them with two binary searches.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Relation:
                 keys = radix_key([self.rows[:, c] for c in columns], size)
                 counted = np.bincount(keys, minlength=size ** len(columns))
                 self._indices[name] = counted.astype(np.int32)
-            return self._indices[name][radix_key(values, size)]  # type: ignore[no-any-return]
+            return self._indices[name][radix_key(values, size)]
         first, last, _ = self._ranges(columns, values, size)
         return last - first
 

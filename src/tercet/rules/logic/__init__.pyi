@@ -1,6 +1,9 @@
 from tercet.rules.logic._engine.machine import ProofLimitError
 from tercet.rules.logic.clause import Clause
 from tercet.rules.logic.foil import FOIL
+from tercet.rules.logic.frames import attribute_facts, comparison_facts, row_facts
+from tercet.rules.logic.golem import Golem
+from tercet.rules.logic.ilp_problem import ILPProblem, Verdict
 from tercet.rules.logic.lgg import lgg
 from tercet.rules.logic.literal import Literal
 from tercet.rules.logic.program import Program
@@ -14,6 +17,7 @@ from tercet.rules.logic.prolog import (
 )
 from tercet.rules.logic.proof import Proof, SearchTree
 from tercet.rules.logic.resolution import resolve
+from tercet.rules.logic.rlgg import rlgg, saturate
 from tercet.rules.logic.substitution import Substitution
 from tercet.rules.logic.subsumption import equivalent, reduce_clause, subsumes
 from tercet.rules.logic.terms import Compound, Constant, Variable, term_list
@@ -25,6 +29,8 @@ __all__ = [
     "Clause",
     "Compound",
     "Constant",
+    "Golem",
+    "ILPProblem",
     "Literal",
     "Program",
     "PrologSyntaxError",
@@ -33,6 +39,9 @@ __all__ = [
     "SearchTree",
     "Substitution",
     "Variable",
+    "Verdict",
+    "attribute_facts",
+    "comparison_facts",
     "equivalent",
     "lgg",
     "parse_clause",
@@ -42,6 +51,9 @@ __all__ = [
     "parse_term",
     "reduce_clause",
     "resolve",
+    "rlgg",
+    "row_facts",
+    "saturate",
     "subsumes",
     "term_list",
     "to_prolog",

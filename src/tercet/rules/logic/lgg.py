@@ -81,58 +81,71 @@ def _names(value: Any) -> set[str]:
 
 
 class Generalisation:
-    """The table of one generalisation: a variable for each pair of terms that differ."""
+    """The table of one generalisation: a variable for each pair (or tuple) of terms that differ."""
 
     def __init__(self, taken: set[str]) -> None:
-        self.variables: dict[tuple[Term, Term], Variable] = {}
+        self.variables: dict[tuple[Term, ...], Variable] = {}
         self._names: Iterator[str] = fresh_names(taken)
 
-    def term(self, s: Term, t: Term) -> Term:
-        """The least general generalisation of two terms."""
+    def term(self, *terms: Term) -> Term:
+        """The least general generalisation of terms."""
         spine: list[
             tuple[str, list[Term]]
         ] = []  # the last argument in a loop: a list is as deep as it is long
-        while isinstance(s, Compound) and isinstance(t, Compound) and _alike(s, t) and s != t:
-            spine.append((s.functor, [self.term(a, b) for a, b in zip(s.args[:-1], t.args[:-1])]))
-            s, t = s.args[-1], t.args[-1]
-        if s == t:
-            found = s
+        while (parts := alike(terms)) is not None:
+            spine.append((terms[0].functor, [self.term(*arguments) for arguments in parts[:-1]]))  # type: ignore[union-attr]
+            terms = parts[-1]
+        if all(term == terms[0] for term in terms[1:]):
+            found = terms[0]
         else:
-            if (s, t) not in self.variables:
-                self.variables[s, t] = Variable(next(self._names))
-            found = self.variables[s, t]
+            if terms not in self.variables:
+                self.variables[terms] = Variable(next(self._names))
+            found = self.variables[terms]
         for functor, args in reversed(spine):
             found = Compound(functor, [*args, found])
         return found
 
-    def literal(self, a: Literal, b: Literal) -> Literal | None:
-        """That of two literals; None for different predicates or signs."""
-        if a.key != b.key or a.negated != b.negated:
+    def literal(self, *literals: Literal) -> Literal | None:
+        """That of literals; None for different predicates or signs."""
+        first = literals[0]
+        if any(one.key != first.key or one.negated != first.negated for one in literals[1:]):
             return None
-        return Literal(a.predicate, [self.term(s, t) for s, t in zip(a.args, b.args)], a.negated)
+        args = [self.term(*terms) for terms in zip(*(one.args for one in literals))]
+        return Literal(first.predicate, args, first.negated)
 
     def clause(self, C: Clause, D: Clause, most: int) -> Clause | None:
-        """That of two clauses: all pairs of literals; None where only the empty head is common to heads."""
+        """That of two clauses: all pairs of literals; None where heads have nothing in common."""
         head = self.literal(C.head, D.head) if C.head is not None and D.head is not None else None
         if head is None and (C.head is not None or D.head is not None):
             return None
-        alike: dict[Any, list[Literal]] = {}
+        partners: dict[Any, list[Literal]] = {}
         for literal in D.body:
-            alike.setdefault((literal.key, literal.negated), []).append(literal)
-        many = sum(len(alike.get((literal.key, literal.negated), ())) for literal in C.body)
+            partners.setdefault((literal.key, literal.negated), []).append(literal)
+        many = sum(len(partners.get((literal.key, literal.negated), ())) for literal in C.body)
         if many > most:
             raise ValueError(
-                f"The generalisation would have {many} literals; max_literals={most}. Reduce the clauses, or use rlgg "
-                "with max_depth and max_degree."
+                f"The generalisation would have {many} literals; max_literals={most}. Reduce the clauses, or use "
+                "rlgg with max_depth and max_degree."
             )
         body: dict[Literal, None] = {}
         for a in C.body:
-            for b in alike.get((a.key, a.negated), ()):
+            for b in partners.get((a.key, a.negated), ()):
                 found = self.literal(a, b)
                 assert found is not None
                 body[found] = None
         return Clause(head, body)
 
 
-def _alike(s: Compound, t: Compound) -> bool:
-    return s.functor == t.functor and len(s.args) == len(t.args)
+def alike(terms: tuple[Term, ...]) -> list[tuple[Term, ...]] | None:
+    """The arguments, place by place, of compound terms of one functor that are not all equal; else None."""
+    first = terms[0]
+    if not isinstance(first, Compound) or all(term == first for term in terms[1:]):
+        return None
+    for term in terms[1:]:
+        if (
+            not isinstance(term, Compound)
+            or term.functor != first.functor
+            or len(term.args) != len(first.args)
+        ):
+            return None
+    return list(zip(*(term.args for term in terms if isinstance(term, Compound))))

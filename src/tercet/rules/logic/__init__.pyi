@@ -4,6 +4,12 @@ from tercet.rules.logic.foil import FOIL
 from tercet.rules.logic.frames import attribute_facts, comparison_facts, row_facts
 from tercet.rules.logic.golem import Golem
 from tercet.rules.logic.ilp_problem import ILPProblem, Verdict
+from tercet.rules.logic.inverse_resolution import (
+    absorption,
+    identification,
+    inter_construction,
+    intra_construction,
+)
 from tercet.rules.logic.lgg import lgg
 from tercet.rules.logic.literal import Literal
 from tercet.rules.logic.program import Program
@@ -40,9 +46,13 @@ __all__ = [
     "Substitution",
     "Variable",
     "Verdict",
+    "absorption",
     "attribute_facts",
     "comparison_facts",
     "equivalent",
+    "identification",
+    "inter_construction",
+    "intra_construction",
     "lgg",
     "parse_clause",
     "parse_goal",

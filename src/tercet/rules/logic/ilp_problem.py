@@ -1,4 +1,4 @@
-"""The task of inductive logic programming: background, examples, and hypotheses that explain them (归纳逻辑程序设计)."""
+"""The task of inductive logic programming: background, examples and hypotheses (归纳逻辑程序设计)."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ class Verdict:
 class ILPProblem(PublicPickle):
     """A task of inductive logic programming: background knowledge and examples.
 
-    A hypothesis H is complete if every positive example follows from B and H, and consistent if no negative one does.
-    A task makes sense if B alone is neither: some positive does not follow from it, and no negative does.
+    A hypothesis H is complete if every positive example follows from B and H, and consistent if no negative one
+    does. A task makes sense if B alone is neither: some positive does not follow from it, and no negative does.
 
     Parameters
     ----------

@@ -100,8 +100,9 @@ def identification(clause: Any, other: Any) -> list[Clause]:
     --------
     >>> [str(c) for c in identification("p :- a, b, c.", "p :- a, q.")]
     ['q :- b, c.']
-    >>> [str(c) for c in identification("old(ann) :- parent(ann, tom), adult(tom).", "old(X) :- kid(X, Y),
-    adult(Y).")] ['kid(ann, tom) :- parent(ann, tom).']
+    >>> grown = "old(ann) :- parent(ann, tom), adult(tom)."
+    >>> [str(c) for c in identification(grown, "old(X) :- kid(X, Y), adult(Y).")]
+    ['kid(ann, tom) :- parent(ann, tom).']
     """
     C, original = as_clause(clause).distinct(), as_clause(other).distinct()
     D = apart(original, C)
@@ -162,12 +163,12 @@ def intra_construction(first: Any, second: Any, name: str | None = None) -> tupl
     if head is None or (not B and not C):
         return None
     invented = _invented(name, C1, C2)
-    args = common.arguments([], [])
+    args = common.arguments(B, C)
     q = Literal(invented, args)
     result = (
         common.named(Clause(head, (*common.literals, q))),
         Clause(q.replaced(common.values(0)), B),
-        Clause(q.replaced(common.values(1)), C),
+        Clause(q.replaced(common.values(1)), C).replaced(_own_names(C2, original)),
     )
     back = _follows(C1, result[0], result[1]) and _follows(original, result[0], result[2])
     return result if back else None
@@ -221,7 +222,7 @@ def inter_construction(first: Any, second: Any, name: str | None = None) -> tupl
     result = (
         Clause(C1.head, (r.replaced(best.values(0)), *B)),
         best.named(Clause(r, best.literals)),
-        Clause(C2.head, (r.replaced(best.values(1)), *C)),
+        Clause(C2.head, (r.replaced(best.values(1)), *C)).replaced(_own_names(C2, original)),
     )
     back = _follows(C1, result[0], result[1]) and _follows(original, result[2], result[1])
     return result if back else None
@@ -281,18 +282,13 @@ class _Common:
         Those that stand for something else than a variable, for one that occurs in the rest of its clause, or for
         one that another stands for, too.
         """
-        others = (
-            first or self.rest()[0],
-            second or self.rest()[1],
-        )
         found = []
         for pair, variable in self.table.variables.items():
             needed = False
             for side, term in enumerate(pair):
-                outside = {v for literal in others[side] for v in literal.variables}
-                partners = [p for p in self.table.variables if p != pair and term in (p[side],)]
-                inside = [p for p in self.table.variables if p != pair and _holds(p[side], term)]
-                needed |= not isinstance(term, Variable) or term in outside or bool(partners or inside)
+                outside = {v for literal in (first, second)[side] for v in literal.variables}
+                again = any(p != pair and _holds(p[side], term) for p in self.table.variables)
+                needed |= not isinstance(term, Variable) or term in outside or again
             if needed:
                 found.append(variable)
         return found
@@ -315,6 +311,11 @@ class _Common:
 
 def _holds(term: Term, variable: Term) -> bool:
     return isinstance(variable, Variable) and variable in set(term_variables(term))
+
+
+def _own_names(renamed: Clause, original: Clause) -> dict[Any, Term]:
+    """The names that a clause's variables had before they were renamed apart."""
+    return dict(zip(renamed.variables, original.variables))
 
 
 def _head(clause: Clause) -> list[Literal]:

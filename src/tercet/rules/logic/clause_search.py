@@ -132,7 +132,7 @@ class ClauseSearch:
                 if v not in kinds
             }
             literal = literal.replaced(own)
-        bits += self._cost(literal, len(kinds)) - math.log2(size + 1)
+        bits += self._cost(literal, kinds) - math.log2(size + 1)
         extended = self._extended(table, literal, known)
         if self.foil.encoding_length:
             examples = np.unique(extended.example)
@@ -150,13 +150,10 @@ class ClauseSearch:
                     kinds.setdefault(arg, self.space.types.of(literal.key, place))
         return table.extended(literal)
 
-    def _cost(self, literal: Literal, n_old: int) -> float:
+    def _cost(self, literal: Literal, kinds: dict[Variable, Any]) -> float:
         """Bits of a literal: its sign, its predicate, its arguments."""
-        if literal.is_comparison:
-            choices = max(1, n_old * (n_old - 1) // 2 + n_old * len(self.space.constants))
-        else:
-            choices = max(1, (n_old + 1) ** len(literal.args) - 1)
-        return 1 + math.log2(len(self.space.predicates) + 1) + math.log2(choices)
+        choices = self.space.n_choices(literal, kinds)
+        return 1 + math.log2(len(self.space.predicates) + 1) + math.log2(max(1, choices))
 
     def _allowed(self, p: int) -> float:
         """Bits that say which p of the examples are positive: log2 |T| + log2 of |T| over p."""
@@ -187,7 +184,7 @@ class ClauseSearch:
     def _pruned(self, clause: Clause) -> Clause:
         """The clause without the literals that exclude no negative example, and with constants in their places."""
         facts = self.space.facts
-        limit = int(covered(clause, self.bad, facts).sum())
+        wrong, right = (int(covered(clause, atoms, facts).sum()) for atoms in (self.bad, self.good))
         for literal in reversed(clause.body):
             shorter = clause.without(literal)
             if not shorter.body or not _is_evaluable(shorter):
@@ -195,8 +192,10 @@ class ClauseSearch:
             recursive = any(one.key == self.guard.target for one in shorter.body)
             if recursive and self.guard.order(self.head, shorter.body) is None:
                 continue
-            if int(covered(shorter, self.bad, facts).sum()) <= limit:
-                clause = shorter
+            # Without the literal that binds it, a variable of a negated literal asks for more.
+            kept = int(covered(shorter, self.good, facts).sum())
+            if kept >= right and int(covered(shorter, self.bad, facts).sum()) <= wrong:
+                clause, right = shorter, kept
         return tidy(clause)
 
 

@@ -72,8 +72,8 @@ class FOIL(ClauseLearner):
         The most literals of a body before pruning, besides determinate ones.
     max_clauses : int, default=100
         The most clauses.
-    max_bindings : int, default=1000000
-        Literals with more bindings than this are not tried.
+    max_bindings : int, default=100000
+        Literals with more bindings than this, and than twice the examples, are not tried.
     max_backtracks : int, default=20
         How often the search of a clause that fails goes back to a literal of nearly the best gain.
     max_negatives : int, default=100000
@@ -137,7 +137,7 @@ class FOIL(ClauseLearner):
         max_variables: Count = 12,
         max_literals: Count = 20,
         max_clauses: Count = 100,
-        max_bindings: Count = 1_000_000,
+        max_bindings: Count = 100_000,
         max_backtracks: CountOrZero = 20,
         max_negatives: Count = 100_000,
         random_state: Seed = None,
@@ -192,28 +192,42 @@ class FOIL(ClauseLearner):
                 f"FOIL: no clause was found for {len(self.uncovered_)} of {len(good)} positive examples, "
                 f"{self.uncovered_[0]} among them.{lifted}",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         return self
 
     def _cover(self, facts: FactBase, good: list[Literal], bad: list[Literal] | None) -> None:
-        """Sequential covering: a clause, then the examples that it does not cover."""
+        """Learn a definition; one without recursion where proofs by recursion cover more negatives."""
         space = self._space(facts, good)
+        given = bad is not None
         bad = self._closed_world(space, good) if bad is None else bad
-        guard = RecursionGuard(facts, self.target_)
+        space.max_bindings = max(self.max_bindings, 2 * (len(good) + len(bad)))
+        self._learn(space, good, bad)
+        # A recursive literal was tested on the positive examples. Of atoms that are in neither list it may prove
+        # more.
+        if given and any(clause.is_recursive for clause in self.clauses_):
+            expected = np.any([covered(clause, bad, facts) for clause in self.clauses_], axis=0)
+            if (self.predict(bad) & ~expected).any():
+                self.__dict__.pop("_prepared", None)
+                space.predicates.remove(self.target_)
+                self._learn(space, good, bad)
+
+    def _learn(self, space: Space, good: list[Literal], bad: list[Literal]) -> None:
+        """Sequential covering: a clause, then the examples that it does not cover."""
+        guard = RecursionGuard(space.facts, self.target_)
         left, clauses = list(good), []
         for step in self.steps(self.max_clauses, name="clause"):
             clause = ClauseSearch(self, space, guard, left, bad, len(good)).run()
             if clause is None:
                 break
-            hit = covered(clause, left, facts)
+            hit = covered(clause, left, space.facts)
             left = [atom for atom, is_hit in zip(left, hit) if not is_hit]
             clauses.append(clause)
             guard.accept(clause.head, clause.body)  # type: ignore[arg-type]
             step.report(covered=int(hit.sum()), left=len(left), clauses_=list(clauses), uncovered_=list(left))
             if not left:
                 break
-        self.clauses_ = needed(clauses, good, facts)
+        self.clauses_ = needed(clauses, good, space.facts)
         self.uncovered_ = left
 
     def _space(self, facts: FactBase, good: list[Literal]) -> Space:

@@ -138,7 +138,7 @@ class Golem(ClauseLearner):
                 f"Golem: no clause was found for {len(self.uncovered_)} of {len(good)} positive examples, "
                 f"{self.uncovered_[0]} among them.",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         return self
 

@@ -108,6 +108,31 @@ class Space:
     max_variables: int
     max_bindings: int
 
+    def fits(self, one: Any, other: Any) -> bool:
+        """Whether two types may be the same."""
+        return one is None or other is None or one == other
+
+    def comparisons(self, kinds: dict[Variable, Any]) -> Iterator[Literal]:
+        """Equalities of two variables of one type, or of a variable and a constant."""
+        variables = list(kinds)
+        for k, first in enumerate(variables):
+            for second in variables[k + 1 :]:
+                if self.fits(kinds[first], kinds[second]):
+                    yield Literal("=", (first, second))
+            for constant, kind in self.constants:
+                if self.fits(kind, kinds[first]):
+                    yield Literal("=", (first, constant))
+
+    def n_choices(self, literal: Literal, kinds: dict[Variable, Any]) -> int:
+        """How many ways there are to choose the arguments of a literal's predicate, one old variable among them."""
+        if literal.is_comparison:
+            return sum(1 for _ in self.comparisons(kinds))
+        ways = 1
+        for place in range(literal.key[1]):
+            kind = self.types.of(literal.key, place)
+            ways *= 1 + sum(self.fits(own, kind) for own in kinds.values())
+        return ways - 1
+
 
 class Search:
     """All literals that one clause may be extended by, scored on its bindings."""
@@ -132,7 +157,7 @@ class Search:
         """Candidates of positive gain, the best first, and determinate literals."""
         for key in self.space.predicates:
             self._predicate(key, present)
-        for literal in self._comparisons():
+        for literal in self.space.comparisons(self.kinds):
             if literal not in present and literal.negation() not in present:
                 mask = np.zeros(len(self.table), dtype=np.int64)
                 mask[self._rows_equal(literal)] = 1
@@ -165,21 +190,11 @@ class Search:
         """Old variables of the place's type, and new ones that stand at an earlier place."""
         kind = self.space.types.of(key, place)
         for variable, own in self.kinds.items():
-            if own is None or kind is None or own == kind:
+            if self.space.fits(own, kind):
                 yield variable
         for earlier in range(place):
             if args[earlier] == new[earlier] and self.space.types.of(key, earlier) == kind:
                 yield args[earlier]
-
-    def _comparisons(self) -> Iterator[Literal]:
-        variables = list(self.kinds)
-        for k, first in enumerate(variables):
-            for second in variables[k + 1 :]:
-                if self.kinds[first] == self.kinds[second]:
-                    yield Literal("=", (first, second))
-            for constant, kind in self.space.constants:
-                if kind is None or self.kinds[first] is None or kind == self.kinds[first]:
-                    yield Literal("=", (first, constant))
 
     def _rows_equal(self, literal: Literal) -> np.ndarray:
         left, right = literal.args

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,12 +9,13 @@ from sklearn.exceptions import NotFittedError
 
 from tercet.core.public_names import PublicPickle
 from tercet.core.steps import Iterative
-from tercet.rules.logic._engine.body_query import covered, is_function_free
+from tercet.rules.logic._engine.body_query import is_function_free
+from tercet.rules.logic._engine.examples import Examples, covered
 from tercet.rules.logic._engine.forward_chaining import least_model
 from tercet.rules.logic._engine.relations import FactBase
 from tercet.rules.logic.clause import Clause
 from tercet.rules.logic.literal import Literal, ground_atoms
-from tercet.rules.logic.program import MAX_DEPTH, Program
+from tercet.rules.logic.program import Program
 from tercet.rules.logic.prolog import to_prolog
 
 MOST_FACTS = 5_000_000
@@ -43,16 +43,23 @@ class ClauseLearner(PublicPickle, Iterative):
         """
         self._check_fitted()
         asked = ground_atoms(atoms, "atoms", distinct=False)
-        facts = self._known()[0]
+        own = np.array([atom.key == self.target_ for atom in asked], dtype=bool)
+        examples = Examples.of([asked[k] for k in np.flatnonzero(own)], self.target_, self._known()[0])
         found = np.zeros(len(asked), dtype=bool)
+        found[own] = self._covered(examples)
+        return found
+
+    def _covered(self, examples: Examples) -> np.ndarray:
+        """Whether each example follows: by joins where a clause allows it, else by proof."""
+        found = np.zeros(len(examples), dtype=bool)
         for clause in self.clauses_:
             if not clause.is_recursive and is_function_free(clause):
                 rest = np.flatnonzero(~found)
-                found[rest] = covered(clause, [asked[k] for k in rest], facts)
+                found[rest] = covered(clause, examples[rest])
         if any(clause.is_recursive or not is_function_free(clause) for clause in self.clauses_):
+            rest = np.flatnonzero(~found)
             program = self._known()[1]
-            for k in np.flatnonzero(~found):
-                found[k] = program.holds(asked[k], max_depth=MAX_DEPTH)
+            found[rest] = [program.holds(atom) for atom in examples[rest].atoms()]
         return found
 
     def score(self, positives: Any, negatives: Any) -> float:
@@ -107,8 +114,3 @@ def refuse_defined(facts: FactBase, key: tuple[str, int]) -> None:
     """Refuse a background that has facts of the predicate to learn."""
     if len(facts.relation(key)):
         raise ValueError(f"The background defines {key[0]}/{key[1]}, which is what is to be learned.")
-
-
-def counted(clause: Clause, atoms: Sequence[Literal], facts: FactBase) -> int:
-    """How many of the examples a clause covers."""
-    return int(covered(clause, atoms, facts).sum())

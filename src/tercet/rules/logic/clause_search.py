@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from tercet.rules.logic._engine.body_query import Bindings, covered, example_bindings
+from tercet.rules.logic._engine.body_query import Bindings
 from tercet.rules.logic._engine.candidate_literals import Candidate, Search, Space
+from tercet.rules.logic._engine.examples import Examples, covered
 from tercet.rules.logic._engine.matching import one_way
 from tercet.rules.logic._engine.recursion_guard import RecursionGuard
-from tercet.rules.logic._engine.relations import FactBase
 from tercet.rules.logic.clause import Clause
 from tercet.rules.logic.literal import Literal
 from tercet.rules.logic.terms import Variable, fresh_names
@@ -32,8 +32,8 @@ class ClauseSearch:
         foil: Any,
         space: Space,
         guard: RecursionGuard,
-        good: list[Literal],
-        bad: list[Literal],
+        good: Examples,
+        bad: Examples,
         n_good: int,
     ) -> None:
         self.foil, self.space, self.guard, self.good, self.bad = foil, space, guard, good, bad
@@ -50,7 +50,7 @@ class ClauseSearch:
             for k, v in enumerate(self.head.args)
             if isinstance(v, Variable)
         }
-        table = example_bindings(self.head, [*self.good, *self.bad], self.space.facts)
+        table = (self.good + self.bad).bindings(self.head)
         states: list[State] = [([], table, kinds, 0.0, 0)]
         while states:
             body = self._grow(states, *states.pop())
@@ -183,8 +183,7 @@ class ClauseSearch:
 
     def _pruned(self, clause: Clause) -> Clause:
         """The clause without the literals that exclude no negative example, and with constants in their places."""
-        facts = self.space.facts
-        wrong, right = (int(covered(clause, atoms, facts).sum()) for atoms in (self.bad, self.good))
+        wrong, right = (int(covered(clause, examples).sum()) for examples in (self.bad, self.good))
         for literal in reversed(clause.body):
             shorter = clause.without(literal)
             if not shorter.body or not _is_evaluable(shorter):
@@ -193,8 +192,8 @@ class ClauseSearch:
             if recursive and self.guard.order(self.head, shorter.body) is None:
                 continue
             # Without the literal that binds it, a variable of a negated literal asks for more.
-            kept = int(covered(shorter, self.good, facts).sum())
-            if kept >= right and int(covered(shorter, self.bad, facts).sum()) <= wrong:
+            kept = int(covered(shorter, self.good).sum())
+            if kept >= right and int(covered(shorter, self.bad).sum()) <= wrong:
                 clause, right = shorter, kept
         return tidy(clause)
 
@@ -237,9 +236,9 @@ def tidy(clause: Clause) -> Clause:
     return clause.replaced(naming)
 
 
-def needed(clauses: Sequence[Clause], good: list[Literal], facts: FactBase) -> list[Clause]:
+def needed(clauses: Sequence[Clause], good: Examples) -> list[Clause]:
     """The clauses without those all of whose positive examples others cover; clauses without recursion first."""
-    hits = [covered(clause, good, facts) for clause in clauses]
+    hits = [covered(clause, good) for clause in clauses]
     kept = list(range(len(clauses)))
     for k in sorted(kept, key=lambda k: int(hits[k].sum())):
         others = [hits[j] for j in kept if j != k]

@@ -12,10 +12,10 @@ import numpy as np
 from tercet.core.catalog import method
 from tercet.core.parameters import Count, CountOrZero, Fraction, Seed, check_parameters
 from tercet.core.steps import ConvergenceWarning, Fit, with_callbacks
-from tercet.rules.logic._engine.body_query import covered
 from tercet.rules.logic._engine.candidate_literals import Space, Types
+from tercet.rules.logic._engine.examples import Examples, covered
 from tercet.rules.logic._engine.recursion_guard import RecursionGuard
-from tercet.rules.logic._engine.relations import FactBase
+from tercet.rules.logic._engine.relations import FactBase, ranked_keys
 from tercet.rules.logic.clause_learner import ClauseLearner, checked_examples, known_facts, refuse_defined
 from tercet.rules.logic.clause_search import ClauseSearch, needed
 from tercet.rules.logic.literal import Literal
@@ -196,39 +196,43 @@ class FOIL(ClauseLearner):
             )
         return self
 
-    def _cover(self, facts: FactBase, good: list[Literal], bad: list[Literal] | None) -> None:
+    def _cover(self, facts: FactBase, positives: list[Literal], negatives: list[Literal] | None) -> None:
         """Learn a definition; one without recursion where proofs by recursion cover more negatives."""
-        space = self._space(facts, good)
-        given = bad is not None
-        bad = self._closed_world(space, good) if bad is None else bad
+        space = self._space(facts, positives)
+        good = Examples.of(positives, self.target_, facts)
+        bad = (
+            self._closed_world(space, good)
+            if negatives is None
+            else Examples.of(negatives, self.target_, facts)
+        )
         space.max_bindings = max(self.max_bindings, 2 * (len(good) + len(bad)))
         self._learn(space, good, bad)
-        # A recursive literal was tested on the positive examples. Of atoms that are in neither list it may prove
-        # more.
-        if given and any(clause.is_recursive for clause in self.clauses_):
-            expected = np.any([covered(clause, bad, facts) for clause in self.clauses_], axis=0)
-            if (self.predict(bad) & ~expected).any():
-                self.__dict__.pop("_prepared", None)
+        # A recursive literal was tested on the positives; of atoms that are in neither list it may prove more.
+        if negatives is not None and any(clause.is_recursive for clause in self.clauses_):
+            expected = np.any([covered(clause, bad) for clause in self.clauses_], axis=0)
+            proved = self._covered(bad)
+            self.__dict__.pop("_prepared", None)
+            if (proved & ~expected).any():
                 space.predicates.remove(self.target_)
                 self._learn(space, good, bad)
 
-    def _learn(self, space: Space, good: list[Literal], bad: list[Literal]) -> None:
+    def _learn(self, space: Space, good: Examples, bad: Examples) -> None:
         """Sequential covering: a clause, then the examples that it does not cover."""
         guard = RecursionGuard(space.facts, self.target_)
-        left, clauses = list(good), []
+        left, clauses = good, []
         for step in self.steps(self.max_clauses, name="clause"):
             clause = ClauseSearch(self, space, guard, left, bad, len(good)).run()
             if clause is None:
                 break
-            hit = covered(clause, left, space.facts)
-            left = [atom for atom, is_hit in zip(left, hit) if not is_hit]
+            hit = covered(clause, left)
+            left = left[~hit]
             clauses.append(clause)
             guard.accept(clause.head, clause.body)  # type: ignore[arg-type]
-            step.report(covered=int(hit.sum()), left=len(left), clauses_=list(clauses), uncovered_=list(left))
-            if not left:
+            step.report(covered=int(hit.sum()), left=len(left), clauses_=list(clauses))
+            if not len(left):
                 break
-        self.clauses_ = needed(clauses, good, space.facts)
-        self.uncovered_ = left
+        self.clauses_ = needed(clauses, good)
+        self.uncovered_ = left.atoms()
 
     def _space(self, facts: FactBase, good: list[Literal]) -> Space:
         background = list(facts.relations)
@@ -253,21 +257,25 @@ class FOIL(ClauseLearner):
             self.max_bindings,
         )
 
-    def _closed_world(self, space: Space, good: list[Literal]) -> list[Literal]:
+    def _closed_world(self, space: Space, good: Examples) -> Examples:
         """Every tuple of constants of the arguments' types that is no positive example, or a draw of them."""
-        name, arity = self.target_
+        arity = self.target_[1]
+        if not arity:
+            return good[:0]
         domains = [space.types.domain(space.types.of(self.target_, place)) for place in range(arity)]
-        total = math.prod(len(domain) for domain in domains)
-        rng = np.random.default_rng(
-            self.random_state if not isinstance(self.random_state, np.random.RandomState)
-            else self.random_state.randint(2**31)
-        )  # fmt: skip
+        sizes = [len(domain) for domain in domains]
         wanted = self.max_negatives + len(good)
-        chosen = np.arange(total) if total <= wanted else np.unique(rng.integers(total, size=2 * wanted))
-        if total > wanted:
-            chosen = np.sort(rng.permutation(chosen)[:wanted])
-        places = np.unravel_index(chosen, [len(domain) for domain in domains]) if arity else ()
-        rows = zip(*(domain[place].tolist() for domain, place in zip(domains, places)))
-        known, terms = set(good), space.facts.terms
-        atoms = (Literal(name, [terms[code] for code in row]) for row in rows)
-        return [atom for atom in atoms if atom not in known][: self.max_negatives]
+        chosen: Any
+        if math.prod(sizes) <= wanted:
+            chosen = np.unravel_index(np.arange(math.prod(sizes)), sizes)
+        else:
+            seed = self.random_state
+            rng = np.random.default_rng(
+                seed.randint(2**31) if isinstance(seed, np.random.RandomState) else seed
+            )
+            chosen = [rng.integers(size, size=2 * wanted) for size in sizes]
+        columns = [domain[places] for domain, places in zip(domains, chosen)]
+        keys, known = ranked_keys(columns, list(good.rows.T))
+        first = np.sort(np.unique(keys, return_index=True)[1])  # each tuple once, as it was drawn
+        first = first[~np.isin(keys[first], known)][: self.max_negatives]
+        return Examples(space.facts, self.target_, np.column_stack(columns)[first])

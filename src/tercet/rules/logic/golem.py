@@ -12,7 +12,8 @@ from sklearn.utils import check_random_state
 from tercet.core.catalog import method
 from tercet.core.parameters import Count, CountOrZero, Fraction, Seed, check_parameters
 from tercet.core.steps import ConvergenceWarning, Fit, with_callbacks
-from tercet.rules.logic._engine.body_query import covered, is_function_free
+from tercet.rules.logic._engine.body_query import is_function_free
+from tercet.rules.logic._engine.examples import Examples, covered
 from tercet.rules.logic._engine.relations import FactBase
 from tercet.rules.logic.clause import Clause, connected_variables
 from tercet.rules.logic.clause_learner import ClauseLearner, checked_examples, known_facts, refuse_defined
@@ -223,7 +224,7 @@ class _Coverage:
 
     def of(self, clause: Clause, examples: list[Literal]) -> np.ndarray:
         if is_function_free(clause):
-            return covered(clause, examples, self.facts)
+            return covered(clause, Examples.of(examples, clause.head.key, self.facts))  # type: ignore[union-attr]
         program = Program([*self.atoms, clause])
         return np.array([program.holds(example) for example in examples], dtype=bool)
 

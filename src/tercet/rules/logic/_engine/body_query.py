@@ -201,50 +201,6 @@ def _cheapest(left: dict[int, Literal], waits: dict[int, set[Variable]], table: 
     return best if best >= 0 else next(iter(left))
 
 
-def example_bindings(head: Literal, atoms: Sequence[Literal], facts: FactBase) -> Bindings:
-    """The examples that match the head of a clause, as bindings of the head's variables."""
-    columns: dict[Variable, list[int]] = {v: [] for v in head.variables}
-    example = []
-    for number, atom in enumerate(atoms):
-        if atom.key == head.key and (row := matched(head, atom)) is not None:
-            example.append(number)
-            for variable, term in row.items():
-                columns[variable].append(facts.code(term))
-    arrays = {v: np.array(c, dtype=np.int64) for v, c in columns.items()}
-    return Bindings(facts, np.array(example, dtype=np.int64), arrays)
-
-
-def matched(head: Literal, atom: Literal) -> dict[Variable, Any] | None:
-    """The terms of a ground atom for the variables of a head; None where they do not fit."""
-    found: dict[Variable, Any] = {}
-    waiting = list(zip(head.args, atom.args))
-    while waiting:
-        pattern, term = waiting.pop()
-        if isinstance(pattern, Variable):
-            if found.setdefault(pattern, term) != term:
-                return None
-        elif isinstance(pattern, Compound) and not pattern.is_ground:
-            if (
-                not isinstance(term, Compound)
-                or pattern.functor != term.functor
-                or len(pattern.args) != len(term.args)
-            ):
-                return None
-            waiting += zip(pattern.args, term.args)
-        elif pattern != term:
-            return None
-    return found
-
-
-def covered(clause: Clause, atoms: Sequence[Literal], facts: FactBase) -> np.ndarray:
-    """Which of the examples a clause covers: its head matches and its body holds in the facts."""
-    assert clause.head is not None
-    found = np.zeros(len(atoms), dtype=bool)
-    table = example_bindings(clause.head, atoms, facts)
-    found[satisfied(clause.body, table, set()).example] = True
-    return found
-
-
 def is_function_free(clause: Clause) -> bool:
     """Whether the arguments in a clause's body are variables and ground terms."""
     return all(

@@ -54,7 +54,7 @@ DECLARATIONS = (
     "ensure_loaded",
 )
 PLAIN = re.compile(r"[^\W\d_]\w*\Z")
-DEEPEST = 500  # brackets inside brackets
+DEEPEST = 100  # brackets inside brackets
 
 
 def parse_program(text: str) -> list[Clause]:
@@ -166,6 +166,8 @@ class _Parser:
             self.next()
         elif not (optional and self.token.kind == "eof"):
             self.refuse_unsupported()
+            if self.is_atom("."):
+                raise self.fail("a blank must follow the '.' at the end of a clause")
             raise self.fail(f"expected '.' at the end of a clause but found {self.token}")
 
     def expect_eof(self, wanted: str) -> None:

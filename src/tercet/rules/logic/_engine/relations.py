@@ -26,7 +26,7 @@ class Relation:
 
     def __init__(self, rows: Codes, arity: int) -> None:
         self.arity = arity
-        self.rows = np.unique(rows.reshape(-1, arity), axis=0) if arity else rows[:1].reshape(-1, 0)
+        self.rows = np.unique(rows.reshape(-1, arity), axis=0) if arity else rows[:1]
         self._indices: dict[Any, Any] = {}
         self._equal: dict[tuple[tuple[int, int], ...], Relation] = {}
 

@@ -42,9 +42,10 @@ def test_the_package_is_public_and_a_distribution_is_no_estimator():
     from tercet.distributions import Bernoulli
     from tercet.losses import Hinge
     from tercet.metrics.information import entropy
+    from tercet.rules.logic.unification import unify
 
-    modules = [thing.card.module for thing in (Bernoulli, Hinge, entropy)]
-    assert modules == ["tercet.distributions", "tercet.losses", "tercet.metrics"]
+    modules = [thing.card.module for thing in (Bernoulli, Hinge, entropy, unify)]
+    assert modules == ["tercet.distributions", "tercet.losses", "tercet.metrics", "tercet.rules.logic"]
     assert hasattr(Bernoulli, "fit")
     assert Bernoulli.card.kind == "function"
 

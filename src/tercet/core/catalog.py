@@ -29,6 +29,7 @@ TEXTS = {
     "004": ("Studies ML (notes, 2023)", "Studies ML（笔记，2023）"),
 }
 
+ROOMS = [["tercet", "rules", "logic"]]  # packages inside a family that names are imported from
 SCIKIT_LEARN = "scikit-learn"  # the kind of cards that name something of scikit-learn
 # What scikit-learn lets nobody import before it is enabled.
 EXPERIMENTAL = {"sklearn.impute.IterativeImputer": "sklearn.experimental.enable_iterative_imputer"}
@@ -117,7 +118,7 @@ def method(
         # tercet.losses.margin.Hinge from tercet.losses.
         path = thing.__module__.split(".")
         family = path[1] if len(path) > 1 else path[0]
-        module = ".".join(path[: 3 if family in ("core", "datasets") else 2])
+        module = ".".join(path[: 3 if family in ("core", "datasets") or path[:3] in ROOMS else 2])
         title = (inspect.getdoc(thing) or "").partition("\n")[0]
         # A kernel has parameters but nothing to fit, a distribution a fit but no parameters to search.
         whole = inspect.isclass(thing) and hasattr(thing, "get_params") and hasattr(thing, "fit")

@@ -1,4 +1,4 @@
-"""Rule learning: propositional rules by sequential covering."""
+"""Rule learning: propositional rules by sequential covering, and first-order clauses (`tercet.rules.logic`)."""
 
 from tercet.core.lazy import lazy_package
 

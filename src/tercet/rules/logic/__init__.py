@@ -1,0 +1,5 @@
+"""First-order rules: Horn clauses, unification and resolution, proofs, and inductive logic programming."""
+
+from tercet.core.lazy import lazy_package
+
+__getattr__, __dir__, __all__ = lazy_package(__name__)

@@ -44,14 +44,18 @@ def learned_parents(
     constraints = _constraints(model, names)
     algorithm = model.algorithm
     if algorithm == "k2":
-        order = range(len(names)) if model.order is None else _places(model, "order", model.order, names)
+        natural = getattr(model, "_natural_order", range(len(names)))
+        order = natural if model.order is None else _places(model, "order", model.order, names)
         missing = sorted(set(range(len(names))) - set(order))
         if missing:
             raise ValueError(f"{type(model).__name__}: order must name every variable; got {model.order!r}.")
         _check_order(model, constraints, list(order), names)
         return k2(scores, constraints, list(order))
     if algorithm == "chow-liu":
-        (root,) = [0] if model.root is None else _places(model, "root", [model.root], names)
+        if model.required_edges:
+            raise ValueError(f"{type(model).__name__}: algorithm='chow-liu' takes no required_edges.")
+        natural = getattr(model, "_natural_order", [0])
+        (root,) = natural[:1] if model.root is None else _places(model, "root", [model.root], names)
         weights = mutual_information(scores.columns, scores.sizes, weight, model.n_jobs)
         return chow_liu(weights, root, constraints.allowed)
     if algorithm == "exact":
@@ -91,7 +95,7 @@ def _pc(model: Any, state: PCStable, unpack: Unpack) -> Parents:
 
 
 def _constraints(model: Any, names: Sequence) -> Constraints:
-    required = _pairs(model, "required_edges", names)
+    required = [*_pairs(model, "required_edges", names), *getattr(model, "_naive_edges", [])]
     forbidden = _pairs(model, "forbidden_edges", names)
     both = set(required) & set(forbidden)
     if both:

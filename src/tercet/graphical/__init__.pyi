@@ -1,6 +1,9 @@
 from tercet.graphical.bayesian_network import BayesianNetwork
+from tercet.graphical.bayesian_network_classifier import BayesianNetworkClassifier
+from tercet.graphical.bif import read_bif, write_bif
 from tercet.graphical.directed import d_separated, directed, moral_graph, topological_order
 from tercet.graphical.factor import Factor
+from tercet.graphical.graph_crf import GraphCRF
 from tercet.graphical.inference.belief_propagation import Beliefs, belief_propagation
 from tercet.graphical.inference.enumeration import enumeration
 from tercet.graphical.inference.gibbs_inference import gibbs_conditional, gibbs_inference
@@ -21,8 +24,10 @@ from tercet.graphical.undirected import (
 
 __all__ = [
     "BayesianNetwork",
+    "BayesianNetworkClassifier",
     "Beliefs",
     "Factor",
+    "GraphCRF",
     "JunctionTree",
     "MarkovRandomField",
     "MeanFieldPosterior",
@@ -45,8 +50,10 @@ __all__ = [
     "mean_field",
     "moral_graph",
     "most_probable_explanation",
+    "read_bif",
     "separates",
     "topological_order",
     "undirected",
     "variable_elimination",
+    "write_bif",
 ]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Literal, Self
 
 import numpy as np
 
 from tercet.core.catalog import method
-from tercet.core.column_parsing import is_frame, label_text
+from tercet.core.column_parsing import label_text
 from tercet.core.columns import Features
 from tercet.core.estimator import NO_TARGET, check_is_fitted
 from tercet.core.fitted_checks import Labels, Sizes
@@ -18,6 +19,7 @@ from tercet.graphical.directed import directed
 from tercet.graphical.discrete_columns import DiscreteColumns, Unknown
 from tercet.graphical.network_inference import NetworkInference
 from tercet.graphical.network_learning import learn_network
+from tercet.graphical.network_tables import checked_table, parents_and_table, with_column
 from tercet.graphical.structure.network_score import FamilyScores, Score
 from tercet.graphical.structure.pc_stable import Test
 
@@ -93,8 +95,8 @@ class BayesianNetwork(NetworkInference, DiscreteColumns):
     categories : "auto" or list of lists, default="auto"
         For each column the states that it can have, or None to learn them.
     handle_unknown : {"warn", "error", "missing"}, default="warn"
-        What becomes of states that were not there to learn from: they are taken for missing with or without a word, or
-        refused.
+        What becomes of states that were not there to learn from: they are taken for missing with or without a word,
+        or refused.
     random_state : int, optional
         Decides restarts, samples, and where EM starts for a variable that was never seen.
     n_jobs : int, optional
@@ -246,7 +248,7 @@ class BayesianNetwork(NetworkInference, DiscreteColumns):
         >>> network.probability({"b": 1})
         0.35
         """
-        pairs = {node: _parents_and_table(node, given) for node, given in tables.items()}
+        pairs = {node: parents_and_table(node, given) for node, given in tables.items()}
         parents = directed({node: above for node, (above, _) in pairs.items()}, list(pairs))
         self = cls(**parameters)
         self.nodes_ = list(pairs)
@@ -266,10 +268,10 @@ class BayesianNetwork(NetworkInference, DiscreteColumns):
             shape = [sizes[place[p]] for p in above]
             if list(table.shape[:-1]) != shape:
                 raise ValueError(
-                    f"The table of {node!r} must have the shape {(*shape, table.shape[-1])}, an axis for each of its "
-                    f"parents {list(above)}; it has {table.shape}."
+                    f"The table of {node!r} must have the shape {(*shape, table.shape[-1])}, an axis for each "
+                    f"parent of {list(above)}; it has {table.shape}."
                 )
-            self.tables_.append(_checked_table(node, table))
+            self.tables_.append(checked_table(node, table))
         self.parents_ = [np.array([place[p] for p in pairs[node][0]], dtype=np.int64) for node in self.nodes_]
         self.edges_ = [(p, node) for node in self.nodes_ for p in parents[node]]
         self._declare_columns()
@@ -297,8 +299,8 @@ class BayesianNetwork(NetworkInference, DiscreteColumns):
         X : array or frame of shape (n_samples, n_features)
             The rows; NaN is not known.
         target : name or number of a column, optional
-            The column that is asked for; what X holds in it is not looked at, and a frame may lack it. By default all
-            columns side by side, those that are known with all weight on their state.
+            The column that is asked for; what X holds in it is not looked at, and a frame may lack it. By default
+            all columns side by side, those that are known with all weight on their state.
 
         Returns
         -------
@@ -306,12 +308,12 @@ class BayesianNetwork(NetworkInference, DiscreteColumns):
             In the order of `states_`.
         """
         check_is_fitted(self)
-        place = None
+        place: Any = None
         if target is not None:
             model = self.factor_model()
-            by_number = isinstance(target, int | np.integer) and target not in model.place_of
-            place = int(target) if by_number and 0 <= target < len(self.nodes_) else model.place(target)
-            X = self._with_column(X, place)
+            number = isinstance(target, int | np.integer) and target not in model.place_of
+            place = target if number and target in range(len(self.nodes_)) else model.place(target)
+            X = with_column(X, self.nodes_[place], place)
         codes = self._codes(self._check(X, reset=False))
         if place is not None:
             codes[:, place] = -1
@@ -338,9 +340,11 @@ class BayesianNetwork(NetworkInference, DiscreteColumns):
         codes = self._codes(self._check(X, reset=False))
         found = self._posteriors(codes, None)
         borders = np.concatenate([[0], np.cumsum([len(names) for names in self.states_])])
-        best = np.column_stack([found[:, a:b].argmax(axis=1) for a, b in zip(borders, borders[1:])])
+        best = np.column_stack([found[:, a:b].argmax(axis=1) for a, b in pairwise(borders)])
         best = np.where(codes >= 0, codes, best)
-        return np.column_stack([np.array(names, dtype=object)[best[:, k]] for k, names in enumerate(self.states_)])
+        return np.column_stack(
+            [np.array(names, dtype=object)[best[:, k]] for k, names in enumerate(self.states_)]
+        )
 
     def score_samples(self, X: Any) -> np.ndarray:
         """log P of the known cells of each row; -inf where they are impossible."""
@@ -376,20 +380,6 @@ class BayesianNetwork(NetworkInference, DiscreteColumns):
 
         return write_bif(self, path)
 
-    def _with_column(self, X: Any, place: int) -> Any:
-        """A frame that lacks the target's column, with an empty one in its place."""
-        name = self.nodes_[place]
-        if not is_frame(X) or name in list(X.columns):
-            return X
-        if hasattr(X, "iloc"):
-            X = X.copy()
-            X.insert(min(place, X.shape[1]), name, np.nan)
-            return X
-        import polars
-
-        empty = polars.Series(name, [None] * len(X), dtype=polars.Float64)
-        return X.clone().insert_column(min(place, X.shape[1]), empty)
-
     def _names(self) -> list:
         return self.nodes_
 
@@ -404,35 +394,3 @@ class BayesianNetwork(NetworkInference, DiscreteColumns):
             if [max(len(names), 1) for names in self.states_] != self._sizes():
                 raise ValueError(f"{type(self).__name__}: states_ do not fit the columns.")
             self._check_tables(self._sizes())
-
-
-def _parents_and_table(node: Hashable, given: Any) -> tuple[tuple, np.ndarray]:
-    """The parents and the table of a node, which is given alone or with them."""
-    parents: Any = ()
-    if isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], list | tuple):
-        parents, given = given
-    try:
-        table = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"The table of {node!r} must be numbers; got {given!r}.") from None
-    if table.ndim != len(parents) + 1:
-        raise ValueError(
-            f"The table of {node!r} must have an axis for each of its parents {list(parents)} and one for itself; its "
-            f"shape is {table.shape}."
-        )
-    return tuple(parents), table
-
-
-def _checked_table(node: Hashable, table: np.ndarray) -> np.ndarray:
-    """A table whose rows are distributions, or an error that names the row."""
-    if not np.isfinite(table).all() or (table < 0).any():
-        raise ValueError(f"The table of {node!r} must hold probabilities; got {table.tolist()}.")
-    sums = table.sum(axis=-1)
-    wrong = np.argwhere(np.abs(sums - 1) > 1e-4)
-    if len(wrong):
-        at = tuple(wrong[0].tolist())
-        where = f" for the parents' states number {list(at)}" if at else ""
-        raise ValueError(
-            f"The table of {node!r} must sum to 1{where}: {table[at].tolist()} sums to {float(sums[at]):.6g}."
-        )
-    return table / sums[..., None]

@@ -33,8 +33,8 @@ class BayesianNetworkClassifier(NetworkInference, DiscreteColumns, Classifier):
     """Classifier by a Bayesian network of the columns and the class.
 
     The graph is learned over all columns and the class, or given. Of a complete row only the Markov blanket of the
-    class has a part in P(c | x); missing cells are summed out. Where a row is impossible, its classes are as probable
-    as before anything was known. `query`, `sample` and the like ask the network itself.
+    class has a part in P(c | x); missing cells are summed out. Where a row is impossible, its classes are as
+    probable as before anything was known. `query`, `sample` and the like ask the network itself.
 
     Parameters
     ----------
@@ -57,8 +57,8 @@ class BayesianNetworkClassifier(NetworkInference, DiscreteColumns, Classifier):
     required_edges, forbidden_edges : lists of pairs (parent, child), optional
         Edges that the learned graph must have, or must not have.
     start : {"naive", "empty"}, default="naive"
-        Whether the edges from the class to all columns are required (an augmented naive Bayes) or learned, too; "chow-liu"
-        learns them in any case.
+        Whether the edges from the class to all columns are required (an augmented naive Bayes) or learned, too;
+        "chow-liu" learns them in any case.
     order : list of names, optional
         Causes before effects, for "k2"; by default the class, then the columns.
     root : name, optional

@@ -134,7 +134,9 @@ class Reader:
             line, end = line + gap, found.end()
         stray = re.search(r'"[^"\n]*$', text, re.MULTILINE)
         if stray and text[: stray.start()].rpartition("\n")[2].count('"') % 2 == 0:
-            raise ValueError(f"{where}, line {text.count(chr(10), 0, stray.start()) + 1}: a quote is not closed.")
+            raise ValueError(
+                f"{where}, line {text.count(chr(10), 0, stray.start()) + 1}: a quote is not closed."
+            )
         self.at = 0
         self.states: dict[str, list[str]] = {}
         self.tables: dict[str, tuple[list[str], np.ndarray]] = {}
@@ -158,11 +160,14 @@ class Reader:
                 raise ValueError(
                     f"{self.where}, line {self.lines[name]}: variable {name!r} has no probabilities."
                 )
+        states: Any = self.states
         try:
-            return BayesianNetwork.from_tables({name: self.tables[name] for name in self.states}, self.states)
+            return BayesianNetwork.from_tables({name: self.tables[name] for name in self.states}, states)
         except ValueError as error:
             found = re.search(r"table of '(.*?)' ", str(error))
-            line = f", line {self.lines['of ' + found[1]]}" if found and f"of {found[1]}" in self.lines else ""
+            line = (
+                f", line {self.lines['of ' + found[1]]}" if found and f"of {found[1]}" in self.lines else ""
+            )
             raise ValueError(f"{self.where}{line}: {error}") from None
 
     def _network(self) -> None:
@@ -228,7 +233,9 @@ class Reader:
         missing = np.argwhere(np.isnan(table).any(axis=-1))
         if len(missing):
             at = {p: self.states[p][int(c)] for p, c in zip(parents, missing[0])}
-            self._error(f"the probabilities of {name!r} for {at} are missing" if at else f"{name!r} has no table")
+            self._error(
+                f"the probabilities of {name!r} for {at} are missing" if at else f"{name!r} has no table"
+            )
         self.tables[name], self.lines[f"of {name}"] = (parents, table), line
 
     def _entry(self, word: str, name: str, parents: list[str], table: np.ndarray) -> None:
@@ -249,9 +256,7 @@ class Reader:
                 self._error(f"{len(states)} states are given for the {len(parents)} parents of {name!r}")
             for parent, state in zip(parents, states):
                 if state not in self.states[parent]:
-                    self._error(
-                        f"{parent!r} has no state {state!r}; its states are {self.states[parent]}"
-                    )
+                    self._error(f"{parent!r} has no state {state!r}; its states are {self.states[parent]}")
             table[tuple(self.states[p].index(s) for p, s in zip(parents, states))] = self._numbers(size)
         else:
             self._fail("'table', 'default', '(' or '}'", word)

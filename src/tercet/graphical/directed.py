@@ -108,7 +108,7 @@ def topological_order(graph: Any) -> list:
 
 def _cycle(parents: Mapping[Any, Iterable], done: set) -> list:
     """A cycle among nodes each of which has a parent that is left."""
-    node, seen = next(iter(parents)), {}
+    node, seen = next(iter(parents)), dict[Any, int]()
     while node not in seen:
         seen[node] = len(seen)
         node = next(parent for parent in parents[node] if parent not in done)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -20,8 +21,8 @@ class DiscreteColumns(MixedColumns):
     """An estimator of discrete columns.
 
     A column of numbers with at most `n_bins` distinct ones has these as its states; one with more is cut into
-    `n_bins` intervals of equal weight. Missing values (None, NaN) are not known; what becomes of a state that was not
-    there to learn from is the parameter `handle_unknown`.
+    `n_bins` intervals of equal weight. Missing values (None, NaN) are not known; what becomes of a state that was
+    not there to learn from is the parameter `handle_unknown`.
     """
 
     n_bins: int
@@ -33,9 +34,7 @@ class DiscreteColumns(MixedColumns):
         "numbers_": Each(Floats("numbers*@ | None", finite=True), "features"),
     }
 
-    def _learn_states(
-        self, X: np.ndarray, sample_weight: np.ndarray | None
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _learn_states(self, X: np.ndarray, sample_weight: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """Learn the states of each column; returns the codes of the rows and their weights."""
         X = self._forget_weightless(X, sample_weight)
         weight = np.ones(len(X)) if sample_weight is None else sample_weight.astype(np.float64)
@@ -96,8 +95,8 @@ class DiscreteColumns(MixedColumns):
         columns = self._columns(X, reset=False)
         encoded = columns.encode(self.categories_)
         for j, known in enumerate(self.categories_):
-            strange = () if known is None else np.flatnonzero(encoded[:, j] >= len(known))
-            if len(strange):
+            strange = np.flatnonzero(encoded[:, j] >= (np.inf if known is None else len(known)))
+            if strange.size:
                 row, labels = int(strange[0]), columns.labels[j]
                 value = columns.values[j][row]
                 self._report_unknown(j, row, _plain(float(value)) if labels is None else labels[int(value)])
@@ -108,8 +107,8 @@ class DiscreteColumns(MixedColumns):
         if self.handle_unknown == "missing":
             return
         said = (
-            f"{type(self).__name__}: column {self._column_name(j)!r} holds {str(value)!r} in row {row}, a state that was "
-            f"not there in training; its states are {self._state_names()[j][:12]}"
+            f"{type(self).__name__}: column {self._column_name(j)!r} holds {str(value)!r} in row {row}, a state "
+            f"that was not there in training; its states are {self._state_names()[j][:12]}"
         )
         if self.handle_unknown == "error":
             raise ValueError(f"{said}. handle_unknown='missing' takes it for a missing value.")
@@ -134,7 +133,7 @@ def interval_names(cuts: np.ndarray) -> list[str]:
     if not cuts.size:
         return ["any"]
     ends = [f"{cut:.6g}" for cut in cuts]
-    return [f"<= {ends[0]}", *(f"({a}, {b}]" for a, b in zip(ends, ends[1:])), f"> {ends[-1]}"]
+    return [f"<= {ends[0]}", *(f"({a}, {b}]" for a, b in pairwise(ends)), f"> {ends[-1]}"]
 
 
 def _plain(value: Any) -> Any:

@@ -130,7 +130,9 @@ class Factor:
                 raise ValueError(f"{name!r} is not in this factor; its variables are {self.variables}.")
             axes.append(self.variables.index(name))
         left = tuple(name for name in self.variables if name not in variables)
-        return Factor(left, reduction(self.table, axis=tuple(axes)), {name: self.states[name] for name in left})
+        return Factor(
+            left, reduction(self.table, axis=tuple(axes)), {name: self.states[name] for name in left}
+        )
 
     def _place(self, name: Hashable, state: Any) -> int:
         if state not in self.states[name]:
@@ -170,9 +172,7 @@ class FactorModel:
         try:
             return self.place_of[name]
         except (KeyError, TypeError):
-            raise ValueError(
-                f"{name!r} is not a variable; the variables are {_some(self.names)}."
-            ) from None
+            raise ValueError(f"{name!r} is not a variable; the variables are {_some(self.names)}.") from None
 
     def places(self, names: Any) -> list[int]:
         """The numbers of variables, of which none comes twice."""
@@ -188,9 +188,7 @@ class FactorModel:
         for name, state in (evidence or {}).items():
             k = self.place(name)
             if state not in self.states[k]:
-                raise ValueError(
-                    f"{name!r} cannot be {state!r}; its states are {_some(self.states[k])}."
-                )
+                raise ValueError(f"{name!r} cannot be {state!r}; its states are {_some(self.states[k])}.")
             found[k] = self.states[k].index(state)
         return found
 

@@ -143,7 +143,9 @@ def _coded(
         column = [value.item() if isinstance(value, np.generic) else value for value in column]
         given = values.get(name) if isinstance(values, Mapping) else values
         if any(value is None or value != value for value in column):
-            raise ValueError(f"X has a missing value in column {name!r}; a field is learned from complete rows.")
+            raise ValueError(
+                f"X has a missing value in column {name!r}; a field is learned from complete rows."
+            )
         own = list(given) if given is not None else sorted(set(column), key=lambda v: (str(type(v)), v))
         place = {value: k for k, value in enumerate(own)}
         strange = [value for value in column if value not in place]

@@ -28,9 +28,9 @@ MAX_CELLS = 1 << 22  # of a table of all assignments
 class MarkovRandomField(GraphicalModel):
     """A joint distribution of discrete variables, given by a potential for each clique of a graph.
 
-    P(y) = (1/Z) product of Ψ_C(y_C), Z the sum of the products. `weights` and `joint` are the table of all assignments,
-    so for them the field has to be small; other answers of large fields come from a junction tree, which is refused
-    where it would be too wide, and `query` has all methods of inference.
+    P(y) = (1/Z) product of Ψ_C(y_C), Z the sum of the products. `weights` and `joint` are the table of all
+    assignments, so for them the field has to be small; other answers of large fields come from a junction tree,
+    which is refused where it would be too wide, and `query` has all methods of inference.
 
     Parameters
     ----------
@@ -118,8 +118,8 @@ class MarkovRandomField(GraphicalModel):
     ) -> MarkovRandomField:
         """The log-linear field of greatest likelihood: log P(y) = Σ_k w_k f_k(y) - log Z(w).
 
-        The log-likelihood is concave; its gradient is the observed less the expected sum of every feature, the expected
-        one by a junction tree, so the graph has to be narrow.
+        The log-likelihood is concave; its gradient is the observed less the expected sum of every feature, the
+        expected one by a junction tree, so the graph has to be narrow.
 
         Parameters
         ----------
@@ -128,12 +128,13 @@ class MarkovRandomField(GraphicalModel):
         cliques : list of tuples of nodes
             The cliques that have a potential.
         potentials : {"table", "exponential"}, default="table"
-            A weight for every assignment of each clique; or the weights α_uv and β_v of (12.7), for cliques of one or
-            two nodes and values that are numbers, which are then in `alphas` and `betas`.
+            A weight for every assignment of each clique; or the weights α_uv and β_v of (12.7), for cliques of one
+            or two nodes and values that are numbers, which are then in `alphas` and `betas`.
         values : mapping of nodes to lists, or one list for all, optional
             What the values of the nodes are; by default those that occur.
         penalty : float, default=0.0
-            λ of the penalty λ/2 Σ w². Without one, an assignment that never occurs has a weight that falls for ever.
+            λ of the penalty λ/2 Σ w². Without one, an assignment that never occurs has a weight that falls for
+            ever.
         sample_weight : array of shape (n_samples,), optional
             How much each row counts.
         tol : float, default=1e-9
@@ -158,9 +159,7 @@ class MarkovRandomField(GraphicalModel):
         place = {node: k for k, node in enumerate(self.nodes)}
         factors = [(tuple(place[u] for u in clique), table) for clique, table in self.potentials.items()]
         told = {k for scope, _ in factors for k in scope}
-        factors += [
-            ((k,), np.ones(len(self.values[node]))) for node, k in place.items() if k not in told
-        ]
+        factors += [((k,), np.ones(len(self.values[node]))) for node, k in place.items() if k not in told]
         return FactorModel(self.nodes, [self.values[node] for node in self.nodes], factors)
 
     @property

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Collection, Hashable, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from tercet.core.estimator import check_is_fitted, generator
-from tercet.core.fitted_checks import Each, Floats, Indices
+from tercet.core.fitted_checks import Declarations, Each, Floats, Indices
 from tercet.core.functions import softmax
 from tercet.graphical._engine.clique_tree import CliqueTree
 from tercet.graphical._engine.complete_rows import FlatFactors, flat_factors, log_conditional, log_joint
@@ -21,7 +21,9 @@ from tercet.graphical.inference.likelihood_weighting import forward_samples
 from tercet.graphical.inference.variable_elimination import variable_elimination
 from tercet.graphical.undirected import Graph
 
-TREE_CELLS = 1 << 18  # of a clique tree that is made once for all rows; else each row is reduced by its evidence
+TREE_CELLS = (
+    1 << 18
+)  # of a clique tree that is made once for all rows; else each row is reduced by its evidence
 
 
 class NetworkInference(GraphicalModel):
@@ -32,7 +34,7 @@ class NetworkInference(GraphicalModel):
     edges_: list[tuple]
     n_jobs: int | None
     random_state: Any
-    fitted_shapes = {
+    fitted_shapes: ClassVar[Declarations] = {
         "parents_": Each(Indices("parents*@", below="nodes"), "nodes"),
         "tables_": Each(Floats("...", finite=True, low=0.0), "nodes"),
         "nodes_": None,
@@ -66,7 +68,9 @@ class NetworkInference(GraphicalModel):
         for name, value in found.items():
             k = names.index(name) if name in names else len(cuts)
             if k < len(cuts) and cuts[k] is not None and isinstance(value, numbers.Real):
-                found[name] = self._variable_states()[k][int(np.searchsorted(cuts[k], value, side="left"))]
+                found[name] = self._variable_states()[k][
+                    int(np.searchsorted(cuts[k], float(value), side="left"))
+                ]
         return found
 
     def probability(self, assignment: Mapping[Hashable, Any]) -> float:
@@ -106,7 +110,9 @@ class NetworkInference(GraphicalModel):
         numeric = all(isinstance(state, numbers.Real) for states in model.states for state in states)
         return np.column_stack(columns).astype(np.float64 if numeric else object)
 
-    def d_separated(self, A: Collection[Hashable], B: Collection[Hashable], C: Collection[Hashable] = ()) -> bool:
+    def d_separated(
+        self, A: Collection[Hashable], B: Collection[Hashable], C: Collection[Hashable] = ()
+    ) -> bool:
         """Whether C d-separates A from B, so that they are independent given C."""
         return d_separated(self._graph(), A, B, C)
 
@@ -155,10 +161,10 @@ class NetworkInference(GraphicalModel):
 
     def _engine(self) -> tuple[CliqueTree | None, np.ndarray | None, FlatFactors]:
         """The clique tree (None where it would be wide), its tables and the factors, made once for these tables."""
-        kept = vars(self).get("_compiled")
-        if kept is not None and len(kept[0]) == len(self.tables_):
-            if all(a is b for a, b in zip(kept[0], self.tables_)):
-                return kept[1]
+        kept: Any = vars(self).get("_compiled")
+        same = kept is not None and len(kept[0]) == len(self.tables_)
+        if same and all(a is b for a, b in zip(kept[0], self.tables_)):
+            return kept[1]
         tree: CliqueTree | None = CliqueTree([t.shape[-1] for t in self.tables_], self._scopes())
         assert tree is not None
         base = None
@@ -171,7 +177,7 @@ class NetworkInference(GraphicalModel):
         return found
 
     def __getstate__(self) -> Any:
-        state = super().__getstate__()  # type: ignore[misc]
+        state: Any = super().__getstate__()
         return {name: value for name, value in state.items() if name != "_compiled"}
 
     def _log_probabilities(self, codes: np.ndarray) -> np.ndarray:

@@ -24,8 +24,8 @@ def learn_network(
 ) -> dict[str, Any]:
     """The fitted attributes `parents_`, `edges_` and `tables_` of an estimator of a network.
 
-    Where cells are missing, a graph is learned by turns with the tables: search on rows whose missing cells hold their
-    most probable states, EM for the tables, and imputation again, until the graph stands still.
+    Where cells are missing, a graph is learned by turns with the tables: search on rows whose missing cells hold
+    their most probable states, EM for the tables, and imputation again, until the graph stands still.
     """
 
     def attributes(parents: Any, tables: list[np.ndarray] | None = None) -> dict[str, Any]:
@@ -43,7 +43,9 @@ def learn_network(
     if parents is None and (not missing or model.algorithm in ("pc", "chow-liu")):
         parents = learned_parents(model, codes, sizes, weight, names, attributes)
     if parents is not None:
-        tables = fitted_tables(model, codes, sizes, weight, family_scopes(parents), names) if missing else None
+        tables = (
+            fitted_tables(model, codes, sizes, weight, family_scopes(parents), names) if missing else None
+        )
         return attributes(parents, tables)
     parents = [()] * len(sizes)
     for _ in range(ROUNDS):
@@ -59,9 +61,7 @@ def learn_network(
 
 def family_scopes(parents: Sequence[Any]) -> Scopes:
     """Each variable with its parents before it, in the order given or, of a set, sorted."""
-    return [
-        (*(sorted(own) if isinstance(own, set) else map(int, own)), k) for k, own in enumerate(parents)
-    ]
+    return [(*(sorted(own) if isinstance(own, set) else map(int, own)), k) for k, own in enumerate(parents)]
 
 
 def counted_tables(

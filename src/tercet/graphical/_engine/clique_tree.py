@@ -22,10 +22,11 @@ ROWS = 512  # rows of a chunk, a multiple of the lanes of the kernel
 class Schedule(NamedTuple):
     """What the kernel reads: the tree and its index maps.
 
-    Cliques are numbered from the root, parents first; clique c has the cells start[c] to start[c + 1]. Its separator
-    has the cells first[c] to first[c + 1] of the separators (none for the root). `up[start[c] + i]` is the cell of its
-    own separator for its cell i, `down[into[c] + i]` that for cell i of its parent. Variable v is entered and read at
-    the clique home[v]: `state[at[v] + i]` is its state in cell i there, and its states are numbered from offset[v].
+    Cliques are numbered from the root, parents first; clique c has the cells start[c] to start[c + 1]. Its
+    separator has the cells first[c] to first[c + 1] of the separators (none for the root). `up[start[c] + i]` is
+    the cell of its own separator for its cell i, `down[into[c] + i]` that for cell i of its parent. Variable v is
+    entered and read at the clique home[v]: `state[at[v] + i]` is its state in cell i there, and its states are
+    numbered from offset[v].
     """
 
     start: np.ndarray
@@ -130,6 +131,13 @@ class CliqueTree:
             own = np.bincount(places, cells[start[c] : start[c + 1]], minlength=math.prod(shape))
             counts.append(own.reshape(shape))
         return counts, float(log_likelihood)
+
+    def beliefs(self, base: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+        """Without evidence: P of every state of every variable, P of every cell of every clique, and log Z."""
+        codes, logs = np.full((1, len(self.sizes)), -1, dtype=np.int32), np.zeros(1)
+        marginals, cells = np.zeros((1, self.schedule.offset[-1])), np.zeros(base.size)
+        propagate(self.schedule, base, codes, np.ones(1), marginals, logs, cells)
+        return marginals[0], cells, float(logs[0])
 
     def _map(self, clique: Sequence[int], scope: Sequence[int]) -> np.ndarray:
         """For every cell of a clique the cell of a table over some of its variables."""

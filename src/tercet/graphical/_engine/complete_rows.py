@@ -12,8 +12,8 @@ from tercet.core.parallel import Chunks, each
 
 
 class FlatFactors(NamedTuple):
-    """Logarithms of all tables in one array. Factor f begins at starts[f]; its variables are scopes[members[f] ...],
-    and strides are the steps of their states."""
+    """Logarithms of all tables in one array. Factor f begins at starts[f]; its variables are scopes[members[f]
+    ...], and strides are the steps of their states."""
 
     logs: np.ndarray
     starts: np.ndarray

@@ -15,9 +15,9 @@ DENSE = 1 << 18  # cells of a table that is counted as it is; larger ones are of
 def family_scores(columns, sizes, base, width, candidates, weight, prior, table):
     """The score of a family with each of some more parents: -log-likelihood, or -log of its marginal likelihood.
 
-    columns : (d, n) codes; base : (n,) code of the child plus its size times that of its parents' configuration, below
-    `width`; candidates : the further parent of each family, -1 for none; prior : 0 for the likelihood, else the
-    equivalent sample size of BDeu, -1 for the uniform prior of K2. `table` has room for the largest family.
+    columns : (d, n) codes; base : (n,) code of the child plus its size times that of its parents' configuration,
+    below `width`; candidates : the further parent of each family, -1 for none; prior : 0 for the likelihood, else
+    the equivalent sample size of BDeu, -1 for the uniform prior of K2. `table` has room for the largest family.
     `sizes[-1]` is the number of states of the child, `sizes[-2]` that of the configurations of its parents.
     """
     n = base.size
@@ -90,7 +90,9 @@ def family_table(columns, strides, weight, table):
 
 
 def configurations(columns: np.ndarray, sizes: np.ndarray, members: list[int]) -> tuple[np.ndarray, int]:
-    """The configuration of some variables in each row, and how many there are; those that occur where all are many."""
+    """The configuration of some variables in each row, and how many there are; those that occur where all are
+    many.
+    """
     found, count = np.zeros(columns.shape[1], dtype=np.int64), 1
     for k in members:
         found = found * sizes[k] + columns[k]
@@ -101,9 +103,7 @@ def configurations(columns: np.ndarray, sizes: np.ndarray, members: list[int]) -
     return found, count
 
 
-def contingency(
-    columns: np.ndarray, sizes: np.ndarray, members: list[int], weight: np.ndarray
-) -> np.ndarray:
+def contingency(columns: np.ndarray, sizes: np.ndarray, members: list[int], weight: np.ndarray) -> np.ndarray:
     """The weight of the rows with each configuration of some variables, an axis for each."""
     shape = [int(sizes[k]) for k in members]
     table = np.zeros(math.prod(shape))

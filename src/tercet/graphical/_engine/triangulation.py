@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Iterable, Sequence
 from typing import Literal
@@ -35,10 +36,17 @@ def elimination_order(
         others.discard(k)
     left = list(free if given is None else given)
     costs = {} if given is not None else {k: _cost(k, neighbours, sizes, heuristic) for k in left}
+    heap = sorted(costs.values())  # (cost, cost, variable); entries that no longer hold stay behind
     order, around = [], []
-    while left:
-        best = left[0] if given is not None else min(left, key=costs.__getitem__)
-        left.remove(best)
+    for place in range(len(left)):
+        if given is not None:
+            best = left[place]
+        else:
+            entry = heapq.heappop(heap)
+            while costs.get(entry[2]) != entry:
+                entry = heapq.heappop(heap)
+            best = entry[2]
+            del costs[best]
         near = neighbours.pop(best)
         changed = set(near)
         for k in near:
@@ -49,10 +57,11 @@ def elimination_order(
                 changed |= neighbours[k]
         order.append(best)
         around.append(near)
-        if given is None:
-            for k in changed:
-                if k in costs and k != best:
-                    costs[k] = _cost(k, neighbours, sizes, heuristic)
+        for k in changed & costs.keys():
+            cost = _cost(k, neighbours, sizes, heuristic)
+            if cost != costs[k]:
+                costs[k] = cost
+                heapq.heappush(heap, cost)
     return order, around
 
 
@@ -89,6 +98,4 @@ def clique_tree(order: Sequence[int], around: Sequence[set[int]]) -> tuple[list[
 
 def table_cells(around: Sequence[set[int]], order: Sequence[int], sizes: Sequence[int]) -> int:
     """The cells of the largest table that an elimination makes."""
-    return max(
-        (sizes[k] * math.prod(sizes[j] for j in near) for k, near in zip(order, around)), default=1
-    )
+    return max((sizes[k] * math.prod(sizes[j] for j in near) for k, near in zip(order, around)), default=1)

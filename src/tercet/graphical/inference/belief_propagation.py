@@ -23,8 +23,8 @@ class Beliefs:
     Attributes
     ----------
     marginals : dict of arrays
-        The belief of each variable: its marginal on a tree, and near it on a graph with loops. With max-product, the
-        greatest weight of an assignment with each state, divided by the greatest of all.
+        The belief of each variable: its marginal on a tree, and near it on a graph with loops. With max-product,
+        the greatest weight of an assignment with each state, divided by the greatest of all.
     log_Z : float
         The logarithm of the partition function (with evidence: of that part): exact on a tree, Bethe's
         approximation with loops; with max-product that of the greatest weight on a tree.
@@ -85,10 +85,10 @@ def belief_propagation(
 ) -> Beliefs:
     """Beliefs of all variables by messages between factors and variables.
 
-    m_fi(x_i) = Σ over the other variables of f of φ_f Π m_jf(x_j), and m_if the product of the messages to i from its
-    other factors. For pairs of variables this is (12.12); a potential of one variable is a message of its own. On a
-    tree two passes (leaves to root, root to leaves) give the exact marginals; with loops all messages are sent again
-    and again until they stand still, which they need not.
+    m_fi(x_i) = Σ over the other variables of f of φ_f Π m_jf(x_j), and m_if the product of the messages to i from
+    its other factors. For pairs of variables this is (12.12); a potential of one variable is a message of its own.
+    On a tree two passes (leaves to root, root to leaves) give the exact marginals; with loops all messages are sent
+    again and again until they stand still, which they need not.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def belief_propagation(
         rounds, converged = _iterate(graph, damping, max_iter, tol)
     if not converged:
         warnings.warn(
-            f"Belief propagation did not converge in max_iter={max_iter} rounds; damping={damping} could be raised.",
+            f"Belief propagation did not converge in max_iter={max_iter} rounds; raise damping={damping}.",
             ConvergenceWarning,
             stacklevel=2,
         )
@@ -151,7 +151,9 @@ def _iterate(graph: FactorGraph, damping: float, max_iter: int, tol: float) -> t
 
 
 class FactorGraph:
-    """Factors, variables and the messages between them; a message is an array of greatest entry 1 and its log-scale."""
+    """Factors, variables and the messages between them; a message is an array of greatest entry 1 and its
+    log-scale.
+    """
 
     def __init__(self, model: FactorModel, known: dict[int, int], maximal: bool) -> None:
         self.model, self.known, self.maximal = model, known, maximal
@@ -224,7 +226,9 @@ class FactorGraph:
             scope, table = self.factors[f]
             inputs = [("down", f, j) for j in scope if j != k]
             axes = tuple(axis for axis, j in enumerate(scope) if j != k)
-            whole = product([(scope, table), *(((j,), self.messages["down", f, j]) for _, _, j in inputs)], scope)
+            whole = product(
+                [(scope, table), *(((j,), self.messages["down", f, j]) for _, _, j in inputs)], scope
+            )
             new = whole.max(axis=axes) if self.maximal else whole.sum(axis=axes)
             scale = sum(self.scales[part] for part in inputs)
         top = new.max()
@@ -260,27 +264,34 @@ class FactorGraph:
     def beliefs(self, rounds: int, converged: bool) -> Beliefs:
         names = self.model.names
         marginals = {name: self.belief(k) for k, name in enumerate(names)}
-        states = self._decoded() if self.maximal and self.is_tree else {
-            k: int(marginals[name].argmax()) for k, name in enumerate(names)
-        }
+        states = (
+            self._decoded()
+            if self.maximal and self.is_tree
+            else {k: int(marginals[name].argmax()) for k, name in enumerate(names)}
+        )
         messages = [
             (
                 tuple(names[j] for j in self.factors[f][0]),
                 names[k],
-                self.messages[way, f, k] * (np.exp(min(self.scales[way, f, k], 700.0)) if self.is_tree else 1.0),
+                self.messages[way, f, k]
+                * (np.exp(min(self.scales[way, f, k], 700.0)) if self.is_tree else 1.0),
             )
             for way, f, k in self.sent
             if way == "up"
         ]
         mode = {name: self.model.states[k][states[k]] for k, name in enumerate(names)}
         log_Z = self.log_constant + (self._tree_log_Z() if self.is_tree else self._bethe())
-        return Beliefs(marginals, log_Z, mode, messages, rounds, converged, self.is_tree, self.model, self.known)
+        return Beliefs(
+            marginals, log_Z, mode, messages, rounds, converged, self.is_tree, self.model, self.known
+        )
 
     def _tree_log_Z(self) -> float:
         total = 0.0
         for part in self.parts:
             root = part[0]
-            found, scale = self._multiplied([("up", f, root) for f in self.around[root]], self.model.sizes[root])
+            found, scale = self._multiplied(
+                [("up", f, root) for f in self.around[root]], self.model.sizes[root]
+            )
             total += scale + float(np.log(found.max() if self.maximal else found.sum()))
         return total
 
@@ -309,7 +320,9 @@ class FactorGraph:
                 for f in self.around[k]:
                     if self._decided(f, found):
                         scope, table = self.factors[f]
-                        incoming = [((j,), self.messages["down", f, j]) for j in scope if j != k and j not in found]
+                        incoming = [
+                            ((j,), self.messages["down", f, j]) for j in scope if j != k and j not in found
+                        ]
                         whole = product([(scope, table), *incoming], scope)
                         at = tuple(found[j] if j in found else slice(None) for j in scope)
                         left = [j for j in scope if j not in found]

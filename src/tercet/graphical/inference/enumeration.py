@@ -47,9 +47,7 @@ def enumeration(model: Any, variables: Any, evidence: Mapping[Hashable, Any] | N
     refuse_wide(cells_of(free, model.sizes), "Enumeration")
     if len(free) > 60:  # NumPy has no more axes
         raise ValueError(f"Enumeration takes at most 60 unobserved variables; there are {len(free)}.")
-    weights = np.broadcast_to(
-        product(model.reduced(known), free), [model.sizes[k] for k in free]
-    )
+    weights = np.broadcast_to(product(model.reduced(known), free), [model.sizes[k] for k in free])
     left = [k for k in query if k not in known]
     table = weights.sum(axis=tuple(axis for axis, k in enumerate(free) if k not in left))
     remaining = [k for k in free if k in left]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -73,7 +73,8 @@ def gibbs_inference(
     done = -burn_in
     while done < n_samples:
         sweeps = min(n_samples - done, max(BLOCK // max(free.size, 1), 1))
-        gibbs_sweeps(*flat, free, state, rng.random((sweeps, free.size)), wanted, kept, done)
+        uniform = rng.random((sweeps, free.size))
+        gibbs_sweeps(flat, free, state, uniform, wanted, kept, done)
         done += sweeps
     return weighted_counts(model, query, kept, np.ones(n_samples))
 
@@ -121,8 +122,22 @@ def _first_state(model: FactorModel, known: Mapping[int, int], rng: np.random.Ge
     return codes[best].astype(np.int64)
 
 
-def _flat_factors(model: FactorModel) -> tuple[np.ndarray, ...]:
-    """All tables in one array, with the variables and strides of each; and the factors of each variable."""
+class FlatModel(NamedTuple):
+    """All tables in one array (factor f from starts[f]), the variables scopes[members[f] ...] of each with the
+    strides of their states, and the factors of[first[k] ...] of variable k."""
+
+    tables: np.ndarray
+    starts: np.ndarray
+    members: np.ndarray
+    scopes: np.ndarray
+    strides: np.ndarray
+    first: np.ndarray
+    of: np.ndarray
+    sizes: np.ndarray
+
+
+def _flat_factors(model: FactorModel) -> FlatModel:
+    """A model in the form that the kernel reads."""
     tables = np.concatenate([table.ravel() for _, table in model.factors] or [np.ones(1)])
     starts, members, strides, first = [0], [0], [], []
     scopes: list[int] = []
@@ -140,24 +155,23 @@ def _flat_factors(model: FactorModel) -> tuple[np.ndarray, ...]:
         of += [f for f, (scope, _) in enumerate(model.factors) if k in scope]
     first.append(len(of))
     whole = (starts, members, scopes, strides, first, of, model.sizes)
-    return (tables, *(np.array(part, dtype=np.int64) for part in whole))
+    return FlatModel(tables, *(np.array(part, dtype=np.int64) for part in whole))
 
 
 @kernel
-def gibbs_sweeps(
-    tables, starts, members, scopes, strides, first, of, sizes, free, state, uniform, wanted, kept, done
-):
+def gibbs_sweeps(model, free, state, uniform, wanted, kept, done):
     """Sweeps over the free variables; those from number 0 on are kept. `uniform` has a number for each draw."""
+    tables, scopes, strides, sizes = model.tables, model.scopes, model.strides, model.sizes
     weight = np.empty(max(1, sizes.max()))
     for t in range(uniform.shape[0]):
         for v in range(free.size):
             k = free[v]
             for s in range(sizes[k]):
                 weight[s] = 1.0
-            for a in range(first[k], first[k + 1]):
-                f = of[a]
-                cell, step = starts[f], 0
-                for m in range(members[f], members[f + 1]):
+            for a in range(model.first[k], model.first[k + 1]):
+                f = model.of[a]
+                cell, step = model.starts[f], 0
+                for m in range(model.members[f], model.members[f + 1]):
                     if scopes[m] == k:
                         step = strides[m]
                     else:

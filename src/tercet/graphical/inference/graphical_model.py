@@ -141,8 +141,8 @@ def _by_messages(model: FactorModel, variables: Any, evidence: Any, **options: A
 def _by_mean_field(model: FactorModel, variables: Any, evidence: Any, **options: Any) -> Factor:
     from tercet.graphical.mean_field import mean_field
 
-    tables = {scope: table for scope, table in _merged(model).items()}
-    found = mean_field(tables, model.codes(evidence), **options).q
+    given: dict[Any, Any] = {**model.codes(evidence)}
+    found = mean_field(_merged(model), given, **options).q
     return _independent(model, variables, {model.names[k]: q for k, q in found.items()})
 
 

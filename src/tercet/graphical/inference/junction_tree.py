@@ -147,7 +147,9 @@ class JunctionTree:
             separator = self._separators[c]
             whole = _project(self._scopes[c], self.beliefs[c], separator)
             ratio = np.divide(1.0, whole, out=np.zeros_like(whole), where=whole > 0)
-            factors.append((self._scopes[c], self.beliefs[c] * product([(separator, ratio)], self._scopes[c])))
+            factors.append(
+                (self._scopes[c], self.beliefs[c] * product([(separator, ratio)], self._scopes[c]))
+            )
         return factors
 
     def _path(self, c: int) -> list[int]:

@@ -47,7 +47,9 @@ def likelihood_weighting(
     Examples
     --------
     >>> from tercet.graphical import BayesianNetwork
-    >>> network = BayesianNetwork.from_tables({"rain": [0.8, 0.2], "wet": (["rain"], [[0.9, 0.1], [0.2, 0.8]])})
+    >>> network = BayesianNetwork.from_tables(
+    ...     {"rain": [0.8, 0.2], "wet": (["rain"], [[0.9, 0.1], [0.2, 0.8]])}
+    ... )
     >>> likelihood_weighting(network, ["rain"], {"wet": 1}, random_state=0).table.round(1)
     array([0.3, 0.7])
     """

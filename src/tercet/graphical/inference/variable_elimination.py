@@ -83,9 +83,7 @@ def eliminate(model: FactorModel, factors: list[Table], wanted: Sequence[int], o
     return [part for part in factors if part[0]] + [part for part in factors if not part[0]]
 
 
-def chosen_order(
-    model: FactorModel, factors: list[Table], wanted: Sequence[int], order: Order
-) -> list[int]:
+def chosen_order(model: FactorModel, factors: list[Table], wanted: Sequence[int], order: Order) -> list[int]:
     """The elimination order; one that would not fit into memory is refused."""
     scopes = [scope for scope, _ in factors]
     free = sorted({k for scope in scopes for k in scope} - set(wanted))
@@ -94,7 +92,9 @@ def chosen_order(
         given = [k for k in (model.place(name) for name in order) if k in free]
         missing = [model.names[k] for k in free if k not in given]
         if missing:
-            raise ValueError(f"order must have every variable that is summed out; {missing[0]!r} is not there.")
+            raise ValueError(
+                f"order must have every variable that is summed out; {missing[0]!r} is not there."
+            )
     elif order not in ("min-fill", "min-weight"):
         raise ValueError(f"order must be 'min-fill', 'min-weight' or a list of names; got {order!r}.")
     heuristic: Any = order if given is None else "min-fill"

@@ -48,7 +48,11 @@ def chow_liu(weights: np.ndarray, root: int, allowed: np.ndarray | None = None) 
     while outside:
         left = sorted(outside)
         top = max(best[k] for k in left)
-        new = left[0] if top == -np.inf else next(k for k in left if best[k] >= top - 1e-12 * max(abs(top), 1e-300))
+        new = (
+            left[0]
+            if top == -np.inf
+            else next(k for k in left if best[k] >= top - 1e-12 * max(abs(top), 1e-300))
+        )
         if top > -np.inf:
             parents[new].add(int(via[new]))
         outside.discard(new)

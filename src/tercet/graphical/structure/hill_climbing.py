@@ -1,4 +1,6 @@
-"""Greedy search for the graph of a Bayesian network (贪心结构搜索): one edge added, deleted or reversed at a time."""
+"""Greedy search for the graph of a Bayesian network (贪心结构搜索): one edge added, deleted or reversed at a
+time.
+"""
 
 from __future__ import annotations
 

@@ -18,8 +18,8 @@ MAX_CELLS = 1 << 22  # of the table of one family; larger ones are not considere
 class FamilyScores:
     """Decomposable scores of families, smaller is better, each computed once.
 
-    s(B | D) = f(θ) |B| - LL(B | D) (5.10-5.12): |B| is the number of free parameters, and f = 0 gives NLL, f = 1 AIC,
-    f = ½ ln m BIC, which is also called MDL. "bdeu" and "k2" are -log P(D | G) with Dirichlet priors.
+    s(B | D) = f(θ) |B| - LL(B | D) (5.10-5.12): |B| is the number of free parameters, and f = 0 gives NLL, f = 1
+    AIC, f = ½ ln m BIC, which is also called MDL. "bdeu" and "k2" are -log P(D | G) with Dirichlet priors.
 
     Parameters
     ----------
@@ -44,7 +44,10 @@ class FamilyScores:
         equivalent_sample_size: float = 10.0,
         n_jobs: int | None = None,
     ) -> None:
-        self.columns, self.sizes = np.ascontiguousarray(columns, dtype=np.int32), np.asarray(sizes, dtype=np.int64)
+        self.columns, self.sizes = (
+            np.ascontiguousarray(columns, dtype=np.int32),
+            np.asarray(sizes, dtype=np.int64),
+        )
         self.weight, self.score, self.n_jobs = np.ascontiguousarray(weight, dtype=np.float64), score, n_jobs
         self.prior = {"bdeu": float(equivalent_sample_size), "k2": -1.0}.get(score, 0.0)
         mass = float(self.weight.sum())

@@ -24,8 +24,8 @@ def independence_test(counts: np.ndarray, test: Test = "g2") -> tuple[float, flo
     counts : array of shape (n_configurations, r, s)
         How often each pair of states comes with each configuration of the condition.
     test : {"g2", "chi2", "mutual-information"}
-        The likelihood-ratio statistic G² = 2 Σ O ln(O / E), Pearson's X² = Σ (O - E)² / E, or the mutual information
-        in nats, whose p-value is that of G² = 2 n I.
+        The likelihood-ratio statistic G² = 2 Σ O ln(O / E), Pearson's X² = Σ (O - E)² / E, or the mutual
+        information in nats, whose p-value is that of G² = 2 n I.
 
     Returns
     -------
@@ -47,7 +47,11 @@ def independence_test(counts: np.ndarray, test: Test = "g2") -> tuple[float, flo
         statistic = max(float(2 * (counts[inside] * np.log(counts[inside] / expected[inside])).sum()), 0.0)
     p_value = float(gammaincc(freedom / 2, statistic / 2)) if freedom > 0 else 1.0
     total = float(counts.sum())
-    return (statistic / (2 * total) if test == "mutual-information" and total else statistic), p_value, freedom
+    return (
+        (statistic / (2 * total) if test == "mutual-information" and total else statistic),
+        p_value,
+        freedom,
+    )
 
 
 class PCStable:
@@ -76,17 +80,23 @@ class PCStable:
         self.separators: dict[tuple[int, int], tuple[int, ...]] = {}
 
     def level_of(self, size: int) -> bool:
-        """Test all joined pairs given `size` neighbours; whether there were any. Edges go at the end of the level."""
+        """Test all joined pairs given `size` neighbours; whether there were any. Edges go at the end of the
+        level.
+        """
         before = self.joined.copy()
         pairs = [(i, j) for i, j in np.argwhere(np.triu(before)).tolist() if not self.fixed[i, j]]
-        found = each(lambda pair: self._separator(*pair, size, before), pairs, n_jobs=self.scores.n_jobs)
-        for (i, j), (tested, separator) in zip(pairs, found):
+        found = each(
+            lambda pair: self._separator(pair[0], pair[1], size, before), pairs, n_jobs=self.scores.n_jobs
+        )
+        for (i, j), (_, separator) in zip(pairs, found):
             if separator is not None:
                 self.joined[i, j] = self.joined[j, i] = False
                 self.separators[i, j] = separator
         return any(tested for tested, _ in found)
 
-    def _separator(self, i: int, j: int, size: int, joined: np.ndarray) -> tuple[bool, tuple[int, ...] | None]:
+    def _separator(
+        self, i: int, j: int, size: int, joined: np.ndarray
+    ) -> tuple[bool, tuple[int, ...] | None]:
         """The first set of neighbours that makes two variables independent, and whether any was looked at."""
         tested, seen = False, set()
         for a, b in ((i, j), (j, i)):
@@ -109,7 +119,9 @@ class PCStable:
         return independence_test(counts.reshape(-1, *counts.shape[-2:]), self.test)[1] > self.level
 
     def directed(self) -> tuple[np.ndarray, list[set[int]]]:
-        """The pattern (edges both ways where the data do not tell) and the parents in a network that agrees with it."""
+        """The pattern (edges both ways where the data do not tell) and the parents in a network that agrees with
+        it.
+        """
         edges = self.joined & ~self.constraints.required.T
         edges &= self.constraints.allowed | self.constraints.required
         edges |= self.constraints.required

@@ -222,7 +222,8 @@ class BayesianNetworkClassifier(NetworkInference, DiscreteColumns, Classifier):
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of every row; of equals, the first."""
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        best = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[best]
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """The logarithm of `predict_proba`."""

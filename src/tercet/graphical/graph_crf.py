@@ -225,12 +225,14 @@ class GraphCRF(Classifier):
         self, X: Any, y: Any, sample_weight: Any = None, *, edges: Any = None, edge_features: Any = None
     ) -> float:
         """The share of nodes whose label is predicted."""
+        if edges is None and not isinstance(X, list | tuple):
+            return super().score(X, y, sample_weight)
         found = self.predict(X, edges=edges, edge_features=edge_features)
         if isinstance(found, list):
             found, y = np.concatenate(found), np.concatenate([np.ravel(part) for part in y])
-        from tercet.metrics import accuracy_score
-
-        return float(accuracy_score(y, found, sample_weight=sample_weight))
+        if np.shape(y) != found.shape:
+            raise ValueError(f"{type(self).__name__}: y must have a label for each of {len(found)} nodes.")
+        return float(np.average(found == np.asarray(y), weights=sample_weight))
 
     def _scores(self, X: Any, edges: Any, edge_features: Any) -> tuple[Graphs, np.ndarray, np.ndarray]:
         """The scores of labels (n, K) and of pairs of labels (m, K, K)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import weakref
 from collections.abc import Collection, Hashable, Mapping
 from typing import Any, ClassVar
 
@@ -24,6 +25,10 @@ from tercet.graphical.undirected import Graph
 TREE_CELLS = (
     1 << 18
 )  # of a clique tree that is made once for all rows; else each row is reduced by its evidence
+
+
+# What is computed from the tables of a network, for as long as they are the same.
+_compiled: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 
 
 class NetworkInference(GraphicalModel):
@@ -161,7 +166,7 @@ class NetworkInference(GraphicalModel):
 
     def _engine(self) -> tuple[CliqueTree | None, np.ndarray | None, FlatFactors]:
         """The clique tree (None where it would be wide), its tables and the factors, made once for these tables."""
-        kept: Any = vars(self).get("_compiled")
+        kept: Any = _compiled.get(self)
         same = kept is not None and len(kept[0]) == len(self.tables_)
         if same and all(a is b for a, b in zip(kept[0], self.tables_)):
             return kept[1]
@@ -173,12 +178,8 @@ class NetworkInference(GraphicalModel):
         else:
             base = tree.compile().base(self.tables_)
         found = tree, base, flat_factors(self._scopes(), self.tables_)
-        self._compiled = (list(self.tables_), found)
+        _compiled[self] = (list(self.tables_), found)
         return found
-
-    def __getstate__(self) -> Any:
-        state: Any = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_compiled"}
 
     def _log_probabilities(self, codes: np.ndarray) -> np.ndarray:
         """log P of the known cells of each row."""

@@ -30,7 +30,7 @@ def exact_search(scores: FamilyScores, constraints: Constraints) -> tuple[float,
     d = scores.d
     if d > MOST:
         raise ValueError(
-            f"algorithm='exact' takes at most {MOST} variables, one table entry for each of 2**d sets; there are {d}. "
+            f"algorithm='exact' takes at most {MOST} variables, since it looks at 2**d sets; there are {d}. "
             "Use 'hill-climbing' or 'tabu'."
         )
     refuse_wide(2**d * (d + 2), "An exact search", 8.0)

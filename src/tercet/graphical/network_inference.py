@@ -216,6 +216,9 @@ class NetworkInference(GraphicalModel):
             rows = np.ascontiguousarray(codes[direct])
             logs = log_conditional(factors, rows, target, sizes[target], self.n_jobs)
             possible = logs.max(axis=1) > -np.inf
+            if np.isneginf(factors.logs).any():  # the rest of a row may be impossible, too
+                rows[:, target] = logs.argmax(axis=1)
+                possible &= log_joint(factors, rows, self.n_jobs) > -np.inf
             found[direct] = np.where(possible[:, None], softmax(np.where(possible[:, None], logs, 0.0)), 0.0)
         rows = np.ascontiguousarray(codes[~direct])
         if not len(rows):

@@ -99,6 +99,8 @@ def fitted_tables(
     tables = counted_tables(model, codes, sizes, weight, scopes)
     if complete.all():
         return tables
+    if not pseudo_count(model, tables[0]):  # a row must not be impossible before anything was learned from it
+        tables = [conditional(table * len(codes), 1.0) for table in tables]
     _break_symmetry(model, codes, tables, scopes)
     tree = CliqueTree(sizes, scopes)
     refuse_wide(sum(tree.cells), "EM over the missing cells", 8.0 * 24)

@@ -65,7 +65,7 @@ class JunctionTree:
         self._model = factor_model(model)
         self._known = self._model.codes(evidence)
         factors, sizes = self._model.reduced(self._known), self._model.sizes
-        free = [k for k in range(len(sizes)) if k not in self._known]
+        free = sorted({k for scope, _ in factors for k in scope})
         order, around = elimination_order(sizes, [scope for scope, _ in factors], free, heuristic)
         cliques, self.parents = clique_tree(order, around)
         self._scopes = [tuple(clique) for clique in cliques] or [()]

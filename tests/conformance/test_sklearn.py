@@ -145,6 +145,7 @@ NOTHING_SHARED = "numbers are categories, and no two of the check's rows have on
 TOKENS = (
     "a topic is drawn for each single word: counts are whole numbers, and the numbers of the check are not"
 )
+MANY = "the check's 30 columns are too many for an exact search, which looks at all their subsets"
 EMPTY = "a cluster without rows takes the row that is farthest away, and a repeated row can be taken twice"
 WEIGHTS = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
 SEQUENCES = {
@@ -201,6 +202,8 @@ EXEMPT = {
     "RandomForestRegressor": dict.fromkeys(WEIGHTS, DRAWN),
     "Resampled": dict.fromkeys(WEIGHTS, COUNTED),
     "RadiusNeighborsClassifier": dict.fromkeys(WEIGHTS, ALONE),
+    ("BayesianNetwork", "exact"): dict.fromkeys(WEIGHTS[:1], MANY),
+    ("BayesianNetworkClassifier", "exact"): dict.fromkeys(WEIGHTS[:1], MANY),
     ("KBinsDiscretizer", "kmeans"): dict.fromkeys(WEIGHTS[:1], EMPTY),
     ("HingeSVC", "subgradient"): dict.fromkeys(WEIGHTS, ORDER),
     ("LVQ", "lvq2.1"): dict.fromkeys(WEIGHTS, ORDER),

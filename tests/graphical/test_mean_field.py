@@ -92,7 +92,7 @@ def test_a_large_field_needs_no_table():
     with pytest.raises(ValueError, match="assignments; a table of at most"):
         found.log_evidence()
     with pytest.raises(ValueError, match="assignments"):
-        MarkovRandomField(edges)
+        MarkovRandomField(edges).joint()
 
 
 def test_symmetric_models_need_another_start():

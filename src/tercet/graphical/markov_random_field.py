@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Hashable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from tercet.core.catalog import method
+from tercet.graphical.factor import FactorModel
+from tercet.graphical.inference.graphical_model import GraphicalModel
 from tercet.graphical.undirected import is_clique, sorted_nodes, undirected
 
 MAX_CELLS = 1 << 22  # of a table of all assignments
@@ -19,15 +21,16 @@ MAX_CELLS = 1 << 22  # of a table of all assignments
     task="graphical model",
     approach="generative",
     model="P(y) = (product of Ψ_C(y_C) over cliques C) / Z, Ψ_C = exp(-E(y_C))",
-    algorithms="enumeration of all assignments",
+    algorithms="enumeration of small fields; else variable elimination, junction trees, messages or sampling",
     texts=["000 ch. 11, 11.1, Thm 11.1", "002 ch. 12, 12.2"],
     peers=["pgmpy.models.DiscreteMarkovNetwork"],
 )
-class MarkovRandomField:
+class MarkovRandomField(GraphicalModel):
     """A joint distribution of discrete variables, given by a potential for each clique of a graph.
 
-    P(y) = (1/Z) product of Ψ_C(y_C), Z the sum of the products. All answers come from the table of all assignments,
-    so the field has to be small.
+    P(y) = (1/Z) product of Ψ_C(y_C), Z the sum of the products. `weights` and `joint` are the table of all
+    assignments, so for them the field has to be small; other answers of large fields come from a junction tree,
+    which is refused where it would be too wide, and `query` has all methods of inference.
 
     Parameters
     ----------
@@ -70,10 +73,6 @@ class MarkovRandomField:
         self.nodes, self.potentials = list(self.graph), tables
         sizes = self._sizes(values or {})
         self.values = {node: list((values or {}).get(node, range(sizes[node]))) for node in self.nodes}
-        if math.prod(sizes.values()) > MAX_CELLS:
-            raise ValueError(
-                f"This field has {math.prod(sizes.values())} assignments; a table of at most {MAX_CELLS} is made."
-            )
 
     @classmethod
     def from_energies(
@@ -104,8 +103,82 @@ class MarkovRandomField:
         all_nodes = {node for clique in tables for node in clique}
         return cls(tables, values={node: list(values) for node in all_nodes})
 
+    @classmethod
+    def from_data(
+        cls,
+        X: Any,
+        cliques: Collection[tuple],
+        potentials: Literal["table", "exponential"] = "table",
+        *,
+        values: Mapping[Hashable, Collection] | Collection | None = None,
+        penalty: float = 0.0,
+        sample_weight: Any = None,
+        tol: float = 1e-9,
+        max_iter: int = 1000,
+    ) -> MarkovRandomField:
+        """The log-linear field of greatest likelihood: log P(y) = Σ_k w_k f_k(y) - log Z(w).
+
+        The log-likelihood is concave; its gradient is the observed less the expected sum of every feature, the
+        expected one by a junction tree, so the graph has to be narrow.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_samples, n_nodes)
+            Complete rows; the nodes are the columns' names, or their numbers.
+        cliques : list of tuples of nodes
+            The cliques that have a potential.
+        potentials : {"table", "exponential"}, default="table"
+            A weight for every assignment of each clique; or the weights α_uv and β_v of (12.7), for cliques of one
+            or two nodes and values that are numbers, which are then in `alphas` and `betas`.
+        values : mapping of nodes to lists, or one list for all, optional
+            What the values of the nodes are; by default those that occur.
+        penalty : float, default=0.0
+            λ of the penalty λ/2 Σ w². Without one, an assignment that never occurs has a weight that falls for
+            ever.
+        sample_weight : array of shape (n_samples,), optional
+            How much each row counts.
+        tol : float, default=1e-9
+            Stop when the log-likelihood of a row changes by less, relatively.
+        max_iter : int, default=1000
+            Most iterations of L-BFGS.
+
+        Examples
+        --------
+        >>> X = [[0, 0]] * 4 + [[0, 1]] * 1 + [[1, 0]] * 2 + [[1, 1]] * 3
+        >>> MarkovRandomField.from_data(X, [(0, 1)]).joint().round(3).tolist()
+        [[0.4, 0.1], [0.2, 0.3]]
+        """
+        from tercet.graphical.log_linear import fit_log_linear
+
+        return fit_log_linear(
+            cls, X, list(cliques), potentials, values, penalty, sample_weight, tol, max_iter
+        )
+
+    def factor_model(self) -> FactorModel:
+        """The product of tables that inference works on."""
+        place = {node: k for k, node in enumerate(self.nodes)}
+        factors = [(tuple(place[u] for u in clique), table) for clique, table in self.potentials.items()]
+        told = {k for scope, _ in factors for k in scope}
+        factors += [((k,), np.ones(len(self.values[node]))) for node, k in place.items() if k not in told]
+        return FactorModel(self.nodes, [self.values[node] for node in self.nodes], factors)
+
+    @property
+    def n_assignments(self) -> int:
+        """How many assignments all nodes have together."""
+        return math.prod(len(values) for values in self.values.values())
+
+    def _is_small(self) -> bool:
+        return self.n_assignments <= MAX_CELLS and len(self.nodes) <= 32
+
+    def _check_small(self) -> None:
+        if not self._is_small():
+            raise ValueError(
+                f"This field has {self.n_assignments} assignments; a table of at most {MAX_CELLS} is made."
+            )
+
     def weights(self) -> np.ndarray:
         """The product of all potentials for every assignment, an axis for each node."""
+        self._check_small()
         weights = np.ones([len(self.values[node]) for node in self.nodes])
         for clique, table in self.potentials.items():
             weights = weights * self._broadcast(clique, table)
@@ -114,10 +187,16 @@ class MarkovRandomField:
     @property
     def Z(self) -> float:
         """The sum of all weights (11.6)."""
-        return float(self.weights().sum())
+        return float(self.weights().sum()) if self._is_small() else float(np.exp(self.log_Z))
+
+    @property
+    def log_Z(self) -> float:
+        """The logarithm of the sum of all weights, by a junction tree."""
+        return self.junction_tree().log_probability
 
     def joint(self) -> np.ndarray:
         """P(y) for every assignment, an axis for each node (11.5)."""
+        self._check_small()
         logs = np.zeros([len(self.values[node]) for node in self.nodes])
         with np.errstate(divide="ignore"):
             for clique, table in self.potentials.items():  # a product may be too large for a number
@@ -129,10 +208,15 @@ class MarkovRandomField:
 
     def probability(self, assignment: Mapping[Hashable, Any]) -> float:
         """P of values for some of the nodes, the others summed out."""
+        if not self._is_small():
+            nodes = list(assignment)
+            return self.query(nodes)[tuple(assignment[node] for node in nodes)] if nodes else 1.0
         return float(self.joint()[self._cells(assignment)].sum())
 
     def marginal(self, nodes: Collection[Hashable]) -> np.ndarray:
         """P of some nodes, an axis for each in the order given."""
+        if not self._is_small():
+            return self.query(list(nodes)).table
         return self._marginalise(self.joint(), list(nodes))
 
     def conditional(self, nodes: Collection[Hashable], given: Mapping[Hashable, Any]) -> np.ndarray:
@@ -140,6 +224,8 @@ class MarkovRandomField:
         both = set(nodes) & set(given)
         if both:
             raise ValueError(f"nodes and given must not share nodes; both hold {sorted(both, key=repr)}.")
+        if not self._is_small():
+            return self.query(list(nodes), given).table
         kept = np.zeros_like(joint := self.joint())
         cells = self._cells(given)
         kept[cells] = joint[cells]
@@ -148,7 +234,9 @@ class MarkovRandomField:
         return self._marginalise(kept, list(nodes)) / kept.sum()
 
     def mode(self) -> dict:
-        """The most probable assignment (MAP); of equals the first."""
+        """The most probable assignment (MAP); of equals the first, in a small field."""
+        if not self._is_small():
+            return self.mpe()
         best = np.unravel_index(int(self.joint().argmax()), self.joint().shape)
         return {node: self.values[node][k] for node, k in zip(self.nodes, best)}
 

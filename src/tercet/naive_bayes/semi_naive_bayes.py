@@ -16,6 +16,7 @@ from tercet.core.columns import MixedColumns
 from tercet.core.estimator import NO_TARGET
 from tercet.core.fitted_checks import Each, Floats, Indices, Sizes
 from tercet.core.memory import available
+from tercet.core.quantile_cuts import quantile_cuts
 from tercet.naive_bayes._engine.family_tables import Parents, family_counts, family_entries
 from tercet.naive_bayes._engine.pair_counts import pair_counts
 from tercet.naive_bayes.base import BayesClassifier, check_priors, log
@@ -160,18 +161,3 @@ class SemiNaiveBayes(MixedColumns, BayesClassifier):
                 raise ValueError(
                     f"{type(self).__name__}: n_values_ do not fit: a column has {right} values, not {size}."
                 )
-
-
-def quantile_cuts(x: np.ndarray, weight: np.ndarray, n_bins: int) -> np.ndarray:
-    """Cuts between the distinct numbers where there are few; else at the quantiles of the weighted numbers."""
-    numbers, place = np.unique(x, return_inverse=True)
-    if numbers.size <= n_bins:
-        chosen = np.arange(numbers.size - 1)
-    else:
-        reached = np.cumsum(np.bincount(place, weight))
-        goals = reached[-1] * np.arange(1, n_bins) / n_bins
-        chosen = np.unique(np.searchsorted(reached, goals * (1 - 1e-12)))
-        chosen = chosen[chosen < numbers.size - 1]
-    low, high = numbers[chosen], numbers[chosen + 1]
-    middle = low + (high - low) / 2
-    return np.where(middle < high, middle, low)

@@ -24,6 +24,34 @@ def field(potentials: Any, pair: Any) -> dict[str, Any]:
     }
 
 
+def messages(potentials: Any) -> dict[str, Any]:
+    from tercet.graphical import belief_propagation, enumeration, variable_elimination
+
+    factors = {tuple(names): table for names, table in potentials.items()}
+    beliefs, best = belief_propagation(factors), belief_propagation(factors, algorithm="max")
+    return {
+        "to 2": {"".join(pair): table for pair, node, table in beliefs.messages if node == "2"},
+        "Z": np.exp(beliefs.log_Z),
+        "P": beliefs.marginals,
+        "P(1) by enumeration": enumeration(factors, "1").table,
+        "P(4) by elimination": variable_elimination(factors, "4", order=["1", "3", "2"]).table,
+        "most probable": list(best.mode.values()),
+        "its weight": np.exp(best.log_Z),
+    }
+
+
+def chain_as_graph(steps: Any, states: Any) -> dict[str, Any]:
+    from tercet.graphical import MarkovRandomField
+
+    pairs = {(i, i + 1): np.exp(steps) for i in range(len(states) - 1)}
+    field = MarkovRandomField(pairs | {(i,): np.exp(row) for i, row in enumerate(states)})
+    return {
+        "Z": np.exp(field.log_Z),
+        "P(0, 1, 1)": field.query([0, 1, 2], method="junction_tree")[0, 1, 1],
+        "P(y_2 = 1)": field.query(1, method="belief_propagation")[1],
+    }
+
+
 def chain(steps: Any, states: Any) -> dict[str, Any]:
     from tercet.sequence import ParametricCRF
 
@@ -148,6 +176,32 @@ EXAMPLES = [
             "most probable": [0, 1, 1, 1],
             "its weight": 30.0,
         },
+        note="derived",
+    ),
+    Example(
+        place="002 eq. 12.10-12.13",
+        title="elimination and messages on a tree of four nodes",
+        zh="四个结点的树上的变量消去与信念传播",
+        given={"potentials": {"12": [[1, 2], [3, 1]], "23": [[2, 1], [1, 3]], "24": [[1, 1], [2, 5]]}},
+        call=messages,
+        expected={
+            "to 2": {"12": [4.0, 3.0], "23": [3.0, 4.0], "24": [2.0, 7.0]},
+            "Z": 108.0,
+            "P(1) by enumeration": [0.5740740741, 0.4259259259],
+            "P(4) by elimination": [1 / 3, 2 / 3],
+            "most probable": [0, 1, 1, 1],
+            "its weight": 30.0,
+        },
+        note="derived",
+    ),
+    Example(
+        place="002 eq. 12.8, 12.9",
+        title="a chain of three labels as a graph",
+        zh="作为一般图的三个标记的条件随机场",
+        given={"steps": [[0.5, -0.2], [0.0, 0.8]], "states": [[1.0, 0.0], [0.0, 0.3], [0.2, 0.6]]},
+        call=chain_as_graph,
+        expected={"Z": 50.9200666035, "P(0, 1, 1)": 0.23924741, "P(y_2 = 1)": 0.6226146856},
+        rtol=1e-6,
         note="derived",
     ),
     Example(

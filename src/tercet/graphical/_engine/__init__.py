@@ -1,0 +1,1 @@
+"""Clique trees, counts and sampling compiled for speed."""

@@ -1,0 +1,1 @@
+"""Inference in products of factors."""

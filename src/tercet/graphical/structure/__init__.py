@@ -1,0 +1,1 @@
+"""Learning the graph of a Bayesian network."""

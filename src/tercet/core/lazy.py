@@ -77,6 +77,8 @@ def lazy_package(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
         if name not in places:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         place, own_name = places[name]
+        if place == package:  # `from tercet.rules import logic`: a package inside this one
+            return importlib.import_module(f"{package}.{own_name}")
         found = getattr(importlib.import_module(place), own_name)
         setattr(module, name, found)  # from now on an attribute like any other
         return found

@@ -1,3 +1,4 @@
+from tercet.rules import logic
 from tercet.rules.cn2_classifier import CN2Classifier
 from tercet.rules.irep_classifier import IREPClassifier
 from tercet.rules.rep_classifier import REPClassifier
@@ -18,5 +19,6 @@ __all__ = [
     "SequentialCoveringClassifier",
     "foil_gain",
     "likelihood_ratio_statistic",
+    "logic",
     "pruning_value",
 ]

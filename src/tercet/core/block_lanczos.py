@@ -108,6 +108,10 @@ def next_block(
     back = np.empty_like(R)
     back[:, order] = R
     back[kept:] = 0.0
+    if kept and np.abs(R[kept - 1, kept - 1]) * np.finfo(Z.dtype).eps ** 0.5 < negligible:
+        # what was left of Z is not far from rounding, and need not be orthogonal to Q any more
+        orthogonalise(Q, block, None)
+        block = linalg.qr(block, mode="economic", check_finite=False)[0]
     if kept < width:
         fresh = rng.standard_normal((len(Q), width - kept)).astype(Q.dtype)
         whole = np.hstack([Q, block[:, :kept]])

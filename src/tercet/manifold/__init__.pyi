@@ -9,12 +9,15 @@ from tercet.manifold.locally_linear_embedding import (
 )
 from tercet.manifold.mds import MDS, smacof
 from tercet.manifold.neighbor_graph import geodesic_distances
+from tercet.manifold.spectral_embedding import SpectralEmbedding, spectral_embedding
+from tercet.metrics.embedding import trustworthiness
 
 __all__ = [
     "MDS",
     "ClassicalMDS",
     "Isomap",
     "LocallyLinearEmbedding",
+    "SpectralEmbedding",
     "barycenter_weights",
     "double_centering",
     "geodesic_distances",
@@ -22,4 +25,6 @@ __all__ = [
     "isotonic_values",
     "locally_linear_embedding",
     "smacof",
+    "spectral_embedding",
+    "trustworthiness",
 ]

@@ -107,9 +107,7 @@ def largest_eigenpairs(
     return np.ldexp(values, exponent), signed_vectors(V)
 
 
-def products(
-    A: np.ndarray, *, centre: bool, n_jobs: int | None = None
-) -> Callable[[np.ndarray], np.ndarray]:
+def products(A: np.ndarray, *, centre: bool, n_jobs: int | None = None) -> Callable[[np.ndarray], np.ndarray]:
     """The function that multiplies columns by A, or by J A J, on threads."""
 
     def times(block: np.ndarray) -> np.ndarray:
@@ -191,7 +189,9 @@ def smallest_eigenpairs(
     with one_blas_thread():
         if solver == "dense" or k >= n - 1:
             dense = M.toarray() if sparse.issparse(M) else np.array(M)
-            dense += float(np.abs(dense).sum(axis=1).max(initial=1.0)) / n  # the constant vector becomes the last one
+            dense += (
+                float(np.abs(dense).sum(axis=1).max(initial=1.0)) / n
+            )  # the constant vector becomes the last one
             values, V = linalg.eigh(dense, subset_by_index=[0, k - 1], overwrite_a=True, check_finite=False)
             return values, signed_vectors(V)
         inverse = solve or symmetric_factor(M).solve
@@ -214,9 +214,7 @@ def symmetric_factor(M: Any) -> SuperLU:
     """Triangular factors of a sparse positive semidefinite matrix, with a diagonal shift within its rounding."""
     shift = float(M.diagonal().max(initial=0.0)) * 1e-14
     shifted = sparse.csc_array(M + sparse.eye_array(M.shape[0]) * (shift or 1.0))
-    return splu(
-        shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
-    )
+    return splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
 
 
 __all__ = [

@@ -17,11 +17,15 @@ from tercet.core.estimator import NO_TARGET, check_is_fitted, generator
 from tercet.core.fitted_checks import Declarations, Floats, Sizes
 from tercet.core.parallel import all_cores, one_blas_thread
 from tercet.core.parameters import Count, CountOrZero, Jobs, NonNegative, Real, Seed
+from tercet.core.scaling import largest
 from tercet.core.symmetric_eigen import FEW, ArpackError, Solver, largest_eigenpairs
 from tercet.core.validation import check_array, finite_predictions, target_for_callbacks
 from tercet.kernels import FromFunction, Kernel, KernelMachine
 
-NEGATIVE, POSITIVE = 1e-5, 1e-12  # parts of the largest eigenvalue: more below 0 is no rounding; less above 0 is
+NEGATIVE, POSITIVE = (
+    1e-5,
+    1e-12,
+)  # parts of the largest eigenvalue: more below 0 is no rounding; less above 0 is
 
 
 def _rows(model: KernelMachine) -> Any:
@@ -193,12 +197,16 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
     def _fit(self, X: Any, y: None, sample_weight: Any) -> None:
         given = self._takes == "gram"
         if self.fit_inverse_transform and (given or self._takes != "vectors"):
-            raise ValueError("Cannot fit_inverse_transform with a precomputed kernel, nor with other rows than vectors.")
+            raise ValueError(
+                "Cannot fit_inverse_transform with a precomputed kernel, nor with other rows than vectors."
+            )
         if self.fit_inverse_transform and sparse.issparse(X):
             raise NotImplementedError("Inverse transform not implemented for sparse matrices!")
         kernel, jobs = self._resolve_kernel(X), all_cores(self.n_jobs)
         self.gamma_ = 1 / X.shape[-1] if self.gamma is None else self.gamma
-        gram = _symmetric(X, type(self).__name__) if given else kernel.gram(_double(X), _double(X), n_jobs=jobs)
+        gram = (
+            _symmetric(X, type(self).__name__) if given else kernel.gram(_double(X), _double(X), n_jobs=jobs)
+        )
         gram = gram.astype(np.float64, copy=False)  # small eigenvalues are lost in single precision
         self.eigenvalues_, self.eigenvectors_ = self._eigenpairs(gram, jobs)
         self._keep_scaled(gram)
@@ -221,7 +229,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
                 f"{type(self).__name__}: eigen_solver='arpack' did not converge ({error}). Raise max_iter or tol, or "
                 "use eigen_solver='lanczos'."
             ) from error
-        values = without_rounding(values, float(np.abs(gram).max(initial=0.0)))
+        values = without_rounding(values, largest(gram))
         if self.remove_zero_eig or self.n_components is None:
             values, vectors = values[values > 0], vectors[:, values > 0]
         return values, np.ascontiguousarray(vectors)
@@ -245,7 +253,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         scaled = np.divide(self.eigenvectors_, roots, out=np.zeros_like(self.eigenvectors_), where=roots > 0)
         self._offset = np.zeros(len(roots))
         if self.center and len(roots):
-            scaled -= scaled.mean(axis=0)  # exactly centred: the mean of K(x, .) has no part in the projection
+            scaled -= scaled.mean(
+                axis=0
+            )  # exactly centred: the mean of K(x, .) has no part in the projection
             with one_blas_thread():
                 self._offset = gram.mean(axis=0) @ scaled
         self._scaled = scaled
@@ -355,12 +365,15 @@ def _double(X: Any) -> Any:
 
 def _symmetric(gram: np.ndarray, name: str) -> np.ndarray:
     """A Gram matrix, or an error where it is not symmetric."""
-    scale = float(np.abs(gram).max(initial=0.0))
+    scale = largest(gram)
     tolerance = 1e-4 if gram.dtype == np.float32 else 1e-8
-    with np.errstate(over="ignore"):
-        apart = np.abs(gram - gram.T)
-    if float(apart.max(initial=0.0)) > tolerance * scale:
-        i, j = (int(at) for at in np.unravel_index(int(apart.argmax()), gram.shape))
+    for start in range(0, len(gram), 256):
+        with np.errstate(over="ignore"):
+            apart = np.abs(gram[start : start + 256] - gram[:, start : start + 256].T)
+        if float(apart.max(initial=0.0)) <= tolerance * scale:
+            continue
+        i, j = (int(at) for at in np.unravel_index(int(apart.argmax()), apart.shape))
+        i += start
         raise ValueError(
             f"{name}: a Gram matrix is symmetric; with kernel='precomputed', X[{i}, {j}] is {gram[i, j]:g} and "
             f"X[{j}, {i}] is {gram[j, i]:g}."

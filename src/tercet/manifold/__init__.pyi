@@ -10,10 +10,12 @@ from tercet.manifold.locally_linear_embedding import (
 from tercet.manifold.mds import MDS, smacof
 from tercet.manifold.neighbor_graph import geodesic_distances
 from tercet.manifold.spectral_embedding import SpectralEmbedding, spectral_embedding
+from tercet.manifold.tsne import TSNE
 from tercet.metrics.embedding import trustworthiness
 
 __all__ = [
     "MDS",
+    "TSNE",
     "ClassicalMDS",
     "Isomap",
     "LocallyLinearEmbedding",

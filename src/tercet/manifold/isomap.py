@@ -111,7 +111,9 @@ class Isomap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embedding):
     fitted_shapes: ClassVar[Declarations] = {
         "embedding_": Floats("rows components", finite=True),
         "landmarks_": Indices("landmarks | None", below="rows"),
-        "dist_matrix_": lambda model: Floats("landmarks rows" if model.landmarks_ is not None else "rows rows"),
+        "dist_matrix_": lambda model: Floats(
+            "landmarks rows" if model.landmarks_ is not None else "rows rows"
+        ),
         "kernel_pca_": Having({}, ("transform",)),
         "nbrs_": Having({"n_samples_fit_": "rows"}, ("kneighbors",)),
         "n_connected_components_": Whole("", 1),

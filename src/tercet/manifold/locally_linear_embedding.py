@@ -193,7 +193,9 @@ class LocallyLinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
             return self.eigen_solver
         return "arpack" if n > FEW and self.n_components < 9 else "dense"
 
-    def _alignment(self, X: np.ndarray, near: np.ndarray, rng: np.random.Generator, jobs: int) -> tuple[Any, Any]:
+    def _alignment(
+        self, X: np.ndarray, near: np.ndarray, rng: np.random.Generator, jobs: int
+    ) -> tuple[Any, Any]:
         """The matrix whose smallest eigenvectors are the points (8.23), and a way to solve with it."""
         n, k, width = len(X), near.shape[1], self.n_components
         if self.method == "hessian":
@@ -265,7 +267,11 @@ class LocallyLinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         exponent = common_exponent(X, base)
         with np.errstate(over="ignore", invalid="ignore"):
             weights = local_weights(
-                times_power(X, -exponent), times_power(base, -exponent), near, float(self.reg), all_cores(self.n_jobs)
+                times_power(X, -exponent),
+                times_power(base, -exponent),
+                near,
+                float(self.reg),
+                all_cores(self.n_jobs),
             )
             points = np.empty((len(X), self.embedding_.shape[1]))
             weighted_points(

@@ -12,10 +12,16 @@ from scipy.sparse.csgraph import connected_components
 from tercet.core.catalog import method
 from tercet.core.parallel import all_cores, each
 from tercet.core.validation import check_array, check_structure
-from tercet.manifold._graph.kernels import dijkstra, floyd_warshall, nearest_between
+from tercet.manifold._graph.kernels import (
+    LANES,
+    dijkstra,
+    dijkstra_lanes,
+    floyd_warshall,
+    near_in_order,
+    nearest_between,
+)
 from tercet.manifold.dissimilarities import cross_dissimilarities
 
-PATHS = 16  # sources in a piece of work
 CELLS = 1 << 21  # of distances in a block
 
 
@@ -75,7 +81,9 @@ def joined(
     )
 
 
-def in_one_piece(graph: Any, disconnected: str, name: str, X: Any, metric: Any, params: Any, n_jobs: Any) -> Any:
+def in_one_piece(
+    graph: Any, disconnected: str, name: str, X: Any, metric: Any, params: Any, n_jobs: Any
+) -> Any:
     """An undirected graph without separate components: joined with a warning, or refused, as a parameter says."""
     count, labels = pieces(graph)
     if count == 1:
@@ -158,8 +166,14 @@ def geodesic_distances(
         )
     n = graph.shape[0]
     nodes = np.arange(n) if sources is None else np.asarray(sources)
-    if nodes.dtype.kind not in "iu" or nodes.ndim != 1 or (nodes.size and not (0 <= nodes.min() and nodes.max() < n)):
-        raise ValueError(f"geodesic_distances: sources must be numbers of nodes, 0 to {n - 1}; got {sources!r}.")
+    if (
+        nodes.dtype.kind not in "iu"
+        or nodes.ndim != 1
+        or (nodes.size and not (0 <= nodes.min() and nodes.max() < n))
+    ):
+        raise ValueError(
+            f"geodesic_distances: sources must be numbers of nodes, 0 to {n - 1}; got {sources!r}."
+        )
     return path_lengths(undirected(graph), nodes, method, n_jobs)
 
 
@@ -172,12 +186,20 @@ def path_lengths(graph: Any, sources: np.ndarray, how: str, n_jobs: int | None) 
         D.flat[:: n + 1] = 0.0
         floyd_warshall(D)
         return D if sources.size == n and (sources == np.arange(n)).all() else D[sources]
-    out = np.empty((len(sources), n))
     parts = graph.indptr.astype(np.int64), graph.indices.astype(np.int32), graph.data.astype(np.float64)
+    out = np.empty((len(sources), n))
+    if len(sources) == 1:
+        dijkstra(*parts, sources.astype(np.int64), out)
+        return out
+    place = np.empty(n, dtype=np.int64)
+    place[near_in_order(*parts[:2])] = np.arange(n)
+    order = np.argsort(place[sources], kind="stable")
 
     def piece(start: int) -> None:
-        here = slice(start, start + PATHS)
-        dijkstra(*parts, np.ascontiguousarray(sources[here], dtype=np.int64), out[here])
+        mine = order[start : start + LANES]
+        found = np.empty((len(mine), n))
+        dijkstra_lanes(*parts, sources[mine].astype(np.int64), found)
+        out[mine] = found
 
-    each(piece, range(0, len(sources), PATHS), n_jobs=all_cores(n_jobs))
+    each(piece, range(0, len(sources), LANES), n_jobs=all_cores(n_jobs))
     return out

@@ -169,7 +169,9 @@ class SpectralEmbedding(Embedding):
             rows = X.astype(np.float64)
             return Gaussian(gamma=self.gamma_).gram(rows, rows, n_jobs=jobs)
         if self.affinity == "precomputed_nearest_neighbors":
-            search = NearestNeighbors(n_neighbors=self.n_neighbors or 5, n_jobs=jobs, metric="precomputed").fit(X)
+            search = NearestNeighbors(
+                n_neighbors=self.n_neighbors or 5, n_jobs=jobs, metric="precomputed"
+            ).fit(X)
             graph = search.kneighbors_graph(X)
         else:
             self.n_neighbors_ = self.n_neighbors or max(X.shape[0] // 10, 1)
@@ -279,5 +281,3 @@ def spectral_points(
     if normed:
         V = V / roots[:, None]
     return np.ascontiguousarray(signed_vectors(V)[:, int(drop_first) :])
-
-

@@ -8,6 +8,8 @@ import numpy as np
 
 from tercet.core.kernel import inner, kernel
 
+LANES = 8  # sources of one frontier: a cache line of lengths
+
 
 @kernel
 def dijkstra(indptr: Any, indices: Any, lengths: Any, sources: Any, out: Any) -> None:
@@ -44,6 +46,91 @@ def dijkstra(indptr: Any, indices: Any, lengths: Any, sources: Any, out: Any) ->
                         at = size
                         size += 1
                     sift_up(keys, nodes, place, at, new, v)
+
+
+@kernel
+def dijkstra_lanes(indptr: Any, indices: Any, lengths: Any, sources: Any, out: Any) -> None:
+    """`dijkstra` from LANES nodes at a time, which should be near each other: one frontier for all of them.
+
+    A node's key is the shortest length that is new to it in any lane since it was last taken from the heap. In each
+    lane lengths up to the key at hand are final, as in Dijkstra's algorithm, so that a node is taken at most LANES
+    times; of sources near each other, hardly more than once. The lengths of edges are looked up once for all lanes.
+    """
+    n = indptr.size - 1
+    far = np.empty((n, LANES))
+    keys, nodes = np.empty(n), np.empty(n, np.int32)
+    place = np.empty(n, np.int32)
+    here = np.empty(LANES)
+    for s in range(0, sources.size, LANES):
+        for v in range(n):
+            for k in range(LANES):
+                far[v, k] = np.inf
+            place[v] = -1
+        size = 0
+        for k in range(LANES):
+            source = sources[min(s + k, sources.size - 1)]
+            far[source, k] = 0.0
+            if place[source] == -1:
+                sift_up(keys, nodes, place, size, 0.0, source)
+                size += 1
+        while size > 0:
+            u = nodes[0]
+            place[u] = -1
+            size -= 1
+            if size > 0:
+                sift_down(keys, nodes, place, size, keys[size], nodes[size])
+            for k in range(LANES):
+                here[k] = far[u, k]
+            for e in range(indptr[u], indptr[u + 1]):
+                v, length = indices[e], lengths[e]
+                row = far[v]
+                key = np.inf
+                for k in range(LANES):
+                    new, old = here[k] + length, row[k]
+                    fresh = new if new < old else np.inf
+                    key = fresh if fresh < key else key
+                    row[k] = new if new < old else old
+                if key < np.inf:
+                    at = place[v]
+                    if at == -1:
+                        at = size
+                        size += 1
+                        sift_up(keys, nodes, place, at, key, v)
+                    elif key < keys[at]:
+                        sift_up(keys, nodes, place, at, key, v)
+        for k in range(min(LANES, sources.size - s)):
+            row = out[s + k]
+            for v in range(n):
+                row[v] = far[v, k]
+
+
+@kernel
+def near_in_order(indptr: Any, indices: Any) -> Any:
+    """The nodes in an order in which every LANES of them are near each other, as a rule."""
+    n = indptr.size - 1
+    order, queue = np.empty(n, np.int64), np.empty(n, np.int64)
+    taken, seen = np.zeros(n, np.uint8), np.full(n, -1, np.int64)
+    count = 0
+    for v in range(n):
+        if taken[v]:
+            continue
+        queue[0], seen[v] = v, v
+        head, tail, got = 0, 1, 0
+        while head < tail and got < LANES and head < 8 * LANES:
+            u = queue[head]
+            head += 1
+            if not taken[u]:
+                taken[u] = 1
+                order[count] = u
+                count += 1
+                got += 1
+            for e in range(indptr[u], indptr[u + 1]):
+                other = indices[e]
+                if seen[other] != v:
+                    seen[other] = v
+                    queue[tail] = other
+                    tail += 1
+    return order
 
 
 @inner
@@ -113,9 +200,7 @@ def nearest_between(D: Any, mine: Any, first: Any, labels: Any, best: Any, at: A
 
 
 @kernel
-def paths_through_neighbours(
-    indptr: Any, found: Any, far: Any, geodesics: Any, out: Any
-) -> None:
+def paths_through_neighbours(indptr: Any, found: Any, far: Any, geodesics: Any, out: Any) -> None:
     """out[i, j] = min over the neighbours u of query i of far(i, u) + geodesics[u, j]; inf without neighbours.
 
     geodesics (n, m) may be of all fitted rows or of landmarks.

@@ -12,7 +12,9 @@ from tercet.core.parallel import each
 ROWS = 256  # in a piece of work
 
 
-def local_weights(X: np.ndarray, Y: np.ndarray, near: np.ndarray, reg: float, n_jobs: int | None) -> np.ndarray:
+def local_weights(
+    X: np.ndarray, Y: np.ndarray, near: np.ndarray, reg: float, n_jobs: int | None
+) -> np.ndarray:
     """Weights (n, k) that sum to 1 and rebuild X[i] from Y[near[i]]; an error where a local system is singular."""
     X, Y = (np.require(part, np.float64, ["C", "W"]) for part in (X, Y))
     near = np.ascontiguousarray(near, dtype=np.int64)

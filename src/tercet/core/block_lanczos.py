@@ -1,4 +1,4 @@
-"""Block Lanczos with thick restarts: the largest eigenpairs of a symmetric matrix that is seen by its products only.
+"""Block Lanczos with thick restarts: the largest eigenpairs of a symmetric matrix that is seen by its products.
 
 The basis Q of a Krylov space grows by a block of columns in each pass; the eigenpairs of T = Q'BQ are the Ritz
 pairs. A block lets one look at the matrix serve many columns, which is what its products cost, and finds values of
@@ -75,7 +75,7 @@ def leading_ritz_pairs(
         exhausted, known = not R.any(axis=1).all(), before
         before = values[:k] if exhausted else None
         if done and m < size and exhausted:
-            close = {"rtol": max(tol, 1e3 * eps), "atol": eps * scale}
+            close: dict[str, Any] = {"rtol": max(tol, 1e3 * eps), "atol": eps * scale}
             done = known is not None and known.size == k and np.allclose(values[:k], known, **close)
         state = RitzPairs(Q[:, :m], values, vectors)
         if steps is not None:

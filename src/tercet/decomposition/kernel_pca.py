@@ -14,7 +14,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 
 from tercet.core.catalog import method
 from tercet.core.estimator import NO_TARGET, check_is_fitted, generator
-from tercet.core.fitted_checks import Declarations, Floats, Sizes
+from tercet.core.fitted_checks import Floats
 from tercet.core.parallel import all_cores, one_blas_thread
 from tercet.core.parameters import Count, CountOrZero, Jobs, NonNegative, Real, Seed
 from tercet.core.scaling import largest
@@ -49,8 +49,8 @@ def _rows(model: KernelMachine) -> Any:
 class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine):
     """Kernel principal component analysis: principal components in the feature space of a kernel.
 
-    The components of the mapped points are w_k = Σ_i α_ik φ(x_i), with K α_k = λ_k α_k for the centred Gram matrix K
-    and |α_k|² = 1 / λ_k, so that w_k has length 1; a row is projected by y_k = Σ_i α_ik K(x_i, x). With
+    The components of the mapped points are w_k = Σ_i α_ik φ(x_i), with K α_k = λ_k α_k for the centred Gram matrix
+    K and |α_k|² = 1 / λ_k, so that w_k has length 1; a row is projected by y_k = Σ_i α_ik K(x_i, x). With
     eigen_solver="lanczos" the centred matrix is never formed, and a block of columns takes part in each product.
 
     Parameters
@@ -114,7 +114,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
     array([1.19272844, 0.63212056])
     """
 
-    fitted_shapes: Declarations = {
+    fitted_shapes = {
         "X_fit_": _rows,
         "eigenvalues_": Floats("components*", low=0.0),
         "eigenvectors_": Floats("rows components*", finite=True),
@@ -226,8 +226,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
             values, vectors = self._solve(gram, k, solver, jobs)
         except ArpackError as error:
             raise ValueError(
-                f"{type(self).__name__}: eigen_solver='arpack' did not converge ({error}). Raise max_iter or tol, or "
-                "use eigen_solver='lanczos'."
+                f"{type(self).__name__}: eigen_solver='arpack' did not converge ({error}). Raise max_iter or tol, "
+                "or use eigen_solver='lanczos'."
             ) from error
         values = without_rounding(values, largest(gram))
         if self.remove_zero_eig or self.n_components is None:
@@ -278,8 +278,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
                 coef = linalg.solve(gram, X.astype(np.float64), assume_a="pos", overwrite_a=True)
             except linalg.LinAlgError as error:
                 raise ValueError(
-                    f"{type(self).__name__}: alpha={self.alpha} is too small to learn pre-images by: the Gram matrix of "
-                    "the projections is not positive definite. Raise alpha."
+                    f"{type(self).__name__}: alpha={self.alpha} is too small to learn pre-images by: the Gram "
+                    "matrix of the projections is not positive definite. Raise alpha."
                 ) from error
         self.dual_coef_ = coef.astype(X.dtype, copy=False)
 
@@ -344,10 +344,6 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
     def _encode(self, y: Any) -> None:
         return None
 
-    def _check_fitted(self, sizes: Sizes) -> None:
-        if "_scaled" in vars(self) and not isinstance(self.center, bool | np.bool_):
-            raise ValueError(f"{type(self).__name__}: center is {self.center!r}; expected is True or False.")
-
     @property
     def _n_features_out(self) -> int:
         return len(self.eigenvalues_)
@@ -393,12 +389,12 @@ def without_rounding(values: np.ndarray, scale: float = 0.0) -> np.ndarray:
     low = float(values.min(initial=0.0))
     if values.size and values.max() < -1e-14 * scale:
         raise ValueError(
-            "All eigenvalues are negative (maximum is %g). Either the matrix is not PSD, or there was an issue while "
-            "computing the eigendecomposition of the matrix." % values.max()
+            f"All eigenvalues are negative (maximum is {values.max():g}). Either the matrix is not PSD, or there "
+            "was an issue while computing the eigendecomposition of the matrix."
         )
     if low < -NEGATIVE * top and low < -1e-10 * scale:
         raise ValueError(
-            "There are significant negative eigenvalues (%g of the maximum positive). Either the matrix is not PSD, or "
-            "there was an issue while computing the eigendecomposition of the matrix." % (-low / top)
+            f"There are significant negative eigenvalues ({-low / top:g} of the maximum positive). Either the "
+            "matrix is not PSD, or there was an issue while computing the eigendecomposition of the matrix."
         )
     return np.where(values > max(POSITIVE * top, 1e-15 * scale), values, 0.0)

@@ -54,7 +54,8 @@ class Isomap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embedding):
     n_components : int, default=2
         Dimensions of the points.
     eigen_solver : {"auto", "arpack", "dense", "lanczos"}, default="auto"
-        As in `KernelPCA`.
+        How eigenvectors are found: by Lanczos' method, in blocks or one vector at a time, or all of them at once;
+        "auto" takes "lanczos" for more than 200 rows, else "dense".
     tol : float, default=0
         Tolerance of "arpack" and "lanczos".
     max_iter : int, optional
@@ -62,11 +63,12 @@ class Isomap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embedding):
     path_method : {"auto", "FW", "D"}, default="auto"
         Shortest paths by Floyd's algorithm or by Dijkstra's; "auto" takes the latter for sparse graphs.
     neighbors_algorithm : {"auto", "brute", "kd_tree", "ball_tree"}, default="auto"
-        As in `NearestNeighbors`.
+        How neighbours are searched for; changes nothing but the time.
     n_jobs : int, optional
         Threads to use, by default all cores; the result does not depend on it.
     metric : str or callable, default="minkowski"
-        As in `NearestNeighbors`; "precomputed": X is the distance matrix, or a sparse graph of distances.
+        How far apart rows are, by any name that `NearestNeighbors` knows, or a function of two rows; "precomputed":
+        X is the distance matrix, or a sparse graph of distances.
     p : float, default=2
         The power of "minkowski".
     metric_params : dict, optional
@@ -74,8 +76,8 @@ class Isomap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embedding):
     disconnected : {"join", "error"}, default="join"
         What to do with a graph in pieces: join the nearest rows of each two and warn, or refuse it.
     n_landmarks : int, optional
-        Paths are found from so many rows only, each farthest from those before it, and the other rows are placed by
-        their distances from these: O(n_landmarks n) in place of O(n²) memory and time.
+        Paths are found from so many rows only, each farthest from those before it, and the other rows are placed
+        by their distances from these: O(n_landmarks n) in place of O(n²) memory and time.
     regressor : estimator, optional
         What `transform` is learned by, from the rows to their points, as the text has it; by default `transform`
         goes over the graph.
@@ -231,7 +233,8 @@ class Isomap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embedding):
         wanting = [name for name in ("fit", "predict") if not hasattr(self.regressor, name)]
         if self.regressor is not None and wanting:
             raise ValueError(
-                f"{type(self).__name__}: regressor={self.regressor!r} has no {wanting[0]}; expected is an estimator."
+                f"{type(self).__name__}: regressor must be an estimator or None; got {self.regressor!r}, which has "
+                f"no {wanting[0]}."
             )
 
     def _graph(self, X: Any) -> Any:
@@ -277,8 +280,8 @@ class Isomap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embedding):
     def transform(self, X: Any) -> np.ndarray:
         """The points of other rows: over the graph, or by the regressor.
 
-        A new row is joined to its neighbours among the fitted rows; its geodesic distances from all of these give its
-        point by the formula of Gower and Nyström.
+        A new row is joined to its neighbours among the fitted rows; its geodesic distances from all of these give
+        its point by the formula of Gower and Nyström.
 
         Parameters
         ----------

@@ -45,8 +45,8 @@ class LocallyLinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     """Locally linear embedding: points that keep the linear relations of each row to its neighbours.
 
     Each row is rebuilt from its neighbours by weights that sum to 1, w = C^-1 1 / 1'C^-1 1 with
-    C_jk = (x_i - x_j)'(x_i - x_k), and Z'Z = I with least |Z - WZ|² are the eigenvectors of M = (I - W)'(I - W) of the
-    smallest eigenvalues, but for the constant one, which is left out exactly.
+    C_jk = (x_i - x_j)'(x_i - x_k), and Z'Z = I with least |Z - WZ|² are the eigenvectors of M = (I - W)'(I - W) of
+    the smallest eigenvalues, but for the constant one, which is left out exactly.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class LocallyLinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     modified_tol : float, default=1e-12
         Householder vectors shorter than it are left out, of "modified".
     neighbors_algorithm : {"auto", "brute", "kd_tree", "ball_tree"}, default="auto"
-        As in `NearestNeighbors`.
+        How neighbours are searched for; changes nothing but the time.
     random_state : int, optional
         Decides where "arpack" starts.
     n_jobs : int, optional
@@ -182,8 +182,8 @@ class LocallyLinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
             )
         except (ArpackError, RuntimeError) as error:
             raise ValueError(
-                f"{name}: Error in determining null-space with ARPACK. Error message: '{error}'. eigen_solver='dense' "
-                "does not depend on a factorisation."
+                f"{name}: Error in determining null-space with ARPACK. Error message: '{error}'. "
+                "eigen_solver='dense' does not depend on a factorisation."
             ) from error
         self.embedding_ = np.ascontiguousarray(points)
         self.reconstruction_error_ = float(values.sum())
@@ -225,8 +225,8 @@ class LocallyLinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
             raise ValueError(f"{name}: n_components={width} must be less than n_samples = {n}.")
         if self.method == "hessian" and 2 * k <= width * (width + 3):
             raise ValueError(
-                f"{name}: for method='hessian', n_neighbors must be greater than [n_components * (n_components + 3) "
-                f"/ 2] = {width * (width + 3) // 2}; got {k}."
+                f"{name}: for method='hessian', n_neighbors must be greater than [n_components * (n_components + "
+                f"3) / 2] = {width * (width + 3) // 2}; got {k}."
             )
         if self.method in ("modified", "ltsa") and k < width:
             raise ValueError(
@@ -242,8 +242,8 @@ class LocallyLinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         if self.disconnected == "error":
             raise ValueError(f"{said}, and disconnected='error'. Raise n_neighbors.")
         warnings.warn(
-            f"{said}: the first {min(count - 1, self.n_components)} coordinates tell these apart and no more. Raise "
-            "n_neighbors.",
+            f"{said}: the first {min(count - 1, self.n_components)} coordinates tell these apart and no more. "
+            "Raise n_neighbors.",
             UserWarning,
             stacklevel=7,
         )
@@ -318,12 +318,12 @@ def barycenter_weights(X: Any, Y: Any, indices: Any, reg: float = 1e-3) -> np.nd
     near = check_array(indices, dtype=None, input_name="indices")
     if near.dtype.kind not in "iu" or near.min() < 0 or near.max() >= len(Y) or len(near) != len(X):
         raise ValueError(
-            f"barycenter_weights: indices must be numbers of rows of Y, 0 to {len(Y) - 1}, for each of {len(X)} rows."
+            f"barycenter_weights: indices must be numbers of rows of Y, 0 to {len(Y) - 1}, for {len(X)} rows."
         )
     if X.shape[1] != Y.shape[1] or not reg >= 0:
         raise ValueError(
-            f"barycenter_weights: X and Y must have as many columns ({X.shape[1]} and {Y.shape[1]}), and reg must be "
-            f"at least 0 (got {reg!r})."
+            f"barycenter_weights: X and Y must have as many columns ({X.shape[1]} and {Y.shape[1]}), and reg must "
+            f"be at least 0 (got {reg!r})."
         )
     exponent = common_exponent(X, Y)
     return local_weights(times_power(X, -exponent), times_power(Y, -exponent), near, float(reg), None)

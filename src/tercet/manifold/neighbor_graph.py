@@ -1,4 +1,4 @@
-"""Neighbour graphs that embeddings start from: symmetric, in one piece, with the lengths of their shortest paths."""
+"""Neighbour graphs that embeddings start from: symmetric, in one piece, and their shortest paths."""
 
 from __future__ import annotations
 
@@ -97,13 +97,14 @@ def in_one_piece(
         )
     if isinstance(metric, str) and metric == "precomputed" and sparse.issparse(X):
         raise RuntimeError(
-            f"The number of connected components of the neighbors graph is {count} > 1. The graph cannot be completed "
-            f"with metric='precomputed', and {name} cannot be fitted. Increase the number of neighbors to avoid this "
-            "issue, or precompute the full distance matrix instead of passing a sparse neighbors graph."
+            f"The number of connected components of the neighbors graph is {count} > 1. The graph cannot be "
+            f"completed with metric='precomputed', and {name} cannot be fitted. Increase the number of "
+            "neighbors to avoid this issue, or precompute the full distance matrix instead of passing a sparse "
+            "neighbors graph."
         )
     warnings.warn(
-        f"The number of connected components of the neighbors graph is {count} > 1. Completing the graph to fit {name} "
-        "might be slow. Increase the number of neighbors to avoid this issue.",
+        f"The number of connected components of the neighbors graph is {count} > 1. Completing the graph to fit "
+        f"{name} might be slow. Increase the number of neighbors to avoid this issue.",
         stacklevel=7,
     )
     return joined(graph, X, labels, metric, params, n_jobs), count
@@ -169,7 +170,7 @@ def geodesic_distances(
     if (
         nodes.dtype.kind not in "iu"
         or nodes.ndim != 1
-        or (nodes.size and not (0 <= nodes.min() and nodes.max() < n))
+        or (nodes.size and not (nodes.min() >= 0 and nodes.max() < n))
     ):
         raise ValueError(
             f"geodesic_distances: sources must be numbers of nodes, 0 to {n - 1}; got {sources!r}."

@@ -42,8 +42,8 @@ Affinity = Literal["nearest_neighbors", "rbf", "precomputed", "precomputed_neare
 class SpectralEmbedding(Embedding):
     """Laplacian eigenmaps: points from the smallest eigenvectors of the Laplacian of a graph of affinities.
 
-    With L = D - A, d_i = Σ_j a_ij, the points are z = D^-½ v for the eigenvectors v of D^-½ L D^-½ with the smallest
-    eigenvalues but for the first, whose z is constant.
+    With L = D - A, d_i = Σ_j a_ij, the points are z = D^-½ v for the eigenvectors v of D^-½ L D^-½ with the
+    smallest eigenvalues but for the first, whose z is constant.
 
     Parameters
     ----------
@@ -51,8 +51,8 @@ class SpectralEmbedding(Embedding):
         Dimensions of the points.
     affinity : str or callable, default="nearest_neighbors"
         "nearest_neighbors": 1 for neighbours of each other, ½ for one of the other only; "rbf": a Gaussian kernel;
-        "precomputed": X is the affinity matrix; "precomputed_nearest_neighbors": X is a sparse graph of distances, whose
-        nearest count; or a function of X that gives the matrix.
+        "precomputed": X is the affinity matrix; "precomputed_nearest_neighbors": X is a sparse graph of distances,
+        whose nearest count; or a function of X that gives the matrix.
     gamma : float, optional
         Of "rbf"; by default 1 over the number of features.
     random_state : int, optional
@@ -259,7 +259,7 @@ def spectral_points(
     n, k = A.shape[0], k + drop_first
     if k > n:
         raise ValueError(
-            f"{name}: n_components={k - drop_first} must be less than n_samples = {n}: there are no more eigenvectors."
+            f"{name}: n_components={k - drop_first} must be less than n_samples = {n}: there are no more vectors."
         )
     values = A.data if sparse.issparse(A) else np.asarray(A)
     if values.size and (not np.isfinite(values).all() or values.min() < 0):

@@ -47,7 +47,7 @@ SLOWEST = 0.01  # gain of a coordinate
 class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embedding):
     """t-SNE: points whose neighbours are likely those of the rows, for pictures of tables with many features.
 
-    p_ij are symmetric probabilities of rows as neighbours, of a Gaussian around each row that is as wide as `perplexity`
+    p_ij are symmetric probabilities of rows as neighbours, of a Gaussian around each row as wide as `perplexity`
     asks for; q_ij ∝ 1 / (1 + |z_i - z_j|²) those of the points. The divergence Σ p_ij log(p_ij / q_ij) falls by
     gradient descent with momentum and a gain for each coordinate, whose first 250 passes exaggerate the p_ij.
 
@@ -170,6 +170,9 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embedding):
 
     def _fit(self, X: Any, y: None, sample_weight: Any) -> None:
         self._check_input(X)
+        X = (
+            X if sparse.issparse(X) else np.ascontiguousarray(X)
+        )  # one layout, one path: rounding would lead elsewhere
         jobs = all_cores(self.n_jobs)
         rate = max(X.shape[0] / self.early_exaggeration / 4, 50.0)
         self.learning_rate_ = rate if isinstance(self.learning_rate, str) else float(self.learning_rate)
@@ -261,6 +264,8 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embedding):
 
     def _check_input(self, X: Any) -> None:
         name, (n, d) = type(self).__name__, X.shape
+        if n < 2:
+            raise ValueError(f"{name}: X must have 2 rows at least; got n_samples = {n}.")
         if self.perplexity >= n:
             raise ValueError(
                 f"{name}: perplexity ({self.perplexity}) must be less than n_samples ({n}); got n_samples = {n}."
@@ -281,14 +286,14 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embedding):
                 )
         elif isinstance(self.init, str) and self.init == "pca" and self.n_components > min(n, d):
             raise ValueError(
-                f"{name}: n_components={self.n_components} is more than there are principal components to start from "
-                f"(n_samples = {n}, n_features = {d}); use init='random'."
+                f"{name}: n_components={self.n_components} is more than there are principal components to start "
+                f"from (n_samples = {n}, n_features = {d}); use init='random'."
             )
         most = {"barnes_hut": 3, "fft": 2}.get(self.method)
         if most is not None and self.n_components > most:
             raise ValueError(
-                f"{name}: 'n_components' should be inferior to {most + 1} for the {self.method} algorithm, which relies "
-                f"on a {'quad-tree or oct-tree' if most == 3 else 'grid'}; got {self.n_components}."
+                f"{name}: 'n_components' should be inferior to {most + 1} for the {self.method} algorithm as it "
+                f"relies on {'quad-tree or oct-tree' if most == 3 else 'a grid'}; got {self.n_components}."
             )
 
     @property

@@ -58,8 +58,8 @@ def trustworthiness(X: Any, X_embedded: Any, *, n_neighbors: int = 5, metric: An
 def continuity(X: Any, X_embedded: Any, *, n_neighbors: int = 5, metric: Any = "euclidean") -> float:
     """How well the neighbours of rows stay neighbours: 1 when no neighbourhood was torn apart.
 
-    As `trustworthiness` with rows and points exchanged: over the k nearest rows j of each row i, where point j is the
-    s(i, j)-th nearest of point i.
+    As `trustworthiness` with rows and points exchanged: over the k nearest rows j of each row i, where point j is
+    the s(i, j)-th nearest of point i.
 
     Parameters
     ----------
@@ -136,7 +136,6 @@ def _kept(X: Any, Z: Any, k: Any, metric: Any, *, of_rows: bool) -> float:
     name = "continuity" if of_rows else "trustworthiness"
     if not isinstance(k, int | np.integer) or isinstance(k, bool) or k < 1:
         raise ValueError(f"{name}: n_neighbors must be a whole number of at least 1; got {k!r}.")
-    sides = []
     X = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32), input_name="X")
     n = X.shape[0]
     if k >= n / 2:

@@ -28,8 +28,8 @@ def local_weights(
     wrong = [row for row in each(piece, range(0, len(X), ROWS), n_jobs=n_jobs) if row >= 0]
     if wrong:
         raise ValueError(
-            f"reg={reg:g} is too small: the neighbours of row {wrong[0]} do not determine their weights (they are more "
-            "than there are features, or in one line or plane). Raise reg."
+            f"reg={reg:g} is too small: the neighbours of row {wrong[0]} do not determine their weights (they are "
+            "more than there are features, or in one line or plane). Raise reg."
         )
     return out
 

@@ -17,7 +17,7 @@ DEEPEST = 60  # level of cells whose points count as one place
 class Cells(NamedTuple):
     """A tree of 2^d children per cell: numbers of points, sums of points, widths, children (-1: none)."""
 
-    count: np.ndarray
+    counts: np.ndarray
     mass: np.ndarray
     width: np.ndarray
     child: np.ndarray

@@ -84,8 +84,9 @@ class ModelWarning(UserWarning):
 def trusted_types() -> list[str]:
     """The names of all estimators here, for `skops.io.load(file, trusted=trusted_types())`.
 
-    A fitted model holds nothing else of ours: its attributes are numbers, strings, arrays and containers, and sparse
-    matrices, which are listed, too. Each class is listed by its public path, which model files have, and by that of its file, which skops itself writes.
+    A fitted model holds nothing else of ours: its attributes are numbers, strings, arrays and containers. Sparse
+    matrices are listed, too. Each class is listed by its public path, which model files have, and by that of its
+    file, which skops itself writes.
 
     Examples
     --------

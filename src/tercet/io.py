@@ -84,8 +84,9 @@ class ModelWarning(UserWarning):
 def trusted_types() -> list[str]:
     """The names of all estimators here, for `skops.io.load(file, trusted=trusted_types())`.
 
-    A fitted model holds nothing else of ours: its attributes are numbers, strings, arrays and containers. Each
-    class is listed by its public path, which model files have, and by that of its file, which skops itself writes.
+    A fitted model holds nothing else of ours: its attributes are numbers, strings, arrays and containers. Sparse
+    matrices are listed, too. Each class is listed by its public path, which model files have, and by that of its
+    file, which skops itself writes.
 
     Examples
     --------
@@ -94,7 +95,8 @@ def trusted_types() -> list[str]:
     """
     public = [*PARTS, *(f"{card.module}.{card.name}" for card in methods() if card.kind == "estimator")]
     kinds = [_load(path) for path in public]
-    return sorted({*public, *(f"{kind.__module__}.{kind.__qualname__}" for kind in kinds)})
+    files = (f"{kind.__module__}.{kind.__qualname__}" for kind in kinds)
+    return sorted({*public, *files, *BUILTINS["SparseMatrixNode"]})
 
 
 def new_instance(module: str, name: str, *arguments: Any) -> Any:

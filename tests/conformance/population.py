@@ -44,6 +44,7 @@ NARROW = {
     "RandomForestRegressor": {"n_estimators": 3},
     "RandomTreesEmbedding": {"n_estimators": 3},
     "StabilitySelection": {"n_resamples": 3},
+    "TSNE": {"perplexity": 5.0, "max_iter": 20, "learning_rate": 10.0},  # 30 is more than the rows of a test
     "SVCCV": {"gammas": (1.0,), "Cs": (1.0, 10.0), "cv": 3},
 }
 

@@ -41,9 +41,12 @@ FILES = {
     ],
     "decomposition": [
         f"decomposition/tests/test_{name}.py"
-        for name in ("dict_learning", "incremental_pca", "nmf", "online_lda", "pca", "truncated_svd")
+        for name in ("dict_learning", "incremental_pca", "kernel_pca", "nmf", "online_lda", "pca", "truncated_svd")
     ],
-    "manifold": [f"manifold/tests/test_{name}.py" for name in ("classical_mds", "mds")],
+    "manifold": [
+        f"manifold/tests/test_{name}.py"
+        for name in ("classical_mds", "isomap", "locally_linear", "mds", "spectral_embedding", "t_sne")
+    ],
     "tree": [f"tree/tests/test_{name}.py" for name in ("export", "monotonic_tree", "tree")],
     "mixture": [
         f"mixture/tests/test_{name}.py" for name in ("bayesian_mixture", "gaussian_mixture", "mixture")

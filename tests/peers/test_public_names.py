@@ -27,9 +27,7 @@ MODULES = (
 )
 
 TO_COME = "clustering is to come: these belong to methods of the texts that are not written yet"
-FACTORS = "to come, with the methods of the texts that they are: kernels"
 LATENT = "not in the texts: factor analysis, independent components, sparse components"
-NEIGHBOURS = "embeddings by neighbours are to come"
 GREEDY = "not in the texts: least-angle regression as a regressor, and a search over numbers of coefficients"
 ROBUST = "not in the texts: robust and quantile regression"
 BAYESIAN = "not in the texts: evidence maximisation for linear regression"
@@ -60,19 +58,7 @@ ABSENT = {
         ),
     },
     "decomposition": {
-        FACTORS: ("KernelPCA",),
         LATENT: ("FactorAnalysis", "FastICA", "MiniBatchSparsePCA", "SparsePCA", "fastica"),
-    },
-    "manifold": {
-        NEIGHBOURS: (
-            "Isomap",
-            "LocallyLinearEmbedding",
-            "SpectralEmbedding",
-            "TSNE",
-            "locally_linear_embedding",
-            "spectral_embedding",
-            "trustworthiness",
-        ),
     },
     "linear_model": {
         GREEDY: (

@@ -22,6 +22,7 @@ from tercet.decomposition.dictionary.mini_batch_dictionary_learning import MiniB
 from tercet.decomposition.dictionary.sparse_coder import SparseCoder
 from tercet.decomposition.dictionary.sparse_encode import sparse_encode
 from tercet.decomposition.incremental_pca import IncrementalPCA
+from tercet.decomposition.kernel_pca import KernelPCA
 from tercet.decomposition.low_rank import (
     condition_number,
     frobenius_norm,
@@ -75,6 +76,7 @@ __all__ = [
     "CompressedSensing",
     "DictionaryLearning",
     "IncrementalPCA",
+    "KernelPCA",
     "LatentDirichletAllocation",
     "MatrixCompletion",
     "MiniBatchDictionaryLearning",

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tercet.core.estimator import NO_TARGET, Estimator
+import numpy as np
+
+from tercet.core.estimator import NO_TARGET, Estimator, check_is_fitted
 from tercet.core.validation import target_for_callbacks
+from tercet.neighbors import BallTree, KDTree, NearestNeighbors
 
 
 class Embedding(Estimator):
@@ -19,3 +22,11 @@ class Embedding(Estimator):
 
     def _encode(self, y: Any) -> None:
         return None
+
+
+def rows_of_index(X: Any) -> Any:
+    """The rows of a tree or of a fitted search for neighbours; other things as they are."""
+    if isinstance(X, NearestNeighbors):
+        check_is_fitted(X)
+        return X._fit_X
+    return np.asarray(X.data) if isinstance(X, KDTree | BallTree) else X

@@ -193,6 +193,11 @@ from tercet.metrics.distance import (
     squared_euclidean,
     vdm,
 )
+from tercet.metrics.embedding import (
+    continuity,
+    residual_variance,
+    trustworthiness,
+)
 from tercet.metrics.expected_error import (
     expected_error_rate,
     expected_squared_error,
@@ -319,6 +324,7 @@ __all__ = [
     "confusion_matrix_at_thresholds",
     "consensus_score",
     "contingency_matrix",
+    "continuity",
     "convert_scheme",
     "correlation",
     "cosine",
@@ -444,6 +450,7 @@ __all__ = [
     "rank_loss",
     "recall_score",
     "reliability_curve",
+    "residual_variance",
     "roc_auc_score",
     "roc_convex_hull",
     "roc_curve",
@@ -463,6 +470,7 @@ __all__ = [
     "tag_scores",
     "tags_to_spans",
     "top_k_accuracy_score",
+    "trustworthiness",
     "v_measure_score",
     "variation_of_information",
     "vdm",

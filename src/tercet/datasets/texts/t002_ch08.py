@@ -91,6 +91,53 @@ def scaling_of_a_rectangle(corners: list[list[float]]) -> dict[str, Any]:
     }
 
 
+def kernel_components(X: list[list[float]], sigma: float) -> dict[str, Any]:
+    from tercet.decomposition import KernelPCA
+    from tercet.kernels import Gaussian
+
+    kernel = Gaussian(sigma=sigma)
+    model = KernelPCA(len(X), kernel=kernel).fit(X)
+    first = KernelPCA(1, kernel=kernel).fit(X)
+    return {
+        "eigenvalues": model.eigenvalues_,
+        "scores on the first": np.abs(first.transform(X)[:, 0]),
+        "length of the first": float(first.eigenvectors_[:, 0] @ first.eigenvectors_[:, 0]),
+        "without centring": KernelPCA(1, kernel=kernel, center=False).fit(X).eigenvalues_[0],
+    }
+
+
+def mapping_of_a_half_circle(n: int, k: int) -> dict[str, Any]:
+    from tercet.manifold import Isomap
+    from tercet.neighbors import KNeighborsRegressor
+
+    t = np.linspace(0, np.pi, n)
+    X = np.column_stack([np.cos(t), np.sin(t)])
+    model = Isomap(n_neighbors=k, n_components=1).fit(X)
+    line = model.embedding_[:, 0]
+    text = Isomap(n_neighbors=k, n_components=1, regressor=KNeighborsRegressor(2)).fit(X)
+    middle = X[:2].mean(axis=0, keepdims=True)
+    return {
+        "geodesic distance of the ends": model.dist_matrix_[0, -1],
+        "Euclidean": float(np.linalg.norm(X[0] - X[-1])),
+        "eigenvalue": model.kernel_pca_.eigenvalues_[0],
+        "points": (line * np.sign(line[0]))[: n // 2 + 1],
+        "pieces": model.n_connected_components_,
+        "a new row by regression": abs(float(text.transform(middle)[0, 0])),
+    }
+
+
+def reconstruction_weights(x: list[float], neighbours: list[list[float]], reg: float) -> dict[str, Any]:
+    from tercet.manifold import barycenter_weights
+
+    weights = barycenter_weights([x], neighbours, [list(range(len(neighbours)))], reg=reg)[0]
+    rebuilt = weights @ np.asarray(neighbours, dtype=float)
+    return {
+        "weights": weights,
+        "rebuilt": rebuilt,
+        "squared error": float(((np.asarray(x) - rebuilt) ** 2).sum()),
+    }
+
+
 EXAMPLES = [
     Example(
         place="002 ch. 8, eq. 8.25-8.26",
@@ -184,5 +231,58 @@ EXAMPLES = [
         },
         atol=1e-9,
         note="derived",
+    ),
+    Example(
+        place="002 ch. 8, eq. 8.12-8.18",
+        title="kernel principal components of five points, Gaussian kernel",
+        zh="五个点的核主成分分析（高斯核）",
+        given={"X": [[0, 0], [1, 0], [0, 1], [1, 1], [2, 2]], "sigma": 1.0},
+        call=kernel_components,
+        expected={
+            "eigenvalues": [1.19272844, 0.63212056, 0.54699499, 0.14325737, 0.0],
+            "scores on the first": [0.46007406, 0.27468938, 0.27468938, 0.10431771, 0.90513512],
+            "length of the first": 1.0,
+            "without centring": 2.62848029,
+        },
+        rtol=1e-7,
+        atol=1e-8,
+        note="derived; the text neither centres K nor scales its eigenvectors",
+    ),
+    Example(
+        place="002 ch. 8, Fig 10.8",
+        title="Isomap of seven points on a half circle",
+        zh="半圆上七个点的等度量映射",
+        given={"n": 7, "k": 2},
+        call=mapping_of_a_half_circle,
+        expected={
+            "geodesic distance of the ends": 3.0352761804,
+            "Euclidean": 2.0,
+            "eigenvalue": 7.27073625,
+            "points": [1.5167183, 1.03267827, 0.51817884, 0.0],
+            "pieces": 1,
+            "a new row by regression": (1.5167183 + 1.03267827) / 2,
+        },
+        rtol=1e-7,
+        atol=1e-8,
+        note="derived",
+    ),
+    Example(
+        place="002 ch. 8, eq. 8.20-8.21",
+        title="weights that rebuild (1, 1) from two neighbours",
+        zh="由两个近邻重构 (1, 1) 的权值",
+        given={"x": [1.0, 1.0], "neighbours": [[0.0, 0.0], [2.0, 1.0]], "reg": 0.0},
+        call=reconstruction_weights,
+        expected={"weights": [0.4, 0.6], "rebuilt": [1.2, 0.6], "squared error": 0.2},
+        note="derived; C = [[2, -1], [-1, 1]]",
+    ),
+    Example(
+        place="002 ch. 8, eq. 8.20-8.21",
+        title="weights that rebuild (1, 1) from three neighbours: C is singular",
+        zh="由三个近邻重构 (1, 1) 的权值（C 奇异）",
+        given={"x": [1.0, 1.0], "neighbours": [[0.0, 0.0], [2.0, 0.0], [1.0, 3.0]], "reg": 1e-3},
+        call=reconstruction_weights,
+        expected={"weights": [1 / 3, 1 / 3, 1 / 3], "rebuilt": [1.0, 1.0], "squared error": 0.0},
+        atol=1e-9,
+        note="derived; with more neighbours than features C needs something on its diagonal",
     ),
 ]

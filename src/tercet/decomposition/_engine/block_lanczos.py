@@ -1,34 +1,25 @@
-"""Block Lanczos with thick restarts: the largest singular triplets of a matrix that is seen by its products only.
-
-The basis Q of a Krylov space of AA' (or A'A, whichever is smaller) grows by a block of columns in each pass; the
-eigenpairs of T = Q'AA'Q are the Ritz pairs. A block lets one look at a sparse matrix serve many columns, which is
-what its products cost, and finds values of multiplicity up to its width at once.
-"""
+"""The largest singular triplets of a matrix that is seen by its products only, by block Lanczos on AA' or A'A."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import linalg
 
-from tercet.core.parallel import Chunks, each, one_blas_thread, total
-from tercet.core.stopping import check_stop
+from tercet.core.block_lanczos import (
+    BLOCK,
+    ROWS,
+    RitzPairs,
+    inner_products,
+    leading_ritz_pairs,
+    tall_product,
+)
+from tercet.core.parallel import Chunks, one_blas_thread, total
 from tercet.decomposition._engine.signs import fix_signs
 
-MOST_PASSES = 1000
-BLOCK = 16  # columns; two cache lines of doubles
 SMALL = 128  # a matrix with a side as short as this is decomposed as a whole
-ROWS = 4096  # of the basis, in a chunk
-
-
-class RitzPairs(NamedTuple):
-    """The state of the iteration: a basis, and the Ritz values and vectors in it, the largest first."""
-
-    basis: np.ndarray
-    values: np.ndarray
-    vectors: np.ndarray
 
 
 def block_lanczos(
@@ -71,73 +62,47 @@ def tall_svd(W: np.ndarray, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray,
     lack of orthogonality is made up for by a second pass; where that would not do, LAPACK has to.
     """
     size, k = W.shape
-    values, R = linalg.eigh(total(_inner, Chunks(W, W, rows=ROWS), n_jobs=n_jobs), check_finite=False)
+    values, R = linalg.eigh(total(inner_products, Chunks(W, W, rows=ROWS), n_jobs=n_jobs), check_finite=False)
     if size < 8 * k or not values[0] > np.finfo(W.dtype).eps ** 0.75 * values[-1]:
         return linalg.svd(W, full_matrices=False, check_finite=False, overwrite_a=True)
     roots = np.sqrt(values).astype(W.dtype)
-    near = _product(W, R / roots, n_jobs)  # W = near diag(roots) R', and near is nearly orthonormal
+    near = tall_product(W, R / roots, n_jobs)  # W = near diag(roots) R', and near is nearly orthonormal
     spread, turn = linalg.eigh(
-        total(_inner, Chunks(near, near, rows=ROWS), n_jobs=n_jobs), check_finite=False
+        total(inner_products, Chunks(near, near, rows=ROWS), n_jobs=n_jobs), check_finite=False
     )
     stretch = np.sqrt(spread).astype(W.dtype)
     small = (stretch[:, None] * turn.T * roots) @ R.T  # W = (near turn / stretch) small
     left, s, Rt = linalg.svd(small, check_finite=False)
-    return _product(near, (turn / stretch) @ left, n_jobs), s, Rt
+    return tall_product(near, (turn / stretch) @ left, n_jobs), s, Rt
 
 
 def _krylov(
     rows: Any, k: int, rng: np.random.Generator, tol: float, steps: Callable[..., Iterable[Any]] | None
 ) -> np.ndarray:
-    """An orthonormal basis of the k leading Ritz vectors."""
-    left, size, dtype = rows.shape[0] <= rows.shape[1], min(rows.shape), rows.dtype
-    width = BLOCK if k > BLOCK // 2 else BLOCK // 2
-    most = min(size, k + max(2 * k, 12 * width))
-    Q, T, m = np.empty((size, most + width), dtype=dtype), np.zeros((most + width, most + width)), 0
-    block = linalg.qr(rng.standard_normal((size, width)).astype(dtype), mode="economic", check_finite=False)[
-        0
-    ]
-    eps = float(np.finfo(dtype).eps)
-    before: np.ndarray | None = None
-    state: RitzPairs | None = None
-    loop: Iterable[Any] = (
-        range(MOST_PASSES) if steps is None else steps(MOST_PASSES, _unpacked(rows, k, left))
+    """An orthonormal basis of the k leading Ritz vectors of AA' or A'A."""
+    left, size = rows.shape[0] <= rows.shape[1], min(rows.shape)
+
+    def product(block: np.ndarray) -> np.ndarray:
+        if left:
+            return rows.times(rows.transposed_times(block))
+        return rows.transposed_times(rows.times(block))
+
+    def passes(limit: int) -> Iterable[Any]:
+        assert steps is not None
+        return steps(limit, _unpacked(rows, k, left))
+
+    found = leading_ritz_pairs(
+        product,
+        size,
+        k,
+        rng,
+        dtype=rows.dtype,
+        tol=tol,
+        low=0.0,
+        n_jobs=rows.n_jobs,
+        steps=None if steps is None else passes,
     )
-    for step in loop:
-        check_stop()
-        Q[:, m : m + width] = block
-        first, m = m, m + width
-        Z = rows.times(rows.transposed_times(block)) if left else rows.transposed_times(rows.times(block))
-        H = orthogonalise(Q[:, :m], Z, rows.n_jobs)
-        T[:m, first:m], T[first:m, :m] = H, H.T
-        values, vectors = linalg.eigh((T[:m, :m] + T[:m, :m].T) / 2, check_finite=False)
-        values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
-        width = min(width, size - m)
-        block, R = next_block(Q[:, :m], Z, width, eps * values[0], rng)
-        residual = np.linalg.norm(R @ vectors[first:m, :k], axis=0)
-        small = np.maximum(tol * values[:k], 8 * eps * values[0])
-        done = m >= size or (m >= k and bool((residual[:k] <= small).all()))
-        # An exhausted Krylov space may lack values of a higher multiplicity: fresh directions must add none.
-        exhausted, known = not R.any(axis=1).all(), before
-        before = values[:k] if exhausted else None
-        if done and m < size and exhausted:
-            close = {"rtol": max(tol, 1e3 * eps), "atol": eps * values[0]}
-            done = known is not None and known.size == k and np.allclose(values[:k], known, **close)
-        state = RitzPairs(Q[:, :m], values, vectors)
-        if steps is not None:
-            step.report(state, residual=float(residual.max() / max(values[0], 1e-300)))
-            step.converged(done)
-        if done:
-            break
-        if m + width > most:
-            keep = min(k + width, m - width)
-            kept = _product(Q[:, :m], vectors[:, :keep].astype(dtype), rows.n_jobs)
-            Q = np.empty_like(Q)  # what was reported stays as it was
-            Q[:, :keep] = kept
-            T[:] = 0.0
-            T[np.arange(keep), np.arange(keep)] = values[:keep]
-            m = keep
-    assert state is not None
-    return _product(state.basis, state.vectors[:, :k].astype(dtype), rows.n_jobs)
+    return tall_product(found.basis, found.vectors[:, :k].astype(rows.dtype), rows.n_jobs)
 
 
 def _unpacked(rows: Any, k: int, left: bool) -> Callable[[RitzPairs], Any]:
@@ -148,61 +113,3 @@ def _unpacked(rows: Any, k: int, left: bool) -> Callable[[RitzPairs], Any]:
         return triplets(rows, near, k, left)
 
     return unpack
-
-
-def next_block(
-    Q: np.ndarray, Z: np.ndarray, width: int, negligible: float, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
-    """The next columns of the basis, and the R of Z = block R; Z is orthogonal to Q.
-
-    Where the Krylov space is exhausted, what is left of Z is rounding: random directions take its place, with
-    rows of zeros in R.
-    """
-    block, R, order = linalg.qr(Z, mode="economic", pivoting=True, check_finite=False)
-    kept = min(int((np.abs(np.diag(R)) > 8 * negligible).sum()), width)
-    back = np.empty_like(R)
-    back[:, order] = R
-    back[kept:] = 0.0
-    if kept < width:
-        fresh = rng.standard_normal((len(Q), width - kept)).astype(Q.dtype)
-        whole = np.hstack([Q, block[:, :kept]])
-        for _ in range(2):
-            orthogonalise(whole, fresh, None)
-            fresh = linalg.qr(fresh, mode="economic", check_finite=False)[0]
-        block = np.hstack([block[:, :kept], fresh])
-    return np.ascontiguousarray(block[:, :width]), back[:width]
-
-
-def orthogonalise(Q: np.ndarray, Z: np.ndarray, n_jobs: int | None) -> np.ndarray:
-    """Take from Z, in place, what lies in the span of Q, twice; returns the coefficients Q'Z."""
-    chunks = Chunks(Q, Z, rows=ROWS)
-    H = total(_inner, chunks, n_jobs=n_jobs)
-    again = total(_rest_inner, chunks, H, n_jobs=n_jobs)
-    each(_rest, chunks, again, n_jobs=n_jobs)
-    return H + again
-
-
-def _inner(chunk: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-    q, z = chunk
-    return q.T @ z
-
-
-def _rest(chunk: tuple[np.ndarray, np.ndarray], H: np.ndarray) -> None:
-    q, z = chunk
-    z -= q @ H
-
-
-def _rest_inner(chunk: tuple[np.ndarray, np.ndarray], H: np.ndarray) -> np.ndarray:
-    _rest(chunk, H)
-    return _inner(chunk)
-
-
-def _product(Q: np.ndarray, S: np.ndarray, n_jobs: int | None) -> np.ndarray:
-    out = np.empty((len(Q), S.shape[1]), dtype=Q.dtype)
-    each(_product_rows, Chunks(Q, out, rows=ROWS), S, n_jobs=n_jobs)
-    return out
-
-
-def _product_rows(chunk: tuple[np.ndarray, np.ndarray], S: np.ndarray) -> None:
-    q, out = chunk
-    np.matmul(q, S, out=out)

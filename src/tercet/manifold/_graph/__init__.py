@@ -1,0 +1,1 @@
+"""Kernels of neighbour graphs: shortest paths and the nearest rows of different components."""

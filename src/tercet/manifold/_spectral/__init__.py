@@ -1,0 +1,1 @@
+"""Eigenvectors of graph Laplacians."""

@@ -1,0 +1,1 @@
+"""Kernels of t-SNE: probabilities of neighbours, attraction, and repulsion by three methods."""

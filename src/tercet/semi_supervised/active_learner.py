@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 
 from tercet.core.catalog import method
 from tercet.core.estimator import check_is_fitted, generator
 from tercet.core.fitted_checks import Each, Having, Labels
 from tercet.core.input_errors import shown
-from tercet.core.meta import rows_at
 from tercet.core.parameters import Count, CountOrZero, Seed
 from tercet.semi_supervised.partial_labels import decode_labels, is_missing_label
 from tercet.semi_supervised.pseudo_labels import (
     PseudoLabeling,
-    check_has_fit,
     class_probabilities,
     fitted_estimator_has,
     fitted_rows,
@@ -136,18 +136,18 @@ class ActiveLearner(PseudoLabeling):
     queried_: np.ndarray
     transduction_: np.ndarray
 
-    def _fit_all(self, X: Any, y: np.ndarray, params: dict[str, Any]) -> None:
-        check_has_fit(self, self.estimator)
+    def _fit(self, X: Any, y: np.ndarray, sample_weight: Any, params: dict[str, Any] | None = None) -> None:
         oracle = as_oracle(self.oracle, y.size)
         rng = generator(self.random_state)
         labels = decode_labels(self.classes_, y).astype(object)
         asked: list[int] = []
         open_rows = y < 0
         limit = min(self.n_queries, int(open_rows.sum())) if oracle is not None else 0
-        self._refit(X, labels, params, rng)
+        learn = functools.partial(self._refit, X, sample_weight, params or {}, rng)
+        learn(labels)
         for step in self.steps(-(-limit // self.batch_size)):
             rest = np.flatnonzero(open_rows)
-            scores = self._scores(rows_at(X, rest), rng)
+            scores = self._scores(X[rest], rng)
             best = np.argsort(-scores, kind="stable")[: min(self.batch_size, limit - len(asked))]
             for i in rest[best].tolist():
                 labels[i] = oracle(i, _one_row(X, i), self.classes_)  # type: ignore[misc]
@@ -155,7 +155,7 @@ class ActiveLearner(PseudoLabeling):
                     labels[i] = None
                 open_rows[i] = False
                 asked.append(i)
-            self._refit(X, labels, params, rng)
+            learn(labels)
             known = sum(not is_missing_label(label) for label in labels)
             step.report(
                 labeled=known,
@@ -165,20 +165,20 @@ class ActiveLearner(PseudoLabeling):
             )
         self.queried_ = np.array(asked, dtype=np.int64)
 
-    def _refit(self, X: Any, labels: np.ndarray, params: dict[str, Any], rng: np.random.Generator) -> None:
+    def _refit(
+        self, X: Any, weight: Any, params: dict[str, Any], rng: np.random.Generator, labels: np.ndarray
+    ) -> None:
         """Fit the classifier (and the committee) on all labels; the oracle may have named new classes."""
         y = self._check_labels(labels)
         codes = self._encode(y)
-        self.estimator_ = self._fit_on(self.estimator, X, codes, params)
+        self.estimator_ = self._fit_on(self.estimator, X, codes, weight, params)
         self.transduction_ = decode_labels(self.classes_, codes)
         self.__dict__.pop("committee_", None)
         if self.algorithm == "committee":
             self.committee_ = []
             for _ in range(self.committee_size):
-                drawn = np.full(codes.size, -1)
                 rows = bootstrap_rows(codes, rng)
-                drawn[rows] = codes[rows]
-                self.committee_.append(self._fit_on(self.estimator, X, drawn, params))
+                self.committee_.append(self._fit_on(self.estimator, X, codes, weight, params, rows))
 
     def _check_labels(self, labels: np.ndarray) -> np.ndarray:
         """Labels with the oracle's answers in the type of those that were given."""
@@ -215,7 +215,7 @@ class ActiveLearner(PseudoLabeling):
 
         Parameters
         ----------
-        X : anything that the estimator takes
+        X : array or sparse matrix of shape (n_samples, n_features)
             Rows without labels.
         n_instances : int, default=1
             How many.
@@ -231,7 +231,7 @@ class ActiveLearner(PseudoLabeling):
 
         Parameters
         ----------
-        X : anything that the estimator takes
+        X : array or sparse matrix of shape (n_samples, n_features)
             The rows.
 
         Returns
@@ -299,9 +299,6 @@ def ask_on_console(i: int, row: Any, classes: np.ndarray) -> Any:
         print(f"{answer!r} is not one of {known}.")
 
 
-def _one_row(X: Any, i: int) -> Any:
-    row = rows_at(X, np.array([i]))
-    row = row.toarray() if hasattr(row, "toarray") else row
-    if isinstance(row, list):
-        return row[0]
-    return row.iloc[0] if hasattr(row, "iloc") else np.asarray(row)[0]
+def _one_row(X: Any, i: int) -> np.ndarray:
+    row = X[[i]]
+    return (row.toarray() if sparse.issparse(row) else row)[0]

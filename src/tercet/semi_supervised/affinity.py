@@ -134,7 +134,7 @@ def harmonic_function(W: Any, f: Any) -> np.ndarray:
     return f
 
 
-def spreading_matrix(W: Any) -> Any:
+def spreading_matrix(W: Any, weight: Any = None) -> Any:
     """S = D^(-1/2) W D^(-1/2) of a graph without its loops; of a directed one, degrees are those of edges that come
     in, as in scikit-learn. A node without edges has the degree 1.
 
@@ -142,6 +142,8 @@ def spreading_matrix(W: Any) -> Any:
     ----------
     W : array or CSR matrix of shape (n, n)
         Weights of the edges.
+    weight : array of shape (n,), optional
+        Of the nodes: one of weight 2 is as good as two of them, with an edge between them if it has a loop.
 
     Returns
     -------
@@ -153,16 +155,21 @@ def spreading_matrix(W: Any) -> Any:
     array([[0., 1.],
            [1., 0.]])
     """
-    degrees = np.ravel(W.sum(axis=0)) - W.diagonal()
+    n = W.shape[0]
+    weight = np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64)
+    # a node of weight w is w of them, each with edges to the others; its own loop is left out
+    loops = np.asarray(W.diagonal()) * np.maximum(weight - 1.0, 0.0)
+    degrees = np.ravel(weight @ W) - weight * W.diagonal() + loops
     roots = np.sqrt(np.where(degrees == 0, 1.0, degrees))
     if sparse.issparse(W):
         S = sparse.csr_array(W, dtype=np.float64, copy=True)
-        row = np.repeat(np.arange(S.shape[0]), np.diff(S.indptr))
-        S.data /= roots[row] * roots[S.indices]
-        S.data[row == S.indices] = 0.0
+        row = np.repeat(np.arange(n), np.diff(S.indptr))
+        S.data *= weight[S.indices] / (roots[row] * roots[S.indices])
+        diagonal = row == S.indices
+        S.data[diagonal] = (loops / roots**2)[row[diagonal]]
         return S
-    S = W / (roots[:, None] * roots)
-    np.fill_diagonal(S, 0.0)
+    S = W * weight / (roots[:, None] * roots)
+    np.fill_diagonal(S, loops / roots**2)
     return S
 
 

@@ -10,8 +10,8 @@ from tercet.core.catalog import method
 from tercet.core.estimator import generator
 from tercet.core.fitted_checks import Each, Having, Labels
 from tercet.core.functions import log_sum_exp
-from tercet.core.meta import columns_at, rows_at
-from tercet.core.parameters import Count, CountOrZero, Seed
+from tercet.core.parameters import Count, CountOrZero, Seed, check_parameters
+from tercet.core.validation import check_array
 from tercet.semi_supervised.partial_labels import decode_labels, warn_all_labeled
 from tercet.semi_supervised.pseudo_labels import PseudoLabeling, check_has_fit, confidences, fitted_rows
 
@@ -123,13 +123,13 @@ class CoTrainingClassifier(PseudoLabeling):
 
         Parameters
         ----------
-        X : anything that the estimator takes
+        X : array or sparse matrix of shape (n_samples, n_features)
             The rows: of both views, or of the first where `X2` is given.
         y : array of shape (n_samples,)
             The labels; -1 (or None among strings) for rows without one.
         sample_weight : array of shape (n_samples,), optional
             How much each row counts; passed on to the estimators.
-        X2 : anything that the second estimator takes, optional
+        X2 : array or sparse matrix of shape (n_samples, n_features_2), optional
             The rows of the second view.
         **fit_params
             More for the estimators' `fit`, when metadata routing is enabled.
@@ -138,30 +138,40 @@ class CoTrainingClassifier(PseudoLabeling):
         -------
         self
         """
-        self._second = X2
-        try:
-            return super().fit(X, y, sample_weight, **fit_params)
-        finally:
-            del self._second
+        check_parameters(self)
+        second = self.estimator if self.estimator2 is None else self.estimator2
+        check_has_fit(self, self.estimator)
+        check_has_fit(self, second, "estimator2")
+        params = self._fit_metadata(sample_weight, fit_params)
+        return self._learn(X, y, sample_weight, params=params, X2=X2)
 
-    def _fit_all(self, X: Any, y: np.ndarray, params: dict[str, Any]) -> None:
+    def _fit(
+        self,
+        X: Any,
+        y: np.ndarray,
+        sample_weight: Any,
+        params: dict[str, Any] | None = None,
+        X2: Any = None,
+    ) -> None:
         estimators = [self.estimator, self.estimator if self.estimator2 is None else self.estimator2]
-        for estimator in estimators:
-            check_has_fit(self, estimator)
         rng = generator(self.random_state)
-        parts = self._view_rows(X, self._second, rng)
+        parts = self._view_rows(X, X2, rng)
         if (y >= 0).all():
             warn_all_labeled("CoTrainingClassifier")
         labels, when = [y.copy(), y.copy()], np.where(y >= 0, 0, -1)  # the labels of each view
         waiting = rng.permutation(np.flatnonzero(y < 0))  # D_u, in the order in which they are drawn
         pool, waiting = waiting[: self.pool_size], waiting[self.pool_size :]
         models: list[Any] = [None, None]
+
+        def learn(j: int) -> Any:
+            return self._fit_on(estimators[j], parts[j], labels[j], sample_weight, params or {})
+
         for step in self.steps(self.max_iter):
             found = [y[:0], y[:0]]  # the rows that each view labels
             classes = [y[:0], y[:0]]
             for j in range(2):
-                models[j] = self._fit_on(estimators[j], parts[j], labels[j], params)
-                found[j], classes[j] = self._surest(models[j], rows_at(parts[j], pool), pool)
+                models[j] = learn(j)
+                found[j], classes[j] = self._surest(models[j], parts[j][pool], pool)
                 pool = pool[~np.isin(pool, found[j])]
             for j in range(2):  # to the other view
                 labels[1 - j][found[j]] = classes[j]
@@ -176,10 +186,7 @@ class CoTrainingClassifier(PseudoLabeling):
             )
             if not refill:  # neither view has learned anything new
                 break
-        self.estimators_ = [
-            self._fit_on(estimators[j], parts[j], labels[j], params) if (labels[j] != y).any() else models[j]
-            for j in range(2)
-        ]
+        self.estimators_ = [learn(j) if (labels[j] != y).any() else models[j] for j in range(2)]
         self.transduction_, self.labeled_iter_ = decode_labels(self.classes_, np.maximum(*labels)), when
 
     def _surest(self, model: Any, rows: Any, pool: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -201,19 +208,14 @@ class CoTrainingClassifier(PseudoLabeling):
         if X2 is not None:
             if self.views is not None:
                 raise ValueError("CoTrainingClassifier: give views, or X2, but not both.")
-            if _n_rows(X2) != _n_rows(X):
-                raise ValueError(
-                    f"CoTrainingClassifier: X2 must have as many rows as X, {_n_rows(X)}; it has {_n_rows(X2)}."
-                )
             self.views_ = None
-            return [X, X2 if hasattr(X2, "shape") else np.asarray(X2)]
-        X = X if hasattr(X, "shape") else np.asarray(X)
+            return [X, self._second_view(X, X2)]
         width = X.shape[1]
         if self.views is None:
             columns = rng.permutation(width) if self.shuffle_columns else np.arange(width)
             views = [np.sort(columns[: width // 2]), np.sort(columns[width // 2 :])]
         else:
-            views = [column_numbers(X, view) for view in self.views]
+            views = [column_numbers(self, view) for view in self.views]
         sizes = [len(view) for view in views]
         if len(views) != 2 or 0 in sizes:
             raise ValueError(
@@ -221,28 +223,42 @@ class CoTrainingClassifier(PseudoLabeling):
                 f"feature(s), came to views of {sizes} columns."
             )
         self.views_ = views
-        return [columns_at(X, view) for view in views]
+        return [X[:, view] for view in views]
+
+    def _second_view(self, X: Any, X2: Any) -> Any:
+        """The rows of the second view, checked."""
+        X2 = check_array(
+            X2,
+            accept_sparse="csr",
+            dtype=(np.float64, np.float32),
+            ensure_all_finite="allow-nan" if self.missing_input else True,
+            input_name="X2",
+        )
+        if X2.shape[0] != X.shape[0]:
+            raise ValueError(
+                f"CoTrainingClassifier: X2 must have as many rows as X, {X.shape[0]}; it has {X2.shape[0]}."
+            )
+        return X2
 
     def _query_rows(self, X: Any, X2: Any) -> list[Any]:
         X = fitted_rows(self, X)
-        if (self.views_ is None) != (X2 is not None):
+        if self.views_ is None and X2 is not None:
+            return [X, self._second_view(X, X2)]
+        if self.views_ is None or X2 is not None:
+            then = "" if self.views_ is None else "not "
             raise ValueError(
-                f"CoTrainingClassifier: X2 was {'' if self.views_ is None else 'not '}given in fit, and must "
-                f"{'' if self.views_ is None else 'not '}be given here."
+                f"CoTrainingClassifier: X2 was {then}given in fit, and must {then}be given here."
             )
-        if self.views_ is None:
-            return [X, X2 if hasattr(X2, "shape") else np.asarray(X2)]
-        X = X if hasattr(X, "shape") else np.asarray(X)
-        return [columns_at(X, view) for view in self.views_]
+        return [X[:, view] for view in self.views_]
 
     def predict_proba(self, X: Any, X2: Any = None) -> np.ndarray:
         """Probabilities of the classes: the products of those of the two views, scaled to sum to 1.
 
         Parameters
         ----------
-        X : anything that the estimator takes
+        X : array or sparse matrix of shape (n_samples, n_features)
             The rows.
-        X2 : anything that the second estimator takes, optional
+        X2 : array or sparse matrix of shape (n_samples, n_features_2), optional
             The rows of the second view, where `fit` got it.
 
         Returns
@@ -265,26 +281,23 @@ class CoTrainingClassifier(PseudoLabeling):
         -------
         labels : array of shape (n_samples,)
         """
-        return self.classes_[self.predict_proba(X, X2).argmax(axis=1)]
+        proba = self.predict_proba(X, X2)
+        return self.classes_[proba.argmax(axis=1)]
 
 
-def column_numbers(X: Any, view: Any) -> np.ndarray:
+def column_numbers(model: Any, view: Any) -> np.ndarray:
     """The numbers of columns that are given by number or by name."""
-    view = np.atleast_1d(np.asarray(view))
+    view, width = np.atleast_1d(np.asarray(view)), model.n_features_in_
     if not view.size:
         return view.astype(np.int64)
     if view.dtype.kind in "USO":
-        names = list(getattr(X, "columns", []))
+        names = list(getattr(model, "feature_names_in_", []))
         unknown = [name for name in view.tolist() if name not in names]
         if unknown:
             raise ValueError(f"CoTrainingClassifier: views names the columns {unknown}; X has {names}.")
         return np.array([names.index(name) for name in view.tolist()])
-    if view.dtype.kind not in "iu" or view.ndim != 1 or view.min() < 0 or view.max() >= X.shape[1]:
+    if view.dtype.kind not in "iu" or view.ndim != 1 or view.min() < 0 or view.max() >= width:
         raise ValueError(
-            f"CoTrainingClassifier: views must hold column numbers from 0 to {X.shape[1] - 1}; got {view.tolist()}."
+            f"CoTrainingClassifier: views must hold column numbers from 0 to {width - 1}; got {view.tolist()}."
         )
-    return view
-
-
-def _n_rows(X: Any) -> int:
-    return X.shape[0] if hasattr(X, "shape") else len(X)
+    return view.astype(np.int64)

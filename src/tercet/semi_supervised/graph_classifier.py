@@ -18,7 +18,7 @@ from tercet.core.validation import check_array
 from tercet.kernels import Gaussian, Kernel
 from tercet.neighbors import NearestNeighbors
 from tercet.semi_supervised._graph.passes import graph_spans
-from tercet.semi_supervised.partial_labels import SemiSupervisedClassifier
+from tercet.semi_supervised.partial_labels import SemiSupervisedClassifier, check_labeled_weight
 
 GraphKernel = Literal["rbf", "knn", "precomputed"] | Kernel | Callable[..., Any]
 DENSE_ROWS = 2000  # a sparse system of no more rows is solved as a dense one
@@ -33,6 +33,7 @@ class GraphClassifier(SemiSupervisedClassifier):
 
     inference = "transductive"
     least_classes = 1
+    batch_rounding = 1e-12  # weights of edges to new rows are products by BLAS
 
     kernel: Any
     gamma: float
@@ -45,9 +46,11 @@ class GraphClassifier(SemiSupervisedClassifier):
     label_distributions_: np.ndarray
     transduction_: np.ndarray
     nn_fit: Any
+    row_weights_: np.ndarray | None
     fitted_shapes = {
         "label_distributions_": Floats("samples classes", finite=True),
         "transduction_": Labels("samples"),
+        "row_weights_": "samples | None",
         "X_": lambda model: (
             Floats("samples features", finite=True) if _keeps_rows(model) else Labels("samples width")
         ),
@@ -69,7 +72,7 @@ class GraphClassifier(SemiSupervisedClassifier):
 
     # Learning ---------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any) -> Self:  # type: ignore[override]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Spread the labels y over the rows X.
 
         Parameters
@@ -79,19 +82,25 @@ class GraphClassifier(SemiSupervisedClassifier):
             The rows, with labels and without; or the weights of the edges between them.
         y : array of shape (n_samples,)
             The labels; -1 (or None among strings) for rows without one.
+        sample_weight : array of shape (n_samples,), optional
+            How much each row counts for others: a factor of the weights of the edges to it. 2 is as good as having
+            the row twice (but for "knn", where a second one would take the place of a neighbour).
 
         Returns
         -------
         self
         """
-        return self._learn(X, y)
+        return self._learn(X, y, sample_weight)
 
     def _fit(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
+        check_labeled_weight(y, sample_weight, self.classes_, type(self).__name__)
         self.X_ = X
+        self.row_weights_ = None if sample_weight is None else sample_weight.astype(np.float64)
         known = y >= 0
         Y = np.zeros((y.size, self.classes_.size))
         Y[known, y[known]] = 1.0
-        prior = Y.sum(axis=0) / known.sum()
+        prior = self._weighted(Y).sum(axis=0)
+        prior = prior / prior.sum()
         graph = self._pass_matrix(self._affinities(X))
 
         def fitted(F: np.ndarray) -> dict[str, Any]:
@@ -114,7 +123,9 @@ class GraphClassifier(SemiSupervisedClassifier):
             "algorithm='closed-form'.",
         )
         for step in loop:
-            F, change = self._pass(graph, F, Y, known, spans)
+            before, (F, change) = F, self._pass(graph, F, Y, known, spans)
+            if self.row_weights_ is not None:  # a row counts by its weight for the end, too
+                change = float(self._weighted(np.abs(F - before)).sum())
             step.report(F, change=change)
             if step.converged(change < self.tol):
                 break
@@ -137,6 +148,10 @@ class GraphClassifier(SemiSupervisedClassifier):
                 ConvergenceWarning,
                 stacklevel=6,
             )
+
+    def _weighted(self, F: np.ndarray) -> np.ndarray:
+        """F with its rows multiplied by the weights of the rows."""
+        return F if self.row_weights_ is None else self.row_weights_[:, None] * F
 
     # The graph --------------------------------------------------------------------------------------------------
 
@@ -196,16 +211,16 @@ class GraphClassifier(SemiSupervisedClassifier):
         F = self.label_distributions_
         if isinstance(self.kernel, str) and self.kernel == "knn":
             near = self.nn_fit.kneighbors(X, return_distance=False)
-            scores = F[near].sum(axis=1)
+            scores = self._weighted(F)[near].sum(axis=1)
         elif isinstance(self.kernel, str) and self.kernel == "precomputed":
-            scores = np.asarray(X @ F)
+            scores = np.asarray(X @ self._weighted(F))
         elif isinstance(self.kernel, str):
-            scores = Gaussian(gamma=self.gamma).times(X, self.X_, F, n_jobs=self.n_jobs)
+            scores = Gaussian(gamma=self.gamma).times(X, self.X_, self._weighted(F), n_jobs=self.n_jobs)
         else:
             weights = self._kernel_matrix(self.X_, X)
             if not sparse.issparse(weights):
                 weights = check_array(weights, ensure_all_finite=True, input_name="kernel(X_, X)")
-            scores = np.asarray(weights.T @ F)
+            scores = np.asarray(weights.T @ self._weighted(F))
         mass = scores.sum(axis=1, keepdims=True)
         # a row that is near none of the graph
         return np.divide(scores, mass, out=np.tile(F.mean(axis=0), (len(scores), 1)), where=mass > 0)
@@ -223,7 +238,8 @@ class GraphClassifier(SemiSupervisedClassifier):
         -------
         labels : array of shape (n_samples,)
         """
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        proba = self.predict_proba(X)
+        return self.classes_[proba.argmax(axis=1)]
 
     def _check_fitted(self, sizes: Sizes) -> None:
         super()._check_fitted(sizes)
@@ -246,6 +262,17 @@ class GraphClassifier(SemiSupervisedClassifier):
 def _keeps_rows(model: Any) -> bool:
     """Whether predictions read X_ as rows of numbers."""
     return isinstance(model.kernel, str) and model.kernel == "rbf"
+
+
+def weighted_columns(W: Any, weight: np.ndarray | None) -> Any:
+    """Weights of edges, multiplied by the weights of the rows that they lead to."""
+    if weight is None:
+        return W
+    if sparse.issparse(W):
+        W = W.copy()
+        W.data *= weight[W.indices]
+        return W
+    return W * weight
 
 
 def solve_system(A: Any, B: np.ndarray, *, symmetric: bool) -> np.ndarray:

@@ -10,7 +10,12 @@ from scipy import sparse
 from tercet.core.catalog import method
 from tercet.core.parameters import Count, Jobs, NonNegative
 from tercet.semi_supervised._graph.passes import propagate, reached_rows
-from tercet.semi_supervised.graph_classifier import GraphClassifier, GraphKernel, solve_system
+from tercet.semi_supervised.graph_classifier import (
+    GraphClassifier,
+    GraphKernel,
+    solve_system,
+    weighted_columns,
+)
 
 
 @method(
@@ -67,6 +72,8 @@ class LabelPropagation(GraphClassifier):
         classes among the labelled rows, and a warning says so.
     transduction_ : array of shape (n_samples,)
         The label of each row.
+    row_weights_ : array of shape (n_samples,) or None
+        The sample weights.
     n_iter_ : int
         Passes made.
 
@@ -102,7 +109,8 @@ class LabelPropagation(GraphClassifier):
         self.class_mass_normalization = class_mass_normalization
 
     def _pass_matrix(self, W: Any) -> Any:
-        """P = D⁻¹W (11.11)."""
+        """P = D⁻¹W (11.11), each column by the weight of its row."""
+        W = weighted_columns(W, self.row_weights_)
         degrees = np.ravel(W.sum(axis=1))
         inverse = np.divide(1.0, degrees, out=np.zeros_like(degrees), where=degrees > 0)
         if sparse.issparse(W):
@@ -131,7 +139,7 @@ class LabelPropagation(GraphClassifier):
 
     def _distributions(self, F: np.ndarray, known: np.ndarray, prior: np.ndarray) -> dict[str, Any]:
         if self.class_mass_normalization and not known.all():
-            mass = F[~known].sum(axis=0)
+            mass = self._weighted(F)[~known].sum(axis=0)
             F = np.where(
                 known[:, None], F, F * np.divide(prior, mass, out=np.ones_like(mass), where=mass > 0)
             )

@@ -67,6 +67,8 @@ class LabelSpreading(GraphClassifier):
         classes among the labelled rows, and a warning says so.
     transduction_ : array of shape (n_samples,)
         The label of each row.
+    row_weights_ : array of shape (n_samples,) or None
+        The sample weights.
     n_iter_ : int
         Passes made.
 
@@ -102,7 +104,7 @@ class LabelSpreading(GraphClassifier):
         self.algorithm = algorithm
 
     def _pass_matrix(self, W: Any) -> Any:
-        return spreading_matrix(W)
+        return spreading_matrix(W, self.row_weights_)
 
     def _pass(self, graph: Any, F: Any, Y: Any, known: Any, spans: Any) -> tuple[np.ndarray, float]:
         return spread(graph, F, (1 - self.alpha) * Y, self.alpha, spans, self.n_jobs)

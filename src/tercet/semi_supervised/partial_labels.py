@@ -12,8 +12,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
 from tercet.core.estimator import NO_TARGET, Classifier, distinct
-from tercet.core.input_errors import Explaining, shown
-from tercet.core.meta import MetaClassifier
+from tercet.core.input_errors import Broken, Explaining, shown
 
 UNLABELED = -1
 
@@ -69,6 +68,10 @@ def label_array(y: Any) -> np.ndarray:
     if found.dtype.kind == "O":
         missing = np.fromiter((is_missing_label(label) for label in found), dtype=bool, count=found.size)
         known = found[~missing]
+        plain = str | bool | int | float | np.bool_ | np.integer | np.floating
+        strange = [label for label in known if not isinstance(label, plain)]
+        if strange:
+            raise ValueError(f"y must hold labels, numbers or strings; got {shown(strange[0])}.")
         kinds = {str if isinstance(label, str) else float for label in known}
         if kinds == {str}:
             if not missing.any():
@@ -103,7 +106,7 @@ def encode_labels(y: np.ndarray, name: str, least: int = 2) -> tuple[np.ndarray,
     classes, index = distinct(known)
     if classes.size < least:
         raise ValueError(
-            f"{name} needs labelled samples of at least {least} classes; the labelled rows are of only one class: "
+            f"{name} needs labelled samples of at least {least} classes; those of y are of only one class: "
             f"{classes.tolist()[0]!r}. A class with no labelled row cannot be learned."
         )
     codes = np.full(y.size, UNLABELED, dtype=np.int64)
@@ -164,26 +167,9 @@ class SemiSupervisedClassifier(Classifier):
     inference: ClassVar[Literal["inductive", "transductive"]] = "inductive"
     least_classes: ClassVar[int] = 2
 
-    def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
-        if y is NO_TARGET or y is None:
-            return super()._check(X, y, reset=reset)
-        y, codes = target_codes(y)
-        X, checked = super()._check(X, codes, reset=reset)
-        return X, (checked if codes is y else y)
-
-    def _encode(self, y: Any) -> np.ndarray:
-        self.classes_, codes = encode_labels(y, type(self).__name__, self.least_classes)
-        return codes
-
-
-class SemiSupervisedMetaClassifier(MetaClassifier):
-    """Meta-classifier that learns from rows with labels and rows without (-1; None among strings).
-
-    `_fit_all` gets indices into `classes_`, and -1.
-    """
-
-    inference: ClassVar[Literal["inductive", "transductive"]] = "inductive"
-    least_classes: ClassVar[int] = 2
+    def _scorable(self, y: np.ndarray) -> np.ndarray:
+        """Mask of the rows that a callback may hold out to score by: those with a label."""
+        return ~is_unlabeled(y)
 
     def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
         if y is NO_TARGET or y is None:
@@ -201,9 +187,11 @@ def target_codes(y: Any) -> tuple[Any, Any]:
     """y as an array, and what the common checks are to look at: itself, or numbers in the place of objects."""
     if isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind in "ifub":
         return y, y
-    with Explaining(y=y):
-        flat = np.ndim(y) == 1
-    if not flat:
+    try:
+        flat = np.asarray(y).ndim == 1
+    except Broken:  # lists of unequal lengths, say
+        flat = False
+    if not flat or not len(y):
         return y, y  # the common checks say what is wrong, or flatten a column
     found = label_array(y)
     return (found, is_unlabeled(found).astype(np.int64)) if found.dtype.kind in "OUS" else (found, found)

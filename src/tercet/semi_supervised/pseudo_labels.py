@@ -3,32 +3,97 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn import get_config
-from sklearn.utils import get_tags
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.base import MetaEstimatorMixin
+from sklearn.utils import InputTags, get_tags
+from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.validation import has_fit_parameter
 
 from tercet.core.estimator import check_is_fitted
 from tercet.core.functions import log_sum_exp
 from tercet.core.meta import Part, clone
 from tercet.core.parallel import one_blas_thread
-from tercet.semi_supervised.partial_labels import SemiSupervisedMetaClassifier
+from tercet.core.parameters import check_parameters
+from tercet.semi_supervised.partial_labels import SemiSupervisedClassifier
 
 
-class PseudoLabeling(SemiSupervisedMetaClassifier):
-    """Meta-classifier that fits clones of its estimator on rows with labels, given or found."""
+class PseudoLabeling(MetaEstimatorMixin, SemiSupervisedClassifier):
+    """Meta-classifier that fits clones of its estimator on rows with labels, given or found.
 
+    `_fit` gets, beside rows, indices into `classes_` and weights, `params`: the metadata for the estimator's `fit`.
+    """
+
+    __metadata_request__fit = {"sample_weight": UNUSED}
     estimator: Any
 
-    def _fit_on(self, estimator: Any, X: Any, codes: np.ndarray, params: dict[str, Any]) -> Any:
-        """A clone of an estimator, fitted on the rows that have a label."""
-        rows = np.flatnonzero(codes >= 0)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
+        """Learn from rows X with labels y.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            The rows.
+        y : array of shape (n_samples,)
+            The labels; -1 (or None among strings) for rows without one.
+        sample_weight : array of shape (n_samples,), optional
+            How much each row counts; passed on to the estimator.
+        **fit_params
+            More for the estimator's `fit`, when metadata routing is enabled.
+
+        Returns
+        -------
+        self
+        """
+        check_parameters(self)
+        check_has_fit(self, self.estimator)
+        return self._learn(X, y, sample_weight, params=self._fit_metadata(sample_weight, fit_params))
+
+    def _fit_metadata(self, sample_weight: Any, fit_params: dict[str, Any]) -> dict[str, Any]:
+        """What the estimator's `fit` gets beside rows and labels; the weights are put in by `_fit_on`."""
+        if get_config()["enable_metadata_routing"]:
+            given = fit_params if sample_weight is None else {**fit_params, "sample_weight": sample_weight}
+            return dict(process_routing(self, "fit", **given).estimator["fit"]) if given else {}
+        if fit_params:
+            raise ValueError(
+                f"{type(self).__name__}.fit: {sorted(fit_params)} can be passed to the estimator only with "
+                "metadata routing enabled."
+            )
+        if sample_weight is None:
+            return {}
+        name = type(self.estimator).__name__
+        if not has_fit_parameter(self.estimator, "sample_weight"):
+            raise ValueError(f"sample_weight was given, but {name}.fit takes none.")
+        return {"sample_weight": sample_weight}
+
+    def _fit_on(
+        self, estimator: Any, X: Any, codes: np.ndarray, weight: Any, params: dict[str, Any], rows: Any = None
+    ) -> Any:
+        """A clone of an estimator, fitted on the rows that have a label (or on `rows`)."""
+        rows = np.flatnonzero(codes >= 0) if rows is None else rows
         labels = self.classes_[codes[rows]]
-        part, params = Part(labels, rows if rows.size < codes.size else None).cut(X, params, False)
+        if "sample_weight" in params:
+            params = {**params, "sample_weight": weight}
+        part, params = Part(labels, rows).cut(X, params, False)
         with one_blas_thread():
             return clone(estimator).fit(part, labels, **params)
+
+    @property
+    def missing_input(self) -> bool:  # type: ignore[override]
+        """Whether the estimator takes NaN."""
+        return bool(_input_tags(self.estimator).allow_nan)
+
+    @property
+    def sparse_input(self) -> bool:  # type: ignore[override]
+        """Whether the estimator takes sparse rows."""
+        return bool(_input_tags(self.estimator).sparse)
+
+    @property
+    def positive_only(self) -> bool:  # type: ignore[override]
+        """Whether the estimator refuses negative values."""
+        return bool(_input_tags(self.estimator).positive_only)
 
     def _routed(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Metadata for a method of the estimator other than `fit`."""
@@ -51,12 +116,8 @@ class PseudoLabeling(SemiSupervisedMetaClassifier):
         mapping = MethodMapping().add(caller="fit", callee="fit")
         for name in ("predict", "predict_proba", "decision_function", "predict_log_proba", "score"):
             mapping.add(caller=name, callee=name)
-        return MetadataRouter(owner=self).add(estimator=self.estimator, method_mapping=mapping)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = False
-        return tags
+        router = MetadataRouter(owner=self)
+        return router.add(estimator=self.estimator, method_mapping=mapping)
 
 
 def class_probabilities(owner: Any, estimator: Any, X: Any) -> np.ndarray:
@@ -96,10 +157,16 @@ def fitted_estimator_has(attribute: str) -> Callable[[Any], bool]:
     return check
 
 
-def check_has_fit(owner: Any, estimator: Any) -> None:
+def _input_tags(estimator: Any) -> Any:
+    return get_tags(estimator).input_tags if estimator is not None else InputTags()
+
+
+def check_has_fit(owner: Any, estimator: Any, name: str = "estimator") -> None:
     """An error for a parameter that is no classifier with `fit`."""
-    if not hasattr(estimator, "fit") or not hasattr(get_tags(estimator), "classifier_tags"):
-        raise ValueError(f"{type(owner).__name__}: estimator must be a classifier; got {estimator!r}.")
+    if not hasattr(estimator, "fit"):
+        raise ValueError(
+            f"{type(owner).__name__}: parameter {name!r} must be a classifier with fit; got {estimator!r}."
+        )
 
 
 def fitted_rows(model: Any, X: Any) -> Any:

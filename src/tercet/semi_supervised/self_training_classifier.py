@@ -10,7 +10,6 @@ from sklearn.utils.metaestimators import available_if
 
 from tercet.core.catalog import method
 from tercet.core.fitted_checks import Having, Labels
-from tercet.core.meta import rows_at
 from tercet.core.parameters import Annotated, Count, CountOrZero, Range
 from tercet.semi_supervised.partial_labels import decode_labels, warn_all_labeled
 from tercet.semi_supervised.pseudo_labels import (
@@ -104,7 +103,8 @@ class SelfTrainingClassifier(PseudoLabeling):
     labeled_iter_: np.ndarray
     termination_condition_: str
 
-    def _fit_all(self, X: Any, y: np.ndarray, params: dict[str, Any]) -> None:
+    def _fit(self, X: Any, y: np.ndarray, sample_weight: Any, params: dict[str, Any] | None = None) -> None:
+        params = params or {}
         codes, when = y.copy(), np.where(y >= 0, 0, -1)
         unlabeled = int((y < 0).sum())
         if not unlabeled:
@@ -120,9 +120,9 @@ class SelfTrainingClassifier(PseudoLabeling):
         limit = unlabeled + 1 if self.max_iter is None else self.max_iter
         loop = self.steps(limit if unlabeled else 0)
         for step in loop:
-            model = self._fit_on(self.estimator, X, codes, params)
+            model = self._fit_on(self.estimator, X, codes, sample_weight, params)
             rest = np.flatnonzero(codes < 0)
-            proba = class_probabilities(self, model, rows_at(X, rest))
+            proba = class_probabilities(self, model, X[rest])
             chosen = self._confident(proba.max(axis=1))
             codes[rest[chosen]] = proba[chosen].argmax(axis=1)
             when[rest[chosen]] = step.count
@@ -141,7 +141,7 @@ class SelfTrainingClassifier(PseudoLabeling):
                 break
         self.termination_condition_ = "all_labeled" if (codes >= 0).all() else ended
         self.n_iter_ = loop.count
-        self.estimator_ = self._fit_on(self.estimator, X, codes, params)
+        self.estimator_ = self._fit_on(self.estimator, X, codes, sample_weight, params)
         self.transduction_, self.labeled_iter_ = decode_labels(self.classes_, codes), when
 
     def _confident(self, probability: np.ndarray) -> np.ndarray:
@@ -158,7 +158,7 @@ class SelfTrainingClassifier(PseudoLabeling):
 
         Parameters
         ----------
-        X : anything that the estimator takes
+        X : array or sparse matrix of shape (n_samples, n_features)
             The rows.
         **params
             More for the estimator's method, when metadata routing is enabled.
@@ -167,26 +167,23 @@ class SelfTrainingClassifier(PseudoLabeling):
         -------
         labels : array of shape (n_samples,)
         """
-        return self.estimator_.predict(fitted_rows(self, X), **self._routed("predict", params))
+        X = fitted_rows(self, X)
+        return self.estimator_.predict(X, **self._routed("predict", params))
 
     @available_if(fitted_estimator_has("predict_proba"))
     def predict_proba(self, X: Any, **params: Any) -> np.ndarray:
         """Probabilities of the classes, of shape (n_samples, n_classes); see `predict`."""
-        return self.estimator_.predict_proba(fitted_rows(self, X), **self._routed("predict_proba", params))
+        X = fitted_rows(self, X)
+        return self.estimator_.predict_proba(X, **self._routed("predict_proba", params))
 
     @available_if(fitted_estimator_has("predict_log_proba"))
     def predict_log_proba(self, X: Any, **params: Any) -> np.ndarray:
         """Logarithms of the probabilities of the classes; see `predict`."""
-        routed = self._routed("predict_log_proba", params)
-        return self.estimator_.predict_log_proba(fitted_rows(self, X), **routed)
+        X = fitted_rows(self, X)
+        return self.estimator_.predict_log_proba(X, **self._routed("predict_log_proba", params))
 
     @available_if(fitted_estimator_has("decision_function"))
     def decision_function(self, X: Any, **params: Any) -> np.ndarray:
         """Scores of the estimator; see `predict`."""
-        routed = self._routed("decision_function", params)
-        return self.estimator_.decision_function(fitted_rows(self, X), **routed)
-
-    @available_if(fitted_estimator_has("score"))
-    def score(self, X: Any, y: Any, **params: Any) -> float:
-        """The estimator's own score of rows X with labels y."""
-        return self.estimator_.score(fitted_rows(self, X), y, **self._routed("score", params))
+        X = fitted_rows(self, X)
+        return self.estimator_.decision_function(X, **self._routed("decision_function", params))

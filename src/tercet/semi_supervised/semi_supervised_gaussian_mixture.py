@@ -301,6 +301,11 @@ class SemiSupervisedGaussianMixture(SemiSupervisedClassifier):
 
     def _posterior(self, X: np.ndarray, theta: GaussianParameters) -> np.ndarray:
         joint = self._log_joint(X, theta)
+        impossible = np.isneginf(joint.max(axis=1))  # too far from all: by the weights alone
+        if impossible.any():
+            mass = np.bincount(self.component_classes_, theta.weights, minlength=self.classes_.size)
+            with np.errstate(divide="ignore"):
+                joint = np.where(impossible[:, None], np.log(mass), joint)
         return np.exp(joint - log_sum_exp(joint, keepdims=True))
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -330,7 +335,8 @@ class SemiSupervisedGaussianMixture(SemiSupervisedClassifier):
         -------
         labels : array of shape (n_samples,)
         """
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        proba = self.predict_proba(X)
+        return self.classes_[proba.argmax(axis=1)]
 
     def score_samples(self, X: Any) -> np.ndarray:
         """The log-likelihood of each row, its class not known."""

@@ -140,10 +140,11 @@ class SemiSupervisedNB(SemiSupervisedClassifier):
         for step in self.steps(self.max_iter, unpack=fitted):
             joint = np.asarray(model.predict_joint_log_proba(X), dtype=np.float64)
             total = log_sum_exp(joint, keepdims=True)
-            value = weight[known] @ joint[known, codes[known]] + weight[rest] @ total[rest, 0]
+            impossible = np.isneginf(total[rest, 0])  # as likely for all classes
+            value = weight[known] @ joint[known, codes[known]]
+            value = value + weight[rest] @ np.where(impossible, 0.0, total[rest, 0])
             value = float(value) / float(weight.sum())
             if rest.size:
-                impossible = np.isneginf(total[rest, 0])  # as likely for all classes
                 shares = np.exp(np.where(impossible[:, None], 0.0, joint[rest] - total[rest]))
                 shares /= shares.sum(axis=1, keepdims=True)  # E: P(c | x)
                 row, c = np.nonzero(shares > LEAST_SHARE)

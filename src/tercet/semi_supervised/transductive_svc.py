@@ -13,7 +13,7 @@ from tercet.core.estimator import check_is_fitted
 from tercet.core.fitted_checks import Indices, Labels
 from tercet.core.parallel import one_blas_thread
 from tercet.core.parameters import Count, Jobs, NonNegative, Positive, Real
-from tercet.core.steps import ConvergenceWarning, Steps
+from tercet.core.steps import ConvergenceWarning
 from tercet.core.validation import finite_predictions
 from tercet.kernels import (
     Kernel,
@@ -166,11 +166,11 @@ class TransductiveSVC(SemiSupervisedClassifier, KernelMachine):
         self.n_jobs = n_jobs
 
     fitted_shapes = {
+        "transduction_": Labels("samples"),
         "support_": Indices("rows*", below="samples"),
         "support_vectors_": KernelMachine._declared_rows,
         "dual_coef_": "planes rows*",
         "intercept_": "planes",
-        "transduction_": Labels("samples"),
     }
     support_: np.ndarray
     support_vectors_: Any
@@ -188,53 +188,65 @@ class TransductiveSVC(SemiSupervisedClassifier, KernelMachine):
         centre = centring_offset(K, X, rows, weight[rows])
         kernel, points = self._dual_rows(K, X, rows, centre)
         codes = y[rows]
-        targets = [1] if self.classes_.size == 2 else range(self.classes_.size)
-        found: list[Separator] = []
+        options = {"tol": self.tol, "n_jobs": self.n_jobs, "cache_size": self.cache_size}
+        searches = []
+        for c in [1] if self.classes_.size == 2 else range(self.classes_.size):
+            sign = np.where(codes == c, 1.0, np.where(codes < 0, 0.0, -1.0))  # 0: no label
+            searches.append(LabelSearch(kernel, points, sign, weight[rows], options))
+
+        def fitted(found: list[Separator]) -> dict[str, Any]:
+            return self._attributes(X, y, rows, centre, found)
+
+        most = float(self.C if self.C_unlabeled is None else self.C_unlabeled)
         with one_blas_thread():
-            for c in targets:
-                sign = np.where(codes == c, 1.0, np.where(codes < 0, 0.0, -1.0))  # 0: no label
-                search = LabelSearch(kernel, points, sign, weight[rows], self._solver_options())
-                found.append(self._search(search, X, y, rows, centre))
-        self.__dict__.update(self._attributes(X, y, rows, centre, found))
+            if self.algorithm == "exhaustive":
+                found = [exhaustive_labels(search, self.C, most) for search in searches]
+            else:
+                found = self._switch_labels(searches, most, fitted)
+        self.__dict__.update(fitted(found))
         self.objective_ = np.array([one.objective for one in found])
         self.n_switches_ = np.array([one.n_switches for one in found])
-
-    def _search(self, search: LabelSearch, X: Any, y: Any, rows: Any, centre: Any) -> Separator:
-        """The separator and the labels of one problem (Fig 13.4)."""
-        most = self.C if self.C_unlabeled is None else self.C_unlabeled
-        if self.algorithm == "exhaustive":
-            return exhaustive_labels(search, self.C, most)
-        alone = self.classes_.size == 2
-        loop: Steps = self.steps(
-            self.max_iter,
-            unpack=(lambda one: self._attributes(X, y, rows, centre, [one])) if alone else None,
-            hint="Raise max_iter, or C_start.",
-        )
-        search.label_by_known(self.C)  # 1, 2: SVM_l labels the rows without a label
-        C_u = min(most / 1000 if self.C_start is None else self.C_start, most)  # 3
-        search.set_costs(self.C, C_u, balance=self.balance)
-        for step in loop:  # 4, 6
-            now = search.solve()  # 5, 9
-            pairs = search.pairs_to_switch(now, single=self.switching == "single")
-            step.report(now, objective=now.objective, C_unlabeled=C_u, switched=len(pairs))
-            if len(pairs):
-                search.switch(pairs)  # 7, 8
-            elif step.converged(C_u >= most or not search.unlabeled.size):
-                break
-            else:
-                C_u = min(2 * C_u, most)  # 11
-                search.set_costs(self.C, C_u, balance=self.balance)
-        if not now.converged:
+        if not all(one.converged for one in found):
             warnings.warn(
                 f"{type(self).__name__}: the dual was not solved within tol={self.tol:g}. Scale the features, or "
                 "lower C.",
                 ConvergenceWarning,
                 stacklevel=6,
             )
-        return now
 
-    def _solver_options(self) -> dict[str, Any]:
-        return {"tol": self.tol, "n_jobs": self.n_jobs, "cache_size": self.cache_size}
+    def _switch_labels(self, searches: list[LabelSearch], most: float, fitted: Any) -> list[Separator]:
+        """The separators and labels of all problems (Fig 13.4), side by side."""
+        start = min(most / 1000 if self.C_start is None else self.C_start, most)
+        for search in searches:
+            search.label_by_known(self.C)  # 1, 2: SVM_l labels the rows without a label
+            search.set_costs(self.C, start if search.unlabeled.size else most, balance=self.balance)  # 3
+        found: list[Any] = [None] * len(searches)
+        going = list(range(len(searches)))
+        hint = "Raise max_iter, or C_start."
+        for step in self.steps(self.max_iter, unpack=fitted, hint=hint):  # 4, 6
+            switched, after = 0, []
+            for k in going:
+                search = searches[k]
+                found[k] = search.solve()  # 5, 9
+                pairs = search.pairs_to_switch(found[k], single=self.switching == "single")
+                switched += len(pairs)
+                if len(pairs):
+                    search.switch(pairs)  # 7, 8
+                elif search.C_unlabeled >= most:
+                    continue
+                else:
+                    search.set_costs(self.C, min(2 * search.C_unlabeled, most), balance=self.balance)  # 11
+                after.append(k)
+            step.report(
+                list(found),
+                objective=sum(one.objective for one in found),
+                C_unlabeled=min(one.C_unlabeled for one in found),
+                switched=switched,
+            )
+            going = after
+            if step.converged(not going):
+                break
+        return found
 
     def _dual_rows(self, K: Kernel, X: Any, rows: np.ndarray, centre: Any) -> tuple[Kernel, Any]:
         """Kernel and rows of the dual: the Gram matrix and its row numbers where it is small enough to be kept."""

@@ -9,11 +9,9 @@ import numpy as np
 from tercet.core.catalog import method
 from tercet.core.estimator import generator
 from tercet.core.fitted_checks import Each, Having, Labels
-from tercet.core.meta import Part, clone, rows_at
-from tercet.core.parallel import one_blas_thread
 from tercet.core.parameters import Count, Seed
 from tercet.semi_supervised.partial_labels import decode_labels, warn_all_labeled
-from tercet.semi_supervised.pseudo_labels import PseudoLabeling, check_has_fit, fitted_rows
+from tercet.semi_supervised.pseudo_labels import PseudoLabeling, fitted_rows
 
 DRAWS = 20  # bootstrap samples to draw until one has all classes
 
@@ -76,17 +74,20 @@ class TriTrainingClassifier(PseudoLabeling):
     estimators_: list[Any]
     transduction_: np.ndarray
 
-    def _fit_all(self, X: Any, y: np.ndarray, params: dict[str, Any]) -> None:
-        check_has_fit(self, self.estimator)
+    def _fit(self, X: Any, y: np.ndarray, sample_weight: Any, params: dict[str, Any] | None = None) -> None:
         rng = generator(self.random_state)
         known, rest = np.flatnonzero(y >= 0), np.flatnonzero(y < 0)
         if not rest.size:
             warn_all_labeled("TriTrainingClassifier")
-        models = [self._fit_rows(X, _bootstrap(known, y, rng), y, params) for _ in range(3)]
+
+        def learn(codes: np.ndarray, rows: np.ndarray) -> Any:
+            return self._fit_on(self.estimator, X, codes, sample_weight, params or {}, rows)
+
+        models = [learn(y, _bootstrap(known, y, rng)) for _ in range(3)]
         error, size = np.full(3, 0.5), np.zeros(3)  # e' and l' of the pass before
         for step in self.steps(self.max_iter):
-            said = [self._votes(model, rows_at(X, known)) for model in models]
-            guesses = [self._votes(model, rows_at(X, rest)) for model in models] if rest.size else []
+            said = [self._votes(model, X[known]) for model in models]
+            guesses = [self._votes(model, X[rest]) for model in models] if rest.size else []
             lessons: list[tuple[int, np.ndarray, float]] = []
             for i in range(3) if rest.size else ():
                 j, k = (i + 1) % 3, (i + 2) % 3
@@ -106,7 +107,7 @@ class TriTrainingClassifier(PseudoLabeling):
             for i, agreed, e in lessons:
                 codes = y.copy()
                 codes[rest[agreed]] = guesses[(i + 1) % 3][agreed]
-                models[i] = self._fit_rows(X, np.concatenate([known, rest[agreed]]), codes, params)
+                models[i] = learn(codes, np.concatenate([known, rest[agreed]]))
                 error[i], size[i] = e, agreed.size
             step.report(taught=len(lessons), error=float(error.mean()), estimators_=list(models))
             if step.converged(not lessons):
@@ -114,14 +115,8 @@ class TriTrainingClassifier(PseudoLabeling):
         self.estimators_ = models
         codes = y.copy()
         if rest.size:
-            codes[rest] = self._vote_shares(rows_at(X, rest)).argmax(axis=1)
+            codes[rest] = self._vote_shares(X[rest]).argmax(axis=1)
         self.transduction_ = decode_labels(self.classes_, codes)
-
-    def _fit_rows(self, X: Any, rows: np.ndarray, codes: np.ndarray, params: dict[str, Any]) -> Any:
-        labels = self.classes_[codes[rows]]
-        part, params = Part(labels, rows).cut(X, params, False)
-        with one_blas_thread():
-            return clone(self.estimator).fit(part, labels, **params)
 
     def _votes(self, model: Any, X: Any) -> np.ndarray:
         return np.searchsorted(self.classes_, np.ravel(model.predict(X)))
@@ -135,7 +130,7 @@ class TriTrainingClassifier(PseudoLabeling):
 
         Parameters
         ----------
-        X : anything that the estimator takes
+        X : array or sparse matrix of shape (n_samples, n_features)
             The rows.
 
         Returns
@@ -149,14 +144,15 @@ class TriTrainingClassifier(PseudoLabeling):
 
         Parameters
         ----------
-        X : anything that the estimator takes
+        X : array or sparse matrix of shape (n_samples, n_features)
             The rows.
 
         Returns
         -------
         labels : array of shape (n_samples,)
         """
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        shares = self.predict_proba(X)
+        return self.classes_[shares.argmax(axis=1)]
 
 
 def pair_error(first: np.ndarray, second: np.ndarray, y: np.ndarray) -> float:

@@ -24,6 +24,7 @@ class Separator:
     objective: float
     converged: bool
     n_switches: int = 0
+    C_unlabeled: float = 0.0
 
 
 class LabelSearch:
@@ -48,7 +49,7 @@ class LabelSearch:
         self.known, self.unlabeled = np.flatnonzero(sign != 0), np.flatnonzero(sign == 0)
         self.alpha = np.zeros(sign.size)
         self.upper = np.zeros(sign.size)
-        self.n_switches = 0
+        self.n_switches, self.C_unlabeled = 0, 0.0
 
     def label_by_known(self, C: float) -> None:
         """Labels by the separator of the labelled rows alone."""
@@ -65,6 +66,7 @@ class LabelSearch:
 
     def set_costs(self, C: float, C_unlabeled: float, *, balance: bool) -> None:
         """The costs of slacks, and multipliers to begin with: those at their bounds stay there."""
+        self.C_unlabeled = C_unlabeled
         cost = np.full(self.sign.size, float(C))
         cost[self.unlabeled] = C_unlabeled
         positive = self.sign[self.unlabeled] > 0
@@ -89,7 +91,7 @@ class LabelSearch:
         if abs(self.sign.sum()) == self.sign.size:  # rows of one sign: f is that sign
             b = float(self.sign[0])
             nothing = np.zeros(self.sign.size)
-            return Separator(nothing, b, self.sign.copy(), nothing, 0.0, True, self.n_switches)
+            return Separator(nothing, b, self.sign.copy(), nothing, 0.0, True, 0, self.C_unlabeled)
         found = self._solve(None, self.sign, self.upper, self.alpha)
         self.alpha = found.alpha.copy()
         return self._separator(found, self.sign.copy(), self.upper)
@@ -98,7 +100,14 @@ class LabelSearch:
         slack = np.maximum(-found.gradient - sign * found.b, 0.0)
         objective = float(found.alpha @ (found.gradient + 1) / 2 + upper @ slack)
         return Separator(
-            sign * found.alpha, found.b, sign, slack, objective, found.converged, self.n_switches
+            sign * found.alpha,
+            found.b,
+            sign,
+            slack,
+            objective,
+            found.converged,
+            self.n_switches,
+            self.C_unlabeled,
         )
 
     def _solve(self, rows: Any, sign: np.ndarray, upper: np.ndarray, start: np.ndarray) -> DualSolution:

@@ -167,9 +167,13 @@ SPARSE = ("check_estimator_sparse_array", "check_estimator_sparse_matrix")
 # By family, by class, or by class and the value of a parameter.
 EXEMPT = {
     "sequence": SEQUENCES,
-    "semi_supervised": {"check_classifiers_classes": NO_LABEL},
+    "ActiveLearner": {"check_classifiers_classes": NO_LABEL},
+    "CoTrainingClassifier": {"check_classifiers_classes": NO_LABEL},
     "SelfTrainingClassifier": {"check_non_transformer_estimators_n_iter": NO_PASS},
-    "TriTrainingClassifier": dict.fromkeys(WEIGHTS, DRAWN),
+    "SemiSupervisedGaussianMixture": {"check_classifiers_classes": NO_LABEL},
+    "SemiSupervisedNB": {"check_classifiers_classes": NO_LABEL},
+    "TransductiveSVC": {"check_classifiers_classes": NO_LABEL},
+    "TriTrainingClassifier": {"check_classifiers_classes": NO_LABEL, **dict.fromkeys(WEIGHTS, DRAWN)},
     "LatentDirichletAllocation": dict.fromkeys(WEIGHTS, STARTS),
     ("LatentDirichletAllocation", "gibbs"): dict.fromkeys(
         (

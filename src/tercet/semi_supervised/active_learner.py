@@ -145,7 +145,7 @@ class ActiveLearner(PseudoLabeling):
         limit = min(self.n_queries, int(open_rows.sum())) if oracle is not None else 0
         learn = functools.partial(self._refit, X, sample_weight, params or {}, rng)
         learn(labels)
-        for step in self.steps(-(-limit // self.batch_size)):
+        for step in self.steps(-(-limit // self.batch_size)) if limit else ():
             rest = np.flatnonzero(open_rows)
             scores = self._scores(X[rest], rng)
             best = np.argsort(-scores, kind="stable")[: min(self.batch_size, limit - len(asked))]

@@ -188,10 +188,10 @@ def target_codes(y: Any) -> tuple[Any, Any]:
     if isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind in "ifub":
         return y, y
     try:
-        flat = np.asarray(y).ndim == 1
+        flat = np.asarray(y)
     except Broken:  # lists of unequal lengths, say
-        flat = False
-    if not flat or not len(y):
+        return y, y
+    if flat.ndim != 1 or not flat.size:
         return y, y  # the common checks say what is wrong, or flatten a column
     found = label_array(y)
     return (found, is_unlabeled(found).astype(np.int64)) if found.dtype.kind in "OUS" else (found, found)

@@ -217,10 +217,8 @@ class SemiSupervisedGaussianMixture(SemiSupervisedClassifier):
         filled = np.where(np.isnan(X), _known_means(X), X).astype(np.float64)
         labels = self._assigned(filled[known], codes[known], weight[known])
         mass = np.bincount(labels, weight[known], minlength=k)
-        means = np.stack(
-            [np.bincount(labels, weight[known] * x, minlength=k) for x in filled[known].T], axis=1
-        )
-        means = means / mass[:, None]
+        sums = [np.bincount(labels, weight[known] * x, minlength=k) for x in filled[known].T]
+        means: np.ndarray = np.stack(sums, axis=1) / mass[:, None]
         # of the labelled rows about their means, and of the others about the nearest
         rest = np.flatnonzero(codes < 0)
         nearest = np.empty(codes.size, dtype=np.int64)

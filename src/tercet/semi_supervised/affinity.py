@@ -53,7 +53,7 @@ def affinity_matrix(X: Any, sigma: float = 1.0) -> np.ndarray:
 
 @method(
     zh="图上函数的能量",
-    task="measure",
+    task="graph analysis",
     model="E(f) = Σ_ij W_ij (f_i - f_j)² / 2 = f'(D - W)f",
     texts=["002 ch. 11, eq. 11.8"],
 )

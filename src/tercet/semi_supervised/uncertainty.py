@@ -13,7 +13,7 @@ from tercet.core.validation import check_array
 
 @method(
     zh="最小置信度",
-    task="measure",
+    task="information",
     model="1 - max_c P(c | x)",
     texts=["002 ch. 11, sec. 11.1"],
     peers=["modAL.uncertainty.classifier_uncertainty"],
@@ -41,7 +41,7 @@ def least_confident(probabilities: Any) -> np.ndarray:
 
 @method(
     zh="间隔不确定性",
-    task="measure",
+    task="information",
     model="1 - (P(c1 | x) - P(c2 | x)) of the two most probable classes",
     texts=["002 ch. 11, sec. 11.1"],
     peers=["modAL.uncertainty.classifier_margin"],
@@ -70,7 +70,7 @@ def margin_uncertainty(probabilities: Any) -> np.ndarray:
 
 @method(
     zh="熵不确定性",
-    task="measure",
+    task="information",
     model="-Σ_c P(c | x) log P(c | x)",
     texts=["002 ch. 11, sec. 11.1"],
     peers=["modAL.uncertainty.classifier_entropy"],
@@ -99,7 +99,7 @@ def entropy_uncertainty(probabilities: Any) -> np.ndarray:
 
 @method(
     zh="委员会投票熵",
-    task="measure",
+    task="information",
     model="-Σ_c V(c)/m log V(c)/m, V(c) the votes of m members for class c",
     texts=["002 ch. 11, sec. 11.1"],
     peers=["modAL.disagreement.vote_entropy"],

@@ -58,8 +58,8 @@ class PseudoLabeling(MetaEstimatorMixin, SemiSupervisedClassifier):
             return dict(process_routing(self, "fit", **given).estimator["fit"]) if given else {}
         if fit_params:
             raise ValueError(
-                f"{type(self).__name__}.fit: {sorted(fit_params)} can be passed to the estimator only with "
-                "metadata routing enabled."
+                f"{type(self).__name__}.fit: passing {sorted(fit_params)} to the estimator is only supported if "
+                "enable_metadata_routing=True."
             )
         if sample_weight is None:
             return {}
@@ -102,8 +102,8 @@ class PseudoLabeling(MetaEstimatorMixin, SemiSupervisedClassifier):
         if get_config()["enable_metadata_routing"]:
             return process_routing(self, method, **params).estimator[method]
         raise ValueError(
-            f"{type(self).__name__}.{method}: {sorted(params)} can be passed to the estimator only with metadata "
-            "routing enabled."
+            f"{type(self).__name__}.{method}: passing {sorted(params)} to the estimator is only supported if "
+            "enable_metadata_routing=True."
         )
 
     def get_metadata_routing(self) -> MetadataRouter:

@@ -167,23 +167,23 @@ class SelfTrainingClassifier(PseudoLabeling):
         -------
         labels : array of shape (n_samples,)
         """
-        X = fitted_rows(self, X)
-        return self.estimator_.predict(X, **self._routed("predict", params))
+        routed, X = self._routed("predict", params), fitted_rows(self, X)
+        return self.estimator_.predict(X, **routed)
 
     @available_if(fitted_estimator_has("predict_proba"))
     def predict_proba(self, X: Any, **params: Any) -> np.ndarray:
         """Probabilities of the classes, of shape (n_samples, n_classes); see `predict`."""
-        X = fitted_rows(self, X)
-        return self.estimator_.predict_proba(X, **self._routed("predict_proba", params))
+        routed, X = self._routed("predict_proba", params), fitted_rows(self, X)
+        return self.estimator_.predict_proba(X, **routed)
 
     @available_if(fitted_estimator_has("predict_log_proba"))
     def predict_log_proba(self, X: Any, **params: Any) -> np.ndarray:
         """Logarithms of the probabilities of the classes; see `predict`."""
-        X = fitted_rows(self, X)
-        return self.estimator_.predict_log_proba(X, **self._routed("predict_log_proba", params))
+        routed, X = self._routed("predict_log_proba", params), fitted_rows(self, X)
+        return self.estimator_.predict_log_proba(X, **routed)
 
     @available_if(fitted_estimator_has("decision_function"))
     def decision_function(self, X: Any, **params: Any) -> np.ndarray:
         """Scores of the estimator; see `predict`."""
-        X = fitted_rows(self, X)
-        return self.estimator_.decision_function(X, **self._routed("decision_function", params))
+        routed, X = self._routed("decision_function", params), fitted_rows(self, X)
+        return self.estimator_.decision_function(X, **routed)

@@ -71,7 +71,9 @@ def make(card, **parameters):
     kind = card.load()
     names = inspect.signature(kind).parameters
     parameters = {**NARROW.get(card.name, {}), **parameters}
-    if "estimator" in names and names["estimator"].default is inspect.Parameter.empty:
+    # (the default of SelfTrainingClassifier is None, and none to learn with, as the peer's)
+    required = inspect.Parameter.empty if card.name != "SelfTrainingClassifier" else None
+    if "estimator" in names and names["estimator"].default is required:
         parameters.setdefault("estimator", LogisticRegression())
     if "dictionary" in names:
         parameters.setdefault("dictionary", "dct")  # of as many atoms as the rows of a test have features
@@ -105,6 +107,9 @@ def data(card, n=60, d=4, dtype=np.float64, seed=0):
         X = np.floor(5 * X)
     if card.family == "sequence":
         return of_sequences(card, X.astype(dtype), np.digitize(score, np.quantile(score, [0.4, 0.7])))
+    if card.family == "semi_supervised":  # a third of the labels are not known
+        y = np.digitize(score, np.quantile(score, [0.4, 0.7]))
+        return X.astype(dtype), np.where(np.arange(n) % 3 == 1, -1, y)
     if card.task != "regression":
         return X.astype(dtype), np.digitize(score, np.quantile(score, [0.4, 0.7]))
     return X.astype(dtype), np.exp(score).astype(dtype)

@@ -54,6 +54,9 @@ FILES = {
     "naive_bayes": ["tests/test_naive_bayes.py"],
     "discriminant_analysis": ["tests/test_discriminant_analysis.py"],
     "multiclass": ["tests/test_multiclass.py"],
+    "semi_supervised": [
+        f"semi_supervised/tests/test_{name}.py" for name in ("label_propagation", "self_training")
+    ],
     "kernel_ridge": ["tests/test_kernel_ridge.py"],
     "metrics": ["metrics/tests/test_ranking.py"]
     + [f"metrics/cluster/tests/test_{name}.py" for name in ("supervised", "unsupervised")],

@@ -77,14 +77,16 @@ class EarlyStopping:
             return X, y, weight
         if y is None and estimator.__sklearn_tags__().target_tags.required:
             raise ValueError("EarlyStopping holds out labelled rows; without y, give it validation_data.")
-        rows = np.arange(X.shape[0])
+        scorable = getattr(estimator, "_scorable", None)  # not a row without a label
+        rows = np.arange(X.shape[0]) if scorable is None else np.flatnonzero(scorable(y))
         try:
             rest, held = train_test_split(
                 rows,
                 test_size=self.validation_fraction,
                 random_state=self.random_state,
-                stratify=y if is_classifier(estimator) else None,
+                stratify=y[rows] if is_classifier(estimator) else None,
             )
+            rest = np.concatenate([rest, np.setdiff1d(np.arange(X.shape[0]), rows)])
         except ValueError as error:
             raise ValueError(
                 f"EarlyStopping cannot hold out validation_fraction={self.validation_fraction} "

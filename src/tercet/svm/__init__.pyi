@@ -1,4 +1,5 @@
 from tercet.svm._dual.problem import DualProblem, DualSolution
+from tercet.svm._dual.solver import solve_dual
 from tercet.svm.central_svc import CentralSVC
 from tercet.svm.coordinate_ascent import coordinate_ascent
 from tercet.svm.hinge_svc import HingeSVC
@@ -69,6 +70,7 @@ __all__ = [
     "smo_second",
     "smo_step",
     "smo_threshold",
+    "solve_dual",
     "solve_penalty",
     "support_categories",
     "svm_dual",

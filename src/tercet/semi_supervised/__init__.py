@@ -1,0 +1,5 @@
+"""Semi-supervised and active learning."""
+
+from tercet.core.lazy import lazy_package
+
+__getattr__, __dir__, __all__ = lazy_package(__name__)

@@ -1,0 +1,1 @@
+"""Passes over the graph of label propagation, dense and sparse."""

@@ -13,7 +13,13 @@ from tercet.cluster.partition import times_square
 from tercet.core.catalog import method
 from tercet.core.estimator import generator
 from tercet.core.kernel import kernel
-from tercet.core.link_constraints import check_links, link_groups, refuse_contradictions
+from tercet.core.link_constraints import (
+    check_links,
+    link_groups,
+    refuse_contradictions,
+    refuse_held_out,
+    row_count,
+)
 from tercet.core.parameters import Count, Jobs, NonNegative, Seed
 from tercet.core.rows import read_only
 from tercet.core.scaling import largest, scale_exponent, times_power
@@ -130,7 +136,7 @@ class COPKMeans(CentreClusterer):
         -------
         self
         """
-        return self._learn(X, y, sample_weight, links=(must_link, cannot_link), rows=np.shape(X)[:1])
+        return self._learn(X, y, sample_weight, links=(must_link, cannot_link), n=row_count(X))
 
     def fit_predict(
         self,
@@ -151,10 +157,10 @@ class COPKMeans(CentreClusterer):
         y: None,
         sample_weight: np.ndarray | None,
         links: tuple[Any, Any] = (None, None),
-        rows: tuple[int, ...] = (),
+        n: int | None = None,
     ) -> None:
         self._check_count(X)
-        group, apart = self._groups(links, X.shape[0], rows)
+        group, apart = self._groups(links, X.shape[0], n)
         exponent, rng = scale_exponent(largest(X)), generator(self.random_state)
         X = times_power(X, -exponent)
         weight = np.ones(X.shape[0]) if sample_weight is None else sample_weight.astype(np.float64)
@@ -184,14 +190,11 @@ class COPKMeans(CentreClusterer):
         self.__dict__.update(found, n_iter_=best["passes"])
         self._warn_of_range(best["inertia"], exponent)
 
-    def _groups(self, links: tuple[Any, Any], n: int, rows: tuple[int, ...]) -> tuple[np.ndarray, Any]:
+    def _groups(self, links: tuple[Any, Any], n: int, given: int | None) -> tuple[np.ndarray, Any]:
         """Groups of must-linked rows, and which groups a cannot-link keeps apart."""
         name = type(self).__name__
-        if rows and (n,) != rows and any(given is not None for given in links):
-            raise ValueError(
-                f"{name}: a callback holds out rows of X, and must_link and cannot_link would name others. Fit "
-                "without it."
-            )
+        if any(each is not None for each in links):
+            refuse_held_out(n, given, name)
         must = check_links(links[0], n, name, "must_link")
         cannot = check_links(links[1], n, name, "cannot_link")
         refuse_contradictions(must, cannot, name)

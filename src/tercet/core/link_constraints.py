@@ -45,6 +45,23 @@ def check_links(links: Any, n: int, name: str, parameter: str) -> np.ndarray:
     return pairs.astype(np.intp)
 
 
+def row_count(X: Any) -> int | None:
+    """How many rows a caller has given, before they are checked; None for what has no length."""
+    try:
+        return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+    except (IndexError, TypeError):
+        return None
+
+
+def refuse_held_out(n: int, given: int | None, name: str) -> None:
+    """An error where a callback has taken rows away, so that numbers of rows would name others."""
+    if given is not None and n != given:
+        raise ValueError(
+            f"{name}: a callback holds out rows of X, and must_link and cannot_link would name others. "
+            "Fit without it."
+        )
+
+
 def refuse_contradictions(must: np.ndarray, cannot: np.ndarray, name: str) -> None:
     """An error that names the pairs which are both must-link and cannot-link, and rows that are apart from
     themselves.

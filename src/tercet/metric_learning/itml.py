@@ -14,11 +14,13 @@ from tercet.core.kernel import kernel
 from tercet.core.parameters import Count, NonNegative, PositiveOrInf, Seed
 from tercet.core.rows import kernel_form, read_only
 from tercet.core.validation import check_array
-from tercet.metric_learning.base import square_root
+from tercet.metric_learning.base import dense, square_root
+from tercet.metric_learning.lbfgs_passes import LBFGSPasses
 from tercet.metric_learning.pair_learner import PairLearner
 from tercet.metric_learning.tuple_input import Pairs
 
 SAMPLE = 1000  # rows whose distances set the bounds
+TINY = 1e-200
 
 
 @method(
@@ -29,7 +31,10 @@ SAMPLE = 1000  # rows whose distances set the bounds
     "at "
     "most u and cannot-link pairs at least l apart, up to a slack",
     convex=True,
-    algorithms={"Bregman projections": "onto one constraint after the other, by updates of rank one"},
+    algorithms={
+        "lbfgs": "L-BFGS over L of M = L'L, with the slacks at their best for each M",
+        "projections": "Bregman projections onto one constraint after the other, by updates of rank one",
+    },
     texts=["002 ch. 8, eq. 8.26"],
     peers=["metric_learn.ITML"],
 )
@@ -37,8 +42,10 @@ class ITML(PairLearner):
     """Information-theoretic metric learning: the metric nearest to a prior that keeps pairs within bounds.
 
     Minimises D(M, M0) + γ Σ_c w_c D(ξ_c, ξ0_c) over M and ξ, with |x_i - x_j|²_M ≤ ξ_c for must-link and ≥ ξ_c for
-    cannot-link pairs; D is the LogDet divergence and ξ0 the bound u or l (Davis et al., 2007). Each projection
-    onto a constraint is an update of rank one, so that M stays positive definite.
+    cannot-link pairs; D is the LogDet divergence and ξ0 the bound u or l (Davis et al., 2007). A pair that keeps
+    its bound costs nothing; one that does not has ξ_c = |x_i - x_j|²_M = p, and costs γ w_c (p/ξ0 - ln(p/ξ0) -
+    1): what is left is a smooth convex function of M alone, which L-BFGS minimises. The paper's projections come
+    to the same M, in many more passes, and allow γ = inf.
 
     Parameters
     ----------
@@ -48,11 +55,14 @@ class ITML(PairLearner):
         M0: the identity, the inverse covariance of the rows, a random matrix, or a given one.
     bounds : (u, l), optional
         Bounds of the squared distances. By default the 5th and 95th percentiles of the squared distances of the
-        rows by M0 (of the first 1 000 rows).
+        rows by M0 (of some 1 000 rows).
+    algorithm : {"auto", "lbfgs", "projections"}, default="auto"
+        How to minimise. "auto" is "projections" with gamma=inf, else "lbfgs".
     max_iter : int, default=1000
         The most passes over all pairs.
-    tol : float, default=1e-3
-        Stop when the multipliers of the constraints change by no more than this part of their size in a pass.
+    tol : float, default=1e-6
+        Stop when the objective, relative to its size, or the gradient changes by no more ("lbfgs"); when the
+        multipliers of the constraints change by no more than this part of their size in a pass ("projections").
     n_constraints : int, optional
         From labels: how many must-link and as many cannot-link pairs to draw. By default all pairs of rows up to
         2 000, else 1 000 of each.
@@ -81,14 +91,16 @@ class ITML(PairLearner):
         gamma: PositiveOrInf = 1.0,
         prior: Literal["identity", "covariance", "random"] | np.ndarray = "identity",
         bounds: tuple | list | np.ndarray | None = None,
+        algorithm: Literal["auto", "lbfgs", "projections"] = "auto",
         max_iter: Count = 1000,
-        tol: NonNegative = 1e-3,
+        tol: NonNegative = 1e-6,
         n_constraints: Count | None = None,
         random_state: Seed = None,
     ) -> None:
         self.gamma = gamma
         self.prior = prior
         self.bounds = bounds
+        self.algorithm = algorithm
         self.max_iter = max_iter
         self.tol = tol
         self.n_constraints = n_constraints
@@ -103,19 +115,29 @@ class ITML(PairLearner):
         y: Any,
         sample_weight: np.ndarray | None,
         links: Any = None,
-        rows: tuple[int, ...] = (),
     ) -> None:
-        pairs = self._pairs(X, y, sample_weight, links, rows)
-        points = X.reshape(-1, X.shape[-1]) if X.ndim == 3 else X
-        points = np.asarray(points.toarray() if hasattr(points, "toarray") else points, dtype=np.float64)
+        pairs = self._pairs(X, y, sample_weight, links)
+        points = X if sample_weight is None else X[sample_weight > 0]
+        points = points.reshape(-1, X.shape[-1]) if X.ndim == 3 else points
+        points = np.unique(dense(points), axis=0)
         M = self._prior_matrix(points)
         self.bounds_ = self._bounds(points, M)
-        V, sign, target, weight = constraints(pairs, self.bounds_)
-        slack = np.array(target)  # ξ
-        multipliers, gamma = np.zeros(len(V)), kernel_form(self.gamma * weight)
+        V, sign, bound, weight = constraints(pairs, self.bounds_)
+        infinite = self.gamma == np.inf
+        if self.algorithm == "lbfgs" and infinite:
+            raise ValueError(f"{type(self).__name__}: algorithm='lbfgs' needs a finite gamma; got inf.")
+        by_projections = self.algorithm == "projections" or (self.algorithm == "auto" and infinite)
+        learn = self._project if by_projections else self._minimise
+        self._keep(square_root(learn(M, V, sign, bound, self.gamma * weight, X.dtype)), X.dtype)
+
+    def _project(
+        self, M: np.ndarray, V: Any, sign: Any, bound: Any, gamma: np.ndarray, dtype: Any
+    ) -> np.ndarray:
+        """Bregman projections onto the constraints by turns, from the prior M; the last M."""
+        slack, multipliers, gamma = np.array(bound), np.zeros(len(V)), kernel_form(gamma)  # ξ, λ
 
         def components(M: np.ndarray) -> dict[str, Any]:
-            return {"components_": square_root(M).astype(X.dtype)}
+            return {"components_": square_root(M).astype(dtype)}
 
         for step in self.steps(self.max_iter, unpack=components):
             before = multipliers.copy()
@@ -123,12 +145,30 @@ class ITML(PairLearner):
             M = (M + M.T) / 2
             change = float(np.abs(multipliers - before).sum())
             size = float(np.abs(multipliers).sum() + np.abs(before).sum())
-            step.report(
-                M.copy(), change=change / size if size > 0 else 0.0, active=int((multipliers > 0).sum())
-            )
+            active = int((multipliers > 0).sum())
+            step.report(M.copy(), change=change / size if size > 0 else 0.0, active=active)
             if step.converged(change <= self.tol * size):
                 break
-        self._keep(square_root(M), X.dtype)
+        return M
+
+    def _minimise(
+        self, M: np.ndarray, V: Any, sign: Any, bound: Any, gamma: np.ndarray, dtype: Any
+    ) -> np.ndarray:
+        """L-BFGS over L, in coordinates in which the prior M is the identity; the last M."""
+        root = square_root(M)
+        loss = SlackLoss(V @ root, sign, bound, gamma)
+
+        def matrix(x: np.ndarray) -> np.ndarray:
+            L = x.reshape(M.shape) @ root
+            return L.T @ L
+
+        def components(x: np.ndarray) -> dict[str, Any]:
+            return {"components_": square_root(matrix(x)).astype(dtype)}
+
+        passes = LBFGSPasses(self.steps(self.max_iter, unpack=components))
+        found = passes.run(loss, np.eye(len(M)).ravel(), tol=self.tol)
+        passes.finish(bool(found.success))
+        return matrix(found.x)
 
     def _prior_matrix(self, points: np.ndarray) -> np.ndarray:
         """M0, a writable array."""
@@ -139,7 +179,7 @@ class ITML(PairLearner):
             if self.prior == "random":
                 A = generator(self.random_state).standard_normal((d, d))
                 return A @ A.T / d + 1e-3 * np.eye(d)
-            C = np.atleast_2d(np.cov(np.unique(points, axis=0), rowvar=False))
+            C = np.atleast_2d(np.cov(points, rowvar=False))
             values, basis = linalg.eigh(C)
             if values.min() <= d * np.finfo(float).eps * max(values.max(), 0.0):
                 raise ValueError(
@@ -161,7 +201,7 @@ class ITML(PairLearner):
         """u and l, as given, or percentiles of squared distances."""
         name = type(self).__name__
         if self.bounds is None:
-            Z = np.unique(points, axis=0)[:SAMPLE] @ square_root(M0)
+            Z = points[:: -(-len(points) // SAMPLE)] @ square_root(M0)
             apart = euclidean_distances(Z, squared=True)[np.triu_indices(len(Z), 1)]
             found = np.percentile(apart[apart > 0], (5, 95)) if (apart > 0).any() else np.ones(2)
             return np.asarray(found, dtype=np.float64)
@@ -181,6 +221,25 @@ def constraints(pairs: Pairs, bounds: np.ndarray) -> tuple[np.ndarray, np.ndarra
     sign = np.concatenate([np.ones(int(near.sum())), -np.ones(int(far.sum()))])
     weight = np.concatenate([pairs.alike_weight[near], pairs.apart_weight[far]])
     return V, read_only(sign), np.where(sign > 0, *bounds), weight
+
+
+class SlackLoss:
+    """tr M - ln det M + Σ γ_c (p_c/b_c - ln(p_c/b_c) - 1) over the pairs beyond their bounds, for M = L'L."""
+
+    def __init__(self, V: np.ndarray, sign: np.ndarray, bound: np.ndarray, gamma: np.ndarray) -> None:
+        self.V, self.sign, self.bound, self.gamma = V, sign, bound, gamma
+
+    def __call__(self, x: np.ndarray) -> tuple[float, np.ndarray]:
+        d = self.V.shape[1]
+        L = x.reshape(d, d)
+        logdet = float(np.linalg.slogdet(L)[1])
+        if not np.isfinite(logdet):  # a line search has gone through the boundary
+            return np.inf, np.zeros(x.size)
+        ratio = np.maximum(((self.V @ L.T) ** 2).sum(axis=1) / self.bound, TINY)
+        beyond = np.where((ratio - 1.0) * self.sign > 0, self.gamma, 0.0)
+        slope = (self.V.T * (beyond * (1.0 - 1.0 / ratio) / self.bound)) @ self.V
+        value = float((L**2).sum()) - 2.0 * logdet + float(beyond @ (ratio - np.log(ratio) - 1.0))
+        return value, 2.0 * (L + L @ slope - np.linalg.inv(L).T).ravel()
 
 
 @kernel

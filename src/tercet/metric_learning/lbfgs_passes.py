@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import OptimizeResult, minimize
 
+from tercet.core.parallel import one_blas_thread
 from tercet.core.steps import Steps
 
 Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
@@ -51,16 +52,17 @@ class LBFGSPasses:
         before = self.loop.count
         most = self.left if limit is None else min(limit, self.left)
         options = {"maxiter": most, "maxfun": 50 * most}
-        found = minimize(
-            fun,
-            x0,
-            jac=True,
-            method="L-BFGS-B",
-            tol=tol,
-            bounds=bounds,
-            options=options,
-            callback=self._after,
-        )
+        with one_blas_thread():  # threads are those of the objective
+            found = minimize(
+                fun,
+                x0,
+                jac=True,
+                method="L-BFGS-B",
+                tol=tol,
+                bounds=bounds,
+                options=options,
+                callback=self._after,
+            )
         if self.loop.count == before and self.left:  # the start is a stationary point, or no step helps
             with contextlib.suppress(StopIteration):
                 self._after(found)

@@ -136,7 +136,9 @@ class LMNN(MahalanobisLearner):
         weight = positive_weights(sample_weight, X.shape[0])
         triplets = X.ndim == 3
         rows = X.reshape(-1, X.shape[2]).astype(np.float64) if triplets else dense(X)
-        codes = None if triplets else distinct(y)[1]
+        codes = None if y is None else distinct(y)[1]
+        if codes is not None:
+            check_classes(codes[weight > 0], type(self).__name__)
         rng = random_numbers(self.random_state)
         start = initial_components(rows, codes, self.n_components, self.init, rng)
         shape = start.shape
@@ -163,12 +165,6 @@ class LMNN(MahalanobisLearner):
         order = kept[np.argsort(y[kept], kind="stable")]
         X, y, weight = X[order] - X[order].mean(axis=0), y[order], weight[order]
         targets = target_neighbours(X, y, self.n_neighbors, self.n_jobs)
-        if not targets.nnz or y[0] == y[-1]:
-            raise ValueError(
-                f"{type(self).__name__}: y must have at least two classes, one of them with two rows or more; the "
-                "data "
-                f"contains {np.unique(y).size} class(es) of {len(y)} rows with a weight."
-            )
         margin = LargeMargin(X, y, weight, targets, self.regularization, all_cores(self.n_jobs))
         size = x.size // X.shape[1]
         margin.add_impostors(x.reshape(size, -1))
@@ -179,6 +175,16 @@ class LMNN(MahalanobisLearner):
             if not new and found.success:
                 return x, True
         return x, False
+
+
+def check_classes(y: np.ndarray, name: str) -> None:
+    """Refuse labels among which there are no target neighbours, or no impostors."""
+    counts = np.unique(y, return_counts=True)[1]
+    if counts.size < 2 or counts.max() < 2:
+        raise ValueError(
+            f"{name}: y must have at least two classes, one of them with two rows or more; the data contains "
+            f"{counts.size} class(es) of {y.size} rows with a weight."
+        )
 
 
 def target_neighbours(X: np.ndarray, y: np.ndarray, k: int, n_jobs: int | None) -> Any:
@@ -192,8 +198,6 @@ def target_neighbours(X: np.ndarray, y: np.ndarray, k: int, n_jobs: int | None) 
             near = model.kneighbors(return_distance=False)
             rows.append(np.repeat(mine, many))
             columns.append(mine[near].ravel())
-    if not rows:
-        return sparse.csr_array((len(X), len(X)), dtype=bool)
     pairs = np.concatenate(rows), np.concatenate(columns)
     return sparse.csr_array((np.ones(pairs[0].size, dtype=bool), pairs), shape=(len(X), len(X)))
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import linalg
 
 from tercet.core.catalog import method
 from tercet.core.parallel import Chunks, all_cores, total
 from tercet.core.parameters import Count, Jobs, NonNegative, Seed
-from tercet.core.scaling import common_exponent, times_power
 from tercet.metric_learning.base import square_root
 from tercet.metric_learning.lbfgs_passes import LBFGSPasses
 from tercet.metric_learning.pair_learner import PairLearner
@@ -96,82 +96,91 @@ class MMC(PairLearner):
         y: Any,
         sample_weight: np.ndarray | None,
         links: Any = None,
-        rows: tuple[int, ...] = (),
     ) -> None:
-        pairs = self._pairs(X, y, sample_weight, links, rows)
-        exponent = common_exponent(pairs.alike, pairs.apart)
-        S, V, weight = scaled_problem(pairs, exponent, self.reg)
-        d = len(S)
-        chunks = Chunks(V, weight)
-        search = (
-            DiagonalSearch(S, chunks, self.n_jobs) if self.diagonal else FullSearch(S, chunks, self.n_jobs)
-        )
+        pairs = self._pairs(X, y, sample_weight, links)
+        S = must_link_scatter(pairs, self.reg, type(self).__name__)
+        kind = DiagonalSearch if self.diagonal else FullSearch
+        search = kind(S, pairs.apart, pairs.apart_weight, all_cores(self.n_jobs))
 
         def components(x: np.ndarray) -> dict[str, Any]:
-            L = square_root(search.matrix(x)) / search.separation(x)  # Σ_CL |v|_M is 1
-            return {"components_": times_power(L, -exponent).astype(X.dtype)}
+            return {"components_": square_root(search.matrix(x)).astype(X.dtype)}
 
         passes = LBFGSPasses(self.steps(self.max_iter, unpack=components))
-        start = np.full(d, 1.0) if self.diagonal else np.eye(d).ravel()
-        start = start * search.good_scale(start)
-        bounds = [(0.0, None)] * d if self.diagonal else None
-        found = passes.run(search, start, tol=self.tol, bounds=bounds)
+        found = passes.run(search, search.start(), tol=self.tol, bounds=search.bounds)
         passes.finish(bool(found.success))
-        self._keep(components(found.x)["components_"], X.dtype)
+        self._keep(square_root(search.matrix(found.x)), X.dtype)
 
 
-def scaled_problem(pairs: Pairs, exponent: int, reg: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """S with its regularisation, and the cannot-link differences with their weights, for rows times 2^-exponent."""
-    near = times_power(pairs.alike, -exponent)
-    S = (near.T * pairs.alike_weight) @ near
+def must_link_scatter(pairs: Pairs, reg: float, name: str) -> np.ndarray:
+    """S = Σ_ML w vv', with its regularisation; an error where it has no inverse."""
+    S = (pairs.alike.T * pairs.alike_weight) @ pairs.alike
     S.flat[:: len(S) + 1] += reg * np.trace(S) / len(S)
-    return S, times_power(pairs.apart, -exponent), pairs.apart_weight
+    values = linalg.eigvalsh(S)
+    if not values[0] > len(S) * np.finfo(np.float64).eps * values[-1]:
+        raise ValueError(
+            f"{name}: the must-link pairs do not differ in some direction, in which M has no bound. Give reg > 0, "
+            f"such as its default 1e-6; got {reg!r}."
+        )
+    return S
 
 
 class FullSearch:
-    """tr(SM) - ln Σ w |v|_M as a function of L, M = L'L."""
+    """tr(SM) - ln Σ w |v|_M as a function of L in coordinates in which S is the identity: M = S^-½ L'L S^-½.
 
-    def __init__(self, S: np.ndarray, chunks: Chunks, n_jobs: int | None) -> None:
-        self.S, self.chunks, self.n_jobs = S, chunks, all_cores(n_jobs)
+    Parameters
+    ----------
+    S : array of shape (n_features, n_features)
+        The scatter of the must-link pairs, positive definite.
+    V, weight : arrays of shapes (n_pairs, n_features) and (n_pairs,)
+        The differences of the cannot-link pairs, and their weights.
+    """
+
+    bounds: Any = None
+
+    def __init__(self, S: np.ndarray, V: np.ndarray, weight: np.ndarray, n_jobs: int | None) -> None:
+        values, basis = linalg.eigh(S)
+        self.root = (basis / np.sqrt(values)) @ basis.T  # S^-½
+        self.chunks, self.n_jobs = Chunks(V @ self.root, weight), n_jobs
+
+    def start(self) -> np.ndarray:
+        """M in proportion to S^-1, with tr(SM) = 1/2 as at the end."""
+        d = len(self.root)
+        return (np.eye(d) * np.sqrt(0.5 / d)).ravel()
 
     def matrix(self, x: np.ndarray) -> np.ndarray:
-        """M."""
-        L = x.reshape(self.S.shape)
+        """M, with a factor by which Σ_CL w |v|_M is 1."""
+        L = x.reshape(self.root.shape)
+        L = L / total(separations, self.chunks, L, n_jobs=self.n_jobs)[0] @ self.root
         return L.T @ L
 
-    def good_scale(self, x: np.ndarray) -> float:
-        """The factor of x at which the objective is least: tr(SM) is then 1/2."""
-        square = float((self.S * self.matrix(x)).sum())
-        return np.sqrt(0.5 / square) if square > 0 else 1.0
-
-    def separation(self, x: np.ndarray) -> float:
-        """Σ_CL w |v|_M."""
-        return float(total(separations, self.chunks, x.reshape(self.S.shape), n_jobs=self.n_jobs)[0])
-
     def __call__(self, x: np.ndarray) -> tuple[float, np.ndarray]:
-        L = x.reshape(self.S.shape)
+        L = x.reshape(self.root.shape)
         apart, T = total(separations, self.chunks, L, n_jobs=self.n_jobs)
-        LS = L @ self.S
-        return float((L * LS).sum() - np.log(apart)), (2.0 * LS - L @ T / apart).ravel()
+        return float((L**2).sum() - np.log(apart)), (2.0 * L - L @ T / apart).ravel()
 
 
-class DiagonalSearch(FullSearch):
-    """The same as a function of the diagonal of M, for differences v whose squares are kept."""
+class DiagonalSearch:
+    """The same as a function of the diagonal of M, in units in which that of S is 1."""
+
+    def __init__(self, S: np.ndarray, V: np.ndarray, weight: np.ndarray, n_jobs: int | None) -> None:
+        self.scale = np.diagonal(S)
+        self.chunks, self.n_jobs = Chunks(V**2 / self.scale, weight), n_jobs
+        self.bounds = [(0.0, None)] * len(S)
+
+    def start(self) -> np.ndarray:
+        """M in proportion to the inverse of the diagonal of S."""
+        return np.full(self.scale.size, 0.5 / self.scale.size)
 
     def matrix(self, x: np.ndarray) -> np.ndarray:
-        return np.diag(np.maximum(x, 0.0))
-
-    def good_scale(self, x: np.ndarray) -> float:
-        square = float(np.diagonal(self.S) @ x)
-        return 0.5 / square if square > 0 else 1.0
-
-    def separation(self, x: np.ndarray) -> float:
-        return float(total(weighted_separations, self.chunks, np.maximum(x, 0.0), n_jobs=self.n_jobs)[0])
+        """M, with a factor by which Σ_CL w |v|_M is 1."""
+        a = np.maximum(x, 0.0)
+        return (
+            np.diag(a / self.scale) / total(diagonal_separations, self.chunks, a, n_jobs=self.n_jobs)[0] ** 2
+        )
 
     def __call__(self, x: np.ndarray) -> tuple[float, np.ndarray]:
-        apart, slopes = total(weighted_separations, self.chunks, x, n_jobs=self.n_jobs)
-        s = np.diagonal(self.S)
-        return float(s @ x - np.log(apart)), s - slopes / (2.0 * apart)
+        apart, slopes = total(diagonal_separations, self.chunks, x, n_jobs=self.n_jobs)
+        return float(x.sum() - np.log(apart)), 1.0 - slopes / (2.0 * apart)
 
 
 def separations(chunk: Any, L: np.ndarray) -> tuple[float, np.ndarray]:
@@ -181,10 +190,9 @@ def separations(chunk: Any, L: np.ndarray) -> tuple[float, np.ndarray]:
     return float(weight @ length), (V.T * (weight / np.maximum(length, TINY))) @ V
 
 
-def weighted_separations(chunk: Any, a: np.ndarray) -> tuple[float, np.ndarray]:
-    """Σ w (Σ_k a_k v_k²)^½ over a chunk of cannot-link pairs, and Σ w v_k² / |v|_M for each k."""
-    V, weight = chunk
-    squares = V**2
+def diagonal_separations(chunk: Any, a: np.ndarray) -> tuple[float, np.ndarray]:
+    """Σ w (Σ_k a_k v_k²)^½ over a chunk of squared differences, and Σ w v_k² / |v|_M for each k."""
+    squares, weight = chunk
     length = np.sqrt(squares @ a)
     return float(weight @ length), (weight / np.maximum(length, TINY)) @ squares
 

@@ -205,7 +205,7 @@ class NeighborhoodComponentsAnalysis(MahalanobisLearner):
             pairs = NearPairs(X, y, weight, near, n_jobs)
             loss = loss_of(pairs, size, printer)
             before = loss(x)[0]
-            found = passes.run(loss, x, tol=self.tol, limit=ROUND)
+            found = passes.run(loss, x, tol=self.tol, limit=None if k == n - 1 else ROUND)
             x = found.x
             small = before - found.fun <= self.tol * max(abs(found.fun), 1.0)
             if small or (k == n - 1 and found.success):

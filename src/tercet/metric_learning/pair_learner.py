@@ -66,7 +66,7 @@ class PairLearner(MahalanobisLearner):
                 f"{type(self).__name__}: must_link and cannot_link are numbers of rows of X; X holds pairs of "
                 "points."
             )
-        return self._learn(X, None, sample_weight, links=(must_link, cannot_link), rows=np.shape(X)[:1])
+        return self._learn(X, None, sample_weight, links=(must_link, cannot_link))
 
     def _check(self, X: Any, y: Any = NO_TARGET, *, reset: bool = True) -> Any:
         if y is NO_TARGET:
@@ -75,19 +75,13 @@ class PairLearner(MahalanobisLearner):
             return check_tuples(self, X, 2), y
         return (super()._check(X), None) if y is None else super()._check(X, y)
 
-    def _pairs(self, X: Any, y: Any, weight: np.ndarray | None, links: Any, rows: tuple[int, ...]) -> Pairs:
+    def _pairs(self, X: Any, y: Any, weight: np.ndarray | None, links: Any) -> Pairs:
         """The pairs to learn from; both kinds are there."""
         name = type(self).__name__
-        if links is not None and X.shape[:1] != rows:
-            raise ValueError(
-                f"{name}: a callback holds out rows of X, and must_link and cannot_link would name others. Give "
-                "pairs of "
-                "points, of shape (n_pairs, 2, n_features)."
-            )
         if X.ndim == 3:
             found = given_pairs(X, y, weight, name)
         elif links is not None:
-            found = linked_pairs(dense(X), *links, weight, name)
+            found = linked_pairs(dense(X), links[0], links[1], weight, name)
         elif y is None:
             raise ValueError(
                 f"This {name} estimator requires y to be passed, but the target y is None: labels of the rows, or "

@@ -92,6 +92,9 @@ WITH = {
     ("DictionaryLearning", "approximate-ksvd"): {"max_iter": 20},
     ("MiniBatchDictionaryLearning", "default"): {"transform_algorithm": "lasso_lars", "max_iter": 20},
     ("HingeSVC", "subgradient"): {"max_iter": 50},
+    ("ITML", "default"): {"tol": 1e-14},
+    ("ITML", "lbfgs"): {"tol": 1e-14},
+    ("ITML", "projections"): {"tol": 1e-13, "max_iter": 20_000},
     ("LSA", "nmf"): {"tol": 1e-7, "max_iter": 5000},
     ("LSA", "arpack"): {"n_components": 1},
     ("LinearSVC", "l1"): {"tol": 1e-10, "C": 0.1},
@@ -141,6 +144,9 @@ STARTS = "each document starts from random numbers: those of repeated ones are o
 COUNTED = (
     "rows are drawn until classes have as many as wanted, and a repeated row counts twice, whatever it weighs"
 )
+LEFT_OUT = "a row is left out of its own neighbours; its copy is one of them, at distance 0"
+COUNTED_NEIGHBOURS = "the k target neighbours are counted, not weighed"
+ONE_CLUSTER = "the check sets n_clusters to less than there are labels, which are those of the seeds"
 NOTHING_SHARED = "numbers are categories, and no two of the check's rows have one in common"
 TOKENS = (
     "a topic is drawn for each single word: counts are whole numbers, and the numbers of the check are not"
@@ -205,11 +211,23 @@ EXEMPT = {
     "OutputPerturbationClassifier": dict.fromkeys(WEIGHTS, DRAWN),
     "KModes": {"check_clustering": NOTHING_SHARED},
     "KernelPerceptron": dict.fromkeys(WEIGHTS, ORDER),
+    "LMNN": dict.fromkeys(WEIGHTS, COUNTED_NEIGHBOURS),
+    "NeighborhoodComponentsAnalysis": dict.fromkeys(WEIGHTS, LEFT_OUT),
     "NuSVC": {"check_class_weight_classifiers": FEW_OF_A_CLASS},
     "Perceptron": dict.fromkeys(WEIGHTS, ORDER),
     "RandomForestClassifier": dict.fromkeys(WEIGHTS, DRAWN),
     "RandomForestRegressor": dict.fromkeys(WEIGHTS, DRAWN),
     "Resampled": dict.fromkeys(WEIGHTS, COUNTED),
+    "SeededKMeans": dict.fromkeys(
+        (
+            "check_dont_overwrite_parameters",
+            "check_methods_sample_order_invariance",
+            "check_methods_subset_invariance",
+            "check_fit2d_1feature",
+            "check_fit2d_predict1d",
+        ),
+        ONE_CLUSTER,
+    ),
     "RadiusNeighborsClassifier": dict.fromkeys(WEIGHTS, ALONE),
     ("BayesianNetwork", "exact"): dict.fromkeys(WEIGHTS[:1], MANY),
     ("BayesianNetworkClassifier", "exact"): dict.fromkeys(WEIGHTS[:1], MANY),

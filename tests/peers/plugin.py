@@ -33,7 +33,15 @@ FILES = {
     "svm": [f"svm/tests/test_{name}.py" for name in ("bounds", "sparse", "svm")],
     "neighbors": [
         f"neighbors/tests/test_{name}.py"
-        for name in ("ball_tree", "graph", "kd_tree", "neighbors", "neighbors_pipeline", "neighbors_tree")
+        for name in (
+            "ball_tree",
+            "graph",
+            "kd_tree",
+            "nca",
+            "neighbors",
+            "neighbors_pipeline",
+            "neighbors_tree",
+        )
     ],
     "cluster": [
         f"cluster/tests/test_{name}.py"

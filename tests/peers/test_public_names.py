@@ -115,7 +115,7 @@ ABSENT = {
     },
     "inspection": {REGIONS: ("DecisionBoundaryDisplay",)},
     "metrics": {PARTITIONS: ("cluster",)},
-    "neighbors": {SEPARATE: ("LocalOutlierFactor", "NeighborhoodComponentsAnalysis")},
+    "neighbors": {SEPARATE: ("LocalOutlierFactor",)},
 }
 
 

@@ -1,5 +1,6 @@
 from tercet.cluster.agglomerative_clustering import AgglomerativeClustering, agglomerate
 from tercet.cluster.bisecting_k_means import BisectingKMeans
+from tercet.cluster.cop_k_means import COPKMeans
 from tercet.cluster.dbscan import DBSCAN, dbscan, grow_clusters
 from tercet.cluster.divisive_clustering import DivisiveClustering, split_cluster
 from tercet.cluster.hdbscan import HDBSCAN
@@ -17,6 +18,7 @@ from tercet.cluster.partitions import (
     stirling_second,
     within_cluster_scatter,
 )
+from tercet.cluster.seeded_k_means import SeededKMeans
 from tercet.cluster.spherical_k_means import SphericalKMeans
 
 __all__ = [
@@ -25,12 +27,14 @@ __all__ = [
     "OPTICS",
     "AgglomerativeClustering",
     "BisectingKMeans",
+    "COPKMeans",
     "DivisiveClustering",
     "KMeans",
     "KMedoids",
     "KModes",
     "MiniBatchKMeans",
     "NClustersChoice",
+    "SeededKMeans",
     "SphericalKMeans",
     "agglomerate",
     "choose_n_clusters",

@@ -108,11 +108,11 @@ class CentreClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     def _warn(self, message: str, kind: type[Warning] = RuntimeWarning) -> None:
         warnings.warn(message, kind, stacklevel=7)
 
-    def _warn_of_empty(self, labels: np.ndarray) -> None:
-        distinct = np.count_nonzero(np.bincount(labels))
-        if distinct < self.n_clusters:
+    def _warn_of_empty(self, labels: np.ndarray, n_clusters: int | None = None) -> None:
+        distinct, k = np.count_nonzero(np.bincount(labels)), n_clusters or self.n_clusters
+        if distinct < k:
             self._warn(
-                f"Number of distinct clusters ({distinct}) found smaller than n_clusters ({self.n_clusters}). "
+                f"Number of distinct clusters ({distinct}) found smaller than n_clusters ({k}). "
                 f"Possibly due to duplicate points in X.",
                 ConvergenceWarning,
             )

@@ -1,3 +1,4 @@
+from tercet.metric_learning import NeighborhoodComponentsAnalysis
 from tercet.neighbors.balanced_kd_tree import BalancedKDTree
 from tercet.neighbors.ball_tree import BallTree
 from tercet.neighbors.graph import kneighbors_graph, radius_neighbors_graph, sort_graph_by_row_values
@@ -33,6 +34,7 @@ __all__ = [
     "KernelDensity",
     "NearestCentroid",
     "NearestNeighbors",
+    "NeighborhoodComponentsAnalysis",
     "RadiusNeighborsClassifier",
     "RadiusNeighborsRegressor",
     "RadiusNeighborsTransformer",

@@ -23,6 +23,7 @@ from tercet.plot.explanations import plot_contributions, plot_partial_dependence
 from tercet.plot.gains import plot_gain, plot_lift
 from tercet.plot.graphs import plot_convergence, plot_graph
 from tercet.plot.learning import plot_fit, plot_history, plot_regions, replay
+from tercet.plot.metrics import plot_metric
 from tercet.plot.mixtures import plot_mixture
 from tercet.plot.models import picture, plot_coefficients, plot_model
 from tercet.plot.monte_carlo import plot_envelope, plot_estimate, plot_state_distribution
@@ -76,6 +77,7 @@ __all__ = [
     "plot_learning_curves",
     "plot_lift",
     "plot_margins",
+    "plot_metric",
     "plot_mixture",
     "plot_model",
     "plot_partial_dependence",

@@ -138,7 +138,63 @@ def reconstruction_weights(x: list[float], neighbours: list[list[float]], reg: f
     }
 
 
+def leave_one_out(X: list[list[float]], y: list[int], stretch: list[float]) -> dict[str, Any]:
+    from tercet.metric_learning import NeighborhoodComponentsAnalysis, leave_one_out_probabilities
+
+    plain = leave_one_out_probabilities(X, y)
+    model = NeighborhoodComponentsAnalysis().fit(X, y)
+    learned = leave_one_out_probabilities(X, y, model.components_)
+    return {
+        "p_i": plain,
+        "sum": plain.sum(),
+        "sum after stretching": leave_one_out_probabilities(X, y, np.diag(stretch)).sum(),
+        "all right after learning": bool(learned.sum() > 3.99),
+    }
+
+
+def metric_of_links(X: list[list[float]], must: list[Any], cannot: list[Any]) -> dict[str, Any]:
+    from tercet.metric_learning import MMC
+
+    model = MMC(diagonal=True).fit(X, must_link=must, cannot_link=cannot)
+    points = np.array(X)
+    apart = model.pair_distance([[points[i], points[j]] for i, j in cannot])
+    return {"M": model.get_mahalanobis_matrix(), "cannot-link distances": apart}
+
+
 EXAMPLES = [
+    Example(
+        place="002 ch. 8, eq. 8.26",
+        title="a metric for must-link and cannot-link pairs of a rectangle",
+        zh="由矩形顶点的必连与勿连约束学习度量",
+        given={
+            "X": [[0.0, 0.0], [0.0, 2.0], [1.0, 0.0], [1.0, 2.0]],
+            "must": [(0, 1), (2, 3)],
+            "cannot": [(0, 2), (1, 3)],
+        },
+        call=metric_of_links,
+        expected={"M": [[0.25, 0.0], [0.0, 0.0]], "cannot-link distances": [0.5, 0.5]},
+        atol=1e-4,
+        note="derived; must-links differ in the second feature alone, cannot-links in the first",
+    ),
+    Example(
+        place="002 ch. 8, eq. 8.27-8.30",
+        title="neighbourhood components analysis of four points",
+        zh="四个点的近邻成分分析（NCA）",
+        given={
+            "X": [[0.0, 0.0], [1.0, 0.0], [0.0, 2.0], [3.0, 1.0]],
+            "y": [0, 0, 1, 1],
+            "stretch": [0.3, 1.0],
+        },
+        call=leave_one_out,
+        expected={
+            "p_i": [0.95246216, 0.96466316, 0.00180884, 0.00664835],
+            "sum": 1.9255825039,
+            "sum after stretching": 2.7075212955,
+            "all right after learning": True,
+        },
+        rtol=1e-5,
+        note="derived; the sum over l leaves out i, and (8.30) should have m in place of 1",
+    ),
     Example(
         place="002 ch. 8, eq. 8.25-8.26",
         title="weighted Euclidean and Mahalanobis distance of (1, 2) from 0",

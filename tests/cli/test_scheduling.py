@@ -356,6 +356,30 @@ def test_the_first_of_each_family_are_scored_before_others_are_tried(clock):
     ]
 
 
+def test_a_small_budget_has_several_rounds_of_the_first(clock):
+    """Where the trials of the others take all the time: kernels are compiled when they are first used."""
+    costs = {"strong": 0.1, "other family": 0.1, **{f"more {k}": 0.01 for k in range(30)}}
+    pool = PretendPool(clock, costs, trials={name: 1.5 for name in costs if "more" in name})
+    told = []
+    scheduler = Scheduler(
+        pool,
+        list(costs),
+        leaders=2,
+        cv=5,
+        repeats=10,
+        jobs=1,
+        deadline=36.0,
+        patience=9.0,
+        ended=lambda turn, turns: told.append((turn, scheduler.rounds())),
+    )
+    scheduler.run()
+    assert scheduler.rounds() >= 3
+    assert all(turn <= rounds for turn, rounds in told)
+    assert [turn for turn, _ in told] == list(range(1, scheduler.rounds() + 1))
+    assert clock.now <= 36.0
+    assert len(scheduler.finished()) > 8
+
+
 @pytest.mark.parametrize("trial", [0.01, 30.0])
 def test_the_shortest_budget_has_an_answer(clock, trial):
     """Nothing is done within it: the quickest method is, and the baseline."""

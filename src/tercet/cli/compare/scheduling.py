@@ -31,6 +31,7 @@ from tercet.core.messages import Message
 LEADERS_SHARE = 0.25  # of the time, for the trial fits of the first of each family
 FIRST_TRIAL = 0.2  # of `patience`, the limit of a trial fit in the first attempt
 FIRST_SHARE = 0.2  # of the remaining time, the limit of one method's folds in the first attempt
+EARLY, EARLY_SHARE = 3, 0.2  # repeats of the cheapest of the first, and of the remaining time for them
 SEVERAL = 5  # repeats that the remaining time is shared out for
 COMBINATION_FIRST = 0.4  # of the remaining time, for the first repeat of the combination
 COMBINATION_SHARE = 0.25  # of the time after the first repeat of all, for further ones of the combination
@@ -111,17 +112,37 @@ class Scheduler:
                 self._run_trials(self.patience * FIRST_TRIAL, now + 2 * (first - now), strong)
                 self._score(0, FIRST_SHARE, strong)
             self.combine(COMBINATION_FIRST)
+            self._early_repeats()
         self._run_trials(self.patience * FIRST_TRIAL, now + (self.deadline - now) / 2)
         self._score(0, FIRST_SHARE)
-        self._run_trials(self.patience, self.deadline)
+        self._run_trials(self.patience, (time.monotonic() + self.deadline) / 2)
         for repeat in range(self.repeats):
             names = self._affordable(repeat) if repeat else None
             if names is not None and len(names) < 2:
                 break
             self._score(repeat, names=names)
-            if self.rounds() > max(repeat, self._announced):
-                self._announced = repeat + 1
-                self.ended(repeat + 1, self.repeats)
+            self._announce(repeat + 1)
+        self._announce(self.repeats)
+
+    def _early_repeats(self) -> None:
+        """Some more repeats of what is cheap among the first, so that a small budget has more than one."""
+        end = time.monotonic() + EARLY_SHARE * (self.deadline - time.monotonic())
+        for repeat in range(1, min(self.repeats, EARLY)):
+            able = [one for one in self.finished() if one.complete_repeats(self.cv) >= repeat]
+            left, chosen = (end - time.monotonic()) / (EARLY - repeat), []
+            for one in sorted(able, key=lambda one: one.cost or 0.0):
+                left -= self._need(one, self.cv)
+                if left > 0 and one is not self.combination:
+                    chosen.append(one.name)
+            if len(chosen) < 2:
+                return
+            self._score(repeat, names=chosen)
+
+    def _announce(self, most: int) -> None:
+        """Tell of each repeat that has come to its end, up to one of them."""
+        while self._announced < min(self.rounds(), most):
+            self._announced += 1
+            self.ended(self._announced, self.repeats)
 
     def ensure_one(self, deadline: float) -> None:
         """The baseline and at least one method, beyond the deadline if need be: the quickest first.

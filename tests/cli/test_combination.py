@@ -55,9 +55,17 @@ def test_greedy_weights_are_no_worse_than_the_best_alone(seed):
     assert weights.sum() == pytest.approx(1.0)
     assert (weights >= 0).all()
     assert weights[-1] == 0
-    assert np.count_nonzero(weights) > 1
     assert score(np.average(parts, axis=0, weights=weights[:-1])) >= max(map(score, parts))
     assert 1 / weights[weights > 0].min() <= FIRST + ADDED + 1e-9
+
+
+def test_errors_that_differ_are_averaged():
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=200)
+    parts = [y + rng.normal(size=200) for _ in range(6)]
+    weights = greedy_weights(parts, lambda mean: -float(np.mean((mean - y) ** 2)))
+    assert np.count_nonzero(weights) == 6
+    assert weights.max() < 0.35
 
 
 def test_a_bad_candidate_gets_no_weight():

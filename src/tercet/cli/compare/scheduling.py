@@ -113,6 +113,8 @@ class Scheduler:
                 self._score(0, FIRST_SHARE, strong)
             self.combine(COMBINATION_FIRST)
             self._early_repeats()
+            if self.combination is not None:  # what is compared with it is compared on its splits
+                self.combine(EARLY_SHARE)
         self._run_trials(self.patience * FIRST_TRIAL, now + (self.deadline - now) / 2)
         self._score(0, FIRST_SHARE)
         self._run_trials(self.patience, (time.monotonic() + self.deadline) / 2)

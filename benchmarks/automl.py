@@ -1,8 +1,8 @@
 """The model that `tercet compare` chooses, against FLAML's and AutoGluon's: ``python -m benchmarks.automl``.
 
 Each contender gets the same training rows as a CSV file, the same measure to choose by, the same number of cores
-and the same seconds as its own limit, in a process of its own, one after the other. What it chose predicts fresh
-rows from the same source. Of those predictions come
+and the same seconds as its own limit, counted from when its package is imported, in a process of its own, one after
+the other. What it chose predicts fresh rows from the same source. Of those predictions come
 
 - the score;
 - the loss relative to the baseline (the most frequent class, the mean): 0 is perfect, 1 no better than a constant;
@@ -21,6 +21,7 @@ A contender whose interpreter is not given, or lacks the package, is left out an
     --budget 30          seconds of each contender on each table
     --cores 2            of each contender
     --seeds 1            draws of each table
+    --contenders NAME    some contenders only (tercet flaml autogluon)
     --size smoke         a few rows of two tables and a few methods, to see that it works
     --tune               ours searches settings inside the folds
     --json FILE          all numbers
@@ -240,8 +241,8 @@ def _draws(scores: list[Score]) -> dict[tuple[str, int], list[Score]]:
 
 def available(options: argparse.Namespace) -> dict[str, str]:
     """The contenders that are installed, with their interpreters; the others are named."""
-    found = {"tercet": sys.executable}
-    for name in ("flaml", "autogluon"):
+    found = {"tercet": sys.executable} if "tercet" in options.contenders else {}
+    for name in (name for name in ("flaml", "autogluon") if name in options.contenders):
         python = getattr(options, name)
         if python is None:
             print(f"{name} is left out: --{name} PYTHON names the interpreter of its environment")
@@ -266,6 +267,7 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--budget", type=float, default=30.0)
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--contenders", nargs="+", choices=list(PACKAGES), default=list(PACKAGES))
     parser.add_argument("--size", choices=["full", "smoke"], default="full")
     parser.add_argument("--tune", action="store_true")
     parser.add_argument("--json", type=Path, metavar="FILE")

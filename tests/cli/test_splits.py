@@ -120,7 +120,8 @@ def spying(**more):
 def test_the_members_of_a_combination_are_chosen_without_the_test_rows():
     tasks = spying()
     candidates = [
-        (name, {}) for name in ("GaussianNB", "DecisionTreeClassifier", "KNeighborsClassifier", "LogisticRegression")
+        (name, {})
+        for name in ("GaussianNB", "DecisionTreeClassifier", "KNeighborsClassifier", "LogisticRegression")
     ]
     found = tasks.combine(candidates, 0, 2)
     _, test = tasks.splits(0)[2]

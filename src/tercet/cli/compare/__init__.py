@@ -77,17 +77,19 @@ class Request:
     json: Path | None = None
 
 
-def run(request: Request) -> int:
-    """Compare, print, write; returns the exit code."""
+def run(request: Request, begin: float | None = None) -> int:
+    """Compare, print, write; returns the exit code.
+
+    The budget counts from `begin`, on `time.monotonic`: for the command when its process began, else now.
+    """
     try:
-        return _run(request)
+        return _run(request, time.monotonic() if begin is None else begin)
     except BaseException:
         stop_fork_server()
         raise
 
 
-def _run(request: Request) -> int:
-    begin = printing.started
+def _run(request: Request, begin: float) -> int:
     chosen = _check(request)
     context, table, schema, records, y, structure = _read(request)
     measure, why = choose_measure(request.metric, schema.task, y, len(schema.classes or ()))

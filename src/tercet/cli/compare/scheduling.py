@@ -29,6 +29,7 @@ from tercet.cli.compare.worker_pool import TaskResult, WorkerPool, WorkerTask
 from tercet.core.messages import Message
 
 LEADERS_SHARE = 0.25  # of the time, for the trial fits of the first of each family
+FEW_ROWS = 2_500  # to learn from
 FIRST_TRIAL = 0.2  # of `patience`, the limit of a trial fit in the first attempt
 FIRST_SHARE = 0.2  # of the remaining time, the limit of one method's folds in the first attempt
 EARLY, EARLY_SHARE = 3, 0.2  # repeats of the cheapest of the first, and of the remaining time for them
@@ -106,10 +107,10 @@ class Scheduler:
         now = time.monotonic()
         if len(self.leaders) > 1:
             first = now + (self.deadline - now) * LEADERS_SHARE
-            self._run_trials(self.patience * FIRST_TRIAL, first, self.leaders)
+            self._run_trials(self.patience, first, self.leaders)
             self._score(0, FIRST_SHARE, self.leaders)
             if strong := [name for name in dict(self.candidates) if name not in self.leaders]:
-                self._run_trials(self.patience * FIRST_TRIAL, now + 2 * (first - now), strong)
+                self._run_trials(self.patience, now + 2 * (first - now), strong)
                 self._score(0, FIRST_SHARE, strong)
             self.combine(COMBINATION_FIRST)
             self._early_repeats()
@@ -269,8 +270,10 @@ class Scheduler:
         return reasons
 
     def _run_trials(self, patience: float, deadline: float, names: list[str] | None = None) -> None:
+        # Of few rows a split is as quick as a trial fit of a method that is known to be quick.
+        timed = {} if names is None or not 0 < self.rows <= FEW_ROWS else {"timed": False}
         trials = (
-            WorkerTask("trial", {"name": one.name}, one.name, patience)
+            WorkerTask("trial", {"name": one.name, **timed}, one.name, patience)
             for one in self.methods.values()
             if not one.tried and one.dropped is None and (names is None or one.name in names)
         )

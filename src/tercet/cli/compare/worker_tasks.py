@@ -50,9 +50,9 @@ class WorkerTasks(DetailTasks):
             notes.append(Message("trees, and others that know categories, get all columns as they are"))
         return notes
 
-    def trial(self, name: str) -> dict[str, Any]:
+    def trial(self, name: str, timed: bool = True) -> dict[str, Any]:
         """Whether a method can be used here, with which settings, and about how long one split will take; None
-        when a few rows are too few to tell."""
+        when a few rows are too few to tell, or when it is not `timed`."""
         self._check(name)
         settings = dict(SETTINGS.get(name, {}))
         begin = time.monotonic()
@@ -64,7 +64,7 @@ class WorkerTasks(DetailTasks):
                 settings["radius"] = self._radius(name)
             if name == "DBSCAN":
                 settings["eps"] = self._radius(name, CORE_NEIGHBORS, CORE_SHARE)
-            cost = self._cost(name, settings)
+            cost = self._cost(name, settings) if timed else None
         except Unsuitable:
             raise
         except ValueError:

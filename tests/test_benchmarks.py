@@ -7,11 +7,12 @@ import json
 import multiprocessing
 import os
 import platform
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks import cluster, defaults, linear, maxent, results, worker
+from benchmarks import automl, automl_tables, cluster, defaults, linear, maxent, results, worker
 from benchmarks.__main__ import ROWS, main
 from benchmarks.growth import run_growth
 from benchmarks.harness import Contender, Outcome, Row, Score, judge, run_row
@@ -372,3 +373,53 @@ def test_figures_of_clusters_at_known_points():
     assert cluster.height_error(points, heights) == 0
     heights["average"][7] += 0.5 * heights["average"].max()
     assert cluster.height_error(points, heights) == pytest.approx(0.5)
+
+
+def test_chosen_models_are_scored_on_fresh_rows(tmp_path, capsys):
+    """With ours alone: the others are named as left out."""
+    options = ["--size", "smoke", "--budget", "10000", "--cores", "1", "--json", str(tmp_path / "all.json")]
+    assert automl.main([*options, "--flaml", sys.executable]) == 0
+    said = capsys.readouterr().out
+    assert "autogluon is left out: --autogluon PYTHON names" in said
+    assert "flaml is left out: flaml is not installed there" in said
+    assert "The stated interval covers the score in" in said
+    scores = json.loads((tmp_path / "all.json").read_text(encoding="utf-8"))
+    assert [(one["table"], one["contender"], one["problem"]) for one in scores] == [
+        ("diabetes", "tercet", ""),
+        ("rare", "tercet", ""),
+    ]
+    for one in scores:
+        low, high = one["interval"]
+        assert low < high
+        assert one["covered"] == (low <= one["score"] <= high)
+        assert 0 < one["loss"] < 1.2  # 1 is the baseline's
+
+
+def test_chosen_models_share_ranks_and_failures_are_last(capsys):
+    scores = [
+        automl.Score("diabetes", 0, "tercet", 0.5, 0.5, 9.0, "Ridge", (0.4, 0.6), True),
+        automl.Score("diabetes", 0, "flaml", 0.5, 0.5, 10.0, "lgbm"),
+        automl.Score("diabetes", 0, "autogluon", problem="stopped after 9 s"),
+        automl.Score("rare", 0, "tercet", 0.7, 0.6, 9.0, "SVC", (0.8, 0.9), False),
+        automl.Score("rare", 0, "flaml", 0.8, 0.4, 10.0, "rf"),
+        automl.Score("rare", 0, "autogluon", 0.9, 0.2, 10.0, "ensemble"),
+    ]
+    assert automl.ranks(scores) == {"tercet": [1.5, 3.0], "flaml": [1.5, 2.0], "autogluon": [3.0, 1.0]}
+    table = automl.table_of(scores)
+    assert "| tercet | 2.25 | 0.6000 | 9.0 |" in table  # means over tables that all have finished
+    assert "0.800 to 0.900 missed" in table
+    assert "covers the score in 1 of 2 cases" in table
+
+
+@pytest.mark.parametrize("name", sorted(automl_tables.SOURCES))
+def test_made_tables_are_drawn_anew_and_alike(name):
+    source = automl_tables.SOURCES[name]
+    first, second = (source.draw(np.random.default_rng(seed), 80, 60) for seed in (1, 1))
+    other, _ = source.draw(np.random.default_rng(2), 80, 60)
+    assert all(a.equals(b) for a, b in zip(first, second))
+    assert not first[0].equals(other)
+    train, fresh = first
+    assert (train.height, fresh.height) == (80, 60)
+    assert train.schema == fresh.schema
+    assert train["target"].null_count() == 0
+    assert (train["target"].dtype.is_numeric() and name != "digits") == (source.task == "regression")

@@ -15,6 +15,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import tercet
+from tercet.cli.compare.combination import CANDIDATES
+from tercet.cli.compare.combination import label as label_of
 from tercet.linear_model import LogisticRegression
 from tercet.model_selection import corrected_interval
 from tests.cli.running import ENDLESS, refused
@@ -115,15 +117,17 @@ def test_board_is_in_order_with_the_baseline_last(iris):
 def test_the_best_are_combined(iris):
     answer, result = iris
     (entry,) = [e for e in result["leaderboard"] if e["combination"]]
-    single = [e["name"] for e in result["leaderboard"] if not (e["baseline"] or e["combination"])]
-    among = entry["settings"]["among"].split(", ")
-    assert len(among) == 8
-    assert among[:3] == ["HistGradientBoostingClassifier", "LogisticRegression", "SVC"]
-    assert entry["settings"]["of"].split(", ") == [name for name in single if name in among][:3]
+    among = entry["settings"]["among"]
+    assert among.startswith("HistGradientBoostingClassifier, LogisticRegression, ExtraTreesClassifier, SVC")
+    assert all(label in among for label in map(label_of, CANDIDATES["classification"]))  # there is time
+    assert sum(member["weight"] for member in entry["members"]) == pytest.approx(1.0, abs=0.01)
+    assert {member["name"] for member in entry["members"]} <= {
+        name for name, _ in CANDIDATES["classification"]
+    }
     assert entry["score"] > 0.9
     assert len(entry["scores"]) == 4  # two folds, twice
     assert set(entry["others"]) == {"balanced_accuracy", "macro_f1", "roc_auc", "log_loss"}
-    assert "which these are is found inside each training set" in answer.stdout
+    assert "members and weights are found inside each training set" in " ".join(answer.stdout.split())
     assert "flatters" not in answer.stdout
 
 

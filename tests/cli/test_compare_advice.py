@@ -158,8 +158,13 @@ def test_a_combination_that_wins_can_be_fitted(folder, monkeypatch):
 
     from tercet.cli.parameter_values import build, find_method
 
+    members = [
+        {"name": "Ridge", "settings": {"alpha": 2.0}, "weight": 0.6},
+        {"name": "KernelRidge", "settings": {}, "weight": 0.2},
+        {"name": "Ridge", "settings": {"alpha": 50.0}, "weight": 0.2},
+    ]
     board = [
-        entry("combination", 0.9, combination=True, settings={"of": "Ridge, KernelRidge"}),
+        entry("combination", 0.9, combination=True, members=members),
         entry("Ridge", 0.89, settings={"alpha": 2.0}),
         entry("KernelRidge", 0.88),
     ]
@@ -170,28 +175,28 @@ def test_a_combination_that_wins_can_be_fitted(folder, monkeypatch):
         "data": {"target": {"name": "count"}},
     }
     name, settings = method_and_settings(board[0], result)
-    assert (name, settings) == ("VotingRegressor", ["estimators=Ridge, KernelRidge", "ridge__alpha=2.0"])
+    told = ["estimators=Ridge, KernelRidge, Ridge", "ridge__alpha=2.0", "ridge2__alpha=50.0"]
+    assert (name, settings) == ("VotingRegressor", [*told, "weights=[0.6, 0.2, 0.2]"])
     model = build(find_method(name), settings, seed=0)
-    assert model.estimators[0][1].alpha == 2.0
+    assert [one.alpha for _, one in model.estimators] == [2.0, 1, 50.0]
+    assert model.weights == [0.6, 0.2, 0.2]
     request = SimpleNamespace(data="a b.csv", kinds={"x": "categorical"}, drop=("y z",), rows=5, seed=0)
     assert fit_command(board[0], result, request) == (
         "tercet fit VotingRegressor 'a b.csv' --target count --as x=categorical --drop 'y z' "
-        "--set 'estimators=Ridge, KernelRidge' --set ridge__alpha=2.0 --rows 5 --output model.skops"
+        "--set 'estimators=Ridge, KernelRidge, Ridge' --set ridge__alpha=2.0 --set ridge2__alpha=50.0 "
+        "--set 'weights=[0.6, 0.2, 0.2]' --rows 5 --output model.skops"
     )
-    board[0]["settings"] = {}  # members unknown: the best single method is taken
+    board[0]["members"] = members[:1]  # one alone is no ensemble
+    assert method_and_settings(board[0], result) == ("Ridge", ["alpha=2.0"])
+    board[0]["members"] = None  # members unknown: the best single method is taken
     assert winner(result) is board[1]
-    classes = [
-        entry("combination", 0.9, combination=True, settings={"of": "GaussianNB, LDA"}),
-        entry("GaussianNB", 0.8, others={"log_loss": 0.3}),
-        entry("LDA", 0.8, others={"log_loss": 0.3}),
-    ]
+    both = [{"name": name, "settings": {}, "weight": 0.5} for name in ("GaussianNB", "LDA")]
+    classes = [entry("combination", 0.9, combination=True, members=both)]
     found = {**result, "task": "classification", "metric": "accuracy", "leaderboard": classes}
     assert method_and_settings(classes[0], found) == (
         "VotingClassifier",
         ["estimators=GaussianNB, LDA", "voting=soft"],
     )
-    classes[2]["others"] = {}
-    assert "voting=soft" not in method_and_settings(classes[0], found)[1]
 
 
 def entry(

@@ -61,6 +61,9 @@ class PretendPool:
                     "busy": (start, self.clock.now),
                     "warnings": [],
                 }
+                if task.method == "combine":
+                    many = len(task.arguments["candidates"])
+                    value["weights"] = np.array([0.75, 0.25, *[0.0] * (many - 2)])
                 yield TaskResult(task, value)
 
 
@@ -250,47 +253,93 @@ def test_measures_of_numbers_are_scikit_learns():
     )
 
 
-def test_the_best_are_combined_when_there_is_time(clock):
-    scheduler, pool = run(clock, {"a": 0.1, "b": 0.2, "c": 0.1, "d": 0.1}, deadline=100, repeats=2)
-    for k, one in enumerate(scheduler.methods.values()):  # the last method is the best
-        for result in one.results.values():
-            result["measures"]["accuracy"] = 0.1 * k
-    scheduler.combine("accuracy", greater_is_better=True)
-    combined = scheduler.methods["combination"]
-    assert combined.settings == {"of": "d, c, b", "among": "a, b, c, d"}
+def combining(clock, costs, candidates, *, deadline, repeats=2, leaders=0, **more):
+    pool = PretendPool(clock, costs, **more)
+    given = {"cv": 5, "repeats": repeats, "jobs": 1, "patience": 1.0, "leaders": leaders}
+    names = [name for name in costs if name != "combination"]
+    scheduler = Scheduler(pool, names, deadline=clock.now + deadline, candidates=candidates, **given)
+    scheduler.run()
+    scheduler.combine()
+    return scheduler, pool
+
+
+def test_strong_methods_are_combined_when_there_is_time(clock):
+    candidates = [("a", {}), ("b", {}), ("a", {"depth": 2}), ("unknown", {})]
+    scheduler, pool = combining(clock, {"a": 0.1, "b": 0.2, "c": 0.1}, candidates, deadline=100)
+    combined = scheduler.combination
+    assert combined in scheduler.finished()
     assert combined.complete_repeats(5) == scheduler.rounds() == 2
     assert [entry for entry in pool.log if entry[0] == "combine"] == [
         ("combine", "combination", repeat, fold) for repeat in range(2) for fold in range(5)
     ]
-    # Which are combined is for each training set to say: all candidates are given to it, and no score.
-    alone = run(clock, {"a": 0.1}, deadline=clock.now + 100, repeats=1)[0]
-    alone.combine("accuracy", greater_is_better=True)
-    assert "combination" not in alone.methods
+    # The pretended splits weigh the first candidate with 3/4 and the second with 1/4.
+    assert combined.members == [
+        {"name": "a", "settings": {}, "weight": 0.75},
+        {"name": "b", "settings": {}, "weight": 0.25},
+    ]
+    assert combined.settings == {"of": "a 75%, b 25%", "among": "a, b, a (depth=2)"}
+    assert scheduler.left_out() == {}
+    alone, _ = combining(clock, {"a": 0.1}, [("a", {})], deadline=100)
+    assert alone.combination is None
 
 
 def test_a_combination_has_as_many_candidates_as_there_is_time_for(clock):
-    scheduler = run(clock, {"a": 0.1, "b": 0.1, "c": 0.1, "d": 0.1}, deadline=clock.now + 100, repeats=1)[0]
+    costs, candidates = {"a": 0.1, "b": 0.1, "c": 0.1, "d": 0.1}, [(name, {}) for name in "abcd"]
+    scheduler, _ = combining(clock, costs, candidates, deadline=2.55 + 4.6, repeats=1)
     # Each candidate takes two fits for the choice, each of the three chosen one more, on five folds.
-    scheduler.deadline = clock.now + 4.6
-    scheduler.combine("accuracy", greater_is_better=True)
-    assert scheduler.methods["combination"].settings["among"] == "a, b, c"
-    late = run(clock, {"a": 0.1, "b": 0.1, "c": 0.1}, deadline=clock.now + 100, repeats=1)[0]
-    late.deadline = clock.now + 1.0
-    late.combine("accuracy", greater_is_better=True)
-    assert "combination" not in late.methods
+    assert scheduler.combination.settings["among"] == "a, b, c"
+    late, _ = combining(clock, costs, candidates, deadline=3.0, repeats=1)
+    assert late.combination is None
     assert late.left_out() == {}
 
 
-def test_time_is_kept_for_the_combination(clock):
-    given = {"cv": 5, "repeats": 9, "jobs": 1, "patience": 1.0}
-    costs = {"a": 0.1, "b": 0.1}
-    scheduler = Scheduler(PretendPool(clock, costs), list(costs), deadline=10.0, combining=True, **given)
+def test_a_combination_that_was_cut_off_is_none(clock):
+    costs = {"a": 0.1, "b": 0.1, "combination": 30.0}
+    scheduler, pool = combining(clock, costs, [("a", {}), ("b", {})], deadline=20, repeats=1)
+    assert any(entry[0] == "combine" for entry in pool.log)
+    assert scheduler.combination is None
+    assert scheduler.left_out() == {}
+
+
+def test_the_combination_comes_before_the_rest_and_time_is_kept_for_its_rounds(clock):
+    costs = {"a": 0.1, "b": 0.1, "other": 0.1, "combination": 0.2}
+    candidates = [("a", {}), ("b", {})]
+    scheduler, pool = combining(clock, costs, candidates, deadline=12.0, repeats=9, leaders=1)
+    order = [key for key, _ in itertools.groupby(entry[:2] for entry in pool.log)]
+    assert order.index(("combine", "combination")) < order.index(("score", "other"))
+    assert 1 < scheduler.combination.complete_repeats(5) <= scheduler.rounds()
+    assert clock.now < 12.0
+
+
+def test_members_of_a_combination_have_the_settings_that_were_found_on_the_split(clock):
+    class Searching(PretendPool):
+        given: list = []
+
+        def run(self, tasks, deadline, begun=None):
+            for outcome in super().run(tasks, deadline, begun):
+                if outcome.task.method == "trial":
+                    outcome.value["searched"] = 2
+                elif outcome.task.method == "score" and outcome.task.arguments.get("tune"):
+                    outcome.value |= {"chosen": {"depth": outcome.task.arguments["fold"] // 4}, "untuned": {}}
+                elif outcome.task.method == "combine":
+                    self.given.append(outcome.task.arguments["candidates"])
+                yield outcome
+
+    pool = Searching(clock, {"a": 0.01, "b": 0.01})
+    scheduler = Scheduler(
+        pool,
+        ["a", "b"],
+        tune=True,
+        candidates=[("a", {}), ("a", {"width": 3})],
+        cv=5,
+        repeats=1,
+        jobs=1,
+        deadline=100.0,
+    )
     scheduler.run()
-    scheduler.combine("accuracy", greater_is_better=True)
-    # A round takes 1 s, and its part of the combination 3 s as planned, which are kept for it.
-    assert 6 <= scheduler.rounds() <= 7
-    assert 1 <= scheduler.methods["combination"].complete_repeats(5) <= scheduler.rounds()
-    assert clock.now < 10.0
+    scheduler.combine()
+    assert pool.given == [[("a", {"depth": k // 4}), ("a", {"width": 3})] for k in range(5)]
+    assert scheduler.combination.members[0] == {"name": "a", "settings": {"depth": 0}, "weight": 0.75}
 
 
 def test_the_first_of_each_family_are_scored_before_others_are_tried(clock):
@@ -305,6 +354,30 @@ def test_the_first_of_each_family_are_scored_before_others_are_tried(clock):
         *(("trial", name) for name in ("more", "still more")),
         *(("score", name) for name in ("more", "still more")),
     ]
+
+
+def test_a_small_budget_has_several_rounds_of_the_first(clock):
+    """Where the trials of the others take all the time: kernels are compiled when they are first used."""
+    costs = {"strong": 0.1, "other family": 0.1, **{f"more {k}": 0.01 for k in range(30)}}
+    pool = PretendPool(clock, costs, trials={name: 1.5 for name in costs if "more" in name})
+    told = []
+    scheduler = Scheduler(
+        pool,
+        list(costs),
+        leaders=2,
+        cv=5,
+        repeats=10,
+        jobs=1,
+        deadline=36.0,
+        patience=9.0,
+        ended=lambda turn, turns: told.append((turn, scheduler.rounds())),
+    )
+    scheduler.run()
+    assert scheduler.rounds() >= 3
+    assert all(turn <= rounds for turn, rounds in told)
+    assert [turn for turn, _ in told] == list(range(1, scheduler.rounds() + 1))
+    assert clock.now <= 36.0
+    assert len(scheduler.finished()) > 8
 
 
 @pytest.mark.parametrize("trial", [0.01, 30.0])

@@ -143,17 +143,19 @@ def test_a_combination_is_the_mean_of_its_members():
     work = tasks(metric="log_loss")
     members = [("GaussianNB", {}), ("DecisionTreeClassifier", {"max_depth": 2}), ("Perceptron", {})]
     train, test = work.splits(0)[1]
-    found = work.combine(members, 0, 1)["measures"]
+    answer = work.combine(members, 0, 1)
+    found, weights = answer["measures"], answer["weights"]
+    assert weights[2] == 0  # a perceptron has no probabilities
     opinions = []
-    for name, settings in members:
+    for name, settings in members[:2]:
         X, Z = work.encode(name, train, test)
-        model = work.fit(name, settings, X, work.y[train])[0]
-        proba = getattr(model, "predict_proba", None)  # a perceptron votes
-        opinions.append(np.eye(2)[model.predict(Z)] if proba is None else proba(Z))
-    mean = np.mean(opinions, axis=0)
+        opinions.append(work.fit(name, settings, X, work.y[train])[0].predict_proba(Z))
+    mean = np.average(opinions, axis=0, weights=weights[:2])
     assert found["accuracy"] == np.mean(mean.argmax(axis=1) == work.y[test])
     assert found["log_loss"] == pytest.approx(
         -np.log(mean[np.arange(test.size), work.y[test]]).mean(), rel=1e-6
     )
+    with pytest.raises(ValueError, match="none of its members"):
+        work.combine([("Perceptron", {})], 0, 1)
     numbers = tasks(FRAME.with_columns(y=pl.Series(SIZE)), "y", "regression", "r2")
     assert set(numbers.combine([("Ridge", {}), ("DecisionTreeRegressor", {})], 0, 0)["measures"]) >= {"r2"}

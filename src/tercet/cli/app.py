@@ -198,7 +198,7 @@ def compare(
         report=report,
         json=json,
     )
-    raise typer.Exit(run(request))
+    raise typer.Exit(run(request, printing.started))
 
 
 @command(

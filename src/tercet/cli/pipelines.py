@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from tercet.cli import errors, printing
@@ -33,12 +34,26 @@ def assemble(schema: Schema, estimator: Any) -> Pipeline:
     >>> model.fit(frame, frame["kind"]).predict(polars.DataFrame({"x": [0.0, 9.0]})).tolist()
     ['a', 'b']
     """
+    if members := members_of(estimator):  # what suits one of them need not suit the others
+        pipelines = [(name, assemble(schema, member)) for name, member in members.items()]
+        return Pipeline([("model", clone(estimator).set_params(estimators=pipelines))])
     return Pipeline(
         [
             ("encoder", TableEncoder(_without_summaries(schema), **encoder_options(estimator))),
             ("model", estimator),
         ]
     )
+
+
+def members_of(estimator: Any) -> dict[str, Any]:
+    """Members of a vote or an average, by name, each of which can have a preprocessing of its own; of others none.
+
+    Weights that are learned need the rows as numbers.
+    """
+    from tercet.ensemble import VotingClassifier, VotingRegressor
+
+    votes = isinstance(estimator, VotingClassifier | VotingRegressor)
+    return dict(estimator.estimators) if votes and not isinstance(estimator.weights, str) else {}
 
 
 def encoder_options(estimator: Any) -> dict[str, Any]:

@@ -126,7 +126,12 @@ def _is_pipeline(model: Any) -> bool:
 
     from tercet.feature import TableEncoder
 
-    if not isinstance(model, Pipeline) or [name for name, _ in model.steps] != ["encoder", "model"]:
+    if not isinstance(model, Pipeline):
+        return False
+    if [name for name, _ in model.steps] == ["model"]:  # a vote, each member with its own preprocessing
+        members = getattr(model[0], "estimators_", None)
+        return isinstance(members, list) and bool(members) and all(map(_is_pipeline, members))
+    if [name for name, _ in model.steps] != ["encoder", "model"]:
         return False
     return isinstance(model[0], TableEncoder) and hasattr(model[1], "fit")
 

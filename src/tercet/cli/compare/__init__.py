@@ -22,7 +22,7 @@ import numpy as np
 from tercet.cli import errors, printing, translation
 from tercet.cli.alerts.rounds import few_rounds
 from tercet.cli.compare import terminal, terminal_advice
-from tercet.cli.compare.combination import COMBINATION, SAME_AS
+from tercet.cli.compare.combination import CANDIDATES, COMBINATION, SAME_AS
 from tercet.cli.compare.comparison import Design
 from tercet.cli.compare.details import DetailCollector, ReportDetails
 from tercet.cli.compare.method_messages import reword_messages
@@ -77,17 +77,19 @@ class Request:
     json: Path | None = None
 
 
-def run(request: Request) -> int:
-    """Compare, print, write; returns the exit code."""
+def run(request: Request, begin: float | None = None) -> int:
+    """Compare, print, write; returns the exit code.
+
+    The budget counts from `begin`, on `time.monotonic`: for the command when its process began, else now.
+    """
     try:
-        return _run(request)
+        return _run(request, time.monotonic() if begin is None else begin)
     except BaseException:
         stop_fork_server()
         raise
 
 
-def _run(request: Request) -> int:
-    begin = printing.started
+def _run(request: Request, begin: float) -> int:
     chosen = _check(request)
     context, table, schema, records, y, structure = _read(request)
     measure, why = choose_measure(request.metric, schema.task, y, len(schema.classes or ()))
@@ -115,7 +117,8 @@ def _run(request: Request) -> int:
             list(cards),
             leaders=0 if chosen else len(leaders(list(cards.values()))),
             tune=request.tune,
-            combining=schema.task in SAME_AS and not chosen,
+            candidates=() if chosen else CANDIDATES.get(schema.task, ()),
+            rows=len(records) - len(records) // request.cv,
             deadline=begin + request.budget * (SCORES_WITH_REPORT if request.report else SCORES),
             patience=request.budget / 4,
             ended=terminal.round_ended,
@@ -164,8 +167,7 @@ def _cross_validate(
         with terminal.progress(tr("cross-validation")) as scheduler.progress:
             scheduler.run()
             scheduler.ensure_one(begin + max(GRACE * request.budget, 60.0 + request.budget))
-            if result["task"] in SAME_AS and not request.methods:
-                scheduler.combine(result["metric"], result["greater_is_better"])
+            scheduler.combine()
     except KeyboardInterrupt:
         return True
     return False

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from tercet.cli.compare.cross_validation import CrossValidation
-from tercet.cli.pipelines import encoder_options
+from tercet.cli.pipelines import encoder_options, members_of
 from tercet.core.catalog import methods
 from tercet.feature import Records, TableEncoder
 
@@ -32,15 +32,29 @@ class DetailTasks(CrossValidation):
         from tercet.cli.parameter_values import build, find_method
 
         estimator = build(find_method(name), settings, self.seed)
-        members = [one for _, one in getattr(estimator, "estimators", None) or []]
+        members = members_of(estimator)
         modules = {card.name: card.module for card in methods() if card.kind == "estimator"}
-        kinds = [type(one).__name__ for one in (estimator, *members)]
-        # Under the name that it has for callers: the module of its class may be private.
-        imports = sorted({(modules[kind], kind) for kind in kinds})
+        kinds = [type(one).__name__ for one in (estimator, *members.values())]
+        given = ("voting", "weights")
         return {
+            "kind": type(estimator).__name__,
             "expression": estimator.__repr__(N_CHAR_MAX=1_000_000),
-            "imports": imports,
-            "encoder": encoder_options(estimator),
+            # Under the name that it has for callers: the module of its class may be private.
+            "imports": sorted({(modules[kind], kind) for kind in kinds}),
+            "encoder": {} if members else encoder_options(estimator),
+            "members": [
+                {
+                    "name": own,
+                    "expression": one.__repr__(N_CHAR_MAX=1_000_000),
+                    "encoder": encoder_options(one),
+                }
+                for own, one in members.items()
+            ],
+            "options": {
+                key: value
+                for key, value in estimator.get_params(deep=False).items()
+                if key in given and value
+            },
         }
 
     def dependence(self, name: str, settings: dict[str, Any], columns: list[str]) -> dict[str, Any]:

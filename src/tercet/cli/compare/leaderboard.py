@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections import Counter
 from dataclasses import asdict
 from typing import Any
 
@@ -116,7 +114,8 @@ class Leaderboard:
             "tied": rank == 1,
             "against_best": None,
             "against_baseline": None,
-            "settings": self._settings(one),
+            "settings": one.usual_settings(),
+            "members": one.members,
             "warnings": sorted({text for r in one.results.values() for text in r["warnings"]}),
             "card": asdict(card) if card else None,
         }
@@ -192,11 +191,3 @@ class Leaderboard:
             return None
         values = np.array([r["untuned"].get(self.measure.name, np.nan) for r in first])
         return float(np.mean(values[np.isfinite(values)])) if np.isfinite(values).any() else None
-
-    def _settings(self, one: MethodProgress) -> dict[str, Any]:
-        """What a method was told; of settings that were chosen inside the folds, those chosen most often."""
-        chosen = [r["chosen"] for _, r in sorted(one.results.items()) if "chosen" in r]
-        if not chosen:
-            return one.settings
-        often = Counter(json.dumps(settings, sort_keys=True) for settings in chosen)
-        return json.loads(often.most_common(1)[0][0])

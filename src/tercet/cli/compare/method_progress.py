@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +20,7 @@ class MethodProgress:
     plain_cost: float | None = None  # the same without a search for settings
     tune: bool = False  # whether settings are searched inside the folds
     settings: dict[str, Any] = field(default_factory=dict)
+    members: list[dict[str, Any]] | None = None  # of a combination: names, settings and weights
     results: dict[tuple[int, int], dict[str, Any]] = field(default_factory=dict)
     dropped: str | None = None  # why it is not on the leaderboard
 
@@ -54,6 +57,14 @@ class MethodProgress:
                 sums[units] += part
                 times[units] += rows
         return np.divide(sums, times, out=np.full(counts.size, np.nan), where=times > 0)
+
+    def usual_settings(self) -> dict[str, Any]:
+        """What a method was told; of settings that were chosen inside the folds, those chosen most often."""
+        chosen = [r["chosen"] for _, r in sorted(self.results.items()) if "chosen" in r]
+        if not chosen:
+            return self.settings
+        often = Counter(json.dumps(settings, sort_keys=True) for settings in chosen)
+        return json.loads(often.most_common(1)[0][0])
 
     def median(self, key: str) -> float | None:
         """Median of a time over all splits (the first fit loads kernels and is slower)."""

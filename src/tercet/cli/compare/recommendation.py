@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from typing import Any
 
 from tercet.cli.compare.combination import SAME_AS
@@ -32,7 +33,7 @@ MODEL = "model.skops"
 def winner(result: dict[str, Any]) -> dict[str, Any] | None:
     """The first method of the leaderboard with a score that can be fitted again."""
     able = [e for e in result["leaderboard"] if not e["baseline"] and _scored(e)]
-    return next((e for e in able if not e.get("combination") or "of" in (e.get("settings") or {})), None)
+    return next((e for e in able if not e.get("combination") or e.get("members")), None)
 
 
 def simplest_equivalent(result: dict[str, Any]) -> dict[str, Any] | None:
@@ -65,19 +66,22 @@ def method_and_settings(entry: dict[str, Any], result: dict[str, Any]) -> tuple[
     the same."""
     if not entry.get("combination"):
         return entry["name"], [f"{key}={value}" for key, value in (entry.get("settings") or {}).items()]
-    names = [name.strip() for name in str(entry["settings"]["of"]).split(",")]
-    members = [next(e for e in result["leaderboard"] if e["name"] == name) for name in names]
-    settings = [f"estimators={', '.join(names)}"]
+    members = entry["members"]
+    if len(members) == 1:
+        return members[0]["name"], [f"{key}={value}" for key, value in members[0]["settings"].items()]
+    settings = [f"estimators={', '.join(member['name'] for member in members)}"]
+    seen: Counter[str] = Counter()
     for member in members:
-        settings += [f"{member['name'].lower()}__{k}={v}" for k, v in (member.get("settings") or {}).items()]
-    # A log loss says that a method gives probabilities; without them classes are voted for.
-    if result["task"] == "classification" and all("log_loss" in _measured(e, result) for e in members):
+        seen[member["name"]] += 1
+        again = seen[member["name"]] if seen[member["name"]] > 1 else ""
+        prefix = f"{member['name'].lower()}{again}"
+        settings += [f"{prefix}__{key}={value}" for key, value in member["settings"].items()]
+    weights = [member["weight"] for member in members]
+    if len({*weights}) > 1:
+        settings.append(f"weights={weights}")
+    if result["task"] == "classification":
         settings.append("voting=soft")
     return SAME_AS[result["task"]], settings
-
-
-def _measured(entry: dict[str, Any], result: dict[str, Any]) -> set[str]:
-    return {*(entry.get("others") or {}), result["metric"]} if _scored(entry) else set()
 
 
 def _scored(entry: dict[str, Any]) -> bool:
@@ -128,7 +132,6 @@ def python_lines(recipe: dict[str, Any], result: dict[str, Any], request: Any) -
         "drop": dropped(request) or None,
     }
     told = ", ".join(["table", *(f"{key}={value!r}" for key, value in schema.items() if value is not None)])
-    encoder = ", ".join(["schema", *(f"{key}={value!r}" for key, value in recipe["encoder"].items())])
     reader = ("tercet.cli.tables", "open_table") if embedded else ("tercet.datasets", "read_table")
     imports = sorted(
         [*map(tuple, recipe["imports"]), reader, ("tercet.feature", "TableEncoder, infer_schema")]
@@ -142,12 +145,28 @@ def python_lines(recipe: dict[str, Any], result: dict[str, Any], request: Any) -
         f"schema = infer_schema({told})",
         "rows = schema.to_records(table)",
     ]
-    lines += [f"model = make_pipeline(TableEncoder({encoder}), {recipe['expression']})"]
+    lines += [f"model = {_model(recipe)}"]
     if task == "clustering":
         return "\n".join([*lines, "model.fit(rows)"])
     lines += ["y, known = schema.to_target(table)  # rows without a target are left out"]
     labels = "np.asarray(schema.classes)[y[known]]" if task == "classification" else "y[known]"
     return "\n".join([*lines, f"model.fit(rows.take(known), {labels})"])
+
+
+def _model(recipe: dict[str, Any]) -> str:
+    """The expression of the model: of an ensemble, each member behind the preprocessing that suits it."""
+    if not recipe["members"]:
+        return _pipeline(recipe["encoder"], recipe["expression"])
+    told = [
+        f"    ({one['name']!r}, {_pipeline(one['encoder'], one['expression'])})," for one in recipe["members"]
+    ]
+    options = "".join(f", {key}={value!r}" for key, value in recipe["options"].items())
+    return "\n".join([f"{recipe['kind']}([", *told, f"]{options})"])
+
+
+def _pipeline(encoder: dict[str, Any], expression: str) -> str:
+    told = ", ".join(["schema", *(f"{key}={value!r}" for key, value in encoder.items())])
+    return f"make_pipeline(TableEncoder({told}), {expression})"
 
 
 def expected_score(result: dict[str, Any]) -> dict[str, Any] | None:

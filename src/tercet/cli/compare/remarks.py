@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tercet.cli.compare.combination import MEMBERS
 from tercet.cli.report.number_format import known, score_texts, short
 from tercet.core.messages import Message
 
@@ -134,9 +133,8 @@ def _on_combination(result: dict[str, Any]) -> Iterator[Message]:
     combined = next((e["settings"] for e in result["leaderboard"] if e["combination"]), None)
     if combined is not None:
         yield Message(
-            "The combination is the mean of the best {members} of {among}; which these are is found inside each "
-            "training set. On all rows: {names}.",
-            members=MEMBERS,
-            among=combined["among"],
+            "The combination is a weighted mean of {names}; members and weights are found inside each training "
+            "set, among {among}.",
             names=combined["of"],
+            among=combined["among"],
         )

@@ -1,19 +1,27 @@
 """Scheduling of the cross-validation of many methods within a time budget.
 
-One method of each family comes first, strongest first; then all, cheapest first, repeat by repeat.
+One method of each family comes first, strongest first; then the other candidates of the combination and the
+combination itself; then all, cheapest first, repeat by repeat.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from tercet.cli.compare.baseline import BASELINE
-from tercet.cli.compare.combination import CANDIDATES, COMBINATION, MEMBERS
+from tercet.cli.compare.combination import (
+    COMBINATION,
+    FIRST,
+    Candidate,
+    effort,
+    label,
+    members_on_all_rows,
+)
 from tercet.cli.compare.method_order import QUICK
 from tercet.cli.compare.method_progress import MethodProgress
 from tercet.cli.compare.nested_choice import fits
@@ -21,12 +29,13 @@ from tercet.cli.compare.worker_pool import TaskResult, WorkerPool, WorkerTask
 from tercet.core.messages import Message
 
 LEADERS_SHARE = 0.25  # of the time, for the trial fits of the first of each family
+FEW_ROWS = 2_500  # to learn from
 FIRST_TRIAL = 0.2  # of `patience`, the limit of a trial fit in the first attempt
 FIRST_SHARE = 0.2  # of the remaining time, the limit of one method's folds in the first attempt
+EARLY, EARLY_SHARE = 3, 0.2  # repeats of the cheapest of the first, and of the remaining time for them
 SEVERAL = 5  # repeats that the remaining time is shared out for
-COMBINATION_SHARE = (
-    0.2  # of the time after the first repeat, for the combination, unless one repeat needs more
-)
+COMBINATION_FIRST = 0.4  # of the remaining time, for the first repeat of the combination
+COMBINATION_SHARE = 0.25  # of the time after the first repeat of all, for further ones of the combination
 
 
 class Scheduler:
@@ -45,8 +54,10 @@ class Scheduler:
         How many of them, from the first, are tried and scored before the others.
     tune : bool
         Whether settings are searched inside the folds.
-    combining : bool
-        Whether time is kept for a row that combines the best.
+    candidates : list of (name, settings)
+        Candidates of the combination, strongest first.
+    rows : int
+        Training rows of a split.
     cv, repeats : int
         Folds, and repeats of them.
     deadline : float
@@ -70,7 +81,8 @@ class Scheduler:
         deadline: float,
         leaders: int = 0,
         tune: bool = False,
-        combining: bool = False,
+        candidates: Sequence[Candidate] = (),
+        rows: int = 0,
         patience: float = float("inf"),
         progress: Callable[[int, int, str], Any] = lambda *_: None,
         ended: Callable[[int, int], Any] = lambda *_: None,
@@ -78,8 +90,11 @@ class Scheduler:
         self.pool, self.cv, self.repeats, self.jobs = pool, cv, repeats, jobs
         self.deadline, self.patience = deadline, patience
         self.progress, self.ended = progress, ended
-        self.leaders, self.tune, self.combining = [BASELINE, *names[:leaders]], tune, combining
+        self.leaders, self.tune, self.rows = [BASELINE, *names[:leaders]], tune, rows
         self.methods = {name: MethodProgress(name) for name in [BASELINE, *names]}
+        self.candidates = [one for one in candidates if one[0] in self.methods]
+        self.combination: MethodProgress | None = None
+        self._combined: list[Candidate] = []  # the candidates that there was time for
         self.busy: list[tuple[float, float]] = []  # when fits were running
         self._done = self._announced = 0
         self._reserve = 0.0  # seconds kept for the combination
@@ -92,19 +107,45 @@ class Scheduler:
         now = time.monotonic()
         if len(self.leaders) > 1:
             first = now + (self.deadline - now) * LEADERS_SHARE
-            self._run_trials(self.patience * FIRST_TRIAL, first, self.leaders)
+            self._run_trials(self.patience, first, self.leaders)
             self._score(0, FIRST_SHARE, self.leaders)
+            if strong := [name for name in dict(self.candidates) if name not in self.leaders]:
+                self._run_trials(self.patience, now + 2 * (first - now), strong)
+                self._score(0, FIRST_SHARE, strong)
+            self.combine(COMBINATION_FIRST)
+            self._early_repeats()
+            if self.combination is not None:  # what is compared with it is compared on its splits
+                self.combine(EARLY_SHARE)
         self._run_trials(self.patience * FIRST_TRIAL, now + (self.deadline - now) / 2)
         self._score(0, FIRST_SHARE)
-        self._run_trials(self.patience, self.deadline)
+        self._run_trials(self.patience, (time.monotonic() + self.deadline) / 2)
         for repeat in range(self.repeats):
             names = self._affordable(repeat) if repeat else None
             if names is not None and len(names) < 2:
                 break
             self._score(repeat, names=names)
-            if self.rounds() > max(repeat, self._announced):
-                self._announced = repeat + 1
-                self.ended(repeat + 1, self.repeats)
+            self._announce(repeat + 1)
+        self._announce(self.repeats)
+
+    def _early_repeats(self) -> None:
+        """Some more repeats of what is cheap among the first, so that a small budget has more than one."""
+        end = time.monotonic() + EARLY_SHARE * (self.deadline - time.monotonic())
+        for repeat in range(1, min(self.repeats, EARLY)):
+            able = [one for one in self.finished() if one.complete_repeats(self.cv) >= repeat]
+            left, chosen = (end - time.monotonic()) / (EARLY - repeat), []
+            for one in sorted(able, key=lambda one: one.cost or 0.0):
+                left -= self._need(one, self.cv)
+                if left > 0 and one is not self.combination:
+                    chosen.append(one.name)
+            if len(chosen) < 2:
+                return
+            self._score(repeat, names=chosen)
+
+    def _announce(self, most: int) -> None:
+        """Tell of each repeat that has come to its end, up to one of them."""
+        while self._announced < min(self.rounds(), most):
+            self._announced += 1
+            self.ended(self._announced, self.repeats)
 
     def ensure_one(self, deadline: float) -> None:
         """The baseline and at least one method, beyond the deadline if need be: the quickest first.
@@ -133,58 +174,80 @@ class Scheduler:
         names = {one.name for one in self.finished()}
         return BASELINE in names and len(names) > 1
 
-    def combine(self, metric: str, greater_is_better: bool) -> None:
-        """Add a row for the combination of the best, on the same splits, where there are two and time is left.
+    def combine(self, share: float = 1.0) -> None:
+        """The combination on the splits that all have, as far as a share of the remaining time allows.
 
-        Its candidates are the first of the list that there is time for; which of them are combined is found inside
-        each training set.
+        It gets as many of its candidates as there is time for when it begins, and keeps them.
         """
-        rounds, candidates = self._affordable_combination()
-        if len(candidates) < 2:
-            return
-        sign = 1.0 if greater_is_better else -1.0
-        found = {one.name: one.scores(metric, self.cv) for one in candidates}
-        # Splits without a value have none for anybody.
-        means = {name: sign * float(np.nanmean(s)) for name, s in found.items() if np.isfinite(s).any()}
-        best = sorted(means, key=lambda name: (-means[name], name))[:MEMBERS]
-        settings = {"of": ", ".join(best), "among": ", ".join(means)}
-        self.methods[COMBINATION] = MethodProgress(COMBINATION, tried=True, settings=settings)
-        given = [(one.name, one.settings) for one in candidates]
+        left = share * (self.deadline - time.monotonic())
+        if self.combination is None:
+            self._combined = self._affordable_candidates(left)
+            if len(self._combined) < 2:
+                return
+            self.combination = MethodProgress(COMBINATION, tried=True)
+            self.combination.cost = self._combination_cost(self._combined) * self.jobs / self.cv
+        one, rounds = self.combination, self.rounds()
+        afford = one.complete_repeats(self.cv) + int(left / max(self._need(one, self.cv), 1e-9) + 1e-6)
         tasks = (
-            WorkerTask("combine", {"candidates": given, "repeat": repeat, "fold": fold}, COMBINATION)
-            for repeat in range(rounds)
+            WorkerTask(
+                "combine", {**self._members_of(repeat, fold), "repeat": repeat, "fold": fold}, COMBINATION
+            )
+            for repeat in range(min(rounds, afford))
             for fold in range(self.cv)
+            if (repeat, fold) not in one.results
         )
         try:
             for outcome in self.pool.run(tasks, self.deadline, self._begun):
                 self._record(outcome)
         finally:
-            if not self.methods[COMBINATION].complete_repeats(self.cv):
-                del self.methods[COMBINATION]  # the time was up: it is no method that was left out
+            self._describe_combination()
 
-    def _affordable_combination(self) -> tuple[int, list[MethodProgress]]:
-        """Repeats and candidates that there is time for: the most repeats, and for them the most candidates."""
-        left, able = self.deadline - time.monotonic(), self._candidates()
-        few = max(2, min(len(able), MEMBERS))
-        for rounds in range(self.rounds(), 0, -1):
-            for n in range(len(able), few - 1, -1):
-                if self._combination_cost(able[:n], rounds) <= left:
-                    return rounds, able[:n]
-        return 0, []
+    def _describe_combination(self) -> None:
+        """What the combination is made of on all rows; without a complete repeat there is none."""
+        one = self.combination
+        if one is None or one.dropped is not None or not one.complete_repeats(self.cv):
+            self.combination = None  # it is no method that was left out
+            return
+        weights = members_on_all_rows(np.array([r["weights"] for r in one.complete_results(self.cv)]))
+        one.members = []
+        for k, weight in weights.items():
+            name, extra = self._combined[k]
+            base = self.methods[name]
+            settings = {**base.settings, **extra} if extra else base.usual_settings()
+            one.members.append({"name": name, "settings": settings, "weight": weight})
+        shares = [f"{label(self._combined[k])} {weight:.0%}" for k, weight in weights.items()]
+        one.settings = {"of": ", ".join(shares), "among": ", ".join(map(label, self._combined))}
 
-    def _candidates(self) -> list[MethodProgress]:
-        """Methods that a combination is made of: strong ones by the order of the list, not by their scores."""
-        found = [one for one in self.finished() if one.name not in (BASELINE, COMBINATION)]
-        return found[:CANDIDATES]
+    def _members_of(self, repeat: int, fold: int) -> dict[str, list[Candidate]]:
+        """The candidates on one split: of a method whose settings were searched inside it, with those found."""
+        found: list[Candidate] = []
+        for name, extra in self._combined:
+            one = self.methods[name]
+            chosen = one.results.get((repeat, fold), {}).get("chosen", one.settings)
+            found.append((name, {**one.settings, **extra} if extra else chosen))
+        return {"candidates": found}
 
-    def _combination_cost(self, candidates: list[MethodProgress], rounds: int) -> float:
-        """Seconds that the combination takes: the choice among the candidates, and the fits of the chosen."""
-        costs = sorted((one.plain_cost or one.cost or 0.0 for one in candidates), reverse=True)
-        return (fits(1) * sum(costs) + sum(costs[:MEMBERS])) * self.cv * rounds / self.jobs
+    def _affordable_candidates(self, left: float) -> list[Candidate]:
+        """The first of the candidates that one repeat fits into the time with."""
+        done = {one.name for one in self.finished()}
+        chosen: list[Candidate] = []
+        for candidate in self.candidates:
+            if candidate[0] in done and self._combination_cost([*chosen, candidate]) <= left:
+                chosen.append(candidate)
+        return chosen
+
+    def _combination_cost(self, candidates: list[Candidate]) -> float:
+        """Seconds that a repeat of the combination takes: the choice among the candidates, and the fits of some."""
+        costs = sorted(
+            (effort(extra) * (self.methods[name].plain_cost or 0.0) for name, extra in candidates),
+            reverse=True,
+        )
+        return (fits(1, self.rows) * sum(costs) + sum(costs[:FIRST])) * self.cv / self.jobs
 
     def finished(self) -> list[MethodProgress]:
-        """Methods with at least one complete repeat."""
-        return [one for one in self.methods.values() if one.dropped is None and one.complete_repeats(self.cv)]
+        """Methods, and the combination, with at least one complete repeat."""
+        able = [*self.methods.values(), *([self.combination] if self.combination else [])]
+        return [one for one in able if one.dropped is None and one.complete_repeats(self.cv)]
 
     def rounds(self) -> int:
         """The number of repeats that the baseline and some method have completed."""
@@ -207,8 +270,10 @@ class Scheduler:
         return reasons
 
     def _run_trials(self, patience: float, deadline: float, names: list[str] | None = None) -> None:
+        # Of few rows a split is as quick as a trial fit of a method that is known to be quick.
+        timed = {} if names is None or not 0 < self.rows <= FEW_ROWS else {"timed": False}
         trials = (
-            WorkerTask("trial", {"name": one.name}, one.name, patience)
+            WorkerTask("trial", {"name": one.name, **timed}, one.name, patience)
             for one in self.methods.values()
             if not one.tried and one.dropped is None and (names is None or one.name in names)
         )
@@ -270,9 +335,10 @@ class Scheduler:
         of them that fit into this repeat's share of the remaining time."""
         able = [one for one in self._by_cost() if one.complete_repeats(self.cv) >= repeat]
         left = self.deadline - time.monotonic()
-        if self.combining and repeat == 1:
-            once = self._combination_cost(self._candidates(), 1)
-            self._reserve = max(min(once * SEVERAL, COMBINATION_SHARE * left), min(once, left / 2))
+        if self.candidates and repeat == 1:
+            once = self._need(self.combination, self.cv) if self.combination else 0.0
+            once = once or self._combination_cost(self._affordable_candidates(left / 2))
+            self._reserve = min(once * SEVERAL, max(COMBINATION_SHARE * left, min(once, left / 2)))
         left -= self._reserve
         share = left / max(1, min(self.repeats, SEVERAL) - repeat)
         chosen, need = [], 0.0
@@ -287,12 +353,15 @@ class Scheduler:
         self.progress(self._done, len(running) * self.cv * self.repeats, task.label)
 
     def _record(self, outcome: TaskResult) -> None:
-        one = self.methods[outcome.task.label]
+        one = self.methods.get(outcome.task.label) or self.combination
+        assert one is not None
         given = outcome.task.arguments
         if outcome.value is not None:
             one.results[given["repeat"], given["fold"]] = outcome.value
             self.busy.append(outcome.value["busy"])
             one.cost = one.measured_cost()
+            if not one.tune:
+                one.plain_cost = one.cost
             self._done += 1
         elif not outcome.lost or (given["repeat"] == 0 and time.monotonic() < self.deadline):
             one.dropped = outcome.error

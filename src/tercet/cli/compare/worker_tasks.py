@@ -13,11 +13,11 @@ import numpy as np
 from scipy import sparse
 
 from tercet.cli.compare.baseline import BASELINE
-from tercet.cli.compare.combination import Combined
+from tercet.cli.compare.combination import Candidate, Combined
 from tercet.cli.compare.cost_estimate import extrapolate
 from tercet.cli.compare.cross_validation import MAX_DENSE_BYTES, Unsuitable, parameters
 from tercet.cli.compare.detail_tasks import DetailTasks
-from tercet.cli.compare.nested_choice import best_members, best_settings
+from tercet.cli.compare.nested_choice import best_settings, member_weights, opinion
 from tercet.cli.compare.search_spaces import search_space
 from tercet.cli.measures import MEASURES, suitable
 from tercet.core.messages import Message
@@ -50,9 +50,9 @@ class WorkerTasks(DetailTasks):
             notes.append(Message("trees, and others that know categories, get all columns as they are"))
         return notes
 
-    def trial(self, name: str) -> dict[str, Any]:
+    def trial(self, name: str, timed: bool = True) -> dict[str, Any]:
         """Whether a method can be used here, with which settings, and about how long one split will take; None
-        when a few rows are too few to tell."""
+        when a few rows are too few to tell, or when it is not `timed`."""
         self._check(name)
         settings = dict(SETTINGS.get(name, {}))
         begin = time.monotonic()
@@ -64,7 +64,7 @@ class WorkerTasks(DetailTasks):
                 settings["radius"] = self._radius(name)
             if name == "DBSCAN":
                 settings["eps"] = self._radius(name, CORE_NEIGHBORS, CORE_SHARE)
-            cost = self._cost(name, settings)
+            cost = self._cost(name, settings) if timed else None
         except Unsuitable:
             raise
         except ValueError:
@@ -135,38 +135,36 @@ class WorkerTasks(DetailTasks):
             "parts": parts,
         }
 
-    def combine(self, candidates: list[tuple[str, dict[str, Any]]], repeat: int, fold: int) -> dict[str, Any]:
-        """The mean of what the best of some methods predict, on one split: all measures, and the times.
+    def combine(self, candidates: list[Candidate], repeat: int, fold: int) -> dict[str, Any]:
+        """The weighted mean of what some methods predict, on one split: all measures, and the times.
 
-        Which are best is found by cross-validation of the training rows: the test rows have no part in the choice.
+        The weights are found by cross-validation of the training rows: the test rows have no part in the choice.
         """
         train, test = self.splits(repeat)[fold]
         assert self.y is not None
         start, fit_time, predict_time = time.monotonic(), 0.0, 0.0
-        members = best_members(self, candidates, train, key=(repeat, fold))
-        parts = []
-        for name, settings in members:
+        weights = member_weights(self, candidates, train, key=(repeat, fold))
+        parts: dict[int, np.ndarray] = {}
+        for k in np.flatnonzero(weights):
+            name, settings = candidates[k]
             X, Z = self.encode(name, train, test, key=(repeat, fold))
             model, span, _, _ = self.fit(name, settings, X, self.y[train])
             begin = time.perf_counter()
-            parts.append(self._opinion(model, Z))
+            part = opinion(self, model, Z)
             fit_time, predict_time = fit_time + span, predict_time + time.perf_counter() - begin
-        whole = Combined(parts)
+            if part is not None:
+                parts[int(k)] = part
+        if not parts:
+            raise Unsuitable(Message("none of its members can be used here"))
+        whole = Combined(list(parts.values()), weights[list(parts)])
         return {
-            **self._measures(whole, Z, whole.predict(Z), repeat, fold),
-            "members": [name for name, _ in members],
+            **self._measures(whole, None, whole.predict(None), repeat, fold),
+            "weights": weights,
             "fit_time": fit_time,
             "predict_time": predict_time,
             "busy": (start, time.monotonic()),
             "warnings": [],
         }
-
-    def _opinion(self, model: Any, Z: Any) -> np.ndarray:
-        """Probabilities of the classes, votes where a method gives none, or numbers."""
-        if self.task != "classification":
-            return np.asarray(model.predict(Z), dtype=np.float64)
-        proba = self.proba(model, Z)
-        return np.eye(self.k)[np.asarray(model.predict(Z), dtype=int)] if proba is None else proba
 
     def held_out(self, name: str, settings: dict[str, Any], fold: int) -> dict[str, Any]:
         """Predictions of one fold's test rows, by a model that has not seen them."""

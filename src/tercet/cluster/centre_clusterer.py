@@ -14,7 +14,13 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.validation import check_array
 
 from tercet.cluster._engine.nearest_centres import nearest_centre
-from tercet.cluster.initial_centres import dense_rows, draw_plusplus, draw_random, hierarchical_centers
+from tercet.cluster.initial_centres import (
+    dense_rows,
+    draw_plusplus,
+    draw_random,
+    hierarchical_centers,
+    rows_to_draw_from,
+)
 from tercet.cluster.partition import Partition, times_square
 from tercet.core.estimator import Clusterer, check_is_fitted, check_weight
 from tercet.core.fitted_checks import Floats
@@ -108,8 +114,8 @@ class CentreClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     def _warn(self, message: str, kind: type[Warning] = RuntimeWarning) -> None:
         warnings.warn(message, kind, stacklevel=7)
 
-    def _warn_of_empty(self, labels: np.ndarray) -> None:
-        distinct = np.count_nonzero(np.bincount(labels))
+    def _warn_of_empty(self, counts: np.ndarray) -> None:
+        distinct = np.count_nonzero(counts)
         if distinct < self.n_clusters:
             self._warn(
                 f"Number of distinct clusters ({distinct}) found smaller than n_clusters ({self.n_clusters}). "
@@ -168,6 +174,7 @@ class CentreClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         if isinstance(init, str):
             if init == "hierarchical":
                 return hierarchical_centers(X, k).astype(np.float64)
+            X, weight = rows_to_draw_from(X, weight, k, rng)
             if init == "random":
                 return dense_rows(X, draw_random(X, k, weight, rng)).astype(np.float64)
             return dense_rows(X, draw_plusplus(X, k, weight, rng, n_jobs=all_cores(self.n_jobs))).astype(

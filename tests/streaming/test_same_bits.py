@@ -24,6 +24,7 @@ from tercet.linear_model import (
     Ridge,
     TweedieRegressor,
 )
+from tercet.mixture import GaussianMixture
 from tercet.naive_bayes import BernoulliNB, ComplementNB, GaussianNB, MultinomialNB
 from tests.streaming.conftest import table, write_parts
 
@@ -53,6 +54,8 @@ CASES = [
     (KMeans(15, random_state=1, algorithm="hamerly", max_iter=8), None),
     (KMeans(3, init="random", n_init=2, random_state=2, max_iter=10), None),
     (KMeans(4, init=[[k] * 20 for k in (0, 1, 50, 51)], max_iter=10), None),  # clusters run empty
+    (GaussianMixture(3, random_state=0, max_iter=5), None),
+    (GaussianMixture(2, covariance_type="diag", random_state=1, max_iter=5), None),
     (PCA(5), None),
     (PCA(0.9, scale=True, whiten=True), None),
 ]

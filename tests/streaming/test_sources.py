@@ -8,11 +8,16 @@ import pytest
 from pyarrow import csv, feather, parquet
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
+from sklearn.pipeline import make_pipeline
 
 import tercet
+from tercet import EarlyStopping, Recorder
+from tercet.cluster import KMeans
 from tercet.core import chunks
+from tercet.core.memory import available
 from tercet.core.sources import in_chunks
 from tercet.datasets import Source, SourceError
+from tercet.decomposition import PCA
 from tercet.linear_model import LinearRegression, LogisticRegression
 from tercet.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
 from tercet.svm import SVC
@@ -230,3 +235,34 @@ def test_files_that_change_are_noticed(small, tmp_path):
     parquet_files(small.iloc[:280], tmp_path)
     with pytest.raises(SourceError):
         source.to_arrays(y="label")
+
+
+def test_a_source_goes_through_a_pipeline(small, tmp_path):
+    source = Source(parquet_files(small, tmp_path))
+    X, y = source.to_arrays(y="label")
+    streamed = make_pipeline(PCA(2), LogisticRegression()).fit(source, "label")
+    whole = make_pipeline(PCA(2), LogisticRegression()).fit(X, y)
+    np.testing.assert_array_equal(streamed[-1].coef_, whole[-1].coef_)
+    np.testing.assert_array_equal(np.asarray(streamed.predict(source)), whole.predict(X))
+    assert not hasattr(KMeans(2, random_state=0).fit(Source(small[["a", "b"]])), "labels_")
+    labels = KMeans(2, random_state=0).fit_predict(Source(small[["a", "b"]]))
+    assert np.bincount(np.asarray(labels)).sum() == 300
+
+
+def test_callbacks_follow_the_passes_of_a_source(rows, folder, names):
+    recorder = Recorder()
+    model = LogisticRegression(solver="newton").set_callbacks(recorder)
+    with tercet.engine("stream"):
+        model.fit(Source(folder, columns=[*names, "two"]), y="two")
+        stopping = LogisticRegression().set_callbacks(EarlyStopping())
+        with pytest.raises(ValueError, match="cannot hold out rows of a source"):
+            stopping.fit(Source(folder, columns=[*names, "two"]), y="two")
+    assert model.n_iter_[0] == len(model.history_["fun"])
+    with pytest.raises(TypeError, match="X is a source; this takes arrays"):
+        KMeans(2).fit(rows["X"][:50]).score(Source(rows["X"][:50]))
+
+
+@pytest.mark.parametrize("value", ["12", "300MB", "1.5GiB", "2e6"])
+def test_memory_has_units(value, monkeypatch):
+    monkeypatch.setenv("TERCET_MEMORY", value)
+    assert available() == {"12": 12, "300MB": 3 * 10**8, "1.5GiB": 3 << 29, "2e6": 2 * 10**6}[value]

@@ -21,6 +21,7 @@ from tercet.core.fitted_checks import Floats, Whole
 from tercet.core.parallel import Chunks, each, total
 from tercet.core.row_sums import mass_of
 from tercet.core.source_fits import learn_streamed
+from tercet.core.sources import RowSource
 from tercet.core.steps import ConvergenceWarning, Steps
 from tercet.core.streams import is_streamed
 from tercet.core.validation import target_for_callbacks
@@ -208,7 +209,7 @@ class Mixture(DensityMixin, Estimator):
         seed = int(rng.integers(2**31 - 1))
         kmeans = InitialKMeans(self.n_components, n_init=1, random_state=seed, n_jobs=self.n_jobs)
         learn_streamed(kmeans, X, None, weight, X.stream.features)
-        vars(kmeans).pop("feature_names_in_", None)
+        kmeans.__dict__.pop("feature_names_in_", None)
         return X.map(kmeans.predict, dtype=np.int32)
 
     def _streaming_refusal(self) -> str:
@@ -269,7 +270,8 @@ class Mixture(DensityMixin, Estimator):
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
         """Learn the mixture from the rows X, and return the most probable component of each."""
-        return self.fit(X, sample_weight=sample_weight).labels_
+        self.fit(X, sample_weight=sample_weight)
+        return self.predict(X) if isinstance(X, RowSource) else self.labels_
 
     # --- inference ----------------------------------------------------------------------------------------------
 

@@ -8,10 +8,12 @@ import pytest
 from sklearn.base import clone
 
 import tercet
+from tercet.cluster import KMeans
 from tercet.core import chunks
 from tercet.core.catalog import methods
 from tercet.core.steps import fitted_attributes
 from tercet.datasets import Source
+from tercet.decomposition import PCA
 from tercet.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from tercet.linear_model import (
     GammaRegressor,
@@ -22,6 +24,7 @@ from tercet.linear_model import (
     Ridge,
     TweedieRegressor,
 )
+from tercet.mixture import GaussianMixture
 from tercet.naive_bayes import BernoulliNB, ComplementNB, GaussianNB, MultinomialNB
 from tests.streaming.conftest import table, write_parts
 
@@ -47,6 +50,14 @@ CASES = [
     (LinearDiscriminantAnalysis(solver="eigen", shrinkage=0.1), "two"),
     (LinearDiscriminantAnalysis(solver="fisher"), "three"),
     (QuadraticDiscriminantAnalysis(reg_param=0.01), "three"),
+    (KMeans(4, random_state=0, max_iter=30), None),
+    (KMeans(15, random_state=1, algorithm="hamerly", max_iter=8), None),
+    (KMeans(3, init="random", n_init=2, random_state=2, max_iter=10), None),
+    (KMeans(4, init=[[k] * 20 for k in (0, 1, 50, 51)], max_iter=10), None),  # clusters run empty
+    (GaussianMixture(3, random_state=0, max_iter=5), None),
+    (GaussianMixture(2, covariance_type="diag", random_state=1, max_iter=5), None),
+    (PCA(5), None),
+    (PCA(0.9, scale=True, whiten=True), None),
 ]
 
 
@@ -62,7 +73,7 @@ def assert_same(streamed, whole):
     found = {name: value for name, value in fitted_attributes(streamed).items() if name not in left_out}
     assert found.keys() == expected.keys()
     for name, value in expected.items():
-        if isinstance(value, np.ndarray | float | int):
+        if isinstance(value, np.ndarray | float | int | dict):
             np.testing.assert_array_equal(found[name], value, err_msg=name)
 
 

@@ -141,7 +141,7 @@ class BisectingKMeans(CentreClusterer):
             step.report(tree.copy(), inertia=inertia)
             if self.verbose:
                 print(f"Split {step.count}, inertia {inertia:.6g}.")
-        self._warn_of_empty(tree.labels())
+        self._warn_of_empty(np.bincount(tree.labels()))
         self.__dict__.update(tree.attributes(exponent), n_iter_=step.count)
         self._warn_of_range(tree.inertia, exponent)
 

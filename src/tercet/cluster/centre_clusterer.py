@@ -14,12 +14,19 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.validation import check_array
 
 from tercet.cluster._engine.nearest_centres import nearest_centre
-from tercet.cluster.initial_centres import dense_rows, draw_plusplus, draw_random, hierarchical_centers
+from tercet.cluster.initial_centres import (
+    dense_rows,
+    draw_plusplus,
+    draw_random,
+    hierarchical_centers,
+    rows_to_draw_from,
+)
 from tercet.cluster.partition import Partition, times_square
 from tercet.core.estimator import Clusterer, check_is_fitted, check_weight
 from tercet.core.fitted_checks import Floats
 from tercet.core.parallel import all_cores
 from tercet.core.scaling import largest, scale_exponent, times_power
+from tercet.core.sources import RowSource
 from tercet.core.steps import Steps
 
 # By name, by a function of the rows, as points, or as numbers of rows.
@@ -72,7 +79,8 @@ class CentreClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
         """Find the clusters of the rows X, and return the cluster of each."""
-        return self.fit(X, sample_weight=sample_weight).labels_
+        self.fit(X, sample_weight=sample_weight)
+        return self.predict(X) if isinstance(X, RowSource) else self.labels_
 
     def predict(self, X: Any) -> np.ndarray:
         """The nearest centre of each row."""
@@ -108,8 +116,8 @@ class CentreClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     def _warn(self, message: str, kind: type[Warning] = RuntimeWarning) -> None:
         warnings.warn(message, kind, stacklevel=7)
 
-    def _warn_of_empty(self, labels: np.ndarray, n_clusters: int | None = None) -> None:
-        distinct, k = np.count_nonzero(np.bincount(labels)), n_clusters or self.n_clusters
+    def _warn_of_empty(self, counts: np.ndarray, n_clusters: int | None = None) -> None:
+        distinct, k = np.count_nonzero(counts), n_clusters or self.n_clusters
         if distinct < k:
             self._warn(
                 f"Number of distinct clusters ({distinct}) found smaller than n_clusters ({k}). "
@@ -168,6 +176,7 @@ class CentreClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         if isinstance(init, str):
             if init == "hierarchical":
                 return hierarchical_centers(X, k).astype(np.float64)
+            X, weight = rows_to_draw_from(X, weight, k, rng)
             if init == "random":
                 return dense_rows(X, draw_random(X, k, weight, rng)).astype(np.float64)
             return dense_rows(X, draw_plusplus(X, k, weight, rng, n_jobs=all_cores(self.n_jobs))).astype(

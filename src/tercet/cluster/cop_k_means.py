@@ -185,7 +185,7 @@ class COPKMeans(CentreClusterer):
                 best = {"inertia": inertia, "labels": labels, "centres": centres, "passes": loop.count}
         if best is None:
             raise ValueError(f"{type(self).__name__}: {self._failure(stuck[-1], group, apart, len(stuck))}")
-        self._warn_of_empty(best["labels"])
+        self._warn_of_empty(np.bincount(best["labels"]))
         found = attributes(best["labels"], best["centres"], best["inertia"], exponent, X.dtype)
         self.__dict__.update(found, n_iter_=best["passes"])
         self._warn_of_range(best["inertia"], exponent)

@@ -17,9 +17,16 @@ from tercet.cluster.agglomerative_clustering import AgglomerativeClustering
 from tercet.core.estimator import check_weight, generator
 from tercet.core.kernel import inner, kernel
 from tercet.core.parallel import each, total
+from tercet.core.row_sums import take_rows
 from tercet.core.rows import row_dot, rows
 from tercet.core.scaling import largest, scale_exponent, times_power
+from tercet.core.streams import is_streamed
 from tercet.core.validation import check_array
+
+MANY_NUMBERS, SAMPLED_NUMBERS = (
+    1 << 24,
+    1 << 22,
+)  # in X from which on centres are drawn from a sample; in the sample
 
 
 def kmeans_plusplus(
@@ -120,6 +127,17 @@ def draw_random(X: Any, k: int, weight: Any, rng: np.random.Generator) -> np.nda
     rest = [i for i in rng.permutation(n) if i not in set(chosen)]
     rest.sort(key=lambda i: (mass[i] == 0, dense_rows(X, [i]).tobytes() in seen))
     return np.array((chosen + rest)[:k])
+
+
+def rows_to_draw_from(X: Any, weight: Any, k: int, rng: np.random.Generator) -> tuple[Any, Any]:
+    """The rows among which first centres are drawn: all, or of very many one of each block, and their weights."""
+    n, d = X.shape
+    size = X.nnz if sparse.issparse(X) else n * d
+    every = n // max(SAMPLED_NUMBERS * n // max(size, 1), 256 * k, 1) if size > MANY_NUMBERS else 1
+    if every <= 1:
+        return take_rows(np.arange(n), X, weight) if is_streamed(X) else (X, weight)
+    blocks = np.arange(n // every) * every
+    return take_rows(blocks + rng.integers(0, every, blocks.size), X, weight)
 
 
 def content_order(X: Any) -> np.ndarray:
@@ -258,5 +276,8 @@ def hierarchical_centers(
 
 def dense_rows(X: Any, index: Any) -> np.ndarray:
     """Some rows of X as a dense array."""
+    if is_streamed(X):
+        at, place = np.unique(index, return_inverse=True)
+        return take_rows(at, X)[0][place]
     some = X[index]
     return some.toarray() if sparse.issparse(some) else some

@@ -7,15 +7,17 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from tercet.cluster._engine.nearest_centres import Assignment, CentreSet
+from tercet.cluster._engine.nearest_centres import CentreSet
 from tercet.cluster.centre_clusterer import CentreClusterer, InitialCentres
-from tercet.cluster.partition import Partition, times_square
+from tercet.cluster.partition import Partition, assignment_of, times_square
 from tercet.core.catalog import method
 from tercet.core.estimator import generator
 from tercet.core.parallel import all_cores
 from tercet.core.parameters import Count, Jobs, NonNegative, Seed
-from tercet.core.scaling import largest, scale_exponent, times_power
+from tercet.core.row_sums import largest_of
+from tercet.core.scaling import scale_exponent, times_power
 from tercet.core.steps import Steps
+from tercet.core.streams import is_streamed
 
 
 @method(
@@ -112,12 +114,22 @@ class KMeans(CentreClusterer):
         self.algorithm = algorithm
         self.n_jobs = n_jobs
 
+    streaming = True
+    row_attributes = ("labels_",)
+
+    def _streaming_refusal(self) -> str:
+        if callable(self.init) or (isinstance(self.init, str) and self.init == "hierarchical"):
+            return f"init={self.init!r} needs all rows at once. Use init='k-means++' or 'random', or give centres."
+        return ""
+
     def _fit(self, X: Any, y: None, sample_weight: np.ndarray | None) -> None:
         self._check_count(X)
         if self.algorithm == "elkan" and self.n_clusters == 1:
             self._warn("algorithm='elkan' doesn't make sense for a single cluster. Using 'lloyd' instead.")
-        X = X if sparse.issparse(X) else np.ascontiguousarray(X)
-        exponent = scale_exponent(largest(X))  # squares must neither overflow nor vanish
+        X = X if sparse.issparse(X) or is_streamed(X) else np.ascontiguousarray(X)
+        exponent = scale_exponent(largest_of(X))  # squares must neither overflow nor vanish
+        if exponent and is_streamed(X):
+            raise ValueError(f"KMeans: X holds numbers up to {largest_of(X):.3g}. Scale the features.")
         X, rng = times_power(X, -exponent), generator(self.random_state)
         best: Partition | None = None
 
@@ -130,7 +142,7 @@ class KMeans(CentreClusterer):
             if best is None or found.inertia < best.inertia:
                 best, passes = found, loop.count
         assert best is not None
-        self._warn_of_empty(best.labels)
+        self._warn_of_empty(best.counts)
         self.__dict__.update(best.attributes(exponent), n_iter_=passes)
         self._warn_of_range(best.inertia, exponent)
 
@@ -140,7 +152,7 @@ class KMeans(CentreClusterer):
         """Assignment and update by turns (see `lloyd_step`), from the initial centres to the last."""
         k = self.n_clusters
         bounds = {"lloyd": 0, "hamerly": 1, "elkan": k}[self.algorithm]
-        assignment = Assignment(
+        assignment = assignment_of(
             X, weight, k, bounds if k > 1 else 0, all_cores(self.n_jobs), adaptive=bounds == 0 and k > 1
         )
         small = self.tol * assignment.scatter / assignment.mass / X.shape[1]

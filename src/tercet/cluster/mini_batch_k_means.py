@@ -93,6 +93,8 @@ class MiniBatchKMeans(CentreClusterer):
     2
     """
 
+    streams_instead = "KMeans, or partial_fit with the pieces of the source, one after the other"
+
     def __init__(
         self,
         n_clusters: Count = 8,
@@ -171,7 +173,7 @@ class MiniBatchKMeans(CentreClusterer):
         self.n_steps_, self.n_iter_ = step.count, -(-step.count * size // n)
         self.__dict__.update(fitted(centres))
         if self.compute_labels:
-            self._warn_of_empty(self.labels_)
+            self._warn_of_empty(np.bincount(self.labels_))
         else:
             total = n if height is None else float(height[-1])
             self.inertia_ = times_square(patience.smoothed * total, exponent)

@@ -176,7 +176,7 @@ class SeededKMeans(CentreClusterer):
             if step.converged(moved == 0 or shift <= small):
                 break
         inertia = state.inertia(labels, centres)
-        self._warn_of_empty(labels, k)
+        self._warn_of_empty(np.bincount(labels), k)
         self.__dict__.update(attributes(labels, centres, inertia, exponent, X.dtype))
         self._warn_of_range(inertia, exponent)
 

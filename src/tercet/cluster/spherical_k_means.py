@@ -116,7 +116,7 @@ class SphericalKMeans(CentreClusterer):
             if best is None or found["inertia_"] < best["inertia_"]:
                 best, passes = found, loop.count
         assert best is not None
-        self._warn_of_empty(best["labels_"])
+        self._warn_of_empty(np.bincount(best["labels_"]))
         self.__dict__.update(best, n_iter_=passes)
 
     def _lloyd(

@@ -70,10 +70,10 @@ class Estimator(PublicPickle, Iterative, BaseEstimator):
     # Relative difference that a prediction may have with the batch it is made in. Nonzero where predictions are
     # matrix products by BLAS, which rounds by the shape of the whole product.
     batch_rounding: ClassVar[float] = 0.0
-    # Whether `_fit` gets to X, y and the weights through `core.parallel.Chunks` alone, so that it can learn from a
-    # source that does not fit into memory (docs/streaming.md); if not, what to use instead.
+    # Whether `_fit` gets to its data through `Chunks` alone, as rows of a source have to be (docs/streaming.md).
     streaming: ClassVar[bool] = False
     streams_instead: ClassVar[str] = ""
+    streams_missing: ClassVar[bool] = True  # whether NaN in a source is data, where it is in memory
     row_attributes: ClassVar[tuple[str, ...]] = ()  # fitted attributes with a value for every row
     # Fitted arrays of shape (m, n_features) that kernels read at predict.
     width_checked_attributes: ClassVar[tuple[str, ...]] = ()

@@ -62,6 +62,7 @@ def open_source(estimator: Any, source: RowSource, y: Any, sample_weight: Any) -
     stream = Stream(source, features, target, weight[0] if weight else None, checks)
     if not _must_stream(stream):
         return _loaded(stream)
+    checks.missing = checks.missing and estimator.streams_missing
     classifies, regresses = isinstance(estimator, ClassifierMixin), isinstance(estimator, RegressorMixin)
     learns_target = (classifies or regresses) and bool(target or "y" in given)
     if learns_target and classifies:

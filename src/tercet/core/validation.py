@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_X_y
 
 from tercet.core.input_errors import Explaining, refuse_mixed_labels
 from tercet.core.parallel import one_blas_thread
+from tercet.core.sources import RowSource
 
 COMPRESSED_ROWS = (sparse.csr_matrix, sparse.csr_array)
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
@@ -101,6 +102,11 @@ def check_structure(X: Any, name: str = "X") -> Any:
     and `LogisticRegression` 460 ms to learn.
     """
     if not sparse.issparse(X):
+        if isinstance(X, RowSource):
+            raise TypeError(
+                f"{name} is a source; this takes arrays: those of `source.to_arrays(y=...)` or of "
+                "`source.sample(100_000, y=...)`, or the pieces of `for rows in source`."
+            )
         return X
     if X.format == "coo":
         wrong = next(filter(None, (_wrong_indices(*axis) for axis in zip(X.coords, X.shape))), "")

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from tercet.core.row_sums import mass_of
+
 WHOLE = ("full", "covariance_eigh")  # solvers that find all components
 
 
@@ -68,7 +70,7 @@ def check_mass(n: int, weight: np.ndarray | None) -> None:
     """Refuse rows that have no variance because there is but one."""
     if n < 2:
         raise ValueError("PCA: n_samples=1; there is no variance of one row. At least 2 are needed.")
-    mass = n if weight is None else float(weight.sum(dtype=np.float64))
+    mass = float(n) if weight is None else mass_of(weight, weight)
     if mass <= 1:
         raise ValueError(
             f"PCA: sample_weight adds up to {mass:.6g}; weights count rows, and must add up to more than 1."

@@ -15,6 +15,7 @@ from tercet.core.parallel import all_cores
 from tercet.core.parameters import Count, CountOrZero, Jobs, NonNegative, OpenFraction, Seed
 from tercet.core.scaling import times_power
 from tercet.core.steps import Steps
+from tercet.core.streams import is_streamed
 from tercet.core.validation import FLOATS, check_array, target_for_callbacks
 from tercet.decomposition._engine.arpack import arpack_triplets
 from tercet.decomposition._engine.block_lanczos import block_lanczos
@@ -200,9 +201,20 @@ class PCA(ProbabilisticAxes):
         """`fit`, and `transform` of the same rows."""
         return self.fit(X, y, sample_weight).transform(X)
 
+    streaming = True
+
+    def _streaming_refusal(self) -> str:
+        if self.svd_solver in ("auto", "covariance_eigh"):
+            return ""
+        return f"svd_solver={self.svd_solver!r} needs all rows at once. Use svd_solver='covariance_eigh'."
+
     def _fit(self, X: Any, y: None, weight: np.ndarray | None) -> None:
         n, d = X.shape
         solver = self._fit_svd_solver = choose_solver(self.svd_solver, self.n_components, X)
+        if is_streamed(X) and solver != "covariance_eigh":
+            raise TypeError(
+                f"PCA: {n} rows of {d} columns need svd_solver='covariance_eigh' to learn from a source."
+            )
         check_count(self.n_components, (n, d), solver)
         check_mass(n, weight)
         table, dtype = self._table(X, weight, solver == "covariance_eigh"), X.dtype
@@ -225,6 +237,10 @@ class PCA(ProbabilisticAxes):
         """The rows with their moments; scaled where squares would overflow or vanish."""
         found, exponent = moments(X, weight, scatter=scatter, n_jobs=all_cores(self.n_jobs)), 0
         if not found.in_range(X.dtype):  # or there is NaN
+            if is_streamed(X):
+                raise ValueError(
+                    "PCA: the squares of X are beyond floating-point numbers. Scale the features."
+                )
             check_array(X, accept_sparse="csr", estimator=self, input_name="X")
             exponent = safe_exponent(X)
             X = times_power(X.astype(np.float64), -exponent)

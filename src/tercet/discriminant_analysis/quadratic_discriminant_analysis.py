@@ -140,7 +140,7 @@ class QuadraticDiscriminantAnalysis(DiscriminantClassifier):
                 )
             if scatters is not None:
                 n = X.shape[0]
-                C = self._regularised(shrunk(scatters[k] / mass[k], self.shrinkage or 0.0), mass[k])
+                C = self._regularised(shrunk(scatters[k] / mass[k], float(self.shrinkage or 0.0)), mass[k])
             else:
                 mine = y == k if sample_weight is None else (y == k) & (sample_weight > 0)
                 n = np.count_nonzero(mine)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,7 +19,11 @@ from tercet.cluster import KMeans, kmeans_plusplus
 from tercet.core.estimator import Estimator, check_is_fitted, check_weight, generator
 from tercet.core.fitted_checks import Floats, Whole
 from tercet.core.parallel import Chunks, each, total
+from tercet.core.row_sums import mass_of
+from tercet.core.source_fits import learn_streamed
+from tercet.core.sources import RowSource
 from tercet.core.steps import ConvergenceWarning, Steps
+from tercet.core.streams import is_streamed
 from tercet.core.validation import target_for_callbacks
 from tercet.mixture.components import (
     AssignedChunks,
@@ -26,6 +31,7 @@ from tercet.mixture.components import (
     mean_imputed,
     posterior,
     rows_without_values,
+    with_shares,
 )
 from tercet.optimize import check_ascent
 
@@ -45,6 +51,7 @@ class Mixture(DensityMixin, Estimator):
 
     sparse_input = False
     batch_rounding = 1e-12  # densities are products by BLAS
+    row_attributes = ("labels_",)
     learned: ClassVar[tuple[str, ...]] = ()
 
     n_components: int
@@ -91,12 +98,13 @@ class Mixture(DensityMixin, Estimator):
 
     def _fit(self, X: Any, y: None, sample_weight: np.ndarray | None) -> None:
         given = X
-        if sample_weight is not None and not sample_weight.all():  # a row of no weight is not there
+        zeros = sample_weight is not None and not is_streamed(X) and not sample_weight.all()
+        if sample_weight is not None and zeros:  # a row of no weight is not there
             X, sample_weight = X[sample_weight > 0], sample_weight[sample_weight > 0]
         self._check_n_samples(X.shape[0])
         components, rng = self._components(X.shape[1]), generator(self.random_state)
         chunks = components.chunks(X, sample_weight)
-        mass = float(X.shape[0] if sample_weight is None else sample_weight.sum(dtype=np.float64))
+        mass = mass_of(X, sample_weight)
         warm = self._continues_last_fit(X.shape[1])
         before = self.lower_bound_ if warm else -np.inf
         best: tuple[float, Any, Steps] | None = None
@@ -152,6 +160,8 @@ class Mixture(DensityMixin, Estimator):
     def _fitted(self, theta: Any, X: Any, components: Components) -> dict[str, Any]:
         """The attributes of a fitted model, in the precision of the data, with the components of the rows."""
         found = {name: _in_dtype(value, X.dtype) for name, value in self._attributes(theta).items()}
+        if is_streamed(X):
+            return found
         return {**found, "labels_": self._most_probable(X, components, theta)}
 
     def _check_n_samples(self, rows: int, which: str = "") -> None:
@@ -181,12 +191,31 @@ class Mixture(DensityMixin, Estimator):
         self, X: Any, weight: np.ndarray | None, components: Components, rng: np.random.Generator
     ) -> Any:
         """The first theta: an M step with the responsibilities that `init_params` says."""
+        if is_streamed(X):
+            labels = self._streamed_labels(X, weight, rng)
+            chunks: Any = Chunks(X, labels, weight)
+            return components.first(chunks.prepared(partial(with_shares, k=self.n_components)), self.n_jobs)
         empty, X = rows_without_values(X), mean_imputed(X, weight)
         if empty is not None:  # they tell nothing of the start
             self._check_n_samples(int((~empty).sum()), " with a value")
             weight = np.where(empty, 0.0, 1.0 if weight is None else weight).astype(X.dtype)
         shares = self._initial_responsibilities(X, weight, rng)
         return components.first(AssignedChunks(X, shares, weight, self.n_components), self.n_jobs)
+
+    def _streamed_labels(self, X: Any, weight: Any, rng: np.random.Generator) -> Any:
+        """The component of each row of a source, by k-means."""
+        if self.n_components == 1:
+            return X.stream.array("row").map(np.zeros_like)
+        seed = int(rng.integers(2**31 - 1))
+        kmeans = InitialKMeans(self.n_components, n_init=1, random_state=seed, n_jobs=self.n_jobs)
+        learn_streamed(kmeans, X, None, weight, X.stream.features)
+        kmeans.__dict__.pop("feature_names_in_", None)
+        return X.map(kmeans.predict, dtype=np.int32)
+
+    def _streaming_refusal(self) -> str:
+        if self.init_params == "kmeans":
+            return ""
+        return f"init_params={self.init_params!r} needs all rows at once. Use init_params='kmeans'."
 
     def _initial_responsibilities(
         self, X: Any, weight: np.ndarray | None, rng: np.random.Generator
@@ -241,7 +270,8 @@ class Mixture(DensityMixin, Estimator):
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
         """Learn the mixture from the rows X, and return the most probable component of each."""
-        return self.fit(X, sample_weight=sample_weight).labels_
+        self.fit(X, sample_weight=sample_weight)
+        return self.predict(X) if isinstance(X, RowSource) else self.labels_
 
     # --- inference ----------------------------------------------------------------------------------------------
 

@@ -128,9 +128,14 @@ class AssignedChunks(Sequence):
         return len(self.parts)
 
     def __getitem__(self, index: Any) -> Any:
-        rows, part, weight = self.parts[index]
-        shares = one_hot(part, self.k) if part.ndim == 1 else np.array(part.T, dtype=np.float64, order="C")
-        return rows, shares if weight is None else shares * weight
+        return with_shares(self.parts[index], self.k)
+
+
+def with_shares(chunk: Any, k: int) -> tuple[Any, np.ndarray]:
+    """The rows of a chunk (rows, labels or responsibilities, weight) with their shares in k components."""
+    rows, part, weight = chunk
+    shares = one_hot(part, k) if part.ndim == 1 else np.array(part.T, dtype=np.float64, order="C")
+    return rows, shares if weight is None else shares * weight
 
 
 def rows_without_values(X: Any) -> np.ndarray | None:

@@ -134,6 +134,8 @@ class GaussianMixture(Mixture):
     """
 
     missing_input = True
+    streaming = True
+    streams_missing = False
 
     def __init__(
         self,

@@ -112,7 +112,7 @@ class GaussianNB(PartialFitMixin, BayesClassifier):
         self.known_count_, self.theta_, self.scatter_ = np.zeros(shape), np.zeros(shape), np.zeros(shape)
         self._partial_fit(X, y, sample_weight)
 
-    def _partial_fit(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> None:
+    def _partial_fit(self, X: np.ndarray, y: np.ndarray, weight: Any) -> None:
         """Combine the moments of these rows with those of the rows before (Chan, Golub and LeVeque)."""
         priors = check_priors(self)  # errors come before anything is learned
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below

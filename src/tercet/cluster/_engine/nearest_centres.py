@@ -31,6 +31,7 @@ from tercet.cluster._engine.nearest_kernels import (
 from tercet.core import parallel
 from tercet.core.cache_lines import lines
 from tercet.core.parallel import Chunks, each, total
+from tercet.core.row_sums import mass_of
 from tercet.core.rows import Rows, Sparse, read_only, rows
 from tercet.core.scaling import common_exponent, times_power
 
@@ -116,7 +117,7 @@ class Assignment:
         n = X.shape[0]
         self.X, self.k, self.n_jobs, self.adaptive = X, k, n_jobs, adaptive
         self.weight = None if weight is None else weight.astype(np.float64, copy=False)
-        self.mass = float(n) if self.weight is None else float(self.weight.sum())
+        self.mass = mass_of(X, self.weight)
         self.labels = np.full(n, -1, dtype=np.int32)
         self._keep_bounds(bounds)
         self.mean: np.ndarray | None = None

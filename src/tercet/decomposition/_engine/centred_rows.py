@@ -26,6 +26,12 @@ class Scratch:
     def __init__(self, shape: tuple[int, int], dtype: Any) -> None:
         self.shape, self.dtype, self.own = shape, dtype, threading.local()
 
+    def __getstate__(self) -> dict[str, Any]:  # sent to another machine: without the memory
+        return {"shape": self.shape, "dtype": self.dtype}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(**state)  # type: ignore[misc]
+
     def minus(self, X: np.ndarray, mean: np.ndarray) -> np.ndarray:
         """X - mean, valid until the thread asks again."""
         rows = len(X)

@@ -32,7 +32,7 @@ from tercet.feature.text.tokenization import SEGMENTERS
     texts=["001 ch. 3", "000 ch. 1, Sec. 1.8"],
     peers=["sklearn.feature_extraction.text.HashingVectorizer"],
 )
-class HashingVectorizer(TransformerMixin, DocumentAnalysis, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+class HashingVectorizer(TransformerMixin, DocumentAnalysis, auto_wrap_output_keys=None):
     """Counts of words or n-grams of raw texts, in columns that are hashes of the terms.
 
     Nothing is learned: texts need not be seen twice, and memory does not grow with the vocabulary. In return

@@ -24,7 +24,7 @@ from tercet.feature.text.count_vectorizer import in_sparse_interface
     texts=["000 ch. 17, eq. 17.2", "001 ch. 3"],
     peers=["sklearn.feature_extraction.text.TfidfTransformer"],
 )
-class TfidfTransformer(OneToOneFeatureMixin, TransformerMixin, Estimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+class TfidfTransformer(OneToOneFeatureMixin, TransformerMixin, Estimator, auto_wrap_output_keys=None):
     """Counts of terms weighted by term frequency and inverse document frequency (tf-idf).
 
     A weight is tf_ij · idf_j; then rows are brought to length 1. The texts' weights (17.2),

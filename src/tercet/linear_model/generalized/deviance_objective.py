@@ -49,8 +49,8 @@ class DevianceObjective:
     def __init__(
         self,
         X: Any,
-        y: Array,
-        weight: Array | None,
+        y: Any,
+        weight: Any,
         family: ExponentialFamily,
         link: Link,
         *,

@@ -15,6 +15,8 @@ import numpy as np
 
 from tercet.core import parallel
 from tercet.core.parallel import Chunks, total
+from tercet.core.row_sums import largest_of
+from tercet.core.streams import is_streamed
 from tercet.distributions._gaussian.covariances import CovarianceType, of_one, positive_definite
 from tercet.distributions._gaussian.estimation import GaussianPrior
 from tercet.distributions._gaussian.missing import (
@@ -75,6 +77,12 @@ class GaussianComponents(Components):
 
     def chunks(self, X: np.ndarray, weight: np.ndarray | None) -> Sequence[Any]:
         """Complete rows, then those with missing values, ordered by which are missing."""
+        if is_streamed(X):
+            if largest_of(X) > (1e18 if X.dtype == np.float32 else 1e100):
+                raise ValueError(
+                    f"X holds numbers up to {largest_of(X):.3g}, whose squares overflow. Scale X."
+                )
+            return Chunks(X, weight, rows=self.rows_at_once())
         check_magnitude(X)
         missing = missing_in(X)
         if missing is None:

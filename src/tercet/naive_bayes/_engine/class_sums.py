@@ -41,7 +41,7 @@ def class_sums(X: Any, y: np.ndarray, weight: Any, n_classes: int, n_jobs: int |
     return found
 
 
-def _dense_sums(chunk: Any, n_classes: int) -> np.ndarray:
+def _dense_sums(chunk: Any, n_classes: int) -> Any:
     X, y, weight = chunk
     X, _ = split_missing(X)
     ones = np.ones(y.size) if weight is None else weight.astype(np.float64)

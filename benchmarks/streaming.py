@@ -1,0 +1,210 @@
+"""Fits of data that is read in every pass: `python -m benchmarks.streaming [--rows 1e8] [--folder DIR]`.
+
+Makes a folder of Parquet files of n rows with 20 features, a class and a number (kept, and used again by the next
+run), and measures in a process of its own each: the seconds of reading the files alone; seconds per pass, bytes per
+second against reading alone, and peak memory of fits that stream; and with `--dask`, seconds per pass on Dask
+workers against threads on rows that fit into memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+FEATURES, FILE_ROWS, GROUP_ROWS = 20, 2_000_000, 131_072
+FITS = ("read", "linear", "logistic", "naive-bayes", "pca", "k-means")
+
+
+def make(folder: Path, rows: int) -> None:
+    """The files, as many as are missing."""
+    import numpy as np
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for k, start in enumerate(range(0, rows, FILE_ROWS)):
+        n, path = min(FILE_ROWS, rows - start), folder / f"part-{k:04}.parquet"
+        if path.exists():
+            continue
+        rng = np.random.default_rng(k)
+        X = rng.normal(size=(n, FEATURES)).astype(np.float64)
+        score = X[:, :5].sum(axis=1)
+        table = pa.table(
+            {
+                **{f"f{j}": X[:, j] for j in range(FEATURES)},
+                "label": (score + rng.logistic(size=n) > 0).astype(np.int8),
+                "number": score + rng.normal(size=n),
+            }
+        )
+        unfinished = path.with_suffix(".unfinished")
+        parquet.write_table(
+            table, unfinished, row_group_size=GROUP_ROWS, compression="none", use_dictionary=False
+        )
+        unfinished.rename(path)
+
+
+def fit(name: str, folder: str, n_jobs: int) -> dict[str, float]:
+    """One fit in this process: seconds, passes over X, peak memory."""
+    import tercet
+    from tercet.datasets import Source
+
+    features = [f"f{j}" for j in range(FEATURES)]
+    known = models(n_jobs)  # modules are loaded before the clock starts
+    next(iter(Source(folder, columns=features)))
+    start = time.perf_counter()
+    if name == "read":
+        source = Source(folder, columns=features)
+        passes = 1.0
+        for piece in source.read(source.features()):
+            piece.X[0, 0]
+    else:
+        model, target = known[name]
+        source = Source(folder, columns=[*features, *([target] if target else [])])
+        counter = Counter(source)
+        with tercet.engine("stream"):
+            model.fit(source, **({"y": target} if target else {}))
+        passes = counter.passes()
+    seconds = time.perf_counter() - start
+    return {"seconds": seconds, "passes": passes, "peak": peak_memory(), "rows": source.n_rows}
+
+
+def peak_memory() -> float:
+    """The most bytes that this process had in memory; getrusage may have those of the one that started it."""
+    with open("/proc/self/status", encoding="ascii") as file:
+        return next(float(line.split()[1]) * 1024 for line in file if line.startswith("VmHWM"))
+
+
+class Counter:
+    """How often the features of a source are read."""
+
+    def __init__(self, source: Any) -> None:
+        self.rows, self.source, read = 0, source, source._read
+
+        def counted(part: Any, features: Any, others: Any, skip: int) -> Any:
+            for X, values in read(part, features, others, skip):
+                self.rows += 0 if X is None else X.shape[0]
+                yield X, values
+
+        source._read = counted
+
+    def passes(self) -> float:
+        return max(self.rows / self.source.n_rows, 1.0)
+
+
+def models(n_jobs: int) -> dict[str, tuple[Any, str | None]]:
+    """The estimators, with the columns of their targets."""
+    from tercet.cluster import KMeans
+    from tercet.decomposition import PCA
+    from tercet.linear_model import LinearRegression, LogisticRegression
+    from tercet.naive_bayes import GaussianNB
+
+    return {
+        "linear": (LinearRegression(n_jobs=n_jobs), "number"),
+        "logistic": (LogisticRegression(solver="newton-cholesky", n_jobs=n_jobs), "label"),
+        "naive-bayes": (GaussianNB(n_jobs=n_jobs), "label"),
+        "pca": (PCA(5, n_jobs=n_jobs), None),
+        "k-means": (KMeans(8, random_state=0, max_iter=10, n_jobs=n_jobs), None),
+    }
+
+
+def on_dask(folder: str, rows: int, workers: int) -> dict[str, float]:
+    """Seconds per gradient of logistic regression, on threads and on Dask workers, of rows in memory."""
+    import numpy as np
+    from distributed import Client, LocalCluster
+
+    from tercet.core.dask_engine import DaskEngine
+    from tercet.core.parallel import Chunks, using
+    from tercet.core.streams import MemoryStream
+    from tercet.datasets import Source
+    from tercet.linear_model._logistic.logistic_objective import LogisticObjective
+
+    features = [f"f{j}" for j in range(FEATURES)]
+    X, y = Source(folder, columns=[*features, "label"]).to_arrays(y="label")
+    X, y = X[:rows], y[:rows].astype(np.intp)
+    found = {"rows": float(len(X))}
+    theta = np.zeros(FEATURES + 1)
+
+    def seconds(objective: LogisticObjective) -> float:
+        objective.value_and_gradient(theta)  # rows are sent to their workers, kernels are loaded
+        times = []
+        for _ in range(5):
+            start = time.perf_counter()
+            objective.value_and_gradient(theta)
+            times.append(time.perf_counter() - start)
+        return sorted(times)[2]
+
+    found["threads"] = seconds(LogisticObjective(X, y, None, 2, n_jobs=workers))
+    stream = MemoryStream("benchmark", X=X, y=y)
+    with (
+        LocalCluster(
+            n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0", memory_limit=0
+        ) as cluster,
+        Client(cluster) as client,
+        using(DaskEngine(client)),
+    ):
+        found["dask"] = seconds(LogisticObjective(stream.array("X"), stream.array("y"), None, 2))
+    assert len(Chunks(X)) > 1
+    return found
+
+
+def in_a_process(*words: str) -> dict[str, float]:
+    """What a run of this module in another process prints."""
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.streaming", *words], stdout=subprocess.PIPE, text=True, check=True
+    )
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def report(folder: str, jobs: int, fits: list[str]) -> list[str]:
+    """A line of a table for each fit."""
+    lines = [
+        "| fit | passes | s per pass | MB/s | of reading alone | peak memory |",
+        "|---|---|---|---|---|---|",
+    ]
+    alone = None
+    for name in fits:
+        found = in_a_process("--one", name, "--folder", folder, "--jobs", str(jobs))
+        per_pass = found["seconds"] / found["passes"]
+        speed = found["rows"] * FEATURES * 8 / per_pass / 1e6
+        alone = speed if name == "read" else alone
+        share = "" if alone is None else f"{100 * speed / alone:.0f} %"
+        peak = f"{found['peak'] / 1e6:.0f} MB"
+        lines.append(f"| {name} | {found['passes']:.1f} | {per_pass:.2f} | {speed:.0f} | {share} | {peak} |")
+    return lines
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.streaming", description=__doc__)
+    parser.add_argument("--rows", type=float, default=1e6, help="rows of the folder; 1e8 are 17 GB")
+    parser.add_argument("--folder", default=str(Path(tempfile.gettempdir()) / "tercet-streaming"))
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="threads")
+    parser.add_argument("--fits", nargs="+", default=list(FITS), choices=FITS)
+    parser.add_argument(
+        "--dask", type=int, default=0, metavar="WORKERS", help="compare threads with so many workers"
+    )
+    parser.add_argument("--one", choices=FITS, help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    if options.one:
+        print(json.dumps(fit(options.one, options.folder, options.jobs)))
+        return
+    folder = Path(options.folder) / f"{int(options.rows)}"
+    make(folder, int(options.rows))
+    print(*report(str(folder), options.jobs, options.fits), sep="\n")
+    if options.dask:
+        found = on_dask(str(folder), int(options.rows), options.dask)
+        over = 100 * (found["dask"] / found["threads"] - 1)
+        print(
+            f"{found['rows']:.0f} rows in memory, {options.dask} workers: {found['threads']:.3f} s a pass on "
+            f"threads, {found['dask']:.3f} s on Dask ({over:+.0f} %)"
+        )
+
+
+if __name__ == "__main__":
+    main()

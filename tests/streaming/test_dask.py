@@ -1,0 +1,148 @@
+"""Fits on a real Dask cluster on loopback: the same bits on 1, 2 and 4 workers, whatever happens to workers."""
+
+import os
+import signal
+import time
+
+import numpy as np
+import pytest
+from distributed import Client, LocalCluster, get_worker
+from sklearn.base import clone
+
+import tercet
+from tercet.core.dask_engine import DaskEngine
+from tercet.core.parallel import Chunks, total, using
+from tercet.core.steps import EngineLost, Steps
+from tercet.core.streams import MemoryStream
+from tercet.datasets import Source
+from tercet.linear_model import LinearRegression, LogisticRegression
+from tercet.naive_bayes import GaussianNB
+from tests.streaming.test_same_bits import assert_same
+
+MODELS = [(LinearRegression(), "number"), (LogisticRegression(), "two"), (GaussianNB(), "three")]
+
+
+def local_cluster(n_workers):
+    return LocalCluster(
+        n_workers=n_workers,
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address="127.0.0.1:0",
+        memory_limit=0,
+    )
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with local_cluster(1) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def client(cluster):
+    with Client(cluster) as client:
+        yield client
+
+
+@pytest.mark.parametrize("workers", [1, 2, 4])
+def test_same_bits_on_any_number_of_workers(workers, cluster, client, rows, folder, names):
+    cluster.scale(workers)
+    client.wait_for_workers(workers, timeout=120)
+    for model, target in MODELS:
+        whole = clone(model).fit(rows["X"], rows[target], sample_weight=rows["weight"])
+        with tercet.engine("dask", client):
+            source = Source(folder, columns=[*names, target, "weight"])
+            assert_same(clone(model).fit(source, y=target, sample_weight="weight"), whole)
+            if target == "number":
+                assert_same(clone(model).fit(rows["X"], rows[target], sample_weight=rows["weight"]), whole)
+
+
+def sums(chunk):
+    return chunk[0].T @ chunk[0]
+
+
+def sums_of_a_worker_that_dies(chunk, mark):
+    """The first to come here kills its process."""
+    try:
+        os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return sums(chunk)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def sums_of_a_slow_worker(chunk, slow):
+    if get_worker().address == slow:
+        time.sleep(0.2)
+    return sums(chunk)
+
+
+@pytest.mark.parametrize("where", ["read there", "sent"])
+def test_a_lost_worker_is_made_up_for(where, client, rows, folder, names, tmp_path):
+    client.wait_for_workers(2, timeout=120)
+    if where == "sent":
+        X = MemoryStream("test", X=rows["X"]).array("X")
+    else:
+        X = source_rows(folder, names)
+    chunks, expected = Chunks(X), total(sums, Chunks(rows["X"]))
+    with using(DaskEngine(client)):
+        np.testing.assert_array_equal(total(sums, chunks), expected)
+        np.testing.assert_array_equal(
+            total(sums_of_a_worker_that_dies, chunks, str(tmp_path / "mark")), expected
+        )
+        np.testing.assert_array_equal(total(sums, chunks), expected)
+
+
+def source_rows(folder, names):
+    from tercet.core.source_checks import SourceChecks
+    from tercet.core.streams import Stream
+
+    source = Source(folder, columns=names)
+    return Stream(source, source.features(), (), None, SourceChecks("test")).array("X")
+
+
+def test_a_slow_worker_changes_nothing(client, rows):
+    client.wait_for_workers(2, timeout=120)
+    slow = min(client.scheduler_info(n_workers=-1)["workers"])
+    chunks = Chunks(MemoryStream("test", X=rows["X"]).array("X"))
+    with using(DaskEngine(client)):
+        np.testing.assert_array_equal(
+            total(sums_of_a_slow_worker, chunks, slow), total(sums, Chunks(rows["X"]))
+        )
+
+
+def fails(chunk):
+    raise ZeroDivisionError("in a chunk")
+
+
+def test_errors_come_back_as_they_are(client, rows):
+    chunks = Chunks(MemoryStream("test", X=rows["X"]).array("X"))
+    with using(DaskEngine(client)), pytest.raises(ZeroDivisionError, match="in a chunk"):
+        total(fails, chunks)
+    with (
+        pytest.raises(TypeError, match=r"takes a dask\.distributed\.Client"),
+        tercet.engine("dask", "client"),
+    ):
+        pass
+    with pytest.raises(ValueError, match="engine must be"), tercet.engine("spark"):
+        pass
+
+
+def test_a_scheduler_that_goes_away(rows, monkeypatch):
+    """A clear error within seconds, and the model of the last pass."""
+    report, began = Steps.report, []
+    with local_cluster(1) as own, Client(own) as client:
+
+        def going_away(loop, /, *state, **measures):
+            report(loop, *state, **measures)
+            if loop.count == 3 and not began:
+                began.append(time.monotonic())
+                own.sync(own.scheduler.close)
+
+        monkeypatch.setattr(Steps, "report", going_away)
+        model = LogisticRegression(solver="gd", tol=0.0, max_iter=50)
+        with tercet.engine("dask", client), pytest.raises(EngineLost, match="cannot be reached any more"):
+            model.fit(rows["X"], rows["two"])
+        assert time.monotonic() - began[0] < 60
+    assert model.coef_.shape == (1, 20)
+    assert len(model.history_["fun"]) == 3
+    assert model.predict(rows["X"][:5]).shape == (5,)

@@ -219,31 +219,40 @@ def scan_two_columns(
         cum_p[g], cum_n[g], cum_r[g] = p, n, previous
         for side in range(2):
             t = s + side
-            best, at, least = 0.0, -1, TIE * P
-            for i in range(g):
-                # The gain grows with positives and falls with negatives: it is largest where a run of the former
-                # ends and one of the latter begins.
-                inside, outside = (i, i + 1) if side == 0 else (i + 1, i)
-                if cum_p[inside] <= (cum_p[inside - 1] if inside > 0 else 0.0) or cum_n[outside] <= (
-                    cum_n[outside - 1] if outside > 0 else 0.0
-                ):
-                    continue
-                a = cum_p[i] if side == 0 else p - cum_p[i]
-                b = cum_n[i] if side == 0 else n - cum_n[i]
-                if a <= least or -a * base < best:  # no better even without negatives
-                    continue
-                value = score_two(a, max(b, 0.0), base, FOIL)
-                slack = TIE * max(1.0, abs(best))
-                if value > best + slack or (
-                    value >= best - slack and a + b > out_counts[t, 0] + out_counts[t, 1]
-                ):
-                    best, at = value, i
-                    out_counts[t, 0], out_counts[t, 1] = a, max(b, 0.0)
+            at = best_threshold(cum_p, cum_n, g, side, P, base)
             if at >= 0:
-                out_score[t] = score_two(out_counts[t, 0], out_counts[t, 1], base, score)
+                a = cum_p[at] if side == 0 else p - cum_p[at]
+                b = cum_n[at] if side == 0 else max(n - cum_n[at], 0.0)
+                out_counts[t, 0], out_counts[t, 1] = a, b
+                out_score[t] = score_two(a, b, base, score)
                 out_below[t], out_above[t] = cum_r[at], cum_r[at + 1]
         s += 2
         c += 1
+
+
+@inner
+def best_threshold(cum_p: Any, cum_n: Any, g: Any, side: Any, P: Any, base: Any) -> Any:
+    """The run of equal values after which a threshold has the largest FOIL gain; -1 where none has any.
+
+    The gain grows with positives and falls with negatives: it is largest where a run of the former ends and one of
+    the latter begins.
+    """
+    best, mass, at = 0.0, 0.0, -1
+    for i in range(g):
+        inside, outside = (i, i + 1) if side == 0 else (i + 1, i)
+        if cum_p[inside] <= (cum_p[inside - 1] if inside > 0 else 0.0):
+            continue
+        if cum_n[outside] <= (cum_n[outside - 1] if outside > 0 else 0.0):
+            continue
+        a = cum_p[i] if side == 0 else cum_p[g] - cum_p[i]
+        b = cum_n[i] if side == 0 else max(cum_n[g] - cum_n[i], 0.0)
+        if a <= TIE * P or -a * base < best:  # no better even without negatives
+            continue
+        value = score_two(a, b, base, FOIL)
+        slack = TIE * max(1.0, abs(best))
+        if value > best + slack or (value >= best - slack and a + b > mass):
+            best, mass, at = value, a + b, i
+    return at
 
 
 @inner

@@ -29,6 +29,7 @@ from tercet.plot.models import picture, plot_coefficients, plot_model
 from tercet.plot.monte_carlo import plot_envelope, plot_estimate, plot_state_distribution
 from tercet.plot.neighbors import plot_cells, plot_kd_tree
 from tercet.plot.precision_recall import plot_precision_recall
+from tercet.plot.proofs import plot_proof
 from tercet.plot.regression import plot_predictions, plot_residuals
 from tercet.plot.roc import plot_det, plot_roc
 from tercet.plot.rules import plot_rule_boxes, plot_rules
@@ -84,6 +85,7 @@ __all__ = [
     "plot_path",
     "plot_precision_recall",
     "plot_predictions",
+    "plot_proof",
     "plot_reachability",
     "plot_regions",
     "plot_residuals",

@@ -114,7 +114,9 @@ def test_limits_are_said():
 
 
 def test_deep_proofs_need_no_deep_stack():
-    chain = Program([*(f"e({k}, {k + 1})." for k in range(3000)), "t(X, Y) :- e(X, Y).", "t(X, Y) :- e(X, Z), t(Z, Y)."])
+    chain = Program(
+        [*(f"e({k}, {k + 1})." for k in range(3000)), "t(X, Y) :- e(X, Y).", "t(X, Y) :- e(X, Z), t(Z, Y)."]
+    )
     assert chain.prove("t(0, 3000)").depth == 3000
 
 
@@ -134,7 +136,9 @@ def test_random_programs_agree_with_their_least_models():
     rng = np.random.default_rng(3)
     for _ in range(25):
         edges = {(int(a), int(b)) for a, b in rng.integers(0, 7, (9, 2)) if a < b}
-        facts = "".join(f"e({a}, {b}). " for a, b in sorted(edges)) + "n(0). n(1). n(2). n(3). n(4). n(5). n(6). "
+        facts = (
+            "".join(f"e({a}, {b}). " for a, b in sorted(edges)) + "n(0). n(1). n(2). n(3). n(4). n(5). n(6). "
+        )
         rules = """
             t(X, Y) :- e(X, Y).
             t(X, Y) :- e(X, Z), t(Z, Y).
@@ -151,7 +155,9 @@ def test_random_programs_agree_with_their_least_models():
 
 
 def test_least_model_ends_where_proofs_do_not():
-    program = Program("path(X, Z) :- path(X, Y), path(Y, Z). path(X, Y) :- e(X, Y). e(a, b). e(b, c). e(c, a).")
+    program = Program(
+        "path(X, Z) :- path(X, Y), path(Y, Z). path(X, Y) :- e(X, Y). e(a, b). e(b, c). e(c, a)."
+    )
     assert sum(atom.predicate == "path" for atom in program.least_model()) == 9
     flag = Program("go. ready :- go, \\+ stop. p(a) :- ready. p(X) :- q(X, X). q(b, b). q(b, c).")
     assert {str(atom) for atom in flag.least_model()} == {"go", "q(b, b)", "q(b, c)", "ready", "p(a)", "p(b)"}

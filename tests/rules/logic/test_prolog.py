@@ -92,7 +92,9 @@ def test_random_clauses_are_read_as_they_were_written():
         assert parse_clause(str(clause)) == clause
 
 
-@pytest.mark.parametrize("value", ["it's", "a\\b", "new\nline", "Upper", "_x", "mod", "x y", "3", "é", "瓜", "+"])
+@pytest.mark.parametrize(
+    "value", ["it's", "a\\b", "new\nline", "Upper", "_x", "mod", "x y", "3", "é", "瓜", "+"]
+)
 def test_any_name_survives_its_quotes(value):
     assert parse_term(str(Constant(value))) == Constant(value)
     assert parse_literal(str(Literal(value, ["a"]))) == Literal(value, ["a"])

@@ -199,8 +199,6 @@ class Golem(ClauseLearner):
         best = None
         for examples in groups:
             clause = linked(determinate_clause(examples, index, self.max_depth, self.max_degree))
-            if not clause.body and bad:
-                continue
             hit, wrong = coverage.of(clause, left), int(coverage.of(clause, bad).sum())
             if wrong <= self.noise * (wrong + hit.sum()) and (best is None or hit.sum() > best[2].sum()):
                 best = examples, clause, hit

@@ -6,21 +6,21 @@ from typing import Any
 
 from tercet.core.catalog import method
 from tercet.rules.logic._engine.machine import ProofLimitError
-from tercet.rules.logic._engine.matching import Binding, Targets, Tries, fold, match_all, one_way
+from tercet.rules.logic._engine.matching import Binding, Matching, Targets, Tries, match_all, one_way
 from tercet.rules.logic.clause import Clause, as_clause
 from tercet.rules.logic.literal import ground_atoms
 from tercet.rules.logic.resolution import apart
 from tercet.rules.logic.substitution import Substitution
 from tercet.rules.logic.terms import Term
 
-MAX_TRIES = 1_000_000
+MAX_TRIES = 100_000
 
 
 @method(
     zh="θ-包含",
     task="logic programming",
     model="C subsumes D if Cθ ⊆ D for a substitution θ; then C implies D",
-    algorithms="backtracking: fewest partners first, forward checking, parts that share no variable apart",
+    algorithms="backtracking: fewest values first, arc consistency, parts that share no variable apart",
     texts=["002 ch. 13, 13.4", "002 ch. 13, 13.5"],
 )
 def subsumes(general: Any, specific: Any, *, max_tries: int = MAX_TRIES) -> Substitution | None:
@@ -30,7 +30,7 @@ def subsumes(general: Any, specific: Any, *, max_tries: int = MAX_TRIES) -> Subs
     ----------
     general, specific : Clause or Prolog text
         C and D. Their variables are apart, whatever they are called.
-    max_tries : int, default=1000000
+    max_tries : int, default=100000
         The most mappings of a literal to try: the problem is NP-complete. Beyond it `ProofLimitError` is raised.
 
     Returns
@@ -91,7 +91,7 @@ def reduce_clause(clause: Any, background: Any = (), *, max_tries: int = MAX_TRI
         The clause.
     background : ground facts, default=()
         Prolog text, atoms or facts.
-    max_tries : int, default=1000000
+    max_tries : int, default=100000
         The most mappings to try for one literal; one that is not found redundant by then stays.
 
     Returns
@@ -111,15 +111,16 @@ def reduce_clause(clause: Any, background: Any = (), *, max_tries: int = MAX_TRI
     C = Clause(C.head, (literal for literal in C.body if literal not in known))
     fixed: dict[Any, Term] = {} if C.head is None else {v: v for v in C.head.variables}
     waiting = sorted(C.body, key=lambda literal: -sum(v not in fixed for v in literal.variables))
-    while waiting:
-        literal = waiting.pop(0)
+    matching = Matching(C.body, Targets([*C.body, *facts]), fixed)
+    for literal in waiting:
         if literal not in C.body:
             continue
         try:
-            theta = fold(literal, C.body, Targets([*C.body, *facts]), fixed, Tries(max_tries))
+            theta = matching.solve(Tries(max_tries), without=literal)
         except ProofLimitError:
             continue
         if theta is not None:
             images = dict.fromkeys(one.replaced(theta) for one in C.body)
             C = Clause(C.head, (image for image in images if image not in known))
+            matching = Matching(C.body, Targets([*C.body, *facts]), fixed)
     return C

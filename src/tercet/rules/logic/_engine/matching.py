@@ -1,14 +1,15 @@
 """Matching of literals: a substitution that maps each of some literals onto one of others.
 
-The literal with the fewest partners left is mapped first, every binding removes partners that no longer fit, and
-parts that share no variable are solved on their own: a plain search in the order of the text takes exponential time
-on clauses of a few dozen literals.
+This is a constraint satisfaction problem: variables are to have terms for values, and each literal allows the
+tuples of values that make it one of the targets. Values without support in every literal are removed
+(generalised arc consistency, with the tuples of a literal as the bits of an integer), the variable with the
+fewest values left is bound next, and parts that share no variable are solved on their own. A plain search in the
+order of the text takes exponential time on clauses of a few dozen literals.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from tercet.rules.logic._engine.machine import ProofLimitError
 from tercet.rules.logic.literal import Literal
@@ -20,18 +21,14 @@ FEW = 8  # partners that need no index
 
 
 class Targets:
-    """Literals to map onto, found by predicate, sign and any argument; one of them may be left out."""
+    """Literals to map onto, found by predicate, sign and any argument."""
 
     def __init__(self, literals: Iterable[Literal]) -> None:
         self.literals = dict.fromkeys(literals)
-        self.left_out: Literal | None = None
         self._groups: dict[Shape, list[Literal]] = {}
         for literal in self.literals:
             self._groups.setdefault(shape(literal), []).append(literal)
         self._indices: dict[tuple[Shape, int], dict[Term, list[Literal]]] = {}
-
-    def __contains__(self, literal: Literal) -> bool:
-        return literal in self.literals and literal != self.left_out
 
     def partners(self, pattern: Literal, binding: Mapping[Variable, Term]) -> list[tuple[Literal, Binding]]:
         """The literals that a pattern can become, each with the bindings that it adds."""
@@ -41,7 +38,7 @@ class Targets:
             if len(group) > FEW and term is not None and (term.is_ground or isinstance(arg, Variable)):
                 found = self._index(shape(pattern), place).get(term, [])
                 group = found if len(found) < len(group) else group
-        pairs = ((target, one_way(pattern, target, binding)) for target in group if target != self.left_out)
+        pairs = ((target, one_way(pattern, target, binding)) for target in group)
         return [(target, added) for target, added in pairs if added is not None]
 
     def _index(self, group: Shape, place: int) -> dict[Term, list[Literal]]:
@@ -93,126 +90,123 @@ def one_way(pattern: Literal, target: Literal, binding: Mapping[Variable, Term])
     return added
 
 
+class Matching:
+    """The tuples of values that each of some literals allows its variables."""
+
+    def __init__(self, patterns: Iterable[Literal], targets: Targets, fixed: Binding) -> None:
+        self.fixed = fixed
+        self.variables: dict[Variable, int] = {}
+        self.terms: list[Term] = []
+        self.scopes: list[list[int]] = []  # the variables of each literal
+        self.masks: list[list[dict[int, int]]] = []  # for each of them, the tuples that have a value, as bits
+        self.alive: list[int] = []  # the tuples that are allowed
+        self.places: list[dict[Literal, int]] = []  # the tuple that each target is
+        codes: dict[Term, int] = {}
+        for pattern in dict.fromkeys(patterns):
+            free = [v for v in pattern.variables if v not in fixed]
+            masks: list[dict[int, int]] = [{} for _ in free]
+            places = {}
+            for k, (target, added) in enumerate(targets.partners(pattern, fixed)):
+                places[target] = k
+                for mask, variable in zip(masks, free):
+                    code = codes.setdefault(added[variable], len(codes))
+                    mask[code] = mask.get(code, 0) | 1 << k
+            self.scopes.append([self.variables.setdefault(v, len(self.variables)) for v in free])
+            self.masks.append(masks)
+            self.places.append(places)
+            self.alive.append((1 << len(places)) - 1)
+        self.terms, self.codes = list(codes), codes
+        self.literals_of: list[list[int]] = [[] for _ in self.variables]
+        for c, scope in enumerate(self.scopes):
+            for v in scope:
+                self.literals_of[v].append(c)
+
+    def solve(self, tries: Tries, without: Literal | None = None) -> Binding | None:
+        """A substitution that maps every literal onto a target (but for one that is left out), or None.
+
+        Variables stay what they are where they can.
+        """
+        alive = [
+            bits & ~(1 << places[without]) if without in places else bits
+            for bits, places in zip(self.alive, self.places)
+        ]
+        if not all(alive):
+            return None
+        domains = [
+            set(self.masks[found[0]][self.scopes[found[0]].index(v)])
+            for v, found in enumerate(self.literals_of)
+        ]
+        if not self._propagate(domains, alive, set(range(len(alive)))):
+            return None
+        values = self._search(domains, alive, list(range(len(domains))), tries)
+        if values is None:
+            return None
+        return {**self.fixed, **{v: self.terms[values[k]] for v, k in self.variables.items()}}
+
+    def _propagate(self, domains: list[set[int]], alive: list[int], waiting: set[int]) -> bool:
+        """Remove tuples and values without support; whether every literal has a tuple left."""
+        while waiting:
+            c = waiting.pop()
+            tuples = alive[c]
+            for mask, v in zip(self.masks[c], self.scopes[c]):
+                allowed = 0
+                for value in domains[v]:
+                    allowed |= mask.get(value, 0)
+                tuples &= allowed
+            if not tuples:
+                return False
+            alive[c] = tuples
+            for mask, v in zip(self.masks[c], self.scopes[c]):
+                kept = {value for value in domains[v] if mask.get(value, 0) & tuples}
+                if len(kept) < len(domains[v]):
+                    domains[v] = kept
+                    waiting.update(self.literals_of[v])
+        return True
+
+    def _search(
+        self, domains: list[set[int]], alive: list[int], among: list[int], tries: Tries
+    ) -> dict[int, int] | None:
+        """Values for some variables, whose domains are arc consistent."""
+        found = {v: next(iter(domains[v])) for v in among if len(domains[v]) == 1}
+        for part in self._parts([v for v in among if v not in found], domains):
+            chosen = min(part, key=lambda v: (len(domains[v]), v))
+            for value in self._ordered(chosen, domains[chosen]):
+                tries.spend()
+                narrowed, left = list(domains), list(alive)
+                narrowed[chosen] = {value}
+                if self._propagate(narrowed, left, set(self.literals_of[chosen])):
+                    solved = self._search(narrowed, left, part, tries)
+                    if solved is not None:
+                        found.update(solved)
+                        break
+            else:
+                return None
+        return found
+
+    def _ordered(self, variable: int, values: set[int]) -> list[int]:
+        """The values of a variable, the variable itself first."""
+        own = self.codes.get(list(self.variables)[variable], -1)
+        return sorted(values, key=lambda value: (value != own, value))
+
+    def _parts(self, among: list[int], domains: list[set[int]]) -> list[list[int]]:
+        """Groups of variables that literals link, small ones first."""
+        left, groups = set(among), []
+        while left:
+            group, waiting = [], [min(left)]
+            left.discard(waiting[0])
+            while waiting:
+                v = waiting.pop()
+                group.append(v)
+                for c in self.literals_of[v]:
+                    linked = left.intersection(self.scopes[c])
+                    left -= linked
+                    waiting += sorted(linked)
+            groups.append(group)
+        return sorted(groups, key=len)
+
+
 def match_all(
     patterns: Sequence[Literal], targets: Targets, binding: Binding, tries: Tries
 ) -> Binding | None:
     """A substitution that maps every pattern onto a target, or None."""
-    distinct = list(dict.fromkeys(patterns))
-    domains: dict[int, list[Literal]] = {}
-    for k, pattern in enumerate(distinct):
-        domains[k] = [target for target, _ in targets.partners(pattern, binding)]
-        if not domains[k]:
-            return None
-    return _solve(distinct, domains, dict(binding), tries)
-
-
-def _solve(
-    patterns: list[Literal], domains: dict[int, list[Literal]], binding: Binding, tries: Tries
-) -> Binding | None:
-    """Solve the parts that share no free variable one after the other."""
-    found = dict(binding)
-    for part in _parts(patterns, domains, binding):
-        solved = _assign(patterns, {k: domains[k] for k in part}, binding, tries)
-        if solved is None:
-            return None
-        found.update(solved)
-    return found
-
-
-def _assign(
-    patterns: list[Literal], domains: dict[int, list[Literal]], binding: Binding, tries: Tries
-) -> Binding | None:
-    """Map the literal with the fewest partners, then the rest."""
-    place = min(domains, key=lambda k: (len(domains[k]), k))
-    rest = {k: partners for k, partners in domains.items() if k != place}
-    for target in domains[place]:
-        tries.spend()
-        added = one_way(patterns[place], target, binding)
-        if added is None:
-            continue
-        extended = {**binding, **added}
-        narrowed = _narrowed(patterns, rest, extended, added)
-        if narrowed is None:
-            continue
-        solved = _solve(patterns, narrowed, extended, tries) if narrowed else extended
-        if solved is not None:
-            return solved
-    return None
-
-
-def _narrowed(
-    patterns: list[Literal], domains: dict[int, list[Literal]], binding: Binding, added: Binding
-) -> dict[int, list[Literal]] | None:
-    """The partners that are left after new bindings; None where a literal has none."""
-    found = {}
-    for k, partners in domains.items():
-        if any(variable in added for variable in patterns[k].variables):
-            partners = [t for t in partners if one_way(patterns[k], t, binding) is not None]
-            if not partners:
-                return None
-        found[k] = partners
-    return found
-
-
-def _parts(patterns: list[Literal], domains: dict[int, Any], binding: Binding) -> list[list[int]]:
-    """Groups of literals that are linked by variables without a value; small ones first."""
-    parent = {k: k for k in domains}
-
-    def root(k: int) -> int:
-        while parent[k] != k:
-            parent[k] = k = parent[parent[k]]
-        return k
-
-    first: dict[Variable, int] = {}
-    for k in domains:
-        for variable in patterns[k].variables:
-            if variable not in binding:
-                parent[root(k)] = root(first.setdefault(variable, k))
-    groups: dict[int, list[int]] = {}
-    for k in domains:
-        groups.setdefault(root(k), []).append(k)
-    return sorted(groups.values(), key=len)
-
-
-def fold(
-    literal: Literal, body: Sequence[Literal], targets: Targets, fixed: Binding, tries: Tries
-) -> Binding | None:
-    """A substitution that maps a body onto targets without one of its literals, and moves as little as it can.
-
-    A variable without a binding stays what it is, so that a literal is looked at only if its image is no target.
-    """
-    holding: dict[Variable, list[Literal]] = {}
-    for other in body:
-        for variable in other.variables:
-            holding.setdefault(variable, []).append(other)
-    targets.left_out = literal
-    try:
-        return _settled([literal], {**fixed}, holding, targets, tries)
-    finally:
-        targets.left_out = None
-
-
-def _settled(
-    astray: list[Literal],
-    binding: Binding,
-    holding: dict[Variable, list[Literal]],
-    targets: Targets,
-    tries: Tries,
-) -> Binding | None:
-    """Bindings under which the literals that are astray have images, too."""
-    if not astray:
-        return binding
-    options = [targets.partners(one, binding) for one in astray]
-    place = min(range(len(astray)), key=lambda k: len(options[k]))
-    # First the partners that move the fewest variables.
-    for _, added in sorted(options[place], key=lambda pair: sum(t != v for v, t in pair[1].items())):
-        tries.spend()
-        extended = {**binding, **added}
-        touched = [other for v, t in added.items() if t != v for other in holding[v]]
-        following = [
-            one for one in dict.fromkeys([*astray, *touched]) if one.replaced(extended) not in targets
-        ]
-        found = _settled(following, extended, holding, targets, tries)
-        if found is not None:
-            return found
-    return None
+    return Matching(patterns, targets, binding).solve(tries)

@@ -142,7 +142,7 @@ def test_em_never_falls_and_finds_the_tables(share):
     edges = [(int(a[1:]), int(b[1:])) for a, b in truth.edges_]
     network = BayesianNetwork(edges, alpha=0, tol=1e-9).fit(Z)
     assert (np.diff(network.history_["log_likelihood"]) >= -1e-10).all()
-    assert np.abs(joint_table(network) - joint_table(truth)).sum() < (0.2 if share > 0.3 else 0.1)
+    assert np.abs(joint_table(network) - joint_table(truth)).sum() < (0.25 if share > 0.3 else 0.15)
     assert network.score(Z) == pytest.approx(network.history_["log_likelihood"][-1], abs=1e-6)
     whole = BayesianNetwork(edges, alpha=0).fit(X)
     assert whole.score(X) >= network.score(X)

@@ -381,7 +381,7 @@ def _names(model: Any, given: Sequence[str] | None, n: int) -> list[str]:
 
 
 PICTURES = (
-    "bayes", "chains", "components", "dependencies", "dictionaries", "embeddings", "graphs", "mixtures",
+    "bayes", "chains", "components", "dependencies", "dictionaries", "embeddings", "graphs", "mixtures", "networks",
     "sequences", "svm", "topics", "trees",
 )  # fmt: skip
 _own = len(_pictures)  # those of this module, which come last

@@ -52,6 +52,7 @@ def plot_network(model: Any, *, tables: bool | None = None, ax: Any = None, most
     with_tables = len(shown) <= 6 if tables is None else tables
     depth = max(level for _, level in place.values()) + 1
     ax = get_axes(ax, height=max(2.2, 0.8 + (1.7 if with_tables else 0.62) * depth))
+    background = {"facecolor": ax.get_facecolor(), "edgecolor": "none", "alpha": 0.85, "pad": 1.0}
     for a, b in edges[inside].tolist():
         _arrow(ax, _at(place[a]), _at(place[b]), ACCENT, 1.2)
     for k in shown:
@@ -60,7 +61,7 @@ def plot_network(model: Any, *, tables: bool | None = None, ax: Any = None, most
             x, y = _at(place[k])
             ax.annotate(
                 _table_text(known, k), (x, y), (0, -13), textcoords="offset points", ha="center", va="top",
-                fontsize=6, family="monospace", color=INK,
+                fontsize=6, family="monospace", color=INK, bbox=background,
             )  # fmt: skip
     _frame(ax, depth)
     ax.set_title(translated("a Bayesian network: each node given its parents"))

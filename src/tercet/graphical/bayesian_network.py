@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from itertools import pairwise
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -292,41 +291,49 @@ class BayesianNetwork(NetworkInference, DiscreteColumns):
         self.numbers_ = [None] * len(self.nodes_)
 
     def predict_proba(self, X: Any, target: Hashable | None = None) -> np.ndarray:
-        """The distribution of a column given the known cells of each row.
+        """The distribution of a column given the known cells of the others, for each row.
 
         Parameters
         ----------
         X : array or frame of shape (n_samples, n_features)
             The rows; NaN is not known.
         target : name or number of a column, optional
-            The column that is asked for; what X holds in it is not looked at, and a frame may lack it. By default
-            all columns side by side, those that are known with all weight on their state.
+            The column that is asked for, by default the last. What X holds in it is not looked at; a frame may lack
+            a column that is named here.
 
         Returns
         -------
-        array of shape (n_samples, n_states), or (n_samples, sum of all n_states)
+        array of shape (n_samples, n_states)
             In the order of `states_`.
         """
         check_is_fitted(self)
-        place: Any = None
+        place: Any = len(self.nodes_) - 1
         if target is not None:
             model = self.factor_model()
             number = isinstance(target, int | np.integer) and target not in model.place_of
             place = target if number and target in range(len(self.nodes_)) else model.place(target)
             X = with_column(X, self.nodes_[place], place)
         codes = self._codes(self._check(X, reset=False))
-        if place is not None:
-            codes[:, place] = -1
-        found = self._posteriors(codes, place)
-        impossible = np.flatnonzero(found.sum(axis=1) == 0)
-        if impossible.size:
-            row = int(impossible[0])
-            cells = {self.nodes_[k]: self.states_[k][c] for k, c in enumerate(codes[row]) if c >= 0}
-            raise ValueError(
-                f"{type(self).__name__}: row {row} is impossible, its probability is 0: {cells}. alpha > 0 in fit "
-                "leaves no state without probability."
-            )
-        return found
+        codes[:, place] = -1
+        return self._possible(codes, self._posteriors(codes, place))
+
+    def predict_marginals(self, X: Any) -> list[np.ndarray]:
+        """The distributions of all columns given the known cells of each row.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_samples, n_features)
+            The rows; NaN is not known. A known cell has all weight on its state.
+
+        Returns
+        -------
+        list of arrays of shape (n_samples, n_states)
+            One for each column.
+        """
+        check_is_fitted(self)
+        codes = self._codes(self._check(X, reset=False))
+        found = self._possible(codes, self._posteriors(codes, None))
+        return np.split(found, np.cumsum([len(names) for names in self.states_])[:-1], axis=1)
 
     def impute(self, X: Any) -> np.ndarray:
         """The rows with every missing cell filled by its most probable state given the known ones.
@@ -338,9 +345,7 @@ class BayesianNetwork(NetworkInference, DiscreteColumns):
         """
         check_is_fitted(self)
         codes = self._codes(self._check(X, reset=False))
-        found = self._posteriors(codes, None)
-        borders = np.concatenate([[0], np.cumsum([len(names) for names in self.states_])])
-        best = np.column_stack([found[:, a:b].argmax(axis=1) for a, b in pairwise(borders)])
+        best = np.column_stack([table.argmax(axis=1) for table in self.predict_marginals(X)])
         best = np.where(codes >= 0, codes, best)
         return np.column_stack(
             [np.array(names, dtype=object)[best[:, k]] for k, names in enumerate(self.states_)]
@@ -373,12 +378,6 @@ class BayesianNetwork(NetworkInference, DiscreteColumns):
             self.equivalent_sample_size,
         )
         return scores.total([own.tolist() for own in self.parents_])
-
-    def to_bif(self, path: Any = None) -> str:
-        """The network as BIF text, written to a file where a path is given."""
-        from tercet.graphical.bif import write_bif
-
-        return write_bif(self, path)
 
     def _names(self) -> list:
         return self.nodes_

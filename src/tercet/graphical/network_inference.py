@@ -159,6 +159,12 @@ class NetworkInference(GraphicalModel):
         graph.add_edges_from(self.edges_)
         return graph
 
+    def to_bif(self, path: Any = None) -> str:
+        """The network as BIF text, written to a file where a path is given."""
+        from tercet.graphical.bif import write_bif
+
+        return write_bif(self, path)
+
     def _graph(self) -> dict:
         check_is_fitted(self)
         names = self._names()
@@ -227,6 +233,19 @@ class NetworkInference(GraphicalModel):
             found[~direct] = tree.marginals(base, rows, self.n_jobs)[0][:, here]
         else:
             found[~direct] = [self._reduced_posterior(row, target) for row in rows.tolist()]
+        return found
+
+    def _possible(self, codes: np.ndarray, found: np.ndarray) -> np.ndarray:
+        """Distributions given rows, or an error that names a row whose probability is 0."""
+        impossible = np.flatnonzero(found.sum(axis=1) == 0)
+        if impossible.size:
+            row = int(impossible[0])
+            names, states = self._names(), self._variable_states()
+            cells = {names[k]: states[k][c] for k, c in enumerate(codes[row]) if c >= 0}
+            raise ValueError(
+                f"{type(self).__name__}: row {row} is impossible, its probability is 0: {cells}. alpha > 0 in fit "
+                "leaves no state without probability."
+            )
         return found
 
     def _reduced_posterior(self, row: list[int], target: int | None) -> np.ndarray:

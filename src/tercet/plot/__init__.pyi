@@ -28,6 +28,7 @@ from tercet.plot.mixtures import plot_mixture
 from tercet.plot.models import picture, plot_coefficients, plot_model
 from tercet.plot.monte_carlo import plot_envelope, plot_estimate, plot_state_distribution
 from tercet.plot.neighbors import plot_cells, plot_kd_tree
+from tercet.plot.networks import plot_messages, plot_network
 from tercet.plot.precision_recall import plot_precision_recall
 from tercet.plot.proofs import plot_proof
 from tercet.plot.regression import plot_predictions, plot_residuals
@@ -79,8 +80,10 @@ __all__ = [
     "plot_lift",
     "plot_margins",
     "plot_metric",
+    "plot_messages",
     "plot_mixture",
     "plot_model",
+    "plot_network",
     "plot_partial_dependence",
     "plot_path",
     "plot_precision_recall",

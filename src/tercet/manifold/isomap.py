@@ -204,7 +204,7 @@ class Isomap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embedding):
             random_state=0,
             copy_X=False,
             n_jobs=self.n_jobs,
-        )
+        ).set_output(transform="default")
         if self.landmarks_ is None:
             points = self.kernel_pca_.fit_transform(gram)
         else:

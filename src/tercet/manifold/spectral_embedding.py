@@ -146,7 +146,7 @@ class SpectralEmbedding(Embedding):
                 f"{type(self).__name__}: X must have 2 rows at least; got n_samples = {X.shape[0]}."
             )
         self.affinity_matrix_ = self._affinities(X)
-        self.embedding_ = spectral_points(
+        points = spectral_points(
             self.affinity_matrix_,
             self.n_components,
             self.eigen_solver,
@@ -156,6 +156,7 @@ class SpectralEmbedding(Embedding):
             disconnected=self.disconnected,
             n_jobs=all_cores(self.n_jobs),
         )
+        self.embedding_ = points.astype(np.float32 if X.dtype == np.float32 else np.float64, copy=False)
 
     def _affinities(self, X: Any) -> Any:
         """The symmetric matrix of affinities."""
@@ -167,7 +168,7 @@ class SpectralEmbedding(Embedding):
         if self.affinity == "rbf":
             self.gamma_ = self.gamma if self.gamma is not None else 1.0 / X.shape[1]
             rows = X.astype(np.float64)
-            return Gaussian(gamma=self.gamma_).gram(rows, rows, n_jobs=jobs)
+            return Gaussian(gamma=self.gamma_).gram(rows, rows, n_jobs=jobs).astype(X.dtype, copy=False)
         if self.affinity == "precomputed_nearest_neighbors":
             search = NearestNeighbors(
                 n_neighbors=self.n_neighbors or 5, n_jobs=jobs, metric="precomputed"

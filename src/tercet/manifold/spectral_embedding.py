@@ -20,7 +20,7 @@ from tercet.core.validation import check_array
 from tercet.kernels import Gaussian
 from tercet.manifold._spectral.laplacian import laplacian_vectors
 from tercet.manifold.embedding import Embedding
-from tercet.manifold.neighbor_graph import pieces
+from tercet.manifold.neighbor_graph import pieces, require_neighbours
 from tercet.neighbors import NearestNeighbors, kneighbors_graph
 
 Affinity = Literal["nearest_neighbors", "rbf", "precomputed", "precomputed_nearest_neighbors"]
@@ -177,6 +177,7 @@ class SpectralEmbedding(Embedding):
         else:
             self.n_neighbors_ = self.n_neighbors or max(X.shape[0] // 10, 1)
             graph = kneighbors_graph(X, self.n_neighbors_, include_self=True, n_jobs=jobs)
+        require_neighbours(graph.indices, graph.data, X.shape[0], type(self).__name__)
         return 0.5 * (graph + graph.T)
 
     def __sklearn_tags__(self) -> Any:

@@ -23,6 +23,7 @@ from tercet.manifold._tsne.forces import attraction, exact_repulsion
 from tercet.manifold._tsne.interpolation import interpolated_repulsion
 from tercet.manifold.dissimilarities import dissimilarities
 from tercet.manifold.embedding import Embedding
+from tercet.manifold.neighbor_graph import require_neighbours
 from tercet.neighbors import NearestNeighbors
 
 EXPLORATION = 250  # passes with exaggerated attraction
@@ -245,6 +246,7 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embedding):
             n_neighbors=k, metric=self.metric, metric_params=self.metric_params, n_jobs=jobs
         ).fit(X)
         graph = search.kneighbors_graph(mode="distance")
+        require_neighbours(graph.indices, graph.data, n, type(self).__name__)
         graph.data = _squares(graph.data)
         return graph
 

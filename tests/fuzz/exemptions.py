@@ -19,6 +19,8 @@ TIES = "equal distances are decided by the order of the rows"
 SIGNS = "rounding decides the sign of a residual that is 0, and with it the gradient of an absolute loss"
 UNSTORED = "entries that are not stored are missing, not 0, and repeated ones are refused"
 LOCAL = "not convex: it starts from rows or singular vectors, and rounding may lead to another local minimum"
+CHAOS = "gradient descent with gains: a rounding of the distances leads to another local minimum"
+NEAREST = "equal distances are decided by the order of the rows, and a coordinate's sign by its largest entry"
 INDEFINITE = "the kernel function is not positive definite: the dual has several local optima"
 
 EMPTY = "an empty cluster takes the row that is farthest away: a repeated row twice, or another of equally far ones"
@@ -50,6 +52,10 @@ CLASSES: dict[str, dict[str, str]] = {
     "KMedoids": dict.fromkeys(("weights", "order", "sparse_rows"), DRAWS),
     "KModes": dict.fromkeys(("weights", "order"), DRAWS),
     "MDS": {"order": DRAWS},
+    "TSNE": dict.fromkeys(("order", "sparse_rows", "containers"), CHAOS),
+    "Isomap": {"order": NEAREST},
+    "LocallyLinearEmbedding": {"order": NEAREST},
+    "SpectralEmbedding": {"order": NEAREST},
     "LatentDirichletAllocation": dict.fromkeys(("weights", "order"), DRAWS),
     "MiniBatchNMF": {"order": ONLINE},
     "NMF": {"order": DRAWS},

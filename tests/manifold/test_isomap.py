@@ -45,9 +45,9 @@ def test_paths_like_those_of_scipy(seed):
     some = rng.integers(graph.shape[0], size=3)
     whole = geodesic_distances(graph, method="D")
     assert np.array_equal(geodesic_distances(graph, some, method="D"), whole[some])
-    assert np.array_equal(
-        geodesic_distances(graph, some[:1], method="D"), whole[some[:1]]
-    ), "one at a time or eight"
+    assert np.array_equal(geodesic_distances(graph, some[:1], method="D"), whole[some[:1]]), (
+        "one at a time or eight"
+    )
 
 
 def test_edges_of_length_zero_are_edges():
@@ -59,7 +59,7 @@ def test_paths_keep_the_triangle_inequality(points):
     D = geodesic_distances(kneighbors_graph(points, 5, mode="distance"))
     D = D[np.isfinite(D).all(axis=1)]
     assert (D[:, None, :] <= D[:, :, None] + D[None, :, :] + 1e-9).all()
-    assert (D >= pairwise_distances(points) - 1e-9).all()
+    assert (pairwise_distances(points) - 1e-9 <= D).all()
 
 
 def test_what_is_no_graph():
@@ -96,7 +96,7 @@ def test_it_is_classical_scaling_of_the_geodesics(points):
 
 def test_a_swiss_roll_is_unrolled(roll):
     X, t = roll
-    model = Isomap(n_neighbors=10).fit(X)
+    model = Isomap(n_neighbors=7).fit(X)
     correlation = np.abs(np.corrcoef(model.embedding_.T, t)[:2, 2]).max()
     assert correlation > 0.98
     assert residual_variance(model.dist_matrix_, model.embedding_) < 0.02
@@ -145,7 +145,7 @@ def test_trees_searches_and_given_distances(points):
     D = pairwise_distances(points)
     of_distances = Isomap(n_neighbors=7, metric="precomputed").fit(D)
     np.testing.assert_allclose(of_distances.embedding_, expected, atol=1e-9)
-    graph = NearestNeighbors(n_neighbors=9).fit(points).kneighbors_graph(mode="distance")
+    graph = kneighbors_graph(points, 9, mode="distance", include_self=True)
     of_graph = Isomap(n_neighbors=7, metric="precomputed").fit(graph)
     np.testing.assert_allclose(of_graph.embedding_, expected, atol=1e-9)
 
@@ -170,7 +170,7 @@ def test_a_graph_in_pieces_is_joined_or_refused():
     assert model.dist_matrix_[i, 12 + j] == pytest.approx(between.min()), "by the nearest rows of both"
     with pytest.raises(ValueError, match=r"in 2 pieces, of 12, 10 rows, and disconnected='error'"):
         Isomap(n_neighbors=4, disconnected="error").fit(X)
-    graph = NearestNeighbors(n_neighbors=4).fit(X).kneighbors_graph(mode="distance")
+    graph = kneighbors_graph(X, 5, mode="distance", include_self=True)
     with pytest.raises(RuntimeError, match="cannot be completed with metric='precomputed'"):
         Isomap(n_neighbors=4, metric="precomputed").fit(graph)
 
@@ -188,10 +188,10 @@ def test_counts_that_do_not_fit(points):
 
 def test_rows_at_one_place():
     X = np.repeat(np.random.default_rng(0).normal(size=(8, 2)), 4, axis=0)
-    model = Isomap(n_neighbors=6, n_components=2).fit(X)
-    np.testing.assert_allclose(model.embedding_[::4], model.embedding_[3::4], atol=1e-9)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        model = Isomap(n_neighbors=6, n_components=2).fit(X)
+        np.testing.assert_allclose(model.embedding_[::4], model.embedding_[3::4], atol=1e-9)
         assert not Isomap(n_neighbors=3).fit(np.ones((9, 2))).embedding_.any()
 
 
@@ -204,7 +204,7 @@ def test_a_constant_column_changes_nothing(points):
 def test_distances_that_are_none(points):
     with pytest.raises(ValueError, match="is not square"):
         Isomap(metric="precomputed").fit(pairwise_distances(points)[:, :-1])
-    with pytest.raises(ValueError, match="[Nn]egative"):
+    with pytest.raises(ValueError, match=r"[Nn]egative"):
         Isomap(metric="precomputed").fit(-pairwise_distances(points))
 
 
@@ -212,5 +212,5 @@ def test_a_new_row_without_neighbours(points):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = Isomap(n_neighbors=None, radius=1.5).fit(points)
-    with pytest.raises(ValueError, match="row 1 of X has no neighbour within radius=1.5"):
+    with pytest.raises(ValueError, match=r"row 1 of X has no neighbour within radius=1\.5"):
         model.transform([points[0], points[0] + 100])

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from tercet.decomposition import NMF
-from tercet.manifold import ClassicalMDS
+from tercet.manifold import ClassicalMDS, Isomap, SpectralEmbedding
+from tercet.neighbors import kneighbors_graph
 from tercet.plot import plot_embedding, plot_model, plot_shepard
 
 
@@ -25,6 +26,27 @@ def test_points_and_their_distances():
     assert not np.asarray(line.collections[0].get_offsets())[:, 1].any()
     with pytest.raises(ValueError, match=r"points must be of shape"):
         plot_embedding([1.0, 2.0])
+
+
+def test_classes_and_the_neighbour_graph():
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    model, y = Isomap(n_neighbors=6).fit(X), np.arange(40) % 2
+    ax = plot_embedding(model, target=y, graph=True)
+    edges, first, second = ax.collections
+    assert len(edges.get_segments()) == 40 * 6
+    assert len(first.get_offsets()) == len(second.get_offsets()) == 20
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["0", "1"]
+    assert len(plot_model(model).collections) == 2, "a model's own picture has its graph"
+    ax = plot_embedding(model.embedding_, target=X[:, 0], graph=kneighbors_graph(X, 2))
+    assert len(ax.collections[0].get_segments()) == 80
+    assert ax.collections[1].get_array().size == 40
+    assert len(plot_embedding(SpectralEmbedding(n_neighbors=8).fit(X), graph=True).collections) == 2
+    with pytest.raises(ValueError, match="graph=True needs an estimator that was fitted by neighbours"):
+        plot_embedding(ClassicalMDS().fit(X), graph=True)
+    with pytest.raises(ValueError, match=r"graph must be of shape \(40, 40\)"):
+        plot_embedding(model, graph=kneighbors_graph(X[:9], 2))
+    with pytest.raises(ValueError, match=r"target must be of shape \(40,\)"):
+        plot_embedding(model, target=y[:3])
 
 
 def test_components_of_a_factorisation():

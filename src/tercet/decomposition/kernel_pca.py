@@ -204,9 +204,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
             raise NotImplementedError("Inverse transform not implemented for sparse matrices!")
         kernel, jobs = self._resolve_kernel(X), all_cores(self.n_jobs)
         self.gamma_ = 1 / X.shape[-1] if self.gamma is None else self.gamma
-        gram = (
-            _symmetric(X, type(self).__name__) if given else kernel.gram(_double(X), _double(X), n_jobs=jobs)
-        )
+        rows = X.astype(np.float64) if getattr(X, "dtype", None) == np.float32 else X
+        gram = _symmetric(X, type(self).__name__) if given else kernel.gram(rows, rows, n_jobs=jobs)
         gram = gram.astype(np.float64, copy=False)  # small eigenvalues are lost in single precision
         self.eigenvalues_, self.eigenvectors_ = self._eigenpairs(gram, jobs)
         self._keep_scaled(gram)
@@ -300,6 +299,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         if not self._scaled.shape[1]:
             return np.zeros((X.shape[0], 0))
         points = np.arange(len(self._scaled)) if self._takes == "gram" else self.X_fit_
+        if isinstance(X, np.ndarray) and isinstance(points, np.ndarray) and np.may_share_memory(X, points):
+            X = X.copy()  # BLAS has other loops, and other bits, for products of rows with themselves
         with np.errstate(over="ignore", invalid="ignore"):
             scores = self._kernel_expansion(X, points, self._scaled) - self._offset
         return finite_predictions(scores, type(self).__name__).astype(self._float(X), copy=False)
@@ -352,11 +353,6 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _double(X: Any) -> Any:
-    """Rows in double precision, where they are numbers."""
-    return X.astype(np.float64) if getattr(X, "dtype", None) == np.float32 else X
 
 
 def _symmetric(gram: np.ndarray, name: str) -> np.ndarray:

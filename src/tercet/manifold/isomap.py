@@ -19,7 +19,7 @@ from tercet.core.validation import finite_predictions
 from tercet.decomposition import KernelPCA
 from tercet.manifold._graph.kernels import paths_through_neighbours
 from tercet.manifold.embedding import Embedding, rows_of_index
-from tercet.manifold.neighbor_graph import in_one_piece, path_lengths, undirected
+from tercet.manifold.neighbor_graph import in_one_piece, path_lengths, require_neighbours, undirected
 from tercet.neighbors import NearestNeighbors
 
 QUERIES = 64  # new rows in a piece of work
@@ -204,7 +204,7 @@ class Isomap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embedding):
             random_state=0,
             copy_X=False,
             n_jobs=self.n_jobs,
-        )
+        ).set_output(transform="default")
         if self.landmarks_ is None:
             points = self.kernel_pca_.fit_transform(gram)
         else:
@@ -252,6 +252,7 @@ class Isomap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embedding):
             graph = self.nbrs_.kneighbors_graph(mode="distance")
         else:
             graph = self.nbrs_.radius_neighbors_graph(mode="distance")
+        require_neighbours(graph.indices, graph.data, X.shape[0], type(self).__name__)
         graph, self.n_connected_components_ = in_one_piece(
             undirected(graph),
             self.disconnected,
@@ -308,6 +309,7 @@ class Isomap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embedding):
                 raise ValueError(
                     f"{type(self).__name__}: row {row} of X has no neighbour within radius={self.radius}."
                 )
+        require_neighbours(near, far, len(self.embedding_), type(self).__name__)
         D = self._paths(far.ravel(), near.ravel(), indptr.astype(np.int64))
         with np.errstate(over="ignore", invalid="ignore"):
             points = self.kernel_pca_.transform(_inner(times_power(D, -self._exponent)))

@@ -21,7 +21,7 @@ from tercet.manifold._lle.alignment import hessian_matrix, modified_matrix, tang
 from tercet.manifold._lle.local_weights import local_weights, weighted_points
 from tercet.manifold._lle.weight_factor import weight_solver
 from tercet.manifold.embedding import Embedding, rows_of_index
-from tercet.manifold.neighbor_graph import pieces
+from tercet.manifold.neighbor_graph import pieces, require_neighbours
 from tercet.neighbors import NearestNeighbors
 
 Variant = Literal["standard", "hessian", "modified", "ltsa"]
@@ -162,7 +162,8 @@ class LocallyLinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         X = X.astype(np.float64, copy=False)
         jobs = all_cores(self.n_jobs)
         self.nbrs_ = NearestNeighbors(n_neighbors=k, algorithm=self.neighbors_algorithm, n_jobs=jobs).fit(X)
-        near = self.nbrs_.kneighbors(return_distance=False)
+        far, near = self.nbrs_.kneighbors()
+        require_neighbours(near, far, n, name)
         graph = sparse.csr_array(
             (np.ones(near.size), near.ravel(), np.arange(0, near.size + 1, k)), shape=(n, n)
         )
@@ -262,8 +263,9 @@ class LocallyLinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         """
         check_is_fitted(self)
         X = self._check(X, reset=False).astype(np.float64, copy=False)
-        near = self.nbrs_.kneighbors(X, self.n_neighbors, return_distance=False)
+        far, near = self.nbrs_.kneighbors(X, self.n_neighbors)
         base = self.nbrs_._fit_X
+        require_neighbours(near, far, len(base), type(self).__name__)
         exponent = common_exponent(X, base)
         with np.errstate(over="ignore", invalid="ignore"):
             weights = local_weights(

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
+from sklearn.metrics import pairwise_distances as sklearn_distances
 
 from tercet.core.catalog import method
 from tercet.core.parallel import all_cores, each
@@ -22,6 +23,7 @@ from tercet.manifold._graph.kernels import (
 )
 from tercet.manifold.dissimilarities import cross_dissimilarities
 
+SPARSE_METRICS = ("euclidean", "manhattan", "cosine")  # of rows that stay sparse
 CELLS = 1 << 21  # of distances in a block
 
 
@@ -43,6 +45,12 @@ def undirected(graph: Any) -> Any:
     return sparse.csr_array((lengths, columns, indptr), shape=graph.shape)
 
 
+def require_neighbours(found: np.ndarray, far: np.ndarray, n: int, name: str) -> None:
+    """An error where distances are no numbers: then there is no nearest row."""
+    if not np.isfinite(far).all() or (found.size and not (found.min() >= 0 and found.max() < n)):
+        raise ValueError(f"{name}: distances of rows are beyond floating-point numbers. Scale the features.")
+
+
 def pieces(graph: Any) -> tuple[int, np.ndarray]:
     """How many components an undirected graph has, and the component of each node."""
     count, labels = connected_components(graph, directed=False)
@@ -61,7 +69,7 @@ def joined(
     given = isinstance(metric, str) and metric == "precomputed"
     for start in range(0, n, step := max(1, CELLS // max(n, 1))):
         rows = slice(start, start + step)
-        D = X[rows] if given else cross_dissimilarities(X[rows], X, metric, params, n_jobs)
+        D = X[rows] if given else _distances(X[rows], X, metric, params, n_jobs)
         D = np.require(D, np.float64, ["C", "W"])
         nearest_between(D, labels[rows], start, labels, best, at)
     first, second = np.triu_indices(c, 1)
@@ -79,6 +87,14 @@ def joined(
             shape=graph.shape,
         )
     )
+
+
+def _distances(some: Any, X: Any, metric: Any, params: dict[str, Any] | None, n_jobs: int | None) -> Any:
+    if sparse.issparse(X) and (callable(metric) or metric not in SPARSE_METRICS):
+        some, X = some.toarray(), X.toarray()
+    if sparse.issparse(X):
+        return sklearn_distances(some, X, metric=metric)
+    return cross_dissimilarities(some, X, metric, params, n_jobs)
 
 
 def in_one_piece(

@@ -20,7 +20,7 @@ from tercet.core.validation import check_array
 from tercet.kernels import Gaussian
 from tercet.manifold._spectral.laplacian import laplacian_vectors
 from tercet.manifold.embedding import Embedding
-from tercet.manifold.neighbor_graph import pieces
+from tercet.manifold.neighbor_graph import pieces, require_neighbours
 from tercet.neighbors import NearestNeighbors, kneighbors_graph
 
 Affinity = Literal["nearest_neighbors", "rbf", "precomputed", "precomputed_nearest_neighbors"]
@@ -146,7 +146,7 @@ class SpectralEmbedding(Embedding):
                 f"{type(self).__name__}: X must have 2 rows at least; got n_samples = {X.shape[0]}."
             )
         self.affinity_matrix_ = self._affinities(X)
-        self.embedding_ = spectral_points(
+        points = spectral_points(
             self.affinity_matrix_,
             self.n_components,
             self.eigen_solver,
@@ -156,6 +156,7 @@ class SpectralEmbedding(Embedding):
             disconnected=self.disconnected,
             n_jobs=all_cores(self.n_jobs),
         )
+        self.embedding_ = points.astype(np.float32 if X.dtype == np.float32 else np.float64, copy=False)
 
     def _affinities(self, X: Any) -> Any:
         """The symmetric matrix of affinities."""
@@ -167,7 +168,7 @@ class SpectralEmbedding(Embedding):
         if self.affinity == "rbf":
             self.gamma_ = self.gamma if self.gamma is not None else 1.0 / X.shape[1]
             rows = X.astype(np.float64)
-            return Gaussian(gamma=self.gamma_).gram(rows, rows, n_jobs=jobs)
+            return Gaussian(gamma=self.gamma_).gram(rows, rows, n_jobs=jobs).astype(X.dtype, copy=False)
         if self.affinity == "precomputed_nearest_neighbors":
             search = NearestNeighbors(
                 n_neighbors=self.n_neighbors or 5, n_jobs=jobs, metric="precomputed"
@@ -176,6 +177,7 @@ class SpectralEmbedding(Embedding):
         else:
             self.n_neighbors_ = self.n_neighbors or max(X.shape[0] // 10, 1)
             graph = kneighbors_graph(X, self.n_neighbors_, include_self=True, n_jobs=jobs)
+        require_neighbours(graph.indices, graph.data, X.shape[0], type(self).__name__)
         return 0.5 * (graph + graph.T)
 
     def __sklearn_tags__(self) -> Any:

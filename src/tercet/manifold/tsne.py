@@ -15,7 +15,6 @@ from tercet.core.estimator import generator
 from tercet.core.fitted_checks import Declarations, Floats
 from tercet.core.parallel import all_cores
 from tercet.core.parameters import Count, Fraction, Jobs, NonNegative, Positive, Range, Seed
-from tercet.core.scaling import scale_exponent, times_power
 from tercet.core.validation import check_array
 from tercet.decomposition import PCA
 from tercet.manifold._tsne.affinities import joint_probabilities
@@ -24,6 +23,7 @@ from tercet.manifold._tsne.forces import attraction, exact_repulsion
 from tercet.manifold._tsne.interpolation import interpolated_repulsion
 from tercet.manifold.dissimilarities import dissimilarities
 from tercet.manifold.embedding import Embedding
+from tercet.manifold.neighbor_graph import require_neighbours
 from tercet.neighbors import NearestNeighbors
 
 EXPLORATION = 250  # passes with exaggerated attraction
@@ -234,7 +234,9 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embedding):
         if self.method == "exact":
             D = X.toarray() if sparse.issparse(X) else X
             D = dissimilarities(D, self.metric, self.metric_params, type(self).__name__, jobs)
-            D = times_power(D, -scale_exponent(float(D.max(initial=0.0)))) ** 2
+            if D.min(initial=0.0) < 0:
+                raise ValueError("All distances should be positive, the metric given is not correct")
+            D = _squares(D)
             others = ~np.eye(n, dtype=bool)
             columns = np.broadcast_to(np.arange(n), (n, n))[others]
             indptr = np.arange(0, n * (n - 1) + 1, n - 1)
@@ -244,7 +246,8 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embedding):
             n_neighbors=k, metric=self.metric, metric_params=self.metric_params, n_jobs=jobs
         ).fit(X)
         graph = search.kneighbors_graph(mode="distance")
-        graph.data = times_power(graph.data, -scale_exponent(float(graph.data.max(initial=0.0)))) ** 2
+        require_neighbours(graph.indices, graph.data, n, type(self).__name__)
+        graph.data = _squares(graph.data)
         return graph
 
     def _start(self, X: Any) -> np.ndarray:
@@ -256,7 +259,8 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embedding):
                 raise ValueError(f"{type(self).__name__}: init must be of shape ({n}, {k}); got {Z.shape}.")
             return Z.copy()
         if self.init == "pca":
-            Z = PCA(k, random_state=rng, n_jobs=self.n_jobs).fit_transform(X).astype(np.float64)
+            start = PCA(k, random_state=rng, n_jobs=self.n_jobs).set_output(transform="default")
+            Z = start.fit_transform(X).astype(np.float64)
             spread = float(Z[:, 0].std())
             if spread > 0:
                 return Z / spread * 1e-4
@@ -266,6 +270,12 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embedding):
         name, (n, d) = type(self).__name__, X.shape
         if n < 2:
             raise ValueError(f"{name}: X must have 2 rows at least; got n_samples = {n}.")
+        most = {"barnes_hut": 3, "fft": 2}.get(self.method)
+        if most is not None and self.n_components > most:
+            raise ValueError(
+                f"{name}: 'n_components' should be inferior to {most + 1} for the {self.method} algorithm as it "
+                f"relies on {'quad-tree or oct-tree' if most == 3 else 'a grid'}; got {self.n_components}."
+            )
         if self.perplexity >= n:
             raise ValueError(
                 f"{name}: perplexity ({self.perplexity}) must be less than n_samples ({n}); got n_samples = {n}."
@@ -289,12 +299,6 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embedding):
                 f"{name}: n_components={self.n_components} is more than there are principal components to start "
                 f"from (n_samples = {n}, n_features = {d}); use init='random'."
             )
-        most = {"barnes_hut": 3, "fft": 2}.get(self.method)
-        if most is not None and self.n_components > most:
-            raise ValueError(
-                f"{name}: 'n_components' should be inferior to {most + 1} for the {self.method} algorithm as it "
-                f"relies on {'quad-tree or oct-tree' if most == 3 else 'a grid'}; got {self.n_components}."
-            )
 
     @property
     def _n_features_out(self) -> int:
@@ -304,3 +308,9 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embedding):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = isinstance(self.metric, str) and self.metric == "precomputed"
         return tags
+
+
+def _squares(D: np.ndarray) -> np.ndarray:
+    """Squares of distances, in the unit in which the largest is near 1."""
+    top = float(D.max(initial=0.0))
+    return np.ldexp(D, -int(np.frexp(top)[1])) ** 2 if top > 0 else np.zeros_like(D)

@@ -15,7 +15,7 @@ from tercet.metrics.clustering.distance_blocks import BLOCK, ClusteredRows, chec
 
 @method(
     zh="可信度（嵌入）",
-    task="metric",
+    task="evaluation",
     model="1 - 2 / (nk(2n - 3k - 1)) Σ_i Σ_{j in U_i} (r(i, j) - k): points that are neighbours and should not be",
     texts=["002 ch. 8, Fig 10.8"],
     peers=["sklearn.manifold.trustworthiness"],
@@ -51,7 +51,7 @@ def trustworthiness(X: Any, X_embedded: Any, *, n_neighbors: int = 5, metric: An
 
 @method(
     zh="连续性（嵌入）",
-    task="metric",
+    task="evaluation",
     model="1 - 2 / (nk(2n - 3k - 1)) Σ_i Σ_{j in V_i} (s(i, j) - k): rows that are neighbours and were torn apart",
     texts=["002 ch. 8, Fig 10.8"],
 )
@@ -86,7 +86,7 @@ def continuity(X: Any, X_embedded: Any, *, n_neighbors: int = 5, metric: Any = "
 
 @method(
     zh="残差方差（嵌入）",
-    task="metric",
+    task="evaluation",
     model="1 - R²(D, |z_i - z_j|)",
     texts=["002 ch. 8, Fig 10.8"],
 )

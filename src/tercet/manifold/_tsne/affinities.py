@@ -15,10 +15,10 @@ TOLERANCE = 1e-5  # of the entropy
 
 
 def joint_probabilities(graph: Any, perplexity: float, n_jobs: int | None) -> Any:
-    """The symmetric CSR matrix p_ij = (p_j|i + p_i|j) / 2n of a CSR graph of squared distances."""
+    """The symmetric CSR matrix p_ij = (p_j|i + p_i|j) / 2n of a CSR graph of squared distances, 1 at most."""
     n = graph.shape[0]
     indptr = graph.indptr.astype(np.int64)
-    squared = graph.data.astype(np.float64)
+    squared = graph.data.astype(np.float32).astype(np.float64)  # rounding of a metric must not lead elsewhere
     conditional = np.empty(squared.size)
 
     def piece(start: int) -> None:

@@ -31,6 +31,7 @@ from tercet.plot.precision_recall import plot_precision_recall
 from tercet.plot.regression import plot_predictions, plot_residuals
 from tercet.plot.roc import plot_det, plot_roc
 from tercet.plot.score_distributions import plot_score_distributions
+from tercet.plot.semi_supervised import plot_label_curve, plot_labels, plot_spreading
 from tercet.plot.sequences import plot_path, plot_transitions
 from tercet.plot.styling import style
 from tercet.plot.svg import to_svg
@@ -71,6 +72,8 @@ __all__ = [
     "plot_intervals",
     "plot_kappa_error",
     "plot_kd_tree",
+    "plot_label_curve",
+    "plot_labels",
     "plot_learning_curve",
     "plot_learning_curves",
     "plot_lift",
@@ -90,6 +93,7 @@ __all__ = [
     "plot_shepard",
     "plot_silhouette",
     "plot_singular_values",
+    "plot_spreading",
     "plot_state_distribution",
     "plot_top_words",
     "plot_topic_map",

@@ -296,16 +296,19 @@ class SemiSupervisedGaussianMixture(SemiSupervisedClassifier):
             parts = [joint[:, classes == c] for c in range(self.classes_.size)]
             return np.column_stack([log_sum_exp(part) for part in parts])
 
-        return np.concatenate(each(of_chunk, Chunks(X, rows=components.rows_at_once()), n_jobs=self.n_jobs))
+        chunks = Chunks(X, rows=components.rows_at_once())
+        with np.errstate(over="ignore", invalid="ignore"):  # too far from all components for a number
+            return np.concatenate(each(of_chunk, chunks, n_jobs=self.n_jobs))
 
     def _posterior(self, X: np.ndarray, theta: GaussianParameters) -> np.ndarray:
         joint = self._log_joint(X, theta)
-        impossible = np.isneginf(joint.max(axis=1))  # too far from all: by the weights alone
+        impossible = ~np.isfinite(joint.max(axis=1))  # too far from all: by the weights alone
         if impossible.any():
             mass = np.bincount(self.component_classes_, theta.weights, minlength=self.classes_.size)
             with np.errstate(divide="ignore"):
                 joint = np.where(impossible[:, None], np.log(mass), joint)
-        return np.exp(joint - log_sum_exp(joint, keepdims=True))
+        shares = np.exp(joint - joint.max(axis=1, keepdims=True))
+        return shares / shares.sum(axis=1, keepdims=True)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Posterior probabilities of the classes (11.2), (11.3).

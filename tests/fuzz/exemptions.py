@@ -23,6 +23,7 @@ CHAOS = "gradient descent with gains: a rounding of the distances leads to anoth
 NEAREST = "equal distances are decided by the order of the rows, and a coordinate's sign by its largest entry"
 INDEFINITE = "the kernel function is not positive definite: the dual has several local optima"
 
+SWITCHED = "labels are switched row by row, and a repeated row is two of them"
 EMPTY = "an empty cluster takes the row that is farthest away: a repeated row twice, or another of equally far ones"
 ROWS = "the weights are numbers of rows: tests and description lengths depend on their sum"
 
@@ -96,6 +97,9 @@ CLASSES: dict[str, dict[str, str]] = {
     "IsolationForest": dict.fromkeys(("weights", "order"), DRAWS),
     "OutputPerturbationClassifier": dict.fromkeys(("weights", "order"), DRAWS),
     "RandomTreesEmbedding": dict.fromkeys(("weights", "order"), DRAWS),
+    "CoTrainingClassifier": dict.fromkeys(("weights", "order"), DRAWS),
+    "TriTrainingClassifier": dict.fromkeys(("weights", "order"), DRAWS),
+    "TransductiveSVC": {"weights": SWITCHED},
     "HistGradientBoostingRanker": {"order": PLACES},
     "HistGradientBoostingClassifier": {"weights": BINS},
     "HistGradientBoostingRegressor": {"weights": BINS},
@@ -112,6 +116,7 @@ VALUES: dict[tuple[str, Any], dict[str, str]] = {
     ("algorithm", "pa"): dict.fromkeys(("weights", "order"), ONLINE),
     ("algorithm", "arow"): dict.fromkeys(("weights", "order"), ONLINE),
     ("beta", "held-out"): dict.fromkeys(("weights", "order"), "words are drawn, document after document"),
+    ("kernel", "knn"): {"weights": COUNTS, "order": TIES},
     ("kernel", "sigmoid"): dict.fromkeys(("weights", "order"), INDEFINITE),
     ("loss", "absolute"): dict.fromkeys(("weights", "order", "sparse_rows"), SIGNS),
     ("strategy", "kmeans"): dict.fromkeys(("weights", "order"), EMPTY),
@@ -145,6 +150,8 @@ def reason(oracle: str, card: Any, parameters: dict[str, Any]) -> str:
     if parameters.get("n_iter_no_change") is not None or (parameters.get("subsample") or 1.0) < 1.0:
         return DRAWS
     if parameters.get("n_rows") is not None:
+        return DRAWS
+    if card.name == "SemiSupervisedGaussianMixture" and parameters.get("n_components", 1) > 1:
         return DRAWS
     if "mixture" in card.family or card.name.endswith("HMM"):
         return DRAWS

@@ -35,6 +35,7 @@ from tercet.plot.regression import plot_predictions, plot_residuals
 from tercet.plot.roc import plot_det, plot_roc
 from tercet.plot.rules import plot_rule_boxes, plot_rules
 from tercet.plot.score_distributions import plot_score_distributions
+from tercet.plot.semi_supervised import plot_label_curve, plot_labels, plot_spreading
 from tercet.plot.sequences import plot_path, plot_transitions
 from tercet.plot.styling import style
 from tercet.plot.svg import to_svg
@@ -75,6 +76,8 @@ __all__ = [
     "plot_intervals",
     "plot_kappa_error",
     "plot_kd_tree",
+    "plot_label_curve",
+    "plot_labels",
     "plot_learning_curve",
     "plot_learning_curves",
     "plot_lift",
@@ -100,6 +103,7 @@ __all__ = [
     "plot_shepard",
     "plot_silhouette",
     "plot_singular_values",
+    "plot_spreading",
     "plot_state_distribution",
     "plot_top_words",
     "plot_topic_map",

@@ -162,6 +162,7 @@ class ActiveLearner(PseudoLabeling):
                 uncertainty=float(scores[best[0]]),
                 estimator_=self.estimator_,
                 queried_=np.array(asked, dtype=np.int64),
+                transduction_=self.transduction_,
             )
         self.queried_ = np.array(asked, dtype=np.int64)
 

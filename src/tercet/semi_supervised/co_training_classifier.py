@@ -267,7 +267,11 @@ class CoTrainingClassifier(PseudoLabeling):
         """
         views = self._query_rows(X, X2)
         logs = [confidences(self, model, rows) for model, rows in zip(self.estimators_, views)]
-        joint = np.maximum(logs[0], -1e300) + np.maximum(logs[1], -1e300)
+        joint = logs[0] + logs[1]
+        top = joint.max(axis=1, keepdims=True)
+        joint = np.where(
+            np.isneginf(top), 0.0, joint - np.where(np.isneginf(top), 0.0, top)
+        )  # views that disagree
         return np.exp(joint - log_sum_exp(joint, keepdims=True))
 
     def predict(self, X: Any, X2: Any = None) -> np.ndarray:

@@ -221,6 +221,7 @@ class GraphClassifier(SemiSupervisedClassifier):
             if not sparse.issparse(weights):
                 weights = check_array(weights, ensure_all_finite=True, input_name="kernel(X_, X)")
             scores = np.asarray(weights.T @ self._weighted(F))
+        scores = np.maximum(scores, 0.0)  # but for rounding
         mass = scores.sum(axis=1, keepdims=True)
         # a row that is near none of the graph
         return np.divide(scores, mass, out=np.tile(F.mean(axis=0), (len(scores), 1)), where=mass > 0)
@@ -275,12 +276,28 @@ def weighted_columns(W: Any, weight: np.ndarray | None) -> Any:
     return W * weight
 
 
-def solve_system(A: Any, B: np.ndarray, *, symmetric: bool) -> np.ndarray:
+def solve_dense(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """The solution of a dense system; the shortest one of least squares, and a warning, where it is singular."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", linalg.LinAlgWarning)
+        try:
+            return linalg.solve(A, B)
+        except (linalg.LinAlgError, linalg.LinAlgWarning):
+            pass
+    warnings.warn(
+        "The graph is all but in pieces: the linear system of algorithm='closed-form' is singular up to rounding. "
+        "Lower gamma, raise n_neighbors, or take algorithm='iterative'.",
+        ConvergenceWarning,
+        stacklevel=2,
+    )
+    return linalg.lstsq(A, B)[0]
+
+
+def solve_system(A: Any, B: np.ndarray) -> np.ndarray:
     """The solution of A F = B: by factors of a dense or small matrix, else by BiCGSTAB, column by column."""
     with one_blas_thread():
         if not sparse.issparse(A) or A.shape[0] <= DENSE_ROWS:
-            dense = A.toarray() if sparse.issparse(A) else A
-            return linalg.solve(dense, B, assume_a="pos" if symmetric else "gen")
+            return solve_dense(A.toarray() if sparse.issparse(A) else A, B)
         F = np.zeros_like(B)
         for c in range(B.shape[1]):
             F[:, c], status = bicgstab(A, B[:, c], rtol=1e-10, atol=0.0, maxiter=10_000)

@@ -134,7 +134,7 @@ class LabelPropagation(GraphClassifier):
                 if sparse.issparse(part)
                 else np.eye(unknown.size)
             )
-            F[unknown] = solve_system(eye - part, np.asarray(rows[:, known] @ Y[known]), symmetric=False)
+            F[unknown] = solve_system(eye - part, np.asarray(rows[:, known] @ Y[known]))
         return np.maximum(F, 0.0)
 
     def _distributions(self, F: np.ndarray, known: np.ndarray, prior: np.ndarray) -> dict[str, Any]:

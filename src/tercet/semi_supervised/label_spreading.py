@@ -113,5 +113,5 @@ class LabelSpreading(GraphClassifier):
         """(1 - α)(I - αS)⁻¹ Y (11.15)."""
         n = graph.shape[0]
         eye = sparse.eye_array(n, format="csr") if sparse.issparse(graph) else np.eye(n)
-        F = solve_system(eye - self.alpha * graph, (1 - self.alpha) * Y, symmetric=False)
+        F = solve_system(eye - self.alpha * graph, (1 - self.alpha) * Y)
         return np.where(reached_rows(graph, known)[:, None], np.maximum(F, 0.0), 0.0)

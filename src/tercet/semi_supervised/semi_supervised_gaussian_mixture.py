@@ -214,22 +214,23 @@ class SemiSupervisedGaussianMixture(SemiSupervisedClassifier):
         """Parameters from the labelled rows, but for those that are given."""
         k, d = self.component_classes_.size, X.shape[1]
         known = np.flatnonzero(codes >= 0)
-        filled = np.where(np.isnan(X), _known_means(X), X).astype(np.float64)
+        filled = np.where(np.isnan(X), _known_means(X, weight), X).astype(np.float64)
         labels = self._assigned(filled[known], codes[known], weight[known])
         mass = np.bincount(labels, weight[known], minlength=k)
         sums = [np.bincount(labels, weight[known] * x, minlength=k) for x in filled[known].T]
         means: np.ndarray = np.stack(sums, axis=1) / mass[:, None]
+        share = weight / weight.sum()
+        spread = share @ (filled - share @ filled) ** 2
         # of the labelled rows about their means, and of the others about the nearest
         rest = np.flatnonzero(codes < 0)
         nearest = np.empty(codes.size, dtype=np.int64)
         nearest[known] = labels
         if rest.size:
-            scale = np.maximum(filled.std(axis=0), 1e-300)
+            scale = np.maximum(np.sqrt(spread), 1e-300)
             near = [((filled[rest] - mean) / scale) ** 2 for mean in means]
             nearest[rest] = np.stack([square.sum(axis=1) for square in near]).argmin(axis=0)
         apart = filled - means[nearest]
         pooled = (weight[:, None] * apart).T @ apart / weight.sum()
-        spread = np.maximum(filled.var(axis=0), 0.0) if d else np.zeros(d)
         pooled[np.diag_indices(d)] += self.reg_covar + 1e-6 * spread.mean() + 1e-300
         covariances = self._given("covariances_init", _compact(pooled, self.covariance_type, k))
         weights = self._given("weights_init", mass / mass.sum())
@@ -295,16 +296,19 @@ class SemiSupervisedGaussianMixture(SemiSupervisedClassifier):
             parts = [joint[:, classes == c] for c in range(self.classes_.size)]
             return np.column_stack([log_sum_exp(part) for part in parts])
 
-        return np.concatenate(each(of_chunk, Chunks(X, rows=components.rows_at_once()), n_jobs=self.n_jobs))
+        chunks = Chunks(X, rows=components.rows_at_once())
+        with np.errstate(over="ignore", invalid="ignore"):  # too far from all components for a number
+            return np.concatenate(each(of_chunk, chunks, n_jobs=self.n_jobs))
 
     def _posterior(self, X: np.ndarray, theta: GaussianParameters) -> np.ndarray:
         joint = self._log_joint(X, theta)
-        impossible = np.isneginf(joint.max(axis=1))  # too far from all: by the weights alone
+        impossible = ~np.isfinite(joint.max(axis=1))  # too far from all: by the weights alone
         if impossible.any():
             mass = np.bincount(self.component_classes_, theta.weights, minlength=self.classes_.size)
             with np.errstate(divide="ignore"):
                 joint = np.where(impossible[:, None], np.log(mass), joint)
-        return np.exp(joint - log_sum_exp(joint, keepdims=True))
+        shares = np.exp(joint - joint.max(axis=1, keepdims=True))
+        return shares / shares.sum(axis=1, keepdims=True)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Posterior probabilities of the classes (11.2), (11.3).
@@ -378,8 +382,8 @@ def _compact(matrix: np.ndarray, kind: str, k: int) -> np.ndarray:
     return np.tile(diagonal, (k, 1)) if kind == "diag" else np.full(k, diagonal.mean())
 
 
-def _known_means(X: np.ndarray) -> np.ndarray:
-    """Means of the known values of the columns; 0 of a column without any."""
+def _known_means(X: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Weighted means of the known values of the columns; 0 of a column without any."""
     known = ~np.isnan(X)
-    counts = known.sum(axis=0)
-    return np.where(known, X, 0.0).sum(axis=0) / np.maximum(counts, 1)
+    mass = weight @ known
+    return np.divide(weight @ np.where(known, X, 0.0), mass, out=np.zeros(X.shape[1]), where=mass > 0)

@@ -10,6 +10,7 @@ ONLINE = "an online method: rows are visited one after the other"
 DRAWS = "rows are drawn, or starts are chosen among them"
 BATCHES = "batches are cut by the order of the rows, and each forgets what its components do not have"
 FOLDS = "folds are cut by the order of the rows"
+LEFT_OUT = "a row is left out of its own neighbours; its copy is one of them, at distance 0"
 COUNTS = "neighbours and rows are counted, not weighed"
 BINS = "rows are counted in leaves, and bins are cut by them"
 PLACES = "items of equal score are ranked by the order of the rows"
@@ -46,7 +47,7 @@ CLASSES: dict[str, dict[str, str]] = {
     "KernelPerceptron": dict.fromkeys(("weights", "order"), ONLINE),
     "StructuredPerceptron": {"order": ONLINE},
     **dict.fromkeys(  # a rounding draws another row
-        ("KMeans", "MiniBatchKMeans", "BisectingKMeans", "SphericalKMeans"),
+        ("KMeans", "MiniBatchKMeans", "BisectingKMeans", "SphericalKMeans", "COPKMeans", "SeededKMeans"),
         dict.fromkeys(("weights", "order", "sparse_rows"), DRAWS),
     ),
     "ClusterEncoder": dict.fromkeys(("weights", "order"), DRAWS),
@@ -60,6 +61,8 @@ CLASSES: dict[str, dict[str, str]] = {
     "LatentDirichletAllocation": dict.fromkeys(("weights", "order"), DRAWS),
     "MiniBatchNMF": {"order": ONLINE},
     "NMF": {"order": DRAWS},
+    "NeighborhoodComponentsAnalysis": {"weights": LEFT_OUT, "order": LOCAL},
+    "LMNN": {"weights": COUNTS, "order": LOCAL},
     "VectorSpaceRetrieval": {"order": "its columns are the documents, in their order"},
     "DBSCAN": {"weights": WEIGHTLESS, "order": NUMBERED},
     "HDBSCAN": {"order": NUMBERED},
@@ -148,6 +151,8 @@ def reason(oracle: str, card: Any, parameters: dict[str, Any]) -> str:
     if card.name == "KBinsDiscretizer" and parameters.get("subsample") is not None:
         return DRAWS
     if parameters.get("n_iter_no_change") is not None or (parameters.get("subsample") or 1.0) < 1.0:
+        return DRAWS
+    if parameters.get("n_constraints") is not None:
         return DRAWS
     if parameters.get("n_rows") is not None:
         return DRAWS

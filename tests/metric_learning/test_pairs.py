@@ -142,7 +142,7 @@ def test_both_algorithms_of_itml_come_to_one_metric(gamma, prior):
 def test_gradient_of_itml_against_finite_differences():
     V = differences(MUST + CANNOT)
     sign = np.repeat([1.0, -1.0], [len(MUST), len(CANNOT)])
-    loss = SlackLoss(V, sign, np.where(sign > 0, 1.0, 4.0), np.full(len(V), 0.7))
+    loss = SlackLoss(np.diag([1.0, 2.0, 0.5]), V, sign, np.where(sign > 0, 1.0, 4.0), np.full(len(V), 0.7))
     x = np.eye(3).ravel() + 0.2 * RNG.normal(size=9)
     np.testing.assert_allclose(loss(x)[1], approx_fprime(x, lambda x: loss(x)[0], 1e-7), rtol=1e-4, atol=1e-4)
 

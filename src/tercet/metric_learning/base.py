@@ -141,6 +141,8 @@ def square_root(M: np.ndarray) -> np.ndarray:
     array([[2., 0.],
            [0., 3.]])
     """
+    if not np.isfinite(M).all():  # `_keep` says so
+        return np.full(M.shape, np.nan)
     if not (M - np.diag(np.diagonal(M))).any():
         return np.diag(np.sqrt(np.maximum(np.diagonal(M), 0.0)))
     values, basis = linalg.eigh(M)

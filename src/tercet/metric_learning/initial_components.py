@@ -87,4 +87,6 @@ def initial_components(
         found = model.scalings_.T[:k]
     if verbose:
         print(f"done in {time.perf_counter() - begun:5.2f}s")
-    return np.array(found, dtype=np.float64)
+    rows = np.eye(k, d)  # for directions that there are not, of rows without spread
+    rows[: len(found)] = found
+    return rows

@@ -65,7 +65,7 @@ class ITML(PairLearner):
         multipliers of the constraints change by no more than this part of their size in a pass ("projections").
     n_constraints : int, optional
         From labels: how many must-link and as many cannot-link pairs to draw. By default all pairs of rows up to
-        2 000, else 1 000 of each.
+        20 000, else 10 000 of each.
     random_state : int, optional
         Decides which pairs are drawn, and the random prior.
 
@@ -106,7 +106,6 @@ class ITML(PairLearner):
         self.n_constraints = n_constraints
         self.random_state = random_state
 
-    most_pairs = 2000
     bounds_: np.ndarray
 
     def _fit(
@@ -154,19 +153,29 @@ class ITML(PairLearner):
     def _minimise(
         self, M: np.ndarray, V: Any, sign: Any, bound: Any, gamma: np.ndarray, dtype: Any
     ) -> np.ndarray:
-        """L-BFGS over L, in coordinates in which the prior M is the identity; the last M."""
-        root = square_root(M)
-        loss = SlackLoss(V @ root, sign, bound, gamma)
+        """L-BFGS over L from the prior M; the last M.
+
+        At the minimum M⁻¹ is M0⁻¹ and a sum over the pairs beyond their bounds: in the coordinates R, in which
+        that of all must-link pairs is the identity, the problem is well conditioned.
+        """
+        prior = np.linalg.inv(M)
+        pull = np.where(sign > 0, gamma / bound, 0.0)
+        curvature = prior + (V.T * pull) @ V
+        refuse_overflow(curvature, type(self).__name__)
+        values, basis = linalg.eigh(curvature)
+        R = (basis / np.sqrt(values)) @ basis.T
+        loss = SlackLoss(R @ prior @ R, V @ R, sign, bound, gamma)
+        start = square_root(M) @ np.linalg.inv(R)
 
         def matrix(x: np.ndarray) -> np.ndarray:
-            L = x.reshape(M.shape) @ root
+            L = x.reshape(M.shape) @ R
             return L.T @ L
 
         def components(x: np.ndarray) -> dict[str, Any]:
             return {"components_": square_root(matrix(x)).astype(dtype)}
 
         passes = LBFGSPasses(self.steps(self.max_iter, unpack=components))
-        found = passes.run(loss, np.eye(len(M)).ravel(), tol=self.tol)
+        found = passes.run(loss, start.ravel(), tol=self.tol)
         passes.finish(bool(found.success))
         return matrix(found.x)
 
@@ -180,6 +189,7 @@ class ITML(PairLearner):
                 A = generator(self.random_state).standard_normal((d, d))
                 return A @ A.T / d + 1e-3 * np.eye(d)
             C = np.atleast_2d(np.cov(points, rowvar=False))
+            refuse_overflow(C, name)
             values, basis = linalg.eigh(C)
             if values.min() <= d * np.finfo(float).eps * max(values.max(), 0.0):
                 raise ValueError(
@@ -214,6 +224,15 @@ class ITML(PairLearner):
         return given
 
 
+def refuse_overflow(matrix: np.ndarray, name: str) -> None:
+    """An error where sums of squares of X are no numbers."""
+    if not np.isfinite(matrix).all():
+        raise ValueError(
+            f"{name}: sums of squares of X are beyond floating-point numbers. Scale the features, or change bounds and "
+            "gamma."
+        )
+
+
 def constraints(pairs: Pairs, bounds: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Differences, signs (1: at most, -1: at least), bounds and weights of all pairs of two different points."""
     near, far = pairs.alike.any(axis=1), pairs.apart.any(axis=1)
@@ -224,22 +243,27 @@ def constraints(pairs: Pairs, bounds: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 class SlackLoss:
-    """tr M - ln det M + Σ γ_c (p_c/b_c - ln(p_c/b_c) - 1) over the pairs beyond their bounds, for M = L'L."""
+    """tr(PM) - ln det M + Σ γ_c (p_c/b_c - ln(p_c/b_c) - 1) over the pairs beyond their bounds b, for M = L'L.
 
-    def __init__(self, V: np.ndarray, sign: np.ndarray, bound: np.ndarray, gamma: np.ndarray) -> None:
-        self.V, self.sign, self.bound, self.gamma = V, sign, bound, gamma
+    P is the inverse of the prior, and p_c = |v_c|²_M.
+    """
+
+    def __init__(
+        self, P: np.ndarray, V: np.ndarray, sign: np.ndarray, bound: np.ndarray, gamma: np.ndarray
+    ) -> None:
+        self.P, self.V, self.sign, self.bound, self.gamma = P, V, sign, bound, gamma
 
     def __call__(self, x: np.ndarray) -> tuple[float, np.ndarray]:
-        d = self.V.shape[1]
-        L = x.reshape(d, d)
+        L = x.reshape(self.P.shape)
         logdet = float(np.linalg.slogdet(L)[1])
         if not np.isfinite(logdet):  # a line search has gone through the boundary
             return np.inf, np.zeros(x.size)
         ratio = np.maximum(((self.V @ L.T) ** 2).sum(axis=1) / self.bound, TINY)
         beyond = np.where((ratio - 1.0) * self.sign > 0, self.gamma, 0.0)
         slope = (self.V.T * (beyond * (1.0 - 1.0 / ratio) / self.bound)) @ self.V
-        value = float((L**2).sum()) - 2.0 * logdet + float(beyond @ (ratio - np.log(ratio) - 1.0))
-        return value, 2.0 * (L + L @ slope - np.linalg.inv(L).T).ravel()
+        LP = L @ self.P
+        value = float((L * LP).sum()) - 2.0 * logdet + float(beyond @ (ratio - np.log(ratio) - 1.0))
+        return value, 2.0 * (LP + L @ slope - np.linalg.inv(L).T).ravel()
 
 
 @kernel

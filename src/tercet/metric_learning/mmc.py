@@ -31,9 +31,9 @@ class MMC(PairLearner):
     """Mahalanobis metric for clustering: near what belongs together, as long as the rest stays apart.
 
     Minimises Σ_ML w |x_i - x_j|²_M over positive semidefinite M with Σ_CL w |x_i - x_j|_M ≥ 1, where ML are the
-    must-link and CL the cannot-link pairs (Xing et al., 2002). The same M, up to a factor, minimises tr(SM) - ln
-    Σ_CL w |x_i - x_j|_M, S the scatter of the must-link pairs, which is convex and has no constraint but the sign
-    of M. With M = L'L and L square there is no local minimum beside the global one.
+    must-link and CL the cannot-link pairs (Xing et al., 2002). The same M, up to a factor, minimises the convex
+    function tr(SM) - ln Σ_CL w |x_i - x_j|_M, where S is the scatter of the must-link pairs. With M = L'L and L
+    square there is no local minimum beside the global one.
 
     Parameters
     ----------

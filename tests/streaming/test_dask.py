@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 import time
 
 import numpy as np
@@ -108,6 +109,24 @@ def test_a_slow_worker_changes_nothing(client, rows):
         np.testing.assert_array_equal(
             total(sums_of_a_slow_worker, chunks, slow), total(sums, Chunks(rows["X"]))
         )
+
+
+def slow_sums(chunk):
+    time.sleep(2.0)
+    return sums(chunk)
+
+
+def test_an_interrupt_cancels_the_pass(client, rows):
+    """Ctrl-C ends a pass long before its work is done, and the engine goes on working."""
+    chunks = Chunks(MemoryStream("test", X=rows["X"]).array("X"))
+    with using(DaskEngine(client)):
+        expected = total(sums, chunks)
+        timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            total(slow_sums, chunks)
+        timer.join()
+        np.testing.assert_array_equal(total(sums, chunks), expected)
 
 
 def fails(chunk):

@@ -17,7 +17,7 @@ from tercet.cluster.agglomerative_clustering import AgglomerativeClustering
 from tercet.core.estimator import check_weight, generator
 from tercet.core.kernel import inner, kernel
 from tercet.core.parallel import each, total
-from tercet.core.row_sums import take_rows
+from tercet.core.row_sums import gathered_rows
 from tercet.core.rows import row_dot, rows
 from tercet.core.scaling import largest, scale_exponent, times_power
 from tercet.core.streams import is_streamed
@@ -135,9 +135,9 @@ def rows_to_draw_from(X: Any, weight: Any, k: int, rng: np.random.Generator) -> 
     size = X.nnz if sparse.issparse(X) else n * d
     every = n // max(SAMPLED_NUMBERS * n // max(size, 1), 256 * k, 1) if size > MANY_NUMBERS else 1
     if every <= 1:
-        return take_rows(np.arange(n), X, weight) if is_streamed(X) else (X, weight)
+        return gathered_rows(np.arange(n), X, weight) if is_streamed(X) else (X, weight)
     blocks = np.arange(n // every) * every
-    return take_rows(blocks + rng.integers(0, every, blocks.size), X, weight)
+    return gathered_rows(blocks + rng.integers(0, every, blocks.size), X, weight)
 
 
 def content_order(X: Any) -> np.ndarray:
@@ -278,6 +278,6 @@ def dense_rows(X: Any, index: Any) -> np.ndarray:
     """Some rows of X as a dense array."""
     if is_streamed(X):
         at, place = np.unique(index, return_inverse=True)
-        return take_rows(at, X)[0][place]
+        return gathered_rows(at, X)[0][place]
     some = X[index]
     return some.toarray() if sparse.issparse(some) else some

@@ -74,12 +74,12 @@ def times_class_weight(by_class: np.ndarray, y: Any, weight: Any) -> Any:
     return y.map(function, weight, dtype=np.result_type(np.float64, weight.dtype))
 
 
-def take_rows(at: np.ndarray, *arrays: Any) -> tuple[Any, ...]:
+def gathered_rows(at: np.ndarray, *arrays: Any) -> tuple[Any, ...]:
     """The rows with these numbers, which rise, of arrays in memory or streamed; None stays None.
 
     Examples
     --------
-    >>> take_rows(np.array([0, 2]), np.array([5, 6, 7]), None)
+    >>> gathered_rows(np.array([0, 2]), np.array([5, 6, 7]), None)
     (array([5, 7]), None)
     """
     if not is_streamed(*arrays):

@@ -10,7 +10,7 @@ from tercet.core.catalog import method
 from tercet.core.kernel import kernel
 from tercet.core.parallel import total
 from tercet.core.parameters import ArrayLike, CountOrZero, Jobs, NonNegative
-from tercet.core.row_sums import class_masses, take_rows
+from tercet.core.row_sums import class_masses, gathered_rows
 from tercet.core.rows import kernel_form, read_only
 from tercet.core.streams import first_rows, is_streamed
 from tercet.naive_bayes._engine.class_sums import class_chunks
@@ -136,7 +136,7 @@ class GaussianNB(PartialFitMixin, BayesClassifier):
         """Refuse rows whose variances overflow, or of which underflow leaves too few digits."""
         lost = ~np.isfinite(variances)
         if is_streamed(X):
-            (X,) = take_rows(np.arange(min(X.shape[0], 4096)), X)  # some values, for the message
+            (X,) = gathered_rows(np.arange(min(X.shape[0], 4096)), X)  # some values, for the message
         if not lost.any() and variances.max(initial=0.0) < LEAST_VARIANCE:
             lost = np.fmax.reduce(X, axis=0) > np.fmin.reduce(
                 X, axis=0

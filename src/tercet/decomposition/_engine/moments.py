@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from tercet.core.parallel import Chunks, total
-from tercet.core.row_sums import mass_of, take_rows
+from tercet.core.row_sums import gathered_rows, mass_of
 from tercet.core.rows import transposed_times
 from tercet.core.streams import is_streamed
 from tercet.decomposition._engine.centred_rows import Scratch
@@ -54,7 +54,7 @@ def moments(
         raise TypeError("PCA learns from dense sources only. Draw a sample of sparse rows.")
     if sparse.issparse(X):
         return _sparse_moments(X, weight, mass, scatter, n_jobs)
-    sample = take_rows(np.arange(0, n, max(1, n // SAMPLED_ROWS)), X)[0].astype(np.float64)
+    sample = gathered_rows(np.arange(0, n, max(1, n // SAMPLED_ROWS)), X)[0].astype(np.float64)
     point = sample.mean(axis=0)
     # A mean that is small beside the spread takes few digits: then the rows need not be moved.
     near = X.dtype == np.float64 and bool((point**2 <= 100 * sample.var(axis=0)).all())

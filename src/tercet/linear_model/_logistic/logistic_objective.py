@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from tercet.core.parallel import Chunks, each, total
-from tercet.core.row_sums import mass_of, take_rows
+from tercet.core.row_sums import gathered_rows, mass_of
 from tercet.core.rows import read_only
 from tercet.core.sparse_products import Transposed
 from tercet.core.streams import holds_sparse, is_streamed
@@ -191,7 +191,7 @@ class LogisticObjective:
         """The same problem on one row of each block of `every`, drawn from a fixed seed."""
         n = self.X.shape[0] // every
         at = np.arange(n) * every + np.random.default_rng(0).integers(0, every, n)
-        return self._with_data(*take_rows(at, self.X, self.y, self.weight))
+        return self._with_data(*gathered_rows(at, self.X, self.y, self.weight))
 
     def restrict(self, columns: Array) -> LogisticObjective:
         """The same problem with the weights of all other features at zero."""
@@ -247,7 +247,7 @@ class LogisticObjective:
     @cached_property
     def column_moments(self) -> tuple[Array, Array]:
         """Estimates of the mean and variance of each column, from a sample of the rows."""
-        (X,) = take_rows(np.arange(0, self.X.shape[0], -(-self.X.shape[0] // SAMPLED_ROWS)), self.X)
+        (X,) = gathered_rows(np.arange(0, self.X.shape[0], -(-self.X.shape[0] // SAMPLED_ROWS)), self.X)
         if not sparse.issparse(X):
             return X.mean(axis=0, dtype=np.float64), X.var(axis=0, dtype=np.float64)
         (n, d), at = X.shape, X.indices

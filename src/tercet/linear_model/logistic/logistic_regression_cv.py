@@ -57,10 +57,9 @@ class LogisticRegressionCV(LogisticRegression):
     scoring : str, callable, None or "warn", default="warn"
         What the best C has most of, on the held-out folds. None is "accuracy"; "warn", too, with a warning that
         scikit-learn will change it to "neg_log_loss".
-    solver, tol, max_iter, class_weight : as in `LogisticRegression`
+    solver, tol, max_iter, class_weight, verbose : as in `LogisticRegression`
     n_jobs : int, optional
         Threads over the folds; the result does not depend on it.
-    verbose : as in `LogisticRegression`
     refit : bool, default=True
         Fit all rows with the best C and l1_ratio (with few parameters and no L1 penalty, to more digits than tol
         asks for). Otherwise the best weights of the folds are averaged.
@@ -95,9 +94,7 @@ class LogisticRegressionCV(LogisticRegression):
     """
 
     __metadata_request__score = {"sample_weight": UNUSED}
-
     streaming = False
-    streams_instead = "LogisticRegression with a few values of C, each scored on rows of its own"
 
     def __init__(
         self,

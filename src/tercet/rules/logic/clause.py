@@ -5,18 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from tercet.core.catalog import method
 from tercet.core.input_errors import shown
 from tercet.rules.logic.literal import Literal, as_literal
 from tercet.rules.logic.terms import Immutable, Term, Variable, fresh_names, replaced, term_variables
 
 
-@method(
-    zh="一阶规则（Horn 子句）",
-    task="logic programming",
-    model="p(t) <- L_1 ∧ ... ∧ L_m: the head holds wherever every literal of the body does",
-    texts=["002 ch. 13, 13.4"],
-)
 class Clause(Immutable):
     """A Horn clause, which Prolog writes as head :- literal, literal ...
 

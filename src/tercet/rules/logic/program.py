@@ -26,7 +26,7 @@ MAX_INFERENCES = 10_000_000
 
 
 @method(
-    zh="逻辑程序（SLD 归结）",
+    zh="一阶规则：Horn 子句与 SLD 归结",
     task="logic programming",
     model="Horn clauses; a goal holds if it can be resolved away",
     strategy="a proof: a sequence of resolution steps that ends in the empty goal",

@@ -163,13 +163,7 @@ def test_what_is_no_target(card):
 @names(supervised)
 def test_scores_have_the_sentences_of_core(card):
     kind = card.load()
-    own = {
-        "GeneralizedLinearModel",
-        "GraphCRF",
-        "LogisticRegressionCV",
-        "NeighborsClassifier",
-        "NeighborsRegressor",
-    }
+    own = {"GeneralizedLinearModel", "LogisticRegressionCV", "NeighborsClassifier", "NeighborsRegressor"}
     assert kind.score.__qualname__.partition(".")[0] in {"AccuracyScoring", "R2Scoring", *own}
 
 

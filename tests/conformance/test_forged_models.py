@@ -29,6 +29,8 @@ MORE = [
     ("AdaBoostClassifier", {"algorithm": "samme.r"}, "two classes"),
     ("BaggingClassifier", {"max_features": 0.5}, "words"),
     ("BayesianGaussianMixture", {"n_components": 2, "covariance_type": "tied"}, None),
+    ("BayesianNetwork", {}, "words"),
+    ("BayesianNetworkClassifier", {}, "words"),
     ("BernoulliMixture", {"n_components": 2}, None),
     ("CN2Classifier", {"algorithm": "unordered"}, "words"),
     ("CRF", {"algorithm": "ap", "transition_attributes": "x0"}, None),

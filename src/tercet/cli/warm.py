@@ -72,6 +72,7 @@ TASKS = (
     "regression",
     "clustering",
     "density estimation",
+    "graphical model",
     "search",
     "feature selection",
     "sequence labelling",
@@ -149,7 +150,7 @@ def samples(card: Card) -> Iterator[tuple[Any, Any]]:
         mixed = X.astype(object)
         mixed[:, 1] = np.array(["a", "b", "c"], dtype=object)[three]
         yield mixed, targets.get(card.task, [labels])[0]
-    if card.family in ("decomposition", "mixture", "sequence"):
+    if card.family in ("decomposition", "graphical", "mixture", "sequence"):
         yield gaps, None
     if card.task == "sequence labelling":
         yield X, None

@@ -27,7 +27,8 @@ Damping = Annotated[float, Range(0, 1, "[)")]
 
 @method(
     zh="一般条件随机场",
-    task="classification",
+    task="graphical model",  # without edges, as in a comparison of classifiers, it is logistic regression
+    approach="discriminative",
     model="P(y | x) = exp(Σ_v w_{y_v}·x_v + Σ_uv Σ_k T_k(y_u, y_v) z_uvk) / Z(x) on the edges uv of a graph",
     strategy="penalised conditional log-likelihood: ½|w|² - C Σ log P(y | x)",
     convex=True,

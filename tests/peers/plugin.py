@@ -41,7 +41,15 @@ FILES = {
     ],
     "decomposition": [
         f"decomposition/tests/test_{name}.py"
-        for name in ("dict_learning", "incremental_pca", "kernel_pca", "nmf", "online_lda", "pca", "truncated_svd")
+        for name in (
+            "dict_learning",
+            "incremental_pca",
+            "kernel_pca",
+            "nmf",
+            "online_lda",
+            "pca",
+            "truncated_svd",
+        )
     ],
     "manifold": [
         f"manifold/tests/test_{name}.py"

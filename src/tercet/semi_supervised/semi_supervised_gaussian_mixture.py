@@ -31,7 +31,7 @@ from tercet.semi_supervised.partial_labels import (
     strategy="maximum likelihood of labelled and unlabelled rows together",
     algorithms="EM: E: responsibilities, of labelled rows within their class; M: weighted means and covariances",
     texts=["002 ch. 11, sec. 11.2, eq. 11.1-11.6"],
-    peers=["sklearn.mixture.GaussianMixture"],
+    peers=["pomegranate.BayesClassifier"],
 )
 class SemiSupervisedGaussianMixture(SemiSupervisedClassifier):
     """Gaussian mixture whose components belong to classes, learned from rows with labels and without.

@@ -32,7 +32,7 @@ LEAST_SHARE = 1e-16  # responsibilities below it change no sum
     strategy="maximum likelihood of labelled and unlabelled rows together",
     algorithms="EM: E: posterior probabilities of the rows without a label; M: the estimator, by them as weights",
     texts=["002 ch. 11, sec. 11.2"],
-    peers=["sslearn.base"],
+    peers=["pomegranate.NaiveBayes"],
 )
 class SemiSupervisedNB(SemiSupervisedClassifier):
     """Naive Bayes learned by EM from rows with labels and without.

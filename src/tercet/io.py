@@ -36,6 +36,7 @@ PARTS = [  # what a model file may hold beside estimators of the catalogue
     "sklearn.utils._bunch.Bunch",
     "tercet.feature.TableEncoder",
     "tercet.core.ConstantClassifier",
+    "tercet.metric_learning.MahalanobisMetric",
     "tercet.tree.Tree",
     *(
         f"tercet.kernels.{name}"

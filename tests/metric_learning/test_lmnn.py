@@ -1,11 +1,14 @@
 """Large margin nearest neighbours: the loss in plain form, working sets, triplets."""
 
+import pickle
+
 import numpy as np
 import pytest
 from scipy import sparse
 from scipy.optimize import approx_fprime
 from sklearn.datasets import load_wine
 
+from tercet.io import load_model, save_model
 from tercet.metric_learning import LMNN, MahalanobisMetric
 from tercet.metric_learning._engine import impostors
 from tercet.metric_learning._engine.impostors import LargeMargin
@@ -136,6 +139,15 @@ def test_small_classes_and_identical_rows():
     for labels in (np.zeros(50), np.arange(50)):
         with pytest.raises(ValueError, match="at least two classes, one of them with two rows or more"):
             LMNN().fit(X, labels)
+
+
+def test_a_model_with_a_learned_metric_is_saved(tmp_path):
+    metric = LMNN().fit(X, Y).get_metric()
+    model = KNeighborsClassifier(3, metric=metric).fit(X, Y)
+    save_model(tmp_path / "model.skops", model, {})
+    again = load_model(tmp_path / "model.skops")[0]
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(metric)).components, metric.components)
 
 
 def test_the_metric_says_what_is_wrong():

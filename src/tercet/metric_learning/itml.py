@@ -228,8 +228,8 @@ def refuse_overflow(matrix: np.ndarray, name: str) -> None:
     """An error where sums of squares of X are no numbers."""
     if not np.isfinite(matrix).all():
         raise ValueError(
-            f"{name}: sums of squares of X are beyond floating-point numbers. Scale the features, or change bounds and "
-            "gamma."
+            f"{name}: sums of squares of X are beyond floating-point numbers. Scale the features, or change "
+            "bounds and gamma."
         )
 
 

@@ -26,6 +26,7 @@ A contender whose interpreter is not given, or lacks the package, is left out an
     --tune               ours searches settings inside the folds
     --json FILE          all numbers
     --write              put the table into RESULTS.md
+    --note TEXT          what else it should say there
 """
 
 from __future__ import annotations
@@ -272,6 +273,7 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--tune", action="store_true")
     parser.add_argument("--json", type=Path, metavar="FILE")
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--note", default="")
     options = parser.parse_args(arguments)
     strangers = set(options.tables) - set(SOURCES)
     if strangers:
@@ -305,6 +307,7 @@ def write(scores: list[Score], versions: dict[str, str], options: argparse.Names
     from benchmarks.__main__ import ROWS
 
     work = f"the model that is chosen in {options.budget:g} s on {options.cores} cores, scored on fresh rows"
+    work += f"; {options.note}" if options.note else ""
     entry = {"name": "automl", "work": work, "table": table_of(scores)}
     results.write(results.PATH, [{**entry, **results.circumstances(command, versions)}], list(ROWS))
 

@@ -127,26 +127,26 @@ def greedy_weights(parts: list[np.ndarray | None], score: Callable[[np.ndarray],
     >>> greedy_weights(parts, lambda mean: -float(np.abs(mean - y).max()))
     array([0.5, 0.5, 0. , 0. ])
     """
-    able = [k for k, part in enumerate(parts) if part is not None]
-    alone = {k: score(parts[k]) for k in able}  # type: ignore[arg-type]
-    able = sorted((k for k in able if np.isfinite(alone[k])), key=lambda k: (-alone[k], k))
+    there = {k: part for k, part in enumerate(parts) if part is not None}
+    alone = {k: score(part) for k, part in there.items()}
+    able = sorted((k for k in there if np.isfinite(alone[k])), key=lambda k: (-alone[k], k))
     counts = np.zeros(len(parts))
     if not able:
         return counts
 
     def mean(chosen: Sequence[int]) -> np.ndarray:
-        return np.mean([parts[k] for k in chosen], axis=0)  # type: ignore[misc]
+        return np.mean([there[k] for k in chosen], axis=0)
 
     # As many of the best as do better together.
     begins = [able[: k + 1] for k in range(min(FIRST, len(able)))]
     chosen = max(begins, key=lambda some: score(mean(some)))
     best, total = score(mean(chosen)), mean(chosen) * len(chosen)
     for _ in range(ADDED):
-        found = {k: score((total + parts[k]) / (len(chosen) + 1)) for k in able}
+        found = {k: score((total + there[k]) / (len(chosen) + 1)) for k in able}
         k = max(able, key=lambda k: found[k])
         if not found[k] > best:
             break
-        best, total, chosen = found[k], total + parts[k], [*chosen, k]
+        best, total, chosen = found[k], total + there[k], [*chosen, k]
     np.add.at(counts, chosen, 1.0)
     return counts / counts.sum()
 

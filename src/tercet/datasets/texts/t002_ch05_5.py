@@ -68,8 +68,13 @@ def sprinkler(network: Any) -> dict[str, Any]:
     from tercet.graphical import BayesianNetwork, gibbs_conditional
 
     model = BayesianNetwork.from_tables(network)
-    methods = ("enumeration", "variable_elimination", "junction_tree")
-    asked = [("W", {}), ("R", {"W": 1}), ("S", {"W": 1}), ("S", {"W": 1, "R": 1})]
+    methods: tuple[Any, ...] = ("enumeration", "variable_elimination", "junction_tree")
+    asked: list[tuple[str, dict[Any, Any]]] = [
+        ("W", {}),
+        ("R", {"W": 1}),
+        ("S", {"W": 1}),
+        ("S", {"W": 1, "R": 1}),
+    ]
     found: dict[str, Any] = {
         name: [model.query(node, given, method=name)[1] for node, given in asked] for name in methods
     }

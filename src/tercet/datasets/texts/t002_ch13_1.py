@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -14,9 +14,12 @@ def scores(
 ) -> dict[str, Any]:
     from tercet.rules import foil_gain, likelihood_ratio_statistic
 
+    P, N = totals
+    p, n = np.array(gains).T
+    p2, n2 = np.array(statistics).T
     return {
-        "FOIL gain": foil_gain(*np.array(gains).T, *totals),
-        "likelihood ratio statistic": likelihood_ratio_statistic(*np.array(statistics).T, *totals),
+        "FOIL gain": foil_gain(p, n, P, N),
+        "likelihood ratio statistic": likelihood_ratio_statistic(p2, n2, P, N),
     }
 
 
@@ -30,7 +33,7 @@ def single_conditions() -> dict[str, Any]:
     gains: dict[str, float] = {}
     for j, name in enumerate(table.feature_names_zh):
         for value in sorted(set(table.data[:, j])):
-            covers = Rule([Condition(name, "=", value)], 1).covers(table.data, table.feature_names_zh)
+            covers = Rule((Condition(name, "=", value),), 1).covers(table.data, table.feature_names_zh)
             p, n = int((covers & good).sum()), int((covers & ~good).sum())
             gains[f"{name}={value}"] = float(foil_gain(p, n, good.sum(), (~good).sum()))
             if p > 1:
@@ -44,7 +47,7 @@ def single_conditions() -> dict[str, Any]:
     }
 
 
-def covering(algorithm: str) -> dict[str, Any]:
+def covering(algorithm: Literal["top-down", "bottom-up"]) -> dict[str, Any]:
     from tercet.datasets import load_watermelon
     from tercet.rules import SequentialCoveringClassifier
 
@@ -61,9 +64,9 @@ def conflict(melon: list[Any]) -> dict[str, Any]:
 
     rules = RuleSet(
         [
-            Rule([Condition("根蒂", "=", "蜷缩"), Condition("脐部", "=", "凹陷")], "好瓜"),
-            Rule([Condition("纹理", "=", "模糊")], "坏瓜"),
-            Rule([Condition("色泽", "=", "浅白")], "坏瓜"),
+            Rule((Condition("根蒂", "=", "蜷缩"), Condition("脐部", "=", "凹陷")), "好瓜"),
+            Rule((Condition("纹理", "=", "模糊"),), "坏瓜"),
+            Rule((Condition("色泽", "=", "浅白"),), "坏瓜"),
         ],
         default="坏瓜",
         feature_names=["色泽", "根蒂", "纹理", "脐部"],

@@ -321,3 +321,9 @@ def test_bad_parameters():
         FOIL(types={"parent": ("person",)}).fit(PARENTS, grandparents())
     with pytest.raises(NotFittedError, match="not fitted yet"):
         FOIL().predict(["p(a)"])
+
+
+def test_without_negatives_the_head_alone_is_learned():
+    model = FOIL().fit("q(a). q(b).", ["p(a)", "p(b)"], [])
+    assert model.to_prolog() == "p(A)."
+    assert model.predict(["p(a)", "p(c)"]).tolist() == [True, True]

@@ -101,7 +101,7 @@ class ClauseSearch:
                 break
             body, table, kinds, bits, size = chosen
         accuracy = self._accuracy(table)
-        return body if body and (not n or accuracy >= self.foil.min_accuracy) and accuracy > 0 else None
+        return body if accuracy > 0 and (not n or (body and accuracy >= self.foil.min_accuracy)) else None
 
     def _negatives(self, table: Bindings) -> int:
         return len(table) - int(np.searchsorted(table.example, len(self.good)))

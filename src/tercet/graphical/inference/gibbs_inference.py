@@ -57,7 +57,7 @@ def gibbs_inference(
     --------
     >>> chain = {("A", "B"): [[3, 1], [1, 2]], ("B", "C"): [[2, 1], [1, 4]]}
     >>> gibbs_inference(chain, ["A"], {"C": 1}, random_state=0).table.round(1)
-    array([0.5, 0.5])
+    array([0.4, 0.6])
     """
     for name, value, low in (("n_samples", n_samples, 1), ("burn_in", burn_in, 0)):
         if not isinstance(value, int | np.integer) or value < low:

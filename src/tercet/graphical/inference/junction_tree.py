@@ -49,7 +49,7 @@ class JunctionTree:
     --------
     >>> tree = JunctionTree({("A", "B"): [[3, 1], [1, 2]], ("B", "C"): [[2, 1], [1, 4]]})
     >>> tree.cliques, tree.query(["A", "C"]).table.round(4).tolist()
-    ([('A', 'B'), ('B', 'C')], [[0.2593, 0.2593], [0.1481, 0.3333]])
+    ([('C', 'B'), ('B', 'A')], [[0.2593, 0.2593], [0.1481, 0.3333]])
     >>> float(np.exp(tree.log_probability).round(10))
     27.0
     """

@@ -57,9 +57,9 @@ def variable_elimination(
     Examples
     --------
     >>> variable_elimination({("A", "B"): [[3, 1], [1, 2]], ("B", "C"): [[2, 1], [1, 4]]}, ["A"], {"C": 1})
-    A  value
-    0  0.466667
-    1  0.533333
+    A   value
+    0  0.4375
+    1  0.5625
     """
     model = factor_model(model)
     query, known = model.places(variables), model.codes(evidence)

@@ -92,8 +92,6 @@ WITH = {
     ("DictionaryLearning", "approximate-ksvd"): {"max_iter": 20},
     ("MiniBatchDictionaryLearning", "default"): {"transform_algorithm": "lasso_lars", "max_iter": 20},
     ("HingeSVC", "subgradient"): {"max_iter": 50},
-    ("ITML", "default"): {"tol": 1e-14},
-    ("ITML", "lbfgs"): {"tol": 1e-14},
     ("ITML", "projections"): {"tol": 1e-13, "max_iter": 20_000},
     ("LSA", "nmf"): {"tol": 1e-7, "max_iter": 5000},
     ("LSA", "arpack"): {"n_components": 1},

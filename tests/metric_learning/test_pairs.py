@@ -249,6 +249,14 @@ def test_weights_of_pairs_are_repetitions(model):
     np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-4 * np.abs(other).max())
 
 
+@pytest.mark.parametrize("model", [MMC(tol=1e-13), ITML(tol=1e-13)], ids=str)
+def test_weights_of_rows_are_repetitions(model):
+    weight = np.arange(14) % 3
+    one = model.fit(X, Y, weight).components_
+    other = model.fit(np.repeat(X, weight, axis=0), np.repeat(Y, weight)).components_
+    np.testing.assert_allclose(one, other, rtol=0, atol=1e-6 * np.abs(other).max())
+
+
 @every_learner
 def test_sparse_rows(model):
     rows = np.where(np.abs(X) < 0.4, 0.0, X)

@@ -298,18 +298,28 @@ def main(arguments: list[str] | None = None) -> int:
                 options.json.write_text(json.dumps(kept, indent=1), encoding="utf-8")
     print(f"\n{table_of(scores)}")
     if options.write and options.size == "full":
-        write(scores, versions, options, shlex.join(["python", "-m", "benchmarks.automl", *given]))
+        write(scores, versions, options, command(given, options))
     return 0
 
 
-def write(scores: list[Score], versions: dict[str, str], options: argparse.Namespace, command: str) -> None:
+def command(given: list[str], options: argparse.Namespace) -> str:
+    """The command without the places of this machine."""
+    places = {options.flaml: "flaml/bin/python", options.autogluon: "autogluon/bin/python"}
+    words = [places.get(word, word) for word in given]
+    for name in ("--json", "--note"):
+        if name in words:
+            del words[words.index(name) : words.index(name) + 2]
+    return shlex.join(["python", "-m", "benchmarks.automl", *words])
+
+
+def write(scores: list[Score], versions: dict[str, str], options: argparse.Namespace, said: str) -> None:
     """Put the table into RESULTS.md."""
     from benchmarks.__main__ import ROWS
 
     work = f"the model that is chosen in {options.budget:g} s on {options.cores} cores, scored on fresh rows"
     work += f"; {options.note}" if options.note else ""
     entry = {"name": "automl", "work": work, "table": table_of(scores)}
-    results.write(results.PATH, [{**entry, **results.circumstances(command, versions)}], list(ROWS))
+    results.write(results.PATH, [{**entry, **results.circumstances(said, versions)}], list(ROWS))
 
 
 if __name__ == "__main__":

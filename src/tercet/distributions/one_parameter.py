@@ -208,7 +208,7 @@ class Poisson(_ScalarFamily):
     @property
     def entropy(self) -> float:
         if self.rate > 1e5:  # nearly Gaussian; the sum would be long, and its terms cancel
-            return float(0.5 * np.log(2 * np.pi * np.e * self.rate) - 1 / (12 * self.rate))
+            return float(0.5 * (1 + np.log(2 * np.pi * self.rate)) - 1 / (12 * self.rate))
         reach = 12.0 * np.sqrt(self.rate) + 40.0  # beyond twelve deviations there is nothing
         x = np.arange(max(np.floor(self.rate - reach), 0.0), self.rate + reach)
         return float(entr(self.density(x)).sum())

@@ -321,3 +321,12 @@ def test_single_rows_are_measured_in_double_precision(metric):
     far, _ = NearestNeighbors(metric=metric).fit(rows).kneighbors(rows)
     wanted = np.sort(cdist(rows.astype(float), rows.astype(float), metric))[:, :5]
     np.testing.assert_allclose(far, wanted, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "brute"])
+@pytest.mark.parametrize(("metric", "scale"), [("sqeuclidean", 1e160), ("manhattan", 1e307)])
+def test_infinite_distances_are_refused(algorithm, metric, scale):
+    X = np.random.default_rng(0).standard_normal((30, 20)) * scale
+    model = NearestNeighbors(n_neighbors=4, algorithm=algorithm, metric=metric).fit(X)
+    with pytest.raises(ValueError, match="Scale the features"):
+        model.kneighbors()

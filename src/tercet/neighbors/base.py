@@ -230,9 +230,16 @@ class KNeighborsMixin(Neighbors):
                 f"Expected n_neighbors {'<' if alone else '<='} n_samples_fit, but n_neighbors = {k}, "
                 f"n_samples_fit = {n}, n_samples = {Q.shape[0]}"
             )
-        far, found = self._neighbor_index().query(Q, int(k) + alone, self.n_jobs)
+        with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is checked
+            far, found = self._neighbor_index().query(Q, int(k) + alone, self.n_jobs)
         if alone:
             far, found = without_self(far, found)
+        measured = isinstance(self.metric, str) and self.metric not in ("precomputed", "nan_euclidean")
+        if measured and not np.isfinite(far).all():
+            raise ValueError(
+                f"{type(self).__name__}: distances by metric={self.metric!r} are beyond floating-point numbers. "
+                "Scale the features."
+            )
         return (far, found) if return_distance else found
 
     def kneighbors_graph(

@@ -68,7 +68,8 @@ def iris(folder):
 def test_every_classifier_is_on_the_board_or_named(iris):
     answer, result = iris
     assert result["task"] == "classification"
-    wanted = {card.name for card in tercet.methods(task="classification") if card.kind == "estimator"}
+    cards = [card for card in tercet.methods(task="classification") if card.kind == "estimator"]
+    wanted = {card.name for card in cards if card.family != "semi_supervised"}  # all rows have labels
     there = {entry["name"] for entry in result["leaderboard"]} | {one["name"] for one in result["skipped"]}
     assert there == wanted | {"baseline", "combination"}
     assert all(one["why"] for one in result["skipped"])

@@ -371,6 +371,8 @@ def _candidates(task: str, chosen: list[Card]) -> list[Card]:
                 errors.USAGE,
             )
     found = [card for card in methods(task=task) if card.kind == "estimator"]
+    # Only rows with a target are compared on: there is nothing that methods for rows without one could add.
+    found = [card for card in found if card.family != "semi_supervised"]
     return chosen or in_order(found)
 
 

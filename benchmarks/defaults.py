@@ -82,7 +82,7 @@ def constructor(library: str, module: str, name: str) -> tuple[Any, list[Any]]:
     kind = getattr(importlib.import_module(f"{library}.{module}"), name)
     needed = [p for p in inspect.signature(kind).parameters.values() if p.default is p.empty]
     names = [p.name for p in needed if p.kind is not p.VAR_KEYWORD]
-    if names == ["estimator"]:
+    if names == ["estimator"] or name == "SelfTrainingClassifier":  # whose default is an error
         return kind, [importlib.import_module(f"{library}.linear_model").LogisticRegression]
     if names == ["estimators"]:
         return kind, [partial(members, library, name)]

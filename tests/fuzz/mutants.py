@@ -38,8 +38,8 @@ MUTANTS = [
     Mutant(
         "indices of a sparse matrix may lead out of it",
         "core/validation.py",
-        "    if not sparse.issparse(X):\n        return X\n",
-        "    return X\n",
+        "    if not sparse.issparse(X):\n        if isinstance(X, RowSource):",
+        "    if True:\n        if isinstance(X, RowSource):",
         ("Lasso", "BernoulliNB", "KMeans"),
     ),
     Mutant(

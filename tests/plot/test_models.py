@@ -88,6 +88,7 @@ BLANK = {
     "KNeighborsRegressor",
     "KNeighborsTransformer",
     "KernelDensity",
+    "KernelPCA",
     "LasVegasWrapper",
     "NearestCentroid",
     "NearestNeighbors",

@@ -89,7 +89,7 @@ class LocallyLinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
 
     Examples
     --------
-    >>> t = np.linspace(0, 3, 12)
+    >>> t = np.linspace(0, 3, 30)
     >>> spiral = np.column_stack([t * np.cos(t), t * np.sin(t)])
     >>> Z = LocallyLinearEmbedding(n_neighbors=3, n_components=1).fit_transform(spiral)
     >>> bool((np.diff(Z[:, 0]) > 0).all() or (np.diff(Z[:, 0]) < 0).all())

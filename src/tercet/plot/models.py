@@ -382,7 +382,7 @@ def _names(model: Any, given: Sequence[str] | None, n: int) -> list[str]:
 
 PICTURES = (
     "bayes", "chains", "components", "dependencies", "dictionaries", "embeddings", "graphs", "metrics",
-    "mixtures", "networks", "rules", "sequences", "svm", "topics", "trees",
+    "mixtures", "networks", "rules", "semi_supervised", "sequences", "svm", "topics", "trees",
 )  # fmt: skip
 _own = len(_pictures)  # those of this module, which come last
 

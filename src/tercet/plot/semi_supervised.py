@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tercet.plot.clusters import plane_of_rows
-from tercet.plot.models import picture
+from tercet.plot.models import picture, plot_model
 from tercet.plot.styling import (
     COLOURS,
     HEIGHT,
@@ -188,3 +188,12 @@ def plot_label_curve(curves: Mapping[str, Any], X: Any = None, y: Any = None, *,
 @picture("transduction_", "X_")
 def _graph_labels(model: Any, feature_names: Any, labels: Any, ax: Any) -> Any:
     return plot_labels(model.X_, model.transduction_, ax=ax)
+
+
+@picture("views_", "estimators_")
+def _first_view(model: Any, feature_names: Any, labels: Any, ax: Any) -> Any:
+    """The learner of the first view, with the names of its columns."""
+    names = feature_names
+    if names is not None and model.views_ is not None:
+        names = [str(name) for name in np.asarray(names, dtype=object)[model.views_[0]]]
+    return plot_model(model.estimators_[0], names, labels=labels, ax=ax)

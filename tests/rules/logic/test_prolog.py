@@ -150,7 +150,13 @@ def test_malformed_text_has_its_place(text, line, column, says):
     assert says in str(caught.value)
     assert str(caught.value).startswith(f"line {line}, column {column}: ")
     assert isinstance(caught.value, ValueError)
-    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+def test_the_place_of_an_error_travels():
+    with pytest.raises(PrologSyntaxError) as caught:
+        parse_program("p(a).\nq(b")
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (again.line, again.column, str(again)) == (2, 4, str(caught.value))
 
 
 def test_more_than_one_is_refused_where_one_is_read():

@@ -8,7 +8,7 @@ import numpy as np
 
 from tercet.core.catalog import method
 from tercet.core.estimator import generator
-from tercet.core.fitted_checks import Each, Having, Labels
+from tercet.core.fitted_checks import Each, Having, Indices, Labels
 from tercet.core.functions import log_sum_exp
 from tercet.core.parameters import Count, CountOrZero, Seed, check_parameters
 from tercet.core.validation import check_array
@@ -110,6 +110,9 @@ class CoTrainingClassifier(PseudoLabeling):
 
     fitted_shapes = {
         "estimators_": Each(Having({}, ("predict",)), "2"),
+        "views_": lambda model: (
+            None if model.views_ is None else Each(Indices("columns@", below="features"), "2")
+        ),
         "transduction_": Labels("samples"),
         "labeled_iter_": Labels("samples"),
     }

@@ -13,6 +13,7 @@ from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping
 from sklearn.utils.validation import has_fit_parameter
 
 from tercet.core.estimator import check_is_fitted
+from tercet.core.fitted_checks import Sizes
 from tercet.core.functions import log_sum_exp
 from tercet.core.meta import Part, clone
 from tercet.core.parallel import one_blas_thread
@@ -50,6 +51,16 @@ class PseudoLabeling(MetaEstimatorMixin, SemiSupervisedClassifier):
         check_parameters(self)
         check_has_fit(self, self.estimator)
         return self._learn(X, y, sample_weight, params=self._fit_metadata(sample_weight, fit_params))
+
+    def _check_fitted(self, sizes: Sizes) -> None:
+        """Refuse members that answer with other classes than the model has."""
+        for member in getattr(self, "estimators_", []):
+            strange = set(np.ravel(getattr(member, "classes_", [])).tolist()) - set(self.classes_.tolist())
+            if strange:
+                raise ValueError(
+                    f"{type(self).__name__}: a member has the class {strange.pop()!r}; the classes are "
+                    f"{self.classes_.tolist()[:12]}."
+                )
 
     def _fit_metadata(self, sample_weight: Any, fit_params: dict[str, Any]) -> dict[str, Any]:
         """What the estimator's `fit` gets beside rows and labels; the weights are put in by `_fit_on`."""

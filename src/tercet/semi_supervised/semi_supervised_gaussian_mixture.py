@@ -9,7 +9,7 @@ import numpy as np
 from tercet.cluster import kmeans_plusplus
 from tercet.core.catalog import method
 from tercet.core.estimator import check_is_fitted, generator
-from tercet.core.fitted_checks import Floats, Indices, Labels
+from tercet.core.fitted_checks import Floats, Indices, Labels, Sizes
 from tercet.core.functions import log_sum_exp
 from tercet.core.parallel import Chunks, each, total
 from tercet.core.parameters import Annotated, Count, Jobs, NonNegative, Range, Seed
@@ -286,6 +286,14 @@ class SemiSupervisedGaussianMixture(SemiSupervisedClassifier):
         return GaussianParameters.of_precisions(
             self.covariance_type, self.weights_, self.means_, self.precisions_cholesky_
         )
+
+    def _check_fitted(self, sizes: Sizes) -> None:
+        try:
+            self._theta()
+        except np.linalg.LinAlgError:
+            raise ValueError(f"{type(self).__name__}: precisions_cholesky_ are singular.") from None
+        if set(self.component_classes_.tolist()) != set(range(self.classes_.size)):
+            raise ValueError(f"{type(self).__name__}: component_classes_ leave out a class.")
 
     def _log_joint(self, X: np.ndarray, theta: GaussianParameters) -> np.ndarray:
         """log Σ_{i of class c} α_i N(x | μ_i, Σ_i), of shape (n_samples, n_classes)."""

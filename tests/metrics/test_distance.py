@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 from scipy.spatial import distance as peer
 from sklearn.exceptions import NotFittedError
 
@@ -250,3 +251,17 @@ def test_pairwise_distances_of_huge_and_tiny_rows(p):
         np.testing.assert_allclose(pairwise_distances(X * scale, metric="minkowski", p=p) / scale, plain)
     small = pairwise_distances((X * 1e30).astype(np.float32), metric="minkowski", p=p)
     np.testing.assert_allclose(small / np.float32(1e30), plain, rtol=1e-5)
+
+
+@pytest.mark.parametrize("metric", ["canberra", "hamming"])
+def test_metrics_of_scikit_learn_are_its_own(metric):
+    X = np.random.default_rng(0).integers(0, 4, size=(8, 3)).astype(float)
+    np.testing.assert_allclose(pairwise_distances(X, metric=metric), peer.cdist(X, X, metric), atol=1e-12)
+
+
+def test_missing_values_and_functions_of_sparse_rows():
+    found = pairwise_distances([[0.0, np.nan], [3.0, 4.0]], metric="nan_euclidean")
+    np.testing.assert_allclose(found, [[0.0, np.sqrt(18.0)], [np.sqrt(18.0), 0.0]])
+    rows = sparse.csr_array([[1.0, 0.0], [0.0, 2.0]])
+    found = pairwise_distances(rows, metric=lambda one, other: float(abs(one - other).sum()))
+    np.testing.assert_array_equal(found, [[0.0, 3.0], [3.0, 0.0]])

@@ -34,6 +34,11 @@ METRICS: dict[str, float | None] = {
     "mahalanobis": None,
 }
 UNWEIGHTED = ("cosine", "correlation", "absolute_correlation", "mahalanobis")
+# Of scikit-learn, which computes them.
+OTHER_METRICS = (
+    "braycurtis", "canberra", "dice", "hamming", "haversine", "jaccard", "nan_euclidean", "precomputed",
+    "rogerstanimoto", "russellrao", "seuclidean", "sokalsneath", "yule",
+)  # fmt: skip
 BLOCK = 256  # rows of one task
 
 
@@ -64,6 +69,8 @@ def pairwise_distances(
         The rows; sparse ones are made dense.
     metric : str or callable
         A name of `METRICS`, or a function of two rows. "correlation" is 1 - r, "absolute_correlation" 1 - |r|.
+        Other names that scikit-learn has ("canberra", "hamming", "nan_euclidean" ...) and functions of two sparse
+        rows are left to it.
     p, w : float, array of length d
         The power and the features' weights of the L_p distances.
     S, M, P : arrays of shape (d, d), (d, d) and (d, r)
@@ -77,6 +84,10 @@ def pairwise_distances(
     array([[0., 1., 3.],
            [7., 6., 4.]])
     """
+    if metric in OTHER_METRICS if isinstance(metric, str) else sparse.issparse(X):
+        from sklearn.metrics.pairwise import pairwise_distances as by_scikit_learn
+
+        return np.asarray(by_scikit_learn(X, Y, metric=metric, n_jobs=n_jobs))
     X, alone = _check_rows(X, "X"), Y is None
     Z = X if alone else _check_rows(Y, "Y")
     if X.shape[1] != Z.shape[1]:

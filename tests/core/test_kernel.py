@@ -2,6 +2,7 @@
 
 import ast
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -104,6 +105,24 @@ def test_cache_folder_is_the_one_asked_for(tmp_path):
     answer = run(COMPILE, TERCET_CACHE_DIR=str(tmp_path), TERCET_JIT="1")
     assert answer.startswith(f"[True, False, True] {tmp_path}")
     assert list(tmp_path.rglob("*.nbi")), "nothing was cached"
+
+
+def test_installations_of_one_version_share_their_kernels(tmp_path):
+    """The path of the package is no part of a kernel's name: a second clone, or a new environment, finds it."""
+    package = Path(kernel_module.__file__).parent.parent
+    code = textwrap.dedent(COMPILE) + "\nprint(sum(home.mark_small_integers.stats.cache_hits.values()))"
+    hits = []
+    for place in ("first", "second"):
+        for part in ("core", "__init__.py", "catalog.json"):
+            source, target = package / part, tmp_path / place / "tercet" / part
+            target.parent.mkdir(parents=True, exist_ok=True)
+            copy = shutil.copytree if source.is_dir() else shutil.copy
+            copy(source, target)
+        answer = run(
+            code, PYTHONPATH=str(tmp_path / place), TERCET_CACHE_DIR=str(tmp_path / "cache"), TERCET_JIT="1"
+        )
+        hits.append(answer.splitlines()[-1])
+    assert hits == ["0", "1"]
 
 
 def test_no_writable_folder(tmp_path):

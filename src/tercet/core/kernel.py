@@ -66,7 +66,9 @@ def _compiled(function: Function, options: Any) -> Function:
             settings: Any = numba.config
             before, settings.CACHE_DIR = settings.CACHE_DIR, str(folder)
             try:
-                compiled._cache = KernelCache(function)  # what `enable_caching` does, with a cache of ours
+                compiled._cache = KernelCache(
+                    function, folder
+                )  # what `enable_caching` does, with a cache of ours
             except RuntimeError:  # the folder went away or filled up: compile in memory
                 pass
             finally:

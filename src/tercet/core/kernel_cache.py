@@ -14,6 +14,7 @@ import hashlib
 import io
 import os
 import pickle
+from pathlib import Path
 from typing import Any
 
 from numba.core.caching import FunctionCache, IndexDataCacheFile
@@ -24,12 +25,16 @@ DIGEST = 16  # bytes
 class KernelCache(FunctionCache):
     """Cache of one kernel: damaged files count as absent, and what cannot be written is not kept."""
 
-    def __init__(self, function: Any) -> None:
+    def __init__(self, function: Any, folder: Path) -> None:
         super().__init__(function)
         plain = self._cache_file
-        self._cache_file = SealedFiles(
-            plain._cache_path, plain._index_name.removesuffix(".nbi"), plain._source_stamp
-        )
+        name = plain._index_name.removesuffix(".nbi")
+        if function.__module__.partition(".")[0] == "tercet":
+            # The folder is named by all that the kernel is compiled from (`kernel.digest`). Numba's sub-folder,
+            # named by the path of the file, would keep two installations of one version from sharing it.
+            self._cache_path = str(folder)
+            name = f"{function.__module__.rpartition('.')[0]}.{name}"
+        self._cache_file = SealedFiles(self._cache_path, name, plain._source_stamp)
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Save a compiled kernel, if the disk lets us."""

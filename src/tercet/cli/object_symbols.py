@@ -11,59 +11,11 @@ _SYMBOL = struct.Struct("<IBBHQQ")
 _SYMBOL_TABLE = 2
 
 # The C library's mathematics, as LLVM and numba call it; functions of float32 have an f at the end.
-MATHEMATICS = frozenset(
-    [
-        "acos",
-        "acosh",
-        "asin",
-        "asinh",
-        "atan",
-        "atan2",
-        "atanh",
-        "cbrt",
-        "ceil",
-        "copysign",
-        "cos",
-        "cosh",
-        "erf",
-        "erfc",
-        "exp",
-        "exp10",
-        "exp2",
-        "expm1",
-        "fabs",
-        "floor",
-        "fma",
-        "fmax",
-        "fmin",
-        "fmod",
-        "frexp",
-        "hypot",
-        "ldexp",
-        "lgamma",
-        "log",
-        "log10",
-        "log1p",
-        "log2",
-        "modf",
-        "nearbyint",
-        "nextafter",
-        "pow",
-        "remainder",
-        "rint",
-        "round",
-        "roundeven",
-        "sin",
-        "sincos",
-        "sinh",
-        "sqrt",
-        "tan",
-        "tanh",
-        "tgamma",
-        "trunc",
-    ]
+MATHEMATICS = re.compile(
+    r"(a?(cos|sin|tan)h?|atan2|sincos|cbrt|ceil|copysign|erfc?|exp(2|10|m1)?|fabs|floor|fma|fmax|fmin|fmod|frexp"
+    r"|hypot|ldexp|lgamma|log(2|10|1p)?|modf|nearbyint|nextafter|pow|remainder|rint|round(even)?|sqrt|tgamma|trunc)f?"
 )
-MEMORY = frozenset(["memcmp", "memcpy", "memmove", "memset"])
+MEMORY = frozenset(("memcmp", "memcpy", "memmove", "memset"))
 # Python's C API and numba's runtime (reference counts, errors), which are present wherever numba runs.
 RUNTIME = re.compile(r"numba_\w+|NRT_\w+|_?Py[A-Z]\w+|_?Py_\w+|_ZN08NumbaEnv.*")
 # Of numba's own, those that compute: BLAS and LAPACK of SciPy, elementary functions, random numbers.
@@ -97,14 +49,10 @@ def undefined_symbols(code: bytes) -> set[str]:
 
 
 def allowed(name: str) -> bool:
-    """Whether a symbol is there, and means the same, on every machine that numba runs on."""
-    return name in MEMORY or _mathematics(name) or RUNTIME.fullmatch(name) is not None
+    """Whether a symbol is there, and means the same, wherever numba runs."""
+    return name in MEMORY or any(kind.fullmatch(name) for kind in (MATHEMATICS, RUNTIME))
 
 
 def computes(name: str) -> bool:
-    """Whether a symbol is arithmetic that another library does, whose last bits may differ between machines."""
-    return _mathematics(name) or ARITHMETIC.fullmatch(name) is not None
-
-
-def _mathematics(name: str) -> bool:
-    return name in MATHEMATICS or name.removesuffix("f") in MATHEMATICS
+    """Whether a symbol is arithmetic of another library, whose last bits may differ between machines."""
+    return any(kind.fullmatch(name) for kind in (MATHEMATICS, ARITHMETIC))

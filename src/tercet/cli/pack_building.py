@@ -12,7 +12,7 @@ import os
 import pickle
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from numba.core.registry import cpu_target
 from numba.core.serialize import dumps
 
 from tercet import __version__
+from tercet.cli.maintenance import changed_environment
 from tercet.cli.object_symbols import allowed, undefined_symbols
 from tercet.core import kernel_cache, kernel_pack
 from tercet.core.messages import Message
@@ -69,26 +70,15 @@ def check_environment() -> None:
         raise PackRefused(problem)
 
 
-@contextlib.contextmanager
-def environment(target: Target, cache: Path) -> Iterator[None]:
+def environment(target: Target, cache: Path) -> contextlib.AbstractContextManager[None]:
     """Processes started inside compile for the target, with an empty cache."""
-    names = {
-        "NUMBA_CPU_NAME": target.cpu,
-        "NUMBA_CPU_FEATURES": "",
-        "TERCET_CACHE_DIR": str(cache),
-        "TERCET_KERNELS": "native",
-        "TERCET_JIT": "1",
-    }
-    before = {name: os.environ.get(name) for name in names}
-    os.environ.update(names)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+    return changed_environment(
+        NUMBA_CPU_NAME=target.cpu,
+        NUMBA_CPU_FEATURES="",
+        TERCET_CACHE_DIR=str(cache),
+        TERCET_KERNELS="native",
+        TERCET_JIT="1",
+    )
 
 
 def record(spool: str) -> None:

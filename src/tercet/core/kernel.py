@@ -4,8 +4,8 @@ A kernel is a small function of arrays and numbers that loops over the data. It 
 (`core.parallel`) can run it in parallel; it is compiled once per machine and loaded from a cache after that.
 
     TERCET_JIT=0             kernels run as plain Python, to step through them in a debugger
-    TERCET_KERNELS=native    kernels are compiled for this very CPU, not taken from a pack (`core.kernel_pack`);
-                             `off`: they are neither loaded nor kept, but compiled in each process; `pack`: the default
+    TERCET_KERNELS=native    kernels are compiled for this very CPU, not taken from a pack (`core.kernel_pack`)
+    TERCET_KERNELS=off       kernels are neither loaded nor kept: each process compiles them
     TERCET_CACHE_DIR=folder  where compiled kernels are kept
     NUMBA_BOUNDSCHECK=1      kernels check every index
     NUMBA_OPT=1              kernels compile sooner and run slower
@@ -62,8 +62,9 @@ def _compiled(function: Function, options: Any) -> Function:
     import numba
 
     from tercet.core.kernel_cache import KernelCache
+    from tercet.core.kernel_parts import KernelCompiler
 
-    compiled: Any = numba.njit(**options)(function)
+    compiled: Any = numba.njit(pipeline_class=KernelCompiler, **options)(function)
     if KERNELS != "off":
         name = digest_at_import(function.__module__)
         compiled._cache = KernelCache(function, name, KERNELS == "pack", cache_folder)
@@ -153,7 +154,7 @@ def digest(module: str) -> str:
     waiting = [module]
     while waiting:
         name = waiting.pop()
-        if name not in seen:
+        if name not in seen and name not in STORAGE:
             seen[name], imported = _summary(_source(name))
             waiting += imported
     for name in sorted(seen):
@@ -171,6 +172,7 @@ def _summary(source: bytes) -> tuple[bytes, list[str]]:
     return hashlib.sha256(source).digest(), _imports(source.decode("utf-8"))
 
 
+STORAGE = ("tercet.core.kernel_cache",)  # imported by this module; it finds and keeps what others compile
 _PACKAGE = str(Path(__file__).resolve().parent.parent)
 
 

@@ -222,8 +222,11 @@ def search(places: Iterable[Path]) -> tuple[Pack | None, list[Message]]:
             if os.name == "posix" and place.stat().st_mode & stat.S_IWOTH:
                 raise PackError(Message("everybody can write to {path}", path=str(place)))
             files = sorted(place.glob(f"*{ENDING}"))
-        except (OSError, PackError) as error:
-            reasons.append(_reason(error))
+        except PackError as error:
+            reasons.append(error.args[0])
+            continue
+        except OSError as error:
+            reasons.append(Message("{path} cannot be read: {why}", path=str(place), why=str(error)))
             continue
         for file in files:
             try:
@@ -231,7 +234,7 @@ def search(places: Iterable[Path]) -> tuple[Pack | None, list[Message]]:
                 check_usable(pack)
                 usable.append(pack)
             except PackError as error:
-                reasons.append(_reason(error))
+                reasons.append(error.args[0])
     return max(usable, key=lambda pack: len(pack.header.get("features", ())), default=None), reasons
 
 
@@ -239,11 +242,6 @@ def search(places: Iterable[Path]) -> tuple[Pack | None, list[Message]]:
 def installed() -> tuple[Pack | None, list[Message]]:
     """The installed pack in use, and why others are not used."""
     return search(folders())
-
-
-def _reason(error: Exception) -> Message:
-    said = error.args[0] if error.args else error
-    return said if isinstance(said, Message) else Message("{why}", why=str(error))
 
 
 def _digest(content: bytes) -> bytes:

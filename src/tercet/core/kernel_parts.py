@@ -1,4 +1,4 @@
-"""How numba compiles the parts of kernels: the functions that become a piece of every kernel that calls them.
+"""How numba compiles kernels, and their parts: functions that become a piece of every kernel that calls them.
 
 Numba optimises each function that it meets and makes machine code of it, then links the intermediate code into the
 callers, where it is optimised again. A part is never called by itself: intermediate code is all it needs, and the
@@ -9,6 +9,7 @@ optimiser sees it once, inside the kernel.
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 from llvmlite import binding
@@ -59,3 +60,17 @@ class PartCompiler(Compiler):
         if self.state.library is None:
             self.state.library = PartLibrary(self.state.targetctx.codegen(), func.__qualname__)
         return super().compile_extra(func)
+
+
+class KernelCompiler(Compiler):
+    """Numba's compiler without looking for garbage: it makes many objects, few of them garbage."""
+
+    def compile_extra(self, func: Any) -> Any:
+        """Compile a Python function."""
+        enabled = gc.isenabled()
+        gc.disable()
+        try:
+            return super().compile_extra(func)
+        finally:
+            if enabled:
+                gc.enable()

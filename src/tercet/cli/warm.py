@@ -125,10 +125,10 @@ def cards() -> list[Card]:
     return [card for card in methods() if card.kind == "estimator" and card.task in TASKS]
 
 
-def samples(card: Card) -> Iterator[tuple[Any, Any]]:
+def samples(card: Card, n: int = 24) -> Iterator[tuple[Any, Any]]:
     """Small data and targets of every kind that a method may be given; it refuses what it does not take."""
     rng = np.random.default_rng(0)
-    X = np.abs(rng.normal(size=(24, 3))) + 0.1
+    X = np.abs(rng.normal(size=(n, 3))) + 0.1
     if card.task in ("sequence labelling", "topic model"):
         X = np.floor(4 * X)  # counts suit all of them, and the first column is one of symbols
     labels = (X[:, 0] > np.median(X[:, 0])).astype(int)
@@ -155,8 +155,8 @@ def samples(card: Card) -> Iterator[tuple[Any, Any]]:
     if card.task == "sequence labelling":
         yield X, None
         yield X[:, :1], None
-        words = [[f"word {symbol:g}" for symbol in half] for half in X[:, 0].reshape(2, 12)]
-        yield words, labels.reshape(2, 12).tolist()
+        words = [[f"word {symbol:g}" for symbol in half] for half in X[:, 0].reshape(2, -1)]
+        yield words, labels.reshape(2, -1).tolist()
 
 
 def warm(card: Card) -> float:
@@ -167,13 +167,16 @@ def warm(card: Card) -> float:
             # A combination that an estimator refuses has nothing to compile.
             with warnings.catch_warnings(), contextlib.suppress(ValueError, TypeError):
                 warnings.simplefilter("ignore")
-                model.fit(
-                    data, target, **({"qid": np.arange(len(target)) // 8} if card.task == "ranking" else {})
-                )
+                model.fit(data, target, **more_input(card, target))
                 ask(model, data, target)
                 if isinstance(data, np.ndarray) and has_fit_parameter(model, "sample_weight"):
                     model.fit(data, target, sample_weight=np.linspace(1.0, 2.0, len(data)))
     return time.perf_counter() - start
+
+
+def more_input(card: Card, target: Any) -> dict[str, Any]:
+    """What `fit` needs beside data and target."""
+    return {"qid": np.arange(len(target)) // 8} if card.task == "ranking" else {}
 
 
 def ask(model: Any, data: Any, target: Any) -> None:

@@ -81,28 +81,36 @@ def objects(card: Card) -> set[Object]:
     return found
 
 
+def arithmetic(found: set[Object]) -> list[str]:
+    """Functions of other libraries that compute for any of some objects."""
+    return sorted({name for one in found for name in one.arithmetic})
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("classes", nargs="*", metavar="CLASS")
+    parser.add_argument(
+        "--json", action="store_true", help="for each class its objects, with size and arithmetic"
+    )
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    every: set[Object] = set()
-    same = []
+    found: dict[str, set[Object]] = {}
     for card in cards():
-        if (options.classes and card.name not in options.classes) or next(variants(card), None) is None:
-            continue
-        found = objects(card)
-        every |= found
-        foreign = sorted({name for one in found for name in one.arithmetic})
-        print(f"{card.name}: {len(found)} objects {', '.join(foreign)}", file=sys.stderr, flush=True)
-        if found and not foreign:
-            same.append(card.name)
-    for one in sorted(every, key=lambda one: one.size):
-        print(f"{one.size:7d}  {one.kernel}({one.types[:60]})  {', '.join(one.arithmetic)}")
+        if card.name in (options.classes or [card.name]) and next(variants(card), None) is not None:
+            found[card.name] = objects(card)
+            calls = ", ".join(arithmetic(found[card.name]))
+            print(f"{card.name}: {len(found[card.name])} objects; {calls}", file=sys.stderr, flush=True)
+    if options.json:
+        plain = {name: [(o.kernel, o.size, o.arithmetic) for o in some] for name, some in found.items()}
+        json.dump(plain, sys.stdout)
+    else:
+        for one in sorted(set().union(*found.values()), key=lambda one: one.size):
+            print(f"{one.size:7d}  {one.kernel}({one.types[:60]})  {', '.join(one.arithmetic)}")
     if options.write:
-        FILE.write_text(json.dumps(sorted(same), indent=1) + "\n", encoding="utf-8")
+        same = sorted(name for name, some in found.items() if some and not arithmetic(some))
+        FILE.write_text(json.dumps(same, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

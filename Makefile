@@ -13,7 +13,7 @@ V2 := NUMBA_CPU_NAME=x86-64-v2 NUMBA_CPU_FEATURES= OPENBLAS_CORETYPE=Nehalem \
 unexport PYTHONDONTWRITEBYTECODE
 INSTALL := -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help run test lint types unit pytest modes bounds plain test-deep test-cpus test-peers fuzz bench catalog pictures warm format clean
+.PHONY: help run test lint types unit pytest modes bounds plain test-deep test-cpus test-peers fuzz bench catalog pictures warm wheels check-wheels format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -25,6 +25,8 @@ help:
 	@echo "make bench      the benchmark; ROWS='lasso maxent' for some rows, SIZE=smoke for a quick look"
 	@echo "make catalog    write the catalogue file anew from the cards"
 	@echo "make pictures   make the README's pictures anew (needs a Chromium)"
+	@echo "make wheels     the wheels of a release in dist: tercet, and tercet-kernels with the compiled kernels"
+	@echo "make check-wheels  install them into an empty environment; time first results; LIMIT=6 seconds at most"
 	@echo "make format     let ruff format and fix"
 	@echo "make clean      remove .venv and caches"
 
@@ -116,6 +118,17 @@ catalog: $(VENV)/.run
 
 pictures: $(VENV)/.test
 	@$(BIN)/python -m docs.pictures
+
+# Kernels are compiled by the tercet of this clone: the wheel holds the same sources.
+wheels: $(VENV)/.run
+	@rm -rf dist && $(BIN)/tercet warm --pack kernels/tercet_kernels
+	@$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist . ./kernels
+	@ls -l dist
+
+check-wheels:
+	@rm -rf build/empty && $(PYTHON) -m venv build/empty
+	@build/empty/bin/python $(INSTALL) dist/*.whl
+	@build/empty/bin/python kernels/first_result.py $(if $(LIMIT),--limit $(LIMIT))
 
 format: $(VENV)/.test
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .

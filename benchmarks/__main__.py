@@ -1,6 +1,6 @@
 """Run the benchmark: ``python -m benchmarks [ROW ...] [--size full|smoke] [--rounds 3] [--growth] [--list]``.
 
-``python -m benchmarks defaults`` has options of its own; see `benchmarks.defaults`.
+``python -m benchmarks defaults`` and ``first`` have options of their own; see `benchmarks.defaults` and `first`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from benchmarks import (
     ensemble,
     explain,
     feature,
+    first,
     graph,
     graphical,
     lda_gibbs,
@@ -92,6 +93,8 @@ def main(arguments: list[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else arguments
     if given[:1] == ["defaults"]:
         return defaults.main(given[1:])
+    if given[:1] == ["first"]:
+        return first.main(given[1:])
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Ours and the peers by turns.")
     parser.add_argument("rows", nargs="*", metavar="ROW", help="rows to run; all of them when none is named")
     parser.add_argument("--size", choices=["full", "smoke"], default="full", help="smoke is only printed")

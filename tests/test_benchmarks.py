@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks import automl, automl_tables, cluster, defaults, linear, maxent, results, worker
+from benchmarks import automl, automl_tables, cluster, defaults, first, linear, maxent, results, worker
 from benchmarks.__main__ import ROWS, main
 from benchmarks.growth import run_growth
 from benchmarks.harness import Contender, Outcome, Row, Score, judge, run_row
@@ -423,3 +423,40 @@ def test_made_tables_are_drawn_anew_and_alike(name):
     assert train.schema == fresh.schema
     assert train["target"].null_count() == 0
     assert (train["target"].dtype.is_numeric() and name != "digits") == (source.task == "regression")
+
+
+def test_first_results_against_their_goals():
+    text = first.table(
+        {
+            "LogisticRegression": {"pack": 1.5, "warm": 1.4, "cold": 5.9, "peer": 1.0},
+            "SVC": {"pack": 1.8, "cold": 6.1, "peer": 1.1},
+            "CRF": {"pack": 1.7},  # with no peer of its own
+        }
+    )
+    assert text.splitlines()[2:] == [
+        "| LogisticRegression | 1.50 | 1.40 | 5.90 | 1.00 |",
+        "| SVC | 1.80* | - | 6.10* | 1.10 |",
+        "| CRF | 1.70* | - | - | - |",
+    ]
+
+
+def test_first_results_are_measured_once(tmp_path, capsys):
+    file = tmp_path / "first.json"
+    for _ in range(2):
+        assert (
+            main(["first", "LogLinearRegression", "--modes", "warm", "--rounds", "1", "--json", str(file)])
+            == 0
+        )
+    kept = json.loads(file.read_text())
+    assert list(kept["LogLinearRegression"]) == ["warm"]
+    assert (
+        capsys.readouterr().out.count("| LogLinearRegression |") == 3
+    )  # one while measuring, and two tables
+
+
+@pytest.mark.parametrize("name", ["KMeans", "CategoricalHMM"])
+def test_rows_that_the_defaults_take(name):
+    (card,) = [card for card in first.cards() if card.name == name]
+    given, more, answer = first.task_of(card)
+    assert len(given[0]) == first.ROWS
+    assert (more, answer) == ({}, "predict")

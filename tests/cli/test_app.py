@@ -14,7 +14,7 @@ from tercet.cli import parser_translation, translation
 
 from .running import refused, tercet
 
-COMMANDS = ("compare", "fit", "predict", "evaluate", "list", "info", "book", "warm", "bench")
+COMMANDS = ("compare", "fit", "predict", "evaluate", "list", "info", "book", "warm", "doctor", "bench")
 
 
 def python(code, *arguments, **environment):

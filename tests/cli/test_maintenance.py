@@ -1,5 +1,6 @@
-"""`tercet warm` and `tercet bench`."""
+"""`tercet warm`, `tercet doctor` and `tercet bench`."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -10,7 +11,9 @@ import pytest
 
 import tercet as library
 from tercet.cli import maintenance
+from tercet.cli.pack_building import TARGETS, default_target
 from tercet.cli.warm import TASKS, cards, samples
+from tercet.core import kernel_pack
 
 from .running import refused, tercet
 
@@ -36,6 +39,53 @@ def test_warm_tells_what_it_does():
     lines = answer.stderr.splitlines()
     assert [line.split(":")[0] for line in lines] == ["[1/2] LogLinearRegression", "[2/2] Perceptron"]
     assert answer.stdout.startswith("2 estimators are warm after ")
+
+
+def test_warm_builds_a_pack(tmp_path):
+    """With one estimator in place of all."""
+    code = f"""if True:
+        import sys
+        import tercet.cli.warm
+        few = [card for card in tercet.cli.warm.cards() if card.name == "LogLinearRegression"]
+        tercet.cli.warm.cards = lambda: few
+        sys.argv = ["tercet", "warm", "--pack", {str(tmp_path / "packs")!r}]
+        from tercet.cli.app import main
+        main()
+    """
+    numba = {name: "" for name in os.environ if name.startswith("NUMBA_")}
+    environment = {**os.environ, "LC_ALL": "C.UTF-8", "TERCET_JIT": "1"}
+    answer = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        env={name: value for name, value in environment.items() if name not in numba},
+    )
+    assert answer.returncode == 0, answer.stderr
+    name = default_target()
+    pack = kernel_pack.open_pack(tmp_path / "packs" / f"{name}.pack")
+    assert answer.stdout.startswith(f"{pack.path}: {len(pack.entries)} kernels for {name} (")
+    assert pack.header["features"] == list(TARGETS[name].features)
+    assert len(pack.entries) > 0
+
+
+def test_packs_are_refused():
+    assert "choose one" in refused(tercet("warm", "--native", "--pack"), 2)
+    assert "go with --pack" in refused(tercet("warm", "--target", "x86-64-v3"), 2)
+    assert "'z80' is unknown" in refused(tercet("warm", "--pack", "--target", "z80"), 2)
+    assert "NUMBA_OPT is set" in refused(tercet("warm", "--pack", NUMBA_OPT="1"), 5)
+
+
+def test_doctor_tells_where_kernels_come_from():
+    answer = tercet("doctor", TERCET_JIT="0")
+    assert answer.stdout == "kernels run as plain Python: TERCET_JIT=0 is set\n"
+    answer = tercet("doctor", TERCET_JIT="1", TERCET_KERNELS="off")
+    assert "not used: TERCET_KERNELS=off is set" in answer.stdout
+    answer = tercet("doctor", "--lang", "zh", TERCET_JIT="1", NUMBA_OPT="1")
+    assert "未使用：已设置 NUMBA_OPT" in answer.stdout
+    found = json.loads(tercet("doctor", "--json", TERCET_JIT="1", NUMBA_OPT="1").stdout)
+    assert found["pack"] is None
+    assert found["reasons"] == ["NUMBA_OPT is set: the compiler makes other code"]
 
 
 def test_every_estimator_is_warmed():

@@ -34,7 +34,8 @@ def _language(arguments: list[str]) -> str:
 
 translation.set_language(_language(sys.argv[1:]))
 
-from tercet.cli.compare_options import (  # noqa: E402 (its help is in the language that is set above)
+from tercet.cli import maintenance_options as upkeep  # noqa: E402 (its help is in the language that is set above)
+from tercet.cli.compare_options import (  # noqa: E402
     Budget,
     DataOrEmbedded,
     Folds,
@@ -340,19 +341,31 @@ def book(
 
 
 @command(help=tr("Compile all kernels ahead of time."), rich_help_panel=tr("The house"))
-def warm(lang: Lang = None, quiet: Quiet = False) -> None:
+def warm(
+    native: upkeep.Native = False,
+    pack: upkeep.Pack = False,
+    folder: upkeep.PackFolder = None,
+    target: upkeep.PackTarget = None,
+    lang: Lang = None,
+    quiet: Quiet = False,
+) -> None:
     from tercet.cli import maintenance
 
-    raise typer.Exit(maintenance.warm())
+    raise typer.Exit(maintenance.warm(native=native, pack=pack, folder=folder, target=target))
+
+
+@command(help=tr("Tell where compiled kernels come from, and why."), rich_help_panel=tr("The house"))
+def doctor(json: Json = False, lang: Lang = None, quiet: Quiet = False) -> None:
+    from tercet.cli import doctor
+
+    raise typer.Exit(doctor.run(json=json))
 
 
 @command(help=tr("Run the benchmark against the peers (in a checkout)."), rich_help_panel=tr("The house"))
 def bench(
-    rows: Annotated[
-        list[str] | None, typer.Argument(metavar="ROW", help=tr("Rows to run; by default all."))
-    ] = None,
-    size: Annotated[str, typer.Option(metavar="full|smoke", help=tr("smoke is a quick look."))] = "full",
-    show: Annotated[bool, typer.Option("--list", help=tr("Name the rows and stop."))] = False,
+    rows: upkeep.BenchRows = None,
+    size: upkeep.BenchSize = "full",
+    show: upkeep.BenchList = False,
     lang: Lang = None,
     quiet: Quiet = False,
 ) -> None:

@@ -125,10 +125,10 @@ def cards() -> list[Card]:
     return [card for card in methods() if card.kind == "estimator" and card.task in TASKS]
 
 
-def samples(card: Card) -> Iterator[tuple[Any, Any]]:
+def samples(card: Card, n: int = 24) -> Iterator[tuple[Any, Any]]:
     """Small data and targets of every kind that a method may be given; it refuses what it does not take."""
     rng = np.random.default_rng(0)
-    X = np.abs(rng.normal(size=(24, 3))) + 0.1
+    X = np.abs(rng.normal(size=(n, 3))) + 0.1
     if card.task in ("sequence labelling", "topic model"):
         X = np.floor(4 * X)  # counts suit all of them, and the first column is one of symbols
     labels = (X[:, 0] > np.median(X[:, 0])).astype(int)
@@ -155,8 +155,8 @@ def samples(card: Card) -> Iterator[tuple[Any, Any]]:
     if card.task == "sequence labelling":
         yield X, None
         yield X[:, :1], None
-        words = [[f"word {symbol:g}" for symbol in half] for half in X[:, 0].reshape(2, 12)]
-        yield words, labels.reshape(2, 12).tolist()
+        words = [[f"word {symbol:g}" for symbol in half] for half in X[:, 0].reshape(2, -1)]
+        yield words, labels.reshape(2, -1).tolist()
 
 
 def warm(card: Card) -> float:
@@ -167,13 +167,16 @@ def warm(card: Card) -> float:
             # A combination that an estimator refuses has nothing to compile.
             with warnings.catch_warnings(), contextlib.suppress(ValueError, TypeError):
                 warnings.simplefilter("ignore")
-                model.fit(
-                    data, target, **({"qid": np.arange(len(target)) // 8} if card.task == "ranking" else {})
-                )
+                model.fit(data, target, **more_input(card, target))
                 ask(model, data, target)
                 if isinstance(data, np.ndarray) and has_fit_parameter(model, "sample_weight"):
                     model.fit(data, target, sample_weight=np.linspace(1.0, 2.0, len(data)))
     return time.perf_counter() - start
+
+
+def more_input(card: Card, target: Any) -> dict[str, Any]:
+    """What `fit` needs beside data and target."""
+    return {"qid": np.arange(len(target)) // 8} if card.task == "ranking" else {}
 
 
 def ask(model: Any, data: Any, target: Any) -> None:
@@ -189,11 +192,11 @@ def ask(model: Any, data: Any, target: Any) -> None:
             model.predict_proba(data)
 
 
-def warm_all(todo: list[Card]) -> Iterator[tuple[Card, float]]:
-    """Warm estimators in a few processes; gives each with its seconds, a family at a time.
+def warm_all(todo: list[Card], most: int = 4, record_into: str | None = None) -> Iterator[tuple[Card, float]]:
+    """Warm estimators in at most `most` processes; gives each with its seconds, a family at a time.
 
     The compiler has one lock, so that threads would not help; the methods of a family share kernels, so that two
-    processes would compile them twice.
+    processes would compile them twice. With `record_into` they put what they compile into that folder, for a pack.
     """
     families: dict[str, list[Card]] = {}
     for card in todo:
@@ -201,8 +204,10 @@ def warm_all(todo: list[Card]) -> Iterator[tuple[Card, float]]:
     longest_first = sorted(
         families.values(), key=lambda cards: -sum(map(kernels, {card.family for card in cards}))
     )
-    processes = min(joblib.cpu_count(), len(families), 4)
-    with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
+    processes = min(joblib.cpu_count(), len(families), most)
+    with ProcessPoolExecutor(
+        processes, multiprocessing.get_context("spawn"), initializer=_begin, initargs=(record_into,)
+    ) as pool:
         waiting = {pool.submit(_seconds, [card.name for card in group]): group for group in longest_first}
         for done in as_completed(waiting):
             yield from zip(waiting[done], done.result())
@@ -214,12 +219,21 @@ def kernels(family: str) -> int:
     return sum(file.read_text(encoding="utf-8").count("\n@kernel\n") for file in files)
 
 
+def _begin(record_into: str | None) -> None:
+    """Prepare a process that warms."""
+    if record_into is not None:
+        from tercet.cli.pack_building import record
+
+        record(record_into)
+
+
 def _seconds(names: list[str]) -> list[float]:
     # The compiler makes many objects, few of them garbage: looking for it takes a tenth of the time.
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
     if "SVC" in names:
         warm_machines()
+        warm_readers()
     if "AgglomerativeClustering" in names:
         warm_measures()
     if "HDBSCAN" in names:
@@ -320,7 +334,6 @@ if __name__ == "__main__":
     if not JIT:
         sys.exit("TERCET_JIT=0: there is nothing to compile.")
     begin, todo = time.perf_counter(), cards()
-    warm_readers()
     for k, (card, seconds) in enumerate(warm_all(todo), 1):
         print(f"[{k:3d}/{len(todo)}] {card.name:32s} {seconds:6.1f} s", flush=True)
     print(f"{len(todo)} estimators are warm after {time.perf_counter() - begin:.1f} s.")

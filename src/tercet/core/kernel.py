@@ -4,6 +4,8 @@ A kernel is a small function of arrays and numbers that loops over the data. It 
 (`core.parallel`) can run it in parallel; it is compiled once per machine and loaded from a cache after that.
 
     TERCET_JIT=0             kernels run as plain Python, to step through them in a debugger
+    TERCET_KERNELS=native    kernels are compiled for this very CPU, not taken from a pack (`core.kernel_pack`)
+    TERCET_KERNELS=off       kernels are neither loaded nor kept: each process compiles them
     TERCET_CACHE_DIR=folder  where compiled kernels are kept
     NUMBA_BOUNDSCHECK=1      kernels check every index
     NUMBA_OPT=1              kernels compile sooner and run slower
@@ -20,7 +22,6 @@ import shutil
 import stat
 import sys
 import tempfile
-import threading
 import time
 import warnings
 from collections.abc import Callable
@@ -28,18 +29,21 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 JIT = os.environ.get("TERCET_JIT", "1").lower() not in ("0", "false", "no", "off")
+KERNELS = os.environ.get("TERCET_KERNELS", "").lower() or "pack"
+if KERNELS not in ("pack", "native", "off"):
+    warnings.warn(f"TERCET_KERNELS={KERNELS!r} is not used: it must be pack, native or off.", stacklevel=2)
+    KERNELS = "pack"
 BOUNDS = os.environ.get("NUMBA_BOUNDSCHECK", "0") == "1"
 OPTIMISATION = os.environ.get("NUMBA_OPT", "3")
 
 # Sums may be reordered, so that loops vectorise; NaN and infinity keep their meaning.
 FAST = {"nsz", "arcp", "contract", "afn", "reassoc"}
-OPTIONS: Any = {"nogil": True, "fastmath": FAST, "error_model": "numpy"}
+OPTIONS: Any = {"nogil": True, "fastmath": FAST, "error_model": "numpy", "no_cfunc_wrapper": True}
 # Callees are forced inline. A separate callee would be optimised again in each caller, and which copy runs would
 # depend on what the process had compiled or loaded before: other bits.
 PART: Any = {**OPTIONS, "forceinline": True}
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-_lock = threading.Lock()
 
 
 def kernel(function: Function) -> Function:
@@ -58,21 +62,12 @@ def _compiled(function: Function, options: Any) -> Function:
     import numba
 
     from tercet.core.kernel_cache import KernelCache
+    from tercet.core.kernel_parts import KernelCompiler
 
-    compiled: Any = numba.njit(**options)(function)
-    folder = cache_folder(function.__module__)
-    if folder is not None:
-        with _lock:  # numba reads the folder from a global setting when caching is switched on
-            settings: Any = numba.config
-            before, settings.CACHE_DIR = settings.CACHE_DIR, str(folder)
-            try:
-                compiled._cache = KernelCache(
-                    function, folder
-                )  # what `enable_caching` does, with a cache of ours
-            except RuntimeError:  # the folder went away or filled up: compile in memory
-                pass
-            finally:
-                settings.CACHE_DIR = before
+    compiled: Any = numba.njit(pipeline_class=KernelCompiler, **options)(function)
+    if KERNELS != "off":
+        name = digest_at_import(function.__module__)
+        compiled._cache = KernelCache(function, name, KERNELS == "pack", cache_folder)
     return compiled
 
 
@@ -85,7 +80,7 @@ def inner(function: Function) -> Function:
         return function
     from numba.extending import register_jitable
 
-    return register_jitable(**PART)(function)
+    return register_jitable(**_part())(function)
 
 
 def verb(function: Function) -> Function:
@@ -102,7 +97,14 @@ def implement(function: Callable[..., Any]) -> Callable[[Function], Function]:
         return lambda chooser: chooser
     from numba.extending import overload
 
-    return overload(function, jit_options=PART, inline="never")
+    return overload(function, jit_options=_part(), inline="never")
+
+
+def _part() -> Any:
+    """Options of what is only ever a part of a kernel."""
+    from tercet.core.kernel_parts import PartCompiler
+
+    return {**PART, "pipeline_class": PartCompiler}
 
 
 @functools.cache
@@ -112,7 +114,7 @@ def cache_folder(module: str) -> Path | None:
     Numba notices a change in a kernel's own file only, not in the functions it calls; so the folder's name
     holds a digest of the module and all it imports from here: an edit or an upgrade starts a fresh folder.
     """
-    name = digest(module)
+    name = digest_at_import(module)
     asked = os.environ.get("TERCET_CACHE_DIR")
     for parent in [Path(asked)] if asked else _candidates():
         folder = parent / name
@@ -138,20 +140,29 @@ def cache_folder(module: str) -> Path | None:
 
 
 def digest(module: str) -> str:
-    """A digest of everything that the compiled kernels of a module depend on."""
+    """A digest of everything that the compiled kernels of a module depend on, but for the CPU.
+
+    Of Python it holds what bytecode and the ABI depend on. `sys.version` would tell builds of one version apart.
+    """
+    import llvmlite
     import numba
 
-    found = hashlib.sha256(f"{numba.__version__} {sys.version} {BOUNDS} {OPTIMISATION}".encode())
+    python = f"{sys.implementation.cache_tag}{getattr(sys, 'abiflags', '')} {sys.flags.optimize}"
+    compiler = f"{numba.__version__} {llvmlite.__version__} {BOUNDS} {OPTIMISATION}"
+    found = hashlib.sha256(f"{python} {compiler}".encode())
     seen: dict[str, bytes] = {}
     waiting = [module]
     while waiting:
         name = waiting.pop()
-        if name not in seen:
+        if name not in seen and name not in STORAGE:
             seen[name], imported = _summary(_source(name))
             waiting += imported
     for name in sorted(seen):
         found.update(name.encode() + seen[name])
     return found.hexdigest()[:20]
+
+
+digest_at_import = functools.cache(digest)  # a source may change before the first call
 
 
 @functools.cache
@@ -161,6 +172,7 @@ def _summary(source: bytes) -> tuple[bytes, list[str]]:
     return hashlib.sha256(source).digest(), _imports(source.decode("utf-8"))
 
 
+STORAGE = ("tercet.core.kernel_cache",)  # imported by this module; it finds and keeps what others compile
 _PACKAGE = str(Path(__file__).resolve().parent.parent)
 
 

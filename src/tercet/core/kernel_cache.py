@@ -1,4 +1,4 @@
-"""Files of compiled kernels that heal themselves.
+"""Where compiled kernels come from: a pack (`core.kernel_pack`), else the cache folder, else the compiler.
 
 Numba unpickles whatever lies in its cache: a file that a full disk cut short, or that something else wrote, ends
 a fit with an `EOFError`, and damaged machine code ends the process. Here every file ends with a digest of the
@@ -10,20 +10,111 @@ rest; one that does not match is removed, and the kernel compiled again.
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import io
 import os
 import pickle
+import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from numba.core.caching import FunctionCache, IndexDataCacheFile
+import numba
+from numba.core.caching import FunctionCache, IndexDataCacheFile, _Cache
+from numba.core.compiler import CompileResult
+
+from tercet.core import kernel_pack
 
 DIGEST = 16  # bytes
+_lock = threading.Lock()
 
 
-class KernelCache(FunctionCache):
-    """Cache of one kernel: damaged files count as absent, and what cannot be written is not kept."""
+class KernelCache(_Cache):
+    """Compiled forms of one kernel, by argument types.
+
+    Parameters
+    ----------
+    function : the kernel in plain Python
+    digest : of all sources that it is compiled from
+    use_pack : whether an installed pack is asked first
+    folder : gives the cache folder of the kernel's module, or None
+    """
+
+    def __init__(
+        self, function: Any, digest: str, use_pack: bool, folder: Callable[[str], Path | None]
+    ) -> None:
+        self.function, self.digest = function, digest
+        self.ours = function.__module__.partition(".")[0] == "tercet" and function.__closure__ is None
+        self._use_pack = use_pack and self.ours
+        self._folder = folder
+
+    @functools.cached_property
+    def files(self) -> FolderCache | None:
+        """The files of the cache folder, which is made when a kernel is not in the pack; None without one."""
+        folder = self._folder(self.function.__module__)
+        if folder is None:
+            return None
+        settings: Any = numba.config
+        with _lock:  # numba reads the folder from a global setting
+            before, settings.CACHE_DIR = settings.CACHE_DIR, str(folder)
+            try:
+                return FolderCache(self.function, folder)
+            except RuntimeError:  # the folder went away or filled up: compile in memory
+                return None
+            finally:
+                settings.CACHE_DIR = before
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The compiled kernel for these argument types, or None."""
+        found = self._from_pack(sig, target_context) if self._use_pack else None
+        if found is None and self.files is not None:
+            found = self.files.load_overload(sig, target_context)
+        return found
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep a compiled kernel in the cache folder."""
+        if self.files is not None:
+            self.files.save_overload(sig, data)
+
+    def _from_pack(self, sig: Any, target_context: Any) -> Any:
+        pack, _ = kernel_pack.installed()
+        if pack is None:
+            return None
+        content = pack.read(pack_key(self.function, self.digest, sig))
+        if content is None:
+            return None
+        target_context.refresh()
+        payload = pickle.loads(content)
+        # Types are told apart by their names; here by themselves.
+        return CompileResult._rebuild(target_context, *payload) if payload[3].args == tuple(sig) else None
+
+    @property
+    def cache_path(self) -> str | None:
+        """The cache folder."""
+        return None if self.files is None else self.files.cache_path
+
+    def enable(self) -> None:
+        """Numba's protocol; this cache is always on."""
+
+    def disable(self) -> None:
+        """Numba's protocol; this cache is always on."""
+
+    def flush(self) -> None:
+        """Forget what the cache folder holds."""
+        if self.files is not None:
+            self.files.flush()
+
+
+def pack_key(function: Any, digest: str, sig: Any) -> bytes:
+    """The key of a compiled kernel in a pack."""
+    code = function.__code__
+    name = f"{function.__module__}.{function.__qualname__}:{code.co_firstlineno}"
+    return kernel_pack.entry_key(digest, name, sig, [hashlib.sha256(code.co_code).hexdigest()])
+
+
+class FolderCache(FunctionCache):
+    """Files of one kernel: damaged ones count as absent, and what cannot be written is not kept."""
 
     def __init__(self, function: Any, folder: Path) -> None:
         super().__init__(function)

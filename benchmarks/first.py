@@ -1,0 +1,173 @@
+"""Seconds to a first result: ``python -m benchmarks first [CLASS ...] [--modes pack warm cold peer]``.
+
+For every estimator of the catalogue: seconds from the start of Python to the end of a first prediction (or of the
+first of `transform`, `score_samples`, `kneighbors` that there is) on 150 rows, at the defaults, in a process of its
+own. Kernels come from the installed pack (`pack`), from a cache folder that an earlier run filled (`warm`), or from
+the compiler (`cold`); `peer` is scikit-learn's class of the same name. Given is the least of --rounds runs; `cold`
+is run once.
+
+    --json FILE    keep the seconds there; what the file has is not measured again
+    --rounds 3     runs of each but cold ones
+    --limit 120    seconds after which a run is given up
+
+A star: with the pack more than scikit-learn's + 0.6 s, or cold more than 6 s. Where scikit-learn has no such class,
+the pack is compared with its LogisticRegression.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+from benchmarks import results
+from benchmarks.defaults import ANSWERS, byte_code, pairs
+from tercet.cli.warm import cards, more_input, samples
+from tercet.core.catalog import Card
+
+ROWS = 150
+MODES = ("pack", "warm", "cold", "peer")
+PACK_GOAL, COLD_GOAL = 0.6, 6.0  # seconds; the first above scikit-learn's
+USUAL_PEER = "LogisticRegression"
+CODE = """
+import pickle
+with open({file!r}, "rb") as opened:
+    given, more, answer = pickle.load(opened)
+import warnings
+warnings.simplefilter("ignore")
+from {module} import {name}
+model = {name}().fit(*given, **more)
+if answer:
+    getattr(model, answer)(given[0])
+"""
+
+Seconds = dict[str, float]
+
+
+def task_of(card: Card) -> tuple[Any, dict[str, Any], str | None] | None:
+    """Rows, further input and the question that an estimator at its defaults takes; None when it takes none."""
+    for data, target in samples(card, ROWS):
+        for given in ((data, target), (data,)):
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    more = more_input(card, target)
+                    model = card.load()().fit(*given, **more)
+                    answer = next((name for name in ANSWERS if hasattr(model, name)), None)
+                    if answer is not None:
+                        getattr(model, answer)(data)
+            except (TypeError, ValueError):
+                continue
+            return given, more, answer
+    return None
+
+
+def run(code: str, mode: str, cache: Path, limit: float) -> float:
+    """Seconds of one process; infinite when it takes longer than the limit."""
+    kernels = "pack" if mode == "pack" else "native"
+    environment = {**os.environ, "TERCET_KERNELS": kernels, "TERCET_CACHE_DIR": str(cache)}
+    begin = time.perf_counter()
+    try:
+        subprocess.run(
+            [sys.executable, "-c", code], check=True, env=environment, timeout=limit, capture_output=True
+        )
+    except subprocess.TimeoutExpired:
+        return float("inf")
+    return time.perf_counter() - begin
+
+
+def measure(card: Card, modes: list[str], peers: dict[str, str], rounds: int, limit: float) -> Seconds:
+    """Seconds of an estimator by mode."""
+    kind, task = card.load(), task_of(card)
+    if task is None:
+        return {}
+    found: Seconds = {}
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "task.pickle")
+        file.write_bytes(pickle.dumps(task))
+        for mode in sorted(modes, key=("cold", "warm", "pack", "peer").index):
+            if mode == "peer" and kind.__name__ not in peers:
+                continue
+            module = peers[kind.__name__] if mode == "peer" else kind.__module__
+            code = CODE.format(file=str(file), module=module, name=kind.__name__)
+            cache = Path(folder, "pack" if mode == "pack" else "cache")  # what a cold run leaves is warm
+            cache.mkdir(mode=0o700, exist_ok=True)
+            run(
+                f"from {module} import {kind.__name__}", mode, cache, limit
+            )  # its bytecode is there, as for a user
+            if mode == "warm" and "cold" not in modes:
+                run(code, mode, cache, limit)
+            found[mode] = min(run(code, mode, cache, limit) for _ in range(1 if mode == "cold" else rounds))
+    return found
+
+
+def table(all_seconds: dict[str, Seconds]) -> str:
+    """The seconds as a table in Markdown."""
+    text = [results.table_line(["class", *MODES]), "|---" * (len(MODES) + 1) + "|"]
+    usual = all_seconds.get(USUAL_PEER, {}).get("peer", float("inf"))
+    for name, seconds in all_seconds.items():
+        goals = {"pack": seconds.get("peer", usual) + PACK_GOAL, "cold": COLD_GOAL}
+        cells = [
+            f"{seconds[mode]:.2f}{'*' if seconds[mode] > goals.get(mode, float('inf')) else ''}"
+            if mode in seconds
+            else "-"
+            for mode in MODES
+        ]
+        text.append(results.table_line([name, *cells]))
+    return "\n".join(text)
+
+
+def main(arguments: list[str]) -> int:
+    """The command; see the top of this file."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks first",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("classes", nargs="*", metavar="CLASS", help="all when none is named")
+    parser.add_argument("--modes", nargs="+", choices=MODES, default=list(MODES))
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--limit", type=float, default=120.0)
+    parser.add_argument("--json", type=Path, metavar="FILE")
+    options = parser.parse_args(arguments)
+    every = {card.name: card for card in cards()}
+    strangers = sorted(set(options.classes) - set(every))
+    if strangers:
+        parser.error(f"unknown classes {strangers}; there are {sorted(every)}")
+    modes = list(options.modes)
+    if "pack" in modes and not has_pack():
+        modes.remove("pack")
+    kept: dict[str, Seconds] = {}
+    if options.json and options.json.exists():
+        kept = json.loads(options.json.read_text(encoding="utf-8"))
+    peers = {pair.name: f"sklearn.{pair.module}" for pair in pairs()}
+    with tempfile.TemporaryDirectory() as folder, byte_code(folder):
+        run("import numba; numba.njit(lambda x: x + 1)(1)", "cold", Path(folder), options.limit)  # bytecode
+        for name in options.classes or every:
+            missing = [mode for mode in modes if mode not in kept.get(name, {})]
+            if missing and not (missing == ["peer"] and name not in peers):
+                found = measure(every[name], missing, peers, options.rounds, options.limit)
+                kept[name] = {**kept.get(name, {}), **found}
+                print(table({name: kept[name]}).splitlines()[-1], flush=True)
+                if options.json:  # after every class: a run that is cut short keeps what it has
+                    options.json.write_text(json.dumps(kept, indent=1), encoding="utf-8")
+    print(f"\n{table(kept)}")
+    return 0
+
+
+def has_pack() -> bool:
+    """Whether a pack is installed and used; where not, say why."""
+    from tercet.core import kernel_pack
+
+    pack, reasons = kernel_pack.installed()
+    if pack is None:
+        print("no kernel pack is used:", *(reasons or ["none is installed"]), sep="\n  ", flush=True)
+    return pack is not None

@@ -1,0 +1,1 @@
+"""Kernel packs of tercet: files that `tercet.core.kernel_pack` reads."""

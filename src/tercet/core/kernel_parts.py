@@ -1,0 +1,76 @@
+"""How numba compiles kernels, and their parts: functions that become a piece of every kernel that calls them.
+
+Numba optimises each function that it meets and makes machine code of it, then links the intermediate code into the
+callers, where it is optimised again. A part is never called by itself: intermediate code is all it needs, and the
+optimiser sees it once, inside the kernel.
+"""
+
+# mypy: allow-untyped-calls
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+from llvmlite import binding
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
+
+ENVIRONMENT = "_ZN08NumbaEnv"  # pointers to the Python objects that compiled code refers to
+
+
+class PartLibrary(JITCodeLibrary):
+    """Intermediate code of a part, and of what it calls."""
+
+    def add_llvm_module(self, ll_module: Any) -> None:
+        """Take a module as it is."""
+        ll_module.data_layout = self._codegen._data_layout
+        self._final_module.link_in(ll_module)
+
+    def finalize(self) -> None:
+        """Link what the part calls. Machine code has only the pointer to its environment, which numba sets now."""
+        self._raise_if_finalized()
+        for library in dict.fromkeys(self._linking_libraries):
+            self._reload_init.update(library._reload_init)
+            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+        self._finalize_dynamic_globals()
+        self._verify_declare_only_symbols()
+        engine = self._codegen._engine
+        lines = [
+            f'@"{value.name}" = common global ptr null'
+            for value in self._final_module.global_variables
+            if value.name.startswith(ENVIRONMENT) and not engine.is_symbol_defined(value.name)
+        ]
+        if lines:
+            engine.add_module(binding.parse_assembly("\n".join(lines)))
+            engine.finalize_object()
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """Null: there is no machine code."""
+        self._ensure_finalized()
+        return 0
+
+
+class PartCompiler(Compiler):
+    """Numba's compiler with a library of intermediate code."""
+
+    def compile_extra(self, func: Any) -> Any:
+        """Compile a Python function."""
+        if self.state.library is None:
+            self.state.library = PartLibrary(self.state.targetctx.codegen(), func.__qualname__)
+        return super().compile_extra(func)
+
+
+class KernelCompiler(Compiler):
+    """Numba's compiler without looking for garbage: it makes many objects, few of them garbage."""
+
+    def compile_extra(self, func: Any) -> Any:
+        """Compile a Python function."""
+        enabled = gc.isenabled()
+        gc.disable()
+        try:
+            return super().compile_extra(func)
+        finally:
+            if enabled:
+                gc.enable()

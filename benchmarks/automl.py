@@ -9,6 +9,10 @@ the other. What it chose predicts fresh rows from the same source. Of those pred
 - the rank among the contenders, equal scores sharing theirs;
 - for ours, whether the interval that it stated covers the score.
 
+With several draws of each table (`--draws`), the means over the tables have the standard error over the draws,
+and so has the difference between ours and each other contender, draw by draw. One draw says little: who is ahead
+changes.
+
 FLAML and AutoGluon need environments of their own, since they pin other versions of scikit-learn:
 
     python3 -m venv flaml && flaml/bin/pip install 'flaml[automl]'
@@ -20,7 +24,8 @@ A contender whose interpreter is not given, or lacks the package, is left out an
     TABLE ...            some tables only (default: all of `benchmarks.automl_tables`)
     --budget 30          seconds of each contender on each table
     --cores 2            of each contender
-    --seeds 1            draws of each table
+    --draws 1            draws of each table
+    --resume             go on with the draws that the file of --json has already
     --contenders NAME    some contenders only (tercet flaml autogluon)
     --size smoke         a few rows of two tables and a few methods, to see that it works
     --tune               ours searches settings inside the folds
@@ -34,6 +39,7 @@ from __future__ import annotations
 import argparse
 import json
 import shlex
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -70,6 +76,7 @@ class Score:
     interval : the 95 % interval that was stated, if one was.
     covered : whether it covers the score.
     problem : why there is none of this.
+    version : of the contender's package.
     """
 
     table: str
@@ -82,6 +89,7 @@ class Score:
     interval: tuple[float, float] | None = None
     covered: bool | None = None
     problem: str = ""
+    version: str = ""
 
 
 def value(metric: str, truth: np.ndarray, answer: pl.DataFrame) -> float:
@@ -143,10 +151,8 @@ def run_contender(name: str, python: str, folder: Path, limit: float) -> dict[st
     return json.loads((folder / "about.json").read_text(encoding="utf-8"))
 
 
-def race(
-    table: str, seed: int, contenders: dict[str, str], options: argparse.Namespace
-) -> Iterator[tuple[Score, str]]:
-    """All contenders on one draw of a table: scores and versions."""
+def race(table: str, seed: int, contenders: dict[str, str], options: argparse.Namespace) -> Iterator[Score]:
+    """All contenders on one draw of a table."""
     source, smoke = SOURCES[table], options.size == "smoke"
     rng = np.random.default_rng([seed, list(SOURCES).index(table)])
     rows, many = (SMOKE["rows"], SMOKE["fresh"]) if smoke else (source.rows, FRESH)
@@ -163,18 +169,15 @@ def race(
             fresh.drop("target").write_csv(folder / "fresh.csv")
             about = run_contender(name, python, folder, options.budget + GRACE)
             if about.get("problem"):
-                yield Score(table, seed, name, problem=about["problem"]), ""
+                yield Score(table, seed, name, problem=about["problem"])
                 continue
             kinds = {"schema_overrides": {"answer": pl.Float64}} if source.task == "regression" else {}
             score = value(source.metric, truth, pl.read_csv(folder / "answer.csv", **kinds))
         loss = relative_loss(source.metric, score, floor)
         interval = about.get("interval")
         covered = None if interval is None else bool(interval[0] <= score <= interval[1])
-        found = {"seconds": about["seconds"], "model": about["model"]}
-        yield (
-            Score(table, seed, name, score, loss, **found, interval=interval, covered=covered),
-            about["version"],
-        )
+        found = {key: about[key] for key in ("seconds", "model", "version")}
+        yield Score(table, seed, name, score, loss, **found, interval=interval, covered=covered)
 
 
 def ranks(scores: list[Score]) -> dict[str, list[float]]:
@@ -188,56 +191,125 @@ def ranks(scores: list[Score]) -> dict[str, list[float]]:
     from scipy.stats import rankdata
 
     found: dict[str, list[float]] = {}
-    for key in dict.fromkeys((one.table, one.seed) for one in scores):
-        here = [one for one in scores if (one.table, one.seed) == key]
+    for here in draws_of(scores).values():
         losses = [np.inf if np.isnan(one.loss) else one.loss for one in here]
         for one, rank in zip(here, rankdata(np.round(losses, 9))):
             found.setdefault(one.contender, []).append(float(rank))
     return found
 
 
-def table_of(scores: list[Score]) -> str:
-    """Scores by table, and the means below."""
-    names = list(dict.fromkeys(one.contender for one in scores))
-    titles = ["table", "rows", "measure", *names, "interval of ours", "ours chose"]
-    lines = [results.table_line(titles), "|---" * len(titles) + "|"]
-    for table, seed in dict.fromkeys((one.table, one.seed) for one in scores):
-        here = {one.contender: one for one in scores if (one.table, one.seed) == (table, seed)}
-        ours = here.get("tercet")
-        low, high = (ours and ours.interval) or (np.nan, np.nan)
-        mark = "" if ours is None or ours.covered is None else "" if ours.covered else " missed"
-        cells = [table if not seed else f"{table} ({seed})", str(SOURCES[table].rows), SOURCES[table].metric]
-        cells += [here[name].problem or f"{here[name].score:.4f}" for name in names]
-        lines.append(
-            results.table_line([*cells, f"{low:.3f} to {high:.3f}{mark}", ours.model if ours else ""])
-        )
-    return "\n".join([*lines, "", *summary(scores, names)])
-
-
-def summary(scores: list[Score], names: list[str]) -> list[str]:
-    """Mean rank, mean relative loss and seconds of each contender, and how often ours covered."""
-    titles = ["contender", "mean rank", "mean relative loss", "median seconds"]
-    lines = [results.table_line(titles), "|---" * len(titles) + "|"]
-    places = ranks(scores)
-    good = {key for key in _draws(scores) if all(not one.problem for one in _draws(scores)[key])}
-    for name in names:
-        mine = [one for one in scores if one.contender == name and (one.table, one.seed) in good]
-        loss, seconds = (
-            f"{f([getattr(one, what) for one in mine]):.{digits}f}" if mine else "-"
-            for what, f, digits in (("loss", np.mean, 4), ("seconds", np.median, 1))
-        )
-        lines.append(results.table_line([name, f"{np.mean(places[name]):.2f}", loss, seconds]))
-    told = [one.covered for one in scores if one.covered is not None]
-    if told:
-        lines += ["", f"The stated interval covers the score in {sum(told)} of {len(told)} cases."]
-    return lines
-
-
-def _draws(scores: list[Score]) -> dict[tuple[str, int], list[Score]]:
+def draws_of(scores: list[Score]) -> dict[tuple[str, int], list[Score]]:
+    """The scores of all contenders on each draw of each table."""
     found: dict[tuple[str, int], list[Score]] = {}
     for one in scores:
         found.setdefault((one.table, one.seed), []).append(one)
     return found
+
+
+def mean_over_tables(values: dict[str, list[float]]) -> tuple[float, float]:
+    """Mean over the tables of the mean over the draws of each, and its standard error over the draws.
+
+    The tables are fixed and their draws independent. A single draw of some table has no standard error: NaN.
+
+    Examples
+    --------
+    >>> mean_over_tables({"a": [1.0, 3.0], "b": [4.0, 4.0]})
+    (3.0, 0.5)
+    """
+    mean = float(np.mean([np.mean(draws) for draws in values.values()]))
+    if min(len(draws) for draws in values.values()) < 2:
+        return mean, float("nan")
+    variances = [np.var(draws, ddof=1) / len(draws) for draws in values.values()]
+    return mean, float(np.sqrt(np.sum(variances)) / len(values))
+
+
+def by_table(values: dict[tuple[str, int], float]) -> dict[str, list[float]]:
+    """The values of the draws, by table."""
+    found: dict[str, list[float]] = {}
+    for (table, _), one in values.items():
+        found.setdefault(table, []).append(one)
+    return found
+
+
+def table_of(scores: list[Score]) -> str:
+    """Mean scores by table, and the means over the tables below."""
+    names = list(dict.fromkeys(one.contender for one in scores))
+    draws = draws_of(scores).values()  # only those that all contenders have had
+    scores = [one for here in draws if len(here) == len(names) for one in here]
+    several = len({one.seed for one in scores}) > 1
+    told = ["interval covers", "ours chose most often"] if several else ["interval of ours", "ours chose"]
+    titles = ["table", "rows", "measure", *names, *told]
+    lines = [results.table_line(titles), "|---" * len(titles) + "|"]
+    for table in dict.fromkeys(one.table for one in scores):
+        here = [one for one in scores if one.table == table]
+        ours = [one for one in here if one.contender == "tercet" and not one.problem]
+        cells = [table, str(SOURCES[table].rows), SOURCES[table].metric]
+        cells += [_score_cell([one for one in here if one.contender == name]) for name in names]
+        cells.append(_coverage(ours) if several else _interval(ours))
+        cells.append(statistics.mode(one.model for one in ours) if ours else "")
+        lines.append(results.table_line(cells))
+    return "\n".join([*lines, "", *summary(scores, names)])
+
+
+def _score_cell(draws: list[Score]) -> str:
+    """The mean score of a contender on a table with its standard error, and what went wrong."""
+    good = [one.score for one in draws if not one.problem]
+    problems = [one.problem for one in draws if one.problem]
+    if not good:
+        return problems[0]
+    failed = f" ({len(problems)} failed)" if problems else ""
+    return with_error(*mean_over_tables({"": good})) + failed
+
+
+def _coverage(ours: list[Score]) -> str:
+    told = [one.covered for one in ours if one.covered is not None]
+    return f"{sum(told)} of {len(told)}"
+
+
+def _interval(ours: list[Score]) -> str:
+    if not ours or ours[0].interval is None:
+        return "-"
+    low, high = ours[0].interval
+    return f"{low:.3f} to {high:.3f}" + ("" if ours[0].covered else " missed")
+
+
+def with_error(mean: float, error: float, digits: int = 4) -> str:
+    """A mean with its standard error.
+
+    Examples
+    --------
+    >>> with_error(0.25, 0.01), with_error(2.0, float("nan"), 2)
+    ('0.2500 ± 0.0100', '2.00')
+    """
+    return f"{mean:.{digits}f}" + ("" if np.isnan(error) else f" ± {error:.{digits}f}")
+
+
+def summary(scores: list[Score], names: list[str]) -> list[str]:
+    """Mean rank, relative loss and seconds of each contender, its loss less ours, and how often ours covered."""
+    titles = ["contender", "mean rank", "mean relative loss", "less ours", "median seconds"]
+    lines = [results.table_line(titles), "|---" * len(titles) + "|"]
+    places, draws = ranks(scores), draws_of(scores)
+    good = {key: here for key, here in draws.items() if not any(one.problem for one in here)}
+    losses = {key: {one.contender: one.loss for one in here} for key, here in good.items()}
+    for name in names:
+        rank = mean_over_tables(by_table(dict(zip(draws, places[name]))))
+        cells = [name, with_error(*rank, 2)]
+        if losses:
+            cells.append(with_error(*mean_over_tables(by_table({k: v[name] for k, v in losses.items()}))))
+            apart = {
+                k: v[name] - v["tercet"] for k, v in losses.items() if "tercet" in v and name != "tercet"
+            }
+            cells.append(with_error(*mean_over_tables(by_table(apart))) if apart else "-")
+            seconds = [one.seconds for here in good.values() for one in here if one.contender == name]
+            cells.append(f"{np.median(seconds):.1f}")
+        lines.append(results.table_line(cells if losses else [*cells, "-", "-", "-"]))
+    told = [one.covered for one in scores if one.covered is not None]
+    many = max(sum(table == one for one, _ in draws) for table, _ in draws)
+    if many > 1:
+        lines += ["", f"Means of {many} draws of each table, ± the standard error over the draws."]
+    if told:
+        lines += ["", f"The stated interval covers the score in {sum(told)} of {len(told)} cases."]
+    return lines
 
 
 def available(options: argparse.Namespace) -> dict[str, str]:
@@ -267,7 +339,8 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--autogluon", metavar="PYTHON")
     parser.add_argument("--budget", type=float, default=30.0)
     parser.add_argument("--cores", type=int, default=2)
-    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--draws", type=int, default=1)
+    parser.add_argument("--resume", action="store_true")
     parser.add_argument("--contenders", nargs="+", choices=list(PACKAGES), default=list(PACKAGES))
     parser.add_argument("--size", choices=["full", "smoke"], default="full")
     parser.add_argument("--tune", action="store_true")
@@ -278,19 +351,22 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
     strangers = set(options.tables) - set(SOURCES)
     if strangers:
         parser.error(f"unknown tables {sorted(strangers)}; there are {list(SOURCES)}")
+    if options.resume and not options.json:
+        parser.error("--resume goes on with the draws in the file that --json names")
     return options
 
 
 def main(arguments: list[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else arguments
     options = parsed(given)
-    contenders, scores, versions = available(options), [], {}
+    contenders, scores = available(options), kept_scores(options)
     wanted = options.tables or (SMOKE["tables"] if options.size == "smoke" else list(SOURCES))
-    for seed in range(options.seeds):
+    for seed in range(options.draws):
         for table in wanted:
-            for score, version in race(table, seed, contenders, options):
+            done = {one.contender for one in scores if (one.table, one.seed) == (table, seed)}
+            left = {name: python for name, python in contenders.items() if name not in done}
+            for score in race(table, seed, left, options):
                 scores.append(score)
-                versions |= {score.contender: version} if version else {}
                 print(f"{table} {seed} {score.contender}: {score.problem or round(score.score, 4)}"
                       f" ({score.seconds:.0f} s, {score.model})", flush=True)  # fmt: skip
             if options.json:
@@ -298,26 +374,34 @@ def main(arguments: list[str] | None = None) -> int:
                 options.json.write_text(json.dumps(kept, indent=1), encoding="utf-8")
     print(f"\n{table_of(scores)}")
     if options.write and options.size == "full":
-        write(scores, versions, options, command(given, options))
+        write(scores, options, command(given, options))
     return 0
+
+
+def kept_scores(options: argparse.Namespace) -> list[Score]:
+    """The scores of an earlier run that this one goes on with."""
+    if not options.resume or not options.json.exists():
+        return []
+    return [Score(**one) for one in json.loads(options.json.read_text(encoding="utf-8"))]
 
 
 def command(given: list[str], options: argparse.Namespace) -> str:
     """The command without the places of this machine."""
     places = {options.flaml: "flaml/bin/python", options.autogluon: "autogluon/bin/python"}
     words = [places.get(word, word) for word in given]
-    for name in ("--json", "--note"):
+    for name, size in (("--json", 2), ("--note", 2), ("--resume", 1)):
         if name in words:
-            del words[words.index(name) : words.index(name) + 2]
+            del words[words.index(name) : words.index(name) + size]
     return shlex.join(["python", "-m", "benchmarks.automl", *words])
 
 
-def write(scores: list[Score], versions: dict[str, str], options: argparse.Namespace, said: str) -> None:
+def write(scores: list[Score], options: argparse.Namespace, said: str) -> None:
     """Put the table into RESULTS.md."""
     from benchmarks.__main__ import ROWS
 
     work = f"the model that is chosen in {options.budget:g} s on {options.cores} cores, scored on fresh rows"
     work += f"; {options.note}" if options.note else ""
+    versions = {one.contender: one.version for one in scores if one.version}
     entry = {"name": "automl", "work": work, "table": table_of(scores)}
     results.write(results.PATH, [{**entry, **results.circumstances(said, versions)}], list(ROWS))
 

@@ -406,9 +406,46 @@ def test_chosen_models_share_ranks_and_failures_are_last(capsys):
     ]
     assert automl.ranks(scores) == {"tercet": [1.5, 3.0], "flaml": [1.5, 2.0], "autogluon": [3.0, 1.0]}
     table = automl.table_of(scores)
-    assert "| tercet | 2.25 | 0.6000 | 9.0 |" in table  # means over tables that all have finished
+    assert "| tercet | 2.25 | 0.6000 | - | 9.0 |" in table  # means over tables that all have finished
+    assert "| flaml | 1.75 | 0.4000 | -0.2000 | 10.0 |" in table
     assert "0.800 to 0.900 missed" in table
     assert "covers the score in 1 of 2 cases" in table
+
+
+def test_several_draws_have_means_with_standard_errors():
+    ours, theirs = {"diabetes": (0.2, 0.4), "rare": (0.5, 0.5)}, {"diabetes": (0.5, 0.5), "rare": (0.4, 0.6)}
+    scores = [
+        automl.Score(table, seed, name, 1 - losses[table][seed], losses[table][seed], 9.0, "m", covered=True)
+        for table in ours
+        for seed in (0, 1)
+        for name, losses in (("tercet", ours), ("flaml", theirs))
+    ]
+    table = automl.table_of([*scores, automl.Score("rare", 2, "tercet", 0.1, 0.9)])  # flaml has not had it
+    assert "| diabetes | 221 | r2 | 0.7000 ± 0.1000 | 0.5000 ± 0.0000 | 2 of 2 | m |" in table
+    assert "| tercet | 1.25 ± 0.25 | 0.4000 ± 0.0500 | - | 9.0 |" in table
+    # The difference is taken draw by draw: 0.3 and 0.1, -0.1 and 0.1.
+    assert "| flaml | 1.75 ± 0.25 | 0.5000 ± 0.0500 | 0.1000 ± 0.0707 | 9.0 |" in table
+    assert "Means of 2 draws of each table" in table
+
+
+def test_draws_that_were_kept_are_not_made_again(tmp_path, capsys, monkeypatch):
+    kept = [automl.Score("rare", 0, "tercet", 0.8, 0.4, 9.0, "m", (0.7, 0.9), True, version="1")]
+    file = tmp_path / "all.json"
+    file.write_text(json.dumps([vars(one) for one in kept]), encoding="utf-8")
+    made = []
+
+    def race(table, seed, contenders, options):
+        made.extend((table, seed, name) for name in contenders)
+        yield from (automl.Score(table, seed, name, 0.9, 0.2, 9.0, "m") for name in contenders)
+
+    monkeypatch.setattr(automl, "race", race)
+    options = ["rare", "--draws", "2", "--contenders", "tercet", "--json", str(file), "--resume"]
+    assert automl.main(options) == 0
+    assert made == [("rare", 1, "tercet")]
+    assert [one["score"] for one in json.loads(file.read_text(encoding="utf-8"))] == [0.8, 0.9]
+    assert "0.8500 ± 0.0500" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        automl.main(["rare", "--resume"])
 
 
 @pytest.mark.parametrize("name", sorted(automl_tables.SOURCES))

@@ -1,11 +1,14 @@
 """Alerts and the recommendation of `tercet compare`, run as a user runs it."""
 
 import json
+import time
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
 import pytest
 
+from tercet.cli.compare import _report, recommendation
 from tercet.cli.compare.recommendation import (
     fit_command,
     is_equivalent,
@@ -13,6 +16,8 @@ from tercet.cli.compare.recommendation import (
     simplest_equivalent,
     winner,
 )
+from tercet.cli.compare.table_alerts import find_table_alerts
+from tercet.cli.compare.worker_pool import TaskResult
 from tercet.io import load_model
 from tests.cli.pages import check_static
 from tests.cli.running import ENDLESS
@@ -154,8 +159,6 @@ def test_the_command_and_the_python_lines_fit_the_same_model(folder, data, monke
 
 def test_a_combination_that_wins_can_be_fitted(folder, monkeypatch):
     """As a row of the leaderboard has it: the names of its members and what they were told."""
-    from types import SimpleNamespace
-
     from tercet.cli.parameter_values import build, find_method
 
     members = [
@@ -235,3 +238,49 @@ def test_the_simplest_of_equals():
     baseline = entry("baseline", 0.95) | {"baseline": True}
     assert winner({"leaderboard": [baseline, forest]}) is forest
     assert winner({"leaderboard": [entry("A", float("nan")), line]}) is line
+
+
+def test_whoever_does_not_beat_the_baseline_is_taken_with_caution():
+    request = SimpleNamespace(data="a.csv", kinds={}, drop=(), rows=None, seed=0)
+    baseline = entry("baseline", 0.5) | {"baseline": True}
+    about = {"task": "regression", "metric": "r2", "data": {"target": {"name": "y"}}}
+
+    def caution(*board):
+        return recommendation.recommend({**about, "leaderboard": board}, request, None)["caution"]
+
+    better, equal, open_ = (
+        entry("Line", 0.6, against_baseline={"outcome": outcome})
+        for outcome in ("better", "equivalent", "undecided")
+    )
+    assert caution(better, baseline) is None
+    assert caution(open_, baseline) is None
+    assert "does as well" in caution(equal, baseline)
+    assert "does as well" in caution(baseline, open_)
+
+
+class LostPool:
+    """Runs nothing, and says until when it would have had to."""
+
+    def __init__(self, error="the time was up"):
+        self.deadlines, self.error = [], error
+
+    def run(self, tasks, deadline):
+        self.deadlines.append(deadline)
+        for task in tasks:
+            yield TaskResult(task, error=self.error, lost=True)
+
+
+def test_alerts_have_time_whatever_the_budget_and_are_never_silently_missing():
+    pool, late = LostPool(), time.monotonic() - 5
+    (alert,) = find_table_alerts(pool, {}, SimpleNamespace(), late)
+    assert pool.deadlines[0] > late + 30
+    assert (alert["kind"], alert["severity"]) == ("unchecked", "caution")
+    assert alert["title"] == "the table was not checked for defects"
+    assert "the time was up" in alert["evidence"]
+
+
+def test_a_report_whose_pictures_take_too_long_is_written_without_them(capsys):
+    details = SimpleNamespace(errors=None, thresholds=None)
+    collector = SimpleNamespace(collect=lambda: details, pool=LostPool(), busy=[])
+    assert _report(collector, {"time": {}}, [], time.monotonic(), time.monotonic()) is None
+    assert "the report has no pictures: the time was up" in capsys.readouterr().err

@@ -42,6 +42,21 @@ def test_counts_are_offered_as_counts():
     assert chosen(None, "regression", years)[1] is None
 
 
+def test_counts_that_are_taken_as_classes_are_offered_as_counts():
+    def why(values, classes=None):
+        found, y = np.unique(values, return_inverse=True)
+        classes = found.tolist() if classes is None else classes
+        return choose_measure(None, "classification", y, found.size, classes)[1]
+
+    counts = RNG.poisson(1.5, 400)
+    assert "--task regression --metric poisson_deviance" in why(counts)
+    assert why(counts, []) is None  # somebody has said that they are classes
+    assert why(RNG.integers(0, 10, 400)) is None  # digits
+    assert why(RNG.choice([1, 2, 3, 4, 5], 400, p=[0.1, 0.1, 0.2, 0.3, 0.3])) is None  # a rating
+    assert why(RNG.integers(0, 3, 400)) is None
+    assert why(np.array(list("abcd"))[np.minimum(RNG.poisson(0.7, 400), 3)]) is None
+
+
 def test_every_scorer_of_scikit_learn_is_known():
     several = {name for name in get_scorer_names() if name.endswith("_samples")}  # labels for a row
     ours = {*MEASURES, *scorers.SAME, *scorers.ALL}

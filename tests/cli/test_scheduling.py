@@ -117,6 +117,46 @@ def test_where_time_is_short_the_dearest_have_fewer_rounds(clock):
     assert scheduler.left_out() == {}
 
 
+class TwoProcesses(PretendPool):
+    """Two tasks at a time; the first fit of a method in a process compiles for so long as `compiling` says."""
+
+    def __init__(self, clock, costs, compiling):
+        super().__init__(clock, costs)
+        self.compiling, self.compiled = compiling, set()
+
+    def run(self, tasks, deadline, begun=None):
+        queue, running = iter(tasks), []
+        while True:
+            while len(running) < 2 and (task := next(queue, None)) is not None:
+                cost = self.costs.get(task.label, 0.001)
+                if task.method == "score" and task.label not in self.compiled:
+                    cost += self.compiling.get(task.label, 0.0)
+                running.append((self.clock.now + cost, len(self.log), task))
+                self.log.append((task.method, task.label))
+            if not running:
+                return
+            end, _, task = first = min(running)
+            running.remove(first)
+            if end > deadline:
+                self.clock.now = deadline
+                return
+            self.clock.now = end
+            self.compiled |= {task.label} if task.method == "score" else set()
+            if task.method == "trial":
+                yield TaskResult(task, {"cost": None, "settings": {}, "busy": (end, end)})
+            else:
+                value = {"measures": {"accuracy": 0.9}, "fit_time": 0.1, "predict_time": 0.0, "warnings": []}
+                yield TaskResult(task, {**value, "busy": (end, end)})
+
+
+def test_a_method_that_compiles_for_long_does_not_hold_all_processes(clock):
+    costs = {"strong": 0.1, "line": 0.1, "tree": 0.1}
+    pool = TwoProcesses(clock, costs, compiling={"strong": 30.0, "line": 1.0, "tree": 1.0})
+    scheduler = Scheduler(pool, list(costs), leaders=3, cv=5, repeats=1, jobs=2, deadline=20.0, rows=100)
+    scheduler.run()
+    assert {one.name for one in scheduler.finished()} == {BASELINE, "line", "tree"}
+
+
 def test_a_round_is_for_all_where_there_is_time(clock):
     scheduler, _ = run(clock, {"quick": 0.1, "slow": 1.0}, deadline=30, repeats=4)
     assert {one.complete_repeats(5) for one in scheduler.finished()} == {4}

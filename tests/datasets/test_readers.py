@@ -104,7 +104,22 @@ def test_tabs_and_blanks_together(read, text):
     assert columns(read(text)) == {"a": [1, 4], "b": [2, 5], "c": [3, 6]}
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a\t b  c d\n0.5\t -1.5  2 x\n1.5\t 2.5  3 y\n",
+        "a\tb c d\n0.5\t-1.5 2 x\n1.5\t2.5 3 y\n",
+    ],
+)
+def test_tabs_and_blanks_together_with_words_among_the_values(read, text):
+    assert columns(read(text)) == {"a": [0.5, 1.5], "b": [-1.5, 2.5], "c": [2, 3], "d": ["x", "y"]}
+
+
 def test_blanks_inside_cells_of_a_file_with_tabs_stay(read):
+    assert columns(read("full name\tnet weight\nAda Byron\t3 kg\nJohn Smith\t4 kg\n")) == {
+        "full name": ["Ada Byron", "John Smith"],
+        "net weight": ["3 kg", "4 kg"],
+    }
     assert columns(read("a\tb\n1\t2 3\n4\tx y\n")) == {"a": [1, 4], "b": ["2 3", "x y"]}
     assert columns(read("who\tn\nJohn Smith\t3\nAda Byron\t4\n")) == {
         "who": ["John Smith", "Ada Byron"],

@@ -21,7 +21,7 @@ class Alert:
     ----------
     kind : str
         "determines", "missingness", "relation", "identifier", "imbalance", "rare class", "time order", "row order",
-        "groups", "duplicates", "rounds" or "drift".
+        "groups", "duplicates", "rounds", "drift" or "unchecked".
     severity : {"serious", "caution", "note"}
         Whether the scores are probably wrong, may be, or are only less certain.
     title, evidence, advice : Message

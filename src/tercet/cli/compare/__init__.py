@@ -92,7 +92,8 @@ def run(request: Request, begin: float | None = None) -> int:
 def _run(request: Request, begin: float) -> int:
     chosen = _check(request)
     context, table, schema, records, y, structure = _read(request)
-    measure, why = choose_measure(request.metric, schema.task, y, len(schema.classes or ()))
+    offered = list(schema.classes or ()) if request.task == "auto" else []
+    measure, why = choose_measure(request.metric, schema.task, y, len(schema.classes or ()), offered)
     cards = {card.name: card for card in _candidates(schema.task, chosen)}
     plan: dict[str, Any] = {
         "cv": request.cv,
@@ -285,8 +286,10 @@ def _report(
     result |= {"errors": details.errors, "thresholds": details.thresholds}
     add_times(result, busy + collector.busy, begin)
     task = WorkerTask("render", {"result": result, "details": details, "language": translation.language()})
-    for outcome in collector.pool.run([task], max(end, time.monotonic() + 20.0)):
-        if outcome.error is not None:
+    for outcome in collector.pool.run([task], max(end, time.monotonic() + 60.0)):
+        if outcome.lost:  # the leaderboard stands, and is written without pictures
+            printing.remark("the report has no pictures: {why}", why=tr(outcome.error))
+        elif outcome.error is not None:
             raise Refusal(tr("the report could not be made: {why}", why=tr(outcome.error)), errors.UNEXPECTED)
         return outcome.value
     return None
@@ -311,7 +314,7 @@ def _finish(request: Request, result: dict[str, Any], page: str | None, begin: f
         terminal_advice.alerts(result)
         terminal_advice.recommendation(result)
     if request.report and _methods_ranked(result):
-        if page is None:  # interrupted: the leaderboard alone
+        if page is None:  # interrupted or out of time: the leaderboard alone
             from tercet.cli.report import render
 
             page = render(result, ReportDetails())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,13 @@ from tercet.cli.measures import MEASURES, Measure, suitable
 from tercet.cli.translation import tr
 from tercet.core.messages import Message
 
+FEWEST_COUNTS = 4  # different numbers in a target that may count something
 LOPSIDED = 0.8  # the share of one class from which accuracy says little
 
 
-def choose_measure(name: str | None, task: str, y: Any, n_classes: int) -> tuple[Measure, Message | None]:
+def choose_measure(
+    name: str | None, task: str, y: Any, n_classes: int, classes: Sequence[Any] = ()
+) -> tuple[Measure, Message | None]:
     """The measure that ranks, and why it is not the usual one.
 
     Parameters
@@ -27,6 +31,8 @@ def choose_measure(name: str | None, task: str, y: Any, n_classes: int) -> tuple
     y : array or None
         Indices of classes, or numbers.
     n_classes : int
+    classes : sequence
+        The classes, if nobody has said that they are classes and not numbers.
     """
     counts = task == "regression" and y is not None and bool((y >= 0).all())
     allowed = suitable(task, labelled=y is not None, counts=counts)
@@ -41,6 +47,13 @@ def choose_measure(name: str | None, task: str, y: Any, n_classes: int) -> tuple
             share=float(shares.max()),
         )
         return MEASURES["roc_auc" if few > 1 else "log_loss"], why
+    if task == "classification" and (values := _counted(classes)) is not None and _tails_off(values[y]):
+        return allowed[0], Message(
+            "The target has whole numbers from {low:.0f} to {high:.0f}, taken as classes: if they count something, "
+            "--task regression --metric poisson_deviance takes them as counts.",
+            low=float(values.min()),
+            high=float(values.max()),
+        )
     if counts and looks_like_counts(y):
         return allowed[0], Message(
             "The target has whole numbers from {low:.0f} to {high:.0f}: if they count something, --metric "
@@ -60,6 +73,19 @@ def looks_like_counts(y: np.ndarray) -> bool:
     (True, False)
     """
     return bool((y == np.floor(y)).all() and 0 <= y.min() <= 1 < y.max() and np.median(y) < y.max() / 2)
+
+
+def _counted(classes: Sequence[Any]) -> np.ndarray | None:
+    """The classes as numbers, if they are whole numbers."""
+    numbers = isinstance(classes, Sequence) and all(isinstance(c, (int, float, np.number)) for c in classes)
+    values = np.array(classes, dtype=float) if len(classes) >= FEWEST_COUNTS and numbers else None
+    return values if values is not None and (values == np.floor(values)).all() else None
+
+
+def _tails_off(y: np.ndarray) -> bool:
+    """Whether these look like counts, the largest of which is rare."""
+    _, counts = np.unique(y, return_counts=True)
+    return looks_like_counts(y) and bool(counts[-1] < counts.max() / 4)
 
 
 def _shares(y: np.ndarray, n_classes: int) -> np.ndarray:

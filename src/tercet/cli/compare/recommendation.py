@@ -8,6 +8,8 @@ from typing import Any
 
 from tercet.cli.compare.combination import SAME_AS
 from tercet.cli.embedded_datasets import DEFAULT, is_embedded
+from tercet.cli.translation import tr
+from tercet.core.messages import Message
 
 # Families from models that can be read to models that cannot; others come last.
 PLAIN_FIRST = (
@@ -28,6 +30,9 @@ PLAIN_FIRST = (
     "semi_supervised",
 )
 MODEL = "model.skops"
+CAUTION = Message(
+    "A constant answer (the baseline) does as well: better columns, or more rows, come before any model."
+)
 
 
 def winner(result: dict[str, Any]) -> dict[str, Any] | None:
@@ -82,6 +87,13 @@ def method_and_settings(entry: dict[str, Any], result: dict[str, Any]) -> tuple[
     if result["task"] == "classification":
         settings.append("voting=soft")
     return SAME_AS[result["task"]], settings
+
+
+def _beats_baseline(entry: dict[str, Any], result: dict[str, Any]) -> bool:
+    """Whether a method may be better than the baseline: it has the better score, and is not equivalent."""
+    first = next((e for e in result["leaderboard"] if e["baseline"] or e is entry), entry)
+    against = entry.get("against_baseline") or {}
+    return not first["baseline"] and against.get("outcome") not in ("equivalent", "worse")
 
 
 def _scored(entry: dict[str, Any]) -> bool:
@@ -189,6 +201,7 @@ def recommend(result: dict[str, Any], request: Any, recipe: dict[str, Any] | Non
     return {
         "name": first["name"],
         "command": fit_command(first, result, request),
+        "caution": None if _beats_baseline(first, result) else tr(CAUTION),
         "predict": f"tercet predict {MODEL} NEW_DATA",
         "python": python_lines(recipe, result, request) if recipe else None,
         "expected": expected_score(result),

@@ -90,20 +90,23 @@ def _on_verdicts(result: dict[str, Any]) -> Iterator[Message]:
     open_ = [e for e in result["leaderboard"] if e["outcome"] == "undecided" and not e["baseline"]]
     if not open_:
         return
+    everything = sum(not e["baseline"] for e in result["leaderboard"])
     needs = sorted((e["against_best"]["rows"], e["name"]) for e in open_ if e["against_best"]["rows"])
     if needs:
         yield Message(
-            "Cannot tell yet for {n} methods: further rounds of the same rows need not settle it; about {rows:,} "
-            "rows would for {name}.",
+            "Cannot tell yet for {n} of {all} methods: further rounds of the same rows need not settle it; about "
+            "{rows:,} rows would for {name}.",
             n=len(open_),
+            all=everything,
             rows=needs[0][0],
             name=needs[0][1],
         )
     else:
         yield Message(
-            "Cannot tell yet for {n} methods: a thousand times as many rows would not settle it, the difference is "
-            "just about the margin.",
+            "Cannot tell yet for {n} of {all} methods: a thousand times as many rows would not settle it, the "
+            "difference is just about the margin.",
             n=len(open_),
+            all=everything,
         )
 
 

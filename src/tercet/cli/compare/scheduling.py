@@ -302,9 +302,15 @@ class Scheduler:
 
     def _missing_folds(self, repeat: int, share: float, names: list[str] | None) -> Iterator[WorkerTask]:
         """Tasks for the missing folds of a repeat, of methods that need at most a share of the remaining time; of
-        some methods in their order, or of all, cheapest first."""
+        some methods in their order, or of all, cheapest first.
+
+        While the first split of a method is running, which may compile for long, other processes go on with the
+        next methods.
+        """
+        begun: list[tuple[MethodProgress, list[int]]] = []  # with the folds that wait for the first
         known = [self.methods[name] for name in names or [] if self.methods[name].tried]
         for one in known or self._by_cost():
+            yield from self._released(begun, repeat)
             if one.dropped is not None or (repeat and not one.complete_repeats(self.cv)):
                 continue
             folds = [fold for fold in range(self.cv) if (repeat, fold) not in one.results]
@@ -319,6 +325,18 @@ class Scheduler:
                 one.dropped = TooLong(
                     "would take about {need:.1f} s, and {left:.1f} s were left", need=need, left=left
                 )
+            if folds and one.dropped is None:
+                begun.append((one, folds[1:]))
+                yield self._task(one, repeat, folds[0])
+        while begun:
+            yield from self._released(begun, repeat, wait=False)
+
+    def _released(
+        self, begun: list[tuple[MethodProgress, list[int]]], repeat: int, wait: bool = True
+    ) -> Iterator[WorkerTask]:
+        """The other folds of methods that have a result, or of the first of all if there is nothing to wait for."""
+        for one, folds in [(one, folds) for one, folds in begun if one.results] or begun[: not wait]:
+            begun[:] = [other for other in begun if other[0] is not one]
             for fold in folds:
                 if one.dropped is None:
                     yield self._task(one, repeat, fold)

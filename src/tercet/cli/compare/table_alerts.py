@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
 
-from tercet.cli import printing
-from tercet.cli.alerts.alert import SEVERITIES
+from tercet.cli.alerts.alert import SEVERITIES, Alert
 from tercet.cli.compare.worker_pool import WorkerPool, WorkerTask
 from tercet.cli.translation import tr
+from tercet.core.messages import Message
 
 MOST_UNUSED = 20
+LEAST_TIME = 60.0  # seconds for the alerts, which need few, whatever the budget
 
 
 def kept_rows(table: Any, schema: Any) -> np.ndarray:
@@ -41,17 +43,30 @@ def unused_identifiers(table: Any, schema: Any) -> dict[str, np.ndarray]:
 def find_table_alerts(
     pool: WorkerPool, unused: dict[str, np.ndarray], request: Any, deadline: float
 ) -> list[dict[str, Any]]:
-    """The alerts, in the language in use."""
+    """The alerts, in the language in use; where the check did not come to its end, an alert that says so."""
     known = {
         "unused": unused,
         "group": getattr(request, "group", None),
         "time": getattr(request, "time", None),
     }
-    for outcome in pool.run([WorkerTask("alerts", known)], deadline):
-        if outcome.error is not None:
-            printing.remark("the table was not checked for defects: {why}", why=tr(outcome.error))
-        return [alert.to_dict(tr) for alert in outcome.value or []]
-    return []
+    why = Message("the time was up")
+    for outcome in pool.run([WorkerTask("alerts", known)], max(deadline, time.monotonic() + LEAST_TIME)):
+        if outcome.error is None:
+            return [alert.to_dict(tr) for alert in outcome.value]
+        why = outcome.error
+    return [_unchecked(why).to_dict(tr)]
+
+
+def _unchecked(why: str) -> Alert:
+    return Alert(
+        "unchecked",
+        "caution",
+        Message("the table was not checked for defects"),
+        Message("The check has no result: {why}.", why=why),
+        Message(
+            "Scores may be too good. Compare again, with a part of the rows (--rows) if memory is short."
+        ),
+    )
 
 
 def add_alerts(result: dict[str, Any], alerts: list[Any]) -> None:

@@ -45,6 +45,8 @@ def recommendation(result: dict[str, Any]) -> None:
     console = printing.stdout()
     console.print()
     console.print(Text(tr("Take this:"), style="bold"))
+    if take.get("caution"):
+        console.print(Text(f"  {take['caution']}"), soft_wrap=True)
     console.print(Text(f"  {take['command']}"), soft_wrap=True)
     if (expected := expected_text(result)) and not result.get("expected"):  # else a remark has said it
         console.print(Text(f"  {expected}"), soft_wrap=True)

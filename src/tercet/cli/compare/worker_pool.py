@@ -89,7 +89,7 @@ class WorkerPool:
         self._workers: list[tuple[Any, Any] | None] = [None] * size
 
     def _pipe(self, k: int, deadline: float) -> Any:
-        """The pipe of worker k, which is started if there is none; None if that takes too long."""
+        """The pipe of worker k, which is started if there is none; None if it does not start in time."""
         worker = self._workers[k]
         if worker is None:
             ours, theirs = self._context.Pipe()
@@ -98,7 +98,7 @@ class WorkerPool:
             starting = threading.Thread(target=process.start, daemon=True)
             starting.start()
             starting.join(min(max(0.0, deadline - time.monotonic()), threading.TIMEOUT_MAX))
-            if starting.is_alive():
+            if starting.is_alive() or process.pid is None:
                 return None
             theirs.close()
             worker = self._workers[k] = (process, ours)

@@ -20,6 +20,7 @@ def recommendation(result: dict[str, Any]) -> Markup | None:
     expected = expected_text(result)
     plain = take.get("simplest")
     return join(
+        tag("p", take["caution"]) if take.get("caution") else None,
         tag(
             "p",
             sentence("Fit {name} on all rows and save it:", name=tag("b", called(entry))),

@@ -191,11 +191,31 @@ def _grammar(lines: list[str], asked: str) -> Grammar:
 
 
 def _is_finer(lines: list[str], grammar: Grammar, other: Grammar) -> bool:
-    """Whether blanks part what tabs alone leave together, and all is numbers then: both align the columns."""
+    """Whether blanks part what tabs alone leave together, as where both align the columns.
+
+    Then all cells are values, or in nearly every line a cell between tabs has several values or runs of blanks.
+    """
     if grammar.delimiter != " " or other.delimiter != "\t":
         return False
     body = rows_of("".join(_without_tabs(lines, grammar)), grammar, most=300)[1:]
-    return bool(body) and all(_is_value(cell) for row in body for cell in row)
+    if not body or all(_is_value(cell) for row in body for cell in row):
+        return bool(body)
+    coarse = rows_of("".join(lines), other, most=300)[1:]
+    return sum(any(map(_has_columns, row)) for row in coarse) > 0.9 * len(coarse)
+
+
+def _has_columns(cell: str) -> bool:
+    """Whether a cell between tabs looks like several columns.
+
+    Examples
+    --------
+    >>> [_has_columns(cell) for cell in ("0.5 1.5 yes", "0.5  yes", "5 kg", "New York", "2024-01-02 12:30")]
+    [True, True, False, False, False]
+    """
+    cell = cell.strip()
+    if _is_value(cell):
+        return False
+    return bool(re.search(r"\S  +\S", cell)) or sum(map(_is_value, cell.split())) > 1
 
 
 def blanks_for_tabs(line: str, quote: str) -> str:

@@ -7,6 +7,7 @@ category not seen in training.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -34,6 +35,7 @@ from tercet.core.column_parsing import (
 from tercet.core.estimator import NO_TARGET, Estimator
 from tercet.core.fitted_checks import Each, Labels, OneOf
 from tercet.core.input_errors import Explaining
+from tercet.core.parallel import Chunks, reduce
 from tercet.core.rows import kernel_form
 from tercet.core.spelling_suggestions import spelling_suggestions
 from tercet.core.validation import check_array, check_target, validate_data
@@ -79,6 +81,20 @@ class MixedColumns(Estimator):
             return X, None
         numeric = isinstance(self, RegressorMixin)
         return X, check_target(self, y, len(X), multi_output=self.multi_output, numeric=numeric)
+
+    def _check_streamed(self, X: Any) -> Any:
+        """Codes of the categories of streamed numbers, which one pass collects."""
+        names = range(X.shape[1])
+        empty = Columns.of_array(np.empty((0, X.shape[1]), dtype=X.dtype), "f")
+        empty.names = list(getattr(self, "feature_names_in_", names))
+        chosen = np.flatnonzero(self._categorical(empty))
+        found = reduce(_distinct_of_chunk, Chunks(X), _union, chosen) if chosen.size else []
+        for j, values in zip(chosen, found):
+            empty.values[j] = values
+        self.categories_ = self._learn_categories(empty)
+        if all(known is None for known in self.categories_):
+            return X
+        return X.map(functools.partial(encode_numbers, self.categories_), width=X.shape[1], dtype=np.float64)
 
     def _columns(self, X: Any, *, reset: bool) -> Columns:
         """The columns of X, after scikit-learn's checks of its shape and its names."""
@@ -175,6 +191,19 @@ class MixedColumns(Estimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.string = True
         return tags
+
+
+def encode_numbers(categories: list[np.ndarray | None], X: np.ndarray) -> np.ndarray:
+    """Rows of numbers with the codes of the columns that have categories."""
+    return Columns.of_array(X, "f").encode(categories)
+
+
+def _distinct_of_chunk(chunk: Any, chosen: np.ndarray) -> list[np.ndarray]:
+    return [distinct_numbers(chunk[0][:, j]) for j in chosen]
+
+
+def _union(left: list[np.ndarray], right: list[np.ndarray], owned: bool) -> list[np.ndarray]:
+    return [np.union1d(a, b) for a, b in zip(left, right)]
 
 
 @dataclass

@@ -16,12 +16,16 @@ from tercet.datasets import Source
 from tercet.decomposition import PCA
 from tercet.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from tercet.linear_model import (
+    ElasticNet,
     GammaRegressor,
     GeneralizedLinearRegressor,
+    Lasso,
     LinearRegression,
     LogisticRegression,
+    MaxEnt,
     PoissonRegressor,
     Ridge,
+    RidgeClassifier,
     TweedieRegressor,
 )
 from tercet.mixture import GaussianMixture
@@ -34,10 +38,17 @@ CASES = [
     (LinearRegression(positive=True, fit_intercept=False), "number"),
     (Ridge(), "number"),
     (Ridge(solver="svd", fit_intercept=False), "number"),
+    (ElasticNet(alpha=0.1), "number"),
+    (ElasticNet(alpha=0.1, solver="fista", max_iter=5), "number"),
+    (Lasso(alpha=0.05, fit_intercept=False, precompute=True), "number"),
+    (RidgeClassifier(class_weight="balanced"), "two"),
+    (RidgeClassifier(solver="svd"), "three"),
     (LogisticRegression(), "two"),
     (LogisticRegression(solver="newton-cholesky", class_weight="balanced"), "two"),
     (LogisticRegression(solver="newton-cg", class_weight={"yes": 2.0}), "two"),
     (LogisticRegression(solver="auto", fit_intercept=False), "three"),
+    (MaxEnt(class_weight="balanced"), "three"),
+    (MaxEnt("newton-cg", C=10.0, fit_intercept=False), "two"),
     (PoissonRegressor(), "count"),
     (GammaRegressor(solver="newton-cholesky"), "weight"),
     (TweedieRegressor(power=1.5, link="log"), "count"),

@@ -161,8 +161,8 @@ class LeastSquares:
         """The data in units, powers of two, in which squares are numbers: X / x_unit and y / y_unit."""
         if is_streamed(X):
             raise ValueError(
-                f"X holds numbers up to {largest_of(X):.3g} and y up to {largest_of(y):.3g}, whose squares overflow "
-                "or vanish. Scale them."
+                f"X holds numbers up to {largest_of(X):.3g} and y up to {largest_of(y):.3g}, whose squares "
+                "overflow or vanish. Scale them."
             )
         self.x_unit, self.y_unit = _power_of_two(largest_of(X)), _power_of_two(np.abs(y).max())
         X = X.astype(np.float64) / self.x_unit

@@ -27,8 +27,8 @@ class ResidualSolver:
     def __init__(self, problem: LeastSquares, w: np.ndarray) -> None:
         if is_streamed(problem.X):
             raise TypeError(
-                f"More than 3000 of {problem.n_features} coefficients are not zero: their columns are solved for in "
-                "memory. Use a larger alpha, or load the rows (source.to_arrays)."
+                f"More than 3000 of {problem.n_features} coefficients are not zero: their columns are solved for "
+                "in memory. Use a larger alpha, or load the rows (source.to_arrays)."
             )
         self.problem, self.w = problem, w.copy()
         problem.compute_means(np.arange(problem.n_features))

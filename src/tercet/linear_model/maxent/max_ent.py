@@ -192,9 +192,8 @@ class MaxEnt(Classifier):
         self.pairs_ = np.argwhere(seen)
         penalised = (self.pairs_[:, 0] < self.n_features_in_).astype(float) if self.fit_intercept else 1.0
         features = ProductFeatures(X, k, seen, self.n_jobs)
-        if seen.size > 8 * max(features.size, 1_000_000) and not is_streamed(
-            X
-        ):  # a table of weights would be mostly empty
+        mostly_empty = seen.size > 8 * max(features.size, 1_000_000)  # a table of weights would be
+        if mostly_empty and not is_streamed(X):
             return JointFeatures(features.matrix(), k, np.arange(n)), penalised
         return features, penalised
 
@@ -209,7 +208,7 @@ class MaxEnt(Classifier):
         if self.feature_functions is not None:
             return "feature_functions take contexts of any kind. Use columns of numbers as features."
         if self.algorithm in ("iis", "gis", "newton"):
-            return f"algorithm={self.algorithm!r} needs the features of all rows at once. Use 'lbfgs' or 'newton-cg'."
+            return f"algorithm={self.algorithm!r} needs all rows at once. Use 'lbfgs' or 'newton-cg'."
         return ""
 
     def _model(self, X: Any, w: np.ndarray) -> dict[str, Any]:

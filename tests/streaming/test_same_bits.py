@@ -8,13 +8,13 @@ import pytest
 from sklearn.base import clone
 
 import tercet
-from tercet.cluster import KMeans
+from tercet.cluster import KMeans, MiniBatchKMeans
 from tercet.core import chunks
 from tercet.core.catalog import methods
 from tercet.core.columns import MixedColumns
 from tercet.core.steps import fitted_attributes
 from tercet.datasets import Source
-from tercet.decomposition import PCA
+from tercet.decomposition import PCA, IncrementalPCA
 from tercet.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from tercet.linear_model import (
     ElasticNet,
@@ -99,6 +99,9 @@ CASES = [
     (MultinomialMixture(3, random_state=0, max_iter=5), None),
     (CategoricalMixture(3, random_state=0, max_iter=5), None),
     (CategoricalMixture(3, init_params="random_from_data", random_state=0, max_iter=5), None),
+    (MiniBatchKMeans(5, random_state=0, max_iter=10), None),
+    (MiniBatchKMeans(3, batch_size=100, compute_labels=False, init="random", n_init=2, random_state=1), None),
+    (IncrementalPCA(5, batch_size=700), None),
     (PCA(5), None),
     (PCA(0.9, scale=True, whiten=True), None),
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -15,10 +16,15 @@ from tercet.cluster.partition import Partition, times_square
 from tercet.core.catalog import method
 from tercet.core.estimator import check_weight, generator
 from tercet.core.fitted_checks import Floats, Whole
-from tercet.core.parallel import all_cores, one_blas_thread
+from tercet.core.memory import available
+from tercet.core.parallel import Chunks, all_cores, one_blas_thread
 from tercet.core.parameters import Count, CountOrZero, Jobs, NonNegative, Seed, check_parameters
+from tercet.core.row_sums import gathered_rows, largest_of
 from tercet.core.rows import rows
-from tercet.core.scaling import common_exponent, largest, scale_exponent, times_power
+from tercet.core.scaling import common_exponent, scale_exponent, times_power
+from tercet.core.streams import is_streamed
+
+DRAWN_BYTES = 64 << 20  # of rows of a source that are drawn ahead
 
 
 @method(
@@ -93,7 +99,8 @@ class MiniBatchKMeans(CentreClusterer):
     2
     """
 
-    streams_instead = "KMeans, or partial_fit with the pieces of the source, one after the other"
+    streaming = True
+    row_attributes = ("labels_",)
 
     def __init__(
         self,
@@ -137,23 +144,34 @@ class MiniBatchKMeans(CentreClusterer):
     _seed: int
     n_steps_: int
 
+    def _streaming_refusal(self) -> str:
+        if self.tol > 0:
+            return "tol > 0 needs the variances of all rows at once. Use tol=0 and max_no_improvement."
+        return ""
+
     def _fit(self, X: Any, y: None, sample_weight: np.ndarray | None) -> None:
         self._check_count(X)
-        X = X if sparse.issparse(X) else np.ascontiguousarray(X)
-        exponent = scale_exponent(largest(X))  # squares must neither overflow nor vanish
+        X = X if sparse.issparse(X) or is_streamed(X) else np.ascontiguousarray(X)
+        exponent = scale_exponent(largest_of(X))  # squares must neither overflow nor vanish
+        if is_streamed(X):
+            refuse_streams(X, sample_weight, exponent)
         X, rng, n = times_power(X, -exponent), generator(self.random_state), X.shape[0]
         size, jobs = min(self.batch_size, n), all_cores(self.n_jobs)
-        centres = self._best_start(X, sample_weight, rng, exponent)
+        given, mass = sample_weight, sample_weight
+        if is_streamed(mass):  # by which rows are drawn
+            mass = np.concatenate([part for (part,) in Chunks(mass)])
+        centres = self._best_start(X, mass, rng, exponent)
         counts, since = np.zeros(self.n_clusters), 0
-        height = None if sample_weight is None else np.cumsum(sample_weight, dtype=np.float64)
+        height = None if mass is None else np.cumsum(mass, dtype=np.float64)
         patience = Patience(self.tol, self._variance(X, sample_weight), self.max_no_improvement, size, n)
 
         def fitted(centres: np.ndarray) -> dict[str, Any]:
-            found = Partition.around(X, centres, sample_weight, jobs).attributes(exponent)
+            found = Partition.around(X, centres, given, jobs).attributes(exponent)
             return found if self.compute_labels else {"cluster_centers_": found["cluster_centers_"]}
 
+        batches = drawn_batches(X, height, size, self.max_iter * n // size, rng)
         for step in self.steps(self.max_iter * n // size, unpack=fitted):
-            batch = X[draw_rows(rng.random(size), n, height)]
+            batch = next(batches)
             before, since = centres, since + size
             centres, gained = mini_batch_step(batch, np.ones(size), centres, counts, jobs)
             if (counts == 0).any() or since >= 10 * self.n_clusters:
@@ -171,10 +189,12 @@ class MiniBatchKMeans(CentreClusterer):
                 break
         self._counts, self._since, self._seed = counts, since, int(rng.integers(2**31 - 1))
         self.n_steps_, self.n_iter_ = step.count, -(-step.count * size // n)
-        self.__dict__.update(fitted(centres))
         if self.compute_labels:
-            self._warn_of_empty(np.bincount(self.labels_))
+            found = Partition.around(X, centres, given, jobs)
+            self.__dict__.update(found.attributes(exponent))
+            self._warn_of_empty(np.trim_zeros(found.counts, "b"))
         else:
+            self.__dict__.update(fitted(centres))
             total = n if height is None else float(height[-1])
             self.inertia_ = times_square(patience.smoothed * total, exponent)
             self.__dict__.pop("labels_", None)
@@ -354,6 +374,41 @@ def draw_rows(uniform: np.ndarray, n: int, height: np.ndarray | None) -> np.ndar
     return np.minimum(np.searchsorted(height, uniform * height[-1], side="right"), last)
 
 
+def drawn_batches(
+    X: Any, height: np.ndarray | None, size: int, limit: int, rng: np.random.Generator
+) -> Iterator[Any]:
+    """Batches of rows drawn in proportion to their weights.
+
+    Rows are drawn for 16 batches, then for 32, and so on while they take little memory: one pass over a source
+    reads them.
+    """
+    n, ahead = X.shape[0], 16
+    most = max(
+        16, DRAWN_BYTES // max(int(size * X.nbytes / n if is_streamed(X) else 8 * X.shape[1] * size), 1)
+    )
+    while True:
+        at = draw_rows(rng.random((min(ahead, limit), size)), n, height)
+        if is_streamed(X):
+            every, place = np.unique(at, return_inverse=True)
+            (found,) = gathered_rows(every, X)
+            yield from (found[part] for part in place.reshape(at.shape))
+        else:
+            yield from (X[part] for part in at)
+        ahead, limit = min(2 * ahead, most), max(limit - ahead, 1)
+
+
+def refuse_streams(X: Any, weight: Any, exponent: int) -> None:
+    """Refuse rows of a source that are too large, or too many for their weights to be kept."""
+    if exponent:
+        raise ValueError(f"MiniBatchKMeans: X holds numbers up to {largest_of(X):.3g}. Scale the features.")
+    if X.is_sparse:
+        raise TypeError("MiniBatchKMeans takes dense rows of a source. Use partial_fit with its pieces.")
+    if weight is not None and 32 * weight.shape[0] > available():
+        raise TypeError(
+            f"MiniBatchKMeans: the weights of {weight.shape[0]} rows do not fit into memory. Use KMeans."
+        )
+
+
 def sample_rows(
     X: Any, weight: np.ndarray | None, rng: np.random.Generator, size: int, least: int
 ) -> tuple[Any, np.ndarray | None]:
@@ -365,4 +420,4 @@ def sample_rows(
         pool = X.shape[0]
     count = pool if isinstance(pool, int) else len(pool)
     chosen = np.sort(rng.choice(pool, min(size, count), replace=False))
-    return X[chosen], None if weight is None else weight[chosen]
+    return gathered_rows(chosen, X)[0], None if weight is None else weight[chosen]

@@ -7,6 +7,7 @@ category not seen in training.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -34,8 +35,11 @@ from tercet.core.column_parsing import (
 from tercet.core.estimator import NO_TARGET, Estimator
 from tercet.core.fitted_checks import Each, Labels, OneOf
 from tercet.core.input_errors import Explaining
+from tercet.core.parallel import Chunks, reduce, total
+from tercet.core.row_sums import count_nonzero
 from tercet.core.rows import kernel_form
 from tercet.core.spelling_suggestions import spelling_suggestions
+from tercet.core.streams import is_streamed
 from tercet.core.validation import check_array, check_target, validate_data
 
 # The type of the parameter `categorical_features`.
@@ -79,6 +83,21 @@ class MixedColumns(Estimator):
             return X, None
         numeric = isinstance(self, RegressorMixin)
         return X, check_target(self, y, len(X), multi_output=self.multi_output, numeric=numeric)
+
+    def _check_streamed(self, X: Any) -> Any:
+        """Codes of the categories of streamed numbers, which one pass collects."""
+        names = range(X.shape[1])
+        empty = Columns.of_array(np.empty((0, X.shape[1]), dtype=X.dtype), "f")
+        empty.names = list(getattr(self, "feature_names_in_", names))
+        chosen = np.flatnonzero(self._categorical(empty))
+        found = reduce(_distinct_of_chunk, Chunks(X), _union, chosen) if chosen.size else []
+        for j, values in zip(chosen, found):
+            empty.values[j] = values
+        self.categories_ = self._learn_categories(empty)
+        if all(known is None for known in self.categories_):
+            return X
+        known = list(self.categories_)  # which a fit may change
+        return X.map(functools.partial(encode_numbers, known), width=X.shape[1], dtype=np.float64)
 
     def _columns(self, X: Any, *, reset: bool) -> Columns:
         """The columns of X, after scikit-learn's checks of its shape and its names."""
@@ -124,8 +143,10 @@ class MixedColumns(Estimator):
 
     def _forget_weightless(self, X: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
         """Drop the categories that occur only in rows of weight 0, for methods that count categories."""
-        if weight is None or weight.all():
+        if weight is None or count_nonzero(weight) == weight.shape[0]:
             return X
+        if is_streamed(X):
+            return self._forget_weightless_streamed(X, weight)
         X = X.copy()
         for j, known in enumerate(self.categories_):
             if known is None or self._declared[j]:
@@ -137,6 +158,19 @@ class MixedColumns(Estimator):
             gone = np.isnan(X[:, j])
             X[:, j] = np.where(gone, np.nan, place[np.where(gone, len(known), X[:, j]).astype(np.intp)])
         return X
+
+    def _forget_weightless_streamed(self, X: Any, weight: Any) -> Any:
+        present = total(
+            _weight_of_codes, Chunks(X, weight), [0 if k is None else len(k) for k in self.categories_]
+        )
+        places: list[np.ndarray | None] = [None] * X.shape[1]
+        for j, known in enumerate(self.categories_):
+            if known is not None and not self._declared[j]:
+                here = np.flatnonzero(present[j])
+                self.categories_[j] = known[here]
+                places[j] = np.full(len(known) + 1, here.size, dtype=np.float64)
+                places[j][here] = np.arange(here.size)  # type: ignore[index]
+        return X.map(functools.partial(_renumbered, places), width=X.shape[1])
 
     def _categorical(self, columns: Columns) -> list[bool]:
         """Mask of the categorical columns."""
@@ -175,6 +209,37 @@ class MixedColumns(Estimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.string = True
         return tags
+
+
+def encode_numbers(categories: list[np.ndarray | None], X: np.ndarray) -> np.ndarray:
+    """Rows of numbers with the codes of the columns that have categories."""
+    return Columns.of_array(X, "f").encode(categories)
+
+
+def _weight_of_codes(chunk: Any, sizes: list[int]) -> tuple[np.ndarray, ...]:
+    X, weight = chunk
+    found = []
+    for j, size in enumerate(sizes):
+        known = X[:, j] < size
+        found.append(np.bincount(X[known, j].astype(np.intp), weight[known], size))
+    return tuple(found)
+
+
+def _renumbered(places: list[np.ndarray | None], X: np.ndarray) -> np.ndarray:
+    X = X.copy()
+    for j, place in enumerate(places):
+        if place is not None:
+            gone = np.isnan(X[:, j])
+            X[:, j] = np.where(gone, np.nan, place[np.where(gone, place.size - 1, X[:, j]).astype(np.intp)])
+    return X
+
+
+def _distinct_of_chunk(chunk: Any, chosen: np.ndarray) -> list[np.ndarray]:
+    return [distinct_numbers(chunk[0][:, j]) for j in chosen]
+
+
+def _union(left: list[np.ndarray], right: list[np.ndarray], owned: bool) -> list[np.ndarray]:
+    return [np.union1d(a, b) for a, b in zip(left, right)]
 
 
 @dataclass

@@ -20,6 +20,7 @@ from tercet.core.fitted_checks import Declarations, Labels, Sizes, Whole, check_
 from tercet.core.input_errors import Broken, Explaining, blamed_magnitude
 from tercet.core.parameters import blamed_parameter, check_parameters
 from tercet.core.public_names import PublicPickle
+from tercet.core.row_sums import class_masses, times_class_weight
 from tercet.core.sample_weights import check_weight
 from tercet.core.scaling import largest
 from tercet.core.scoring import AccuracyScoring, R2Scoring
@@ -117,6 +118,10 @@ class Estimator(PublicPickle, Iterative, BaseEstimator):
         if source is not None:
             note_source(self, features)
         return self
+
+    def _check_streamed(self, X: Any) -> Any:
+        """Streamed rows as `_fit` takes them, as `_check` gives arrays: codes of categories, say."""
+        return X
 
     def _streaming_refusal(self) -> str:
         """Why these parameters do not allow learning from a source, and what does; "" where they do."""
@@ -287,10 +292,11 @@ class Classifier(AccuracyScoring, Estimator):
         if isinstance(class_weight, dict):
             by_class = self._given_weights(class_weight)
         else:
-            k = np.count_nonzero(np.bincount(index))
-            mass = np.bincount(index, weight if weighed else None)
+            n = self.classes_.size if is_streamed(index) else int(index.max(initial=-1)) + 1
+            k = np.count_nonzero(class_masses(index, None, n))
+            mass = class_masses(index, weight if weighed else None, n)
             by_class = np.divide(mass.sum(), k * mass, out=np.zeros(mass.size), where=mass > 0)
-        return by_class[index] if weight is None else by_class[index] * weight
+        return times_class_weight(by_class, index, weight)
 
     def _given_weights(self, class_weight: dict[Any, Any]) -> np.ndarray:
         """The weights that a dict gives to the classes; 1 where it is silent. Classes that are not here may be

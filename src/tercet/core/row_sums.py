@@ -120,6 +120,23 @@ def as_columns(y: Any) -> Any:
     return y if y.ndim == 2 else y.map(_column, width=1)
 
 
+def columns_of(y: Any) -> list[Any]:
+    """The targets one by one, in memory or streamed.
+
+    Examples
+    --------
+    >>> [target.tolist() for target in columns_of(np.array([[1, 2], [3, 4]]))]
+    [[1, 3], [2, 4]]
+    """
+    if not isinstance(y, StreamedArray):
+        return list(y.reshape(y.shape[0], -1).T)
+    return [y] if y.ndim == 1 else [y.map(functools.partial(_one_column, k=k)) for k in range(y.shape[1])]
+
+
+def _one_column(y: np.ndarray, k: int) -> np.ndarray:
+    return y[:, k]
+
+
 def _column(y: np.ndarray) -> np.ndarray:
     return y.reshape(-1, 1)
 

@@ -53,7 +53,7 @@ def open_source(estimator: Any, source: RowSource, y: Any, sample_weight: Any) -
     target, weight = _columns(source, y, "y", given), _columns(source, sample_weight, "weight", given)
     if not target and "y" not in given and estimator.__sklearn_tags__().target_tags.required:
         raise ValueError(f"{name} needs a target: fit(source, y='the name of its column').")
-    if len(target) > 1 and not estimator.multi_output:
+    if len(target) > 1 and (not estimator.multi_output or isinstance(estimator, ClassifierMixin)):
         raise ValueError(f"{name} learns one target; got y={y!r}.")
     features = source.features(exclude=(*target, *weight))
     checks = SourceChecks(
@@ -86,7 +86,7 @@ def learn_streamed(estimator: Any, X: Any, y: Any, weight: Any, features: Featur
     note_source(estimator, features)
     refuse_holding_out(estimator)
     with running_fit(estimator, None, None, None), np.errstate(**QUIET):
-        estimator._fit(X, y, weight, **more)
+        estimator._fit(estimator._check_streamed(X), y, weight, **more)
     estimator._check_learned()
     note_source(estimator, features)
     return estimator

@@ -173,7 +173,7 @@ class StreamedArray:
     def is_sparse(self) -> bool:
         """Whether chunks are CSR matrices."""
         if self.inputs:
-            return self.inputs[0].is_sparse and self.shape == self.inputs[0].shape
+            return self.inputs[0].is_sparse and self.ndim == 2 and self.shape[1] >= self.inputs[0].shape[1]
         return self.what == "X" and self.stream.is_sparse
 
     def __len__(self) -> int:
@@ -188,7 +188,7 @@ class StreamedArray:
     ) -> StreamedArray:
         """An array made row by row: `function(chunk, *chunks of others)`; `width` columns, or of one dimension.
 
-        What is made of sparse rows, with as many columns, is sparse.
+        What is made of sparse rows, with as many columns or more, is sparse.
         """
         shape = (self.shape[0],) if width is None else (self.shape[0], width)
         return StreamedArray(self.stream, "", shape, dtype or self.dtype, function, (self, *others))

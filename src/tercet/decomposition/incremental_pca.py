@@ -11,6 +11,8 @@ from sklearn.utils import gen_batches
 from tercet.core.catalog import method
 from tercet.core.fitted_checks import Floats, Whole
 from tercet.core.parameters import Count, check_parameters
+from tercet.core.read_ahead import feed
+from tercet.core.streams import StreamedChunks, is_streamed
 from tercet.decomposition._engine.lapack import lapack_threads, right_singular
 from tercet.decomposition._engine.signs import fix_signs
 from tercet.decomposition.base import PrincipalAxes
@@ -92,6 +94,8 @@ class IncrementalPCA(PrincipalAxes):
     n_samples_seen_: int
     batch_size_: int
 
+    streaming = True
+
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the components of the rows X, batch by batch.
 
@@ -117,9 +121,11 @@ class IncrementalPCA(PrincipalAxes):
         self._forget()
         self.batch_size_ = 5 * d if self.batch_size is None else self.batch_size
         batches = list(gen_batches(n, self.batch_size_, min_batch_size=self.n_components or 0))
-        with lapack_threads((self.batch_size_, d)):
+        streamed = is_streamed(X)
+        parts: Any = StreamedChunks([X], [0, *(b.stop for b in batches)]) if streamed else batches
+        with lapack_threads((self.batch_size_, d)), feed(parts) as ordered:
             for step in self.steps(len(batches), name="batch"):
-                part = X[batches[step.index]]
+                part = next(ordered)[0] if streamed else X[next(ordered)]
                 self._add(part.toarray() if sparse.issparse(part) else part)
                 step.report(self._learned(), rows=self.n_samples_seen_)
 

@@ -204,16 +204,25 @@ class Mixture(DensityMixin, Estimator):
 
     def _streamed_labels(self, X: Any, weight: Any, rng: np.random.Generator) -> Any:
         """The component of each row of a source, by k-means."""
+        rows = X.stream.array("row")
+        if self.init_params == "random_from_data":
+            chosen = rng.choice(X.shape[0], size=self.n_components, replace=False)
+            return rows.map(partial(_labels_of_chosen, chosen))
         if self.n_components == 1:
-            return X.stream.array("row").map(np.zeros_like)
+            return rows.map(np.zeros_like)
+        if X.is_sparse:
+            raise TypeError(
+                f"{type(self).__name__}: k-means of a source takes dense rows. Use init_params='random_from_data'."
+            )
         seed = int(rng.integers(2**31 - 1))
         kmeans = InitialKMeans(self.n_components, n_init=1, random_state=seed, n_jobs=self.n_jobs)
         learn_streamed(kmeans, X, None, weight, X.stream.features)
         kmeans.__dict__.pop("feature_names_in_", None)
+        kmeans.n_features_in_ = X.shape[1]
         return X.map(kmeans.predict, dtype=np.int32)
 
     def _streaming_refusal(self) -> str:
-        if self.init_params == "kmeans":
+        if self.init_params in ("kmeans", "random_from_data"):
             return ""
         return f"init_params={self.init_params!r} needs all rows at once. Use init_params='kmeans'."
 
@@ -359,6 +368,13 @@ class Mixture(DensityMixin, Estimator):
         """As for clusterers: a target may come along for callbacks, and is not looked at."""
         X = super()._check(X, reset=reset)
         return X if y is ... else (X, target_for_callbacks(y, X.shape[0]))
+
+
+def _labels_of_chosen(chosen: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """The component of rows by their numbers: one for each that was chosen, else -1."""
+    order = np.argsort(chosen)
+    at = np.minimum(np.searchsorted(chosen, rows, sorter=order), chosen.size - 1)
+    return np.where(chosen[order[at]] == rows, order[at], -1)
 
 
 class InitialKMeans(KMeans):

@@ -9,7 +9,10 @@ from sklearn.utils.validation import check_array
 
 from tercet.core.catalog import method
 from tercet.core.fitted_checks import Items, by_value
+from tercet.core.parallel import Chunks, total
 from tercet.core.parameters import Count, CountOrZero, Jobs, NonNegative, Positive, Seed
+from tercet.core.row_sums import mass_of
+from tercet.core.streams import is_streamed
 from tercet.distributions._gaussian.covariances import (
     CovarianceType,
     covariance_shape,
@@ -138,6 +141,8 @@ class BayesianGaussianMixture(Mixture):
     """
 
     missing_input = True
+    streaming = True
+    streams_missing = False
 
     def __init__(
         self,
@@ -319,19 +324,19 @@ class SampleMoments:
     """The mean and the covariance of rows with weights and missing values, from which a prior is taken."""
 
     def __init__(self, X: np.ndarray, weight: np.ndarray | None) -> None:
-        if weight is not None:  # a row of no weight is not there
-            X, weight = X[weight > 0], weight[weight > 0]
-        check_magnitude(X)
-        filled = mean_imputed(X, weight).astype(np.float64)
-        w = np.ones(len(X)) if weight is None else weight.astype(np.float64)
-        mass = w.sum()
-        self.mean = w @ filled / mass
-        filled -= self.mean
+        if is_streamed(X):
+            filled, missing = X, None
+        else:
+            if weight is not None and not weight.all():  # a row of no weight is not there
+                X, weight = X[weight > 0], weight[weight > 0]
+            check_magnitude(X)
+            filled, missing = mean_imputed(X, weight), np.isnan(X)
+        chunks, mass = Chunks(filled, weight), mass_of(X, weight)
+        self.mean = total(_weighted_sum, chunks) / mass
         self.free = max(mass - 1.0, 0.5 * mass)  # the first, unless weights are small: no negative variance
-        self.matrix = (filled.T * w) @ filled / self.free
-        missing = np.isnan(X)
-        if missing.any():  # imputed means make the variances too small
-            here = w @ ~missing
+        self.matrix = total(_scatter, chunks, self.mean) / self.free
+        if missing is not None and missing.any():  # imputed means make the variances too small
+            here = (np.ones(len(X)) if weight is None else weight.astype(np.float64)) @ ~missing
             grow = np.sqrt(self.free / np.maximum(here - 1.0, 0.5 * here))
             self.matrix *= grow[:, None] * grow
 
@@ -344,6 +349,18 @@ class SampleMoments:
             return np.where(variances > 0, variances, reg_covar)
         least, most = np.linalg.eigvalsh(matrix)[[0, -1]]
         return matrix + reg_covar * np.eye(len(matrix)) if least <= 1e-12 * most else matrix
+
+
+def _weighted_sum(chunk: Any) -> np.ndarray:
+    X, weight = chunk
+    w = np.ones(len(X)) if weight is None else weight.astype(np.float64)
+    return w @ X.astype(np.float64, copy=False)
+
+
+def _scatter(chunk: Any, mean: np.ndarray) -> np.ndarray:
+    X, weight = chunk
+    away = X - mean
+    return away.T @ away if weight is None else (away.T * weight.astype(np.float64)) @ away
 
 
 def _is_positive(matrix: Any) -> bool:

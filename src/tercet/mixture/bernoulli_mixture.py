@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -11,6 +12,7 @@ from tercet.core.catalog import method
 from tercet.core.fitted_checks import Items
 from tercet.core.functions import sigmoid, softmax
 from tercet.core.parameters import ArrayLike, Count, Jobs, NonNegative, Seed
+from tercet.core.streams import is_streamed
 from tercet.mixture.discrete_mixture import (
     TINY,
     Decay,
@@ -110,6 +112,8 @@ class BernoulliMixture(DiscreteMixture):
 
     sparse_input = True
     missing_input = True
+    streaming = True
+    streams_missing = False
     width_checked_attributes = ("probs_",)
     fitted_shapes = {
         "probs_": "components features",
@@ -159,6 +163,9 @@ class BernoulliMixture(DiscreteMixture):
         return BernoulliComponents(self.n_components, self.alpha, self.weight_prior, self.algorithm == "hard")
 
     def _encoded(self, X: Any, weight: np.ndarray | None, *, learning: bool = False) -> Any:
+        if is_streamed(X):
+            encoded = partial(binary, threshold=self.binarize, who=type(self).__name__)
+            return X.map(encoded, width=X.shape[1])
         return binary(X, self.binarize, type(self).__name__)
 
     def _initial_responsibilities(
@@ -179,6 +186,8 @@ class BernoulliComponents(ProbabilityTables):
     has_missing = False  # as far as known: missing values show as NaN in the products
 
     def chunks(self, X: Any, weight: np.ndarray | None) -> Any:
+        if is_streamed(X):  # whose missing values are refused
+            return super().chunks(X, weight)
         self.has_missing = bool(np.isnan((X.data if sparse.issparse(X) else X).sum()))
         return super().chunks(X, weight)
 

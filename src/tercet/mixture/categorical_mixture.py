@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -13,6 +14,7 @@ from tercet.core.fitted_checks import Each, Items, Sizes
 from tercet.core.functions import softmax
 from tercet.core.kernel import kernel
 from tercet.core.parameters import ArrayLike, Count, Jobs, NonNegative, Seed
+from tercet.core.streams import is_streamed
 from tercet.mixture.discrete_mixture import Decay, DiscreteMixture, InitParams, ProbabilityTables, logarithm
 
 BLOCK = 4096  # rows that are coded together
@@ -154,6 +156,7 @@ class CategoricalMixture(DiscreteMixture, MixedColumns):
         self.n_jobs = n_jobs
 
     sparse_input = False
+    streaming = True
     fitted_shapes = {
         "probs_": Each("components values*@", "features"),
         "_sums": Items(("components", "all_values* components")),
@@ -172,7 +175,15 @@ class CategoricalMixture(DiscreteMixture, MixedColumns):
     def _encoded(self, X: Any, weight: np.ndarray | None, *, learning: bool = False) -> Any:
         if learning:
             X = self._forget_weightless(X, weight)
+        if is_streamed(X):
+            return X.map(partial(codes, sizes=self._sizes()), width=X.shape[1], dtype=np.int32)
         return codes(X, self._sizes())
+
+    def _streamed_labels(self, X: Any, weight: Any, rng: np.random.Generator) -> Any:
+        if self.init_params.startswith("k"):
+            width = max(int(self._sizes().sum()), 1)
+            X = X.map(partial(_dense_indicators, width=width), width=width, dtype=np.float64)
+        return super()._streamed_labels(X, weight, rng)
 
     def _initial_responsibilities(
         self, X: Any, weight: np.ndarray | None, rng: np.random.Generator
@@ -305,6 +316,10 @@ def indicators(found: np.ndarray, width: int) -> sparse.csr_array:
     if borders[-1] < 2**31:  # the usual width: another would compile the kernels of k-means again
         borders = borders.astype(np.int32)
     return sparse.csr_array((np.ones(borders[-1]), found[known], borders), shape=(len(found), max(width, 1)))
+
+
+def _dense_indicators(found: np.ndarray, width: int) -> np.ndarray:
+    return indicators(found, width).toarray()
 
 
 @kernel

@@ -13,6 +13,7 @@ from tercet.core.fitted_checks import Floats, Items
 from tercet.core.functions import softmax
 from tercet.core.parameters import ArrayLike, Count, Jobs, NonNegative, Seed
 from tercet.core.scaling import LARGE
+from tercet.core.streams import is_streamed
 from tercet.mixture.components import posterior
 from tercet.mixture.discrete_mixture import (
     Decay,
@@ -114,6 +115,7 @@ class MultinomialMixture(DiscreteMixture):
     sparse_input = True
     largest_value = LARGE
     positive_only = True
+    streaming = True
     width_checked_attributes = ("probs_",)
     fitted_shapes = {
         "probs_": "components features",
@@ -175,7 +177,7 @@ class MultinomialComponents(ProbabilityTables):
     length: int = 1  # of the rows that are drawn: that of those learned from, on average
 
     def chunks(self, X: Any, weight: np.ndarray | None) -> Any:
-        return chunks_of(X, weight, orders(X))
+        return chunks_of(X, weight, X.map(orders, dtype=np.float64) if is_streamed(X) else orders(X))
 
     def expect(self, chunk: Any, theta: Any) -> tuple[Any, ...]:
         X, weight, ways = chunk

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -13,10 +14,11 @@ from tercet.core.columns import Columns, MixedColumns
 from tercet.core.estimator import NO_TARGET, Estimator
 from tercet.core.fitted_checks import Each, OneOf
 from tercet.core.kernel import kernel
-from tercet.core.parallel import each
+from tercet.core.parallel import Chunks, total
 from tercet.core.parameters import ArrayLike, CountOrZero, Jobs, NonNegative
+from tercet.core.row_sums import class_masses
 from tercet.core.rows import kernel_form
-from tercet.core.stopping import check_stop
+from tercet.core.streams import is_streamed
 from tercet.naive_bayes.base import BayesClassifier, PartialFitMixin, check_class_prior, log
 from tercet.naive_bayes.discrete_nb import raised_alpha
 
@@ -115,6 +117,7 @@ class CategoricalNB(MixedColumns, PartialFitMixin, BayesClassifier):
         self.unknown = unknown
         self.n_jobs = n_jobs
 
+    streaming = True
     category_count_: list[np.ndarray]
     feature_log_prob_: list[np.ndarray]
     fitted_shapes = {
@@ -133,10 +136,12 @@ class CategoricalNB(MixedColumns, PartialFitMixin, BayesClassifier):
     def _partial_fit(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> None:
         """Alg 4.1 (1): count, then estimate. α = 0 is maximum likelihood, (4.8) and (4.9)."""
         prior, K = check_class_prior(self), self.classes_.size
-        mass = np.ones(len(X)) if weight is None else weight.astype(np.float64)
-        self.class_count_ = self.class_count_ + np.bincount(y, mass, K)
-        tables = list(enumerate(self.category_count_))
-        self.category_count_ = each(_counts_with, tables, X, y, mass, n_jobs=self.n_jobs)
+        self.class_count_ = self.class_count_ + class_masses(y, weight, K)
+        sizes = [counts.shape[1] for counts in self.category_count_]
+        # a chunk has enough rows that adding up its tables costs little beside counting
+        rows = max(1 << 14, K * sum(sizes) // (4 * max(len(sizes), 1)))
+        more = total(_counts, Chunks(X, y, weight, rows=rows), K, sizes, n_jobs=self.n_jobs)
+        self.category_count_ = [counts + new for counts, new in zip(self.category_count_, more)]
         alpha = raised_alpha(self, self.alpha)
         self.feature_log_prob_ = [log_table(counts, alpha) for counts in self.category_count_]  # (4.10)
         self.n_categories_ = np.array([counts.shape[1] for counts in self.category_count_])
@@ -223,17 +228,31 @@ class CategoricalNB(MixedColumns, PartialFitMixin, BayesClassifier):
         least = self._check_min_categories(X.shape[1])
         if self._only_seen:
             return X
+        if is_streamed(X):
+            sizes = self._integer_sizes(X.shape[0], least)
+            before = [None if size is None else self.categories_[j] for j, size in enumerate(sizes)]
+            for j, size in enumerate(sizes):
+                if size is not None:
+                    self.categories_[j] = np.arange(float(size))
+            return X.map(functools.partial(_filled, sizes, before), width=X.shape[1])
         X = X.copy()
-        for j, values in enumerate(self._category_values()):
-            if self._declared[j] or not values.size or not natural_numbers(values):
-                continue
-            size = max(int(values[-1]) + 1, int(least[j]))
-            if values.size < size <= max(MAX_INTEGER, 10 * len(X), least[j]):
-                known = X[:, j] < values.size
-                X[known, j] = values[X[known, j].astype(np.intp)]
-                X[~known & ~np.isnan(X[:, j]), j] = size
+        for j, size in enumerate(self._integer_sizes(len(X), least)):
+            if size is not None:
+                fill_column(X[:, j], self._category_values()[j], size)
                 self.categories_[j] = np.arange(float(size))
         return X
+
+    def _integer_sizes(self, n_rows: int, least: np.ndarray) -> list[int | None]:
+        """How many categories the columns of integers from 0 on get; None for those that stay as they are."""
+        found: list[int | None] = []
+        for j, values in enumerate(self._category_values()):
+            if self._declared[j] or not values.size or not natural_numbers(values):
+                found.append(None)
+                continue
+            size = max(int(values[-1]) + 1, int(least[j]))
+            filled = values.size < size <= max(MAX_INTEGER, 10 * n_rows, least[j])
+            found.append(size if filled else None)
+        return found
 
     def _extend_categories(self, X: Any, sample_weight: Any) -> None:
         """Extend the tables by categories that are new; the arrays of before are left as they are."""
@@ -287,15 +306,30 @@ def log_table(counts: np.ndarray, alpha: float) -> np.ndarray:
     return log(np.divide(smooth, total, out=np.full_like(smooth, 1 / size), where=total > 0))
 
 
-def _counts_with(item: tuple[int, np.ndarray], X: np.ndarray, y: np.ndarray, mass: np.ndarray) -> np.ndarray:
-    """A column's counts N_cja with these rows added."""
-    (j, counts), ROWS = item, 1 << 18
-    counts = counts.copy()
-    for start in range(0, len(X), ROWS):  # to answer Ctrl-C in between
-        check_stop()
-        rows = slice(start, start + ROWS)
-        add_counts(X[rows, j], y[rows], mass[rows], counts)
-    return counts
+def fill_column(codes: np.ndarray, values: np.ndarray, size: int) -> None:
+    """Turn codes of integers into these integers, in place; codes of unknown values into `size`."""
+    known = codes < values.size
+    unknown = ~known & ~np.isnan(codes)
+    codes[known] = values[codes[known].astype(np.intp)]
+    codes[unknown] = size
+
+
+def _filled(sizes: list[int | None], values: list[Any], X: np.ndarray) -> np.ndarray:
+    X = X.copy()
+    for j, size in enumerate(sizes):
+        if size is not None:
+            fill_column(X[:, j], values[j], size)
+    return X
+
+
+def _counts(chunk: tuple[Any, ...], n_classes: int, sizes: list[int]) -> tuple[np.ndarray, ...]:
+    """The counts N_cja of each column."""
+    X, y, weight = chunk
+    mass = np.ones(len(X)) if weight is None else weight.astype(np.float64)
+    tables = tuple(np.zeros((n_classes, size)) for size in sizes)
+    for j, counts in enumerate(tables):
+        add_counts(X[:, j], y, mass, counts)
+    return tables
 
 
 @kernel

@@ -78,6 +78,7 @@ class KernelDensityNB(BayesClassifier):
 
     sparse_input = False
     missing_input = True
+    streams_instead = "GaussianNB or CategoricalNB"
     largest_value = LARGE
 
     def __init__(

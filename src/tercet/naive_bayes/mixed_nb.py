@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Literal
 
 import numpy as np
@@ -10,7 +11,9 @@ from tercet.core.catalog import method
 from tercet.core.columns import Columns, MixedColumns
 from tercet.core.fitted_checks import Each, OneOf, Sizes
 from tercet.core.parameters import ArrayLike, CountOrZero, Jobs, NonNegative
+from tercet.core.row_sums import class_masses
 from tercet.core.spelling_suggestions import spelling_suggestions
+from tercet.core.streams import is_streamed
 from tercet.naive_bayes.base import BayesClassifier, PartialFitMixin, check_priors, log
 from tercet.naive_bayes.bernoulli_nb import BernoulliNB
 from tercet.naive_bayes.categorical_nb import CategoricalNB
@@ -82,6 +85,7 @@ class MixedNB(MixedColumns, PartialFitMixin, BayesClassifier):
     array(['cherry', 'plum'], dtype='<U6')
     """
 
+    streaming = True
     categorical_features = "from_dtype"
 
     def __init__(
@@ -113,7 +117,12 @@ class MixedNB(MixedColumns, PartialFitMixin, BayesClassifier):
         X = self._start(X, sample_weight)
         self._add_to_prior(y, sample_weight)
         for name, part in self.parts_.items():
-            part.fit(self._columns_of(name, X), y, sample_weight)
+            columns = self._columns_of(name, X)
+            if is_streamed(X):
+                part.classes_, part.n_features_in_ = np.arange(self.classes_.size), columns.shape[1]
+                part._fit(part._check_streamed(columns), y, sample_weight)
+            else:
+                part.fit(columns, y, sample_weight)
 
     def _fit_first_batch(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> None:
         self._partial_fit(self._start(X, weight), y, weight)
@@ -127,6 +136,12 @@ class MixedNB(MixedColumns, PartialFitMixin, BayesClassifier):
         for name, part in self.parts_.items():
             part.partial_fit(self._columns_of(name, X), y, np.arange(self.classes_.size), weight)
 
+    def _streaming_refusal(self) -> str:
+        asked = self.distributions.values() if isinstance(self.distributions, dict) else self.distributions
+        if not isinstance(self.distributions, str) and "kde" in asked:
+            return "kernel densities need all rows at once. Use 'gaussian' in distributions."
+        return ""
+
     def _start(self, X: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
         """An unfitted classifier for the columns of each distribution; X without categories that have no weight."""
         X = self._forget_weightless(X, weight)
@@ -137,7 +152,7 @@ class MixedNB(MixedColumns, PartialFitMixin, BayesClassifier):
     def _add_to_prior(self, y: np.ndarray, weight: np.ndarray | None) -> None:
         """P(c) = (N_c + α) / (N + α K) (4.11), or N_c / N (4.8) without `smooth_prior`."""
         priors = check_priors(self)
-        self.class_count_ = self.class_count_ + np.bincount(y, weight, self.classes_.size)
+        self.class_count_ = self.class_count_ + class_masses(y, weight, self.classes_.size)
         counts = self.class_count_ + self.alpha * self.smooth_prior
         self.class_log_prior_ = log(counts / counts.sum() if priors is None else priors)
 
@@ -179,14 +194,12 @@ class MixedNB(MixedColumns, PartialFitMixin, BayesClassifier):
     def _columns_of(self, name: str, X: np.ndarray) -> np.ndarray:
         """The columns of one distribution; an unknown category becomes NaN."""
         places = [j for j, chosen in enumerate(self.distributions_) if chosen == name]
-        part = X[:, places]
+        sizes = None
         if name == "categorical":
-            part = part.copy()
-            for k, j in enumerate(places):
-                known = self.categories_[j]
-                assert known is not None
-                part[part[:, k] >= len(known), k] = np.nan
-        return part
+            sizes = np.array([len(self.categories_[j]) for j in places])  # type: ignore[arg-type]
+        if is_streamed(X):
+            return X.map(functools.partial(_chosen, places, sizes), width=len(places))
+        return _chosen(places, sizes, X)
 
     def _categorical(self, columns: Columns) -> list[bool]:
         self.distributions_ = self._choose_distributions(columns)
@@ -217,3 +230,11 @@ class MixedNB(MixedColumns, PartialFitMixin, BayesClassifier):
                 f"columns; got {self.distributions!r}."
             )
         return [BY_KIND[kind] if wish == "auto" else wish for wish, kind in zip(asked, columns.kinds)]
+
+
+def _chosen(places: list[int], sizes: np.ndarray | None, X: np.ndarray) -> np.ndarray:
+    """Columns of rows, in C order; codes from `sizes` on become NaN."""
+    part = np.ascontiguousarray(X[:, places])
+    if sizes is not None:
+        part[part >= sizes] = np.nan
+    return part

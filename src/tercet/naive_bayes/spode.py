@@ -105,6 +105,11 @@ class SPODE(SemiNaiveBayes):
         self.categorical_features = categorical_features
         self.n_jobs = n_jobs
 
+    def _streaming_refusal(self) -> str:
+        if self.parent is None:
+            return "the parent is chosen by cross-validation. Give it (parent=...), or use AODE."
+        return ""
+
     pair_count_: np.ndarray
     fitted_shapes = {"pair_count_": "values values classes", "parent_": Indices("", below="features")}
 

@@ -3,21 +3,26 @@
     sum_i s_i (y_i - x_i.w - b)^2 / 2    with sum_i s_i = 1, and b the best for w (or 0)
 
 The data are read in two ways only: correlations of a residual with every column, and the Gram matrix of the
-working set. Centring is implicit in the sums, so that the data are neither copied nor changed.
+working set. Centring is implicit in the sums, so that the data are neither copied nor changed. Both are sums over
+chunks of rows, of arrays in memory or of streamed ones.
 """
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from tercet.core.parallel import Chunks, each, total
+from tercet.core.row_sums import largest_of
 from tercet.core.rows import transposed_times
+from tercet.core.streams import holds_sparse, is_streamed
 
 __all__ = ["LeastSquares"]
 
+LARGEST_CHUNK = 1 << 22  # numbers in a chunk of many rows
 FEW_COLUMNS = 64  # with no more of them than that, the working set holds all from the start
 SMALL = 1 << 12  # numbers in an array that are summed at once: BLAS takes one thread for them in any case
 DENSE = 1 << 16  # numbers up to which sparse rows are as well made dense
@@ -76,24 +81,39 @@ class LeastSquares:
         self.X, self.fit_intercept, self.n_jobs = X, fit_intercept, n_jobs
         self.x_unit = self.y_unit = 1.0
         self._weighted = weight is not None
-        self.normalised_weight = np.full(n, 1.0 / n) if weight is None else _normalised(weight)
+        self.normalised_weight = self._normalised(y, weight)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             self._set_data(X, y)
             if not self._in_range():
                 self._set_data(*self._rescaled(X, y))
 
+    def _normalised(self, y: Any, weight: Any) -> Any:
+        """Weights that sum to 1."""
+        n = self.X.shape[0]
+        if weight is None:
+            constant = functools.partial(_equal_weights, each=1.0 / n)
+            return y.map(constant, dtype=np.float64) if is_streamed(y) else constant(y)
+        with np.errstate(over="ignore"):
+            mass = float(self._sum(_total_of, weight))
+        if is_streamed(weight):
+            return weight.map(functools.partial(_divided, mass=mass), dtype=np.float64)
+        weight = _divided(weight, mass)
+        return weight if np.isfinite(mass) else self._normalised(y, weight / weight.max())
+
     def _set_data(self, X: Any, y: np.ndarray) -> None:
         """Sums over the rows that every solution needs; of all columns, when they are few."""
         self.X = X
         self.target_mean = self._mean(y) if self.fit_intercept else 0.0
-        self.target = y - self.target_mean
-        self.target_square = self._mean(self.target**2)
+        centred = functools.partial(_less, mean=self.target_mean)
+        self.target = y.map(centred, dtype=np.float64) if is_streamed(y) else centred(y)
+        self.target_square = self._mean(self.target, squared=True)
         # Float32 columns are summed over short chunks of rows, for precision.
-        self._by_columns = not sparse.issparse(X) and X.flags.f_contiguous and X.dtype == np.float64
+        dense = not is_streamed(X) and not sparse.issparse(X)
+        self._by_columns = dense and X.flags.f_contiguous and X.dtype == np.float64
         self.index = np.zeros(0, dtype=np.intp)
         self.gram, self.mean = np.zeros((0, 0)), np.zeros(self.n_features)
         self.in_working_set = np.zeros(self.n_features, dtype=bool)
-        if sparse.issparse(X) or self.n_features > FEW_COLUMNS:
+        if holds_sparse(X) or self.n_features > FEW_COLUMNS:
             self.target_correlations = self.correlations(self.target)
         else:
             self._add_all_columns()
@@ -113,9 +133,11 @@ class LeastSquares:
         self.index = np.arange(self.n_features)
         self.in_working_set[:] = True
 
-    def _mean(self, values: np.ndarray) -> float:
-        """Weighted mean of a number for each row (not by BLAS, whose threads cost more than they save)."""
-        return float((values * self.normalised_weight).sum() if self._weighted else values.mean())
+    def _mean(self, values: Any, squared: bool = False) -> float:
+        """Weighted mean of a number for each row, or of its square."""
+        weight = self.normalised_weight if self._weighted else None
+        found = self._sum(_sum_of, values, weight, parameters=(squared,))
+        return float(found if self._weighted else found / self.X.shape[0])
 
     def _sum(self, statistics: Any, *arrays: Any, parameters: tuple[Any, ...] = ()) -> Any:
         if self.X.size < SMALL:  # one chunk, which no thread need share
@@ -124,18 +146,25 @@ class LeastSquares:
 
     def _in_range(self) -> bool:
         """Whether squares of the data neither overflow nor vanish."""
-        if not np.isfinite(self.target_square) or (self.target_square < TINIEST and self.target.any()):
+        if not np.isfinite(self.target_square) or (
+            self.target_square < TINIEST and largest_of(self.target) > 0
+        ):
             return False
         if self.complete:
             squares = self.gram.diagonal()
             if not np.isfinite(squares).all():
                 return False
-            return squares.max(initial=1.0) >= TINIEST or not self.X.any()
-        return _largest(self.X) < LARGEST
+            return squares.max(initial=1.0) >= TINIEST or largest_of(self.X) == 0
+        return largest_of(self.X) < LARGEST
 
     def _rescaled(self, X: Any, y: np.ndarray) -> tuple[Any, np.ndarray]:
         """The data in units, powers of two, in which squares are numbers: X / x_unit and y / y_unit."""
-        self.x_unit, self.y_unit = _power_of_two(_largest(X)), _power_of_two(np.abs(y).max())
+        if is_streamed(X):
+            raise ValueError(
+                f"X holds numbers up to {largest_of(X):.3g} and y up to {largest_of(y):.3g}, whose squares "
+                "overflow or vanish. Scale them."
+            )
+        self.x_unit, self.y_unit = _power_of_two(largest_of(X)), _power_of_two(np.abs(y).max())
         X = X.astype(np.float64) / self.x_unit
         sizes = abs(X).max(axis=0)
         sizes = sizes.toarray().ravel() if sparse.issparse(X) else sizes
@@ -154,11 +183,12 @@ class LeastSquares:
 
     def correlations(self, residual: np.ndarray) -> np.ndarray:
         """sum_i s_i x_ij r_i for every column j; with an intercept the residual must have mean zero."""
-        r = (self.normalised_weight * residual).astype(self.X.dtype, copy=False)
         if self._by_columns:
+            r = (self.normalised_weight * residual).astype(self.X.dtype, copy=False)
             column_chunks = Chunks(self.X.T, rows=max(64, (1 << 22) // r.size))
             return np.concatenate(each(_dot, column_chunks, r, n_jobs=self.n_jobs))
-        return total(_correlate, Chunks(self.X, r, rows=self._rows), n_jobs=self.n_jobs)
+        chunks = Chunks(self.X, residual, self.normalised_weight, rows=self._rows)
+        return total(_correlate, chunks, n_jobs=self.n_jobs)
 
     def residual_correlations(self, w: np.ndarray, from_data: bool = False) -> tuple[np.ndarray, float]:
         """Correlations of the residual of w with every column, and its mean square.
@@ -171,15 +201,16 @@ class LeastSquares:
                 correlations = np.empty_like(w)
                 correlations[self.index] = self.target_correlations[self.index] - self.gram @ w[self.index]
                 square = max(float(self.target_square - w @ (self.target_correlations + correlations)), 0.0)
-            else:
+            elif self._by_columns:
                 fitted = np.concatenate(
                     each(_predict, Chunks(self.X, rows=self._rows), w, n_jobs=self.n_jobs)
                 )
                 residual = self.target - (fitted - self.mean @ w)
-                correlations, square = (
-                    self.correlations(residual),
-                    self._mean(residual**2),
-                )
+                correlations, square = self.correlations(residual), self._mean(residual, squared=True)
+            else:
+                chunks = Chunks(self.X, self.target, self.normalised_weight, rows=self._rows)
+                sums = total(_residual_sums, chunks, w, float(self.mean @ w), n_jobs=self.n_jobs)
+                correlations, square = sums[0], float(sums[1])
             self._cached = (w.copy(), correlations, square)
         return self._cached[1:]
 
@@ -187,7 +218,7 @@ class LeastSquares:
         """Add columns to the working set: their means and their part of the Gram matrix."""
         if new.size == 0:
             return
-        if new.size == self.n_features and not sparse.issparse(self.X):
+        if new.size == self.n_features and not holds_sparse(self.X):
             self._add_all_columns()
             return
         self.compute_means(new)
@@ -196,7 +227,7 @@ class LeastSquares:
             return
         old = self.index.size
         index = np.concatenate([self.index, new])
-        implicit = sparse.issparse(self.X) or not self.fit_intercept
+        implicit = holds_sparse(self.X) or not self.fit_intercept
         shift = None if implicit else self.mean[index]
         chunks = Chunks(self.X, self.normalised_weight, rows=min(self._rows, 4096))
         part = total(_products, chunks, index, new.size, shift, n_jobs=self.n_jobs)
@@ -259,21 +290,22 @@ class LeastSquares:
     @property
     def _rows(self) -> int:
         # A chunk's result is as long as a row: chunks are large enough that summing results is cheap.
-        return max(1024, -(-self.X.shape[0] // 64))
+        most = LARGEST_CHUNK // max(self.n_features, 1)
+        return max(1024, min(-(-self.X.shape[0] // 64), most))
 
 
-def _normalised(weight: np.ndarray) -> np.ndarray:
-    """Weights that sum to 1."""
+def _equal_weights(y: np.ndarray, each: float) -> np.ndarray:
+    return np.full(len(y), each)
+
+
+def _divided(weight: np.ndarray, mass: float) -> np.ndarray:
+    """Weights over their sum; as they are, where that is no number."""
     weight = np.asarray(weight, dtype=np.float64)
-    with np.errstate(over="ignore"):
-        mass = weight.sum()
-    return weight / mass if np.isfinite(mass) else _normalised(weight / weight.max())
+    return weight / mass if np.isfinite(mass) else weight
 
 
-def _largest(X: Any) -> float:
-    """The largest size of an element."""
-    values = X.data if sparse.issparse(X) else X
-    return max(abs(float(values.max(initial=0.0))), abs(float(values.min(initial=0.0))))
+def _less(y: np.ndarray, mean: float) -> np.ndarray:
+    return y - mean
 
 
 def _power_of_two(size: float) -> float:
@@ -308,9 +340,29 @@ def _dot(chunk: tuple[Any, ...], r: np.ndarray) -> np.ndarray:
     return chunk[0] @ r
 
 
+def _total_of(chunk: tuple[Any, ...]) -> float:
+    return chunk[0].sum(dtype=np.float64)
+
+
+def _sum_of(chunk: tuple[Any, ...], squared: bool) -> float:
+    """Weighted sum of numbers or of their squares (not by BLAS, whose threads cost more than they save)."""
+    values, weight = chunk
+    if squared:
+        values = values**2
+    return values.sum() if weight is None else (values * weight).sum()
+
+
 def _correlate(chunk: tuple[Any, ...]) -> np.ndarray:
-    X, r = chunk
+    X, residual, weight = chunk
+    r = (weight * residual).astype(X.dtype, copy=False)
     return transposed_times(X, r).astype(np.float64, copy=False)
+
+
+def _residual_sums(chunk: tuple[Any, ...], w: np.ndarray, offset: float) -> tuple[np.ndarray, float]:
+    """Correlations of the residual with every column, and its mean square."""
+    X, target, weight = chunk
+    residual = target - (_predict((X,), w) - offset)
+    return _correlate((X, residual, weight)), (residual**2 * weight).sum()
 
 
 def _predict(chunk: tuple[Any, ...], w: np.ndarray) -> np.ndarray:

@@ -10,6 +10,7 @@ from scipy import sparse
 from tercet.core.kernel import inner, kernel
 from tercet.core.rows import columns, row_add, row_dot, row_square
 from tercet.core.stopping import check_stop
+from tercet.core.streams import is_streamed
 from tercet.optimize.least_squares import LeastSquares
 
 BATCH = 10  # sweeps between two checks of the signs
@@ -24,6 +25,11 @@ class ResidualSolver:
     """
 
     def __init__(self, problem: LeastSquares, w: np.ndarray) -> None:
+        if is_streamed(problem.X):
+            raise TypeError(
+                f"More than 3000 of {problem.n_features} coefficients are not zero: their columns are solved for "
+                "in memory. Use a larger alpha, or load the rows (source.to_arrays)."
+            )
         self.problem, self.w = problem, w.copy()
         problem.compute_means(np.arange(problem.n_features))
         X, weight, residual = problem.X, problem.normalised_weight, problem.target - problem.X @ w

@@ -22,7 +22,9 @@ from tercet.core.parameters import (
     Seed,
     check_parameters,
 )
+from tercet.core.streams import is_streamed
 from tercet.topic._variational.corpus import Corpus, Posterior, Topics
+from tercet.topic._variational.streamed_corpus import DOCUMENTS_AT_ONCE, StreamedCorpus
 from tercet.topic.gibbs_run import GibbsRun, repeated
 from tercet.topic.lda_inference import LDAInference
 from tercet.topic.prior_input import checked_prior, prior_table, seeded
@@ -154,6 +156,7 @@ class LatentDirichletAllocation(LDAInference):
     """
 
     empty_corpus = True  # topics are then those of the prior
+    streaming = True
     fitted_shapes: ClassVar[Declarations] = {
         "components_": Floats("components features", finite=True, low=0.0),
         "exp_dirichlet_component_": Floats("components features", finite=True, low=0.0),
@@ -268,16 +271,36 @@ class LatentDirichletAllocation(LDAInference):
         self.__dict__.update(self._attributes(run.pseudocounts(), X.dtype))
         self.bound_ = run.sampler.perplexity()
 
+    def _streaming_refusal(self) -> str:
+        if self.learning_method == "gibbs":
+            return (
+                "learning_method='gibbs' keeps the topic of every word from pass to pass. Use "
+                "learning_method='online' or 'batch'."
+            )
+        if self.learning_method == "batch" and self.prior_update is not None:
+            return f"prior_update={self.prior_update!r} needs all documents at once. Use learning_method='online'."
+        return ""
+
     def _fit_variational(self, X: Any, sample_weight: np.ndarray | None) -> None:
         """Variational EM (Alg 20.5), over all documents at a time or over mini-batches."""
-        corpus, topics = Corpus(X, sample_weight), self._start(X.shape[1])
         whole = self.learning_method == "batch"
-        batches = [corpus] if whole else list(self._mini_batches(X, sample_weight))
+        corpus: Any
+        if is_streamed(X):
+            corpus = StreamedCorpus(X, sample_weight, DOCUMENTS_AT_ONCE if whole else self.batch_size)
+        else:
+            corpus = Corpus(X, sample_weight)
+        topics = self._start(X.shape[1])
+        batches: Any = [corpus] if whole else corpus
+        if not whole and not is_streamed(X):
+            batches = list(self._mini_batches(X, sample_weight))
         perplexity = np.nan
         loop = self.steps(self.max_iter, unpack=lambda table: self._attributes(table, X.dtype))
         for step in loop:
             measures: dict[str, float] = {}
             for batch in batches:
+                if isinstance(batch, StreamedCorpus):
+                    measures["elbo"] = self._streamed_step(topics, batch)
+                    continue
                 posterior = self._e_step(topics, batch)
                 if whole:
                     measures["elbo"] = self._bound(topics, batch, posterior)
@@ -295,6 +318,21 @@ class LatentDirichletAllocation(LDAInference):
             self.n_iter_ += 1
         self.__dict__.update(self._attributes(topics.pseudocounts, X.dtype, topics.word_topic))
         self.bound_ = self._perplexity_of(topics, corpus)
+
+    def _streamed_step(self, topics: Topics, corpus: StreamedCorpus) -> float:
+        """E and M step over documents that are read batch by batch; the ELBO before them."""
+        counts, bound = np.zeros(topics.pseudocounts.shape), 0.0
+        for batch in corpus:
+            posterior = self._e_step(topics, batch)
+            bound += topics.document_bound(batch, self._alpha(topics.totals.size), posterior)
+            counts = topics.expected_counts(batch, posterior, counts)
+        bound += topics.topic_bound()
+        topics.set_counts(counts)
+        if self.word_prior_update:
+            self.topic_word_prior_ = symmetric_eta(topics.mean_log(), topics.pseudocounts.shape[0])
+            topics.set_prior(prior_table(self.topic_word_prior_, topics.totals.size))
+        self.n_batch_iter_ += 1
+        return bound
 
     def _set_priors(self, n_features: int) -> np.ndarray:
         """Set α and η; what seed words add to η."""

@@ -9,6 +9,7 @@ import numpy as np
 from tercet.core.estimator import check_is_fitted
 from tercet.topic._gibbs.inference import infer_counts
 from tercet.topic._variational.corpus import Corpus, Posterior, Topics, infer
+from tercet.topic._variational.streamed_corpus import StreamedCorpus
 from tercet.topic.base import TopicModel
 from tercet.topic.perplexity import document_completion, word_perplexity
 from tercet.topic.prior_input import LEAST, prior_table
@@ -170,7 +171,15 @@ class LDAInference(TopicModel):
             held_out, gamma / gamma.sum(axis=1, keepdims=True), self.topic_word_distribution()
         )
 
-    def _perplexity_of(self, topics: Topics, corpus: Corpus, ratio: float = 1.0) -> float:
+    def _perplexity_of(self, topics: Topics, corpus: Corpus | StreamedCorpus, ratio: float = 1.0) -> float:
+        if isinstance(corpus, StreamedCorpus):
+            alpha, documents, words = self._alpha(topics.totals.size), 0.0, 0.0
+            for batch in corpus:
+                documents += topics.document_bound(batch, alpha, self._infer(batch, topics.word_topic))
+                words += batch.total
+            bound = documents + topics.topic_bound()
+            with np.errstate(over="ignore"):
+                return float(np.exp(-bound / words)) if words else 1.0
         if not corpus.total:  # no words to guess
             return 1.0
         bound = self._bound(topics, corpus, self._infer(corpus, topics.word_topic), ratio)

@@ -13,6 +13,7 @@ from tercet.core.kernel import kernel
 from tercet.core.parallel import Chunks, total
 from tercet.core.rows import columns, read_only, rows
 from tercet.core.sparse_products import multiply_lines, times
+from tercet.core.streams import holds_sparse, is_streamed
 
 LARGE = 100_000  # entries of X from which Hessian-vector products in float32 pay
 SMALL = 1e6  # products of numbers from here on may leave the range of float32
@@ -39,6 +40,7 @@ class ProductFeatures:
         self.seen = None if seen is None or seen.all() else np.flatnonzero(seen)
         self.size = X.shape[1] * n_labels if self.seen is None else self.seen.size
         self._chunks: list[ContextChunk] | None = None
+        self._streamed: Any = None  # chunks of streamed contexts, and the table of the last statistics
         self._padded: dict[Any, np.ndarray] = {}
         self._coarse: Any = np.float64
 
@@ -46,7 +48,7 @@ class ProductFeatures:
         return weight
 
     def empirical(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        return self.pick(label_sums(self.X, y, weight, self.n_labels))
+        return self.pick(label_sums(self.X, y, weight, self.n_labels, self.n_jobs))
 
     def table(self, w: np.ndarray) -> np.ndarray:
         """The weights as an array of shape (n_columns, n_labels), 0 for pairs that have none."""
@@ -65,12 +67,20 @@ class ProductFeatures:
         return times(self.X, self.table(w)) if sparse.issparse(self.X) else self.X @ self.table(w)
 
     def statistics(self, w: np.ndarray, weight: np.ndarray) -> tuple[float, np.ndarray]:
+        if is_streamed(self.X):
+            self._streamed = Chunks(self.X, weight), self.table(w)
+            chunks, table = self._streamed
+            log_z, expected = total(_streamed_statistics, chunks, table, n_jobs=self.n_jobs)
+            return float(log_z), self.pick(expected)
         if self._chunks is None:
             self._chunks = self._context_chunks(weight)
         log_z, expected = self._total(ContextChunk.statistics, w, np.float64)
         return float(log_z), self.pick(expected)
 
     def hessian_product(self, v: np.ndarray) -> np.ndarray:
+        if is_streamed(self.X):
+            chunks, table = self._streamed
+            return self.pick(total(_streamed_product, chunks, table, self.table(v), n_jobs=self.n_jobs))
         assert self._chunks is not None
         return self.pick(self._total(ContextChunk.hessian_product, v, self._coarse))
 
@@ -102,8 +112,21 @@ class ProductFeatures:
         return F if self.seen is None else F[:, self.seen]
 
 
-def label_sums(X: Any, y: np.ndarray, weight: np.ndarray, n_labels: int) -> np.ndarray:
-    """Sums of weight x_j over the rows with each label, an array of shape (n_columns, n_labels)."""
+def label_sums(
+    X: Any, y: np.ndarray, weight: np.ndarray, n_labels: int, n_jobs: int | None = None, sizes: bool = False
+) -> np.ndarray:
+    """Sums of weight x_j over the rows with each label, an array of shape (n_columns, n_labels).
+
+    With `sizes`, sums of weight |x_j|.
+    """
+    if not holds_sparse(X) or is_streamed(X):
+        return total(_label_sums, Chunks(X, y, weight), n_labels, sizes, n_jobs=n_jobs)
+    return _label_sums((X, y, weight), n_labels, sizes)
+
+
+def _label_sums(chunk: Any, n_labels: int, sizes: bool) -> np.ndarray:
+    X, y, weight = chunk
+    X = abs(X) if sizes else X
     if not sparse.issparse(X):
         shown = np.zeros((y.size, n_labels))
         shown[np.arange(y.size), y] = weight
@@ -157,6 +180,35 @@ class ContextChunk:
             multiply_lines(X, table, out)
             return out
         return np.matmul(X, table, out=out)
+
+
+def _streamed_statistics(chunk: Any, W: np.ndarray) -> tuple[float, np.ndarray]:
+    """`ContextChunk.statistics` of contexts that are not kept."""
+    contexts, table = _contexts(chunk, W)
+    log_z, expected = contexts.statistics(table)
+    return log_z, expected[:, : W.shape[1]]
+
+
+def _streamed_product(chunk: Any, W: np.ndarray, V: np.ndarray) -> np.ndarray:
+    """`ContextChunk.hessian_product` at the weights W, of contexts that are not kept."""
+    contexts, table = _contexts(chunk, W)
+    contexts.statistics(table)
+    return contexts.hessian_product(_padded(V, contexts.sparse))[:, : W.shape[1]]
+
+
+def _contexts(chunk: Any, W: np.ndarray) -> tuple[ContextChunk, np.ndarray]:
+    X, weight = chunk
+    contexts = ContextChunk(X, weight, W.shape[1], np.float64)
+    return contexts, _padded(W, contexts.sparse)
+
+
+def _padded(table: np.ndarray, is_sparse: bool) -> np.ndarray:
+    """A table with the rows that products of sparse matrices take."""
+    if not is_sparse:
+        return table
+    padded = lines(*table.shape, np.float64)
+    padded[:, : table.shape[1]] = table
+    return padded
 
 
 @kernel

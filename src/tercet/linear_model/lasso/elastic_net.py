@@ -16,6 +16,7 @@ from sklearn.utils.metadata_routing import UNUSED
 from tercet import penalties
 from tercet.core.catalog import method
 from tercet.core.parameters import Count, Fraction, Jobs, NonNegative, Seed
+from tercet.core.row_sums import columns_of
 from tercet.core.steps import Steps
 from tercet.linear_model._lasso.path import visiting_order
 from tercet.linear_model._least_squares.design_matrix import append_ones
@@ -102,6 +103,7 @@ class ElasticNet(LinearRegressor):
     __metadata_request__fit = {"check_input": UNUSED}
 
     multi_output: ClassVar[bool] = True
+    streaming: ClassVar[bool] = True
     relative_weights: ClassVar[bool] = True
     path: ClassVar[Callable[..., Any]] = staticmethod(enet_path)
     l1_ratio: float
@@ -160,7 +162,7 @@ class ElasticNet(LinearRegressor):
         return self._learn(X, y, sample_weight)
 
     def _fit(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
-        targets = y.reshape(len(y), -1).T
+        targets = columns_of(y)
         # coef_ is a vector for one target, be y a column, too; then intercept_ is an array of one
         shape, kind = (X.shape[1],) if len(targets) == 1 else (len(targets), X.shape[1]), X.dtype
         constant = self.fit_intercept and self.penalize_intercept
@@ -199,6 +201,11 @@ class ElasticNet(LinearRegressor):
         gaps = np.minimum(gaps, np.finfo(X.dtype).max)  # of targets whose squares overflow: at least so much
         self.dual_gap_ = gaps if len(targets) > 1 else gaps[0]
         self.n_iter_ = [r.nit for r in results] if len(targets) > 1 else results[0].nit
+
+    def _streaming_refusal(self) -> str:
+        if self.penalize_intercept:
+            return "penalize_intercept=True needs all rows at once. Use penalize_intercept=False."
+        return ""
 
     @property
     def sparse_coef_(self) -> Any:
@@ -257,7 +264,7 @@ class ElasticNet(LinearRegressor):
                 f"{type(self).__name__}: precompute must be True, False or an array of shape ({d}, {d}), and no "
                 f"array with penalize_intercept=True; got an array of shape {gram.shape}."
             )
-        error = problem.set_gram(gram / problem.target.size)
+        error = problem.set_gram(gram / problem.X.shape[0])
         if error is None:
             return
         if sample_weight is None and not (

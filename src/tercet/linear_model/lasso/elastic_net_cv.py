@@ -75,6 +75,7 @@ class ElasticNetCV(LinearRegressor):
 
     largest_target = LARGE
     relative_weights = True
+    streams_instead = "ElasticNet or Lasso with an alpha chosen on a sample"
 
     def __init__(
         self,

@@ -134,13 +134,16 @@ class Ridge(LinearRegressor):
         fit_ridge(self, X, y, sample_weight)
 
     def _streaming_refusal(self) -> str:
-        if self.positive or self.penalize_intercept:
-            return "positive=True and penalize_intercept=True need all rows at once. Use neither."
-        if self.solver not in ("auto", "cholesky", "svd"):
-            return (
-                f"solver={self.solver!r} visits rows in an order of its own. Use solver='cholesky' or 'svd'."
-            )
-        return ""
+        return streaming_refusal(self)
+
+
+def streaming_refusal(model: Any) -> str:
+    """Why the parameters of a `Ridge` or `RidgeClassifier` do not allow learning from a source."""
+    if model.positive or model.penalize_intercept:
+        return "positive=True and penalize_intercept=True need all rows at once. Use neither."
+    if model.solver not in ("auto", "cholesky", "svd"):
+        return f"solver={model.solver!r} visits rows in an order of its own. Use solver='cholesky' or 'svd'."
+    return ""
 
 
 def fit_ridge(model: Any, X: Any, y: Array, weight: Array | None) -> None:

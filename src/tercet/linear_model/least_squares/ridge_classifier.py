@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Literal
 
 import numpy as np
@@ -13,8 +14,9 @@ from tercet.core.catalog import method
 from tercet.core.estimator import distinct
 from tercet.core.fitted_checks import OneOf
 from tercet.core.parameters import Count, Jobs, NonNegative, Seed
+from tercet.core.streams import is_streamed
 from tercet.linear_model.base import LinearClassifier
-from tercet.linear_model.least_squares.ridge import Solver, fit_ridge
+from tercet.linear_model.least_squares.ridge import Solver, fit_ridge, streaming_refusal
 
 Array = np.ndarray
 
@@ -55,6 +57,7 @@ class RidgeClassifier(LinearClassifier):
     """
 
     multi_output = True
+    streaming = True
 
     def __init__(
         self,
@@ -92,6 +95,9 @@ class RidgeClassifier(LinearClassifier):
 
     def _fit(self, X: Any, y: Array, sample_weight: Array | None) -> None:
         fit_ridge(self, X, signs_of(y, self.classes_.size), self._weights(y, sample_weight))
+
+    def _streaming_refusal(self) -> str:
+        return streaming_refusal(self)
 
     def _weights(self, y: Array, sample_weight: Array | None) -> Array | None:
         """The weights of the rows times those of their classes."""
@@ -140,7 +146,10 @@ class RidgeClassifier(LinearClassifier):
 
 def signs_of(y: Array, n_classes: int) -> Array:
     """Targets -1 and +1: a column for each of several classes (or labels), one for two classes or one."""
-    if y.ndim == 2:
+    if y.ndim == 2:  # several labels, in memory
         return np.where(y > 0, 1.0, -1.0)
+    if is_streamed(y):
+        width = n_classes if n_classes > 2 else 1
+        return y.map(functools.partial(signs_of, n_classes=n_classes), width=width, dtype=np.float64)
     columns = np.arange(n_classes) if n_classes > 2 else np.array([1])
     return np.where(y[:, None] == columns, 1.0, -1.0)

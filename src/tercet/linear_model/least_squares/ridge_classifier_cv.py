@@ -76,6 +76,9 @@ class RidgeClassifierCV(RidgeClassifier):
 
     alpha_: Any
 
+    streaming = False
+    streams_instead = "RidgeClassifier with an alpha chosen on a sample"
+
     def __init__(
         self,
         alphas: Positive | list | tuple | np.ndarray = (0.1, 1.0, 10.0),

@@ -18,7 +18,9 @@ from tercet.core.functions import log_softmax
 from tercet.core.parallel import one_blas_thread
 from tercet.core.parameters import Count, Jobs, NonNegative, PositiveOrInf
 from tercet.core.row_products import row_scores
+from tercet.core.row_sums import mass_of
 from tercet.core.scaling import LARGE
+from tercet.core.streams import is_streamed
 from tercet.linear_model._least_squares.design_matrix import append_ones
 from tercet.linear_model._maxent.joint_features import JointFeatures, apply_functions, encode_dicts
 from tercet.linear_model._maxent.log_linear_objective import CurvatureScaledWolfe, LogLinearObjective
@@ -109,6 +111,7 @@ class MaxEnt(Classifier):
     vocabulary_: dict[str, int]
 
     largest_value = LARGE
+    streaming = True
 
     def __init__(
         self,
@@ -141,11 +144,10 @@ class MaxEnt(Classifier):
         if self.l1 and self.algorithm != "lbfgs":
             raise ValueError(f"MaxEnt: l1={self.l1} needs algorithm='lbfgs'; got {self.algorithm!r}.")
         weight = self._balance(self.class_weight, y, sample_weight)
-        if weight is not None and not weight.all():  # rows of weight zero are left out
+        if weight is not None and not is_streamed(weight) and not weight.all():  # these rows are left out
             X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
-        share = np.ones(y.size) if weight is None else weight.astype(np.float64)
-        mass = float(share.sum())
-        share /= mass
+        mass = mass_of(X, weight)
+        share = _shares(y, weight, mass)
         with one_blas_thread():  # the products are small: more threads would spin more than work
             features, penalised = self._features(X, y, share)
             contexts, self.empirical_ = features.context_weight(share), features.empirical(y, share)
@@ -186,18 +188,28 @@ class MaxEnt(Classifier):
             return apply_functions(self.feature_functions, X, self.classes_), 1.0
         n, k, X = y.size, self.classes_.size, self._with_constant(X)
         every = np.ones((X.shape[1], k), dtype=bool)
-        seen = label_sums(abs(X), y, share, k) > 0 if self.features == "seen" else every
+        seen = label_sums(X, y, share, k, self.n_jobs, sizes=True) > 0 if self.features == "seen" else every
         self.pairs_ = np.argwhere(seen)
         penalised = (self.pairs_[:, 0] < self.n_features_in_).astype(float) if self.fit_intercept else 1.0
         features = ProductFeatures(X, k, seen, self.n_jobs)
-        if seen.size > 8 * max(features.size, 1_000_000):  # a table of weights would be mostly empty
+        mostly_empty = seen.size > 8 * max(features.size, 1_000_000)  # a table of weights would be
+        if mostly_empty and not is_streamed(X):
             return JointFeatures(features.matrix(), k, np.arange(n)), penalised
         return features, penalised
 
     def _with_constant(self, X: Any) -> Any:
         """X in double precision, with a constant column where there are intercepts."""
-        X = X.astype(np.float64, copy=False)
-        return append_ones(X) if self.fit_intercept else X
+        if is_streamed(X):
+            function = _doubled_with_ones if self.fit_intercept else _doubled
+            return X.map(function, width=X.shape[1] + self.fit_intercept, dtype=np.float64)
+        return _doubled_with_ones(X) if self.fit_intercept else _doubled(X)
+
+    def _streaming_refusal(self) -> str:
+        if self.feature_functions is not None:
+            return "feature_functions take contexts of any kind. Use columns of numbers as features."
+        if self.algorithm in ("iis", "gis", "newton"):
+            return f"algorithm={self.algorithm!r} needs all rows at once. Use 'lbfgs' or 'newton-cg'."
+        return ""
 
     def _model(self, X: Any, w: np.ndarray) -> dict[str, Any]:
         """The fitted attributes for weights w."""
@@ -345,6 +357,30 @@ class MaxEnt(Classifier):
         contexts, empirical = features.context_weight(share), features.empirical(index, share)
         log_z, expected = features.statistics(w, contexts)
         return math.fsum(w * expected) - log_z + math.fsum(w * (empirical - expected))
+
+
+def _doubled(X: Any) -> Any:
+    """X in double precision."""
+    return X.astype(np.float64, copy=False)
+
+
+def _doubled_with_ones(X: Any) -> Any:
+    """X in double precision with a last column of ones."""
+    return append_ones(_doubled(X))
+
+
+def _shares(y: Any, weight: Any, mass: float) -> Any:
+    """The weights of the contexts, in memory or streamed, as shares of their sum."""
+    if weight is None:
+        each = functools.partial(_equal_shares, share=1.0 / mass)
+        return y.map(each, dtype=np.float64) if is_streamed(y) else each(y)
+    if is_streamed(weight):
+        return weight.map(functools.partial(_shares, None, mass=mass), dtype=np.float64)
+    return weight.astype(np.float64) / mass
+
+
+def _equal_shares(y: np.ndarray, share: float) -> np.ndarray:
+    return np.full(y.size, share)
 
 
 def scaling_update(

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tercet.core.parallel import Chunks, total
+
 Parents = Sequence[Sequence[int]]  # of every column
 
 
@@ -16,8 +18,20 @@ def family_counts(
     parents: Parents,
     offsets: np.ndarray,
     n_classes: int,
+    n_jobs: int | None = None,
 ) -> list[np.ndarray]:
     """For every column the weights of (parents' values, value, class); rows with an unknown one are left out."""
+    # A chunk has enough rows that adding up its tables costs little beside counting.
+    entries = family_entries(parents, np.diff(offsets), n_classes)
+    rows = max(1 << 14, int(entries) // (4 * max(values.shape[1], 1)))
+    chunks = Chunks(values, y, weight, rows=rows)
+    return list(total(_chunk_family_counts, chunks, parents, offsets, n_classes, n_jobs=n_jobs))
+
+
+def _chunk_family_counts(
+    chunk: tuple[np.ndarray, ...], parents: Parents, offsets: np.ndarray, n_classes: int
+) -> tuple[np.ndarray, ...]:
+    values, y, weight = chunk
     codes, sizes = column_codes(values, offsets), np.diff(offsets)
     tables = []
     for i, above in enumerate(parents):
@@ -26,7 +40,7 @@ def family_counts(
         known = (family >= 0).all(axis=1)
         cell = np.ravel_multi_index((*family[known].T, y[known]), shape)
         tables.append(np.bincount(cell, weight[known], minlength=int(np.prod(shape))).reshape(shape))
-    return tables
+    return tuple(tables)
 
 
 def family_entries(parents: Parents, sizes: np.ndarray, n_classes: int) -> float:

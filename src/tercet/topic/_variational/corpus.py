@@ -152,6 +152,30 @@ class Topics:
         self.pseudocounts = after
         self._set_totals(totals)
 
+    def expected_counts(self, corpus: Corpus, posterior: Posterior, counts: np.ndarray) -> np.ndarray:
+        """A table of expected counts with those of a corpus added: a part of the M step."""
+        exp_theta = posterior.exp_theta * corpus.weight[:, None] if corpus.weighted else posterior.exp_theta
+        after = np.empty_like(counts)
+        given = (
+            read_only(posterior.ratios),
+            read_only(exp_theta),
+            read_only(self.word_topic),
+            kernel_form(np.zeros((1, counts.shape[1]))),
+            read_only(counts),
+        )
+
+        def words(span: tuple[int, int]) -> None:
+            update_words(*corpus.by_word, *span, *given, after, 1.0, 1.0, 1.0)
+
+        each(words, self.spans, n_jobs=self.n_jobs)
+        return after
+
+    def set_counts(self, counts: np.ndarray) -> None:
+        """λ = η + expected counts of all documents."""
+        self._tables = [self.prior + counts]
+        self.pseudocounts = self._tables[0]
+        self._set_totals(self.pseudocounts.sum(axis=0))
+
     def _set_totals(self, totals: np.ndarray) -> None:
         """exp(E[log φ]) of all words."""
         self.totals = totals

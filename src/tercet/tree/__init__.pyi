@@ -1,9 +1,10 @@
 from tercet.tree._engine import Limits
-from tercet.tree._engine.binning import BinnedColumns
+from tercet.tree._engine.binning import BinEdges, BinnedColumns, sampled_rows
 from tercet.tree._engine.dispatch import grow as grow_binary
 from tercet.tree._engine.histogram import HistogramTree
 from tercet.tree._engine.histogram_statistics import CategoryRule
 from tercet.tree._engine.leafwise import LeafwiseGrower, TermTotals
+from tercet.tree._engine.paged import PagedGrower, growth_fields
 from tercet.tree._engine.presorted_columns import PresortedColumns
 from tercet.tree._engine.stumps import PresortedStumps
 from tercet.tree.base import (
@@ -46,6 +47,7 @@ from tercet.tree.tree import Tree, TreeBuilder
 __all__ = [
     "AtLeastTwo",
     "BaseDecisionTree",
+    "BinEdges",
     "BinnedColumns",
     "CategoryCondition",
     "CategoryRule",
@@ -64,6 +66,7 @@ __all__ = [
     "MinSamplesLeaf",
     "MinSamplesSplit",
     "ObliqueTreeClassifier",
+    "PagedGrower",
     "PresortedColumns",
     "PresortedStumps",
     "PrunedSubtrees",
@@ -91,8 +94,10 @@ __all__ = [
     "extract_rules",
     "grow_binary",
     "grow_tree",
+    "growth_fields",
     "pessimistic_pruning",
     "plot_tree",
     "pre_pruning",
     "reduced_error_pruning",
+    "sampled_rows",
 ]

@@ -10,10 +10,10 @@ import numpy as np
 
 from tercet.core.kernel import inner, kernel
 from tercet.core.parallel import each
+from tercet.core.strip_sums import STRIP_ROWS, strip_total
 from tercet.tree import TermTotals
 
 SQUARED, BINOMIAL, MULTINOMIAL = 0, 1, 2
-STRIP_ROWS = 1 << 14
 TILE = 256  # rows whose exponentials are taken side by side
 PRODUCT = 32  # rows whose logarithms are taken as that of their product
 LOG2_E, LN2_HIGH, LN2_LOW = 1.4426950408889634, 6.93147180369123816490e-01, 1.90821492927058770002e-10
@@ -49,7 +49,7 @@ class NewtonTerms:
         self.kind, self.y, self.n_jobs = kind, np.ascontiguousarray(y, dtype=np.float64), n_jobs
         plain = bool((weight == 1.0).all())
         self.weight = np.empty(0) if plain else np.ascontiguousarray(weight, dtype=np.float64)
-        self.mass = float(weight.sum())
+        self.mass = float(strip_total(lambda own: [own.sum()], weight)[0])
         self.gradients, self.hessians = np.empty((n_scores, len(y))), np.empty((n_scores, len(y)))
         self.totals: list[TermTotals] = []
         self.loss = np.nan
@@ -57,21 +57,24 @@ class NewtonTerms:
     def update(self, F: np.ndarray) -> None:
         """Take the derivatives at these scores."""
         n, given = len(self.y), (self.y, F, self.weight, self.gradients, self.hessians)
-        step = {SQUARED: squared_terms, BINOMIAL: binomial_terms, MULTINOMIAL: multinomial_terms}[self.kind]
+        step = STEPS[self.kind]
         strips = range(0, n, STRIP_ROWS)
-        parts = np.array(
-            each(lambda i: step(*given, i, min(n, i + STRIP_ROWS)), strips, n_jobs=self.n_jobs)
-        )  # (strips, n_scores, 5)
-        sums, least, largest = (
-            parts.sum(axis=0),
-            parts[:, :, MIN_H].min(axis=0),
-            parts[:, :, MAX_H].max(axis=0),
-        )
-        self.totals = [
-            TermTotals(float(own[ABS_G]), float(own[SUM_H]), float(low), float(high))
-            for own, low, high in zip(sums, least, largest)
-        ]
-        self.loss = float(sums[0, LOSS]) / self.mass
+        parts = each(lambda i: step(*given, i, min(n, i + STRIP_ROWS)), strips, n_jobs=self.n_jobs)
+        self.totals, self.loss = term_totals(np.array(parts), self.mass)
+
+
+def term_totals(parts: np.ndarray, mass: float) -> tuple[list[TermTotals], float]:
+    """The totals of gradients and hessians, and the mean loss, from strips of shape (strips, n_scores, 5)."""
+    sums, least, largest = (
+        parts.sum(axis=0),
+        parts[:, :, MIN_H].min(axis=0),
+        parts[:, :, MAX_H].max(axis=0),
+    )
+    totals = [
+        TermTotals(float(own[ABS_G]), float(own[SUM_H]), float(low), float(high))
+        for own, low, high in zip(sums, least, largest)
+    ]
+    return totals, float(sums[0, LOSS]) / mass
 
 
 @inner
@@ -227,3 +230,6 @@ def multinomial_terms(y, F, weight, gradients, hessians, start, stop):
                 g[i], h[i] = p - (1.0 if target[i] == k else 0.0), p * (1.0 - p)
             add_totals(g, h, own, totals[k])
     return totals
+
+
+STEPS = {SQUARED: squared_terms, BINOMIAL: binomial_terms, MULTINOMIAL: multinomial_terms}

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, logit, softmax
 
+from tercet.core.strip_sums import strip_total
 from tercet.losses import (
     Absolute,
     Binomial,
@@ -36,7 +37,15 @@ class BoostingLoss:
 
     def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """The best constant score: argmin over c of the sum of L(y, c) (Alg 8.4, step 1)."""
-        return np.array([np.average(y, weights=weight)])
+        return self.start_from(strip_total(self.sums, y, weight))
+
+    def sums(self, y: np.ndarray, weight: np.ndarray) -> Any:
+        """Sums over rows that the best constant score comes from: here w y and w."""
+        return (y * weight).sum(), weight.sum()
+
+    def start_from(self, sums: np.ndarray) -> np.ndarray:
+        """The best constant score."""
+        return np.array([sums[0] / sums[1]])
 
     def prepare(self, y: np.ndarray, F: np.ndarray, weight: np.ndarray) -> None:
         """Look at the residuals before a round."""
@@ -147,8 +156,8 @@ class BinomialLoss(NewtonLoss):
     unit = 2.0
     formula: Any = Binomial()
 
-    def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        return np.array([logit(np.clip(np.average(y, weights=weight), EPSILON, 1.0 - EPSILON))])
+    def start_from(self, sums: np.ndarray) -> np.ndarray:
+        return np.array([logit(np.clip(sums[0] / sums[1], EPSILON, 1.0 - EPSILON))])
 
     def curvature(self, y: Any, F: Any, r: Any, k: int) -> Any:
         return (y - r) * (1.0 - y + r)
@@ -166,7 +175,7 @@ class BinomialLoss(NewtonLoss):
 class OneClassBoosting(BoostingLoss):
     """Log loss where only one class occurs, whose probability is 1: nothing is to be learned."""
 
-    def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    def start_from(self, sums: np.ndarray) -> np.ndarray:
         return np.zeros(1)
 
     def negative_gradient(self, y: np.ndarray, F: np.ndarray) -> np.ndarray:
@@ -186,8 +195,8 @@ class ExponentialBoosting(BinomialLoss):
     unit = 1.0
     formula = Exponential()
 
-    def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        return 0.5 * super().start(y, weight)
+    def start_from(self, sums: np.ndarray) -> np.ndarray:
+        return 0.5 * super().start_from(sums)
 
     def negative_gradient(self, y: np.ndarray, F: np.ndarray) -> np.ndarray:
         return super().negative_gradient(2.0 * y - 1.0, F)
@@ -213,9 +222,11 @@ class MultinomialBoosting(NewtonLoss):
     def __init__(self, n_classes: int) -> None:
         self.n_scores, self.factor = n_classes, (n_classes - 1) / n_classes
 
-    def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        share = np.bincount(y.astype(int), weight, self.n_scores) / weight.sum()
-        return self.scores(share[None])[0]
+    def sums(self, y: np.ndarray, weight: np.ndarray) -> Any:
+        return np.append(np.bincount(y.astype(int), weight, self.n_scores), weight.sum())
+
+    def start_from(self, sums: np.ndarray) -> np.ndarray:
+        return self.scores((sums[:-1] / sums[-1])[None])[0]
 
     def negative_gradient(self, y: np.ndarray, F: np.ndarray) -> np.ndarray:
         return -self.formula.gradient(y, F)
@@ -242,8 +253,8 @@ class PoissonBoosting(NewtonLoss):
 
     formula = Poisson(full=False)
 
-    def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        return np.array([np.log(max(np.average(y, weights=weight), EPSILON))])
+    def start_from(self, sums: np.ndarray) -> np.ndarray:
+        return np.array([np.log(max(sums[0] / sums[1], EPSILON))])
 
     def curvature(self, y: Any, F: Any, r: Any, k: int) -> Any:
         return y - r
@@ -259,8 +270,8 @@ class GammaBoosting(NewtonLoss):
 
     formula = Gamma(full=False)
 
-    def start(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        return np.array([np.log(np.average(y, weights=weight))])
+    def start_from(self, sums: np.ndarray) -> np.ndarray:
+        return np.array([np.log(sums[0] / sums[1])])
 
     def curvature(self, y: Any, F: Any, r: Any, k: int) -> Any:
         return r + 1.0

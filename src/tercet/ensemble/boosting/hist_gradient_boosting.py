@@ -16,22 +16,24 @@ from typing import Annotated, Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.model_selection import train_test_split
 
 from tercet.core.estimator import NO_TARGET, check_is_fitted, generator
 from tercet.core.fitted_checks import Each, Floats, Having, Sizes, Whole
 from tercet.core.parallel import all_cores, each
 from tercet.core.parameters import Range
+from tercet.core.streams import is_streamed
 from tercet.ensemble._engine.packed_trees import PackedTrees, kept_table
 from tercet.ensemble.boosting.best_rounds import check_best_iteration, rounds_to_use
 from tercet.ensemble.boosting.boosting_losses import BoostingLoss
 from tercet.ensemble.boosting.boosting_scores import hold_out_seed
 from tercet.ensemble.boosting.feature_constraints import interaction_groups, signs_of
+from tercet.ensemble.boosting.held_out_rows import held_out_mask
 from tercet.ensemble.boosting.infinite_values import without_infinity
 from tercet.ensemble.boosting.leafwise_rounds import LeafwiseRounds
 from tercet.ensemble.boosting.round_scores import RoundScores
 from tercet.ensemble.boosting.row_sampling import check_sampling, drawn_rows, one_side_sample
 from tercet.ensemble.boosting.start_scores import StartScores
+from tercet.ensemble.boosting.streamed_fit import fit_streamed, refusal
 from tercet.ensemble.member_checks import check_trees
 from tercet.tree import BinnedColumns, CategoryRule, HistogramTree, Limits, Tree, TreeInput
 
@@ -116,8 +118,10 @@ class BaseHistGradientBoosting(TreeInput):
         held_out: tuple[Any, Any, Any] = (None, None, None),
         init_score: tuple[Any, Any] = (None, None),
     ) -> None:
-        X, y, loss = self._dense(X), np.asarray(y, dtype=np.float64), self._loss_of()
         check_sampling(self)
+        if is_streamed(X):
+            return fit_streamed(self, X, y, sample_weight, held_out, init_score)
+        X, y, loss = self._dense(X), np.asarray(y, dtype=np.float64), self._loss_of()
         weight = np.ones(len(y)) if sample_weight is None else sample_weight.astype(np.float64)
         start = StartScores(self, loss, len(y), *init_score)
         if not weight.all():  # a row without weight is not there
@@ -277,10 +281,27 @@ class BaseHistGradientBoosting(TreeInput):
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple[Any, Any, Any] | None]:
         """The rows to learn from, and those that decide when to stop."""
         X_val, y_val, weight_val = given
+        self._stops_early(len(y), X_val, y_val)
+        if X_val is not None:
+            X_val, y_val = self._check(X_val, y_val, reset=False)
+            y_val = self._encode_validation(y_val)
+            mass = np.ones(len(y_val)) if weight_val is None else np.asarray(weight_val, dtype=np.float64)
+            start.check_held_out(len(y_val))
+            return X, y, weight, (self._dense(X_val), y_val, mass)
+        if not self.do_early_stopping_ or self.validation_fraction is None:
+            return X, y, weight, None
+        strata = y if isinstance(self, ClassifierMixin) else None
+        mask = held_out_mask(len(y), self.validation_fraction, self._random_seed, strata)
+        inside, out = np.flatnonzero(~mask), np.flatnonzero(mask)
+        start.split(inside, out)
+        return X[inside], y[inside], weight[inside], (X[out], y[out], weight[out])
+
+    def _stops_early(self, n: int, X_val: Any, y_val: Any) -> bool:
+        """Set `do_early_stopping_`, and check the rows that were given for it."""
         self.do_early_stopping_ = (
             bool(self.early_stopping)
             if not isinstance(self.early_stopping, str)
-            else len(y) > 10_000 or X_val is not None
+            else n > 10_000 or X_val is not None
         )
         if (X_val is None) != (y_val is None):
             there, missing = ("y_val", "X_val") if X_val is None else ("X_val", "y_val")
@@ -290,22 +311,13 @@ class BaseHistGradientBoosting(TreeInput):
                 f"{type(self).__name__}: X_val and y_val are passed to fit while at the same time "
                 "early_stopping=False: they decide when to stop, and nothing else."
             )
-        if X_val is not None:
-            X_val, y_val = self._check(X_val, y_val, reset=False)
-            y_val = self._encode_validation(y_val)
-            mass = np.ones(len(y_val)) if weight_val is None else np.asarray(weight_val, dtype=np.float64)
-            start.check_held_out(len(y_val))
-            return X, y, weight, (self._dense(X_val), y_val, mass)
-        if not self.do_early_stopping_ or self.validation_fraction is None:
-            return X, y, weight, None
-        inside, out = train_test_split(
-            np.arange(len(y)),
-            test_size=self.validation_fraction,
-            random_state=self._random_seed,
-            stratify=y if isinstance(self, ClassifierMixin) else None,
-        )
-        start.split(inside, out)
-        return X[inside], y[inside], weight[inside], (X[out], y[out], weight[out])
+        return self.do_early_stopping_
+
+    def _refuse_targets(self, least: float, total: float) -> None:
+        """Refuse targets that the loss does not take, by the least of them and their sum."""
+
+    def _streaming_refusal(self) -> str:
+        return refusal(self)
 
     def _encode_validation(self, y: np.ndarray) -> np.ndarray:
         return np.asarray(y, dtype=np.float64)

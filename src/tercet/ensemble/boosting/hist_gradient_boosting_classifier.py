@@ -11,6 +11,8 @@ from tercet.core.catalog import method
 from tercet.core.columns import Features
 from tercet.core.estimator import Classifier, distinct
 from tercet.core.parameters import Count, CountOrZero, Jobs, NonNegative, OpenFraction, Seed
+from tercet.core.row_sums import class_masses, times_class_weight
+from tercet.core.streams import is_streamed
 from tercet.ensemble.boosting.boosted_classes import BoostedClasses
 from tercet.ensemble.boosting.hist_gradient_boosting import BaseHistGradientBoosting, Bins, Share
 from tercet.ensemble.boosting.loss_choice import classification_loss
@@ -139,6 +141,8 @@ class HistGradientBoostingClassifier(BoostedClasses, BaseHistGradientBoosting, C
     array([0, 1])
     """
 
+    streaming = True
+
     def __init__(
         self,
         loss: Literal["log_loss"] | Loss | Callable = "log_loss",
@@ -221,7 +225,21 @@ class HistGradientBoostingClassifier(BoostedClasses, BaseHistGradientBoosting, C
         held_out: tuple[Any, Any, Any] = (None, None, None),
         init_score: tuple[Any, Any] = (None, None),
     ) -> None:
-        super()._fit(X, y, self._balance(self.class_weight, y, sample_weight), held_out, init_score)
+        weight = self._class_weighted(y, sample_weight)
+        super()._fit(X, y, weight, held_out, init_score)
+
+    def _class_weighted(self, y: Any, weight: Any) -> Any:
+        """Sample weights times those of the classes."""
+        if not is_streamed(y) or self.class_weight is None:
+            return self._balance(self.class_weight, y, weight)
+        if isinstance(self.class_weight, dict):
+            by_class = self._given_weights(self.class_weight)
+        else:
+            mass = class_masses(y, weight, len(self.classes_))
+            by_class = np.divide(
+                mass.sum(), np.count_nonzero(mass) * mass, out=np.zeros(mass.size), where=mass > 0
+            )
+        return times_class_weight(by_class, y, weight)
 
     def _encode(self, y: Any) -> np.ndarray:
         self.classes_, index = distinct(y)  # one class is enough: it is always the answer

@@ -139,6 +139,8 @@ class HistGradientBoostingRegressor(BoostedNumbers, BaseHistGradientBoosting, Re
     array([0.9])
     """
 
+    streaming = True
+
     def __init__(
         self,
         loss: Literal["squared_error", "absolute_error", "gamma", "poisson", "quantile"]
@@ -221,13 +223,15 @@ class HistGradientBoostingRegressor(BoostedNumbers, BaseHistGradientBoosting, Re
 
     def _encode(self, y: Any) -> np.ndarray:
         y = super()._encode(y)
-        if self.loss == "gamma" and y.min() <= 0:
-            raise ValueError(
-                f"{type(self).__name__}: loss='gamma' requires strictly positive y; got {y.min()}."
-            )
-        if self.loss == "poisson" and (y.min() < 0 or y.sum() <= 0):
+        self._refuse_targets(float(y.min()), float(y.sum()))
+        return y
+
+    def _refuse_targets(self, least: float, total: float) -> None:
+        """Refuse targets that the loss does not take, by the least of them and their sum."""
+        if self.loss == "gamma" and least <= 0:
+            raise ValueError(f"{type(self).__name__}: loss='gamma' requires strictly positive y; got {least}.")
+        if self.loss == "poisson" and (least < 0 or total <= 0):
             raise ValueError(
                 f"{type(self).__name__}: loss='poisson' requires non-negative y and sum(y) > 0; the least is "
-                f"{y.min()}."
+                f"{least}."
             )
-        return y

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+import functools
 from typing import Any
 
 import numpy as np
 from sklearn.metrics import check_scoring
 
+from tercet.core.strip_sums import strip_total
 from tercet.ensemble.boosting.best_rounds import best_round
 
 
@@ -31,14 +33,17 @@ class RoundScores:
         F_val: np.ndarray | None,
         trees: list[Any] | None = None,
         loss: float | None = None,
+        held_loss: float | None = None,
     ) -> dict[str, float]:
-        """Score the rows after a round; `loss` is that of the training rows, if it is known."""
+        """Score the rows after a round; `loss` is that of the training rows, if it is known, and `held_loss` that
+        of the others."""
         measures = {}
         if self.scorer is None:
             self.train.append(-(self._loss(self.y, F, self.weight) if loss is None else loss))
             measures["loss"] = -self.train[-1]
             if self.held is not None:
-                self.valid.append(-self._loss(self.held[1], F_val, self.held[2]))
+                known = held_loss is not None
+                self.valid.append(-(held_loss if known else self._loss(self.held[1], F_val, self.held[2])))  # type: ignore[operator]
                 measures["validation_loss"] = -self.valid[-1]
             return measures
         self.view.trees_ = trees or []
@@ -49,7 +54,8 @@ class RoundScores:
         return {"score": self.train[-1], **measures}
 
     def _loss(self, y: Any, F: Any, weight: Any) -> float:
-        return float(np.average(self.loss.losses(y, F), weights=weight))
+        total, mass = strip_total(functools.partial(loss_sums, self.loss), y, F, weight)
+        return float(total / mass)
 
     def _score(self, X: Any, y: Any, weight: Any) -> float:
         plain = (weight == weight[0]).all()
@@ -80,3 +86,8 @@ class RoundScores:
             "train_score_": np.array(self.train[: count + 1]),
             "validation_score_": np.array(self.valid[: count + 1]),
         }
+
+
+def loss_sums(loss: Any, y: np.ndarray, F: np.ndarray, weight: np.ndarray) -> tuple[Any, Any]:
+    """The sums of weighted losses and of weights over some rows."""
+    return (loss.losses(y, F) * weight).sum(), weight.sum()

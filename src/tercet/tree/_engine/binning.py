@@ -100,22 +100,15 @@ class BinnedColumns:
         kinds = np.zeros(d, np.int64) if n_categories is None else np.asarray(n_categories, np.int64)
         if weight is not None and (weight == weight[0]).all():
             weight = None
-        chosen, mass = None, weight
-        if n > SAMPLE_ROWS:
-            chosen = np.sort(np.random.default_rng(seed).choice(n, SAMPLE_ROWS, replace=False, shuffle=False))
-            mass = None if weight is None else weight[chosen]
+        chosen = sampled_rows(n, seed)
+        mass = weight if chosen is None or weight is None else weight[chosen]
         numbers = np.flatnonzero(kinds == 0).tolist()
 
         def edges_of(j: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             column = X[:, j] if chosen is None else X[chosen, j]
-            return _bin_edges(column, mass, max_bins, exact=chosen is None)
+            return bin_edges(column, mass, max_bins, exact=chosen is None)
 
-        cut = each(edges_of, numbers, n_jobs=n_jobs)
-        n_bins, edges = np.zeros(d, np.int64), np.full((-(-d // WORD_COLUMNS) * WORD_COLUMNS, 256), np.inf)
-        low, high = np.zeros((d, 256)), np.zeros((d, 256))
-        for j, (borders, lows, highs) in zip(numbers, cut):
-            n_bins[j], edges[j, : borders.size] = lows.size, borders
-            low[j, : lows.size], high[j, : highs.size] = lows, highs
+        n_bins, edges, low, high = edge_tables(d, numbers, each(edges_of, numbers, n_jobs=n_jobs))
         words = np.zeros((-(-d // WORD_COLUMNS), n), np.uint64)
         last = np.where(kinds > 0, 0, n_bins)
         strips = [(b, i) for b in range(len(words)) for i in range(0, n, STRIP_ROWS)]
@@ -152,7 +145,91 @@ class BinnedColumns:
         return sides[self.places[j]]
 
 
-def _bin_edges(
+class BinEdges:
+    """Bins of columns that are learned a few columns at a time, from some rows, and then encode any rows.
+
+    Parameters
+    ----------
+    n_categories : array of shape (d,)
+        0 for a column of numbers; else the number of its categories, `max_bins` at most.
+    max_bins : int
+    n_jobs : int, optional
+
+    Examples
+    --------
+    >>> edges, X = BinEdges(np.zeros(2, np.int64), 255), np.array([[0.5, 1.0], [2.5, np.nan], [0.5, 7.0]])
+    >>> edges.learn([0, 1], X, None, exact=True)
+    >>> edges.encode(X).tolist(), edges.columns().n_bins.tolist()
+    ([[0, 513, 256]], [2, 2])
+    """
+
+    def __init__(self, n_categories: np.ndarray, max_bins: int, n_jobs: int | None = None) -> None:
+        self.kinds, self.max_bins, self.n_jobs = np.asarray(n_categories, np.int64), max_bins, n_jobs
+        self.cut: dict[int, Any] = {}
+
+    @property
+    def numbers(self) -> list[int]:
+        """The columns to learn."""
+        return np.flatnonzero(self.kinds == 0).tolist()
+
+    def learn(self, columns: list[int], values: np.ndarray, mass: Any, *, exact: bool) -> None:
+        """Learn the edges of some columns from their values, all there are or a sample."""
+        found = each(
+            lambda k: bin_edges(values[:, k], mass, self.max_bins, exact),
+            range(len(columns)),
+            n_jobs=self.n_jobs,
+        )
+        self.cut.update(zip(columns, found))
+
+    def columns(self) -> BinnedColumns:
+        """The bins, without any rows."""
+        d = self.kinds.size
+        n_bins, self.edges, low, high = edge_tables(d, self.numbers, [self.cut[j] for j in self.numbers])
+        self.last = n_bins.copy()
+        places = {j: np.arange(self.kinds[j]) for j in np.flatnonzero(self.kinds).tolist()}
+        n_bins[self.kinds > 0] = self.kinds[self.kinds > 0]
+        words = np.zeros((-(-d // WORD_COLUMNS), 0), np.uint64)
+        self.bins = BinnedColumns(words, n_bins, low, high, self.kinds, places)
+        return self.bins
+
+    def encode(self, X: np.ndarray) -> np.ndarray:
+        """The codes of rows: words of shape (ceil(d / 8), n)."""
+        if not hasattr(self, "bins"):
+            self.columns()
+        X = read_only(np.ascontiguousarray(X, dtype=None if X.dtype == np.float32 else np.float64))
+        words = np.zeros((len(self.bins.words), len(X)), np.uint64)
+        each(
+            lambda b: encode_rows(X, b, 0, len(X), self.edges, self.last, words),
+            range(len(words)),
+            n_jobs=self.n_jobs,
+        )
+        for j in self.bins.places:
+            missing, code = np.isnan(X[:, j]), X[:, j]
+            codes = np.where(missing, self.kinds[j], np.where(missing, 0, code)).astype(np.uint64)
+            words[j // WORD_COLUMNS] |= codes << np.uint64(8 * (j % WORD_COLUMNS))
+        return words
+
+
+def sampled_rows(n: int, seed: int) -> np.ndarray | None:
+    """The rows that bin edges are taken from, in order; None for all of them, up to `SAMPLE_ROWS`."""
+    if n <= SAMPLE_ROWS:
+        return None
+    return np.sort(np.random.default_rng(seed).choice(n, SAMPLE_ROWS, replace=False, shuffle=False))
+
+
+def edge_tables(
+    d: int, numbers: list[int], cut: list[tuple[np.ndarray, np.ndarray, np.ndarray]]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The number of bins, the edges, and `low` and `high` of d columns, from what `bin_edges` gives for some."""
+    n_bins, edges = np.zeros(d, np.int64), np.full((-(-d // WORD_COLUMNS) * WORD_COLUMNS, 256), np.inf)
+    low, high = np.zeros((d, 256)), np.zeros((d, 256))
+    for j, (borders, lows, highs) in zip(numbers, cut):
+        n_bins[j], edges[j, : borders.size] = lows.size, borders
+        low[j, : lows.size], high[j, : highs.size] = lows, highs
+    return n_bins, edges, low, high
+
+
+def bin_edges(
     column: np.ndarray, weight: np.ndarray | None, max_bins: int, exact: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The edges between the bins of a numeric column, and the values that thresholds around a bin lie between."""

@@ -46,6 +46,7 @@ HISTOGRAM_BYTES = 1 << 29  # of all histograms of leaves
 TERM_ROWS = 1 << 16  # rows of one task of `add_terms` and `pack_terms`
 MOST_ROWS = 1 << 22  # with more, halves of a word leave too few digits to a row
 MOST_LEAVES = 1 << 12  # the next leaf is looked for among all of them
+FINEST = 2.0**61  # units of the exact sums of leaves, in all
 MOST_MASS = 2**62  # units of hessians that no node has
 
 
@@ -131,6 +132,11 @@ class LeafwiseGrower:
         return weight if whole and (weight != weight[0]).any() else None
 
     @staticmethod
+    def most_rows() -> int:
+        """The most rows, with their copies, of which a gradient and a hessian are halves of a word."""
+        return MOST_ROWS
+
+    @staticmethod
     def can_grow(n: int, limits: Limits) -> bool:
         """Whether trees of so many rows are grown here."""
         return n <= MOST_ROWS and limits.max_leaf_nodes is not None and limits.max_leaf_nodes <= MOST_LEAVES
@@ -181,6 +187,9 @@ class LeafwiseGrower:
             hessians=hessians,
             scores=np.empty(0) if scores is None else scores,
             rate=float(rate),
+            per_gradient=1.0 / unit_for(totals.gradients, FINEST),
+            per_hessian=1.0 / unit_for(totals.hessians, FINEST),
+            counts=np.empty((0, BINS), np.int64),
             **memory,
         )
         stop = LeafwiseLimits(
@@ -192,17 +201,8 @@ class LeafwiseGrower:
         )
         with one_blas_thread(), assisted(grow_leafwise, (tree, stop, True), self.n_jobs) as board:
             count = grow_leafwise(board, tree, stop, False)
-        return self._arrays(count, rate)
-
-    def _arrays(self, count: int, rate: float) -> TreeArrays:
         nodes, sums = self.memory["nodes"][:count], self.memory["reals"][:count]
-        G, H = sums[:, 0], np.maximum(sums[:, 1], np.finfo(float).tiny)
-        value = -G / (H + self.penalty) if count > 1 else np.zeros(1)
-        # The leaves' are those that were added to the scores, to the bit.
-        scaled = np.where(nodes[:, IS_SPLIT] == 0, sums[:, VALUE], rate * value)
-        # The score of a node, for each unit of H: importances then add up the gains.
-        shape = scaled[:, None, None], G * value / H, sums[:, 1].copy(), (1,)
-        return arrays_of_nodes(self.bins, nodes, self.memory["sides"], *shape)
+        return newton_arrays(self.bins, nodes, self.memory["sides"], sums, self.penalty, rate)
 
     def totals(self, gradients: np.ndarray, hessians: np.ndarray) -> TermTotals:
         """The totals of gradients and hessians, strip by strip."""
@@ -219,10 +219,8 @@ class LeafwiseGrower:
         self, gradients: np.ndarray, hessians: np.ndarray, totals: TermTotals
     ) -> tuple[HistogramStatistics, CutRule]:
         """Pack the words of the rows; returns how they are read, and what cuts must keep to."""
-        n, limits, copies = len(gradients), self.limits, self.copies
-        unit = unit_for(totals.gradients, 2.0**31 - 1 - self.count)
-        constant = totals.least == totals.largest > 0 and not copies.size
-        mass_unit = totals.largest if constant else unit_for(totals.hessians, 2.0**32 - 1 - 2 * self.count)
+        n, copies = len(gradients), self.copies
+        unit, mass_unit = packed_units(totals, self.count, bool(copies.size))
 
         def pack(i: int) -> None:
             stop = min(n, i + TERM_ROWS)
@@ -231,15 +229,48 @@ class LeafwiseGrower:
         each(pack, range(0, n, TERM_ROWS), n_jobs=self.n_jobs)
         rows = RowStatistics(self.words[None], np.empty(0, np.uint32), np.empty(0))
         statistics = HistogramStatistics(rows, PACKED, 1, 1, False, unit, mass_unit)
-        few, heaviest = int(limits.min_samples_leaf), max(1, int(np.ceil(totals.largest / mass_unit)))
-        heaviest += int(copies.max(initial=0.0))  # each copy is rounded
-        least = max(1, int(min(np.ceil(limits.min_weight_leaf * (1.0 - 1e-12) / mass_unit), MOST_MASS)))
-        if constant:  # weights are counts
-            least = max(least, few)
-        # What weighs something has a row.
-        certain = least if few <= 1 else min(max(least, few * heaviest), MOST_MASS)
-        scale = unit * unit / mass_unit
-        return statistics, CutRule(least, certain, few, float(self.penalty / mass_unit), float(scale))
+        most_copies = int(copies.max(initial=0.0))
+        return statistics, cut_rule(self.limits, self.penalty, totals, unit, mass_unit, most_copies)
+
+
+def packed_units(totals: TermTotals, count: int, copies: bool) -> tuple[float, float]:
+    """What a unit of the gradients and one of the hessians stand for, where both are halves of a word."""
+    unit = unit_for(totals.gradients, 2.0**31 - 1 - count)
+    if has_counts(totals, copies):
+        return unit, totals.largest
+    return unit, unit_for(totals.hessians, 2.0**32 - 1 - 2 * count)
+
+
+def has_counts(totals: TermTotals, copies: bool) -> bool:
+    """Whether all hessians are the same, so that weights are counts."""
+    return totals.least == totals.largest > 0 and not copies
+
+
+def cut_rule(
+    limits: Limits, penalty: float, totals: TermTotals, unit: float, mass_unit: float, most_copies: int = 0
+) -> CutRule:
+    """What cuts must keep to, in these units; no row counts more often than `most_copies` times."""
+    few, heaviest = int(limits.min_samples_leaf), max(1, int(np.ceil(totals.largest / mass_unit)))
+    heaviest += most_copies  # each copy is rounded
+    least = max(1, int(min(np.ceil(limits.min_weight_leaf * (1.0 - 1e-12) / mass_unit), MOST_MASS)))
+    if has_counts(totals, most_copies > 0):
+        least = max(least, few)
+    # What weighs something has a row.
+    certain = least if few <= 1 else min(max(least, few * heaviest), MOST_MASS)
+    return CutRule(least, certain, few, float(penalty / mass_unit), float(unit * unit / mass_unit))
+
+
+def newton_arrays(
+    bins: BinnedColumns, nodes: np.ndarray, sides: Any, sums: np.ndarray, penalty: float, rate: float
+) -> TreeArrays:
+    """The arrays of a tree from the records of its nodes, and their sums of g and h and values (`VALUE`)."""
+    G, H = sums[:, 0], np.maximum(sums[:, 1], np.finfo(float).tiny)
+    value = -G / (H + penalty) if len(nodes) > 1 else np.zeros(1)
+    # The leaves' are those that were added to the scores, to the bit.
+    scaled = np.where(nodes[:, IS_SPLIT] == 0, sums[:, VALUE], rate * value)
+    # The score of a node, for each unit of H: importances then add up the gains.
+    shape = scaled[:, None, None], G * value / H, sums[:, 1].copy(), (1,)
+    return arrays_of_nodes(bins, nodes, sides, *shape)
 
 
 @kernel

@@ -243,23 +243,34 @@ def best_leaf(gain, count):
 
 
 @inner
+def leaf_step(g, h, penalty, rate):
+    """The value of a leaf times the rate, from its sums of gradients and hessians."""
+    return rate * (-g / (max(h, TINY) + penalty))
+
+
+@inner
+def in_units(value, per_unit):
+    """The nearest whole number of units."""
+    return np.int64(np.floor(value * per_unit + 0.5))
+
+
+@inner
 def finish_leaf(tree, t):
-    """The exact sums of a leaf; its value times the rate is kept, and added to the scores of its rows."""
+    """The exact sums of a leaf; its value times the rate is kept, and added to the scores of its rows.
+
+    The sums are those of whole numbers of very small units, the same in any order of the rows.
+    """
     if tree.nodes[t, IS_SPLIT]:
         return
-    rows, gradients, hessians, g, h = (
-        node_rows(tree.rows, tree.nodes, t),
-        tree.gradients,
-        tree.hessians,
-        0.0,
-        0.0,
-    )
+    rows, gradients, hessians = node_rows(tree.rows, tree.nodes, t), tree.gradients, tree.hessians
+    total_g, total_h = np.int64(0), np.int64(0)
     for i in range(rows.size):
         r = np.uint64(rows[i])
-        g += gradients[r]
-        h += hessians[r]
+        total_g += in_units(gradients[r], tree.per_gradient)
+        total_h += in_units(hessians[r], tree.per_hessian)
+    g, h = np.float64(total_g) / tree.per_gradient, np.float64(total_h) / tree.per_hessian
     # A tree without a split adds nothing: where no cut gains, the hessians may be 0, and the step without a limit.
-    more, scores = tree.rate * (-g / (max(h, TINY) + tree.rule.penalty)) if t > 0 else 0.0, tree.scores
+    more, scores = leaf_step(g, h, tree.rule.penalty, tree.rate) if t > 0 else 0.0, tree.scores
     tree.reals[t, 0], tree.reals[t, 1], tree.reals[t, VALUE] = g, h, more
     if scores.size and more != 0.0:
         for i in range(rows.size):

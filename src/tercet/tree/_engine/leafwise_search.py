@@ -81,6 +81,9 @@ class LeafwiseTree(NamedTuple):
     hessians: np.ndarray
     scores: np.ndarray  # of the rows, to which leaf values are added; empty where they are not
     rate: float
+    per_gradient: float  # one over the units in which leaves sum gradients and hessians, exactly
+    per_hessian: float
+    counts: np.ndarray  # (columns, 256): rows of each bin of the one node that is searched; empty: they are counted
 
 
 class LeafwiseLimits(NamedTuple):
@@ -160,6 +163,17 @@ def count_bins(column, shift, rows, counts):
         counts[(column[np.uint64(rows[i])] >> shift) & byte] += 1
 
 
+@inner
+def count_node_bins(tree, t, j, counts):
+    """The number of rows of a node in each bin of a column."""
+    if tree.counts.size:
+        for code in range(counts.size):
+            counts[code] = tree.counts[j, code]
+    else:
+        rows = node_rows(tree.rows, tree.nodes, t)
+        count_bins(tree.binned.words[j >> 3], np.uint64(8 * (j & 7)), rows, counts)
+
+
 # The search for a split -----------------------------------------------------------------------------------------
 
 
@@ -167,7 +181,7 @@ def count_bins(column, shift, rows, counts):
 def read_categories(tree, t, j, hist, work, bins):
     """The bins of categories, with their rows; returns how many hold any."""
     binned = tree.binned
-    count_bins(binned.words[j >> 3], np.uint64(8 * (j & 7)), node_rows(tree.rows, tree.nodes, t), work.counts)
+    count_node_bins(tree, t, j, work.counts)
     m = read_histogram_bins(hist, j & 7, binned.n_bins[j], tree.rule, bins.bins, bins.codes)
     for i in range(m):
         bins.bins[i, COUNT] = work.counts[bins.codes[i]]
@@ -233,8 +247,7 @@ def count_candidates(tree, t, hist, work, found):
                 upper, j = found[k, UPPER], k
         if j < 0 or upper <= certain * (1.0 + TIE):
             return
-        column, shift = tree.binned.words[j >> 3], np.uint64(8 * (j & 7))
-        count_bins(column, shift, node_rows(tree.rows, tree.nodes, t), work.counts)
+        count_node_bins(tree, t, j, work.counts)
         scan_cuts(hist[j >> 3, 0, j & 7], tree.binned.n_bins[j], tree.cuts, True, work, found[j])
         found[j, UPPER] = found[j, GAIN]
 
@@ -263,9 +276,7 @@ def settle_split(tree, limits, t, hist, found, work, bins, best):
     else:
         words = hist[j >> 3, 0, j & 7]
         if own[COUNTED] > 0.0:
-            count_bins(
-                binned.words[j >> 3], np.uint64(8 * (j & 7)), node_rows(tree.rows, tree.nodes, t), work.counts
-            )
+            count_node_bins(tree, t, j, work.counts)
         cut = find_cut(words, n_bins, tree.cuts, work, own)
         for code in range(sides.size):
             sides[code] = 0 if code <= cut else 1

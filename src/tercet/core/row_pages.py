@@ -1,0 +1,135 @@
+"""Arrays with a value for every row, kept page by page: in memory as far as it goes, the rest in temporary files.
+
+A page is a fixed number of rows. Pages of a file are mapped into memory one at a time, so that no more of it is
+resident than is worked on. The files have no name in any folder (or lose it when they are closed): nothing is left
+of them after a fit, an error, Ctrl-C or the end of the process.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import tempfile
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+BLOCK = 1 << 23  # bytes that are written at once where a file cannot be reserved
+
+
+class Field(NamedTuple):
+    """What is kept of each row: the shape of a value, and its type."""
+
+    shape: tuple[int, ...]
+    dtype: Any
+
+    @property
+    def row_bytes(self) -> int:
+        return int(np.prod(self.shape, dtype=np.int64)) * np.dtype(self.dtype).itemsize
+
+
+class RowPages:
+    """Arrays of shape (..., rows), in pages.
+
+    Parameters
+    ----------
+    n_rows : int
+    page_rows : int
+        Rows of a page; the last one may have fewer.
+    fields : dict of Field
+        What is kept. The first ones are in memory, as long as there is some.
+    memory : int
+        Bytes that may be used.
+
+    Examples
+    --------
+    >>> with RowPages(5, 2, {"score": Field((), np.float64)}, memory=0) as pages:
+    ...     for page in range(len(pages)):
+    ...         pages.get(page, "score")[:] = page
+    ...     [pages.get(page, "score").tolist() for page in range(len(pages))], pages.on_disk
+    ([[0.0, 0.0], [1.0, 1.0], [2.0]], 40)
+    """
+
+    def __init__(self, n_rows: int, page_rows: int, fields: dict[str, Field], memory: int) -> None:
+        self.n_rows, self.page_rows, self.fields = n_rows, page_rows, fields
+        self.buffers: dict[str, Any] = {}
+        self.on_disk = 0
+        try:
+            for name, field in fields.items():
+                size = field.row_bytes * n_rows
+                if size <= memory:
+                    self.buffers[name] = np.zeros(size, np.uint8)
+                    memory -= size
+                else:
+                    self.buffers[name] = _reserved_file(size)
+                    self.on_disk += size
+        except BaseException:
+            self.close()
+            raise
+
+    def __len__(self) -> int:
+        return -(-self.n_rows // self.page_rows)
+
+    def rows(self, page: int) -> int:
+        """The number of rows of a page."""
+        return min(self.page_rows, self.n_rows - page * self.page_rows)
+
+    def get(self, page: int, name: str) -> np.ndarray:
+        """A page of a field, which may be changed in place."""
+        field, buffer = self.fields[name], self.buffers[name]
+        start, size = page * self.page_rows * field.row_bytes, self.rows(page) * field.row_bytes
+        shape = (*field.shape, self.rows(page))
+        if isinstance(buffer, np.ndarray):
+            return buffer[start : start + size].view(field.dtype).reshape(shape)
+        first = start // mmap.ALLOCATIONGRANULARITY * mmap.ALLOCATIONGRANULARITY
+        mapped = mmap.mmap(buffer.fileno(), start - first + size, offset=first)
+        return np.frombuffer(mapped, field.dtype, int(np.prod(shape)), start - first).reshape(shape)
+
+    def write(self, start: int, **arrays: np.ndarray) -> None:
+        """Write rows from number `start` on; arrays have the rows last."""
+        count = next(iter(arrays.values())).shape[-1]
+        for page, here, there in self._spans(start, count):
+            for name, array in arrays.items():
+                self.get(page, name)[..., there] = array[..., here]
+
+    def _spans(self, start: int, count: int) -> Iterator[tuple[int, slice, slice]]:
+        done = 0
+        while done < count:
+            page, at = divmod(start + done, self.page_rows)
+            size = min(count - done, self.page_rows - at)
+            yield page, slice(done, done + size), slice(at, at + size)
+            done += size
+
+    def close(self) -> None:
+        """Give memory and files back."""
+        for buffer in self.buffers.values():
+            if not isinstance(buffer, np.ndarray):
+                buffer.close()
+        self.buffers = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.close()
+
+
+def _reserved_file(size: int) -> Any:
+    """A temporary file of so many bytes that are there: a mapping must not run out of disk."""
+    file = tempfile.TemporaryFile(prefix="tercet-")  # noqa: SIM115  (closed by its owner)
+    try:
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(file.fileno(), 0, size)
+        else:
+            for start in range(0, size, BLOCK):
+                file.write(bytes(min(BLOCK, size - start)))
+            file.flush()
+    except OSError as error:
+        file.close()
+        raise OSError(
+            error.errno,
+            f"{tempfile.gettempdir()} has no room for {size:,} bytes of a temporary file "
+            f"({error.strerror}). TMPDIR names another folder; TERCET_MEMORY gives more memory.",
+        ) from error
+    return file

@@ -1,0 +1,416 @@
+"""Leaf-wise growth of boosting trees from pages of binned rows that need not be in memory.
+
+The trees are those of `LeafwiseGrower`, to the bit up to `MOST_ROWS` rows. There a node has a list of its rows; here
+each row has the number of its node, and passes over all pages move rows to children and add up histograms. One pass
+serves many nodes: it looks at the children of all leaves that may still be split, not only at those of the best one,
+so that there are about as many passes as the tree is deep. Histograms are sums of integers: the same bits in any
+order.
+
+With more rows a gradient and a hessian are words of their own in the histograms; those of a node are then rounded to
+halves of a word, as fine as the sums of that node allow, before its cuts are searched.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tercet.core.memory import available
+from tercet.core.parallel import all_cores, each
+from tercet.core.row_pages import Field, RowPages
+from tercet.core.stopping import check_stop
+from tercet.tree._engine.binning import WORD_COLUMNS, BinnedColumns
+from tercet.tree._engine.criteria import TIE, hashed
+from tercet.tree._engine.histogram_kernels import CHILD, FEATURE, FIRST, IS_SPLIT, LAST, MISSING, STOP, TABLE
+from tercet.tree._engine.histogram_statistics import (
+    BINS,
+    EVERY_CUT,
+    NEWTON,
+    PACKED,
+    CategoryRule,
+    HistogramStatistics,
+    RowStatistics,
+    unit_for,
+)
+from tercet.tree._engine.leafwise import (
+    FINEST,
+    MOST_ROWS,
+    TermTotals,
+    cut_rule,
+    has_counts,
+    newton_arrays,
+    pack_terms,
+    packed_units,
+)
+from tercet.tree._engine.leafwise_scan import FOUND, NONE
+from tercet.tree._engine.leafwise_search import BEST, KEY, NODE_FIELDS, VALUE, LeafwiseLimits, LeafwiseTree
+from tercet.tree._engine.limits import Limits
+from tercet.tree._engine.paged_kernels import (
+    add_page,
+    add_values,
+    move_rows,
+    pair_terms,
+    search_histogram,
+    sum_leaves,
+)
+from tercet.tree._engine.tree_arrays import TreeArrays
+
+HALF, HALF_MASS = 2.0**31 - 1 - BINS, 2.0**32 - 1 - 2 * BINS  # most units of a node's gradients and hessians
+
+
+def growth_fields(d: int, n_scores: int) -> dict[str, Field]:
+    """What pages have to keep for growth: nodes, gradients and hessians, and the codes of the columns."""
+    return {
+        "node": Field((), np.uint16),
+        "gradients": Field((n_scores,), np.float64),
+        "hessians": Field((n_scores,), np.float64),
+        "words": Field((-(-d // WORD_COLUMNS),), np.uint64),
+    }
+
+
+@dataclass(eq=False)
+class PagedNode:
+    """A node, of the tree or one that may become a part of it: its number in the pages, and its best split."""
+
+    mark: int
+    depth: int
+    key: int
+    rows: int
+    hist: np.ndarray | None = None
+    gain: float = NONE
+    split: tuple[int, int, int] = (-1, 0, 0)  # the column, the last bin on the left, the first on the right
+    sides: np.ndarray = field(default_factory=lambda: np.zeros(BINS, np.int8))
+    left_rows: int = 0
+    children: tuple[PagedNode, PagedNode] | None = None
+    looked_at: bool = False  # whether its own split has been searched, or it is known to have none
+
+
+class PagedGrower:
+    """Growth of trees from pages of rows, always at the leaf of the largest gain.
+
+    Parameters
+    ----------
+    bins : BinnedColumns
+        The bins of the columns, without words of rows.
+    pages : RowPages
+        With `growth_fields`, and with "weight" where rows count several times.
+    limits, penalty, min_gain, n_jobs, categories
+        As those of `LeafwiseGrower`.
+    most_copies, count : int
+        How often a row counts at most, 0 where none has copies, and the number of rows with copies.
+    """
+
+    def __init__(
+        self,
+        bins: BinnedColumns,
+        pages: RowPages,
+        limits: Limits,
+        penalty: float = 1.0,
+        min_gain: float = 0.0,
+        n_jobs: int | None = None,
+        categories: CategoryRule = EVERY_CUT,
+        most_copies: int = 0,
+        count: int = 0,
+    ) -> None:
+        n, self.d = pages.n_rows, bins.n_bins.size
+        self.bins, self.pages, self.limits = bins, pages, limits
+        self.penalty, self.min_gain, self.categories = penalty, min_gain, categories
+        self.most_copies, self.count = most_copies, count or n
+        self.packed = n <= MOST_ROWS
+        self.leaves = max(1, min(int(limits.max_leaf_nodes or n), n // max(1, limits.min_samples_leaf)))
+        self.jobs = max(1, min(all_cores(n_jobs), len(pages)))
+        self.shape = (self.d, BINS, 2 if self.packed else 4)
+        size, memory = 8 * int(np.prod(self.shape)), available() // 8
+        self.slots = max(1, memory // (size * self.jobs))  # histograms of one pass, for each thread
+        self.most_held = max(1, memory // size)  # of leaves
+        marks = 4 * self.leaves + 8
+        self.column, self.child = np.full(marks, -1, np.int64), np.zeros(marks, np.int64)
+        self.sides, self.slot = np.zeros((marks, BINS), np.int8), np.full(marks, -1, np.int64)
+
+    def grow(self, k: int, totals: TermTotals, rate: float, seed: int = 0) -> TreeArrays:
+        """Grow a tree for score k, whose values are `rate` times -G / (H + penalty); see `add_to`."""
+        self.k, self.totals, self.n_marks, self.held = k, totals, 1, 0
+        self.column[:] = -1
+        if self.packed:
+            self.units = packed_units(totals, self.count, self.most_copies > 0)
+        else:
+            mass_unit = totals.largest if has_counts(totals, False) else unit_for(totals.hessians, FINEST)
+            self.units = unit_for(totals.gradients, FINEST), mass_unit
+        noise = 1e-13 * totals.gradients**2 / max(totals.hessians + self.penalty, np.finfo(float).tiny)
+        limits = self.limits
+        self.stop = LeafwiseLimits(
+            self.leaves,
+            int(limits.max_depth),
+            max(int(limits.min_samples_split), 2 * int(limits.min_samples_leaf), 2),
+            float(noise + self.min_gain),
+            self.d if limits.max_features is None else min(self.d, limits.max_features),
+        )
+        self.root = PagedNode(0, 0, int(hashed(seed & 0xFFFFFFFF, 0)), self.pages.n_rows)
+        self.begin = True
+        nodes = self._best_first()
+        return self._finished(nodes, rate)
+
+    # Growth -----------------------------------------------------------------------------------------------------
+
+    def _best_first(self) -> list[PagedNode]:
+        """The nodes of the tree in the order in which they are made."""
+        nodes, split = [self.root], [False]
+        if self._may_grow(self.root):
+            self._search_all([self.root], [])
+        while (len(nodes) + 1) // 2 < self.leaves:
+            t = self._best_leaf(nodes, split)
+            if t < 0:
+                break
+            last = (len(nodes) + 1) // 2 + 1 == self.leaves
+            if not self._is_opened(nodes[t]) and not last:
+                self._open(self._candidates(nodes, split))
+            nodes += self._children(nodes[t])
+            split[t] = True
+            split += [False, False]
+        self.is_split = split
+        return nodes
+
+    def _best_leaf(self, nodes: list[PagedNode], split: list[bool]) -> int:
+        """The leaf of the largest gain, of equals the first (`leafwise_kernels.best_leaf`); -1 for none."""
+        best, bar = -1, 0.0
+        for t, node in enumerate(nodes):
+            if not split[t] and node.gain > bar:
+                best, bar = t, node.gain * (1.0 + TIE)
+        return best
+
+    def _candidates(self, nodes: list[PagedNode], split: list[bool]) -> list[PagedNode]:
+        """Leaves that may still be split: as many of the best ones as there may be leaves more."""
+        left = self.leaves - (len(nodes) + 1) // 2
+        there = [node for t, node in enumerate(nodes) if not split[t] and node.gain > 0.0]
+        there.sort(key=lambda node: -node.gain)
+        near = there[min(left, len(there)) - 1].gain * (1.0 - 2 * TIE)  # the order of equals is another one
+        return [node for node in there if node.gain >= near and not self._is_opened(node)]
+
+    def _may_grow(self, node: PagedNode) -> bool:
+        return node.depth < self.stop.max_depth and node.rows >= self.stop.min_rows
+
+    def _children(self, node: PagedNode) -> tuple[PagedNode, PagedNode]:
+        """The children of a node; its rows move to them in the next pass."""
+        if node.children is None:
+            first, t = self.n_marks, node.mark
+            self.n_marks += 2
+            sizes = node.left_rows, node.rows - node.left_rows
+            node.children = tuple(  # type: ignore[assignment]
+                PagedNode(first + side, node.depth + 1, int(hashed(node.key, side)), sizes[side])
+                for side in (0, 1)
+            )
+            self.column[t], self.child[t], self.sides[t] = node.split[0], first, node.sides
+        assert node.children is not None
+        return node.children
+
+    def _is_opened(self, node: PagedNode) -> bool:
+        """Whether it is known how its children may be split."""
+        return node.children is not None and all(
+            child.looked_at or not self._may_grow(child) for child in node.children
+        )
+
+    def _open(self, parents: list[PagedNode]) -> None:
+        """Search the splits of the children of some leaves."""
+        wanted, siblings = [], []
+        for node in parents:
+            few, many = sorted(self._children(node), key=lambda child: child.rows)
+            if not self._may_grow(many):
+                continue
+            wanted.append(few)
+            if node.hist is not None:
+                siblings.append((few, many, node))
+            else:
+                wanted.append(many)
+        self._search_all(wanted, siblings)
+
+    def _search_all(
+        self, wanted: list[PagedNode], siblings: list[tuple[PagedNode, PagedNode, PagedNode]]
+    ) -> None:
+        """Build the histograms of some nodes in passes over the pages; siblings get their parent's less those."""
+        later = {few.mark: (many, parent) for few, many, parent in siblings}
+        for start in range(0, len(wanted), self.slots):
+            some = wanted[start : start + self.slots]
+            for node, hist in zip(some, self._pass(some)):
+                node.hist = hist
+                searched = [node]
+                if node.mark in later:
+                    many, parent = later[node.mark]
+                    assert parent.hist is not None
+                    many.hist, parent.hist = parent.hist, None
+                    many.hist -= hist
+                    self.held -= 1
+                    searched.append(many)
+                for one in searched:
+                    self._search(one)
+
+    def _pass(self, nodes: list[PagedNode]) -> np.ndarray:
+        """Move the rows of all pages to the children of their nodes; returns the histograms of some nodes."""
+        self.slot[:] = -1
+        for s, node in enumerate(nodes):
+            self.slot[node.mark] = s
+        pages, begin, numbers = self.pages, self.begin, itertools.count()
+
+        def work(_: int) -> np.ndarray:
+            hists = np.zeros((len(nodes), *self.shape), np.int64)
+            order, spare = np.empty(pages.page_rows, np.uint32), np.empty((2, pages.page_rows), np.int64)
+            while (page := next(numbers)) < len(pages):
+                check_stop()
+                marks, words = pages.get(page, "node"), pages.get(page, "words")
+                if begin:
+                    marks[:] = 0
+                values = self._values(page, spare)
+                add_page(words, marks, self.column, self.child, self.sides, self.slot, *values, order, hists)
+            return hists
+
+        found = each(work, range(self.jobs), n_jobs=self.jobs)
+        for part in found[1:]:
+            found[0] += part
+        self.begin = False
+        self.column[:] = -1
+        return found[0]
+
+    def _values(self, page: int, spare: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The words that the rows of a page add to histograms; the second is empty where one holds both."""
+        g, h = self.pages.get(page, "gradients")[self.k], self.pages.get(page, "hessians")[self.k]
+        per_gradient, per_hessian = 1.0 / self.units[0], 1.0 / self.units[1]
+        if not self.packed:
+            pair_terms(g, h, per_gradient, per_hessian, spare)
+            return spare[0, : g.size], spare[1, : g.size]
+        copies = self.pages.get(page, "weight") if self.most_copies else np.empty(0)
+        pack_terms(g, h, copies, per_gradient, per_hessian, 0, g.size, spare[0])
+        return spare[0, : g.size], spare[1, :0]
+
+    # The search for a split -------------------------------------------------------------------------------------
+
+    def _search(self, node: PagedNode) -> None:
+        """Find the best split of a node from its histogram, which is kept if there is one and room for it."""
+        node.looked_at = True
+        hist, node.hist = node.hist, None
+        if not self._may_grow(node):
+            return
+        assert hist is not None
+        counts = np.ascontiguousarray(hist[:, :, -1])
+        words, unit, mass_unit = self._packed_histogram(hist)
+        rows = RowStatistics(np.empty((1, 0), np.int64), np.empty(0, np.uint32), np.empty(0))
+        statistics = HistogramStatistics(rows, PACKED, 1, 1, False, unit, mass_unit)
+        least = self.limits.min_samples_leaf, self.limits.min_weight_leaf
+        records, sides, reals = (
+            np.zeros((1, NODE_FIELDS), np.int64),
+            np.zeros((1, BINS), np.int8),
+            np.zeros((1, 4)),
+        )
+        records[0, KEY], none = node.key, np.empty(0)
+        tree = LeafwiseTree(
+            binned=self.bins.binned,
+            words=rows.words[0],
+            rule=statistics.rule(NEWTON, 1.0, self.penalty, *least, self.categories),
+            cuts=cut_rule(self.limits, self.penalty, self.totals, unit, mass_unit, self.most_copies),
+            rows=rows.classes,
+            spare=np.empty((2, 0), np.uint32),
+            nodes=records,
+            sides=sides,
+            hists=words[None],
+            free=np.zeros(1, np.int64),
+            found=np.zeros((2, self.d, FOUND)),
+            batch=np.zeros(1, np.int64),
+            strips=np.zeros((1, 2), np.int64),
+            reals=reals,
+            gradients=none,
+            hessians=none,
+            scores=none,
+            rate=1.0,
+            per_gradient=1.0,
+            per_hessian=1.0,
+            counts=counts,
+        )
+        if not search_histogram(tree, self.stop):
+            return
+        j = int(records[0, FEATURE])
+        node.gain, node.sides = float(reals[0, BEST]), sides[0]
+        node.split = j, int(records[0, LAST]), int(records[0, FIRST])
+        missing = int(self.bins.n_bins[j])
+        node.left_rows = int(counts[j, (node.sides == 0)].sum())
+        if node.sides[missing] < 0:  # none is missing here: the larger child
+            node.sides[missing] = 0 if 2 * node.left_rows > node.rows else 1
+        if self.held < self.most_held:  # else the children's are built from their rows, to the same bits
+            node.hist = hist
+            self.held += 1
+
+    def _packed_histogram(self, hist: np.ndarray) -> tuple[np.ndarray, float, float]:
+        """Gradients and hessians of the bins as halves of words, and what their units stand for."""
+        words = np.zeros((-(-self.d // WORD_COLUMNS) * WORD_COLUMNS, BINS), np.int64)
+        unit, mass_unit = self.units
+        if self.packed:
+            words[: self.d] = hist[:, :, 0]
+        else:
+            g, h, rows = hist[:, :, 0], hist[:, :, 1], hist[:, :, -1]
+            most = float(np.abs(g.astype(np.float64)).sum(axis=1).max(initial=0.0))
+            step = 2.0 ** max(0.0, np.ceil(np.log2(max(most, 1.0) / HALF)))
+            mass = float(h[0].astype(np.float64).sum()) if self.d else 0.0
+            mass_step = 2.0 ** max(0.0, np.ceil(np.log2(max(mass, 1.0) / HALF_MASS)))
+            upper = np.floor(g / step + 0.5).astype(np.int64)
+            lower = np.maximum(np.floor(h / mass_step + 0.5).astype(np.int64), rows > 0)
+            words[: self.d] = (upper << 32) + lower
+            unit, mass_unit = unit * step, mass_unit * mass_step
+        return words.reshape(-1, 1, WORD_COLUMNS, BINS), unit, mass_unit
+
+    # Leaves -----------------------------------------------------------------------------------------------------
+
+    def _finished(self, nodes: list[PagedNode], rate: float) -> TreeArrays:
+        """The arrays of the tree, with the exact sums of its leaves; rows have the numbers of their nodes then."""
+        numbers = {node.mark: t for t, node in enumerate(nodes)}
+        records = np.zeros((len(nodes), NODE_FIELDS), np.int64)
+        sides = np.zeros((len(nodes), BINS), np.int8)
+        self.leaf_of = np.zeros(len(self.column), np.int64)
+        for t, node in enumerate(nodes):
+            records[t, STOP], records[t, TABLE] = node.rows, t
+            if self.is_split[t]:
+                assert node.children is not None
+                j, last, first = node.split
+                records[t, IS_SPLIT], records[t, FEATURE], records[t, LAST], records[t, FIRST] = 1, j, last, first
+                records[t, MISSING] = node.sides[self.bins.n_bins[j]]
+                records[t, CHILD], sides[t] = numbers[node.children[0].mark], node.sides
+            else:
+                for mark in _marks_below(node):
+                    self.leaf_of[mark] = t
+        sums = np.zeros((len(nodes), 4))
+        sums[:, :2] = self._leaf_sums(len(nodes))
+        add_values(records, sums, self.penalty, float(rate))
+        self.values = sums[:, VALUE].copy()
+        return newton_arrays(self.bins, records, sides, sums, self.penalty, rate)
+
+    def _leaf_sums(self, n_nodes: int) -> np.ndarray:
+        """The sums of gradients and hessians of the leaves, over all pages; rows move to the last children."""
+        pages, begin, numbers = self.pages, self.begin, itertools.count()
+        units = unit_for(self.totals.gradients, FINEST), unit_for(self.totals.hessians, FINEST)
+
+        def work(_: int) -> np.ndarray:
+            sums = np.zeros((n_nodes, 2), np.int64)
+            while (page := next(numbers)) < len(pages):
+                check_stop()
+                marks, words = pages.get(page, "node"), pages.get(page, "words")
+                if begin:
+                    marks[:] = 0
+                g, h = pages.get(page, "gradients")[self.k], pages.get(page, "hessians")[self.k]
+                move_rows(words, marks, self.column, self.child, self.sides)
+                sum_leaves(marks, self.leaf_of, g, h, 1.0 / units[0], 1.0 / units[1], sums)
+            return sums
+
+        found = each(work, range(self.jobs), n_jobs=self.jobs)
+        self.column[:] = -1
+        return np.sum(found, axis=0) * np.array(units)
+
+    def add_to(self, page: int, scores: np.ndarray) -> None:
+        """Add the values of the tree that was grown last to the scores of the rows of a page."""
+        scores += self.values[self.leaf_of[self.pages.get(page, "node")]]
+
+
+def _marks_below(node: PagedNode) -> list[int]:
+    """The numbers in the pages of a node and of all below it."""
+    found = [node.mark]
+    for child in node.children or ():
+        found += _marks_below(child)
+    return found

@@ -47,10 +47,11 @@ def main() -> int:
         subprocess.run([sys.executable, "-c", CHECK], check=True, cwd=folder, env=environment)
         for name, code in METHODS.items():
             for _ in range(2):
-                begin = time.perf_counter()
+                begin, spent = time.perf_counter(), os.times()
                 subprocess.run([sys.executable, "-c", code], check=True, cwd=folder, env=environment)
-                seconds = time.perf_counter() - begin
-            print(f"{name:24}{seconds:6.2f} s", flush=True)
+                seconds, after = time.perf_counter() - begin, os.times()
+            used = after.children_user + after.children_system - spent.children_user - spent.children_system
+            print(f"{name:24}{seconds:6.2f} s, {used:.2f} s of the processor", flush=True)
             if seconds > limit:
                 late.append(name)
             if list(cache.rglob("*.nbc")):

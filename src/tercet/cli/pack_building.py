@@ -90,7 +90,7 @@ def record(spool: str) -> None:
         # Before numba's own cache: that forgets the types of variables, which is all that it changes.
         if cache.ours and not data.library.has_dynamic_globals and not data.lifted:
             key = kernel_cache.pack_key(cache.function, cache.digest, sig)
-            Path(spool, key.hex()).write_bytes(dumps(packed_form(data)))
+            Path(spool, key.hex()).write_bytes(dumps(kernel_cache.stored_form(data)))
         keep(cache, sig, data)
 
     kernel_cache.KernelCache.save_overload = save_overload  # type: ignore[method-assign]
@@ -109,18 +109,6 @@ def _name_files_without_folders() -> None:
         return found
 
     FunctionIdentity.from_function = classmethod(from_function)
-
-
-def packed_form(compiled: Any) -> tuple[Any, ...]:
-    """What numba's cache would keep of a compiled kernel, without annotations that only people read.
-
-    The intermediate code stays with functions that others inline; of the rest numba asks for defined names alone.
-    """
-    (name, kind, (code, bitcode)), descriptor, *middle, _, reload_init, environments = compiled._reduce()
-    if not descriptor.inline:
-        stub = f'define void @"{descriptor.llvm_cpython_wrapper_name}"() {{ ret void }}'
-        bitcode = binding.parse_assembly(stub).as_bitcode()
-    return (name, kind, (code, bitcode)), descriptor, *middle, "", reload_init, environments
 
 
 def assemble(spool: Path, file: Path, target: Target) -> dict[str, Any]:

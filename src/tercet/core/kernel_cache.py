@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core.caching import FunctionCache, IndexDataCacheFile, _Cache
+from llvmlite import binding
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _Cache
 from numba.core.compiler import CompileResult
 
 from tercet.core import kernel_pack
@@ -113,8 +114,32 @@ def pack_key(function: Any, digest: str, sig: Any) -> bytes:
     return kernel_pack.entry_key(digest, name, sig, [hashlib.sha256(code.co_code).hexdigest()])
 
 
+def stored_form(compiled: Any) -> tuple[Any, ...]:
+    """What is kept of a compiled kernel: what numba keeps, without annotations that only people read.
+
+    The intermediate code, the larger part, stays with functions that others inline. Of a kernel that is called from
+    Python alone numba looks up a name in it.
+    """
+    (name, kind, (code, bitcode)), descriptor, *middle, _, reload_init, environments = compiled._reduce()
+    if not descriptor.inline:
+        stub = f'define void @"{descriptor.llvm_cpython_wrapper_name}"() {{ ret void }}'
+        bitcode = binding.parse_assembly(stub).as_bitcode()
+    return (name, kind, (code, bitcode)), descriptor, *middle, "", reload_init, environments
+
+
+class StoredKernels(CompileResultCacheImpl):
+    """The form in which kernels of this package are kept."""
+
+    def reduce(self, cres: Any) -> Any:
+        """What to pickle."""
+        ours = cres.fndesc.modname.partition(".")[0] == "tercet"
+        return stored_form(cres) if ours else super().reduce(cres)
+
+
 class FolderCache(FunctionCache):
     """Files of one kernel: damaged ones count as absent, and what cannot be written is not kept."""
+
+    _impl_class = StoredKernels
 
     def __init__(self, function: Any, folder: Path) -> None:
         super().__init__(function)

@@ -288,7 +288,7 @@ def _report(
     task = WorkerTask("render", {"result": result, "details": details, "language": translation.language()})
     for outcome in collector.pool.run([task], max(end, time.monotonic() + 60.0)):
         if outcome.lost:  # the leaderboard stands, and is written without pictures
-            printing.remark("the report has no pictures: {why}", why=tr(outcome.error))
+            printing.remark("the report has no pictures: {why}", why=tr(outcome.error or ""))
         elif outcome.error is not None:
             raise Refusal(tr("the report could not be made: {why}", why=tr(outcome.error)), errors.UNEXPECTED)
         return outcome.value

@@ -49,7 +49,7 @@ def find_table_alerts(
         "group": getattr(request, "group", None),
         "time": getattr(request, "time", None),
     }
-    why = Message("the time was up")
+    why: str = Message("the time was up")
     for outcome in pool.run([WorkerTask("alerts", known)], max(deadline, time.monotonic() + LEAST_TIME)):
         if outcome.error is None:
             return [alert.to_dict(tr) for alert in outcome.value]

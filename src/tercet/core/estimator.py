@@ -97,8 +97,8 @@ class Estimator(PublicPickle, Iterative, BaseEstimator):
         weight = None
         source = X if isinstance(X, RowSource) else None
         if source is not None:
-            X, y, sample_weight, features = open_source(self, source, y, sample_weight)
-            if is_streamed(X):
+            X, y, sample_weight, features = self._open_source(source, y, sample_weight)
+            if is_streamed(getattr(X, "rows", X)):  # of sequences
                 return learn_streamed(self, X, y, sample_weight, features, **more)
         try:
             X, y = self._check(X, y)
@@ -118,6 +118,10 @@ class Estimator(PublicPickle, Iterative, BaseEstimator):
         if source is not None:
             note_source(self, features)
         return self
+
+    def _open_source(self, source: RowSource, y: Any, sample_weight: Any) -> Any:
+        """The rows, targets and weights of a source, in memory or streamed, and its features."""
+        return open_source(self, source, y, sample_weight)
 
     def _check_streamed(self, X: Any) -> Any:
         """Streamed rows as `_fit` takes them, as `_check` gives arrays: codes of categories, say."""

@@ -60,7 +60,7 @@ def open_source(estimator: Any, source: RowSource, y: Any, sample_weight: Any) -
         name, estimator.missing_input, estimator.positive_only, estimator.largest_value, given=given
     )
     stream = Stream(source, features, target, weight[0] if weight else None, checks)
-    if not _must_stream(stream):
+    if not must_stream(stream):
         return _loaded(stream)
     checks.missing = checks.missing and estimator.streams_missing
     classifies, regresses = isinstance(estimator, ClassifierMixin), isinstance(estimator, RegressorMixin)
@@ -163,7 +163,7 @@ def _columns(source: RowSource, value: Any, what: str, given: dict[str, np.ndarr
     return ()
 
 
-def _must_stream(stream: Stream) -> bool:
+def must_stream(stream: Stream) -> bool:
     """Whether the rows are read in every pass: they do not fit into memory, or an engine was asked for."""
     X = stream.array("X")
     if is_one_chunk(X):  # whatever reads it
@@ -292,6 +292,8 @@ def over_sources(function: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: Any, X: Any, *arguments: Any, **options: Any) -> Any:
         if not isinstance(X, RowSource):
             return function(self, X, *arguments, **options)
+        if hasattr(self, "_predict_source"):  # whose answers need more than a row
+            return self._predict_source(X, function.__name__, *arguments, **options)
         if arguments or options:
             raise TypeError(f"{type(self).__name__}.{function.__name__}(source) takes no further arguments.")
         return MappedSource(X, self, function.__name__)

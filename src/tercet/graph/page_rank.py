@@ -194,10 +194,10 @@ class PageRank(PublicPickle, Iterative):
             "weighted=False": not self.weighted,
         }
         if any(wrong.values()):
+            refused = next(what for what, here in wrong.items() if here)
             raise TypeError(
-                f"PageRank cannot learn from a source with {next(k for k, v in wrong.items() if v)}, which needs all "
-                "edges at once. Use algorithm='iteration', a damping below 1, dangling='personalized' or 'uniform', "
-                "and weighted=True."
+                f"PageRank cannot learn from a source with {refused}, which needs all edges at once. Use "
+                "algorithm='iteration', a damping below 1, dangling='personalized' or 'uniform', weighted=True."
             )
         n = edges.n_nodes
         given = node_weights(self.personalization, n, None, "personalization")

@@ -74,6 +74,7 @@ class Estimator(PublicPickle, Iterative, BaseEstimator):
     # Whether `_fit` gets to its data through `Chunks` alone, as rows of a source have to be (docs/streaming.md).
     streaming: ClassVar[bool] = False
     streams_instead: ClassVar[str] = ""
+    streams_sparse: ClassVar[bool] = True  # whether rows of a source may be sparse, where they may in memory
     streams_missing: ClassVar[bool] = True  # whether NaN in a source is data, where it is in memory
     row_attributes: ClassVar[tuple[str, ...]] = ()  # fitted attributes with a value for every row
     # Fitted arrays of shape (m, n_features) that kernels read at predict.

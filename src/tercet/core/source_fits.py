@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import ClassifierMixin, ClusterMixin, RegressorMixin
 
 from tercet.core.chunks import is_one_chunk
@@ -25,7 +26,7 @@ from tercet.core.source_checks import SourceChecks, refuse_missing
 from tercet.core.sources import Features, Part, RowSource, SourceError
 from tercet.core.steps import QUIET, refuse_holding_out, running_fit
 from tercet.core.streams import MemoryStream, Stream
-from tercet.core.validation import check_array
+from tercet.core.validation import check_array, is_finite
 
 SHARE = 4  # rows are loaded when they take at most this part of the memory: passes make copies
 PREDICTING = (
@@ -111,9 +112,11 @@ def streamed(estimator: Any, X: Any, y: Any, weight: Any) -> tuple[Any, Any, Any
 
 def goes_elsewhere(estimator: Any, X: Any) -> bool:
     """Whether arrays in memory are to be learned from by an engine that works elsewhere."""
-    if not elsewhere() or getattr(X, "ndim", 0) != 2 or unable(estimator):
+    if not elsewhere() or getattr(X, "ndim", 0) != 2 or unable(estimator) or is_one_chunk(X):
         return False
-    return not is_one_chunk(X)
+    if sparse.issparse(X):
+        return estimator.streams_sparse
+    return estimator.streams_missing or not estimator.missing_input or is_finite(X)
 
 
 def refuse_unable(estimator: Any) -> None:

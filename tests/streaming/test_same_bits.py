@@ -5,6 +5,7 @@ import inspect
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 
 import tercet
@@ -14,7 +15,7 @@ from tercet.core.catalog import methods
 from tercet.core.columns import MixedColumns
 from tercet.core.steps import fitted_attributes
 from tercet.datasets import Source
-from tercet.decomposition import PCA, IncrementalPCA
+from tercet.decomposition import PCA, IncrementalPCA, TruncatedSVD
 from tercet.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from tercet.linear_model import (
     ElasticNet,
@@ -196,6 +197,24 @@ def test_topics_of_a_source(method, weighted, rows, tmp_path):
     np.testing.assert_allclose(np.asarray(topics), streamed.transform(X), rtol=1e-9)
 
 
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_truncated_svd_of_a_source(kind, rows, folder, names):
+    """The same subspaces, whose bases have other roundings."""
+    X, source = rows["X"], Source(folder, columns=names)
+    if kind == "sparse":
+        X = sparse.random_array((20_000, 40), density=0.2, format="csr", rng=np.random.default_rng(0))
+        source = Source(X)
+    model = TruncatedSVD(4, n_iter=7, random_state=0)
+    whole = clone(model).fit(X)
+    with tercet.engine("stream"):
+        streamed = clone(model).fit(source)
+    for name in ("components_", "singular_values_", "explained_variance_", "explained_variance_ratio_"):
+        np.testing.assert_allclose(getattr(streamed, name), getattr(whole, name), rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(np.asarray(streamed.transform(source)), streamed.transform(X), atol=1e-12)
+    with pytest.raises(TypeError, match="Use algorithm='randomized'"):
+        TruncatedSVD(4, algorithm="arpack").fit(source)
+
+
 def takes_weights(model):
     return "sample_weight" in inspect.signature(model.fit).parameters
 
@@ -207,5 +226,6 @@ def test_every_streaming_estimator_is_here():
         if card.kind == "estimator"
         and getattr(getattr(importlib.import_module(card.module), card.name), "streaming", False)
     }
-    others = {"LatentDirichletAllocation"}  # above
+    others = {"LatentDirichletAllocation", "TruncatedSVD"}  # above
+    others |= {"CategoricalHMM", "GaussianHMM"}  # in test_sequences.py
     assert streaming <= {type(model).__name__ for model, _ in CASES} | others

@@ -115,6 +115,7 @@ class KMeans(CentreClusterer):
         self.n_jobs = n_jobs
 
     streaming = True
+    streams_sparse = False
     row_attributes = ("labels_",)
 
     def _streaming_refusal(self) -> str:

@@ -100,6 +100,7 @@ class MiniBatchKMeans(CentreClusterer):
     """
 
     streaming = True
+    streams_sparse = False
     row_attributes = ("labels_",)
 
     def __init__(

@@ -74,6 +74,7 @@ class Estimator(PublicPickle, Iterative, BaseEstimator):
     # Whether `_fit` gets to its data through `Chunks` alone, as rows of a source have to be (docs/streaming.md).
     streaming: ClassVar[bool] = False
     streams_instead: ClassVar[str] = ""
+    streams_sparse: ClassVar[bool] = True  # whether rows of a source may be sparse, where they may in memory
     streams_missing: ClassVar[bool] = True  # whether NaN in a source is data, where it is in memory
     row_attributes: ClassVar[tuple[str, ...]] = ()  # fitted attributes with a value for every row
     # Fitted arrays of shape (m, n_features) that kernels read at predict.
@@ -97,8 +98,8 @@ class Estimator(PublicPickle, Iterative, BaseEstimator):
         weight = None
         source = X if isinstance(X, RowSource) else None
         if source is not None:
-            X, y, sample_weight, features = open_source(self, source, y, sample_weight)
-            if is_streamed(X):
+            X, y, sample_weight, features = self._open_source(source, y, sample_weight)
+            if is_streamed(getattr(X, "rows", X)):  # of sequences
                 return learn_streamed(self, X, y, sample_weight, features, **more)
         try:
             X, y = self._check(X, y)
@@ -118,6 +119,10 @@ class Estimator(PublicPickle, Iterative, BaseEstimator):
         if source is not None:
             note_source(self, features)
         return self
+
+    def _open_source(self, source: RowSource, y: Any, sample_weight: Any) -> Any:
+        """The rows, targets and weights of a source, in memory or streamed, and its features."""
+        return open_source(self, source, y, sample_weight)
 
     def _check_streamed(self, X: Any) -> Any:
         """Streamed rows as `_fit` takes them, as `_check` gives arrays: codes of categories, say."""

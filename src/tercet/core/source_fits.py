@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import ClassifierMixin, ClusterMixin, RegressorMixin
 
 from tercet.core.chunks import is_one_chunk
@@ -25,7 +26,7 @@ from tercet.core.source_checks import SourceChecks, refuse_missing
 from tercet.core.sources import Features, Part, RowSource, SourceError
 from tercet.core.steps import QUIET, refuse_holding_out, running_fit
 from tercet.core.streams import MemoryStream, Stream
-from tercet.core.validation import check_array
+from tercet.core.validation import check_array, is_finite
 
 SHARE = 4  # rows are loaded when they take at most this part of the memory: passes make copies
 PREDICTING = (
@@ -60,7 +61,7 @@ def open_source(estimator: Any, source: RowSource, y: Any, sample_weight: Any) -
         name, estimator.missing_input, estimator.positive_only, estimator.largest_value, given=given
     )
     stream = Stream(source, features, target, weight[0] if weight else None, checks)
-    if not _must_stream(stream):
+    if not must_stream(stream):
         return _loaded(stream)
     checks.missing = checks.missing and estimator.streams_missing
     classifies, regresses = isinstance(estimator, ClassifierMixin), isinstance(estimator, RegressorMixin)
@@ -111,9 +112,11 @@ def streamed(estimator: Any, X: Any, y: Any, weight: Any) -> tuple[Any, Any, Any
 
 def goes_elsewhere(estimator: Any, X: Any) -> bool:
     """Whether arrays in memory are to be learned from by an engine that works elsewhere."""
-    if not elsewhere() or getattr(X, "ndim", 0) != 2 or unable(estimator):
+    if not elsewhere() or getattr(X, "ndim", 0) != 2 or unable(estimator) or is_one_chunk(X):
         return False
-    return not is_one_chunk(X)
+    if sparse.issparse(X):
+        return estimator.streams_sparse
+    return estimator.streams_missing or not estimator.missing_input or is_finite(X)
 
 
 def refuse_unable(estimator: Any) -> None:
@@ -163,7 +166,7 @@ def _columns(source: RowSource, value: Any, what: str, given: dict[str, np.ndarr
     return ()
 
 
-def _must_stream(stream: Stream) -> bool:
+def must_stream(stream: Stream) -> bool:
     """Whether the rows are read in every pass: they do not fit into memory, or an engine was asked for."""
     X = stream.array("X")
     if is_one_chunk(X):  # whatever reads it
@@ -292,6 +295,8 @@ def over_sources(function: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: Any, X: Any, *arguments: Any, **options: Any) -> Any:
         if not isinstance(X, RowSource):
             return function(self, X, *arguments, **options)
+        if hasattr(self, "_predict_source"):  # whose answers need more than a row
+            return self._predict_source(X, function.__name__, *arguments, **options)
         if arguments or options:
             raise TypeError(f"{type(self).__name__}.{function.__name__}(source) takes no further arguments.")
         return MappedSource(X, self, function.__name__)

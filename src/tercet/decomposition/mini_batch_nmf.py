@@ -104,6 +104,8 @@ class MiniBatchNMF(NonnegativeFactorization):
     _numerator: np.ndarray
     _denominator: np.ndarray
 
+    streams_instead = "partial_fit with the pieces of the source, one after the other"
+
     def __init__(
         self,
         n_components: Count | Literal["auto"] | None = "auto",

@@ -123,6 +123,8 @@ class NMF(NonnegativeFactorization):
            [0., 0., 3.]])
     """
 
+    streams_instead = "MiniBatchNMF.partial_fit with the pieces of the source: NMF keeps W of every row"
+
     def __init__(
         self,
         n_components: Count | Literal["auto"] | None = "auto",

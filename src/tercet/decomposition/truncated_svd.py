@@ -12,14 +12,17 @@ from tercet.core.estimator import NO_TARGET, Estimator, check_is_fitted, generat
 from tercet.core.fitted_checks import Floats
 from tercet.core.parallel import all_cores
 from tercet.core.parameters import Count, CountOrZero, Jobs, NonNegative, Seed
-from tercet.core.scaling import times_power
+from tercet.core.row_sums import largest_of
+from tercet.core.scaling import scale_exponent, times_power
 from tercet.core.steps import Steps
+from tercet.core.streams import is_streamed
 from tercet.core.validation import target_for_callbacks
 from tercet.decomposition._engine.arpack import arpack_triplets
 from tercet.decomposition._engine.block_lanczos import block_lanczos
 from tercet.decomposition._engine.centred_rows import CentredRows
 from tercet.decomposition._engine.moments import total_variance
 from tercet.decomposition._engine.range_finder import random_range, settled_normalizer
+from tercet.decomposition._engine.streamed_range import streamed_svd
 from tercet.decomposition.base import checked_scores, finite_scores
 from tercet.decomposition.matrix_input import safe_exponent
 
@@ -129,6 +132,8 @@ class TruncatedSVD(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
         """
         return self._learn(X, y)
 
+    streaming = True
+
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
         """`fit`, and `transform` of the same rows."""
         return self.fit(X, y).transform(X)
@@ -136,6 +141,9 @@ class TruncatedSVD(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
     def _fit(self, X: Any, y: None, sample_weight: np.ndarray | None) -> None:
         n, d = X.shape
         self._check_count(n, d)
+        if is_streamed(X):
+            self._fit_streamed(X)
+            return
         exponent = safe_exponent(X)  # squares must neither overflow nor vanish
         X = times_power(X, -exponent)
         k = min(self.n_components, n, d)
@@ -164,6 +172,22 @@ class TruncatedSVD(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
                 "TruncatedSVD: explained_variance_ is beyond floating-point numbers. X holds numbers as large as "
                 f"{float(np.ldexp(1.0, exponent - 1)):.3g}: scale the features."
             )
+
+    def _streaming_refusal(self) -> str:
+        if self.algorithm == "randomized":
+            return ""
+        return f"algorithm={self.algorithm!r} needs all rows at once. Use algorithm='randomized'."
+
+    def _fit_streamed(self, X: Any) -> None:
+        if scale_exponent(largest_of(X)):
+            raise ValueError(f"TruncatedSVD: X holds numbers up to {largest_of(X):.3g}. Scale the features.")
+        rng, k = generator(self.random_state), min(self.n_components, *X.shape)
+        jobs = all_cores(self.n_jobs)
+        s, Vt, variance, whole = streamed_svd(X, k, self.n_oversamples, self.n_iter, rng, jobs)
+        share = variance / whole if whole > 0 else np.zeros(k)
+        self.components_, self.singular_values_ = Vt, s
+        self.explained_variance_ = variance.astype(Vt.dtype)
+        self.explained_variance_ratio_ = share.astype(Vt.dtype)
 
     def _check_count(self, n: int, d: int) -> None:
         k = self.n_components

@@ -11,6 +11,7 @@ from tercet.core.fitted_checks import Declarations, Floats, Labels, check_fitted
 from tercet.core.parallel import one_blas_thread
 from tercet.core.parameters import ArrayLike, Count, Fraction, Jobs, NonNegative, check_parameters
 from tercet.core.public_names import PublicPickle
+from tercet.core.sources import RowSource
 from tercet.core.steps import Fit, Iterative, Steps, with_callbacks
 from tercet.graph._engine.sweeps import Sweeps
 from tercet.graph.directed_graph import DirectedGraph
@@ -24,6 +25,7 @@ from tercet.graph.pagerank_algorithms import (
     solved,
 )
 from tercet.graph.random_walk import row_stochastic
+from tercet.graph.streamed_edges import StreamedEdges, edges_of
 
 HINT = "Raise max_iter or tol, or lower damping."
 
@@ -145,7 +147,9 @@ class PageRank(PublicPickle, Iterative):
         ----------
         graph : DirectedGraph, or what makes one
             Adjacency matrix (entry (i, j) is the weight of the edge i -> j; a CSR matrix is not copied), list of
-            edges, dict of nodes to targets, data frame or networkx graph; see `DirectedGraph`.
+            edges, dict of nodes to targets, data frame or networkx graph; see `DirectedGraph`. Or a source
+            (`tercet.datasets.Source`) of edges: columns from, to and, if there are weights, weight, with nodes
+            numbered from 0 on; where it does not fit into memory, with algorithm="iteration" or "power".
         y : ignored
             Not used.
         start : array of shape (n_nodes,) or dict, optional
@@ -157,6 +161,10 @@ class PageRank(PublicPickle, Iterative):
         self
         """
         check_parameters(self)
+        if isinstance(graph, RowSource):
+            graph = edges_of(graph, self.n_jobs)
+        if isinstance(graph, StreamedEdges):
+            return self._fit_streamed(graph, start)
         graph = graph if isinstance(graph, DirectedGraph) else DirectedGraph(graph)
         index = None if graph.names is None else graph._places
         given = node_weights(self.personalization, graph.n_nodes, index, "personalization")
@@ -175,6 +183,28 @@ class PageRank(PublicPickle, Iterative):
             else:
                 R = self._plain(graph, given, first)
             self.scores_, self.nodes_ = self._shown(R), graph.names
+        return self
+
+    def _fit_streamed(self, edges: StreamedEdges, start: Any) -> Self:
+        """The text's iteration over edges that are read in every pass."""
+        wrong = {
+            f"algorithm={self.algorithm!r}": self.algorithm not in ("iteration", "power"),
+            "damping=1": self.damping == 1,
+            f"dangling={self.dangling!r}": self.dangling in ("self-loop", "vanish"),
+            "weighted=False": not self.weighted,
+        }
+        if any(wrong.values()):
+            refused = next(what for what, here in wrong.items() if here)
+            raise TypeError(
+                f"PageRank cannot learn from a source with {refused}, which needs all edges at once. Use "
+                "algorithm='iteration', a damping below 1, dangling='personalized' or 'uniform', weighted=True."
+            )
+        n = edges.n_nodes
+        given = node_weights(self.personalization, n, None, "personalization")
+        first = node_weights(start, n, None, "start")
+        with Fit(self), one_blas_thread():
+            R = self._plain(edges, given, np.full(n, 1.0 / n) if first is None else first)
+            self.scores_, self.nodes_ = self._shown(R), None
         return self
 
     def fit_transform(self, graph: Any, y: Any = None) -> np.ndarray:
@@ -221,18 +251,24 @@ class PageRank(PublicPickle, Iterative):
         """An iterate as scores."""
         return R.copy() if self.dangling == "vanish" and self.algorithm != "power" else normalised(R)
 
-    def _steps(self, graph: DirectedGraph) -> Steps:
+    def _steps(self, graph: DirectedGraph | StreamedEdges) -> Steps:
         def unpack(R: np.ndarray) -> dict[str, Any]:
             return {"scores_": self._shown(R), "nodes_": graph.names}
 
         return self.steps(self.max_iter, hint=HINT, unpack=unpack)
 
-    def _plain(self, graph: DirectedGraph, given: np.ndarray | None, R: np.ndarray) -> np.ndarray:
+    def _plain(
+        self, graph: DirectedGraph | StreamedEdges, given: np.ndarray | None, R: np.ndarray
+    ) -> np.ndarray:
         """The text's algorithms, on the transition matrix."""
         n, d = graph.n_nodes, self.damping
         uniform = np.full(n, 1.0 / n)
         v = uniform if given is None else given
-        M: Any = Stochastic(graph, None if self.dangling == "vanish" else self._refuge(v, uniform))
+        M: Any
+        if isinstance(graph, StreamedEdges):
+            M, graph.refuge = graph, self._refuge(v, uniform)
+        else:
+            M = Stochastic(graph, None if self.dangling == "vanish" else self._refuge(v, uniform))
         if self.algorithm == "algebraic":
             return self._solve(M, v)
         if self.algorithm == "power" and M.refuge is None and M.lost.size:

@@ -100,7 +100,7 @@ class LeastSquares:
         weight = _divided(weight, mass)
         return weight if np.isfinite(mass) else self._normalised(y, weight / weight.max())
 
-    def _set_data(self, X: Any, y: np.ndarray) -> None:
+    def _set_data(self, X: Any, y: Any) -> None:
         """Sums over the rows that every solution needs; of all columns, when they are few."""
         self.X = X
         self.target_mean = self._mean(y) if self.fit_intercept else 0.0

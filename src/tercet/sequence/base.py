@@ -18,6 +18,7 @@ from scipy import sparse
 
 from tercet.core.estimator import Estimator
 from tercet.core.input_errors import Explaining, refuse_containers
+from tercet.core.sources import RowSource
 from tercet.core.validation import check_is_fitted, refuse_large, validate_data
 
 
@@ -40,7 +41,8 @@ class SequenceEstimator(Estimator):
         y : list of label sequences, or array of shape (n_rows,), optional
             What is known of each row.
         lengths : array of shape (n_sequences,), optional
-            The lengths of the sequences, where X is one table; by default it is one sequence. (Also understood in
+            The lengths of the sequences, where X is one table; by default it is one sequence. Where X is a source,
+            also the name of the column that tells the sequence of each row. (Also understood in
             second place, where other libraries have it, unless there is one for each row: those are labels, be they
             all 1, of which a warning tells.)
         sample_weight : array of shape (n_sequences,), optional
@@ -50,9 +52,25 @@ class SequenceEstimator(Estimator):
         -------
         self
         """
+        if isinstance(X, RowSource):
+            from tercet.sequence.streamed_sequences import SequenceSource
+
+            return self._learn(SequenceSource(X, lengths), y, sample_weight)
         if mistaken_lengths(X, y, lengths, symbols=self.symbols):
             y, lengths = None, y
         return self._learn(Sequences.of(X, lengths, symbols=self.symbols), y, sample_weight)
+
+    def _open_source(self, source: Any, y: Any, sample_weight: Any) -> Any:
+        from tercet.sequence.streamed_sequences import open_sequences
+
+        return open_sequences(self, source, y, sample_weight)
+
+    def _predict_source(self, source: RowSource, method: str, lengths: Any = None) -> Any:
+        """What a method gives for the sequences of a source, some sequences at a time."""
+        from tercet.sequence.streamed_sequences import SequencePredictions, SequenceSource
+
+        check_is_fitted(self)
+        return SequencePredictions(self, method, SequenceSource(source, lengths))
 
     def _check(self, X: Any, y: Any = None, *, reset: bool = True) -> Any:
         X = self._rows(X, reset=reset)

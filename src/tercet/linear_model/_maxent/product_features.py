@@ -206,7 +206,7 @@ def _padded(table: np.ndarray, is_sparse: bool) -> np.ndarray:
     """A table with the rows that products of sparse matrices take."""
     if not is_sparse:
         return table
-    padded = lines(*table.shape, np.float64)
+    padded = lines(len(table), table.shape[1], np.float64)
     padded[:, : table.shape[1]] = table
     return padded
 

@@ -146,10 +146,12 @@ class RidgeClassifier(LinearClassifier):
 
 def signs_of(y: Array, n_classes: int) -> Array:
     """Targets -1 and +1: a column for each of several classes (or labels), one for two classes or one."""
-    if y.ndim == 2:  # several labels, in memory
-        return np.where(y > 0, 1.0, -1.0)
     if is_streamed(y):
+        if y.ndim == 2:
+            return y.map(functools.partial(signs_of, n_classes=n_classes), width=y.shape[1], dtype=np.float64)
         width = n_classes if n_classes > 2 else 1
         return y.map(functools.partial(signs_of, n_classes=n_classes), width=width, dtype=np.float64)
+    if y.ndim == 2:
+        return np.where(y > 0, 1.0, -1.0)
     columns = np.arange(n_classes) if n_classes > 2 else np.array([1])
     return np.where(y[:, None] == columns, 1.0, -1.0)

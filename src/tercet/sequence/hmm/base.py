@@ -14,12 +14,14 @@ from tercet.core.estimator import check_is_fitted, check_weight, generator
 from tercet.core.parallel import each, total
 from tercet.core.parameters import check_parameters
 from tercet.core.steps import Steps
+from tercet.core.streams import is_streamed
 from tercet.optimize import check_ascent
 from tercet.sampling import sample_path, stationary_distribution
 from tercet.sequence.base import SequenceEstimator, Sequences, mistaken_lengths
 from tercet.sequence.hmm.em import (
     Emissions,
     EStep,
+    StreamedEStep,
     Theta,
     log,
     log_dirichlet,
@@ -143,7 +145,7 @@ class HMM(SequenceEstimator):
     def _e_step(self, X: Sequences, labels: Any, weight: np.ndarray | None) -> EStep:
         """The training sequences of positive weight with their known states; `classes_` gets the names."""
         numbers = None
-        if weight is not None and not weight.all():
+        if weight is not None and not is_streamed(X.rows) and not weight.all():
             numbers = np.flatnonzero(weight > 0)
             labels = None if labels is None else labels[np.repeat(weight > 0, X.lengths)]
             X, weight = X[weight > 0], weight[weight > 0]
@@ -157,7 +159,8 @@ class HMM(SequenceEstimator):
         else:
             self.classes_, states = state_codes(labels, count, type(self).__name__)
             states = states if (states >= 0).any() else None
-        return EStep(emissions, X, states, weight, numbers, scaling=self.implementation == "scaling")
+        kind = StreamedEStep if is_streamed(X.rows) else EStep
+        return kind(emissions, X, states, weight, numbers, scaling=self.implementation == "scaling")
 
     def _initial(self, e_step: EStep, rng: np.random.Generator | None) -> Theta:
         """Parameters to begin with: those that the caller has set, random ones for the rest, or the counts of known

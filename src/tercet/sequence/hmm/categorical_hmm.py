@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -10,6 +11,8 @@ import numpy as np
 from tercet.core.catalog import method
 from tercet.core.kernel import kernel
 from tercet.core.parameters import Count, CountOrZero, Jobs, NonNegative, Seed
+from tercet.core.row_sums import largest_of
+from tercet.core.streams import is_streamed
 from tercet.sequence.base import Sequences
 from tercet.sequence.hmm.base import HMM
 from tercet.sequence.hmm.em import Emissions, Theta, log, log_dirichlet, mask_known_states, probability_table
@@ -162,6 +165,24 @@ class CategoricalHMM(HMM):
             ignore_unseen=self.unseen == "ignore",
         )
 
+    streaming = True
+    streams_missing = False
+
+    def _check_streamed(self, X: Any) -> Any:
+        self.n_features_in_ = 1
+        codes = X.rows.map(partial(_codes_of, type(self).__name__), dtype=np.int32)
+        largest = int(largest_of(codes))
+        if self.n_features is not None and largest >= self.n_features:
+            raise ValueError(
+                f"{type(self).__name__}: symbol {largest} is not one of the {self.n_features} symbols 0 to "
+                f"{self.n_features - 1} that the model knows."
+            )
+        if self.n_features is None and largest > max(MOST_SYMBOLS, len(codes)):
+            raise ValueError(
+                f"{type(self).__name__}: symbols must be numbered from 0 on; one of them is {largest}."
+            )
+        return X.with_rows(codes)
+
     def _rows(self, X: Sequences, *, reset: bool = False) -> Sequences:
         codes = symbol_codes(X, type(self).__name__)
         if reset:
@@ -201,7 +222,7 @@ class CategoricalEmissions(Emissions):
     largest: int = field(default=-1, init=False)  # of the symbols that are learned from
 
     def prepare(self, rows: Any, states: Any, weight: Any, rng: np.random.Generator) -> None:
-        self.largest = int(rows.max())
+        self.largest = int(largest_of(rows)) if is_streamed(rows) else int(rows.max())
 
     def initial(self, n: int, rng: np.random.Generator | None) -> Theta:
         m = self.n_symbols or max(self.largest + 1, 1)
@@ -274,6 +295,11 @@ class CategoricalEmissions(Emissions):
 
     def least_chunk_rows(self, theta: Theta) -> int:
         return theta["emissionprob_"].shape[1]
+
+
+def _codes_of(owner: str, rows: np.ndarray) -> np.ndarray:
+    """Symbols of a chunk of a source."""
+    return symbol_codes(Sequences(rows[:, 0], np.array([0, len(rows)]), False), owner)
 
 
 def symbol_codes(X: Sequences, owner: str) -> np.ndarray:

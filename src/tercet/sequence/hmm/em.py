@@ -259,6 +259,45 @@ class EStep:
         return part
 
 
+class StreamedEStep(EStep):
+    """Expected counts of sequences that are read chunk by chunk."""
+
+    X: Any
+
+    def __init__(
+        self,
+        emissions: Emissions,
+        X: Any,
+        states: None = None,
+        weight: np.ndarray | None = None,
+        numbers: None = None,
+        *,
+        scaling: bool = True,
+    ) -> None:
+        self.emissions, self.X, self.states, self.weight = emissions, X, states, weight
+        self.numbers, self.scaling = numbers, scaling
+        self.row_weight = None if weight is None else RowWeight(weight, X.borders)
+
+    def chunks(self, theta: Theta) -> Any:
+        return self.X.row_chunks(super().chunks(theta))
+
+    def expected_counts(self, chunk: Any, theta: Theta) -> tuple[Any, ...]:
+        part, here = self.X.part_of(*chunk)
+        weight, numbers = None if self.weight is None else self.weight[here], np.arange(here.start, here.stop)
+        e_step = EStep(self.emissions, part, None, weight, numbers, scaling=self.scaling)
+        return e_step.expected_counts((0, len(part)), theta)
+
+
+class RowWeight:
+    """The weights of rows, by the sequences that they are in."""
+
+    def __init__(self, weight: np.ndarray, borders: np.ndarray) -> None:
+        self.weight, self.borders = weight, borders
+
+    def __getitem__(self, rows: np.ndarray) -> np.ndarray:
+        return self.weight[np.searchsorted(self.borders, rows, side="right") - 1]
+
+
 class SequenceChunk:
     """Some of the sequences: their rows and borders, the number of the first, known states, weights."""
 

@@ -126,6 +126,8 @@ class GaussianHMM(HMM):
     _covars_: np.ndarray
 
     largest_value = LARGE
+    streaming = True
+    streams_missing = False
 
     def __init__(
         self,

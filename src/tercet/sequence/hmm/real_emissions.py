@@ -9,6 +9,8 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from tercet.cluster import KMeans
+from tercet.core.row_sums import gathered_rows
+from tercet.core.streams import is_streamed
 from tercet.distributions._gaussian.covariances import floored
 from tercet.sequence.hmm.em import Emissions
 
@@ -48,11 +50,17 @@ class RowSample:
     """
 
     def __init__(self, X: Any, states: Any, weight: Any, rng: np.random.Generator) -> None:
-        at = np.arange(len(X)) if weight is None else np.flatnonzero(weight)
-        if at.size > MOST_ROWS:
-            at = np.sort(rng.choice(at, MOST_ROWS, replace=False))
-        at = at[~np.isnan(X[at]).all(axis=1)]
-        rows = np.asarray(X[at], dtype=np.float64)
+        if is_streamed(X):  # without missing values, and all of them have a weight
+            at = np.arange(min(len(X), MOST_ROWS))
+            if len(X) > MOST_ROWS:
+                at = np.sort(rng.choice(len(X), MOST_ROWS, replace=False))
+            rows = gathered_rows(at, X)[0].astype(np.float64)
+        else:
+            at = np.arange(len(X)) if weight is None else np.flatnonzero(weight)
+            if at.size > MOST_ROWS:
+                at = np.sort(rng.choice(at, MOST_ROWS, replace=False))
+            at = at[~np.isnan(X[at]).all(axis=1)]
+            rows = np.asarray(X[at], dtype=np.float64)
         self.rng = rng
         self.weight = np.ones(at.size) if weight is None else np.asarray(weight[at], dtype=np.float64)
         self.states = np.full(at.size, -1) if states is None else states[at]

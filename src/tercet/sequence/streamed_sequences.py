@@ -1,0 +1,170 @@
+"""Sequences of a source: rows that are read chunk by chunk, whose borders fall between sequences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tercet.core.row_slices import join_rows
+from tercet.core.source_checks import SourceChecks, refuse_missing
+from tercet.core.source_fits import Opened, must_stream, refuse_unable
+from tercet.core.sources import Features, Part, RowSource, SourceError, in_chunks
+from tercet.core.streams import Stream, StreamedArray, StreamedChunks
+from tercet.sequence.base import Sequences
+
+ROWS_AT_ONCE = 1 << 14  # whose sequences are predicted together
+
+
+class SequenceSource(RowSource):
+    """A source whose rows are sequences, one after another.
+
+    Parameters
+    ----------
+    source : RowSource
+        The rows.
+    lengths : str, int or array of shape (n_sequences,), optional
+        The column with the sequence of each row (any values; rows of one sequence stand together), or the lengths
+        of the sequences. By default all rows are one sequence.
+    """
+
+    def __init__(self, source: RowSource, lengths: Any) -> None:
+        self.source, self.column = source, lengths if isinstance(lengths, str | int) else None
+        self.lengths = None if self.column is not None or lengths is None else np.asarray(lengths)
+
+    def __repr__(self) -> str:
+        return repr(self.source)
+
+    @property
+    def features_of_rows(self) -> Features:
+        return self.source.features(exclude=() if self.column is None else (self.column,))
+
+    def borders(self, owner: str) -> np.ndarray:
+        """Where each sequence begins, and the number of rows at the end."""
+        n = self.source.n_rows
+        if self.column is not None:
+            return self._borders_of_column(owner)
+        if self.lengths is None:
+            return np.array([0, n])
+        if self.lengths.ndim != 1 or self.lengths.dtype.kind not in "iu" or (self.lengths < 1).any():
+            raise ValueError(
+                f"{owner}: lengths must be whole numbers from 1 on, or the name of a column; got {self.lengths!r}."
+            )
+        if self.lengths.sum() != n:
+            raise ValueError(f"{owner}: lengths add up to {self.lengths.sum()}, but the source has {n} rows.")
+        return np.concatenate([[0], np.cumsum(self.lengths)]).astype(np.int64)
+
+    def _borders_of_column(self, owner: str) -> np.ndarray:
+        """A new sequence where the value of the column changes, found in a pass over it."""
+        starts: list[np.ndarray] = [np.zeros(1, dtype=np.int64)]
+        labels: list[np.ndarray] = []
+        last: Any = None
+        for piece in self.source.read(None, (self.column,)):
+            values = piece.others[0]
+            refuse_missing(owner, piece, values, f"column {self.column!r}")
+            new = np.flatnonzero(values[1:] != values[:-1]) + 1
+            if not labels or values[0] != last:
+                new = np.concatenate([[0], new])
+            labels.append(values[new])
+            if piece.place.start or len(new) > 1:
+                starts.append((piece.place.start + new)[0 if piece.place.start else 1 :])
+            last = values[-1]
+        every = np.concatenate(labels)
+        found, counts = np.unique(every, return_counts=True)
+        if found.size < every.size:
+            twice = found[counts > 1].tolist()[0]
+            raise SourceError(
+                f"{owner}: sequence {twice!r} of column {self.column!r} is in several places: the rows of a "
+                "sequence must stand together. Sort the source by it."
+            )
+        return np.concatenate([*starts, [self.source.n_rows]]).astype(np.int64)
+
+    def _find_parts(self) -> tuple[Part, ...]:
+        return self.source.parts
+
+    def _choose(self, exclude: tuple[Any, ...], names: tuple[str, ...] | None) -> Features:
+        return self.features_of_rows
+
+
+class StreamedSequences(Sequences):
+    """Sequences whose rows are a streamed array; where they begin is in memory."""
+
+    rows: StreamedArray
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (len(self), *self.rows.shape[1:])
+
+    @property
+    def dtype(self) -> Any:
+        return np.float32 if self.rows.dtype == np.float32 else np.float64
+
+    def with_rows(self, rows: Any) -> StreamedSequences:
+        return StreamedSequences(rows, self.borders, self.listed)
+
+    def row_chunks(self, ranges: list[tuple[int, int]]) -> StreamedChunks:
+        """Chunks (rows, their numbers) of ranges of sequences."""
+        cuts = [0, *(int(self.borders[b]) for _, b in ranges)]
+        return StreamedChunks([self.rows, self.rows.stream.array("row")], cuts)
+
+    def part_of(self, rows: Any, numbers: np.ndarray) -> tuple[Sequences, slice]:
+        """The sequences that a chunk holds, and which ones these are."""
+        here = slice(*np.searchsorted(self.borders, [numbers[0], numbers[-1] + 1]).tolist())
+        return Sequences(rows, self.borders[here.start : here.stop + 1] - numbers[0], False), here
+
+
+def open_sequences(estimator: Any, given: SequenceSource, y: Any, sample_weight: Any) -> Opened:
+    """The sequences that `fit(source, lengths=...)` is about: in memory where they fit, or streamed."""
+    name = type(estimator).__name__
+    refuse_unable(estimator)
+    if y is not None:
+        raise TypeError(
+            f"{name} learns hidden states from a source; for labels y load the rows (source.to_arrays)."
+        )
+    if given.source.sparse:
+        raise TypeError(f"{name} takes no sparse rows; {given.source!r} has them.")
+    features = given.features_of_rows
+    if estimator.symbols and features.width != 1:
+        raise ValueError(f"{name}: a source must have one column of symbols; it has {features.width}.")
+    checks = SourceChecks(name, estimator.missing_input, largest=estimator.largest_value)
+    stream = Stream(given.source, features, (), None, checks)
+    borders = given.borders(name)
+    weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    if weight is not None and weight.shape != (borders.size - 1,):
+        raise ValueError(
+            f"{name}: sample_weight must have one number for each of {borders.size - 1} sequences; its shape is "
+            f"{weight.shape}."
+        )
+    if must_stream(stream):
+        checks.missing = checks.missing and estimator.streams_missing
+        if weight is not None and not (np.isfinite(weight).all() and (weight > 0).all()):
+            raise ValueError(f"{name}: sample_weight must be positive, to learn from a source.")
+        return Opened(StreamedSequences(stream.array("X"), borders, False), None, weight, features)
+    X = join_rows([checks.rows(piece, features) for piece in given.source.read(features)])
+    X = X[:, 0] if estimator.symbols else X
+    return Opened(Sequences(X, borders, False), None, weight, features)
+
+
+class SequencePredictions:
+    """What a method of a fitted model gives for the sequences of a source, some sequences at a time.
+
+    Walking through it gives an array for the rows of some sequences after another; `numpy.asarray` all of them.
+    """
+
+    def __init__(self, model: Any, method: str, given: SequenceSource) -> None:
+        self.model, self.method, self.given = model, method, given
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        name, features = type(self.model).__name__, self.given.features_of_rows
+        checks = SourceChecks(name, self.model.missing_input, largest=self.model.largest_value)
+        every = Sequences(None, self.given.borders(name), False)
+        ranges = every.chunks(ROWS_AT_ONCE)
+        cuts = [0, *(int(every.borders[b]) for _, b in ranges)]
+        pieces = ((checks.rows(piece, features),) for piece in self.given.source.read(features))
+        for (a, b), (X,) in zip(ranges, in_chunks(pieces, cuts)):
+            X = X[:, 0] if self.model.symbols else X
+            yield getattr(self.model, self.method)(X, lengths=np.diff(every.borders[a : b + 1]))
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        return np.asarray(np.concatenate(list(self)), dtype=dtype)

@@ -15,6 +15,7 @@ from tercet.core.steps import fitted_attributes
 from tercet.datasets import Source
 from tercet.decomposition import PCA
 from tercet.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from tercet.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from tercet.linear_model import (
     GammaRegressor,
     GeneralizedLinearRegressor,
@@ -56,6 +57,8 @@ CASES = [
     (KMeans(4, init=[[k] * 20 for k in (0, 1, 50, 51)], max_iter=10), None),  # clusters run empty
     (GaussianMixture(3, random_state=0, max_iter=5), None),
     (GaussianMixture(2, covariance_type="diag", random_state=1, max_iter=5), None),
+    (HistGradientBoostingClassifier(max_iter=3, random_state=0), "two"),  # more of it in test_boosting
+    (HistGradientBoostingRegressor(max_iter=3, random_state=0), "number"),
     (PCA(5), None),
     (PCA(0.9, scale=True, whiten=True), None),
 ]

@@ -93,8 +93,8 @@ def _learns_from_all(card: Card, estimator: Any, table: Table) -> bool:
     values = {"name": card.name, "rows": table.height, "total": table.total_rows}
     if not hasattr(estimator, "streaming") or unable(estimator):
         printing.remark(
-            "{name} needs its rows in memory: it learns from {rows} of {total}. HistGradientBoosting, linear models "
-            "and naive Bayes learn from all",
+            "{name} needs its rows in memory: it learns from {rows} of {total}. HistGradientBoosting, linear "
+            "models and naive Bayes learn from all",
             **values,
         )
         return False

@@ -56,7 +56,7 @@ class SavedModel:
 
     @property
     def rows(self) -> int:
-        """How many rows the columns' summaries come from, those learned from as a rule; 0 if the file does not say."""
+        """How many rows the summaries of the columns come from; 0 if the file does not say."""
         rows = self.about.get("drawn_rows") or self.about.get("rows")
         return rows if isinstance(rows, int) else 0
 

@@ -17,6 +17,7 @@ from tercet.core.steps import fitted_attributes
 from tercet.datasets import Source
 from tercet.decomposition import PCA, IncrementalPCA, TruncatedSVD
 from tercet.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from tercet.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from tercet.linear_model import (
     ElasticNet,
     GammaRegressor,
@@ -104,6 +105,8 @@ CASES = [
     (MiniBatchKMeans(5, random_state=0, max_iter=10), None),
     (MiniBatchKMeans(3, batch_size=100, compute_labels=False, init="random", n_init=2, random_state=1), None),
     (IncrementalPCA(5, batch_size=700), None),
+    (HistGradientBoostingClassifier(max_iter=3, random_state=0), "two"),  # more of it in test_boosting
+    (HistGradientBoostingRegressor(max_iter=3, random_state=0), "number"),
     (PCA(5), None),
     (PCA(0.9, scale=True, whiten=True), None),
 ]

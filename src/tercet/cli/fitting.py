@@ -53,9 +53,13 @@ def fit(
         schema = infer_schema(table, target, card.task, kinds, drop)
         records, y = pipelines.training_rows(schema, table)
         _remark_columns(table, schema)
-        model, warned, seconds = pipelines.fit_pipeline(
-            card.name, pipelines.assemble(schema, estimator), records, y
-        )
+        learn, assemble = None, pipelines.assemble
+        if rows is None and table.height < table.total_rows and _learns_from_all(card, estimator, table):
+            from tercet.cli.streamed_fits import AllRows, assemble
+
+            learn = AllRows(assemble(schema, estimator), schema, table, data, ragged)
+        pipeline = assemble(schema, estimator) if learn is None else learn.pipeline
+        model, warned, seconds = pipelines.fit_pipeline(card.name, pipeline, records, y, learn)
         about = {
             "method": card.name,
             "task": card.task,
@@ -63,7 +67,8 @@ def fit(
             "schema": schema.to_dict(),
             "settings": list(settings),
             "seed": seed,
-            "rows": len(records),
+            "rows": len(records) if learn is None else learn.n_rows,
+            "drawn_rows": len(records) if len(records) < table.total_rows else None,
             "source": table.source,
             "reading": table.reading,
             "score": pipelines.training_score(card.task, model, records, y),
@@ -79,6 +84,26 @@ def fit(
     else:
         _print_fit(card, about, table, schema, seconds, output)
     return 0
+
+
+def _learns_from_all(card: Card, estimator: Any, table: Table) -> bool:
+    """Whether a method learns from all rows of a table that does not fit into memory; says so, or why not."""
+    from tercet.core.source_fits import unable
+
+    values = {"name": card.name, "rows": table.height, "total": table.total_rows}
+    if not hasattr(estimator, "streaming") or unable(estimator):
+        printing.remark(
+            "{name} needs its rows in memory: it learns from {rows} of {total}. HistGradientBoosting, linear "
+            "models and naive Bayes learn from all",
+            **values,
+        )
+        return False
+    printing.remark(
+        "{name} learns from all {total} rows, read pass by pass; the rows drawn decide on columns, scales and "
+        "categories",
+        **values,
+    )
+    return True
 
 
 def _check_fit(card: Card, output: Path, data: str) -> None:

@@ -39,7 +39,7 @@ def assemble(schema: Schema, estimator: Any) -> Pipeline:
         return Pipeline([("model", clone(estimator).set_params(estimators=pipelines))])
     return Pipeline(
         [
-            ("encoder", TableEncoder(_without_summaries(schema), **encoder_options(estimator))),
+            ("encoder", TableEncoder(without_summaries(schema), **encoder_options(estimator))),
             ("model", estimator),
         ]
     )
@@ -77,7 +77,7 @@ def encoder_options(estimator: Any) -> dict[str, Any]:
     }
 
 
-def _without_summaries(schema: Schema) -> dict[str, Any]:
+def without_summaries(schema: Schema) -> dict[str, Any]:
     """A schema without histograms and the like: skops keeps every number of them as an object."""
     packed = schema.to_dict()
     for column in [*packed["columns"], packed["target"] or {}]:
@@ -94,10 +94,11 @@ def training_rows(schema: Schema, table: Table) -> tuple[Records, np.ndarray | N
     y, known = schema.to_target(table)
     if not known.all():  # the schema's notes say how many
         records, y = records.take(np.flatnonzero(known)), y[known]
-    return records, _labels(schema, y)
+    return records, labels(schema, y)
 
 
-def _labels(schema: Schema, y: np.ndarray) -> np.ndarray:
+def labels(schema: Schema, y: np.ndarray) -> np.ndarray:
+    """Targets as they are in the table."""
     return y if schema.classes is None else np.asarray(schema.classes)[y]
 
 
@@ -118,18 +119,18 @@ def rows_with_target(
         table = dataclasses.replace(table, frame=frame)
     records = schema.to_records(table, say=speak)
     y, known = schema.to_target(table)
-    return records, _labels(schema, y), known
+    return records, labels(schema, y), known
 
 
 def fit_pipeline(
-    name: str, pipeline: Pipeline, records: Records, y: Any
+    name: str, pipeline: Pipeline, records: Records, y: Any, learn: Callable[[Any, Any], Any] | None = None
 ) -> tuple[Pipeline, list[str], float]:
-    """The fitted pipeline, what it warned of, and the seconds it took."""
+    """The fitted pipeline, what it warned of, and the seconds it took; `learn` is another way to fit it."""
     began = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught, _progress(name, pipeline[-1]):
         warnings.simplefilter("always")
         try:
-            pipeline.fit(records, y)
+            (pipeline.fit if learn is None else learn)(records, y)
         except TableError:
             raise
         except ValueError as error:  # what the method itself says of these parameters and these data

@@ -56,8 +56,8 @@ class SavedModel:
 
     @property
     def rows(self) -> int:
-        """How many rows the model learned from; 0 if the file does not say."""
-        rows = self.about.get("rows")
+        """How many rows the summaries of the columns come from; 0 if the file does not say."""
+        rows = self.about.get("drawn_rows") or self.about.get("rows")
         return rows if isinstance(rows, int) else 0
 
     @property

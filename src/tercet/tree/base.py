@@ -187,6 +187,9 @@ class BaseDecisionTree(TreeInput):
     `_prepare` returns, and `_prune`s it.
     """
 
+    streams_instead = (
+        "HistGradientBoostingClassifier or HistGradientBoostingRegressor, whose trees learn from histograms"
+    )
     always_random: ClassVar[bool] = False  # whether growth draws numbers whatever the parameters are
     criterion: Any
     splitter: Any

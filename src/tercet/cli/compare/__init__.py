@@ -21,7 +21,7 @@ import numpy as np
 
 from tercet.cli import errors, printing, translation
 from tercet.cli.alerts.rounds import few_rounds
-from tercet.cli.compare import terminal, terminal_advice
+from tercet.cli.compare import larger_data, terminal, terminal_advice
 from tercet.cli.compare.combination import CANDIDATES, COMBINATION, SAME_AS
 from tercet.cli.compare.comparison import Design
 from tercet.cli.compare.details import DetailCollector, ReportDetails
@@ -134,6 +134,7 @@ def _run(request: Request, begin: float) -> int:
         add_times(result, scheduler.busy, begin)
         add_alerts(result, few_rounds(result, scheduler.repeats))
         result["take"] = _recommendation(pool, result, request)
+        result["sample"] = larger_data.about_sample(result, request, named)
         if request.report and _methods_ranked(result) and not result["interrupted"]:
             numbers = kept_rows(table, schema) + 1
             collector = _detail_collector(request, pool, result, schema, records, y, begin, numbers)
@@ -313,6 +314,7 @@ def _finish(request: Request, result: dict[str, Any], page: str | None, begin: f
         terminal.leaderboard(result)
         terminal_advice.alerts(result)
         terminal_advice.recommendation(result)
+        larger_data.tell(result)
     if request.report and _methods_ranked(result):
         if page is None:  # interrupted or out of time: the leaderboard alone
             from tercet.cli.report import render

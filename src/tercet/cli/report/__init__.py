@@ -122,6 +122,7 @@ def _header(result: dict[str, Any]) -> Markup:
         tag("h1", Path(data["source"]).name or data["source"], _toward(data)),
         tag("p", verdict(result), class_="verdict"),
         stopped if result.get("interrupted") else None,
+        [tag("p", text) for text in (result.get("sample") or {}).get("told", [])],
         tag("dl", [tag("div", tag("dt", name), tag("dd", value)) for name, value in facts], class_="facts"),
     )
 

@@ -30,7 +30,7 @@ def read_feather(source: SourceFile, request: ReadRequest) -> Iterator[Table]:
     """Read Feather (Arrow IPC), of the first version too."""
     import polars as pl
 
-    if first_bytes(source.path, 4) == b"FEA1":
+    if not source.path.is_dir() and first_bytes(source.path, 4) == b"FEA1":
 
         def scan(path: Path, **_: Any) -> pl.LazyFrame:
             from pyarrow import feather
@@ -50,7 +50,8 @@ def _read(source: SourceFile, format: str, scan: Any, request: ReadRequest) -> I
 
     notes: list[Message] = []
     with quiet_panics():
-        lazy = scan(source.path.absolute(), glob=False)
+        files = source.files
+        lazy = scan(files if len(files) > 1 else files[0], glob=False)
         schema = lazy.collect_schema()
         total = int(lazy.select(pl.len()).collect().item())
         lazy, kinds = _plain(lazy, schema, notes)

@@ -45,6 +45,8 @@ def read_table(
 ) -> Table:
     """Read a table: CSV, TSV, Parquet, Feather, ARFF, SVMlight or npz, packed by gzip, bzip2, xz or not.
 
+    A folder of Parquet or Feather files is one table, in the order of their names.
+
     Format, encoding, delimiter, quotes, header, decimal comma and marks for missing values are found out; the
     table's `notes` say what was found. A table that would fill more than half of the memory is not read as a
     whole: rows are drawn at random.

@@ -66,6 +66,11 @@ class SourceFile:
         name = Path(self.name)
         return Path(name.stem if self.unpacked else name.name).suffix.lower()
 
+    @property
+    def files(self) -> list[Path]:
+        """The file itself; of a folder, those of its columnar format in the order of their names."""
+        return column_files(self.path) if self.path.is_dir() else [self.path.absolute()]
+
     def error(self, message: str, **values: Any) -> TableError:
         """An error about this file."""
         return TableError("{file}: {problem}", file=self.name, problem=Message(message, **values))
@@ -119,6 +124,9 @@ def open_source(place: str | os.PathLike[str]) -> Iterator[SourceFile]:
             path = Path(place).expanduser()
             _check(path)
         source = SourceFile(path, path.name, Path(folder))
+        if path.is_dir():
+            yield source
+            return
         head = first_bytes(path, 8)
         for magic, unpack in PACKED.items():
             if head.startswith(magic):
@@ -160,7 +168,11 @@ def _check(path: Path) -> None:
     except (OSError, ValueError) as error:
         raise _unreadable(path, error) from None
     if stat.S_ISDIR(mode):
-        raise TableError("{file}: a folder, not a file", file=str(path))
+        if not column_files(path):
+            raise TableError(
+                "{file}: a folder, not a file; no Parquet or Feather files are in it", file=str(path)
+            )
+        return
     if not stat.S_ISREG(mode):
         raise TableError(
             "{file}: not an ordinary file (a pipe, socket or device); save the data first, or give - and the data "
@@ -171,6 +183,19 @@ def _check(path: Path) -> None:
         first_bytes(path, 1)
     except OSError as error:
         raise _unreadable(path, error) from None
+
+
+def column_files(folder: Path) -> list[Path]:
+    """The Parquet files in and below a folder, in the order of their names; Feather where there are none."""
+    found = sorted(
+        path.absolute()
+        for path in folder.rglob("*")
+        if ENDINGS.get(path.suffix.lower()) in ("Parquet", "Feather")
+        and path.is_file()
+        and not any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
+    )
+    of_first = [path for path in found if ENDINGS[path.suffix.lower()] == "Parquet"]
+    return of_first or found
 
 
 def _unreadable(path: Path, error: Exception) -> TableError:
@@ -190,6 +215,13 @@ def _unpacked(source: SourceFile, unpack: Any) -> SourceFile:
 
 def detect_format(source: SourceFile) -> str | None:
     """The format that the first bytes or the name give away; None: some text."""
+    if source.path.is_dir():
+        for path in source.files:
+            if not first_bytes(path, 16).startswith(tuple(MAGIC)):
+                format = ENDINGS[path.suffix.lower()]
+                place = SourceFile(path, str(path.relative_to(source.path.absolute())), source.folder)
+                raise place.error("not a {format} file: damaged, or named wrongly", format=format)
+        return ENDINGS[source.files[0].suffix.lower()]
     head = first_bytes(source.path, 16)
     for magic, name in MAGIC.items():
         if head.startswith(magic):

@@ -7,6 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tercet.core.source_fits import stream_predictions
+
 
 class BoostedClasses:
     """Labels and probabilities of a boosted classifier, from `_raw`, `_staged_raw` and `_loss_of`."""
@@ -142,3 +144,6 @@ class BoostedClasses:
         """
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
+
+
+stream_predictions(BoostedClasses)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tercet.core.scaling import LARGE
+from tercet.core.source_fits import stream_predictions
 from tercet.ensemble.boosting.boosting_losses import GammaBoosting, PoissonBoosting
 
 
@@ -51,3 +52,6 @@ class BoostedNumbers:
         """
         for F in self._staged_raw(X):
             yield self._answer(F)
+
+
+stream_predictions(BoostedNumbers)

@@ -229,7 +229,9 @@ class HistGradientBoostingRegressor(BoostedNumbers, BaseHistGradientBoosting, Re
     def _refuse_targets(self, least: float, total: float) -> None:
         """Refuse targets that the loss does not take, by the least of them and their sum."""
         if self.loss == "gamma" and least <= 0:
-            raise ValueError(f"{type(self).__name__}: loss='gamma' requires strictly positive y; got {least}.")
+            raise ValueError(
+                f"{type(self).__name__}: loss='gamma' requires strictly positive y; got {least}."
+            )
         if self.loss == "poisson" and (least < 0 or total <= 0):
             raise ValueError(
                 f"{type(self).__name__}: loss='poisson' requires non-negative y and sum(y) > 0; the least is "

@@ -1,9 +1,9 @@
 """Histogram boosting of rows that are not in memory.
 
 The rows are binned once into pages, in memory or in temporary files (`core.row_pages`); scores, gradients and the
-nodes of the rows are kept beside them. A round goes over the pages some depth-of-the-tree times, and does not read
-the source again. The model has the bits of a fit in memory for the losses of `LeafwiseRounds` and up to four million
-rows; with other losses and more rows it agrees but for rounding.
+nodes of the rows are kept beside them. A round goes over the pages about as often as its trees are deep, and does
+not read the source again. The model has the bits of a fit in memory for the losses of `LeafwiseRounds` and up to
+four million rows; with other losses and more rows it agrees but for rounding.
 """
 
 from __future__ import annotations
@@ -96,7 +96,14 @@ class PagedFit:
     """One fit: pages of the rows learned from, and of those held out."""
 
     def __init__(
-        self, model: Any, loss: BoostingLoss, rows: StreamedRows, pages: RowPages, held: Any, edges: Any, jobs: Any
+        self,
+        model: Any,
+        loss: BoostingLoss,
+        rows: StreamedRows,
+        pages: RowPages,
+        held: Any,
+        edges: Any,
+        jobs: Any,
     ) -> None:
         self.model, self.loss, self.rows, self.pages, self.held = model, loss, rows, pages, held
         self.edges, self.jobs = edges, jobs

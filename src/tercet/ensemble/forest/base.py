@@ -40,6 +40,9 @@ class BaseForest(TreeInput):
     they are.
     """
 
+    streams_instead = (
+        "HistGradientBoostingClassifier or HistGradientBoostingRegressor, whose trees learn from histograms"
+    )
     splitter: ClassVar[str] = "best"
     max_bins: ClassVar[int | None] = None
     multi_output = True

@@ -83,7 +83,9 @@ class LeafwiseTree(NamedTuple):
     rate: float
     per_gradient: float  # one over the units in which leaves sum gradients and hessians, exactly
     per_hessian: float
-    counts: np.ndarray  # (columns, 256): rows of each bin of the one node that is searched; empty: they are counted
+    counts: (
+        np.ndarray
+    )  # (columns, 256): rows of each bin of the one node that is searched; empty: they are counted
 
 
 class LeafwiseLimits(NamedTuple):

@@ -1,20 +1,19 @@
 """Leaf-wise growth of boosting trees from pages of binned rows that need not be in memory.
 
-The trees are those of `LeafwiseGrower`, to the bit up to `MOST_ROWS` rows. There a node has a list of its rows; here
-each row has the number of its node, and passes over all pages move rows to children and add up histograms. One pass
-serves many nodes: it looks at the children of all leaves that may still be split, not only at those of the best one,
-so that there are about as many passes as the tree is deep. Histograms are sums of integers: the same bits in any
-order.
+The trees are those of `LeafwiseGrower`, to the bit up to `MOST_ROWS` rows. There a node has a list of its rows;
+here each row has the number of its node, and passes over all pages move rows to children and add up histograms.
+One pass serves many nodes: it looks at the children of all leaves that may still be split, not only at those of the
+best one, so that there are about as many passes as the tree is deep. Histograms are sums of integers: the same bits
+in any order.
 
-With more rows a gradient and a hessian are words of their own in the histograms; those of a node are then rounded to
-halves of a word, as fine as the sums of that node allow, before its cuts are searched.
+With more rows a gradient and a hessian are words of their own in the histograms; those of a node are then rounded
+to halves of a word, as fine as the sums of that node allow, before its cuts are searched.
 """
 
 from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -370,7 +369,12 @@ class PagedGrower:
             if self.is_split[t]:
                 assert node.children is not None
                 j, last, first = node.split
-                records[t, IS_SPLIT], records[t, FEATURE], records[t, LAST], records[t, FIRST] = 1, j, last, first
+                records[t, IS_SPLIT], records[t, FEATURE], records[t, LAST], records[t, FIRST] = (
+                    1,
+                    j,
+                    last,
+                    first,
+                )
                 records[t, MISSING] = node.sides[self.bins.n_bins[j]]
                 records[t, CHILD], sides[t] = numbers[node.children[0].mark], node.sides
             else:

@@ -1,4 +1,4 @@
-"""Kernels of growth from pages of rows: move rows to the children of their nodes, add up histograms, search them."""
+"""Kernels of growth from pages of rows: move rows to children, add up histograms, search them."""
 
 from __future__ import annotations
 

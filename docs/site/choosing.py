@@ -114,7 +114,7 @@ WORDS = {
         "table before you choose.",
         "method": "method",
         "cards": "By their cards",
-        "carded": "All estimators of the catalogue by their task, as `tercet list --task classification` prints them.",
+        "carded": "All estimators by their task, as `tercet list --task classification` prints them.",
         "card_head": "| method | 中文 | model | strategy |\n|---|---|---|---|",
     },
     "zh": {

@@ -13,16 +13,17 @@ V2 := NUMBA_CPU_NAME=x86-64-v2 NUMBA_CPU_FEATURES= OPENBLAS_CORETYPE=Nehalem \
 unexport PYTHONDONTWRITEBYTECODE
 INSTALL := -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help run test lint types unit pytest modes bounds plain test-deep test-cpus test-peers fuzz bench catalog pictures warm wheels check-wheels format clean
+.PHONY: help run test lint types unit pytest modes bounds plain test-deep test-cpus test-peers fuzz bench catalog docs pictures warm wheels check-wheels format clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make run        install into .venv and compare the methods on embedded data (offline)"
-	@echo "make test       lint, types and all tests"
+	@echo "make test       lint, types, all tests and the documentation"
 	@echo "make test-deep  all tests again with bounds checks, as plain Python and as on other CPUs, and scikit-learn's (slow)"
 	@echo "make test-peers scikit-learn's own tests on our classes"
 	@echo "make fuzz       draw cases against every estimator; TIME=600 seconds, ROWS='KMeans SVC' for some, FILE=fuzz.jsonl to resume"
 	@echo "make bench      the benchmark; ROWS='lasso maxent' for some rows, SIZE=smoke for a quick look"
+	@echo "make docs       build the documentation into docs/_build/html and check its links"
 	@echo "make catalog    write the catalogue file anew from the cards"
 	@echo "make pictures   make the README's pictures anew (needs a Chromium)"
 	@echo "make wheels     the wheels of a release in dist: tercet, and tercet-kernels with the compiled kernels"
@@ -42,8 +43,8 @@ $(VENV)/.run: pyproject.toml | $(BIN)/python
 
 # pip would compile every module of every package, on one core: most are never imported.
 $(VENV)/.test: pyproject.toml | $(BIN)/python
-	@echo "==> installing tercet and its test extras into $(VENV)"
-	@$(BIN)/python $(INSTALL) --no-compile -e ".[test,cli,plot]"
+	@echo "==> installing tercet with what tests and documentation need into $(VENV)"
+	@$(BIN)/python $(INSTALL) --no-compile -e ".[test,cli,docs,plot]"
 	@touch $@ $(VENV)/.run
 
 run: $(VENV)/.run
@@ -54,7 +55,7 @@ run: $(VENV)/.run
 # The type checker, and after it the tests that need no kernels, run beside the compiler, which keeps few cores busy.
 test: lint
 	@$(MAKE) --no-print-directory -j2 warm types plain
-	@$(MAKE) --no-print-directory pytest bounds
+	@$(MAKE) --no-print-directory pytest bounds docs
 
 lint: $(VENV)/.test
 	@echo "==> ruff"
@@ -116,6 +117,10 @@ bench: $(VENV)/.test
 catalog: $(VENV)/.run
 	@$(BIN)/python -m tercet.core.catalog
 
+docs: $(VENV)/.test
+	@echo "==> documentation"
+	@$(BIN)/python -m docs
+
 pictures: $(VENV)/.test
 	@$(BIN)/python -m docs.pictures
 
@@ -134,4 +139,4 @@ format: $(VENV)/.test
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis build dist docs/_build docs/_cache

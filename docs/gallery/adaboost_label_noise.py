@@ -1,10 +1,11 @@
 """Wrong labels hurt boosting more than a forest
 zh: 错误标记对提升的伤害大于森林
 
-The exponential loss of AdaBoost has no upper bound, so mislabelled rows collect weight round after round. A forest averages
-over trees that each see a mislabelled row or not, and shrugs.
+The exponential loss of AdaBoost has no upper bound, so mislabelled rows collect weight round after round. A
+forest averages over trees that each see a mislabelled row or not, and shrugs.
 
-zh: AdaBoost 的指数损失没有上界，标错的样本一轮轮积累权值。森林对许多棵树取平均，有的树见过这个错误，有的没有，因此不为所动。
+zh: AdaBoost 的指数损失没有上界，标错的样本一轮轮积累权值。森林对许多棵树取平均，有的树见过这个错误，
+有的没有，因此不为所动。
 
 family: ensemble
 """

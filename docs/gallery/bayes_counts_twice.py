@@ -1,8 +1,8 @@
 """Naive Bayes counts repeated evidence again
 zh: 朴素贝叶斯会把重复的证据再算一遍
 
-Copy one column and naive Bayes becomes more certain, though nothing new was said. The decision may stay right; the probability does
-not.
+Copy one column and naive Bayes becomes more certain, though nothing new was said. The decision may stay
+right; the probability does not.
 
 zh: 把同一列复制几份，没有任何新信息，朴素贝叶斯却越来越有把握。判断也许还对，概率已经不对了。
 

@@ -1,10 +1,12 @@
 """A CRF reads the ending of a word it never saw
 zh: 条件随机场读得懂没见过的词的词尾
 
-An HMM tagger knows words or does not. A conditional random field may describe a token by anything, here by its ending, and so it
-tags new words of an invented language rightly.
+An HMM tagger takes every unseen word for the same rare one, unless it is told to look at endings. A
+conditional random field describes a token by anything you like, here by its ending, and tags new words of
+an invented language rightly.
 
-zh: 隐马尔可夫标注器对一个词要么认识，要么不认识。条件随机场可以用任何东西描述一个词，这里用词尾，于是虚构语言里的新词也能标对。
+zh: 隐马尔可夫标注器默认把没见过的词都当作同一个罕见词。条件随机场可以用任何东西描述一个词，这里用词尾，
+于是虚构语言里的新词也能标对。
 
 family: sequence_crf
 """
@@ -39,7 +41,7 @@ scores = {"CRF": [], "HMM": []}
 for n in sizes:
     X, y = zip(*[sentence() for _ in range(n)])
     crf = CRF(c2=0.1).fit([described(w) for w in X], list(y))
-    hmm = HMMTagger(unseen="ignore").fit(list(X), list(y))
+    hmm = HMMTagger().fit(list(X), list(y))
     answers = {
         "CRF": crf.predict([described(w) for w, _ in test]),
         "HMM": hmm.predict([w for w, _ in test]),

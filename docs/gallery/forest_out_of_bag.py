@@ -1,10 +1,12 @@
 """A forest carries its own test set
 zh: 森林自带测试集
 
-Each tree of a forest leaves out about a third of the rows. Letting every row be judged by the trees that did not see it gives the out-of-bag
-error, which follows the error on new rows without setting any rows aside.
+Each tree of a forest leaves out about a third of the rows. Letting every row be judged by the trees that
+did not see it gives the out-of-bag error, which follows the error on new rows without setting any rows
+aside.
 
-zh: 森林的每棵树都有大约三分之一的样本没有见过。让每个样本只由没见过它的树来判断，就得到包外误差；它与新样本上的误差一致，而不必留出任何样本。
+zh: 森林的每棵树都有大约三分之一的样本没有见过。让每个样本只由没见过它的树来判断，就得到包外误差；
+它与新样本上的误差一致，而不必留出任何样本。
 
 family: ensemble
 """

@@ -1,10 +1,11 @@
 """The best path is not the path of best states
 zh: 最优路径不等于逐时刻最优的状态
 
-Viterbi's algorithm finds the most likely path as a whole; posterior decoding takes the most likely state at each step. The second makes fewer single
-mistakes on average and jumps more often between states.
+Viterbi's algorithm finds the most likely path as a whole; posterior decoding takes the most likely state at
+each step. The second makes fewer single mistakes on average and jumps more often between states.
 
-zh: 维特比算法求整体上最可能的路径；后验解码在每个时刻取最可能的状态。后者平均来说单点错误更少，却在状态之间跳得更勤。
+zh: 维特比算法求整体上最可能的路径；后验解码在每个时刻取最可能的状态。后者平均来说单点错误更少，
+却在状态之间跳得更勤。
 
 family: sequence_hmm
 """

@@ -1,10 +1,11 @@
 """The width of the kernel is the model
 zh: 核的宽度就是模型
 
-Kernel ridge regression with the same penalty and three widths: too wide sees nothing, too narrow remembers noise. Leave-one-out errors come in
-closed form and point to the middle.
+Kernel ridge regression with the same penalty and three widths: too wide sees nothing, too narrow remembers
+noise. Leave-one-out errors come in closed form and point to the middle.
 
-zh: 惩罚相同、宽度不同的核岭回归：太宽什么也看不见，太窄把噪声也记住了。留一法误差有闭式解，一算便知该取中间。
+zh: 惩罚相同、宽度不同的核岭回归：太宽什么也看不见，太窄把噪声也记住了。留一法误差有闭式解，
+一算便知该取中间。
 
 family: kernel_machines
 """
@@ -21,9 +22,8 @@ gammas = np.logspace(-2, 3, 21)
 alpha = 0.1
 errors = []
 for gamma in gammas:
-    K = np.exp(-gamma * (t - t.T) ** 2)
-    hat = np.linalg.solve(K + alpha * np.eye(80), K).T
-    errors.append(np.mean(((target - hat @ target) / (1 - np.diag(hat))) ** 2))
+    fit = KernelRidge(alpha=alpha, kernel="rbf", gamma=gamma, loo=True).fit(t, target)
+    errors.append(np.mean((target - fit.loo_) ** 2))
 best = gammas[int(np.argmin(errors))]
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8))

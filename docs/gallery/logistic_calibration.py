@@ -1,10 +1,11 @@
 """Logistic regression means its probabilities, naive Bayes exaggerates
 zh: 逻辑斯谛回归的概率可信，朴素贝叶斯的概率夸大
 
-Where columns repeat each other, naive Bayes counts the same evidence several times and its probabilities run to 0 and 1.
-Logistic regression, which models the probability itself, stays near the diagonal.
+Where columns repeat each other, naive Bayes counts the same evidence several times and its probabilities
+run to 0 and 1. Logistic regression, which models the probability itself, stays near the diagonal.
 
-zh: 特征彼此重复时，朴素贝叶斯把同一份证据算了好几遍，概率趋向 0 和 1；逻辑斯谛回归直接对概率建模，校准曲线贴近对角线。
+zh: 特征彼此重复时，朴素贝叶斯把同一份证据算了好几遍，概率趋向 0 和 1；逻辑斯谛回归直接对概率建模，
+校准曲线贴近对角线。
 
 family: linear_model
 """

@@ -1,10 +1,11 @@
 """A variational mixture switches off what it does not need
 zh: 变分混合模型会关掉多余的分量
 
-Ask for ten components where three clouds are. Maximum likelihood uses all ten; the variational mixture with a small prior
-weight gives seven of them next to nothing.
+Ask for ten components where three clouds are. Maximum likelihood uses all ten; the variational mixture with
+a small prior weight gives seven of them next to nothing.
 
-zh: 数据只有三团，却要求十个分量。极大似然会把十个都用上；先验权重很小的变分混合模型，让多余的分量权重几乎为零。
+zh: 数据只有三团，却要求十个分量。极大似然会把十个都用上；先验权重很小的变分混合模型，
+让多余的分量权重几乎为零。
 
 family: mixture
 """

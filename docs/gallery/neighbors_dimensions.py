@@ -1,10 +1,11 @@
 """In many dimensions nobody is near
 zh: 维数高了，谁都不近
 
-Draw points in a cube and compare the nearest with the farthest. In two dimensions the nearest is a hundred times nearer; in a
-hundred dimensions all are about equally far, and "nearest" means little.
+Draw points in a cube and compare the nearest with the farthest. In two dimensions the nearest is some
+seventy times nearer; in a hundred dimensions all are about equally far, and "nearest" means little.
 
-zh: 在立方体里随机撒点，比较最近与最远的点。二维时最近的点近得多；一百维时所有点几乎一样远，“最近”就没有多少意义了。
+zh: 在立方体里随机撒点，比较最近与最远的点。二维时最近的点近得多；一百维时所有点几乎一样远，
+“最近”就没有多少意义了。
 
 family: neighbors
 """

@@ -1,10 +1,11 @@
 """Longer codes forgive more mistakes
 zh: 码越长，越能容错
 
-Ten digits by error-correcting output codes: each letter of the code is one two-class problem, and the class with the nearest word wins. With
-more letters than needed, single wrong answers are outvoted.
+Ten digits by error-correcting output codes: each letter of the code is one two-class problem, and the class
+with the nearest word wins. With more letters than needed, single wrong answers are outvoted.
 
-zh: 用纠错输出码区分十个数字：每个码位是一个二类问题，取码字最近的类。码位多于所需时，个别错误的回答会被纠正。
+zh: 用纠错输出码区分十个数字：每个码位是一个二类问题，取码字最近的类。码位多于所需时，
+个别错误的回答会被纠正。
 
 family: multiclass
 """

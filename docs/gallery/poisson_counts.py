@@ -1,10 +1,11 @@
 """Counts want a Poisson regression
 zh: 计数数据该用泊松回归
 
-Least squares may predict negative counts and trusts large counts too much. A Poisson regression predicts the logarithm of the
-rate: never negative, and its variance grows with its mean as counts do.
+Least squares may predict negative counts and trusts large counts too much. A Poisson regression predicts
+the logarithm of the rate: never negative, and its variance grows with its mean as counts do.
 
-zh: 最小二乘会预测出负的计数，而且过分相信大的计数。泊松回归预测速率的对数：不会为负，方差也像计数那样随均值增长。
+zh: 最小二乘会预测出负的计数，而且过分相信大的计数。泊松回归预测速率的对数：不会为负，
+方差也像计数那样随均值增长。
 
 family: linear_model
 """

@@ -1,10 +1,11 @@
 """Story: from fifteen applications to rules a clerk can use
 zh: 实例：从十五份申请到柜员能用的规则
 
-The texts' loan table, end to end: grow a tree, see how certain it can be with so few rows by leaving one out, and hand out the
-rules. Two questions are enough, and the other two columns are never asked for.
+The texts' loan table, end to end: grow a tree, see how certain it can be with so few rows by leaving one
+out, and hand out the rules. Two questions are enough, and the other two columns are never asked for.
 
-zh: 书中的贷款申请表，从头到尾：长一棵树，用留一法看十五行数据能有多大把握，再写成规则。两个问题就够了，另外两列根本不用问。
+zh: 书中的贷款申请表，从头到尾：长一棵树，用留一法看十五行数据能有多大把握，再写成规则。两个问题就够了，
+另外两列根本不用问。
 
 family: tree
 """

@@ -1,10 +1,12 @@
 """Story: seventeen watermelons, words and numbers in one table
 zh: 实例：十七个西瓜，文字与数字同在一张表里
 
-Six columns of words, two of numbers, seventeen rows: too few to hold any out, so leave out one at a time. Naive Bayes with a
-distribution for each column needs no encoding, and its factors say which column speaks for a melon.
+Six columns of words, two of numbers, seventeen rows: too few to hold any out, so leave out one at a time.
+Naive Bayes with a distribution for each column needs no encoding, and its factors say which column speaks
+for a melon.
 
-zh: 六列文字、两列数字，只有十七行，分不出测试集，于是用留一法。每列一个分布的朴素贝叶斯不需要编码，它的每个因子都说明哪一列在为这个瓜说话。
+zh: 六列文字、两列数字，只有十七行，分不出测试集，于是用留一法。每列一个分布的朴素贝叶斯不需要编码，
+它的每个因子都说明哪一列在为这个瓜说话。
 
 family: naive_bayes
 """

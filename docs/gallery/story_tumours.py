@@ -1,10 +1,12 @@
 """Story: a diagnosis is a decision with a cost
 zh: 实例：诊断是有代价的决策
 
-Real data from end to end: scale, fit, estimate by cross-validation, then choose the threshold by what errors cost. To miss a
-malignant tumour is taken to cost twenty times as much as a false alarm, and the best threshold is then far from one half.
+Real data from end to end: scale, fit, estimate by cross-validation, then choose the threshold by what
+errors cost. To miss a malignant tumour is taken to cost twenty times as much as a false alarm, and the best
+threshold is then far from one half.
 
-zh: 真实数据，从头到尾：标准化、拟合、交叉验证，再按错误的代价选阈值。设漏掉一个恶性肿瘤的代价是误报的二十倍，最好的阈值就远离二分之一。
+zh: 真实数据，从头到尾：标准化、拟合、交叉验证，再按错误的代价选阈值。
+设漏掉一个恶性肿瘤的代价是误报的二十倍，最好的阈值就远离二分之一。
 
 family: linear_model
 """

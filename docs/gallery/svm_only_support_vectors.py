@@ -1,10 +1,11 @@
 """Only the support vectors matter
 zh: 只有支持向量起作用
 
-Fit a support vector machine, throw away every row that is not a support vector, fit again: the decision function is the same. It is the
-dual problem made visible: rows with alpha = 0 are not in the sum.
+Fit a support vector machine, throw away every row that is not a support vector, fit again: the decision
+function is the same. It is the dual problem made visible: rows with alpha = 0 are not in the sum.
 
-zh: 拟合一次，扔掉所有不是支持向量的样本，再拟合一次，决策函数不变。这就是看得见的对偶问题：alpha = 0 的样本不在求和之中。
+zh: 拟合一次，扔掉所有不是支持向量的样本，再拟合一次，决策函数不变。这就是看得见的对偶问题：
+alpha = 0 的样本不在求和之中。
 
 family: svm
 """

@@ -1,10 +1,11 @@
 """One row can ruin a hard margin
 zh: 一个样本就能毁掉硬间隔
 
-With an infinite price of slack the widest margin must respect every row, and one stray row turns the whole hyperplane. A finite
-C lets that row be wrong and keeps the margin that all the others agree on.
+With an infinite price of slack the widest margin must respect every row, and one stray row turns the whole
+hyperplane. A finite C lets that row be wrong and keeps the margin that all the others agree on.
 
-zh: 松弛的代价无穷大时，间隔必须照顾每一个样本，一个离群样本就能把超平面扳过来。有限的 C 允许它犯错，保住其余样本一致认可的间隔。
+zh: 松弛的代价无穷大时，间隔必须照顾每一个样本，一个离群样本就能把超平面扳过来。有限的 C 允许它犯错，
+保住其余样本一致认可的间隔。
 
 family: svm
 """

@@ -1,10 +1,11 @@
 """A classifier of words that never saw a number
 zh: 不用任何数字特征的单词分类器
 
-A kernel is a similarity that is an inner product, so a support vector machine can work on strings directly. The
-subsequence kernel of the texts compares two words by the subsequences that they share, gaps allowed.
+A kernel is a similarity that is an inner product, so a support vector machine can work on strings directly.
+The subsequence kernel of the texts compares two words by the subsequences that they share, gaps allowed.
 
-zh: 核是一种内积形式的相似度，所以支持向量机可以直接处理字符串。书中的字符串核按两个单词共有的（可带间隔的）子序列来比较它们。
+zh: 核是一种内积形式的相似度，所以支持向量机可以直接处理字符串。
+书中的字符串核按两个单词共有的（可带间隔的）子序列来比较它们。
 
 family: kernel_machines
 """

@@ -1,10 +1,12 @@
 """Information gain loves identifiers
 zh: 信息增益偏爱编号
 
-Add a column that is different in every row. It has the largest information gain of all, because each of its branches is
-pure, and it is worth nothing. The gain ratio divides by the entropy of the split and sees through it.
+Add a column that is different in every row. It has the largest information gain of all, because each of its
+branches is pure, and it is worth nothing. The gain ratio divides by the entropy of the split and sees
+through it.
 
-zh: 加一列每行都不同的编号。它的每个分支都是纯的，信息增益最大，却毫无用处。信息增益比除以划分本身的熵，于是识破了它。
+zh: 加一列每行都不同的编号。它的每个分支都是纯的，信息增益最大，却毫无用处。信息增益比除以划分本身的熵，
+于是识破了它。
 
 family: tree
 """

@@ -1,10 +1,12 @@
 """Trees are unstable, and forests live on it
 zh: 决策树不稳定，森林正好以此为生
 
-Grow a tree on two bootstrap samples of the same wines and another question may stand at the root, with all below it changed. A model that
-changes so much has a large variance, and averaging a hundred such trees is what a forest does about it.
+Grow a tree on two bootstrap samples of the same wines and another question may stand at the root, with all
+below it changed. A model that changes so much has a large variance, and averaging a hundred such trees is
+what a forest does about it.
 
-zh: 对同一批葡萄酒作两次自助抽样，树根上的问题就可能不同，下面也全变了。变化如此之大就是方差大；把一百棵这样的树平均起来，便是森林的办法。
+zh: 对同一批葡萄酒作两次自助抽样，树根上的问题就可能不同，下面也全变了。变化如此之大就是方差大；
+把一百棵这样的树平均起来，便是森林的办法。
 
 family: tree
 """

@@ -54,4 +54,6 @@ for name, values in scores.items():
     ax.semilogx(sizes, values, "o-", label=name)
     print(name, np.round(values, 3))
 ax.set(xlabel="training sentences", ylabel="share of tags right")
+ax.set_xticks(sizes, sizes)
+ax.minorticks_off()
 ax.legend()

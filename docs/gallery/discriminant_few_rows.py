@@ -39,4 +39,6 @@ for name, model in models.items():
     ax.semilogx(sizes, errors, "o-", label=name)
     print(f"{name:23s}", np.round(errors, 3))
 ax.set(xlabel="training rows", ylabel="error on new rows")
+ax.set_xticks(sizes, sizes)
+ax.minorticks_off()
 ax.legend()

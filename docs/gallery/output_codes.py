@@ -29,3 +29,5 @@ for n in letters:
 fig, ax = plt.subplots(figsize=(6, 4))
 ax.semilogx(letters, scores, "o-")
 ax.set(xlabel="letters of the code", ylabel="accuracy on new digits")
+ax.set_xticks(letters, letters)
+ax.minorticks_off()

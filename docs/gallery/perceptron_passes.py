@@ -28,9 +28,6 @@ ax.scatter(*X.T, c=y, cmap="coolwarm", s=18)
 x = np.linspace(-2, 6, 2)
 w, b = model.coef_[0], model.intercept_[0]
 ax.plot(x, -(w[0] * x + b) / w[1], "k")
-ax.set(
-    xlim=(-2, 6),
-    ylim=(-2, 6),
-    title=f"{len(model.history_['mistakes'])} passes, {sum(model.history_['mistakes'])} mistakes",
-)
-print("mistakes in each pass:", model.history_["mistakes"])
+mistakes = model.history_["mistakes"]
+ax.set(xlim=(-2, 6), ylim=(-2, 6), title=f"{len(mistakes)} passes, {sum(mistakes)} mistakes")
+print("mistakes in each pass:", mistakes)

@@ -37,7 +37,7 @@ for j in range(melon.shape[1]):
     evidence.append(score[1] - score[0])
 
 fig, ax = plt.subplots(figsize=(6.5, 4))
-ax.barh([f"column {j + 1}" for j in range(6)] + ["density", "sugar"], evidence)
+ax.barh(melons.feature_names, evidence)
 ax.axvline(0, color="0.5", linewidth=0.8)
 ax.set(xlabel="log-odds for a good melon", title="what speaks for the first melon")
 fig.tight_layout()

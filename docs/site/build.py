@@ -11,13 +11,14 @@ from sphinx.config import Config
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
 
-from docs.site import gallery, gallery_pages, reference_pages, source_pages
+from docs.site import book_pages, choosing, gallery, gallery_pages, reference_pages, source_pages
 from docs.site.generated import write_pages
 from docs.site.jobs import Job, JobError, clean, do, result
 from docs.site.run_blocks import BlockError, page_job
 
 log = logging.getLogger(__name__)
-NOT_PAGES = ("_build", "api", "_cache", "_static", "_templates", "stored_outputs")
+GUIDES = ("start/", "guide/", "migration/", "developing/")
+NOT_PAGES = ("_build", "api", "book", "_cache", "_static", "_templates", "stored_outputs")
 
 
 def pages(docs: Path) -> list[tuple[str, Path]]:
@@ -39,7 +40,10 @@ def prepare(app: Sphinx, config: Config) -> None:
         scripts = gallery.scripts(docs / "gallery")
         script_jobs = {script.name: gallery.script_job(script, docs / "gallery") for script in scripts}
         reference_jobs = reference_pages.jobs() if config.tercet_reference else {}
-        jobs = [*reference_jobs.values(), *page_jobs.values(), *script_jobs.values()]
+        book_jobs = book_pages.jobs() if config.tercet_reference else {}
+        choice_jobs = choosing.jobs() if config.tercet_reference else {}
+        named = (reference_jobs, book_jobs, choice_jobs, page_jobs, script_jobs)
+        jobs = [job for group in named for job in group.values()]
         count = execute(jobs, cache)
         reference = {module: result(job, cache) for module, job in reference_jobs.items()}
         source_jobs = source_pages.jobs(
@@ -56,11 +60,18 @@ def prepare(app: Sphinx, config: Config) -> None:
     clean(jobs, cache)
     config.tercet_results = {name: job.folder(cache).name for name, job in page_jobs.items()}
     config.tercet_source = [str(job.folder(cache)) for job in source_jobs]
-    folders = {name: job.folder(cache) for name, job in script_jobs.items()}
+    folders = {name: job.folder(cache) for name, job in (script_jobs | book_jobs).items()}
     texts = gallery_pages.pages(scripts, folders)
     if reference:
-        guides = {name: file for name, file in written.items() if name.startswith(("guide/", "start/"))}
-        texts |= reference_pages.pages(reference, scripts, guides, {})
+        guides = {name: file for name, file in written.items() if name.startswith(GUIDES)}
+        book = {name: result(job, cache) for name, job in book_jobs.items()}
+        names = {
+            path: entry["page"] for about in reference.values() for path, entry in about["names"].items()
+        }
+        texts |= book_pages.pages(book, folders, names)
+        examples = book_pages.places_of_names(book, names)
+        texts |= reference_pages.pages(reference, scripts, guides, examples)
+        texts |= choosing.pages({name: result(job, cache) for name, job in choice_jobs.items()}, names)
     write_pages(docs, texts)
 
 

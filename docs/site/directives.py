@@ -65,13 +65,13 @@ class Run(SphinxDirective):
 
     def stored(self, page: str, name: str) -> str:
         """The output of a block whose packages are not installed, as `python -m docs.store` wrote it."""
-        file = STORED / page / f"{name}.txt"
+        file = Path(self.env.srcdir) / STORED / page / f"{name}.txt"
         self.env.note_dependency(str(file))
         if not file.exists():
             log.warning(
                 "block %r needs packages that are not installed, and there is no %s (python -m docs.store %s)",
                 name,
-                file.relative_to(STORED.parent),
+                file.relative_to(self.env.srcdir),
                 page,
                 location=self.get_location(),
             )

@@ -8,7 +8,7 @@ an invented language rightly.
 zh: 隐马尔可夫标注器默认把没见过的词都当作同一个罕见词。条件随机场可以用任何东西描述一个词，这里用词尾，
 于是虚构语言里的新词也能标对。
 
-family: sequence_crf
+family: sequence
 """
 
 import matplotlib.pyplot as plt

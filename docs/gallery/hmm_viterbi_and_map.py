@@ -7,7 +7,7 @@ each step. The second makes fewer single mistakes on average and jumps more ofte
 zh: 维特比算法求整体上最可能的路径；后验解码在每个时刻取最可能的状态。后者平均来说单点错误更少，
 却在状态之间跳得更勤。
 
-family: sequence_hmm
+family: sequence
 """
 
 import matplotlib.pyplot as plt

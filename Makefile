@@ -13,7 +13,7 @@ V2 := NUMBA_CPU_NAME=x86-64-v2 NUMBA_CPU_FEATURES= OPENBLAS_CORETYPE=Nehalem \
 unexport PYTHONDONTWRITEBYTECODE
 INSTALL := -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help run test lint types unit pytest modes bounds plain test-deep test-cpus test-peers fuzz bench catalog pictures warm format clean
+.PHONY: help run test lint types unit pytest modes bounds plain test-deep test-cpus test-peers fuzz bench catalog docs pictures warm format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -23,6 +23,7 @@ help:
 	@echo "make test-peers scikit-learn's own tests on our classes"
 	@echo "make fuzz       draw cases against every estimator; TIME=600 seconds, ROWS='KMeans SVC' for some, FILE=fuzz.jsonl to resume"
 	@echo "make bench      the benchmark; ROWS='lasso maxent' for some rows, SIZE=smoke for a quick look"
+	@echo "make docs       build the documentation into docs/_build/html and check its links"
 	@echo "make catalog    write the catalogue file anew from the cards"
 	@echo "make pictures   make the README's pictures anew (needs a Chromium)"
 	@echo "make format     let ruff format and fix"
@@ -40,8 +41,8 @@ $(VENV)/.run: pyproject.toml | $(BIN)/python
 
 # pip would compile every module of every package, on one core: most are never imported.
 $(VENV)/.test: pyproject.toml | $(BIN)/python
-	@echo "==> installing tercet and its test extras into $(VENV)"
-	@$(BIN)/python $(INSTALL) --no-compile -e ".[test,cli,plot]"
+	@echo "==> installing tercet with what tests and documentation need into $(VENV)"
+	@$(BIN)/python $(INSTALL) --no-compile -e ".[test,cli,docs,plot]"
 	@touch $@ $(VENV)/.run
 
 run: $(VENV)/.run
@@ -113,6 +114,10 @@ bench: $(VENV)/.test
 
 catalog: $(VENV)/.run
 	@$(BIN)/python -m tercet.core.catalog
+
+docs: $(VENV)/.test
+	@echo "==> documentation"
+	@$(BIN)/python -m docs
 
 pictures: $(VENV)/.test
 	@$(BIN)/python -m docs.pictures

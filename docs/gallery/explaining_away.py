@@ -1,10 +1,10 @@
 """A second cause explains the first away
 zh: 另一个原因把前一个解释掉
 
-Wet grass makes rain likelier; knowing that the sprinkler was on makes it unlikely again. Two causes become
-dependent when their effect is seen.
+Wet grass makes rain likelier; knowing that the sprinkler was on takes it back nearly to what it was. Two
+causes become dependent when their effect is seen.
 
-zh: 草地湿了，下雨更可能；得知洒水器开着，又变得不可能。结果一旦被观测，两个原因就不再独立。
+zh: 草地湿了，下雨更可能；得知洒水器开着，又几乎回到原来的值。结果一旦被观测，两个原因就不再独立。
 
 family: graphical
 """

@@ -18,7 +18,7 @@ INSTALL := -m pip install --quiet --disable-pip-version-check
 
 help:
 	@echo "make run        install into .venv and compare the methods on embedded data (offline)"
-	@echo "make test       lint, types and all tests"
+	@echo "make test       lint, types, all tests and the documentation"
 	@echo "make test-deep  all tests again with bounds checks, as plain Python and as on other CPUs, and scikit-learn's (slow)"
 	@echo "make test-peers scikit-learn's own tests on our classes"
 	@echo "make fuzz       draw cases against every estimator; TIME=600 seconds, ROWS='KMeans SVC' for some, FILE=fuzz.jsonl to resume"
@@ -53,7 +53,7 @@ run: $(VENV)/.run
 # The type checker, and after it the tests that need no kernels, run beside the compiler, which keeps few cores busy.
 test: lint
 	@$(MAKE) --no-print-directory -j2 warm types plain
-	@$(MAKE) --no-print-directory pytest bounds
+	@$(MAKE) --no-print-directory pytest bounds docs
 
 lint: $(VENV)/.test
 	@echo "==> ruff"
@@ -126,4 +126,4 @@ format: $(VENV)/.test
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis build dist docs/_build docs/_cache

@@ -17,8 +17,12 @@ extensions = ["myst_parser", "sphinx_design", "sphinx_copybutton", "sphinx.ext.m
 root_doc = "index"
 exclude_patterns = ["_build", "_cache", "stored_outputs", "streaming.md", "README.md"]
 templates_path = ["_templates"]
-nitpicky = False
-suppress_warnings = ["config.cache"]
+default_role = "literal"
+maximum_signature_line_length = 88
+toc_object_entries = False
+html_use_index = False
+# Two families may have a class of one name; types in signatures name them without their module.
+suppress_warnings = ["config.cache", "ref.python"]
 
 myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath", "fieldlist", "attrs_inline"]
 myst_heading_anchors = 3

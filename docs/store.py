@@ -22,7 +22,7 @@ def store(page: str) -> list[Path]:
     for block in blocks_of(file.read_text(encoding="utf-8")):
         output = results[block.name]["output"]
         if block.requires and output is not None:
-            target = STORED / page / f"{block.name}.txt"
+            target = DOCS / STORED / page / f"{block.name}.txt"
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(output + results[block.name]["error"], encoding="utf-8")
             written.append(target)

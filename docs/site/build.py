@@ -11,13 +11,14 @@ from sphinx.config import Config
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
 
-from docs.site import gallery, gallery_pages
+from docs.site import book_pages, choosing, gallery, gallery_pages, reference_pages, source_pages
 from docs.site.generated import write_pages
-from docs.site.jobs import Job, JobError, clean, do
+from docs.site.jobs import Job, JobError, clean, do, result
 from docs.site.run_blocks import BlockError, page_job
 
 log = logging.getLogger(__name__)
-NOT_PAGES = ("_build", "_cache", "_static", "_templates", "stored_outputs")
+GUIDES = ("start/", "guide/", "migration/", "developing/")
+NOT_PAGES = ("_build", "api", "book", "_cache", "_static", "_templates", "stored_outputs")
 
 
 def pages(docs: Path) -> list[tuple[str, Path]]:
@@ -33,20 +34,56 @@ def pages(docs: Path) -> list[tuple[str, Path]]:
 def prepare(app: Sphinx, config: Config) -> None:
     """Execute the code of all pages and scripts, and generate the pages that nobody writes."""
     docs, cache = Path(app.srcdir), Path(app.srcdir) / "_cache"
-    jobs: list[Job] = []
+    written = dict(pages(docs))
     try:
-        page_jobs = {name: job for name, file in pages(docs) if (job := page_job(name, file))}
+        page_jobs = {name: job for name, file in written.items() if (job := page_job(name, file))}
         scripts = gallery.scripts(docs / "gallery")
         script_jobs = {script.name: gallery.script_job(script, docs / "gallery") for script in scripts}
-        jobs = [*page_jobs.values(), *script_jobs.values()]
-        done = do(jobs, cache, say=lambda name: log.info("executing %s", name))
+        reference_jobs = reference_pages.jobs() if config.tercet_reference else {}
+        book_jobs = book_pages.jobs() if config.tercet_reference else {}
+        choice_jobs = choosing.jobs() if config.tercet_reference else {}
+        named = (reference_jobs, book_jobs, choice_jobs, page_jobs, script_jobs)
+        jobs = [job for group in named for job in group.values()]
+        count = execute(jobs, cache)
+        reference = {module: result(job, cache) for module, job in reference_jobs.items()}
+        source_jobs = source_pages.jobs(
+            entry["source"][0]
+            for about in reference.values()
+            for entry in about["names"].values()
+            if entry["source"]
+        )
+        count += execute(source_jobs, cache)
     except (JobError, BlockError) as error:
         raise ExtensionError(f"code of the documentation failed\n{error}") from None
-    log.info("%d of %d jobs executed", len(done), len(jobs))
+    jobs += source_jobs
+    log.info("%d of %d jobs executed", count, len(jobs))
     clean(jobs, cache)
     config.tercet_results = {name: job.folder(cache).name for name, job in page_jobs.items()}
-    folders = {name: job.folder(cache) for name, job in script_jobs.items()}
-    write_pages(docs, gallery_pages.pages(scripts, folders))
+    config.tercet_source = [str(job.folder(cache)) for job in source_jobs]
+    folders = {name: job.folder(cache) for name, job in (script_jobs | book_jobs).items()}
+    texts = gallery_pages.pages(scripts, folders)
+    if reference:
+        guides = {name: file for name, file in written.items() if name.startswith(GUIDES)}
+        book = {name: result(job, cache) for name, job in book_jobs.items()}
+        names = {
+            path: entry["page"] for about in reference.values() for path, entry in about["names"].items()
+        }
+        texts |= book_pages.pages(book, folders, names)
+        examples = book_pages.places_of_names(book, names)
+        texts |= reference_pages.pages(reference, scripts, guides, examples)
+        texts |= choosing.pages({name: result(job, cache) for name, job in choice_jobs.items()}, names)
+    write_pages(docs, texts)
+
+
+def execute(jobs: list[Job], cache: Path) -> int:
+    """Do the jobs that are not in the cache; how many that were."""
+    return len(do(jobs, cache, say=lambda name: log.info("executing %s", name)))
+
+
+def copy_source(app: Sphinx, error: Exception | None) -> None:
+    """Put the pages of the source into the site."""
+    if error is None and app.config.tercet_source:
+        source_pages.copy(map(Path, app.config.tercet_source), Path(app.outdir) / "_source")
 
 
 def copy_mathjax(app: Sphinx, error: Exception | None) -> None:
@@ -65,5 +102,8 @@ def copy_mathjax(app: Sphinx, error: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> None:
+    app.add_config_value("tercet_reference", True, "")
+    app.add_config_value("tercet_source", [], "")
     app.connect("config-inited", prepare, priority=900)
+    app.connect("build-finished", copy_source)
     app.connect("build-finished", copy_mathjax)

@@ -43,13 +43,17 @@ class Job:
     function: str
     arguments: dict[str, Any] = field(default_factory=dict)
     depends: tuple[str, ...] = ()
+    library: bool = True  # whether an edit of the library does it again
 
     @property
     def digest(self) -> str:
         module = importlib.util.find_spec(self.function.partition(":")[0])
         assert module is not None
         assert module.origin is not None
-        code = [Path(module.origin).read_text(encoding="utf-8"), library_digest()]
+        code = [
+            Path(module.origin).read_text(encoding="utf-8"),
+            *([library_digest()] if self.library else []),
+        ]
         parts = [self.function, json.dumps(self.arguments, sort_keys=True), *self.depends, *code]
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 

@@ -95,8 +95,8 @@ def _is_in(page: str, index: str) -> bool:
 
 
 def section_pages(env: BuildEnvironment, index: str | None) -> list[tuple[str, str]]:
-    """The pages of a section with their titles, in the order of its index; the reference has a list of its own."""
-    if index is None or index == "api/index":
+    """The pages of a section with their titles, in the order of its index."""
+    if index is None:
         return []
     pages = env.toctree_includes.get(index, [])
     return [(page, env.titles[page].astext()) for page in pages if page in env.titles]

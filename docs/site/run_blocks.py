@@ -23,9 +23,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from docs.site.jobs import DOCS, Job
+from docs.site.jobs import Job
 
-STORED = DOCS / "stored_outputs"
+STORED = "stored_outputs"  # the folder of what blocks print whose packages may not be there
 FENCE = re.compile(
     r"^(?P<indent>[ \t]*)(?P<fence>`{3,}|:{3,}|~{3,})\{run\}[ \t]*(?P<name>[^\n]*)\n"
     r"(?P<body>.*?)^(?P=indent)(?P=fence)[ \t]*$",

@@ -1,0 +1,110 @@
+"""The texts' examples, films and exercises as the book's pages show them. Runs in the workers."""
+
+from __future__ import annotations
+
+import inspect
+import io
+import pprint
+import textwrap
+import types
+from pathlib import Path
+from typing import Any
+
+from docs.site.run_blocks import BlockError, captured, fresh_state
+
+WIDTH = 96
+LONGEST_INPUT = 600  # characters of one input that is shown
+
+
+def chapter_values(module: str, folder: Path) -> list[dict[str, Any]]:
+    """The examples of one module: their code, and the text's values beside ours."""
+    from tercet.cli.book import work
+    from tercet.datasets.texts import _words, examples
+
+    found = []
+    for example in examples(module):
+        entry = work(module, example)
+        if not entry["agrees"]:
+            wrong = [value["name"] for value in entry["values"] if not value["agrees"]]
+            raise BlockError(
+                f"{example.place}, {example.title}: {entry['error'] or wrong} differ from the text"
+            )
+        words = _words(example.call, example.given)
+        entry["words"] = sorted(word for word in words if word.isidentifier() or word.startswith("tercet"))
+        found.append({**entry, "code": code_of(example.call), "given": inputs(example.given)})
+    return found
+
+
+def code_of(call: Any) -> str:
+    """The source of a function, and before it that of the functions of its module that it calls."""
+    call = getattr(call, "func", call)
+    helpers: list[Any] = []
+
+    def gather(function: Any) -> None:
+        waiting = [function.__code__]
+        while waiting:
+            code = waiting.pop()
+            waiting += [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
+            for name in code.co_names:
+                other = function.__globals__.get(name)
+                ours = inspect.isfunction(other) and other.__module__ == call.__module__
+                if ours and other is not call and other not in helpers:
+                    gather(other)
+                    helpers.append(other)
+
+    gather(call)
+    return "\n\n\n".join(
+        textwrap.dedent(inspect.getsource(function)).rstrip() for function in [*helpers, call]
+    )
+
+
+def inputs(given: dict[str, Any]) -> str:
+    """The inputs as assignments; long ones are cut."""
+    lines = []
+    for name, value in given.items():
+        text = pprint.pformat(value, width=WIDTH - len(name) - 3, compact=True)
+        text = text.replace("\n", "\n" + " " * (len(name) + 3))
+        lines.append(f"{name} = {text if len(text) <= LONGEST_INPUT else text[:LONGEST_INPUT] + ' ...'}")
+    return "\n".join(lines)
+
+
+def film(code: str, folder: Path) -> dict[str, Any]:
+    """Execute code that leaves a `recorder`, `X` and `y`; the passes of the fit as SVG pictures."""
+    import matplotlib as mpl
+    import matplotlib.pyplot as plt
+
+    from tercet.plot import replay
+
+    printed = io.StringIO()
+    with fresh_state() as module:
+        with captured(printed):
+            exec(compile(code, "film", "exec"), module.__dict__)
+        names = vars(module)
+        recorder = names["recorder"]
+        frames = recorder.frames
+        keep = sorted({round(k * (len(frames) - 1) / 11) for k in range(12)})
+        recorder.frames = [frames[k] for k in keep]
+        mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "tercet"})
+        shown = replay(recorder, names["X"], names.get("y"))
+        files = []
+        for k in range(len(recorder.frames)):
+            shown._func(k)
+            files.append(f"frame-{k + 1}.svg")
+            shown._fig.savefig(folder / files[-1], format="svg", metadata={"Date": None})
+        plt.close("all")
+    return {"frames": files, "passes": [frame.index + 1 for frame in recorder.frames]}
+
+
+def exercises(starts: list[str], folder: Path) -> list[str]:
+    """Execute the starts of a chapter's exercises, each by itself; what they print."""
+    printed = []
+    for start in starts:
+        out = io.StringIO()
+        with fresh_state() as module:
+            try:
+                with captured(out):
+                    exec(compile(start, "exercise", "exec"), module.__dict__)
+            except Exception as error:
+                raise BlockError(f"{type(error).__name__}: {error}\n{start}") from error
+        printed.append(out.getvalue())
+    return printed

@@ -67,3 +67,8 @@ def test_accuracy_over_labels():
 
 def learner_score(recorder, X, y):
     return recorder.frames[-1].estimator.score(X, y)
+
+
+def test_labels_of_numbers_beside_none_are_drawn():
+    ax = plot_labels(np.array([[0.0, 1.0], [2.0, 3.0], [4.0, 0.0]]), np.array([0, None, 1], dtype=object))
+    assert [len(dots.get_offsets()) for dots in ax.collections] == [1, 1, 1]

@@ -61,11 +61,9 @@ def plot_labels(X: Any, labels: Any, given: Any = None, *, ax: Any = None) -> An
     ax = get_axes(ax)
     if missing.any():
         scatter(ax, *points[missing].T, color=GREY, label=translated("no label"), zorder=1)
-    classes = np.unique(
-        labels[~is_unlabeled(labels)].astype(str if labels.dtype.kind == "O" else labels.dtype)
-    )
-    for k, label in enumerate(classes.tolist()):
-        here = ~missing & (labels[shown] == label)
+    names = labels.astype(str) if labels.dtype.kind == "O" else labels
+    for k, label in enumerate(np.unique(names[~is_unlabeled(labels)]).tolist()):
+        here = ~missing & (names[shown] == label)
         look = {"color": COLOURS[k % len(COLOURS)], "marker": MARKERS[k % len(MARKERS)]}
         scatter(ax, *points[here].T, label=str(label), zorder=2, **look)
     if given is not None:

@@ -12,6 +12,7 @@ from tercet.cli.compare.expected_score import expected_score
 from tercet.cli.measures import MEASURES
 
 CV = 5
+GROUP = 5  # rows of a group
 
 
 @pytest.fixture(autouse=True)
@@ -60,10 +61,29 @@ def regression(rng, n, methods):
     return fold, fit_and_score
 
 
+def grouped(rng, n, methods):
+    """As `classification`, but five rows at a time are of one group: one class, one fold, and nearly one value of
+    each column."""
+    groups, size = n // GROUP, GROUP
+    y, fold = rng.permutation(np.arange(groups) % 2), rng.permutation(np.arange(groups) % CV)
+    x = y[:, None] + 0.6 * rng.normal(size=(groups, 1)) + 0.8 * rng.normal(size=(groups, methods))
+    x = np.repeat(x, size, axis=0) + 0.1 * rng.normal(size=(n, methods))
+    y = np.repeat(y, size)
+
+    def fit_and_score(train, test):
+        train, test = np.repeat(train, size), np.repeat(test, size)
+        high, low = x[train & (y == 1)].mean(axis=0), x[train & (y == 0)].mean(axis=0)
+        right = ((x[test] - (high + low) / 2) * (high - low) > 0) == (y[test] == 1)[:, None]
+        return right.reshape(-1, size, methods).mean(axis=1)  # of a group
+
+    return fold, fit_and_score
+
+
 def cross_validate(make, rng, n, methods, rounds=1):
-    """Scores on the splits (splits, methods), and contributions of the rows (n, methods): mean, and first round."""
+    """Scores on the splits (splits, methods), and contributions of the rows, or groups, (n, methods): mean, and
+    first round."""
     fold, fit_and_score = make(rng, n, methods)
-    scores, rows = [], np.zeros((rounds, n, methods))
+    scores, rows = [], np.zeros((rounds, fold.size, methods))
     for r in range(rounds):
         fold = rng.permutation(fold)
         for k in range(CV):
@@ -74,7 +94,12 @@ def cross_validate(make, rng, n, methods, rounds=1):
 
 
 TASKS = [(classification, "accuracy"), (regression, "mae")]
-WITH_UNSTABLE = [*TASKS, (unstable, "accuracy")]
+EVERY_TASK = [*TASKS, (unstable, "accuracy"), (grouped, "accuracy")]
+
+
+def design_of(make, n, rounds):
+    counts = np.full(n // GROUP, float(GROUP)) if make is grouped else np.ones(n)
+    return Design(CV, rounds, n, "classification", counts=counts)
 
 
 def best_of(scores, measure):
@@ -82,14 +107,14 @@ def best_of(scores, measure):
     return int(np.argmax(means) if measure.greater_is_better else np.argmin(means))
 
 
-@pytest.mark.parametrize(("make", "metric"), WITH_UNSTABLE)
+@pytest.mark.parametrize(("make", "metric"), EVERY_TASK)
 @pytest.mark.parametrize(("n", "methods", "rounds"), [(100, 2, 1), (100, 20, 1), (200, 20, 3)])
 def test_equal_methods_are_seldom_called_worse(make, metric, n, methods, rounds):
     """Counting a comparison as false when any of the methods is called worse than the one chosen as best, or better
-    than an equal one that was named beforehand."""
-    rng, measure, times = np.random.default_rng(n + methods + rounds), MEASURES[metric], 150
-    design = Design(CV, rounds, n, "classification", counts=np.ones(n))
-    worse = named = 0
+    than an equal one that was named beforehand. The interval of the difference of two of them has the zero."""
+    rng, measure, times = np.random.default_rng(n + methods + rounds), MEASURES[metric], 250
+    design = design_of(make, n, rounds)
+    worse = named = covered = 0
     for _ in range(times):
         scores, _, rows = cross_validate(make, rng, n, methods, rounds)
         evidence = {k: (scores[:, k], rows[:, k]) for k in range(methods)}
@@ -101,19 +126,20 @@ def test_equal_methods_are_seldom_called_worse(make, metric, n, methods, rounds)
             for c in compare_with(others, evidence[best], measure, margin, design).values()
         )
         rest = {k: v for k, v in evidence.items() if k != 0}
-        named += any(
-            c.outcome == "better" for c in compare_with(rest, evidence[0], measure, margin, design).values()
-        )
+        found = compare_with(rest, evidence[0], measure, margin, design)
+        named += any(c.outcome == "better" for c in found.values())
+        covered += found[1].low <= 0 <= found[1].high
     assert worse <= 0.07 * times
     assert named <= 0.07 * times
+    assert covered >= 0.9 * times
 
 
-@pytest.mark.parametrize(("make", "metric"), TASKS)
+@pytest.mark.parametrize(("make", "metric"), EVERY_TASK)
 @pytest.mark.parametrize(("methods", "rounds"), [(1, 1), (20, 1), (20, 3)])
 def test_intervals_cover_the_expected_score(make, metric, methods, rounds):
     """Of a method named beforehand, and of the best of twenty equal ones after the correction for the choice."""
-    rng, measure, n, times = np.random.default_rng(methods + rounds), MEASURES[metric], 100, 120
-    design = Design(CV, rounds, n, "classification", counts=np.ones(n))
+    rng, measure, n, times = np.random.default_rng(methods + rounds), MEASURES[metric], 100, 200
+    design = design_of(make, n, rounds)
     truth = np.mean([cross_validate(make, rng, n, methods)[0].mean() for _ in range(200)])
     plain = chosen = 0
     for k in range(times):
@@ -126,6 +152,9 @@ def test_intervals_cover_the_expected_score(make, metric, methods, rounds):
             measure,
             design,
             seed=k,
+            intervals={
+                str(k): score_interval(scores[:, k], first[:, k], measure, design) for k in range(methods)
+            },
         )
         chosen += found["low"] <= truth <= found["high"]
     assert plain >= 0.9 * times

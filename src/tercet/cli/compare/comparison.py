@@ -3,7 +3,8 @@
 The test is the Bayesian correlated t test with a region of practical equivalence, the margin. Five splits say
 little of the variance of a difference, so that it has a prior: the variance of the differences on the rows (where
 rows are in groups, on the groups), times how much more the splits of all compared methods vary, since training sets
-differ, too. Of many methods compared with one that was chosen as the best, each needs a higher probability (Holm).
+differ, too. Of many methods compared with one that was chosen as the best, each needs a higher probability (Holm);
+of few rows, or groups, one as high as if all pairs of methods were compared.
 `tests/cli/test_claims_hold.py` counts false alarms.
 """
 
@@ -20,6 +21,9 @@ from tercet.model_selection import BayesianTest, bayesian_correlated_test, corre
 
 PROBABILITY = 0.95
 PRIOR_DF = 10.0  # splits that the prior of the variance counts for
+FEW_UNITS = (
+    100  # rows or groups below which the best of many is chosen by chance too often for Holm's probabilities
+)
 MOST_TIMES = 1000  # as many rows as there are: beyond, no number of rows is given
 
 
@@ -57,6 +61,11 @@ class Design:
         if self.sizes:
             return {"n_train": 1.0, "n_test": float(np.mean([test / train for train, test in self.sizes]))}
         return {"n_train": float(self.cv - 1), "n_test": 1.0}
+
+    @property
+    def units(self) -> int:
+        """Rows, or groups of them, that are drawn independently."""
+        return self.rows if self.counts is None else self.counts.size
 
     def variance_of_mean(self, contributions: np.ndarray) -> float:
         """Variance of a mean over all rows, from the units' contributions."""
@@ -135,6 +144,8 @@ def compare_with(
         for name, pair in pairs.items()
     }
     different = holm([1 - max(test.worse, test.better) for test in tests.values()])
+    if design.units < FEW_UNITS:
+        different = different * (len(tests) + 1) / 2  # all pairs instead of one with each other
     return {
         name: _comparison(test, float(p), sign, margin, design, len(tests))
         for (name, test), p in zip(tests.items(), different)
@@ -208,7 +219,7 @@ def score_interval(
     ):
         z2 = 1.96**2
         share = (mean - measure.low) / (measure.high - measure.low)
-        n = design.rows if design.counts is None else design.counts.size
+        n = design.units
         centre = (share + z2 / (2 * n)) / (1 + z2 / n)
         half = np.sqrt(z2 * share * (1 - share) / n + z2**2 / (4 * n**2)) / (1 + z2 / n)
         low, high = (

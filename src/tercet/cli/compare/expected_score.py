@@ -20,6 +20,7 @@ def expected_score(
     measure: Measure,
     design: Design,
     seed: int,
+    intervals: dict[str, tuple[float, float]] | None = None,
 ) -> dict[str, Any] | None:
     """The score to expect of the best method on new rows, with its interval.
 
@@ -31,6 +32,8 @@ def expected_score(
     ----------
     scores : mean scores by method, without the baseline.
     contributions : of the units, by method.
+    intervals : of the scores, by method; that of the expected score is no narrower than the winner's. The bootstrap
+        draws rows, and does not know how much training sets vary.
 
     Returns
     -------
@@ -58,6 +61,9 @@ def expected_score(
 
     ends = (on_new_rows(found.low - found.loss), on_new_rows(found.high - found.loss))
     score = on_new_rows(optimism)
+    own = (intervals or {}).get(best, (np.nan, np.nan))
+    if np.isfinite(own).all():
+        ends = (*ends, *(measure.within(score + end - scores[best]) for end in own))
     return {
         "name": best,
         "score": score,

@@ -71,7 +71,8 @@ class Leaderboard:
         self.entries = [self._entry(rank, name, cards.get(name)) for rank, name in enumerate(self.order, 1)]
         self._compare()
         real = {name: self.means[name] for name in self.order if name != BASELINE}
-        self.expected = expected_score(real, self.parts, measure, design, seed)
+        intervals = {entry["name"]: (entry["low"], entry["high"]) for entry in self.entries}
+        self.expected = expected_score(real, self.parts, measure, design, seed, intervals)
 
     def _contributions(self, repeats: int) -> dict[str, np.ndarray]:
         """The rows' contributions to the measure, by method, where they are known."""

@@ -11,7 +11,6 @@ import numbers
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClusterMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_random_state
@@ -41,6 +40,7 @@ from tercet.core.validation import (
     refuse_large,
     refuse_negative,
     target_for_callbacks,
+    tidy,
     validate_data,
 )
 
@@ -59,9 +59,7 @@ class Estimator(PublicPickle, Iterative, BaseEstimator):
     multi_output: ClassVar[bool] = False
     positive_only: ClassVar[bool] = False  # features must not be negative
     missing_input: ClassVar[bool] = False  # NaN is data: a value that is not known
-    encodes_rows: ClassVar[bool] = (
-        False  # `_check` turns values into codes: callbacks get the rows as they came
-    )
+    encodes_rows: ClassVar[bool] = False  # `_check` makes codes of values: callbacks get rows as they came
     largest_value: ClassVar[float] = (
         np.inf
     )  # of X: `core.scaling.LARGE` where squares or sums of values are taken
@@ -71,8 +69,7 @@ class Estimator(PublicPickle, Iterative, BaseEstimator):
     # Relative difference that a prediction may have with the batch it is made in. Nonzero where predictions are
     # matrix products by BLAS, which rounds by the shape of the whole product.
     batch_rounding: ClassVar[float] = 0.0
-    # Whether `_fit` gets to its data through `Chunks` alone, as rows of a source have to be (docs/streaming.md).
-    streaming: ClassVar[bool] = False
+    streaming: ClassVar[bool] = False  # `_fit` gets to its data through `Chunks` alone (docs/streaming.md)
     streams_instead: ClassVar[str] = ""
     streams_sparse: ClassVar[bool] = True  # whether rows of a source may be sparse, where they may in memory
     streams_missing: ClassVar[bool] = True  # whether NaN in a source is data, where it is in memory
@@ -120,9 +117,8 @@ class Estimator(PublicPickle, Iterative, BaseEstimator):
             note_source(self, features)
         return self
 
-    def _open_source(self, source: RowSource, y: Any, sample_weight: Any) -> Any:
-        """The rows, targets and weights of a source, in memory or streamed, and its features."""
-        return open_source(self, source, y, sample_weight)
+    def _open_source(self, *given: Any) -> Any:
+        return open_source(self, *given)
 
     def _check_streamed(self, X: Any) -> Any:
         """Streamed rows as `_fit` takes them, as `_check` gives arrays: codes of categories, say."""
@@ -171,7 +167,7 @@ class Estimator(PublicPickle, Iterative, BaseEstimator):
             refuse_large(X, self.largest_value, type(self).__name__)
         if not reset:
             self._check_widths(X.shape[1])
-        X = _tidy(X)
+        X = tidy(X)
         return X if y is NO_TARGET else (X, target)
 
     def _check_widths(self, width: int) -> None:
@@ -381,14 +377,6 @@ def distinct(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         check_classification_targets(y)
         classes, index = np.unique(y, return_inverse=True)
     return classes, index.reshape(-1)
-
-
-def _tidy(X: Any) -> Any:
-    """CSR with each entry once and in order; kernels count on it. The caller's matrix is left as it is."""
-    if sparse.issparse(X) and not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    return X
 
 
 def generator(random_state: Any) -> np.random.Generator:

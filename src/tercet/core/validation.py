@@ -269,3 +269,11 @@ def check_is_fitted(estimator: Any, attributes: Any = None, **options: Any) -> N
     elif isinstance(attributes, str) and attributes in known:
         return
     full.check_is_fitted(estimator, attributes, **options)
+
+
+def tidy(X: Any) -> Any:
+    """CSR with each entry once and in order; kernels count on it. The caller's matrix is left as it is."""
+    if sparse.issparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X

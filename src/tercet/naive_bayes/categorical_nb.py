@@ -223,7 +223,7 @@ class CategoricalNB(MixedColumns, PartialFitMixin, BayesClassifier):
             raise ValueError(f"CategoricalNB: min_categories must be {allowed}.")
         return np.broadcast_to(least, d)
 
-    def _fill_integers(self, X: np.ndarray) -> np.ndarray:
+    def _fill_integers(self, X: Any) -> Any:
         """Integers from 0 on are their own codes: those in between are categories too, unless they are too many."""
         least = self._check_min_categories(X.shape[1])
         if self._only_seen:

@@ -191,7 +191,7 @@ class MixedNB(MixedColumns, PartialFitMixin, BayesClassifier):
             if name == "categorical" and any(self.categories_[j] is None for j in places):
                 raise ValueError("MixedNB: categories_ must have those of all categorical columns.")
 
-    def _columns_of(self, name: str, X: np.ndarray) -> np.ndarray:
+    def _columns_of(self, name: str, X: Any) -> Any:
         """The columns of one distribution; an unknown category becomes NaN."""
         places = [j for j, chosen in enumerate(self.distributions_) if chosen == name]
         sizes = None

@@ -64,7 +64,7 @@ class SemiNaiveBayes(MixedColumns, BayesClassifier):
         return self._add_values(X, y, weight)
 
     def _add_values(
-        self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None
+        self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Add rows to P(c) = (N_c + α) / (N + α K) (4.11); returns their values and weights."""
         weight = _weights(y, sample_weight)
@@ -91,7 +91,7 @@ class SemiNaiveBayes(MixedColumns, BayesClassifier):
         merge = functools.partial(_merged, labels, type(self).__name__)
         tallies = dict(zip(numeric, reduce(_tallies, Chunks(X, weight), merge, numeric, n_jobs=self.n_jobs)))
         self.cuts_ = [
-            None if categories is not None else quantile_cuts(*tallies[j], self.n_bins)
+            None if categories is not None else quantile_cuts(tallies[j][0], tallies[j][1], self.n_bins)
             for j, categories in enumerate(self.categories_)
         ]
         sizes = [

@@ -275,15 +275,6 @@ def labels_like(y: Any, X: Sequences) -> Any:
     return labels
 
 
-def learnable(X: Sequences, y: np.ndarray, weight: np.ndarray | None) -> tuple[Any, np.ndarray, Any]:
-    """The sequences that have tokens and a positive weight, with their labels."""
-    here = X.lengths > 0 if weight is None else (X.lengths > 0) & (weight > 0)
-    if here.all():
-        return X, y, weight
-    there = np.flatnonzero(here)
-    return X[there], X.with_rows(y)[there].rows, None if weight is None else weight[there]
-
-
 def mistaken_lengths(X: Any, y: Any, lengths: Any, *, symbols: bool = False) -> bool:
     """Whether y is really `lengths`, which other libraries take in second place: whole numbers, not one for each
     row, that add up to the number of rows, or that are the lengths of the sequences in a list. (A number for each

@@ -27,6 +27,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     positive_only = True
     largest_value = LARGE
     empty_corpus: ClassVar[bool] = False  # learns from documents without a single word (a prior decides)
+    streams_instead = "LatentDirichletAllocation with learning_method='online' or 'batch'"
     width_checked_attributes: ClassVar[tuple[str, ...]] = ("components_",)
     fitted_shapes: ClassVar[Declarations] = {
         "components_": Floats("components features", finite=True, low=0.0),

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from tercet.core.catalog import method
 from tercet.core.fitted_checks import Declarations, Floats, Whole
@@ -22,12 +20,12 @@ from tercet.core.parameters import (
     Seed,
     check_parameters,
 )
-from tercet.core.streams import is_streamed
 from tercet.topic._variational.corpus import Corpus, Posterior, Topics
-from tercet.topic._variational.streamed_corpus import DOCUMENTS_AT_ONCE, StreamedCorpus
+from tercet.topic._variational.streamed_corpus import StreamedCorpus
 from tercet.topic.gibbs_run import GibbsRun, repeated
+from tercet.topic.lda_batches import corpora, mini_batches, streamed_step, streaming_refusal
 from tercet.topic.lda_inference import LDAInference
-from tercet.topic.prior_input import checked_prior, prior_table, seeded
+from tercet.topic.prior_input import checked_prior, prior_table, random_numbers, seeded
 from tercet.topic.variational_priors import minka_alpha, newton_alpha, symmetric_eta
 
 Offset = Annotated[float, Range(1.0, np.inf, "[)")]
@@ -272,34 +270,19 @@ class LatentDirichletAllocation(LDAInference):
         self.bound_ = run.sampler.perplexity()
 
     def _streaming_refusal(self) -> str:
-        if self.learning_method == "gibbs":
-            return (
-                "learning_method='gibbs' keeps the topic of every word from pass to pass. Use "
-                "learning_method='online' or 'batch'."
-            )
-        if self.learning_method == "batch" and self.prior_update is not None:
-            return f"prior_update={self.prior_update!r} needs all documents at once. Use learning_method='online'."
-        return ""
+        return streaming_refusal(self)
 
     def _fit_variational(self, X: Any, sample_weight: np.ndarray | None) -> None:
         """Variational EM (Alg 20.5), over all documents at a time or over mini-batches."""
-        whole = self.learning_method == "batch"
-        corpus: Any
-        if is_streamed(X):
-            corpus = StreamedCorpus(X, sample_weight, DOCUMENTS_AT_ONCE if whole else self.batch_size)
-        else:
-            corpus = Corpus(X, sample_weight)
-        topics = self._start(X.shape[1])
-        batches: Any = [corpus] if whole else corpus
-        if not whole and not is_streamed(X):
-            batches = list(self._mini_batches(X, sample_weight))
+        whole, topics = self.learning_method == "batch", self._start(X.shape[1])
+        corpus, batches = corpora(self, X, sample_weight)
         perplexity = np.nan
         loop = self.steps(self.max_iter, unpack=lambda table: self._attributes(table, X.dtype))
         for step in loop:
             measures: dict[str, float] = {}
             for batch in batches:
                 if isinstance(batch, StreamedCorpus):
-                    measures["elbo"] = self._streamed_step(topics, batch)
+                    measures["elbo"] = streamed_step(self, topics, batch)
                     continue
                 posterior = self._e_step(topics, batch)
                 if whole:
@@ -318,21 +301,6 @@ class LatentDirichletAllocation(LDAInference):
             self.n_iter_ += 1
         self.__dict__.update(self._attributes(topics.pseudocounts, X.dtype, topics.word_topic))
         self.bound_ = self._perplexity_of(topics, corpus)
-
-    def _streamed_step(self, topics: Topics, corpus: StreamedCorpus) -> float:
-        """E and M step over documents that are read batch by batch; the ELBO before them."""
-        counts, bound = np.zeros(topics.pseudocounts.shape), 0.0
-        for batch in corpus:
-            posterior = self._e_step(topics, batch)
-            bound += topics.document_bound(batch, self._alpha(topics.totals.size), posterior)
-            counts = topics.expected_counts(batch, posterior, counts)
-        bound += topics.topic_bound()
-        topics.set_counts(counts)
-        if self.word_prior_update:
-            self.topic_word_prior_ = symmetric_eta(topics.mean_log(), topics.pseudocounts.shape[0])
-            topics.set_prior(prior_table(self.topic_word_prior_, topics.totals.size))
-        self.n_batch_iter_ += 1
-        return bound
 
     def _set_priors(self, n_features: int) -> np.ndarray:
         """Set α and η; what seed words add to η."""
@@ -360,11 +328,6 @@ class LatentDirichletAllocation(LDAInference):
         seeds = self._set_priors(n_features)
         start = self.random_state_.gamma(100.0, 0.01, (self.n_components, n_features)) + seeds
         return Topics(start.T, prior_table(self.topic_word_prior_, self.n_components), self.n_jobs)
-
-    def _mini_batches(self, X: Any, sample_weight: np.ndarray | None = None) -> Iterator[Corpus]:
-        for start in range(0, X.shape[0], self.batch_size):
-            some = slice(start, start + self.batch_size)
-            yield Corpus(X[some], None if sample_weight is None else sample_weight[some])
 
     def _e_step(self, topics: Topics, batch: Corpus) -> Posterior:
         """γ of each document, from a random start (Alg 20.4)."""
@@ -423,16 +386,9 @@ class LatentDirichletAllocation(LDAInference):
         first = not hasattr(self, "components_")
         X = self._check(X, reset=first)
         topics = self._start(X.shape[1]) if first else self._topics()
-        for corpus in self._mini_batches(X):
+        for corpus in mini_batches(X, None, self.batch_size):
             posterior = self._e_step(topics, corpus)
             self._m_step(topics, corpus, posterior, self.total_samples, online=True)
         dtype = X.dtype if first else self.components_.dtype
         self.__dict__.update(self._attributes(topics.pseudocounts, dtype, topics.word_topic))
         return self
-
-
-def random_numbers(random_state: Any) -> np.random.RandomState:
-    """The numbers of scikit-learn's class for the same seed; a Generator gives those of its own stream."""
-    if isinstance(random_state, np.random.Generator):
-        return np.random.RandomState(random_state.bit_generator)
-    return check_random_state(random_state)

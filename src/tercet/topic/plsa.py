@@ -124,10 +124,6 @@ class PLSA(TopicModel):
     log_likelihood_: float
     beta_: float
 
-    streams_instead = (
-        "LatentDirichletAllocation(learning_method='online'): PLSA keeps the topics of every document"
-    )
-
     def __init__(
         self,
         n_components: Count = 10,

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 from tercet.core.input_errors import shown
 
@@ -98,3 +99,10 @@ def positive(name: str, value: Any, ndim: int | None) -> np.ndarray:
         kind = {None: "", 1: "a list of ", 2: "rows of "}[ndim]
         raise ValueError(f"{name} must be {kind}finite numbers above 0; got {value!r}.")
     return array
+
+
+def random_numbers(random_state: Any) -> np.random.RandomState:
+    """The numbers of scikit-learn's class for the same seed; a Generator gives those of its own stream."""
+    if isinstance(random_state, np.random.Generator):
+        return np.random.RandomState(random_state.bit_generator)
+    return check_random_state(random_state)

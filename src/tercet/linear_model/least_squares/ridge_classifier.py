@@ -144,7 +144,7 @@ class RidgeClassifier(LinearClassifier):
         return tags
 
 
-def signs_of(y: Array, n_classes: int) -> Array:
+def signs_of(y: Any, n_classes: int) -> Any:
     """Targets -1 and +1: a column for each of several classes (or labels), one for two classes or one."""
     if is_streamed(y):
         if y.ndim == 2:

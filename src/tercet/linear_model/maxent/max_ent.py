@@ -21,7 +21,7 @@ from tercet.core.row_products import row_scores
 from tercet.core.row_sums import mass_of
 from tercet.core.scaling import LARGE
 from tercet.core.streams import is_streamed
-from tercet.linear_model._least_squares.design_matrix import append_ones
+from tercet.linear_model._maxent.context_input import shares, streaming_refusal, with_constant
 from tercet.linear_model._maxent.joint_features import JointFeatures, apply_functions, encode_dicts
 from tercet.linear_model._maxent.log_linear_objective import CurvatureScaledWolfe, LogLinearObjective
 from tercet.linear_model._maxent.product_features import ProductFeatures, label_sums
@@ -109,7 +109,6 @@ class MaxEnt(Classifier):
     """
 
     vocabulary_: dict[str, int]
-
     largest_value = LARGE
     streaming = True
 
@@ -147,7 +146,7 @@ class MaxEnt(Classifier):
         if weight is not None and not is_streamed(weight) and not weight.all():  # these rows are left out
             X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
         mass = mass_of(X, weight)
-        share = _shares(y, weight, mass)
+        share = shares(y, weight, mass)
         with one_blas_thread():  # the products are small: more threads would spin more than work
             features, penalised = self._features(X, y, share)
             contexts, self.empirical_ = features.context_weight(share), features.empirical(y, share)
@@ -186,7 +185,7 @@ class MaxEnt(Classifier):
         """The joint features, and 1 for those that are penalised, 0 for constant ones."""
         if self.feature_functions is not None:
             return apply_functions(self.feature_functions, X, self.classes_), 1.0
-        n, k, X = y.size, self.classes_.size, self._with_constant(X)
+        n, k, X = y.size, self.classes_.size, with_constant(X, self.fit_intercept)
         every = np.ones((X.shape[1], k), dtype=bool)
         seen = label_sums(X, y, share, k, self.n_jobs, sizes=True) > 0 if self.features == "seen" else every
         self.pairs_ = np.argwhere(seen)
@@ -197,19 +196,8 @@ class MaxEnt(Classifier):
             return JointFeatures(features.matrix(), k, np.arange(n)), penalised
         return features, penalised
 
-    def _with_constant(self, X: Any) -> Any:
-        """X in double precision, with a constant column where there are intercepts."""
-        if is_streamed(X):
-            function = _doubled_with_ones if self.fit_intercept else _doubled
-            return X.map(function, width=X.shape[1] + self.fit_intercept, dtype=np.float64)
-        return _doubled_with_ones(X) if self.fit_intercept else _doubled(X)
-
     def _streaming_refusal(self) -> str:
-        if self.feature_functions is not None:
-            return "feature_functions take contexts of any kind. Use columns of numbers as features."
-        if self.algorithm in ("iis", "gis", "newton"):
-            return f"algorithm={self.algorithm!r} needs all rows at once. Use 'lbfgs' or 'newton-cg'."
-        return ""
+        return streaming_refusal(self)
 
     def _model(self, X: Any, w: np.ndarray) -> dict[str, Any]:
         """The fitted attributes for weights w."""
@@ -350,37 +338,13 @@ class MaxEnt(Classifier):
         if self.feature_functions is not None:
             features: Any = apply_functions(self.feature_functions, X, self.classes_)
         else:
-            X = self._with_constant(X)
+            X = with_constant(X, self.fit_intercept)
             seen = np.zeros((X.shape[1], self.classes_.size), dtype=bool)
             seen[tuple(self.pairs_.T)] = True
             features = ProductFeatures(X, self.classes_.size, seen)
         contexts, empirical = features.context_weight(share), features.empirical(index, share)
         log_z, expected = features.statistics(w, contexts)
         return math.fsum(w * expected) - log_z + math.fsum(w * (empirical - expected))
-
-
-def _doubled(X: Any) -> Any:
-    """X in double precision."""
-    return X.astype(np.float64, copy=False)
-
-
-def _doubled_with_ones(X: Any) -> Any:
-    """X in double precision with a last column of ones."""
-    return append_ones(_doubled(X))
-
-
-def _shares(y: Any, weight: Any, mass: float) -> Any:
-    """The weights of the contexts, in memory or streamed, as shares of their sum."""
-    if weight is None:
-        each = functools.partial(_equal_shares, share=1.0 / mass)
-        return y.map(each, dtype=np.float64) if is_streamed(y) else each(y)
-    if is_streamed(weight):
-        return weight.map(functools.partial(_shares, None, mass=mass), dtype=np.float64)
-    return weight.astype(np.float64) / mass
-
-
-def _equal_shares(y: np.ndarray, share: float) -> np.ndarray:
-    return np.full(y.size, share)
 
 
 def scaling_update(

@@ -12,13 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from tercet.core.estimator import check_weight
 from tercet.core.parallel import each
-from tercet.core.source_fits import refuse_unable
-from tercet.core.sources import RowSource
 from tercet.core.steps import Steps
-from tercet.sequence.base import SequenceEstimator, Sequences, labels_like, learnable
+from tercet.sequence.base import SequenceEstimator, Sequences, labels_like
 from tercet.sequence.crf._engine.features import Features
 from tercet.sequence.crf.constraints import masks_of
 from tercet.sequence.crf.feature_weights import WEIGHTS, FeatureWeights
+from tercet.sequence.crf.learnable_sequences import learnable
 from tercet.sequence.crf.linear_chain import LinearChain
 from tercet.sequence.text.attributes import (
     AttributeColumns,
@@ -71,11 +70,7 @@ class TokenEstimator(FeatureWeights, SequenceEstimator):
         -------
         self
         """
-        if isinstance(X, RowSource):
-            refuse_unable(self)
         return self._learn(sequences_in(X, lengths), y, sample_weight)
-
-    streams_instead = "CategoricalHMM or GaussianHMM, which learn hidden states from a source of sequences"
 
     def predict(self, X: Any, lengths: Any = None) -> Any:
         """The best labels: the path of the highest score, by the Viterbi algorithm.

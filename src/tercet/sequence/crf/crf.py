@@ -14,7 +14,7 @@ from tercet.core.catalog import method
 from tercet.core.estimator import check_weight, generator
 from tercet.core.parallel import one_blas_thread
 from tercet.core.parameters import Count, CountOrZero, Jobs, NonNegative, Positive, Seed, check_parameters
-from tercet.sequence.base import Sequences, flat, learnable
+from tercet.sequence.base import Sequences, flat
 from tercet.sequence.crf._engine.features import Features, merge_features
 from tercet.sequence.crf._engine.minimisation import MeanObjective, minimise
 from tercet.sequence.crf._engine.objective import ChainObjective
@@ -29,6 +29,7 @@ from tercet.sequence.crf._engine.online import (
 from tercet.sequence.crf.base import TokenEstimator
 from tercet.sequence.crf.feature_weights import WEIGHTS
 from tercet.sequence.crf.iterative_scaling import SCALINGS, crf_iterative_scaling
+from tercet.sequence.crf.learnable_sequences import learnable
 from tercet.sequence.text.attributes import sequences_in
 from tercet.sequence.text.tokens import distinct_labels
 

@@ -159,7 +159,7 @@ class HMM(SequenceEstimator):
         else:
             self.classes_, states = state_codes(labels, count, type(self).__name__)
             states = states if (states >= 0).any() else None
-        kind = StreamedEStep if is_streamed(X.rows) else EStep
+        kind: type[Any] = StreamedEStep if is_streamed(X.rows) else EStep
         return kind(emissions, X, states, weight, numbers, scaling=self.implementation == "scaling")
 
     def _initial(self, e_step: EStep, rng: np.random.Generator | None) -> Theta:

@@ -130,7 +130,7 @@ class EStep:
         self.emissions, self.X, self.states, self.weight = emissions, X, states, weight
         self.numbers, self.scaling = numbers, scaling
         # the weight of each row's sequence
-        self.row_weight = None if weight is None else np.repeat(weight, X.lengths)
+        self.row_weight: Any = None if weight is None else np.repeat(weight, X.lengths)
 
     def chunks(self, theta: Theta) -> list[tuple[int, int]]:
         """Ranges of sequences, cut by the data alone; the tables of most stay in a core's own cache."""
@@ -276,7 +276,7 @@ class StreamedEStep(EStep):
     ) -> None:
         self.emissions, self.X, self.states, self.weight = emissions, X, states, weight
         self.numbers, self.scaling = numbers, scaling
-        self.row_weight = None if weight is None else RowWeight(weight, X.borders)
+        self.row_weight: Any = None if weight is None else RowWeight(weight, X.borders)
 
     def chunks(self, theta: Theta) -> Any:
         return self.X.row_chunks(super().chunks(theta))

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from tercet.core.sources import RowSource
 from tercet.sequence.base import Sequences
 
 LARGEST = 1e100  # value of an attribute: squares and sums stay finite
@@ -142,6 +143,11 @@ def token_sequences(X: Any, lengths: Any = None) -> Sequences:
 
 def sequences_in(X: Any, lengths: Any = None) -> Sequences:
     """Sequences of tokens, or of rows of numbers; some may be empty."""
+    if isinstance(X, RowSource):
+        raise TypeError(
+            "Labels of tokens (CRF, MEMM, StructuredPerceptron) cannot be learned from a source: load its rows "
+            "(`source.to_arrays(y=...)`). GaussianHMM and CategoricalHMM learn hidden states from a source."
+        )
     if is_tokens(X):
         return token_sequences(X, lengths)
     if lengths is not None or not isinstance(X, list | tuple) or (len(X) and not any(map(is_empty, X))):

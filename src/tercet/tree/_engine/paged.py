@@ -27,37 +27,30 @@ from tercet.tree._engine.histogram_kernels import CHILD, FEATURE, FIRST, IS_SPLI
 from tercet.tree._engine.histogram_statistics import (
     BINS,
     EVERY_CUT,
-    NEWTON,
-    PACKED,
     CategoryRule,
-    HistogramStatistics,
-    RowStatistics,
     unit_for,
 )
 from tercet.tree._engine.leafwise import (
     FINEST,
     MOST_ROWS,
     TermTotals,
-    cut_rule,
     has_counts,
     newton_arrays,
     pack_terms,
     packed_units,
 )
-from tercet.tree._engine.leafwise_scan import FOUND, NONE
-from tercet.tree._engine.leafwise_search import BEST, KEY, NODE_FIELDS, VALUE, LeafwiseLimits, LeafwiseTree
+from tercet.tree._engine.leafwise_scan import NONE
+from tercet.tree._engine.leafwise_search import NODE_FIELDS, VALUE, LeafwiseLimits
 from tercet.tree._engine.limits import Limits
 from tercet.tree._engine.paged_kernels import (
     add_page,
     add_values,
     move_rows,
     pair_terms,
-    search_histogram,
     sum_leaves,
 )
+from tercet.tree._engine.paged_search import NodeSearch
 from tercet.tree._engine.tree_arrays import TreeArrays
-
-HALF, HALF_MASS = 2.0**31 - 1 - BINS, 2.0**32 - 1 - 2 * BINS  # most units of a node's gradients and hessians
 
 
 def growth_fields(d: int, n_scores: int) -> dict[str, Field]:
@@ -123,6 +116,7 @@ class PagedGrower:
         self.jobs = max(1, min(all_cores(n_jobs), len(pages)))
         self.shape = (self.d, BINS, 2 if self.packed else 4)
         size, memory = 8 * int(np.prod(self.shape)), available() // 8
+        self.search = NodeSearch(bins, limits, penalty, categories, most_copies, self.packed)
         self.slots = max(1, memory // (size * self.jobs))  # histograms of one pass, for each thread
         self.most_held = max(1, memory // size)  # of leaves
         marks = 4 * self.leaves + 8
@@ -291,70 +285,17 @@ class PagedGrower:
         if not self._may_grow(node):
             return
         assert hist is not None
-        counts = np.ascontiguousarray(hist[:, :, -1])
-        words, unit, mass_unit = self._packed_histogram(hist)
-        rows = RowStatistics(np.empty((1, 0), np.int64), np.empty(0, np.uint32), np.empty(0))
-        statistics = HistogramStatistics(rows, PACKED, 1, 1, False, unit, mass_unit)
-        least = self.limits.min_samples_leaf, self.limits.min_weight_leaf
-        records, sides, reals = (
-            np.zeros((1, NODE_FIELDS), np.int64),
-            np.zeros((1, BINS), np.int8),
-            np.zeros((1, 4)),
-        )
-        records[0, KEY], none = node.key, np.empty(0)
-        tree = LeafwiseTree(
-            binned=self.bins.binned,
-            words=rows.words[0],
-            rule=statistics.rule(NEWTON, 1.0, self.penalty, *least, self.categories),
-            cuts=cut_rule(self.limits, self.penalty, self.totals, unit, mass_unit, self.most_copies),
-            rows=rows.classes,
-            spare=np.empty((2, 0), np.uint32),
-            nodes=records,
-            sides=sides,
-            hists=words[None],
-            free=np.zeros(1, np.int64),
-            found=np.zeros((2, self.d, FOUND)),
-            batch=np.zeros(1, np.int64),
-            strips=np.zeros((1, 2), np.int64),
-            reals=reals,
-            gradients=none,
-            hessians=none,
-            scores=none,
-            rate=1.0,
-            per_gradient=1.0,
-            per_hessian=1.0,
-            counts=counts,
-        )
-        if not search_histogram(tree, self.stop):
+        found = self.search.best_split(hist, node.key, self.units, self.totals, self.stop)
+        if found is None:
             return
-        j = int(records[0, FEATURE])
-        node.gain, node.sides = float(reals[0, BEST]), sides[0]
-        node.split = j, int(records[0, LAST]), int(records[0, FIRST])
-        missing = int(self.bins.n_bins[j])
-        node.left_rows = int(counts[j, (node.sides == 0)].sum())
+        node.gain, node.split, node.sides = found
+        j, missing = node.split[0], int(self.bins.n_bins[node.split[0]])
+        node.left_rows = int(hist[j, node.sides == 0, -1].sum())
         if node.sides[missing] < 0:  # none is missing here: the larger child
             node.sides[missing] = 0 if 2 * node.left_rows > node.rows else 1
         if self.held < self.most_held:  # else the children's are built from their rows, to the same bits
-            node.hist = hist
+            node.hist = hist if hist.base is None else hist.copy()
             self.held += 1
-
-    def _packed_histogram(self, hist: np.ndarray) -> tuple[np.ndarray, float, float]:
-        """Gradients and hessians of the bins as halves of words, and what their units stand for."""
-        words = np.zeros((-(-self.d // WORD_COLUMNS) * WORD_COLUMNS, BINS), np.int64)
-        unit, mass_unit = self.units
-        if self.packed:
-            words[: self.d] = hist[:, :, 0]
-        else:
-            g, h, rows = hist[:, :, 0], hist[:, :, 1], hist[:, :, -1]
-            most = float(np.abs(g.astype(np.float64)).sum(axis=1).max(initial=0.0))
-            step = 2.0 ** max(0.0, np.ceil(np.log2(max(most, 1.0) / HALF)))
-            mass = float(h[0].astype(np.float64).sum()) if self.d else 0.0
-            mass_step = 2.0 ** max(0.0, np.ceil(np.log2(max(mass, 1.0) / HALF_MASS)))
-            upper = np.floor(g / step + 0.5).astype(np.int64)
-            lower = np.maximum(np.floor(h / mass_step + 0.5).astype(np.int64), rows > 0)
-            words[: self.d] = (upper << 32) + lower
-            unit, mass_unit = unit * step, mass_unit * mass_step
-        return words.reshape(-1, 1, WORD_COLUMNS, BINS), unit, mass_unit
 
     # Leaves -----------------------------------------------------------------------------------------------------
 

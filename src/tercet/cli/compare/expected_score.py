@@ -59,7 +59,7 @@ def expected_score(
     def on_new_rows(loss: float) -> float:
         return measure.within(scores[best] - sign * loss)
 
-    ends = (on_new_rows(found.low - found.loss), on_new_rows(found.high - found.loss))
+    ends: tuple[float, ...] = (on_new_rows(found.low - found.loss), on_new_rows(found.high - found.loss))
     score = on_new_rows(optimism)
     own = (intervals or {}).get(best, (np.nan, np.nan))
     if np.isfinite(own).all():

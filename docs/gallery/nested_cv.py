@@ -21,7 +21,7 @@ for seed in range(3):
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(60, 5)), rng.integers(2, size=60)
     search = GridSearchCV(KNeighborsClassifier(), {"n_neighbors": range(1, 16, 2), "p": [1, 2]}, cv=3)
-    nested.append(nested_cross_validation(search, X, y).score)
+    nested.append(nested_cross_validation(search, X, y, cv=3).score)
     plain.append(search.fit(X, y).best_score_)
 print(f"best score of the search {np.mean(plain):.3f}, nested {np.mean(nested):.3f}, truth 0.5")
 figure, ax = plt.subplots(figsize=(6, 3.6))

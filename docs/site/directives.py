@@ -8,6 +8,7 @@ from typing import Any
 
 from docutils import nodes
 from docutils.parsers.rst import directives
+from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.directives.other import TocTree
 from sphinx.util import logging
@@ -35,12 +36,12 @@ class Run(SphinxDirective):
 
     def show(self, page: str, name: str, *, hidden: bool = False) -> list[nodes.Node]:
         """The nodes of one block of a page."""
-        folder = page_folder(self.env.app, page)
-        results = {} if folder is None else json.loads((folder / "result.json").read_text(encoding="utf-8"))
+        kept = self.config.tercet_results.get(page)
+        folder = Path(self.env.srcdir) / "_cache" / kept if kept else None
+        results = json.loads((folder / "result.json").read_text(encoding="utf-8")) if folder else {}
         if name not in results:
             log.warning("page %s has no run block %r", page, name, location=self.get_location())
             return []
-        assert folder is not None
         block = results[name]
         code = nodes.literal_block(block["code"], block["code"], language="python", classes=["run-code"])
         shown: list[nodes.Node] = [code]
@@ -108,9 +109,7 @@ class Pages(TocTree):
         )
         first = [name for line in self.content for name in line.split() if name in there]
         listed = [*first, *(name for name in there if name not in first)]
-        for k, name in enumerate(listed):
-            self.content.insert(k, name, source=self.env.docname, offset=self.content_offset)
-        self.content.trim_end(len(self.content) - len(listed))
+        self.content = StringList(listed, source=self.env.docname)
         return super().run()
 
 
@@ -128,21 +127,11 @@ def image(directive: SphinxDirective, file: Path, alt: str) -> nodes.image:
     return nodes.image(uri=source, alt=alt, width=f"{width}px", classes=["run-picture"])
 
 
-def page_folder(app: Sphinx, page: str) -> Path | None:
-    """Where the results of a page are; None if it has no blocks."""
-    name = app.config.tercet_results.get(page)
-    return None if name is None else Path(app.srcdir) / "_cache" / name
-
-
-def page_digests(app: Sphinx, page: str) -> Any:
-    """What the results on a page depend on, as `env-get-outdated` compares it."""
-    return app.config.tercet_results.get(page.removeprefix("zh/"))
-
-
 def outdated(app: Sphinx, env: Any, added: set[str], changed: set[str], removed: set[str]) -> list[str]:
     """Pages whose blocks gave something else than when they were read."""
     seen = getattr(env, "tercet_results", {})
-    env.tercet_results = {page: page_digests(app, page) for page in env.found_docs}
+    names = app.config.tercet_results
+    env.tercet_results = {page: names.get(page.removeprefix("zh/")) for page in env.found_docs}
     return [page for page in env.found_docs if seen.get(page) != env.tercet_results[page]]
 
 

@@ -159,6 +159,16 @@ def load_model(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
     ModelError
         When the file is not a model of ours, is damaged or changed, holds a type that is not trusted, or
         attributes that do not fit together.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from tercet.linear_model import Perceptron
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(f"{folder}/line.skops", Perceptron().fit([[3, 3], [1, 1]], [1, -1]), {})
+    ...     model, about = load_model(f"{folder}/line.skops")
+    >>> model.predict([[4, 3]]), about
+    (array([1]), {})
     """
     name = os.fspath(path)
     blob = _read(Path(path))
@@ -223,7 +233,13 @@ def _check_parameters(model: Any) -> None:
 
 
 def is_model(path: str | os.PathLike[str]) -> bool:
-    """Whether a file says that it is a model file; it need not be a good one."""
+    """Whether a file says that it is a model file; it need not be a good one.
+
+    Examples
+    --------
+    >>> is_model("there is no such file")
+    False
+    """
     try:
         if not os.path.isfile(path):  # a pipe would be waited for
             return False

@@ -54,7 +54,15 @@ class Ray:
 
 @dataclass(frozen=True)
 class Fixed:
-    """Fixed step: f may increase, and p need not be a descent direction."""
+    """Fixed step: f may increase, and p need not be a descent direction.
+
+    Examples
+    --------
+    >>> from tercet.optimize import gradient_descent
+    >>> found = gradient_descent(lambda x: x @ x, [3.0], jac=lambda x: 2 * x, line_search=Fixed(0.25))
+    >>> found.x.round(4).tolist()
+    [0.0]
+    """
 
     step: float = 1.0
     descent: ClassVar[bool] = False
@@ -69,6 +77,13 @@ class Armijo:
 
     The next trial is the minimiser of the interpolating parabola, kept within [0.1 λ, 0.5 λ]. A point whose
     f differs from the start by rounding only is accepted if its slope is flatter.
+
+    Examples
+    --------
+    >>> from tercet.optimize import gradient_descent
+    >>> found = gradient_descent(lambda x: x @ x, [3.0], jac=lambda x: 2 * x, line_search=Armijo())
+    >>> found.x.round(4).tolist()
+    [0.0]
     """
 
     c1: float = 1e-4
@@ -96,6 +111,13 @@ class Wolfe:
 
     Where f differs by rounding only, the decrease is judged by the slopes alone (the approximate Wolfe condition
     of Hager and Zhang), so that a search close to a minimum does not fail on rounding errors.
+
+    Examples
+    --------
+    >>> from tercet.optimize import gradient_descent
+    >>> found = gradient_descent(lambda x: x @ x, [3.0], jac=lambda x: 2 * x, line_search=Wolfe())
+    >>> found.x.round(4).tolist()
+    [0.0]
     """
 
     c1: float = 1e-4
@@ -146,6 +168,13 @@ class Exact:
     sign is bracketed by doubling λ, and its zero found by Brent's method: the minimum of a convex f, a local
     minimum of another. `scan=True` also evaluates a grid of λ, from a thousandth to ten thousand times the first
     minimum, and refines the best.
+
+    Examples
+    --------
+    >>> from tercet.optimize import gradient_descent
+    >>> found = gradient_descent(lambda x: x @ x, [3.0], jac=lambda x: 2 * x, line_search=Exact())
+    >>> found.x.round(4).tolist()
+    [0.0]
     """
 
     scan: bool = False

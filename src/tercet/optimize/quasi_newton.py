@@ -18,13 +18,31 @@ from tercet.optimize.line_search import EPS, Ray, Wolfe
 
 
 def dfp_update(G: np.ndarray, delta: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """G + δδᵀ/δᵀy - GyyᵀG/yᵀGy (000 app. B, Eq B.24)."""
+    """G + δδᵀ/δᵀy - GyyᵀG/yᵀGy (000 app. B, Eq B.24).
+
+    Examples
+    --------
+    The new matrix takes y to δ:
+
+    >>> delta, y = np.array([1.0, 0.0]), np.array([2.0, 1.0])
+    >>> (dfp_update(np.eye(2), delta, y) @ y).round(12).tolist()
+    [1.0, 0.0]
+    """
     Gy = G @ y
     return G + np.outer(delta, delta) / (delta @ y) - np.outer(Gy, Gy) / (y @ Gy)
 
 
 def bfgs_update(B: np.ndarray, delta: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """B + yyᵀ/yᵀδ - BδδᵀB/δᵀBδ (000 app. B, Eq B.30): DFP with δ and y in each other's place."""
+    """B + yyᵀ/yᵀδ - BδδᵀB/δᵀBδ (000 app. B, Eq B.30): DFP with δ and y in each other's place.
+
+    Examples
+    --------
+    The new matrix takes δ to y:
+
+    >>> delta, y = np.array([1.0, 0.0]), np.array([2.0, 1.0])
+    >>> (bfgs_update(np.eye(2), delta, y) @ delta).round(12).tolist()
+    [2.0, 1.0]
+    """
     return dfp_update(B, y, delta)
 
 
@@ -32,6 +50,13 @@ def broyden_update(G: np.ndarray, delta: np.ndarray, y: np.ndarray, alpha: float
     """α G_DFP + (1 - α) G_BFGS (000 app. B, Eq B.31, B.32).
 
     The two differ by a matrix of rank one: G_BFGS = G_DFP + vvᵀ with v = √(yᵀGy) (δ/δᵀy - Gy/yᵀGy).
+
+    Examples
+    --------
+    >>> delta, y = np.array([1.0, 0.0]), np.array([2.0, 1.0])
+    >>> dfp = broyden_update(np.eye(2), delta, y, alpha=1.0)
+    >>> bool(np.allclose(dfp, dfp_update(np.eye(2), delta, y)))
+    True
     """
     Gy = G @ y
     along = y @ Gy

@@ -12,12 +12,26 @@ from tercet.core.rows import kernel_form, read_only
 
 
 def sample_path(start: np.ndarray, trans: np.ndarray, u: np.ndarray) -> np.ndarray:
-    """States (T,) of a chain, drawn by the numbers u (T,) in [0, 1) from the cumulative probabilities."""
+    """States (T,) of a chain, drawn by the numbers u (T,) in [0, 1) from the cumulative probabilities.
+
+    Examples
+    --------
+    >>> start, trans = np.array([1.0, 0.0]), np.array([[0.5, 0.5], [0.0, 1.0]])
+    >>> sample_path(start, trans, np.array([0.3, 0.4, 0.9, 0.1])).tolist()
+    [0, 0, 1, 1]
+    """
     return sample_paths(start, trans, np.asarray(u)[None])[0]
 
 
 def sample_paths(start: np.ndarray, trans: np.ndarray, u: np.ndarray) -> np.ndarray:
-    """States (n, T) of n chains, drawn by the numbers u (n, T) in [0, 1) from the cumulative probabilities."""
+    """States (n, T) of n chains, drawn by the numbers u (n, T) in [0, 1) from the cumulative probabilities.
+
+    Examples
+    --------
+    >>> start, trans = np.array([1.0, 0.0]), np.array([[0.5, 0.5], [0.0, 1.0]])
+    >>> sample_paths(start, trans, np.array([[0.3, 0.4], [0.3, 0.9]])).tolist()
+    [[0, 0], [0, 1]]
+    """
     ends = np.cumsum(np.vstack([trans, start]), axis=1)
     # Sums that round to less than one must not lead beyond the last possible state.
     last = (ends < ends[:, -1:]).sum(axis=1)

@@ -181,6 +181,12 @@ def to_cooccurrence(document_weights: Any, doc_topic: Any, components: Any) -> C
     Returns
     -------
     CooccurrenceModel
+
+    Examples
+    --------
+    >>> model = to_cooccurrence([0.5, 0.5], [[1.0, 0.0], [0.0, 1.0]], [[0.9, 0.1], [0.2, 0.8]])
+    >>> model.topic_weights.tolist()
+    [0.5, 0.5]
     """
     joint = np.asarray(doc_topic, dtype=np.float64).T * np.asarray(document_weights, dtype=np.float64)
     even = np.full_like(joint, 1 / joint.shape[1])
@@ -206,6 +212,12 @@ def to_generative(topic_weights: Any, topic_document: Any, components: Any) -> G
     Returns
     -------
     GenerativeModel
+
+    Examples
+    --------
+    >>> model = to_generative([0.5, 0.5], [[1.0, 0.0], [0.0, 1.0]], [[0.9, 0.1], [0.2, 0.8]])
+    >>> model.doc_topic.tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
     """
     joint = np.asarray(topic_document, dtype=np.float64).T * np.asarray(topic_weights, dtype=np.float64)
     even = np.full_like(joint, 1 / joint.shape[1])

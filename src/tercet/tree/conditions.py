@@ -22,7 +22,13 @@ def short_number(x: float) -> str:
 
 @dataclass(frozen=True)
 class IntervalCondition:
-    """low < x[feature] <= high; a row without the value satisfies it to the degree `missing`."""
+    """low < x[feature] <= high; a row without the value satisfies it to the degree `missing`.
+
+    Examples
+    --------
+    >>> IntervalCondition(0, 1.0, 2.0, missing=0.5).degrees(np.array([[1.5], [3.0], [np.nan]])).tolist()
+    [1.0, 0.0, 0.5]
+    """
 
     feature: int
     low: float
@@ -58,7 +64,14 @@ class IntervalCondition:
 
 @dataclass(frozen=True)
 class CategoryCondition:
-    """x[feature] is one of the categories `codes`; with `unseen`, also one that the node has never seen."""
+    """x[feature] is one of the categories `codes`; with `unseen`, also one that the node has never seen.
+
+    Examples
+    --------
+    >>> condition = CategoryCondition(0, frozenset({0, 2}), missing=0.5, count=3)
+    >>> condition.degrees(np.array([[0.0], [1.0], [2.0], [np.nan]])).tolist()
+    [1.0, 0.0, 1.0, 0.5]
+    """
 
     feature: int
     codes: frozenset[int]
@@ -97,7 +110,14 @@ class CategoryCondition:
 
 @dataclass(frozen=True)
 class LinearCondition:
-    """coef · x <= threshold, or above it."""
+    """coef · x <= threshold, or above it.
+
+    Examples
+    --------
+    >>> condition = LinearCondition((1.0, -1.0), 0.0, above=True, missing=0.0)
+    >>> condition.degrees(np.array([[2.0, 1.0], [1.0, 2.0]])).tolist()
+    [1.0, 0.0]
+    """
 
     coef: tuple[float, ...]
     threshold: float

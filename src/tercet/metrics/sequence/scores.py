@@ -165,12 +165,24 @@ def span_scores(
 
 
 def span_precision(y_true: Tagged, y_pred: Tagged, **options: Any) -> float:
-    """The share of predicted phrases that are right; options as for `span_scores`."""
+    """The share of predicted phrases that are right; options as for `span_scores`.
+
+    Examples
+    --------
+    >>> span_precision([["B", "I", "O"]], [["B", "I", "B"]])
+    0.5
+    """
     return span_scores(y_true, y_pred, **options)[0]
 
 
 def span_recall(y_true: Tagged, y_pred: Tagged, **options: Any) -> float:
-    """The share of right phrases that are found; options as for `span_scores`."""
+    """The share of right phrases that are found; options as for `span_scores`.
+
+    Examples
+    --------
+    >>> span_recall([["B", "I", "O"]], [["B", "I", "B"]])
+    1.0
+    """
     return span_scores(y_true, y_pred, **options)[1]
 
 

@@ -98,7 +98,13 @@ def parse_clause(text: str) -> Clause:
 
 
 def parse_goal(text: str) -> list[Literal]:
-    """Read a conjunction of literals, as one asks it: "parent(X, Y), female(Y)"."""
+    """Read a conjunction of literals, as one asks it: "parent(X, Y), female(Y)".
+
+    Examples
+    --------
+    >>> [str(literal) for literal in parse_goal("parent(X, Y), female(Y)")]
+    ['parent(X, Y)', 'female(Y)']
+    """
     parser = _Parser(text)
     if parser.is_atom("?-", ":-"):
         parser.next()
@@ -109,7 +115,13 @@ def parse_goal(text: str) -> list[Literal]:
 
 
 def parse_literal(text: str) -> Literal:
-    """Read one literal."""
+    """Read one literal.
+
+    Examples
+    --------
+    >>> print(parse_literal("parent(ann, X)"))
+    parent(ann, X)
+    """
     literals = parse_goal(text)
     if len(literals) != 1:
         raise PrologSyntaxError(f"one literal is needed, not {len(literals)}", 1, 1)

@@ -6,7 +6,6 @@ import time
 
 import numpy as np
 import pytest
-from dask import config
 from distributed import Client, LocalCluster, get_worker
 from sklearn.base import clone
 
@@ -18,15 +17,13 @@ from tercet.core.steps import EngineLost, Steps
 from tercet.core.streams import MemoryStream
 from tercet.datasets import Source
 from tercet.linear_model import LinearRegression, LogisticRegression
-from tercet.naive_bayes import TAN, GaussianNB
+from tercet.naive_bayes import GaussianNB
 from tests.streaming.test_same_bits import assert_same
 
 MODELS = [(LinearRegression(), "number"), (LogisticRegression(), "two"), (GaussianNB(), "three")]
 
 
 def local_cluster(n_workers):
-    # processes are forked from one that has imported Dask: they start in a fraction of the time
-    config.set({"distributed.worker.multiprocessing-method": "forkserver"})
     return LocalCluster(
         n_workers=n_workers,
         threads_per_worker=1,
@@ -38,7 +35,7 @@ def local_cluster(n_workers):
 
 @pytest.fixture(scope="module")
 def cluster():
-    with local_cluster(4) as cluster:
+    with local_cluster(1) as cluster:
         yield cluster
 
 
@@ -48,13 +45,11 @@ def client(cluster):
         yield client
 
 
-@pytest.mark.parametrize("workers", [4, 1, 2])  # stopping costs nothing; the tests below work on two
+@pytest.mark.parametrize("workers", [1, 2, 4])
 def test_same_bits_on_any_number_of_workers(workers, cluster, client, rows, folder, names):
     cluster.scale(workers)
     client.wait_for_workers(workers, timeout=120)
-    while len(client.scheduler_info(n_workers=-1)["workers"]) > workers:
-        time.sleep(0.05)
-    for model, target in MODELS if workers == 1 else [*MODELS, (TAN(), "two")]:
+    for model, target in MODELS:
         whole = clone(model).fit(rows["X"], rows[target], sample_weight=rows["weight"])
         with tercet.engine("dask", client):
             source = Source(folder, columns=[*names, target, "weight"])

@@ -45,8 +45,7 @@ CASES = [
 
 
 @pytest.mark.filterwarnings("ignore:.*did not converge")
-@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
-@pytest.mark.parametrize("by", ["lengths", "column"])
+@pytest.mark.parametrize(("by", "weighted"), [("lengths", False), ("column", True)])
 @pytest.mark.parametrize("model", CASES, ids=str)
 def test_sequences_of_a_source_give_the_bits_of_memory(model, by, weighted, sequences, tmp_path):
     lengths, name, rows, symbols = sequences

@@ -140,7 +140,10 @@ class CategoricalNB(MixedColumns, PartialFitMixin, BayesClassifier):
         sizes = [counts.shape[1] for counts in self.category_count_]
         # a chunk has enough rows that adding up its tables costs little beside counting
         rows = max(1 << 14, K * sum(sizes) // (4 * max(len(sizes), 1)))
-        more = total(_counts, Chunks(X, y, weight, rows=rows), K, sizes, n_jobs=self.n_jobs)
+        if X.shape[0] <= rows and not is_streamed(X):  # nothing to add up
+            more = _counts((X, y, weight), K, sizes)
+        else:
+            more = total(_counts, Chunks(X, y, weight, rows=rows), K, sizes, n_jobs=self.n_jobs)
         self.category_count_ = [counts + new for counts, new in zip(self.category_count_, more)]
         alpha = raised_alpha(self, self.alpha)
         self.feature_log_prob_ = [log_table(counts, alpha) for counts in self.category_count_]  # (4.10)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tercet.core.parallel import Chunks, total
+from tercet.core.streams import is_streamed
 
 Parents = Sequence[Sequence[int]]  # of every column
 
@@ -24,6 +25,8 @@ def family_counts(
     # A chunk has enough rows that adding up its tables costs little beside counting.
     entries = family_entries(parents, np.diff(offsets), n_classes)
     rows = max(1 << 14, int(entries) // (4 * max(values.shape[1], 1)))
+    if values.shape[0] <= rows and not is_streamed(values):  # nothing to add up
+        return list(_chunk_family_counts((values, y, weight), parents, offsets, n_classes))
     chunks = Chunks(values, y, weight, rows=rows)
     return list(total(_chunk_family_counts, chunks, parents, offsets, n_classes, n_jobs=n_jobs))
 

@@ -84,7 +84,8 @@ def environment(target: Target, cache: Path) -> contextlib.AbstractContextManage
 def record(spool: str) -> None:
     """From now on, put each kernel that this process compiles into the folder `spool`, too."""
     _name_files_without_folders()
-    keep = kernel_cache.KernelCache.save_overload
+    kind: Any = kernel_cache.KernelCache
+    keep = kind.save_overload
 
     def save_overload(cache: Any, sig: Any, data: Any) -> None:
         # Before numba's own cache: that forgets the types of variables, which is all that it changes.
@@ -93,7 +94,7 @@ def record(spool: str) -> None:
             Path(spool, key.hex()).write_bytes(dumps(kernel_cache.stored_form(data)))
         keep(cache, sig, data)
 
-    kernel_cache.KernelCache.save_overload = save_overload  # type: ignore[method-assign]
+    kind.save_overload = save_overload
 
 
 def _name_files_without_folders() -> None:

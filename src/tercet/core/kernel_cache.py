@@ -140,6 +140,7 @@ class FolderCache(FunctionCache):
     """Files of one kernel: damaged ones count as absent, and what cannot be written is not kept."""
 
     _impl_class = StoredKernels
+    _cache_file: Any
 
     def __init__(self, function: Any, folder: Path) -> None:
         super().__init__(function)

@@ -53,12 +53,14 @@ def fit(
         schema = infer_schema(table, target, card.task, kinds, drop)
         records, y = pipelines.training_rows(schema, table)
         _remark_columns(table, schema)
-        learn, assemble = None, pipelines.assemble
+        learn: Any = None
         if rows is None and table.height < table.total_rows and _learns_from_all(card, estimator, table):
-            from tercet.cli.streamed_fits import AllRows, assemble
+            from tercet.cli import streamed_fits
 
-            learn = AllRows(assemble(schema, estimator), schema, table, data, ragged)
-        pipeline = assemble(schema, estimator) if learn is None else learn.pipeline
+            learn = streamed_fits.AllRows(
+                streamed_fits.assemble(schema, estimator), schema, table, data, ragged
+            )
+        pipeline = pipelines.assemble(schema, estimator) if learn is None else learn.pipeline
         model, warned, seconds = pipelines.fit_pipeline(card.name, pipeline, records, y, learn)
         about = {
             "method": card.name,

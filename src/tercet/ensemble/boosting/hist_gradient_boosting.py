@@ -120,7 +120,8 @@ class BaseHistGradientBoosting(TreeInput):
     ) -> None:
         check_sampling(self)
         if is_streamed(X):
-            return fit_streamed(self, X, y, sample_weight, held_out, init_score)
+            fit_streamed(self, X, y, sample_weight, held_out, init_score)
+            return
         X, y, loss = self._dense(X), np.asarray(y, dtype=np.float64), self._loss_of()
         weight = np.ones(len(y)) if sample_weight is None else sample_weight.astype(np.float64)
         start = StartScores(self, loss, len(y), *init_score)

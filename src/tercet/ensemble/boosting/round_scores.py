@@ -29,7 +29,7 @@ class RoundScores:
 
     def add(
         self,
-        F: np.ndarray,
+        F: np.ndarray | None,
         F_val: np.ndarray | None,
         trees: list[Any] | None = None,
         loss: float | None = None,
@@ -42,8 +42,9 @@ class RoundScores:
             self.train.append(-(self._loss(self.y, F, self.weight) if loss is None else loss))
             measures["loss"] = -self.train[-1]
             if self.held is not None:
-                known = held_loss is not None
-                self.valid.append(-(held_loss if known else self._loss(self.held[1], F_val, self.held[2])))  # type: ignore[operator]
+                if held_loss is None:
+                    held_loss = self._loss(self.held[1], F_val, self.held[2])
+                self.valid.append(-held_loss)
                 measures["validation_loss"] = -self.valid[-1]
             return measures
         self.view.trees_ = trees or []

@@ -185,12 +185,12 @@ class PagedFit:
         terms = PagedTerms(loss, kind, pages, self.weighted, self.mass, self.jobs)
         scores = RoundScores(model, loss, self.rows.X, None, None, self.held)
         if not trees:
-            scores.add(None, None, None, self._mean_loss(pages), self._held_loss())  # type: ignore[arg-type]
+            scores.add(None, None, None, self._mean_loss(pages), self._held_loss())
         terms.update()
         for step in model.steps(model.max_iter - len(trees), name="round", unpack=model._state):
             trees.append(self._round(grower, terms, random))
             self._add_to_held(trees[-1])
-            measures = scores.add(None, None, trees, terms.loss, self._held_loss())  # type: ignore[arg-type]
+            measures = scores.add(None, None, trees, terms.loss, self._held_loss())
             step.report((trees, len(trees), scores), **measures)
             if model.do_early_stopping_ and scores.stop():
                 break

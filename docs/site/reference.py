@@ -103,7 +103,12 @@ def linked(doc: str, module: str) -> str:
 
     lines = re.sub(r"(?<=\w):\n\n(?= {4}\S)", "::\n\n", doc).splitlines()
     start = next((k for k, line in enumerate(lines) if line.startswith("Examples")), len(lines))
-    return "\n".join([*(BACKTICKS.sub(replace, _escape(line)) for line in lines[:start]), *lines[start:]])
+    # Before the first section what is indented is code.
+    head = next((k - 1 for k, line in enumerate(lines) if line.startswith("---")), len(lines))
+    for k, line in enumerate(lines[:start]):
+        if k >= head or not line.startswith("    "):
+            lines[k] = BACKTICKS.sub(replace, _escape(line))
+    return "\n".join(lines)
 
 
 def _escape(line: str) -> str:

@@ -55,8 +55,13 @@ def kind(thing: Any) -> str:
     return "function" if callable(thing) else "data"
 
 
+def docstring(thing: Any) -> str:
+    """The docstring of a thing; of a partial that of its function."""
+    return inspect.getdoc(getattr(thing, "func", thing)) or ""
+
+
 def first_line(thing: Any) -> str:
-    doc = inspect.getdoc(thing) or "" if callable(thing) else ""
+    doc = docstring(thing) if callable(thing) else ""
     return " ".join(doc.partition("\n\n")[0].split())
 
 
@@ -85,7 +90,7 @@ def known() -> dict[str, list[str]]:
 def linked(doc: str, module: str) -> str:
     """A docstring whose `names` are links where the library has them, and code where not.
 
-    What means something else in reStructuredText than in a formula is escaped: |x|, coef_.
+    What means something else in reStructuredText than in a formula is escaped: |x|, a * b, coef_.
     """
 
     def replace(match: re.Match[str]) -> str:
@@ -96,16 +101,21 @@ def linked(doc: str, module: str) -> str:
             return f":py:obj:`{word}{call} <{mine[0]}>`"
         return f"``{word}{call}``"
 
-    lines = doc.splitlines()
+    lines = re.sub(r"(?<=\w):\n\n(?= {4}\S)", "::\n\n", doc).splitlines()
     start = next((k for k, line in enumerate(lines) if line.startswith("Examples")), len(lines))
-    return "\n".join([*(BACKTICKS.sub(replace, _escape(line)) for line in lines[:start]), *lines[start:]])
+    # Before the first section what is indented is code.
+    head = next((k - 1 for k, line in enumerate(lines) if line.startswith("---")), len(lines))
+    for k, line in enumerate(lines[:start]):
+        if k >= head or not line.startswith("    "):
+            lines[k] = BACKTICKS.sub(replace, _escape(line))
+    return "\n".join(lines)
 
 
 def _escape(line: str) -> str:
-    """A line of prose with | and a final _ escaped outside backticks."""
+    """A line of prose with |, * and a final _ escaped outside backticks."""
     parts = re.split(r"(``.*?``|`[^`]*`)", line)
     return "".join(
-        part if k % 2 else re.sub(r"\||(?<=\w)_(?!\w)", r"\\\g<0>", part) for k, part in enumerate(parts)
+        part if k % 2 else re.sub(r"[|*]|(?<=\w)_(?!\w)", r"\\\g<0>", part) for k, part in enumerate(parts)
     )
 
 
@@ -135,7 +145,7 @@ def declaration(thing: Any, path: str, module: str, what: str) -> list[str]:
         return [f".. py:data:: {path}", "", f"   {note}: ``{shown}``", ""]
     shown = signature(thing)
     lines = [f".. py:{what}:: {path}{shown.partition(' -> ')[0] if what == 'class' else shown}", ""]
-    doc = inspect.getdoc(thing) or ""
+    doc = docstring(thing)
     lines += _indented(rendered(thing, "class" if what == "class" else "function", doc, module))
     if what == "class":
         for member, about in members(thing):
@@ -252,7 +262,7 @@ def returned_by() -> dict[str, str]:
 def example_source(name: Name) -> str | None:
     """The path of what the example of a name stands at: itself, or the function that returns it."""
     thing = name.load()
-    if not callable(thing) or ">>>" in (inspect.getdoc(thing) or ""):
+    if not callable(thing) or ">>>" in docstring(thing):
         return name.path
     if inspect.isclass(thing) and (issubclass(thing, tuple) or dataclasses.is_dataclass(thing)):
         return returned_by().get(name.path) or returned_by().get(name.name)

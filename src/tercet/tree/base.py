@@ -184,7 +184,7 @@ class BaseDecisionTree(TreeInput):
     """Base class of decision trees: parameters, stopping criteria, pruning and prediction.
 
     A subclass has the parameters of `DecisionTreeRegressor` at least. Its `_fit` grows the tree from what
-    `_prepare` returns, and `_prune`s it.
+    `_prepare` returns, and `_prune` prunes it.
     """
 
     streams_instead = (

@@ -242,7 +242,8 @@ def test_a_source_goes_through_a_pipeline(small, tmp_path):
     X, y = source.to_arrays(y="label")
     streamed = make_pipeline(PCA(2), LogisticRegression()).fit(source, "label")
     whole = make_pipeline(PCA(2), LogisticRegression()).fit(X, y)
-    np.testing.assert_array_equal(streamed[-1].coef_, whole[-1].coef_)
+    # the projections of PCA are products by BLAS, whose last digit depends on how many rows it gets at a time
+    np.testing.assert_allclose(streamed[-1].coef_, whole[-1].coef_, rtol=PCA.batch_rounding)
     np.testing.assert_array_equal(np.asarray(streamed.predict(source)), whole.predict(X))
     assert not hasattr(KMeans(2, random_state=0).fit(Source(small[["a", "b"]])), "labels_")
     labels = KMeans(2, random_state=0).fit_predict(Source(small[["a", "b"]]))

@@ -64,7 +64,7 @@ def default_target() -> str:
 def check_environment() -> None:
     """Raise `PackRefused` when the code would depend on settings or libraries of this machine."""
     problem = kernel_pack.settings_problem()
-    if problem is None and numba.config.USING_SVML:
+    if problem is None and getattr(numba.config, "USING_SVML", False):
         problem = Message("Intel's SVML is installed: kernels would call it")
     if problem is not None:
         raise PackRefused(problem)
@@ -99,7 +99,8 @@ def record(spool: str) -> None:
 
 def _name_files_without_folders() -> None:
     """Let numba call a source `tercet/tree/x.py` where errors name it, wherever it is installed."""
-    original = FunctionIdentity.from_function.__func__
+    identity: Any = FunctionIdentity
+    original = identity.from_function.__func__
     places = sorted({str(Path(place).resolve()) for place in sys.path if place}, key=len, reverse=True)
 
     def from_function(cls: Any, pyfunc: Any) -> Any:
@@ -109,7 +110,7 @@ def _name_files_without_folders() -> None:
             found.filename = found.filename[len(place) + 1 :].replace(os.sep, "/")
         return found
 
-    FunctionIdentity.from_function = classmethod(from_function)
+    identity.from_function = classmethod(from_function)
 
 
 def assemble(spool: Path, file: Path, target: Target) -> dict[str, Any]:

@@ -128,7 +128,8 @@ class PagedFit:
                 self._write_held(done_held, held.X, held.y, held.weight, trees)
                 done_held += len(held.y)
         if given is not None:
-            self._write_held(0, *given, trees)
+            X_held, y_held, weight_held = given
+            self._write_held(0, X_held, y_held, weight_held, trees)
         parts = self._strips(self.pages, lambda page: (page("y"), self._weight(page)), loss.sums)
         model._refuse_targets(least, float(total_of(parts)[0]))
         if not trees:

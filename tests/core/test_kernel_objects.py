@@ -15,7 +15,7 @@ from tests.kernel_objects import FILE, observed
 if not kernels.JIT or kernels.BOUNDS or kernels.OPTIMISATION != "3":
     pytest.skip("objects are of the compiler at its defaults", allow_module_level=True)
 
-# Bytes. The largest object has some 180 000, less or more on other CPUs; what is larger takes many seconds to compile.
+# Bytes. The largest object has some 180 000 here; what is larger takes many seconds to compile.
 LARGEST = 300_000
 LARGE = ("DecisionTreeClassifier", "CategoricalHMM", "CRF", "GaussianMixture", "KMeans", "SVC")
 

@@ -2,8 +2,8 @@
 
 import itertools
 import sys
-import types
 
+import networkx
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -62,34 +62,18 @@ def test_graphs():
 
 def test_networkx_in_and_out(monkeypatch):
     network = BayesianNetwork.from_tables(SPRINKLER)
-
-    class DiGraph:
-        def __init__(self):
-            self.kept, self.edges = {}, []
-
-        def add_node(self, name, **data):
-            self.kept[name] = data
-
-        def add_edges_from(self, edges):
-            self.edges += edges
-
-        def nodes(self):
-            return self.kept
-
-        def is_directed(self):
-            return True
-
-    module = types.ModuleType("networkx")
-    module.DiGraph = DiGraph
-    monkeypatch.setitem(sys.modules, "networkx", module)
     graph = network.to_networkx()
-    assert graph.edges == network.edges_
-    assert graph.kept["W"]["table"].shape == (2, 2, 2)
-    graph.nodes = type("View", (dict,), {"__call__": lambda self: self})(graph.kept)
+    assert networkx.is_directed_acyclic_graph(graph)
+    assert sorted(graph.edges) == sorted(network.edges_)
+    assert graph.nodes["W"]["table"].shape == (2, 2, 2)
     assert directed(graph, network.nodes_) == directed(network.edges_, network.nodes_)
-    graph.is_directed = lambda: False
+    rows = network.sample(200, random_state=0)
+    numbered = networkx.relabel_nodes(graph, {name: k for k, name in enumerate(network.nodes_)})
+    assert sorted(BayesianNetwork(numbered).fit(rows).edges_) == sorted(numbered.edges)
     with pytest.raises(ValueError, match="must be directed"):
-        directed(graph)
+        directed(graph.to_undirected())
+    with pytest.raises(ValueError, match=r"cycle: 0 -> 1 -> 0"):
+        BayesianNetwork(networkx.DiGraph([(0, 1), (1, 0)])).fit(rows)
     monkeypatch.setitem(sys.modules, "networkx", None)
     with pytest.raises(ImportError, match="pip install networkx"):
         network.to_networkx()

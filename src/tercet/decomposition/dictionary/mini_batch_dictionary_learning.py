@@ -92,7 +92,7 @@ class MiniBatchDictionaryLearning(SparseCoding):
 
     Examples
     --------
-    >>> X = np.array([[2.0, 0.0, 2.0], [1.0, 0.0, 1.0], [0.0, 3.0, 0.0], [0.0, -1.0, 0.0]] * 10)
+    >>> X = np.array([[2.0, 0.0, 2.0], [1.0, 0.0, 1.0], [0.0, 4.0, 0.0], [0.0, -1.0, 0.0]] * 10)
     >>> model = MiniBatchDictionaryLearning(2, alpha=0.01, batch_size=8, random_state=0).fit(X)
     >>> np.abs(model.components_).round(2)
     array([[0.  , 1.  , 0.  ],

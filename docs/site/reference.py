@@ -101,13 +101,15 @@ def linked(doc: str, module: str) -> str:
             return f":py:obj:`{word}{call} <{mine[0]}>`"
         return f"``{word}{call}``"
 
-    lines = re.sub(r"(?<=\w):\n\n(?= {4}\S)", "::\n\n", doc).splitlines()
+    lines = doc.splitlines()
     start = next((k for k, line in enumerate(lines) if line.startswith("Examples")), len(lines))
     # Before the first section what is indented is code.
     head = next((k - 1 for k, line in enumerate(lines) if line.startswith("---")), len(lines))
     for k, line in enumerate(lines[:start]):
         if k >= head or not line.startswith("    "):
             lines[k] = BACKTICKS.sub(replace, _escape(line))
+        elif lines[k - 2].endswith(":") and not lines[k - 1]:
+            lines[k - 2] += ":"
     return "\n".join(lines)
 
 

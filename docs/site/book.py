@@ -39,6 +39,7 @@ def code_of(call: Any) -> str:
     """The source of a function, and before it that of the functions of its module that it calls."""
     call = getattr(call, "func", call)
     helpers: list[Any] = []
+    seen = {call}  # functions may call each other, and themselves
 
     def gather(function: Any) -> None:
         waiting = [function.__code__]
@@ -48,7 +49,8 @@ def code_of(call: Any) -> str:
             for name in code.co_names:
                 other = function.__globals__.get(name)
                 ours = inspect.isfunction(other) and other.__module__ == call.__module__
-                if ours and other is not call and other not in helpers:
+                if ours and other not in seen:
+                    seen.add(other)
                     gather(other)
                     helpers.append(other)
 

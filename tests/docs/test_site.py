@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 from docs.site import DOCS
+from docs.site.book import code_of
 from docs.site.links import broken_links
 from docs.site.search import SearchBoth
 from sphinx.application import Sphinx
@@ -171,3 +172,24 @@ def test_wrong_links_are_told(tmp_path, page, said):
     assert broken_links(tmp_path) == [f"index.html: {said}"]
     (tmp_path / "index.html").write_text('<p id="here"><a href="#here">x</a></p>', encoding="utf-8")
     assert broken_links(tmp_path) == []
+
+
+def countdown(n):
+    return [] if n == 0 else [n, *even(n)]
+
+
+def even(n):
+    return countdown(n - 1)
+
+
+def call_of_an_example():
+    return countdown(3)
+
+
+def test_the_code_of_an_example_holds_what_it_calls_once():
+    code = code_of(call_of_an_example)
+    assert [line for line in code.splitlines() if line.startswith("def")] == [
+        "def even(n):",
+        "def countdown(n):",
+        "def call_of_an_example():",
+    ]

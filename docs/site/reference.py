@@ -103,13 +103,15 @@ def linked(doc: str, module: str) -> str:
 
     lines = doc.splitlines()
     start = next((k for k, line in enumerate(lines) if line.startswith("Examples")), len(lines))
-    # Before the first section what is indented is code.
+    # Before the first section what is indented is a formula or code: a literal block.
     head = next((k - 1 for k, line in enumerate(lines) if line.startswith("---")), len(lines))
     for k, line in enumerate(lines[:start]):
         if k >= head or not line.startswith("    "):
             lines[k] = BACKTICKS.sub(replace, _escape(line))
-        elif lines[k - 2].endswith(":") and not lines[k - 1]:
+        elif not lines[k - 1] and lines[k - 2].endswith(":"):
             lines[k - 2] += ":"
+        elif not lines[k - 1] and not lines[k - 2].startswith("    "):
+            lines[k - 1] = "\n::\n"
     return "\n".join(lines)
 
 

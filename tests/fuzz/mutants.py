@@ -16,7 +16,7 @@ class Mutant(NamedTuple):
 MUTANTS = [
     Mutant(
         "entries of a sparse matrix that come in parts are not added up",
-        "core/estimator.py",
+        "core/validation.py",
         "if sparse.issparse(X) and not X.has_canonical_format:",
         "if False:",
         ("BernoulliNB", "DecisionTreeClassifier", "KNeighborsClassifier"),
@@ -45,8 +45,8 @@ MUTANTS = [
     Mutant(
         "class_weight='balanced' counts rows that have weights",
         "core/estimator.py",
-        "weight if weighed else None)",
-        "None)",
+        "weight if weighed else None, n)",
+        "None, n)",
         ("KernelLogisticRegression", "LSSVC"),
     ),
     Mutant(

@@ -52,6 +52,7 @@ from tercet.naive_bayes import (
     OneDependenceClassifier,
 )
 from tercet.topic import LatentDirichletAllocation
+from tercet.tree import Tree
 from tests.streaming.conftest import table, write_parts
 
 CASES = [
@@ -130,10 +131,21 @@ def assert_same(streamed, whole):
             for part in value:
                 assert_same(found[name][part], value[part])
         elif isinstance(value, list):
-            for mine, theirs in zip(found[name], value, strict=True):
-                np.testing.assert_array_equal(mine, theirs, err_msg=name)
+            assert_equal_items(found[name], value, name)
         elif isinstance(value, np.ndarray | float | int | dict):
             np.testing.assert_array_equal(found[name], value, err_msg=name)
+
+
+def assert_equal_items(found, expected, name):
+    for mine, theirs in zip(found, expected, strict=True):
+        if isinstance(theirs, list):
+            assert_equal_items(mine, theirs, name)
+        elif isinstance(theirs, Tree):
+            assert len(mine.value) == len(theirs.value)
+            for part, value in theirs.__getstate__().items():
+                np.testing.assert_array_equal(mine.__getstate__()[part], value, err_msg=f"{name}, {part}")
+        else:
+            np.testing.assert_array_equal(mine, theirs, err_msg=name)
 
 
 def ident(case):

@@ -52,8 +52,10 @@ GROUPED = {
 }
 # Pages and bases that would be parted from what they are read with.
 LONG_FILES = {
+    "tercet.io": "saving and loading, each beside the other",
     "tercet.linear_model.logistic.logistic_regression": "14 solvers in one parameter list",
     "tercet.linear_model.perceptron": "primal and dual form with their kernels, as in the book",
+    "tercet.rules.logic.prolog": "the grammar of Prolog text, read and written",
     "tercet.sequence.crf.crf": "11 algorithms in one parameter list",
     "tercet.sequence.hmm.base": "Baum-Welch and what a hidden Markov model answers",
     "tercet.sequence.hmm.hmm_tagger": "a hidden Markov model of its own",

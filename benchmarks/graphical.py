@@ -208,6 +208,12 @@ def as_frame(data: Data) -> Data:
     return {**data, "frame": pandas.DataFrame(data["X"].astype(int), columns=names)}
 
 
+def as_categories(data: Data) -> Data:
+    """The same for pgmpy, which takes columns of numbers for continuous ones."""
+    found = as_frame(data)
+    return {**found, "frame": found["frame"].astype("category")}
+
+
 def structure_agrum(data: Data) -> Result:
     import pyagrum
 
@@ -319,7 +325,9 @@ ROWS = [
         ours=Contender(structure_ours, ("tercet.graphical",), "tercet"),
         peers={
             "pyAgrum": Contender(structure_agrum, ("pyagrum",), "pyagrum", prepare=as_frame),
-            "pgmpy": Contender(structure_pgmpy, ("pgmpy.estimators",), "pgmpy", prepare=as_frame, once=True),
+            "pgmpy": Contender(
+                structure_pgmpy, ("pgmpy.estimators",), "pgmpy", prepare=as_categories, once=True
+            ),
         },
         quality=bic,
         tolerance=1e-3,

@@ -1,7 +1,8 @@
 """The Sphinx extension of this site: what is executed, generated and checked when it is built.
 
 `jobs` runs code in worker processes and keeps what it gave; `run_blocks` and `gallery` are the code of pages and
-scripts; `directives` shows it. Only `__init__`, `directives`, `navigation` and `search` know Sphinx.
+scripts; `directives` shows it. Only `__init__`, `directives`,
+`line_breaks`, `navigation` and `search` know Sphinx.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ DOCS = Path(__file__).resolve().parent.parent
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    from docs.site import build, directives, navigation, search
+    from docs.site import build, directives, line_breaks, navigation, search
 
-    for part in (directives, navigation, search, build):
+    for part in (directives, line_breaks, navigation, search, build):
         part.setup(app)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

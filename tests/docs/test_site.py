@@ -6,6 +6,7 @@ import shutil
 import pytest
 from docs.site import DOCS
 from docs.site.book import code_of
+from docs.site.line_breaks import joined
 from docs.site.links import broken_links
 from docs.site.search import SearchBoth
 from sphinx.application import Sphinx
@@ -193,3 +194,7 @@ def test_the_code_of_an_example_holds_what_it_calls_once():
         "def countdown(n):",
         "def call_of_an_example():",
     ]
+
+
+def test_line_breaks_in_chinese_are_no_spaces():
+    assert joined("离最近的\n样本，\nSVM 与\n核；plain\nwords") == "离最近的样本，SVM 与核；plain\nwords"

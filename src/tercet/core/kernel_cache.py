@@ -180,7 +180,10 @@ class SealedFiles(IndexDataCacheFile):
         content = _unsealed(self._data_path(name))
         if content is None:
             raise FileNotFoundError(name)  # numba compiles again
-        return pickle.loads(content)
+        try:
+            return pickle.loads(content)
+        except ImportError as error:  # the kernel of a module that was made on the fly
+            raise FileNotFoundError(name) from error
 
     def _save_data(self, name: str, data: Any) -> None:
         self._write(self._data_path(name), self._dump(data))

@@ -242,5 +242,5 @@ def test_every_streaming_estimator_is_here():
         and getattr(getattr(importlib.import_module(card.module), card.name), "streaming", False)
     }
     others = {"LatentDirichletAllocation", "TruncatedSVD"}  # above
-    others |= {"CategoricalHMM", "GaussianHMM"}  # in test_sequences.py
+    others |= {"CRF", "MEMM", "CategoricalHMM", "GaussianHMM"}  # in test_sequences.py
     assert streaming <= {type(model).__name__ for model, _ in CASES} | others

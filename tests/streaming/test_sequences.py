@@ -1,15 +1,17 @@
-"""Hidden Markov models learn from sources of sequences, whose borders chunks keep."""
+"""Sequence models learn from sources of sequences, whose borders chunks keep."""
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from scipy import sparse
 from sklearn.base import clone
 
 import tercet
 from tercet.core import chunks
 from tercet.datasets import Source, SourceError
-from tercet.sequence import CRF, CategoricalHMM, GaussianHMM
+from tercet.sequence import CRF, MEMM, CategoricalHMM, GaussianHMM, StructuredPerceptron
+from tercet.sequence.crf._engine import features, objective
 from tests.streaming.test_same_bits import assert_same
 
 
@@ -67,6 +69,58 @@ def test_sequences_of_a_source_give_the_bits_of_memory(model, by, weighted, sequ
     np.testing.assert_array_equal(loaded.transmat_, whole.transmat_)
 
 
+LABELLING = [
+    CRF(max_iterations=4),
+    CRF(max_iterations=3, c1=0.5, transition_attributes="x1", all_possible_transitions=True),
+    MEMM(max_iterations=4),
+]
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Several blocks of tokens."""
+    monkeypatch.setattr(objective, "BLOCK", 1 << 12)
+    monkeypatch.setattr(features, "COUNTED", 1 << 12)
+
+
+@pytest.mark.filterwarnings("ignore:.*did not converge")
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("model", LABELLING, ids=str)
+def test_labelled_sequences_of_a_source_give_the_bits_of_memory(
+    model, kind, sequences, tmp_path, small_blocks
+):
+    lengths, name, rows, symbols = sequences
+    y, weight = np.array(["a", "b", "c", "d"])[symbols.astype(int)], np.linspace(0.5, 2.0, lengths.size)
+    if kind == "dense":
+        X, given, label = rows, "sequence", "label"
+        columns = {f"x{j}": column for j, column in enumerate(rows.T)}
+        source = source_of(tmp_path, {**columns, "label": y, "sequence": name})
+    else:
+        X, given, label = sparse.csr_array(np.where(rows > 1, np.round(rows, 1), 0.0)), lengths, y
+        source = Source(X)
+    whole = clone(model).fit(X, y, lengths=lengths, sample_weight=weight)
+    with tercet.engine("stream"):
+        streamed = clone(model).fit(source, y=label, lengths=given, sample_weight=weight)
+    assert_same(streamed, whole)
+    assert streamed.attributes_ == whole.attributes_
+    labels = streamed.predict(source, lengths=given)
+    assert len(list(labels)) > 1
+    np.testing.assert_array_equal(np.asarray(labels), whole.predict(X, lengths))
+    loaded = clone(model).fit(source, y=label, lengths=given, sample_weight=weight)
+    assert_same(loaded, whole)
+
+
+def test_unknown_labels_of_a_source_are_named(sequences, tmp_path):
+    lengths, _, rows, symbols = sequences
+    label = pa.array([None if k == 900 else f"s{s:g}" for k, s in enumerate(symbols)])
+    source = source_of(tmp_path, {"x0": rows[:, 0], "label": label})
+    with (
+        tercet.engine("stream"),
+        pytest.raises(SourceError, match=r"CRF: y is missing .* in .*0\.parquet, row group 1, row 200"),
+    ):
+        CRF().fit(source, y="label", lengths=lengths)
+
+
 def test_what_is_wrong_with_sequences_is_named(sequences, tmp_path):
     lengths, _, rows, _ = sequences
     columns = {f"x{j}": column for j, column in enumerate(rows.T)}
@@ -79,8 +133,16 @@ def test_what_is_wrong_with_sequences_is_named(sequences, tmp_path):
         CategoricalHMM(2).fit(source, lengths=lengths)
     with pytest.raises(TypeError, match="learns hidden states from a source"):
         GaussianHMM(2).fit(source, y="sequence", lengths=lengths)
-    with pytest.raises(TypeError, match=r"CRF.* cannot be learned from a source"):
-        CRF().fit(source, y="sequence")
+    with pytest.raises(
+        TypeError, match=r"CRF cannot learn from a source: algorithm='ap' .*algorithm='lbfgs'"
+    ):
+        CRF("ap").fit(source, y="sequence")
+    with pytest.raises(TypeError, match=r"algorithm='iis' keeps numbers for all tokens"):
+        CRF("iis").fit(source, y="sequence")
+    with pytest.raises(TypeError, match=r"StructuredPerceptron cannot learn from a source.* Use CRF or MEMM"):
+        StructuredPerceptron().fit(source, y="sequence")
+    with pytest.raises(ValueError, match="CRF needs labels: fit\\(source, y="):
+        CRF().fit(source, y=None)
     columns["x1"] = np.where(np.arange(len(rows)) == 1500, np.nan, columns["x1"])
     source = source_of(tmp_path, columns)
     with (

@@ -51,7 +51,10 @@ def open_source(estimator: Any, source: RowSource, y: Any, sample_weight: Any) -
     if source.sparse and not estimator.sparse_input:
         raise TypeError(f"{name} takes no sparse rows; {source!r} has them.")
     given: dict[str, np.ndarray] = {}
-    target, weight = _columns(source, y, "y", given), _columns(source, sample_weight, "weight", given)
+    target, weight = (
+        columns_of_source(source, y, "y", given),
+        columns_of_source(source, sample_weight, "weight", given),
+    )
     if not target and "y" not in given and estimator.__sklearn_tags__().target_tags.required:
         raise ValueError(f"{name} needs a target: fit(source, y='the name of its column').")
     if len(target) > 1 and (not estimator.multi_output or isinstance(estimator, ClassifierMixin)):
@@ -145,7 +148,9 @@ def _instead(estimator: Any) -> str:
     return "PCA"
 
 
-def _columns(source: RowSource, value: Any, what: str, given: dict[str, np.ndarray]) -> tuple[Any, ...]:
+def columns_of_source(
+    source: RowSource, value: Any, what: str, given: dict[str, np.ndarray]
+) -> tuple[Any, ...]:
     """The columns that a target or weight is in; an array of values goes into `given`."""
     if value is None:
         return ()

@@ -117,6 +117,7 @@ class Sequences:
     """
 
     one = "sequence"  # what a sample weight belongs to
+    names: tuple[str, ...] | None = None  # of the columns, where they come from a source
 
     def __init__(self, rows: Any, borders: np.ndarray, listed: bool) -> None:
         self.rows, self.borders, self.listed = rows, borders, listed

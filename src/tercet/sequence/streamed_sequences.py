@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,10 +10,11 @@ import numpy as np
 
 from tercet.core.row_slices import join_rows
 from tercet.core.source_checks import SourceChecks, refuse_missing
-from tercet.core.source_fits import Opened, must_stream, refuse_unable
+from tercet.core.source_fits import Opened, columns_of_source, must_stream, refuse_unable, survey_classes
 from tercet.core.sources import Features, Part, RowSource, SourceError, in_chunks
 from tercet.core.streams import Stream, StreamedArray, StreamedChunks
 from tercet.sequence.base import Sequences
+from tercet.sequence.text.tokens import distinct_labels
 
 ROWS_AT_ONCE = 1 << 14  # whose sequences are predicted together
 
@@ -36,9 +38,9 @@ class SequenceSource(RowSource):
     def __repr__(self) -> str:
         return repr(self.source)
 
-    @property
-    def features_of_rows(self) -> Features:
-        return self.source.features(exclude=() if self.column is None else (self.column,))
+    def features_but(self, *columns: Any) -> Features:
+        """All columns but these, and that of the sequences."""
+        return self.source.features(exclude=(*columns, *(() if self.column is None else (self.column,))))
 
     def borders(self, owner: str) -> np.ndarray:
         """Where each sequence begins, and the number of rows at the end."""
@@ -84,7 +86,7 @@ class SequenceSource(RowSource):
         return self.source.parts
 
     def _choose(self, exclude: tuple[Any, ...], names: tuple[str, ...] | None) -> Features:
-        return self.features_of_rows
+        return self.features_but()
 
 
 class StreamedSequences(Sequences):
@@ -108,6 +110,17 @@ class StreamedSequences(Sequences):
         cuts = [0, *(int(self.borders[b]) for _, b in ranges)]
         return StreamedChunks([self.rows, self.rows.stream.array("row")], cuts)
 
+    def labelled_chunks(self, y: StreamedArray, tokens: int) -> StreamedChunks:
+        """Chunks (rows, labels, numbers of rows) of about so many rows."""
+        cuts = [0, *(int(self.borders[b]) for _, b in self.chunks(tokens))]
+        return StreamedChunks([self.rows, y, self.rows.stream.array("row")], cuts)
+
+    def labelled_part(self, chunk: Any, weight: np.ndarray | None) -> tuple[Sequences, np.ndarray, Any]:
+        """The sequences that a labelled chunk holds, their labels and their weights."""
+        rows, y, numbers = chunk
+        part, here = self.part_of(rows, numbers)
+        return part, y, None if weight is None else weight[here]
+
     def part_of(self, rows: Any, numbers: np.ndarray) -> tuple[Sequences, slice]:
         """The sequences that a chunk holds, and which ones these are."""
         here = slice(*np.searchsorted(self.borders, [numbers[0], numbers[-1] + 1]).tolist())
@@ -118,18 +131,16 @@ def open_sequences(estimator: Any, given: SequenceSource, y: Any, sample_weight:
     """The sequences that `fit(source, lengths=...)` is about: in memory where they fit, or streamed."""
     name = type(estimator).__name__
     refuse_unable(estimator)
-    if y is not None:
-        raise TypeError(
-            f"{name} learns hidden states from a source; for labels y load the rows (source.to_arrays)."
-        )
-    if given.source.sparse:
+    in_memory: dict[str, np.ndarray] = {}
+    target = target_columns(estimator, given.source, y, in_memory)
+    if given.source.sparse and not estimator.sparse_input:
         raise TypeError(f"{name} takes no sparse rows; {given.source!r} has them.")
-    features = given.features_of_rows
+    features = given.features_but(*target)
     if estimator.symbols and features.width != 1:
         raise ValueError(f"{name}: a source must have one column of symbols; it has {features.width}.")
-    checks = SourceChecks(name, estimator.missing_input, largest=estimator.largest_value)
-    stream = Stream(given.source, features, (), None, checks)
-    borders = given.borders(name)
+    checks = SourceChecks(name, estimator.missing_input, largest=estimator.largest_value, given=in_memory)
+    stream = Stream(given.source, features, target, None, checks)
+    labelled, borders = bool(target or in_memory), given.borders(name)
     weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     if weight is not None and weight.shape != (borders.size - 1,):
         raise ValueError(
@@ -140,10 +151,35 @@ def open_sequences(estimator: Any, given: SequenceSource, y: Any, sample_weight:
         checks.missing = checks.missing and estimator.streams_missing
         if weight is not None and not (np.isfinite(weight).all() and (weight > 0).all()):
             raise ValueError(f"{name}: sample_weight must be positive, to learn from a source.")
-        return Opened(StreamedSequences(stream.array("X"), borders, False), None, weight, features)
-    X = join_rows([checks.rows(piece, features) for piece in given.source.read(features)])
-    X = X[:, 0] if estimator.symbols else X
-    return Opened(Sequences(X, borders, False), None, weight, features)
+        if labelled:
+            estimator.classes_ = checks.classes = distinct_labels(survey_classes(stream))[0]
+        X: Any = StreamedSequences(stream.array("X"), borders, False)
+        return Opened(X, stream.array("y") if labelled else None, weight, features)
+    pieces = list(given.source.read(features, target))
+    rows = join_rows([checks.rows(piece, features) for piece in pieces])
+    X = Sequences(rows[:, 0] if estimator.symbols else rows, borders, False)
+    X.names = features.names
+    y = join_rows([piece.others[0] for piece in pieces]) if target else in_memory.get("y")
+    return Opened(X, y, weight, features)
+
+
+def target_columns(
+    estimator: Any, source: RowSource, y: Any, given: dict[str, np.ndarray]
+) -> tuple[Any, ...]:
+    """The column of the labels; an array of labels goes into `given`. An error where labels are not learned, or
+    are missing."""
+    name = type(estimator).__name__
+    required = estimator.__sklearn_tags__().target_tags.required
+    if y is not None and not required:
+        raise TypeError(
+            f"{name} learns hidden states from a source; for labels y load the rows (source.to_arrays)."
+        )
+    if y is None and required:
+        raise ValueError(f"{name} needs labels: fit(source, y='the name of their column').")
+    target = columns_of_source(source, y, "y", given)
+    if len(target) > 1:
+        raise ValueError(f"{name} learns one label for each row; got y={y!r}.")
+    return target
 
 
 class SequencePredictions:
@@ -153,15 +189,18 @@ class SequencePredictions:
     """
 
     def __init__(self, model: Any, method: str, given: SequenceSource) -> None:
-        self.model, self.method, self.given = model, method, given
+        self.model, self.method, self.given = copy.copy(model), method, given
+        self.names = vars(self.model).pop("feature_names_in_", None)  # columns are chosen by them here
 
     def __iter__(self) -> Iterator[np.ndarray]:
-        name, features = type(self.model).__name__, self.given.features_of_rows
+        name, names = type(self.model).__name__, self.names
+        source = self.given.source
+        features = self.given.features_but() if names is None else source.features(names=tuple(names))
         checks = SourceChecks(name, self.model.missing_input, largest=self.model.largest_value)
         every = Sequences(None, self.given.borders(name), False)
         ranges = every.chunks(ROWS_AT_ONCE)
         cuts = [0, *(int(every.borders[b]) for _, b in ranges)]
-        pieces = ((checks.rows(piece, features),) for piece in self.given.source.read(features))
+        pieces = ((checks.rows(piece, features),) for piece in source.read(features))
         for (a, b), (X,) in zip(ranges, in_chunks(pieces, cuts)):
             X = X[:, 0] if self.model.symbols else X
             yield getattr(self.model, self.method)(X, lengths=np.diff(every.borders[a : b + 1]))

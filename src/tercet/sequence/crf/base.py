@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tercet.core.estimator import check_weight
 from tercet.core.parallel import each
+from tercet.core.sources import RowSource
 from tercet.core.steps import Steps
 from tercet.sequence.base import SequenceEstimator, Sequences, labels_like
 from tercet.sequence.crf._engine.features import Features
@@ -54,14 +56,15 @@ class TokenEstimator(FeatureWeights, SequenceEstimator):
 
         Parameters
         ----------
-        X : list of sequences of tokens, or table of shape (n_rows, n_features)
+        X : list of sequences of tokens, table of shape (n_rows, n_features), or source
             A token is a dict of attributes, a list or set of them, a single string, or a row of numbers. Empty
             sequences say nothing, and are left out.
         y : list of sequences of labels, or array of shape (n_rows,)
-            The labels: any strings or numbers; None (or NaN) where one is unknown, and for a whole sequence.
+            The labels: any strings or numbers; None (or NaN) where one is unknown, and for a whole sequence. Where
+            X is a source, also the name of their column; all are known then.
         lengths : array of shape (n_sequences,), optional
             The lengths of the sequences, where X is one table or one flat list of tokens; by default it is one
-            sequence.
+            sequence. Where X is a source, also the name of the column that tells the sequence of each row.
         sample_weight : array of shape (n_sequences,), optional
             How much each sequence counts; 2 is as good as having the sequence twice. (Where one sequence is learned
             from at a time, it makes the step length twice as large.)
@@ -70,6 +73,10 @@ class TokenEstimator(FeatureWeights, SequenceEstimator):
         -------
         self
         """
+        if isinstance(X, RowSource):
+            from tercet.sequence.streamed_sequences import SequenceSource
+
+            return self._learn(SequenceSource(X, lengths), y, sample_weight)
         return self._learn(sequences_in(X, lengths), y, sample_weight)
 
     def predict(self, X: Any, lengths: Any = None) -> Any:
@@ -324,18 +331,22 @@ class TokenEstimator(FeatureWeights, SequenceEstimator):
                 raise ValueError(f"{type(self).__name__}: vocabulary_ has columns past n_features_in_.")
             check_size(rows, self.vocabulary_, type(self).__name__)
             return X.with_rows(rows)
-        X = super()._rows(X, reset=reset)
+        names, X = X.names, super()._rows(X, reset=reset)
         if reset:
-            given = getattr(self, "feature_names_in_", None)
-            named = [f"x{j}" for j in range(self.n_features_in_)] if given is None else given.tolist()
-            self.vocabulary_ = {name: j for j, name in enumerate(named)}
-        check_size(X.rows, self.vocabulary_, type(self).__name__)
-        if not sparse.issparse(X.rows):
-            return X.with_rows(np.ascontiguousarray(X.rows, dtype=np.float64))
-        rows = sparse.csr_array(X.rows, dtype=np.float64, copy=True)
-        rows.sum_duplicates()
-        rows.eliminate_zeros()  # in a table, zeros say nothing
-        return X.with_rows(rows)
+            self._name_columns(names)
+        return X.with_rows(table_rows(X.rows, self.vocabulary_, type(self).__name__))
+
+    def _name_columns(self, names: tuple[str, ...] | None) -> None:
+        """The vocabulary of a table, whose columns are attributes: their names, or "x0", "x1" ..."""
+        if names is None:
+            names = getattr(self, "feature_names_in_", None)
+        named = range(self.n_features_in_) if names is None else names
+        self.vocabulary_ = {f"x{j}" if names is None else str(name): j for j, name in enumerate(named)}
+
+    def _check_streamed(self, X: Any) -> Any:
+        self._name_columns(None)
+        function = functools.partial(table_rows, vocabulary=self.vocabulary_, owner=type(self).__name__)
+        return X.with_rows(X.rows.map(function, width=X.rows.shape[1], dtype=np.float64))
 
     def _encode(self, y: Sequences) -> np.ndarray:
         labels, known = y.rows, known_labels(y.rows)
@@ -395,6 +406,23 @@ class TokenEstimator(FeatureWeights, SequenceEstimator):
         tags.target_tags.required = True
         tags.classifier_tags = ClassifierTags()  # asked of whatever has `predict_proba`
         return tags
+
+
+def table_rows(rows: Any, vocabulary: dict[str, int], owner: str) -> Any:
+    """The rows of a table as float64, dense or CSR, or an error where a value is too large.
+
+    Examples
+    --------
+    >>> table_rows(sparse.csr_array([[0, 2]]), {"x0": 0, "x1": 1}, "CRF").data
+    array([2.])
+    """
+    check_size(rows, vocabulary, owner)
+    if not sparse.issparse(rows):
+        return np.ascontiguousarray(rows, dtype=np.float64)
+    rows = sparse.csr_array(rows, dtype=np.float64, copy=True)
+    rows.sum_duplicates()
+    rows.eliminate_zeros()  # in a table, zeros say nothing
+    return rows
 
 
 __all__ = ["TokenEstimator"]

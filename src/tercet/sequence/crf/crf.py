@@ -17,7 +17,6 @@ from tercet.core.parameters import Count, CountOrZero, Jobs, NonNegative, Positi
 from tercet.sequence.base import Sequences, flat
 from tercet.sequence.crf._engine.features import Features, merge_features
 from tercet.sequence.crf._engine.minimisation import MeanObjective, minimise
-from tercet.sequence.crf._engine.objective import ChainObjective
 from tercet.sequence.crf._engine.online import (
     ONLINE,
     Corpus,
@@ -26,6 +25,7 @@ from tercet.sequence.crf._engine.online import (
     calibrate,
     widen,
 )
+from tercet.sequence.crf._engine.streamed_objective import chain_objective
 from tercet.sequence.crf.base import TokenEstimator
 from tercet.sequence.crf.feature_weights import WEIGHTS
 from tercet.sequence.crf.iterative_scaling import SCALINGS, crf_iterative_scaling
@@ -82,6 +82,10 @@ class CRF(TokenEstimator):
     ({"word": "cat", "long": False, "size": 3.0}, with dicts, lists and sets inside), a list or set of strings, a
     string, or a row of a table (dense or CSR). A label that is None is unknown: the likelihood is then that of all
     ways to complete the labels, and no longer convex.
+
+    `fit(source, y="label", lengths="sentence")` learns from rows of numbers that need not fit into memory: the
+    columns, or the entries of sparse rows, are the attributes. The algorithms are "lbfgs", "gd", "newton-cg" and
+    "bfgs", all labels are known, and the weights are those that the same rows give in memory.
 
     Parameters
     ----------
@@ -183,6 +187,8 @@ default="lbfgs"
     [['A', 'A', 'A', 'B', 'B']]
     """
 
+    streaming = True
+
     def __init__(
         self,
         algorithm: Literal[
@@ -260,10 +266,20 @@ default="lbfgs"
         elif self.algorithm in ONLINE:
             w = self._correct(Corpus(X, y, sample_weight, features), features)
         else:
-            w = self._minimise(ChainObjective(X, y, sample_weight, features, self.c2, self.n_jobs))
+            w = self._minimise(chain_objective(X, y, sample_weight, features, self.c2, self.n_jobs))
         self.__dict__.update(self._named_weights(features, w))
 
-    def _minimise(self, objective: ChainObjective) -> np.ndarray:
+    def _streaming_refusal(self) -> str:
+        if self.algorithm in ONLINE:
+            return (
+                f"algorithm={self.algorithm!r} learns from one sequence after another, in an order that it draws. "
+                "Use algorithm='lbfgs', or partial_fit with some sequences at a time."
+            )
+        if self.algorithm in SCALINGS:
+            return f"algorithm={self.algorithm!r} keeps numbers for all tokens. Use algorithm='lbfgs'."
+        return ""
+
+    def _minimise(self, objective: Any) -> np.ndarray:
         """Batch algorithms: minimise f(w) = Σ [log Z(x) - w·F(y, x)] + c2 |w|², whose gradient is the expected less
         the empirical counts of the features, plus 2 c2 w."""
         steps = functools.partial(self._weight_steps, objective.features)

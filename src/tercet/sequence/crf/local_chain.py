@@ -12,7 +12,8 @@ from tercet.core.kernel import inner, kernel
 from tercet.sequence._chain.log_space import log_sum
 from tercet.sequence.base import Sequences
 from tercet.sequence.crf._engine.features import observation_scores
-from tercet.sequence.crf._engine.objective import BlockChunk, ChainObjective, SequenceBlock, Span
+from tercet.sequence.crf._engine.objective import ChainObjective
+from tercet.sequence.crf._engine.sequence_blocks import BlockChunk, SequenceBlock, Span
 from tercet.sequence.crf.linear_chain import LinearChain
 from tercet.sequence.k_best import k_best
 

@@ -9,8 +9,10 @@ import numpy as np
 
 from tercet.core.catalog import method
 from tercet.core.parameters import Count, CountOrZero, Jobs, NonNegative
+from tercet.core.streams import is_streamed
 from tercet.sequence.base import Sequences
 from tercet.sequence.crf._engine.minimisation import minimise
+from tercet.sequence.crf._engine.streamed_objective import chain_objective
 from tercet.sequence.crf.base import TokenEstimator
 from tercet.sequence.crf.local_chain import LocalChain, LocalObjective
 
@@ -87,6 +89,8 @@ class MEMM(TokenEstimator):
     [['D', 'N', 'V']]
     """
 
+    streaming = True
+
     def __init__(
         self,
         *,
@@ -121,14 +125,14 @@ class MEMM(TokenEstimator):
         self.verbose = verbose
 
     def _fit(self, X: Sequences, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
-        if (y < 0).any():
+        if not is_streamed(y) and (y < 0).any():
             raise ValueError(
                 "MEMM learns each label given the one before it, so all labels must be known; "
                 f"that of token {int(np.flatnonzero(y < 0)[0])} is not. CRF learns from partly labelled sequences."
             )
         X, y, sample_weight = self._learnable(X, y, sample_weight)
         features = self._choose_features(X, y, sample_weight)
-        objective = LocalObjective(X, y, sample_weight, features, self.c2, self.n_jobs)
+        objective = chain_objective(X, y, sample_weight, features, self.c2, self.n_jobs, kind=LocalObjective)
         w = minimise(
             objective, steps=functools.partial(self._weight_steps, features), c1=self.c1,
             max_iter=self.max_iterations or 1000, memory=self.num_memories, epsilon=self.epsilon,

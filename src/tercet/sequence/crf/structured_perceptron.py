@@ -82,6 +82,8 @@ class StructuredPerceptron(TokenEstimator):
     [['D', 'N', 'V']]
     """
 
+    streams_instead = "CRF or MEMM"
+
     def __init__(
         self,
         *,

@@ -145,8 +145,8 @@ def sequences_in(X: Any, lengths: Any = None) -> Sequences:
     """Sequences of tokens, or of rows of numbers; some may be empty."""
     if isinstance(X, RowSource):
         raise TypeError(
-            "Labels of tokens (CRF, MEMM, StructuredPerceptron) cannot be learned from a source: load its rows "
-            "(`source.to_arrays(y=...)`). GaussianHMM and CategoricalHMM learn hidden states from a source."
+            "This takes sequences in memory: load the rows of the source (`source.to_arrays(y=...)`). `fit`, "
+            "`predict` and `predict_proba` take sources."
         )
     if is_tokens(X):
         return token_sequences(X, lengths)

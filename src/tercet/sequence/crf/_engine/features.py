@@ -14,14 +14,17 @@ from scipy import sparse
 
 from tercet.core.cache_lines import LINE, fetch_line, get_line, no_line, plus_line, set_line
 from tercet.core.kernel import implement, kernel, verb
-from tercet.core.parallel import each
+from tercet.core.parallel import each, total
+from tercet.core.reduction import reduced
 from tercet.core.rows import Sparse, rows
+from tercet.core.streams import is_streamed
 from tercet.sequence.base import Sequences
 
 MIN_COLUMNS = LINE // 8  # of a dense table of weights: one cache line of doubles
 LARGE_TABLE = 1 << 24  # a dense table of weights may always have so many entries;
 SPARSITY = 8  # a larger one only if at least one in so many entries is a feature
 WORK = 200_000  # entries of X in a piece of work for one thread
+COUNTED = 1 << 17  # tokens whose features are counted at a time
 AHEAD = 12  # entries between prefetching a row and using it
 
 
@@ -145,21 +148,21 @@ def choose_features(
     transition_columns : array of int, optional
         The attributes that act on the transition to their token: they make bigram features, not state features.
     """
-    n, d = X.rows.shape
-    per_token = np.ones(n) if weight is None else np.repeat(weight, X.lengths)
-    known = np.flatnonzero(y >= 0)
-    one_hot = sparse.csr_array((per_token[known], (known, y[known])), shape=(n, n_labels))
-    states = _seen_pairs(X.rows, one_hot, min_freq, all_states)
-    to, pair = known_transitions(X, y, n_labels)
-    counts = np.bincount(pair, weights=per_token[to], minlength=n_labels**2)
-    transitions = np.column_stack(np.divmod(_frequent(counts, min_freq, all_transitions), n_labels))
-    bigrams = None
-    if transition_columns is not None and transition_columns.size:
+    if transition_columns is None:
+        transition_columns = np.empty(0, dtype=np.int64)
+    counted = n_labels, transition_columns
+    if is_streamed(X.rows):
+        chunks: Any = X.labelled_chunks(y, COUNTED)  # type: ignore[attr-defined]
+        counts = total(_chunk_counts, chunks, X, weight, *counted)
+    else:
+        spans = X.chunks(COUNTED)
+        counts = reduced(_count(*labelled_span(X, y, weight, span), *counted) for span in spans)
+    states = _seen_pairs(counts[0], min_freq, all_states)
+    transitions = np.column_stack(np.divmod(_frequent(counts[1], min_freq, all_transitions), n_labels))
+    d, bigrams = X.rows.shape[1], None
+    if transition_columns.size:
         states = states[~np.isin(states // n_labels, transition_columns)]
-        one_hot = sparse.csr_array((per_token[to], (to, pair)), shape=(n, n_labels**2))
-        column, label = np.divmod(
-            _seen_pairs(X.rows[:, transition_columns], one_hot, min_freq, all_transitions), n_labels**2
-        )
+        column, label = np.divmod(_seen_pairs(counts[2], min_freq, all_transitions), n_labels**2)
         if column.size:
             bigrams = Features.of_states(transition_columns[column], label, d, n_labels**2)
     return Features.of_states(*np.divmod(states, n_labels), d, n_labels)._replace(
@@ -167,24 +170,66 @@ def choose_features(
     )
 
 
-def known_transitions(X: Sequences, y: np.ndarray, n_labels: int) -> tuple[np.ndarray, np.ndarray]:
+def labelled_span(
+    X: Sequences, y: np.ndarray, weight: np.ndarray | None, span: tuple[int, int]
+) -> tuple[Sequences, np.ndarray, np.ndarray | None]:
+    """The sequences from one to another with their labels and weights."""
+    a, b = span
+    if b - a == len(X):
+        return X, y, weight
+    borders = X.borders[a : b + 1]
+    rows = slice(borders[0], borders[-1])
+    part = Sequences(X.rows[rows], borders - borders[0], False)
+    return part, y[rows], None if weight is None else weight[a:b]
+
+
+def _chunk_counts(chunk: Any, X: Any, weight: Any, n_labels: int, columns: np.ndarray) -> tuple[Any, ...]:
+    return _count(*X.labelled_part(chunk, weight), n_labels, columns)
+
+
+def _count(
+    X: Sequences, y: np.ndarray, weight: np.ndarray | None, n_labels: int, columns: np.ndarray
+) -> tuple[Any, ...]:
+    """How often labelled tokens show (attribute, label), (label, label), and (attribute of `columns`, labels)."""
+    n = y.size
+    per_token = np.ones(n) if weight is None else np.repeat(weight, X.lengths)
+    known = np.flatnonzero(y >= 0)
+    states = _count_pairs(
+        X.rows, sparse.csr_array((per_token[known], (known, y[known])), shape=(n, n_labels))
+    )
+    to, pair = known_transitions(X.borders, y, n_labels)
+    transitions = np.bincount(pair, weights=per_token[to], minlength=n_labels**2)
+    if not columns.size:
+        return states, transitions
+    one_hot = sparse.csr_array((per_token[to], (to, pair)), shape=(n, n_labels**2))
+    return states, transitions, _count_pairs(X.rows[:, columns], one_hot)
+
+
+def known_transitions(borders: np.ndarray, y: np.ndarray, n_labels: int) -> tuple[np.ndarray, np.ndarray]:
     """The tokens whose label and the one before it are known, and the code of both (from * n_labels + to)."""
     inside = np.ones(y.size, dtype=bool)
-    inside[X.borders[:-1]] = False
+    inside[borders[:-1]] = False
     to = np.flatnonzero(inside)
     to = to[(y[to] >= 0) & (y[to - 1] >= 0)]
     return to, y[to - 1] * n_labels + y[to]
 
 
-def _seen_pairs(X: Any, one_hot: Any, min_freq: float, everything: bool) -> np.ndarray:
+def _count_pairs(X: Any, one_hot: Any) -> Any:
+    """The counts (attribute, label); of a sparse X with the sums of values in the real part, and in the imaginary
+    one how often the attribute was named."""
+    if not sparse.issparse(X):
+        return np.asarray(np.abs(X).T @ one_hot)
+    counted = sparse.csr_array((np.abs(X.data) + 1j, X.indices, X.indptr), shape=X.shape)
+    return (counted.T @ one_hot).tocsr()
+
+
+def _seen_pairs(counts: Any, min_freq: float, everything: bool) -> np.ndarray:
     """The pairs (attribute, label) that the data show, as sorted codes attribute * n_labels + label.
 
     An attribute that a token names with the value 0 (False) counts as seen: its weight matters for other tokens.
     """
-    if not sparse.issparse(X):
-        return _frequent(np.asarray(np.abs(X).T @ one_hot).ravel(), min_freq, everything)
-    counted = sparse.csr_array((np.abs(X.data) + 1j, X.indices, X.indptr), shape=X.shape)
-    counts = (counted.T @ one_hot).tocsr()  # values in the real part, occurrences in the imaginary one
+    if not sparse.issparse(counts):
+        return _frequent(counts.ravel(), min_freq, everything)
     if everything:
         return _frequent(counts.real.toarray().ravel(), min_freq, everything)
     counts.sort_indices()

@@ -14,10 +14,11 @@ from tercet.core.steps import Steps
 from tercet.optimize import METHODS
 from tercet.sequence.crf._engine.features import observation_scores
 from tercet.sequence.crf._engine.objective import ChainObjective
+from tercet.sequence.crf._engine.streamed_objective import StreamedObjective
 
 
 def minimise(
-    objective: ChainObjective,
+    objective: ChainObjective | StreamedObjective,
     *,
     algorithm: str = "lbfgs",
     steps: Callable[..., Steps],
@@ -32,7 +33,7 @@ def minimise(
 
     Parameters
     ----------
-    objective : ChainObjective
+    objective : ChainObjective or StreamedObjective
     algorithm : {"lbfgs", "gd", "newton-cg", "bfgs"}, default="lbfgs"
         With c1 > 0, "lbfgs" is OWL-QN.
     steps : callable
@@ -59,7 +60,7 @@ class Preconditioned:
     L-BFGS needs a third of the iterations, or less.
     """
 
-    def __init__(self, objective: ChainObjective) -> None:
+    def __init__(self, objective: ChainObjective | StreamedObjective) -> None:
         self.objective, self.unit = objective, 1 / np.sqrt(objective.curvature())
         self.latest: tuple[Any, Any] = (None, None)  # v, and the gradient with respect to w
 

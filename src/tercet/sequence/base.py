@@ -66,7 +66,6 @@ class SequenceEstimator(Estimator):
         return open_sequences(self, source, y, sample_weight)
 
     def _predict_source(self, source: RowSource, method: str, lengths: Any = None) -> Any:
-        """What a method gives for the sequences of a source, some sequences at a time."""
         from tercet.sequence.streamed_sequences import SequencePredictions, SequenceSource
 
         check_is_fitted(self)
@@ -117,7 +116,7 @@ class Sequences:
     """
 
     one = "sequence"  # what a sample weight belongs to
-    names: tuple[str, ...] | None = None  # of the columns, where they come from a source
+    names: Any = None  # of the columns, where they come from a source
 
     def __init__(self, rows: Any, borders: np.ndarray, listed: bool) -> None:
         self.rows, self.borders, self.listed = rows, borders, listed

@@ -6,7 +6,6 @@ import functools
 from typing import Any, Literal, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils import ClassifierTags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -19,7 +18,6 @@ from tercet.sequence.base import SequenceEstimator, Sequences, labels_like
 from tercet.sequence.crf._engine.features import Features
 from tercet.sequence.crf.constraints import masks_of
 from tercet.sequence.crf.feature_weights import WEIGHTS, FeatureWeights
-from tercet.sequence.crf.learnable_sequences import learnable
 from tercet.sequence.crf.linear_chain import LinearChain
 from tercet.sequence.text.attributes import (
     AttributeColumns,
@@ -27,6 +25,8 @@ from tercet.sequence.text.attributes import (
     encode_tokens,
     is_tokens,
     sequences_in,
+    table_rows,
+    table_vocabulary,
 )
 from tercet.sequence.text.tokens import distinct_labels, known_labels, label_indices
 
@@ -59,12 +59,11 @@ class TokenEstimator(FeatureWeights, SequenceEstimator):
         X : list of sequences of tokens, table of shape (n_rows, n_features), or source
             A token is a dict of attributes, a list or set of them, a single string, or a row of numbers. Empty
             sequences say nothing, and are left out.
-        y : list of sequences of labels, or array of shape (n_rows,)
-            The labels: any strings or numbers; None (or NaN) where one is unknown, and for a whole sequence. Where
-            X is a source, also the name of their column; all are known then.
-        lengths : array of shape (n_sequences,), optional
+        y : list of sequences of labels, or array of shape (n_rows,); of a source also the name of a column
+            The labels: any strings or numbers; None (or NaN) where one is unknown, and for a whole sequence.
+        lengths : array of shape (n_sequences,), optional; of a source also the name of a column
             The lengths of the sequences, where X is one table or one flat list of tokens; by default it is one
-            sequence. Where X is a source, also the name of the column that tells the sequence of each row.
+            sequence. A column tells the sequence of each row.
         sample_weight : array of shape (n_sequences,), optional
             How much each sequence counts; 2 is as good as having the sequence twice. (Where one sequence is learned
             from at a time, it makes the step length twice as large.)
@@ -333,18 +332,11 @@ class TokenEstimator(FeatureWeights, SequenceEstimator):
             return X.with_rows(rows)
         names, X = X.names, super()._rows(X, reset=reset)
         if reset:
-            self._name_columns(names)
+            self.vocabulary_ = table_vocabulary(self, names)
         return X.with_rows(table_rows(X.rows, self.vocabulary_, type(self).__name__))
 
-    def _name_columns(self, names: tuple[str, ...] | None) -> None:
-        """The vocabulary of a table, whose columns are attributes: their names, or "x0", "x1" ..."""
-        if names is None:
-            names = getattr(self, "feature_names_in_", None)
-        named = range(self.n_features_in_) if names is None else names
-        self.vocabulary_ = {f"x{j}" if names is None else str(name): j for j, name in enumerate(named)}
-
     def _check_streamed(self, X: Any) -> Any:
-        self._name_columns(None)
+        self.vocabulary_ = table_vocabulary(self)
         function = functools.partial(table_rows, vocabulary=self.vocabulary_, owner=type(self).__name__)
         return X.with_rows(X.rows.map(function, width=X.rows.shape[1], dtype=np.float64))
 
@@ -372,19 +364,6 @@ class TokenEstimator(FeatureWeights, SequenceEstimator):
         labels = self.classes_[index]
         return [part.tolist() for part in X.like_given(labels)] if X.listed else labels
 
-    def _learnable(self, X: Sequences, y: np.ndarray, weight: np.ndarray | None) -> Any:
-        """The sequences that have tokens and a positive weight; `classes_` become the labels that these have."""
-        given, (X, y, weight) = X, learnable(X, y, weight)
-        if X is given:
-            return X, y, weight
-        if not (y >= 0).any():
-            raise ValueError(
-                f"{type(self).__name__} needs labels; the sequences of positive weight have none."
-            )
-        present, index = np.unique(np.append(y, -1), return_inverse=True)
-        self.classes_ = self.classes_[present[1:]]
-        return X, index[:-1] - 1, weight
-
     def _weight_steps(
         self, features: Features, limit: int, unpack: Any = None, watch: Any = None, **more: Any
     ) -> Steps:
@@ -406,23 +385,6 @@ class TokenEstimator(FeatureWeights, SequenceEstimator):
         tags.target_tags.required = True
         tags.classifier_tags = ClassifierTags()  # asked of whatever has `predict_proba`
         return tags
-
-
-def table_rows(rows: Any, vocabulary: dict[str, int], owner: str) -> Any:
-    """The rows of a table as float64, dense or CSR, or an error where a value is too large.
-
-    Examples
-    --------
-    >>> table_rows(sparse.csr_array([[0, 2]]), {"x0": 0, "x1": 1}, "CRF").data
-    array([2.])
-    """
-    check_size(rows, vocabulary, owner)
-    if not sparse.issparse(rows):
-        return np.ascontiguousarray(rows, dtype=np.float64)
-    rows = sparse.csr_array(rows, dtype=np.float64, copy=True)
-    rows.sum_duplicates()
-    rows.eliminate_zeros()  # in a table, zeros say nothing
-    return rows
 
 
 __all__ = ["TokenEstimator"]

@@ -29,7 +29,7 @@ from tercet.sequence.crf._engine.streamed_objective import chain_objective
 from tercet.sequence.crf.base import TokenEstimator
 from tercet.sequence.crf.feature_weights import WEIGHTS
 from tercet.sequence.crf.iterative_scaling import SCALINGS, crf_iterative_scaling
-from tercet.sequence.crf.learnable_sequences import learnable
+from tercet.sequence.crf.learnable_sequences import learnable, learnable_of
 from tercet.sequence.text.attributes import sequences_in
 from tercet.sequence.text.tokens import distinct_labels
 
@@ -254,7 +254,7 @@ default="lbfgs"
         self.__dict__.pop("online_", None)
         if self.c1 and self.algorithm != "lbfgs":
             raise ValueError(f"CRF: c1={self.c1} needs algorithm='lbfgs'; got {self.algorithm!r}.")
-        X, y, sample_weight = self._learnable(X, y, sample_weight)
+        X, y, sample_weight = learnable_of(self, X, y, sample_weight)
         features = self._choose_features(X, y, sample_weight)
         if self.transition_attributes is not None and not self._transition_columns().size:
             raise ValueError(

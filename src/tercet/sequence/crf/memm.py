@@ -14,6 +14,7 @@ from tercet.sequence.base import Sequences
 from tercet.sequence.crf._engine.minimisation import minimise
 from tercet.sequence.crf._engine.streamed_objective import chain_objective
 from tercet.sequence.crf.base import TokenEstimator
+from tercet.sequence.crf.learnable_sequences import learnable_of
 from tercet.sequence.crf.local_chain import LocalChain, LocalObjective
 
 
@@ -130,7 +131,7 @@ class MEMM(TokenEstimator):
                 "MEMM learns each label given the one before it, so all labels must be known; "
                 f"that of token {int(np.flatnonzero(y < 0)[0])} is not. CRF learns from partly labelled sequences."
             )
-        X, y, sample_weight = self._learnable(X, y, sample_weight)
+        X, y, sample_weight = learnable_of(self, X, y, sample_weight)
         features = self._choose_features(X, y, sample_weight)
         objective = chain_objective(X, y, sample_weight, features, self.c2, self.n_jobs, kind=LocalObjective)
         w = minimise(

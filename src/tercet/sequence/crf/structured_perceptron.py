@@ -12,6 +12,7 @@ from tercet.core.parameters import Count, CountOrZero, Fraction, Jobs, NonNegati
 from tercet.sequence.base import Sequences
 from tercet.sequence.crf._engine.online import Corpus, MistakeDriven
 from tercet.sequence.crf.base import TokenEstimator
+from tercet.sequence.crf.learnable_sequences import learnable_of
 
 
 @method(
@@ -115,7 +116,7 @@ class StructuredPerceptron(TokenEstimator):
     n_mistakes_: int
 
     def _fit(self, X: Sequences, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
-        X, y, sample_weight = self._learnable(X, y, sample_weight)
+        X, y, sample_weight = learnable_of(self, X, y, sample_weight)
         features = self._choose_features(X, y, sample_weight)
         corpus, rng = Corpus(X, y, sample_weight, features), generator(self.random_state)
         learner = MistakeDriven(np.zeros(features.size), "ap", averaging=self.averaged)

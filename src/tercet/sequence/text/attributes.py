@@ -216,6 +216,30 @@ def check_size(rows: Any, vocabulary: dict[str, int], owner: str) -> None:
         )
 
 
+def table_rows(rows: Any, vocabulary: dict[str, int], owner: str) -> Any:
+    """The rows of a table as float64, dense or CSR, or an error where a value is too large.
+
+    Examples
+    --------
+    >>> table_rows(sparse.csr_array([[0, 2]]), {"x0": 0, "x1": 1}, "CRF").data
+    array([2.])
+    """
+    check_size(rows, vocabulary, owner)
+    if not sparse.issparse(rows):
+        return np.ascontiguousarray(rows, dtype=np.float64)
+    rows = sparse.csr_array(rows, dtype=np.float64, copy=True)
+    rows.sum_duplicates()
+    rows.eliminate_zeros()  # in a table, zeros say nothing
+    return rows
+
+
+def table_vocabulary(model: Any, names: Any = None) -> dict[str, int]:
+    """The attributes of a table, its columns: their names (by default those that a fit has seen), or x0, x1 ..."""
+    names = getattr(model, "feature_names_in_", None) if names is None else names
+    named = [f"x{j}" for j in range(model.n_features_in_)] if names is None else map(str, names)
+    return {name: column for column, name in enumerate(named)}
+
+
 def _entries(tokens: list[Any], names: AttributeColumns) -> tuple[list[int], list[float] | None, list[int]]:
     """The columns and values of all tokens one after another, and how many each has. (No values: all are 1.)"""
     kinds = set(map(type, tokens))
@@ -286,5 +310,7 @@ __all__ = [
     "encode_tokens",
     "is_tokens",
     "sequences_in",
+    "table_rows",
+    "table_vocabulary",
     "token_sequences",
 ]

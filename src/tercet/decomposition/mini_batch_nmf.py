@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -12,6 +13,7 @@ from tercet.core.fitted_checks import Declarations, Floats, Whole
 from tercet.core.parallel import one_blas_thread
 from tercet.core.parameters import Count, Fraction, Jobs, NonNegative, Real, Seed, check_parameters
 from tercet.core.scaling import times_power
+from tercet.core.streams import first_rows, is_streamed
 from tercet.core.validation import finite_predictions
 from tercet.decomposition._nmf.factorization import (
     Penalty,
@@ -21,7 +23,9 @@ from tercet.decomposition._nmf.factorization import (
     step_power,
 )
 from tercet.decomposition._nmf.half import Half, halves, split_missing
-from tercet.decomposition.nonnegative_base import NonnegativeFactorization, even_exponent
+from tercet.decomposition._nmf.streamed_table import StreamedTable
+from tercet.decomposition.nndsvd import random_numbers
+from tercet.decomposition.nonnegative_base import NonnegativeFactorization, even_exponent, even_power
 
 
 @method(
@@ -87,6 +91,11 @@ class MiniBatchNMF(NonnegativeFactorization):
     n_steps_ : int
         Batches used.
 
+    Notes
+    -----
+    Of a source, batches are read one after the other, and W is kept in temporary files where memory is short. The
+    factors agree with those in memory but for rounding. There are no missing values then.
+
     Examples
     --------
     >>> X = [[1.0, 2.0], [2.0, 4.0], [3.0, 6.0]]
@@ -104,7 +113,8 @@ class MiniBatchNMF(NonnegativeFactorization):
     _numerator: np.ndarray
     _denominator: np.ndarray
 
-    streams_instead = "partial_fit with the pieces of the source, one after the other"
+    streaming = True
+    streams_missing = False
 
     def __init__(
         self,
@@ -146,13 +156,41 @@ class MiniBatchNMF(NonnegativeFactorization):
         self.n_jobs = n_jobs
 
     def _fit(self, X: Any, y: None, sample_weight: Any, W: Any = None, H: Any = None) -> None:
+        if is_streamed(X):
+            self._fit_streamed(X)
+            return
         self._refuse_zeros(X)
         n, power = X.shape[0], even_exponent(X)
         X = times_power(X, -power)
         W, Ht = (np.array(A, order="C") for A in self._start(X, W, H, power))
+        table = BatchTable(X, W, self.batch_size, self._threads)
+        sums = self._pass_batches(table, Ht, n, power)
+        whole = Half(*split_missing(X), self._threads, by_row=True)
+        if self.fresh_restarts:
+            W = self._solve(whole, sums.Ht, self.transform_max_iter or self.max_iter, power)
+        with one_blas_thread():
+            loss = whole.loss(W, sums.Ht, self._beta)
+        self.reconstruction_err_ = float(np.sqrt(2 * loss) * np.exp2(power * self._beta / 2))
+        self._trained = W, self.components_
+
+    def _fit_streamed(self, X: Any) -> None:
+        """The same over rows of a source: batches are read one after the other, and W is kept in pages."""
+        k = self._rank(first_rows(X, 1), None)
+        with StreamedTable(X, k, even_power, rows=min(self.batch_size, X.shape[0])) as table:
+            Ht = table.start(self._chosen_init(X.shape, k), random_numbers(self.random_state))
+            batches = StreamedBatches(table, self._threads)
+            sums, loss = self._pass_batches(batches, Ht, X.shape[0], table.power), 0.0
+            for page, rows in table.walk():
+                half, W = Half(rows, None, self._threads, by_row=True), table.W(page)
+                if self.fresh_restarts:
+                    W = self._solve(half, sums.Ht, self.transform_max_iter or self.max_iter, table.power)
+                with one_blas_thread():
+                    loss += half.loss(W, sums.Ht, self._beta)
+            self.reconstruction_err_ = float(np.sqrt(2 * loss) * np.exp2(table.power * self._beta / 2))
+
+    def _pass_batches(self, table: Any, Ht: np.ndarray, n: int, power: int) -> RunningSums:
+        """Passes over the batches; W of each is changed in the table."""
         sums = RunningSums(Ht, self.forget_factor ** (min(self.batch_size, n) / n), self._beta)
-        spans = [slice(a, min(a + self.batch_size, n)) for a in range(0, n, self.batch_size)]
-        batches = [halves(X[span], self._threads) for span in spans]
         costs, used = FadingCosts(self, n), 0
         loop = self.steps(
             self.max_iter,
@@ -160,25 +198,20 @@ class MiniBatchNMF(NonnegativeFactorization):
             hint=f"Maximum number of iterations {self.max_iter} reached. Increase it to improve convergence.",
         )
         for step in loop:
-            for span, batch in zip(spans, batches):
+            for number, batch in table.batches():
                 before = sums.Ht.copy()
-                W[span], cost = self._batch_step(batch, W[span], sums, power)
+                W, cost = self._batch_step(batch, table.W(number), sums, power)
+                table.set_W(number, W)
                 used += 1
-                empty = W.any() and not W[span].any()  # rows of zeros say nothing of H
+                empty = not W.any() and table.has_weights()  # rows of zeros say nothing of H
                 if done := costs.settled(cost, before, sums.Ht, batch[0].X.shape[0], used) and not empty:
                     break
             step.report(sums.Ht.copy(), cost=cost)
             if (self.tol > 0 or done) and step.converged(done):
                 break
-        whole = Half(*split_missing(X), self._threads, by_row=True)
-        if self.fresh_restarts:
-            W = self._solve(whole, sums.Ht, self.transform_max_iter or self.max_iter, power)
         self._set_sums(sums, power)
         self.n_steps_ = used
-        with one_blas_thread():
-            loss = whole.loss(W, sums.Ht, self._beta)
-        self.reconstruction_err_ = float(np.sqrt(2 * loss) * np.exp2(power * self._beta / 2))
-        self._trained = W, self.components_
+        return sums
 
     def _set_sums(self, sums: RunningSums, power: int) -> None:
         """Set the fitted attributes, in the unit of X."""
@@ -275,6 +308,47 @@ class MiniBatchNMF(NonnegativeFactorization):
         with np.errstate(over="ignore", under="ignore", invalid="ignore"), one_blas_thread():
             W = self._solve(rows, Ht, self.transform_max_iter or self.max_iter, powers[1])
         return finite_predictions(times_power(W, powers[0] - powers[1]), type(self).__name__)
+
+
+class BatchTable:
+    """Batches of rows in memory, and their W."""
+
+    def __init__(self, X: Any, W: np.ndarray, size: int, n_jobs: int) -> None:
+        n = X.shape[0]
+        self.spans, self.weights = [slice(a, min(a + size, n)) for a in range(0, n, size)], W
+        self.halves = [halves(X[span], n_jobs) for span in self.spans]
+
+    def batches(self) -> Iterator[tuple[int, tuple[Half, Half]]]:
+        """The number of a batch, and its rows and columns."""
+        return enumerate(self.halves)
+
+    def W(self, number: int) -> np.ndarray:
+        """The rows of W of a batch."""
+        return self.weights[self.spans[number]]
+
+    def set_W(self, number: int, W: np.ndarray) -> None:
+        """Change the rows of W of a batch."""
+        self.weights[self.spans[number]] = W
+
+    def has_weights(self) -> bool:
+        """Whether some entry of W is not 0."""
+        return bool(self.weights.any())
+
+
+class StreamedBatches:
+    """The same of rows that are read from a source in every pass."""
+
+    def __init__(self, table: StreamedTable, n_jobs: int) -> None:
+        self.table, self.n_jobs, self.W, self.set_W = table, n_jobs, table.W, table.set_W
+
+    def batches(self) -> Iterator[tuple[int, tuple[Half, Half]]]:
+        """The number of a batch, and its rows and columns."""
+        for page, X in self.table.walk():
+            yield page, halves(X, self.n_jobs)
+
+    def has_weights(self) -> bool:
+        """Whether some entry of W is not 0."""
+        return any(self.table.W(page).any() for page in range(len(self.table.pages)))
 
 
 class RunningSums:

@@ -14,6 +14,7 @@ from tercet.core.estimator import check_is_fitted
 from tercet.core.parallel import one_blas_thread
 from tercet.core.parameters import Count, Fraction, Jobs, NonNegative, Real, Seed, check_parameters
 from tercet.core.scaling import times_power
+from tercet.core.streams import first_rows, is_streamed
 from tercet.core.validation import finite_predictions
 from tercet.decomposition._nmf.factorization import (
     Factorization,
@@ -22,14 +23,16 @@ from tercet.decomposition._nmf.factorization import (
     solve_rows_multiplicatively,
 )
 from tercet.decomposition._nmf.half import Half, split_missing
+from tercet.decomposition._nmf.stopping_rules import ErrorDrop, GradientDrop
+from tercet.decomposition._nmf.streamed_factorization import StreamedFactorization
+from tercet.decomposition._nmf.streamed_table import StreamedTable
 from tercet.decomposition.nndsvd import random_numbers
 from tercet.decomposition.nonnegative_base import (
     NonnegativeFactorization,
     even_exponent,
+    even_power,
     given_factor,
 )
-
-CHEAP = 100_000  # cells times components up to which every multiplicative pass computes the loss
 
 
 @method(
@@ -110,6 +113,9 @@ class NMF(NonnegativeFactorization):
 
     Notes
     -----
+    Of a source, W is kept in temporary files where memory is short, one pass over the rows is one update of W and
+    H, and the factors agree with those in memory but for rounding. There are no missing values then.
+
     An entry that is 0 stays 0 under the multiplicative rules, so that they may end at a point that is no minimum:
     start from positive numbers.
 
@@ -123,7 +129,8 @@ class NMF(NonnegativeFactorization):
            [0., 0., 3.]])
     """
 
-    streams_instead = "MiniBatchNMF.partial_fit with the pieces of the source: NMF keeps W of every row"
+    streaming = True
+    streams_missing = False
 
     def __init__(
         self,
@@ -163,24 +170,41 @@ class NMF(NonnegativeFactorization):
         self.n_jobs = n_jobs
 
     def _fit(self, X: Any, y: None, sample_weight: Any, W: Any = None, H: Any = None) -> None:
+        if is_streamed(X):
+            self._fit_streamed(X)
+            return
         self._check_choices(X)
         power = even_exponent(X)  # squares must neither overflow nor vanish
         X = times_power(X, -power)
         W, Ht = self._start(X, W, H, power)
         penalties = self._penalties(X.shape, (0, power))
         factors = Factorization(X, W, Ht, self.solver, self._beta, penalties, self._threads)
-        loop = self.steps(
+        with one_blas_thread():  # once for all passes: to ask BLAS takes as long as a small pass
+            self._alternate(factors, self._passes(power), float(np.exp2(power * self._beta)))
+        moved = self._keep(factors, power)
+        self._trained = times_power(factors.W, moved), self.components_
+
+    def _fit_streamed(self, X: Any) -> None:
+        """The same over rows of a source, whose W is kept in pages."""
+        self._check_choices(X)
+        k = self._rank(first_rows(X, 1), None)
+        with StreamedTable(X, k, even_power) as table:
+            Ht = table.start(self._chosen_init(X.shape, k), random_numbers(self.random_state))
+            penalties = self._penalties(X.shape, (0, table.power))
+            factors = StreamedFactorization(table, Ht, self.solver, self._beta, penalties, self._threads)
+            self._alternate(factors, self._passes(table.power), float(np.exp2(table.power * self._beta)))
+            self._keep(factors, table.power)
+
+    def _passes(self, power: int) -> Any:
+        return self.steps(
             self.max_iter,
             unpack=lambda Ht: {"components_": times_power(np.ascontiguousarray(Ht.T), power)},
             hint=f"Maximum number of iterations {self.max_iter} reached. Increase it to improve convergence.",
         )
-        with one_blas_thread():  # once for all passes: to ask BLAS takes as long as a small pass
-            self._alternate(factors, loop, float(np.exp2(power * self._beta)))
-        self._keep(factors, power)
 
-    def _alternate(self, factors: Factorization, loop: Iterable[Any], unit: float) -> None:
+    def _alternate(self, factors: Any, loop: Iterable[Any], unit: float) -> None:
         """W and H by turns (Algorithm 17.1; see `multiplicative_step`); losses are shown in the given unit."""
-        k, rng = factors.W.shape[1], random_numbers(self.random_state)
+        k, rng = factors.k, random_numbers(self.random_state)
         forward = np.arange(k)
         stop = ErrorDrop(self.tol, factors) if self.solver == "mu" else GradientDrop(self.tol)
         if self.normalize is not None:
@@ -203,8 +227,8 @@ class NMF(NonnegativeFactorization):
             if self.tol > 0 and step.converged(stop.met):
                 break
 
-    def _keep(self, factors: Factorization, power: int) -> None:
-        """Set the fitted attributes, in the unit of X."""
+    def _keep(self, factors: Any, power: int) -> int:
+        """Set the fitted attributes, in the unit of X; the power of two that W is to be multiplied by."""
         largest_H = float(factors.Ht.max(initial=0.0))
         # a part of the unit goes to W where H alone would be beyond floating-point numbers
         highest = np.finfo(factors.Ht.dtype).maxexp - 1
@@ -213,7 +237,6 @@ class NMF(NonnegativeFactorization):
         self.components_ = np.ascontiguousarray(times_power(factors.Ht.T, power - moved))
         self.n_components_ = len(self.components_)
         self.reconstruction_err_ = float(np.sqrt(2 * loss) * np.exp2(power * self._beta / 2))
-        self._trained = times_power(factors.W, moved), self.components_
         if loss > 0 and not 0 < self.reconstruction_err_ < np.inf:
             warnings.warn(
                 f"{type(self).__name__}: reconstruction_err_ is {self.reconstruction_err_}: it is beyond floating "
@@ -221,6 +244,7 @@ class NMF(NonnegativeFactorization):
                 RuntimeWarning,
                 stacklevel=5,
             )
+        return moved
 
     def _check_choices(self, X: Any) -> None:
         if self.solver != "mu" and self._beta != 2:
@@ -236,7 +260,8 @@ class NMF(NonnegativeFactorization):
                 UserWarning,
                 stacklevel=6,
             )
-        self._refuse_zeros(X)
+        if not is_streamed(X):
+            self._refuse_zeros(X)
 
     def transform(self, X: Any) -> np.ndarray:
         """The weights W of rows for the components that were learned.
@@ -277,39 +302,6 @@ class NMF(NonnegativeFactorization):
         if self.solver != "mu":
             return solve_rows(half, B, penalty, np.arange(B.shape[1]), self.max_iter, self.tol)
         return solve_rows_multiplicatively(half, B, self._beta, penalty, self.max_iter, self.tol)
-
-
-class GradientDrop:
-    """Stopping rule of coordinate descent: the projected gradient, relative to that of the first pass."""
-
-    def __init__(self, tol: float) -> None:
-        self.tol, self.first, self.met = tol, -1.0, False
-
-    def measures(self, count: int, factors: Factorization, violation: float) -> dict[str, float]:
-        self.first = violation if self.first < 0 else self.first
-        self.met = violation <= self.tol * self.first
-        return {"loss": factors.loss(), "violation": violation}
-
-
-class ErrorDrop:
-    """Stopping rule of the multiplicative rules: the drop of the error in ten passes, relative to the first one."""
-
-    def __init__(self, tol: float, factors: Factorization) -> None:
-        self.tol, self.met = tol, False
-        X = factors.by_rows.X
-        self.cheap = (X.nnz if factors.by_rows.sparse else X.size) * factors.W.shape[1] <= CHEAP
-        self.first = self.before = float(np.sqrt(2 * factors.loss()))
-
-    def measures(self, count: int, factors: Factorization, violation: float) -> dict[str, float]:
-        due = count % 10 == 0
-        if not (due or self.cheap):
-            return {}
-        loss = factors.loss()
-        if due:
-            error = float(np.sqrt(2 * loss))
-            self.met = self.before - error < self.tol * self.first or self.first == 0
-            self.before = error
-        return {"loss": loss}
 
 
 def non_negative_factorization(

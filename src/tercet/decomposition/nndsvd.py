@@ -9,9 +9,8 @@ from scipy import sparse
 
 from tercet.core.parallel import all_cores, one_blas_thread
 from tercet.core.validation import check_array, refuse_negative
-from tercet.decomposition._nmf.half import Half, halves
+from tercet.decomposition._nmf.half import SMALL, Half, halves
 
-SMALL = 1e-6  # of the largest entry of a start: what is below becomes 0
 EXACT = 400  # rows or columns up to which all singular vectors are computed
 
 

@@ -12,7 +12,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from tercet.core.estimator import NO_TARGET, Estimator, check_is_fitted
 from tercet.core.fitted_checks import Declarations, Floats, Whole
 from tercet.core.memory import available
-from tercet.core.parallel import all_cores
+from tercet.core.parallel import all_cores, elsewhere
 from tercet.core.scaling import largest, scale_exponent
 from tercet.core.validation import check_array, target_for_callbacks
 from tercet.decomposition._nmf.factorization import Penalty
@@ -86,6 +86,8 @@ class NonnegativeFactorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         W : array of shape (n_samples, n_components)
         """
         self._learn(X, y, W=W, H=H)
+        if "_trained" not in self.__dict__:  # of a source
+            return self.transform(X)
         return self.__dict__.pop("_trained")[0]
 
     def inverse_transform(self, X: Any) -> Any:
@@ -181,17 +183,38 @@ class NonnegativeFactorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin
                 stacklevel=6,
             )
         k = self._rank(X, None)
-        init = self.init or ("nndsvda" if k <= min(n, d) else "random")
-        if init != "random" and k > min(n, d):
-            raise ValueError(
-                f"{name}: init = '{init}' can only be used when n_components <= min(n_samples, n_features) = "
-                f"{min(n, d)}; got n_components={k}."
-            )
+        init = self._chosen_init((n, d), k)
         pair = halves(X, self._threads)
         rng = random_numbers(self.random_state)
         if init == "random":
             return random_factors(known_mean(pair[0]), (n, d), k, X.dtype, rng)
         return nonnegative_singular_vectors(pair, k, init, rng)
+
+    def _chosen_init(self, shape: tuple[int, int], k: int) -> str:
+        """The start that `init` means, or an error where there are too many components for it."""
+        most = min(shape)
+        init = self.init or ("nndsvda" if k <= most else "random")
+        if init != "random" and k > most:
+            raise ValueError(
+                f"{type(self).__name__}: init = '{init}' can only be used when n_components <= min(n_samples, "
+                f"n_features) = {most}; got n_components={k}."
+            )
+        return init
+
+    def _streaming_refusal(self) -> str:
+        if elsewhere():
+            return (
+                "W of every row is changed in every pass, and blocks on the workers of a cluster cannot be. Use "
+                "`tercet.engine('stream')` on one machine."
+            )
+        if self.init == "custom":
+            return "init='custom' takes W of every row. Use init='random' or 'nndsvda'."
+        if self._beta <= 0:
+            return (
+                f"beta_loss={self.beta_loss!r} is for tables without zeros, which no source promises. Use a "
+                "positive beta_loss."
+            )
+        return ""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -202,7 +225,11 @@ class NonnegativeFactorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin
 def even_exponent(X: Any) -> int:
     """`scale_exponent` of a table, rounded up to an even number: its half is a whole number, too."""
     values = X.data if sparse.issparse(X) else X
-    most = float(np.fmax.reduce(values, axis=None, initial=0.0))
+    return even_power(float(np.fmax.reduce(values, axis=None, initial=0.0)))
+
+
+def even_power(most: float) -> int:
+    """`scale_exponent` of the largest number, rounded up to an even one."""
     return -(-scale_exponent(most) // 2) * 2
 
 

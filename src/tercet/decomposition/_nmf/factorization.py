@@ -65,6 +65,7 @@ class Factorization:
         self.W, self.Ht = np.array(W, order="C"), np.array(Ht, order="C")
         self.solver, self.beta, self.penalties = solver, beta, penalties
         self.by_rows, self.by_columns = halves(X, n_jobs)
+        self.k, self.cells = self.W.shape[1], X.nnz if self.by_rows.sparse else X.size
         self.last: tuple[str, Any, Any] | None = None
 
     def update_W(self, order: np.ndarray) -> float:
@@ -85,7 +86,7 @@ class Factorization:
                 if self.beta < 1 or (
                     self.beta == 1 and name == "H"
                 ):  # powers of numbers near 0 are not stable
-                    A[np.finfo(np.float64).eps * A.max(initial=0.0) > A] = 0
+                    drop_tiny(A)
                 return np.nan
             if self.solver == "gradient":
                 return projected_gradient(half, A, B, penalty)
@@ -129,10 +130,7 @@ def coordinate_descent(
 ) -> tuple[float, np.ndarray, np.ndarray]:
     """Turns over the coordinates of A; also XB and B'B."""
     P, gram = half.products(B), np.dot(B.T, B)
-    pull = P - P.dtype.type(penalty.l1) if penalty.l1 else P
-    curvature = (
-        gram + np.eye(len(gram), dtype=gram.dtype) * gram.dtype.type(penalty.l2) if penalty.l2 else gram
-    )
+    pull, curvature = penalized_products(P, gram, penalty)
     if half.sign:
         if half.sign > 0:
             curvature = curvature - gram
@@ -142,6 +140,21 @@ def coordinate_descent(
         return sweep_blocks(A[rows], pull[rows], curvature, order, turns)
 
     return float(sum(half.each_span(piece))), P, gram
+
+
+def penalized_products(P: np.ndarray, gram: np.ndarray, penalty: Penalty) -> tuple[np.ndarray, np.ndarray]:
+    """XB less the slope of the L1 penalty, and B'B with the curvature of the L2 penalty."""
+    pull = P - P.dtype.type(penalty.l1) if penalty.l1 else P
+    if not penalty.l2:
+        return pull, gram
+    return pull, gram + np.eye(len(gram), dtype=gram.dtype) * gram.dtype.type(penalty.l2)
+
+
+def sweep_coordinates(
+    A: np.ndarray, P: np.ndarray, gram: np.ndarray, penalty: Penalty, order: np.ndarray, turns: int
+) -> float:
+    """`coordinate_descent` from XB and B'B, where nothing is missing."""
+    return float(sweep_blocks(A, *penalized_products(P, gram, penalty), order, turns))
 
 
 def descend_rows(
@@ -162,7 +175,18 @@ def descend_rows(
 
 def multiplicative(half: Half, A: np.ndarray, B: np.ndarray, beta: float, penalty: Penalty) -> None:
     """A *= the quotient of the terms; where both are 0, A becomes 0."""
-    top, bottom = half.terms(A, B, beta)
+    multiply_by_terms(A, *half.terms(A, B, beta), beta, penalty)
+
+
+def drop_tiny(A: np.ndarray) -> None:
+    """Entries that are roundings beside the largest become 0."""
+    A[np.finfo(np.float64).eps * A.max(initial=0.0) > A] = 0
+
+
+def multiply_by_terms(
+    A: np.ndarray, top: np.ndarray, bottom: np.ndarray, beta: float, penalty: Penalty
+) -> None:
+    """The multiplicative rule from its numerators and denominators."""
     bottom = penalized(bottom, A, penalty)
     factor = np.divide(top, bottom, out=np.zeros(A.shape, np.result_type(top, bottom)), where=bottom > 0)
     power = step_power(beta)
@@ -183,9 +207,15 @@ def step_power(beta: float) -> float:
 
 def projected_gradient(half: Half, A: np.ndarray, B: np.ndarray, penalty: Penalty) -> float:
     """A gradient step of the length 1 / Lipschitz constant, projected onto A >= 0: the loss cannot rise."""
-    top, bottom = half.terms(A, B, 2)
+    return descend_gradient(A, *half.terms(A, B, 2), np.dot(B.T, B), penalty)
+
+
+def descend_gradient(
+    A: np.ndarray, top: np.ndarray, bottom: np.ndarray, gram: np.ndarray, penalty: Penalty
+) -> float:
+    """The step of `projected_gradient` from XB, AB'B and B'B."""
     slope = penalized(bottom, A, penalty) - top
-    steepest = float(np.linalg.eigvalsh(np.dot(B.T, B).astype(np.float64))[-1]) + penalty.l2
+    steepest = float(np.linalg.eigvalsh(gram.astype(np.float64))[-1]) + penalty.l2
     violation = float(np.abs(np.where(A > 0, slope, np.minimum(slope, 0))).sum(dtype=np.float64))
     if steepest > 0:
         A[:] = np.maximum(A - slope / A.dtype.type(steepest), 0)

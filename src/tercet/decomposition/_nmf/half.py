@@ -23,6 +23,7 @@ from tercet.decomposition._nmf.kernels import divergence_logs, divergence_produc
 
 CELLS = 1 << 18  # of X in a piece of work
 GRAIN = 64
+SMALL = 1e-6  # of the largest entry of a start: what is below becomes 0
 
 
 class Half:

@@ -51,6 +51,10 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             )
         return counts if y is NO_TARGET else (counts, target_for_callbacks(y, counts.shape[0]))
 
+    def _check_streamed(self, X: Any) -> Any:
+        self.__dict__.pop("vocabulary_", None)  # of an earlier fit
+        return X
+
     def _encode(self, y: Any) -> None:
         return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Iterable
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -15,14 +16,14 @@ from tercet.core.fitted_checks import Declarations, Floats
 from tercet.core.parallel import all_cores
 from tercet.core.parameters import Count, Jobs, NonNegative, OpenFraction, Range, Seed
 from tercet.core.steps import ConvergenceWarning, Steps
+from tercet.core.streams import is_streamed
 from tercet.topic._plsa.expectation import Expectation
 from tercet.topic._plsa.factors import Factors, Start, attributes, first_factors, normalize_topics, tempered
 from tercet.topic._plsa.weighted_counts import in_safe_unit, split_words
 from tercet.topic.base import TopicModel
 from tercet.topic.plsa_steps import CooccurrenceModel, sample_documents, to_cooccurrence
-
-PATIENCE = 3  # passes of tempered EM without a rise of the held-out likelihood
-LEAST_BETA = 0.1  # tempered EM ends here: below it, topics are hardly told apart
+from tercet.topic.plsa_streamed_fit import NO_DOCUMENTS, fit_streamed, streaming_refusal
+from tercet.topic.plsa_tempering import tempered_em
 
 
 @method(
@@ -111,6 +112,8 @@ class PLSA(TopicModel):
     """
 
     relative_weights = True
+    streaming = True
+    row_attributes = ("doc_topic_", "document_weights_")
     fitted_shapes: ClassVar[Declarations] = {
         "doc_topic_": Floats("documents components", finite=True, low=0.0),
         "topic_weights_": Floats("components", finite=True, low=0.0),
@@ -164,8 +167,9 @@ class PLSA(TopicModel):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_documents, n_features), or list of documents
-            Counts of words, which may be fractional; or lists of tokens, or gensim's bags of words.
+        X : array or sparse matrix of shape (n_documents, n_features), list of documents, or source
+            Counts of words, which may be fractional; or lists of tokens, or gensim's bags of words. Of a source,
+            P(z|d) is kept in temporary files where memory is short; there is no `doc_topic_` then.
         y : ignored
             Nothing is learned from it; callbacks may score by it.
         sample_weight : array of shape (n_documents,), optional
@@ -178,6 +182,9 @@ class PLSA(TopicModel):
         return self._learn(X, y, sample_weight)
 
     def _fit(self, X: Any, y: None, sample_weight: np.ndarray | None) -> None:
+        if is_streamed(X):
+            fit_streamed(self, X, sample_weight)
+            return
         dtype, rng = X.dtype, generator(self.random_state)
         watcher = None
         if self.beta == "held-out":
@@ -197,7 +204,9 @@ class PLSA(TopicModel):
         best: tuple[float, tuple[Factors, float], Steps] | None = None
         for loop in self._restarts(fitted):
             start = first_factors(engine, counts.shape, given, rng, joint=self.model == "cooccurrence")
-            judge, learn = (engine, self._em) if watcher is None else (watcher, self._tempered)
+            judge, learn = (
+                (engine, self._em) if watcher is None else (watcher, functools.partial(tempered_em, self))
+            )
             state = learn(engine, judge, start, (float(words.sum()), unit), loop)
             value = float(judge.log_likelihoods(*state[0])[0].sum())
             if best is None or value > best[0]:
@@ -206,6 +215,9 @@ class PLSA(TopicModel):
         _, state, loop = best
         likelihood = float(engine.log_likelihoods(*state[0])[0].sum()) * unit
         self.__dict__.update(fitted(state), log_likelihood_=likelihood, n_iter_=loop.count)
+
+    def _streaming_refusal(self) -> str:
+        return streaming_refusal(self)
 
     def _em(
         self,
@@ -235,35 +247,6 @@ class PLSA(TopicModel):
         value, _ = engine.expect(theta, phi, out.theta, out.phi, mass if joint else 0.0)
         normalize_topics(out.phi, otherwise=factors.phi)
         return value if beta == 1 else float(engine.log_likelihoods(*factors)[0].sum())
-
-    def _tempered(
-        self,
-        engine: Expectation,
-        judge: Expectation,
-        factors: Factors,
-        sizes: tuple[float, float],
-        loop: Steps,
-    ) -> tuple[Factors, float]:
-        """Tempered EM: lower β when the held-out likelihood stops rising; end when that does not help."""
-        mass, unit = sizes
-        room = factors.room()
-        beta, best, reached, waited = 1.0, -np.inf, -np.inf, 0  # the best of all, and when β was lowered last
-        for step in loop:
-            value = self._step(engine, factors, room, mass, beta)
-            factors, room = room, factors
-            likelihoods, seen = judge.log_likelihoods(*factors)
-            held = float(likelihoods.sum() / max(seen.sum(), np.finfo(float).tiny))
-            step.report((factors, beta), log_likelihood=value * unit, held_out=held, beta=beta)
-            waited += 1
-            if step.count == 1 or held > best + self.tol:
-                best, kept, waited = held, (factors.copy(), beta), 0
-            ended = waited == PATIENCE and (best <= reached + self.tol or beta * self.beta_decay < LEAST_BETA)
-            if step.converged(ended):
-                break
-            if waited == PATIENCE:
-                beta, reached, waited = beta * self.beta_decay, best, 0
-                factors = kept[0].copy()
-        return kept
 
     def _restarts(self, fitted: Any) -> Iterable[Steps]:
         """The loops of EM: one, or one inside each of several starts."""
@@ -370,7 +353,7 @@ class PLSA(TopicModel):
         -------
         CooccurrenceModel
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "doc_topic_", msg=NO_DOCUMENTS)
         return to_cooccurrence(self.document_weights_, self.doc_topic_, self.components_)
 
     def sample(self, n_documents: int = 1, n_words: Any = 100, random_state: Any = None) -> sparse.csr_array:
@@ -389,7 +372,7 @@ class PLSA(TopicModel):
         -------
         counts : CSR array of shape (n_documents, n_features)
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "doc_topic_", msg=NO_DOCUMENTS)
         rng, weights = generator(random_state), np.asarray(self.document_weights_, dtype=np.float64)
         drawn = rng.choice(weights.size, size=n_documents, p=weights / weights.sum())
         return sample_documents(self.doc_topic_[drawn], self.components_, n_words, rng)

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tercet.core.cache_lines import lines
 from tercet.core.validation import check_array, refuse_negative
 from tercet.topic._plsa.expectation import Expectation
 
@@ -49,26 +50,42 @@ def first_factors(
 ) -> Factors:
     """The first P(z|d), or P(z,d) where `joint`, and P(w|z)."""
     (n, d), k = shape, engine.n_components
-    if given.components_init is None:
-        phi = rng.exponential(size=(k, d))
-        phi /= phi.sum(axis=1, keepdims=True)
-    else:
-        phi = given.table("components_init", (k, d), 1)
+    phi = first_topics((k, d), given, rng)
     if given.doc_topic_init is None:
-        # equal for all documents, so that one with weight 2 is as good as two
-        theta = np.full((n, k), 1.0 / (n if joint else k))
+        return Factors(engine.padded(np.broadcast_to(topic_start(n, k, given, joint=joint), (n, k))), phi)
+    theta = given.table("doc_topic_init", (n, k), 0 if joint else 1)
+    weights = first_weights(k, given, joint=joint)
+    return Factors(engine.padded(theta * weights if joint else theta), phi)
+
+
+def first_topics(shape: tuple[int, int], given: Start, rng: np.random.Generator) -> np.ndarray:
+    """The first P(w|z) for (topics, words): as it was given, or drawn; of shape (words, padded topics)."""
+    k, d = shape
+    if given.components_init is None:
+        topics = rng.exponential(size=(k, d))
+        topics /= topics.sum(axis=1, keepdims=True)
     else:
-        theta = given.table("doc_topic_init", (n, k), 0 if joint else 1)
-    if joint:
-        even = np.full(k, 1.0 / k)
-        theta = theta * (
-            even if given.topic_weights_init is None else given.table("topic_weights_init", (k,), 0)
-        )
-    elif given.topic_weights_init is not None:
+        topics = given.table("components_init", (k, d), 1)
+    phi = lines(d, k, np.float64)
+    phi[:, :k] = topics.T
+    return phi
+
+
+def topic_start(n: int, k: int, given: Start, *, joint: bool) -> np.ndarray:
+    """P(z|d), or P(z,d), that all documents begin with: so one with weight 2 is as good as two."""
+    weights = first_weights(k, given, joint=joint)
+    return np.full(k, 1.0 / n) * weights if joint else weights
+
+
+def first_weights(k: int, given: Start, *, joint: bool) -> np.ndarray:
+    """The first P(z); equal ones, where there is no such start."""
+    if given.topic_weights_init is None:
+        return np.full(k, 1.0 / k)
+    if not joint:
         raise ValueError(
             'PLSA: topic_weights_init is P(z) of model="cooccurrence"; model="generative" has no such start.'
         )
-    return Factors(engine.padded(theta), engine.padded(phi.T))
+    return given.table("topic_weights_init", (k,), 0)
 
 
 def normalize_topics(phi: np.ndarray, otherwise: np.ndarray) -> None:

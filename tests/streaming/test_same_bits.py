@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 import tercet
 from tercet.cluster import KMeans, MiniBatchKMeans
@@ -14,8 +15,9 @@ from tercet.core import chunks
 from tercet.core.catalog import methods
 from tercet.core.columns import MixedColumns
 from tercet.core.steps import fitted_attributes
-from tercet.datasets import Source
-from tercet.decomposition import PCA, IncrementalPCA, TruncatedSVD
+from tercet.datasets import Source, SourceError
+from tercet.decomposition import NMF, PCA, IncrementalPCA, MiniBatchNMF, TruncatedSVD
+from tercet.decomposition._nmf import streamed_table
 from tercet.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from tercet.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from tercet.linear_model import (
@@ -51,7 +53,8 @@ from tercet.naive_bayes import (
     MultinomialNB,
     OneDependenceClassifier,
 )
-from tercet.topic import LatentDirichletAllocation
+from tercet.topic import PLSA, LatentDirichletAllocation
+from tercet.topic._plsa import streamed_documents
 from tercet.tree import Tree
 from tests.streaming.conftest import table, write_parts
 
@@ -230,6 +233,91 @@ def test_truncated_svd_of_a_source(kind, rows, folder, names):
         TruncatedSVD(4, algorithm="arpack").fit(source)
 
 
+FACTORIZATIONS = [
+    NMF(3, tol=0.0, max_iter=4),
+    NMF(3, solver="mu", beta_loss="kullback-leibler", init="random", random_state=0, tol=0.0, max_iter=3),
+    NMF(2, solver="hals", order="HW", alpha_W=1e-3, l1_ratio=0.5, normalize="rescale", tol=0.0, max_iter=3),
+    NMF(2, solver="gradient", init="nndsvdar", shuffle=True, random_state=0, tol=0.0, max_iter=3),
+    NMF(2, solver="mu", normalize="literal", norm="l1", tol=1e-2, max_iter=20),
+    MiniBatchNMF(3, init="random", random_state=0, batch_size=1000, max_iter=2),
+    MiniBatchNMF(2, fresh_restarts=True, beta_loss="kullback-leibler", batch_size=5000, max_iter=1),
+]
+
+
+@pytest.mark.filterwarnings("ignore:.*did not converge", "ignore:.*Maximum number of iterations")
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("model", FACTORIZATIONS, ids=str)
+def test_non_negative_factors_of_a_source(model, kind, rows, tmp_path, monkeypatch):
+    """The factors of memory but for rounding, with W in temporary files where memory is short."""
+    monkeypatch.setattr(streamed_table, "CHUNK_BYTES", 1 << 17)
+    X = np.abs(rows["X"][:5000])
+    if kind == "sparse":
+        X = sparse.csr_array(np.where(X > 1, X, 0.0))
+        source = Source(X)
+    else:
+        source = Source(write_parts(tmp_path, {}, X))
+    whole = clone(model).fit(X)
+    monkeypatch.setenv("TERCET_MEMORY", "200kB")
+    with tercet.engine("stream"):
+        streamed = clone(model).fit(source)
+    np.testing.assert_allclose(streamed.components_, whole.components_, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(streamed.reconstruction_err_, whole.reconstruction_err_, rtol=1e-9)
+    assert streamed.n_iter_ == whole.n_iter_
+    few = np.asarray(streamed.transform(Source(X[:700])))
+    np.testing.assert_allclose(few, streamed.transform(X[:700]), rtol=1e-9, atol=1e-12)
+
+
+def test_what_factorizations_need_in_memory(rows, tmp_path):
+    source = Source(np.abs(rows["X"]))
+    with pytest.raises(TypeError, match=r"init='custom' takes W of every row\. Use init='random'"):
+        NMF(2, init="custom").fit(source)
+    with pytest.raises(TypeError, match="Use a positive beta_loss"):
+        MiniBatchNMF(2, beta_loss="itakura-saito").fit(source)
+    gap = np.abs(rows["X"])
+    gap[7000, 3] = np.nan
+    with tercet.engine("stream"), pytest.raises(SourceError, match=r"NMF: column 3 has NaN .* row 7000"):
+        NMF(2).fit(Source(gap))
+    with pytest.raises(TypeError, match=r"beta='held-out' .* Use a number for beta"):
+        PLSA(2, beta="held-out").fit(source)
+    with pytest.raises(TypeError, match=r"doc_topic_init has numbers for every document"):
+        PLSA(2, doc_topic_init=np.ones((12_000, 2))).fit(source)
+
+
+ANALYSES = [
+    PLSA(3, random_state=0, max_iter=4),
+    PLSA(3, model="cooccurrence", random_state=0, max_iter=3),
+    PLSA(2, model="cooccurrence", beta=0.9, topic_weights_init=[0.3, 0.7], random_state=0, max_iter=3),
+    PLSA(2, beta=0.8, n_init=2, random_state=0, max_iter=3),
+]
+
+
+@pytest.mark.filterwarnings("ignore:.*did not converge")
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("model", ANALYSES, ids=str)
+def test_latent_semantics_of_a_source(model, kind, rows, tmp_path, monkeypatch):
+    """The topics of memory but for rounding, with P(z|d) in temporary files where memory is short."""
+    monkeypatch.setattr(streamed_documents, "CHUNK_BYTES", 1 << 17)
+    X = np.floor(np.abs(2 * rows["X"][:6000]))
+    weight = np.where(np.arange(6000) % 7, rows["weight"][:6000], 0.0)
+    source = Source(write_parts(tmp_path, {"weight": weight}, X))
+    column = "weight"
+    if kind == "sparse":
+        X = sparse.csr_array(X)
+        source, column = Source(X), weight
+    whole = clone(model).fit(X, sample_weight=weight)
+    monkeypatch.setenv("TERCET_MEMORY", "200kB")
+    with tercet.engine("stream"):
+        streamed = clone(model).fit(source, sample_weight=column)
+    for name in ("components_", "topic_weights_", "log_likelihood_", "beta_"):
+        np.testing.assert_allclose(getattr(streamed, name), getattr(whole, name), rtol=1e-9, err_msg=name)
+    assert streamed.n_iter_ == whole.n_iter_
+    assert not hasattr(streamed, "doc_topic_")
+    with pytest.raises(NotFittedError, match="was fitted to a source"):
+        streamed.cooccurrence()
+    topics = streamed.transform(Source(X[:700]))
+    np.testing.assert_allclose(np.asarray(topics), whole.transform(X[:700]), rtol=1e-6)
+
+
 def takes_weights(model):
     return "sample_weight" in inspect.signature(model.fit).parameters
 
@@ -241,6 +329,9 @@ def test_every_streaming_estimator_is_here():
         if card.kind == "estimator"
         and getattr(getattr(importlib.import_module(card.module), card.name), "streaming", False)
     }
-    others = {"LatentDirichletAllocation", "TruncatedSVD"}  # above
+    others = {"LatentDirichletAllocation", "TruncatedSVD", "NMF", "MiniBatchNMF", "PLSA"}  # above
     others |= {"CRF", "MEMM", "CategoricalHMM", "GaussianHMM"}  # in test_sequences.py
+    others |= {
+        f"{kind}{task}" for kind in ("DecisionTree", "RandomForest") for task in ("Classifier", "Regressor")
+    }
     assert streaming <= {type(model).__name__ for model, _ in CASES} | others

@@ -1,10 +1,12 @@
 from tercet.tree._engine import Limits
+from tercet.tree._engine.binned_pages import BinnedPages
 from tercet.tree._engine.binning import BinEdges, BinnedColumns, sampled_rows
 from tercet.tree._engine.dispatch import grow as grow_binary
 from tercet.tree._engine.histogram import HistogramTree
 from tercet.tree._engine.histogram_statistics import CategoryRule
 from tercet.tree._engine.leafwise import LeafwiseGrower, TermTotals
 from tercet.tree._engine.paged import PagedGrower, growth_fields
+from tercet.tree._engine.paged_statistics import PagedStatistics
 from tercet.tree._engine.presorted_columns import PresortedColumns
 from tercet.tree._engine.stumps import PresortedStumps
 from tercet.tree.base import (
@@ -42,6 +44,7 @@ from tercet.tree.oblique_tree_classifier import ObliqueTreeClassifier
 from tercet.tree.pruning import cost_pruning, pessimistic_pruning, pre_pruning, reduced_error_pruning
 from tercet.tree.rule_set import Rule, RuleSet, extract_rules
 from tercet.tree.split_search import Split, best_split, grow_tree
+from tercet.tree.streamed_growth import grow_from_pages, growth_refusal, read_binned_rows
 from tercet.tree.tree import Tree, TreeBuilder
 
 __all__ = [
@@ -49,6 +52,7 @@ __all__ = [
     "BaseDecisionTree",
     "BinEdges",
     "BinnedColumns",
+    "BinnedPages",
     "CategoryCondition",
     "CategoryRule",
     "DecisionStump",
@@ -67,6 +71,7 @@ __all__ = [
     "MinSamplesSplit",
     "ObliqueTreeClassifier",
     "PagedGrower",
+    "PagedStatistics",
     "PresortedColumns",
     "PresortedStumps",
     "PrunedSubtrees",
@@ -93,11 +98,14 @@ __all__ = [
     "export_text",
     "extract_rules",
     "grow_binary",
+    "grow_from_pages",
     "grow_tree",
     "growth_fields",
+    "growth_refusal",
     "pessimistic_pruning",
     "plot_tree",
     "pre_pruning",
+    "read_binned_rows",
     "reduced_error_pruning",
     "sampled_rows",
 ]

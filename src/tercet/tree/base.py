@@ -22,6 +22,7 @@ from tercet.core.parameters import INF, Count, OpenFraction, Range
 from tercet.core.validation import check_target, validate_data
 from tercet.tree import _engine
 from tercet.tree._engine import Limits, takes_sparse
+from tercet.tree._engine.paged_statistics import PagedStatistics
 from tercet.tree.pruning import (
     choose_subtree,
     cost_complexity_path,
@@ -31,6 +32,7 @@ from tercet.tree.pruning import (
     pre_pruning,
     reduced_error_pruning,
 )
+from tercet.tree.streamed_growth import grow_from_pages, growth_refusal, read_binned_rows
 from tercet.tree.tree import Tree
 from tercet.tree.validation_split import Splitter, WeightedSample, cross_validation_folds, holdout_split
 
@@ -70,12 +72,16 @@ class TreeInput(MixedColumns):
     def _limits(self, X: np.ndarray, weight: np.ndarray | None) -> Limits:
         """The stopping criteria in numbers of rows and columns, where the parameters may be fractions."""
         n, d = X.shape
+        return self._limits_of(n, d, n if weight is None else weight.sum())
+
+    def _limits_of(self, n: int, d: int, mass: float) -> Limits:
+        """The same for so many rows and columns, and the weight of the rows."""
         leaf, split = _n_rows(self.min_samples_leaf, n), _n_rows(self.min_samples_split, n)
         return Limits(
             max_depth=Limits.max_depth if self.max_depth is None else int(self.max_depth),
             min_samples_split=max(2, split, 2 * leaf),
             min_samples_leaf=leaf,
-            min_weight_leaf=float(self.min_weight_fraction_leaf * (n if weight is None else weight.sum())),
+            min_weight_leaf=float(self.min_weight_fraction_leaf * mass),
             min_impurity_decrease=float(self.min_impurity_decrease),
             max_leaf_nodes=self.max_leaf_nodes,
             max_features=None if self.max_features_ >= d else self.max_features_,
@@ -226,9 +232,10 @@ class BaseDecisionTree(TreeInput):
 
         Parameters
         ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-            The training data; NaN and None are missing values.
-        y : array of shape (n_samples,) or (n_samples, n_outputs)
+        X : array, frame or sparse matrix of shape (n_samples, n_features), or source
+            The training data; NaN and None are missing values. From a source that does not fit into memory, a tree
+            grows by histograms, with `max_bins` bins (255 by default).
+        y : array of shape (n_samples,) or (n_samples, n_outputs), or name of a column of a source
             The targets.
         sample_weight : array of shape (n_samples,), optional
             How much each row counts; 2 is as good as having the row twice.
@@ -254,12 +261,38 @@ class BaseDecisionTree(TreeInput):
         if sample_weight is not None and not given_folds:  # folds that are given count all rows
             sample = sample.take(sample_weight > 0)
         self._check_options(sample.X.shape[1])
-        some = self.splitter == "random" or self.max_features_ < sample.X.shape[1]
-        drawn = some or self.always_random or self.pruning is not None
-        seed = int(generator(self.random_state).integers(2**31 - 1)) if drawn else 0
+        seed = self._seed(sample.X.shape[1])
         if self.pruning not in HOLDOUT_PRUNINGS:
             return sample, None, seed
         return *self._hold_out(sample, *held_out, seed), seed
+
+    def _seed(self, d: int) -> int:
+        """What decides all draws; 0 where there are none."""
+        some = self.splitter == "random" or self.max_features_ < d
+        drawn = some or self.always_random or self.pruning is not None
+        return int(generator(self.random_state).integers(2**31 - 1)) if drawn else 0
+
+    def _streaming_refusal(self) -> str:
+        if getattr(self, "algorithm", "cart") != "cart":
+            return f"algorithm={self.algorithm!r} needs all rows of a node at once. Use algorithm='cart'."
+        if self.category_tests != "subset":
+            return "category_tests='value' needs all rows of a node at once. Use category_tests='subset'."
+        if self.pruning not in (None, "cost", "pessimistic"):
+            return f"pruning={self.pruning!r} holds rows out. Use pruning='cost' or ccp_alpha."
+        return growth_refusal(self)
+
+    def _fit_streamed(self, X: Any, y: Any, weight: Any) -> None:
+        """Growth from rows of a source, by histograms; pruning sees the tree alone."""
+        d = X.shape[1]
+        self.n_outputs_, self.max_features_ = 1, self._n_tried_features(d)
+        self._check_options(d)
+        seed, n_classes = self._seed(d), self._classes_of_outputs()[0]
+        with read_binned_rows(self, X, y, weight, self.max_bins, seed) as data:
+            statistics = PagedStatistics.of(data, data.row_weights, n_classes, self.n_jobs)
+            limits = self._limits_of(statistics.rows, d, statistics.mass)
+            tree = grow_from_pages(self, data, statistics, data.row_weights, limits, seed)
+        none = WeightedSample(None, None, None)  # type: ignore[arg-type]
+        self.tree_ = self._prune(self._without_pure_splits(tree), none, None, seed, self._grow_cart)
 
     def _grow_cart(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None, seed: int) -> Tree:
         """Alg 5.5 and 5.6: binary tests, the best of all features and thresholds at every node.

@@ -11,6 +11,7 @@ from tercet.core.columns import Features
 from tercet.core.estimator import Classifier
 from tercet.core.fitted_checks import classes_of_outputs
 from tercet.core.parameters import Count, Fraction, Jobs, NonNegative, OpenFraction, Seed
+from tercet.core.streams import is_streamed
 from tercet.tree.base import (
     AtLeastTwo,
     BaseDecisionTree,
@@ -106,7 +107,9 @@ class DecisionTreeClassifier(BaseDecisionTree, Classifier):
     cv : int, splitter or list of pairs, default=5
         The folds of pruning="cv": how many, or which rows to grow from and to hold out.
     max_bins : int, optional
-        Bin numeric features first (histogram growth): faster on many rows, a little coarser.
+        Bin numeric features first (histogram growth): faster on many rows, a little coarser. A source that does not
+        fit into memory is always binned, into 255 bins by default: thresholds lie between bins of about equal
+        weight, not between all values, and the tree is that of the same `max_bins` in memory.
     n_jobs : int, optional
         Threads. The tree does not depend on it.
 
@@ -134,6 +137,8 @@ class DecisionTreeClassifier(BaseDecisionTree, Classifier):
     >>> model.get_depth(), model.get_n_leaves()
     (2, 3)
     """
+
+    streaming = True
 
     def __init__(
         self,
@@ -205,6 +210,9 @@ class DecisionTreeClassifier(BaseDecisionTree, Classifier):
         self, X: Any, y: Any, sample_weight: np.ndarray | None, held_out: tuple[Any, Any] = (None, None)
     ) -> None:
         weight = self._with_class_weight(y, sample_weight)
+        if is_streamed(X):
+            self._fit_streamed(X, y, weight)
+            return
         sample, held, seed = self._prepare(X, y, weight, held_out)
         self._check_algorithm()
         tree = self._grow(*sample, seed)  # Alg 5.2 (ID3), 5.3 (C4.5) or 5.6 (CART)

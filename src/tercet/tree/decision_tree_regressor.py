@@ -11,6 +11,7 @@ from tercet.core.catalog import method
 from tercet.core.columns import Features
 from tercet.core.estimator import Regressor
 from tercet.core.parameters import Count, Fraction, Jobs, NonNegative, OpenFraction, Seed
+from tercet.core.streams import is_streamed
 from tercet.tree.base import (
     AtLeastTwo,
     BaseDecisionTree,
@@ -88,7 +89,9 @@ class DecisionTreeRegressor(BaseDecisionTree, Regressor):
     cv : int, splitter or list of pairs, default=5
         The folds of pruning="cv": how many, or which rows to grow from and to hold out.
     max_bins : int, optional
-        Bin numeric features first (histogram growth): faster on many rows, a little coarser.
+        Bin numeric features first (histogram growth): faster on many rows, a little coarser. A source that does not
+        fit into memory is always binned, into 255 bins by default: thresholds lie between bins of about equal
+        weight, not between all values, and the tree is that of the same `max_bins` in memory.
     n_jobs : int, optional
         Threads. The tree does not depend on it.
 
@@ -112,6 +115,8 @@ class DecisionTreeRegressor(BaseDecisionTree, Regressor):
     >>> model.tree_.threshold[0], model.predict([[2], [5]]).round(4)
     (np.float64(3.5), array([1.1   , 3.7333]))
     """
+
+    streaming = True
 
     def __init__(
         self,
@@ -167,6 +172,9 @@ class DecisionTreeRegressor(BaseDecisionTree, Regressor):
     def _fit(
         self, X: Any, y: Any, sample_weight: np.ndarray | None, held_out: tuple[Any, Any] = (None, None)
     ) -> None:
+        if is_streamed(X):
+            self._fit_streamed(X, y, sample_weight)
+            return
         if self.criterion == "poisson":
             self._check_counts(y)
         sample, held, seed = self._prepare(X, y, sample_weight, held_out)

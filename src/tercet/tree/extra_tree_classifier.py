@@ -78,6 +78,9 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
     array([0, 1])
     """
 
+    streaming = False
+    streams_instead = "DecisionTreeClassifier, which grows from histograms"
+
     def __init__(
         self,
         *,

@@ -74,6 +74,9 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
     array([1., 3.])
     """
 
+    streaming = False
+    streams_instead = "DecisionTreeRegressor, which grows from histograms"
+
     def __init__(
         self,
         *,

@@ -123,6 +123,9 @@ class ObliqueTreeClassifier(DecisionTreeClassifier):
     categorical_features: Any = None
     max_bins: Any = None
 
+    streaming = False
+    streams_instead = "DecisionTreeClassifier, which grows from histograms"
+
     def __init__(
         self,
         algorithm: Literal["oc1", "least_squares", "lda", "perceptron", "logistic"] = "oc1",

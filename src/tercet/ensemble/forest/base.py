@@ -15,8 +15,10 @@ from tercet.core.estimator import NO_TARGET, check_is_fitted, generator
 from tercet.core.fitted_checks import Each, Floats, Having, Sizes, Whole
 from tercet.core.parallel import each, engine
 from tercet.core.parameters import INF, Count, Range
+from tercet.core.streams import is_streamed
 from tercet.ensemble._engine.packed_trees import PackedTrees, kept_table
 from tercet.ensemble.base import check_drawn, rows_of_sample
+from tercet.ensemble.forest.streamed_forest import fit_streamed, forest_refusal
 from tercet.ensemble.member_checks import check_trees
 from tercet.tree import (
     BaseDecisionTree,
@@ -30,6 +32,11 @@ from tercet.tree import (
 MaxSamples = Count | Annotated[float, Range(0, INF, "()")] | None
 # Criteria of the presorted engine, which shares one sort of the columns among all trees.
 PRESORTED = ("gini", "entropy", "log_loss", "squared_error")
+
+
+NO_SAMPLES = (
+    "%(name)s has no samples: it is not fitted, or was fitted to a source, whose rows no list is kept of."
+)
 
 
 class BaseForest(TreeInput):
@@ -83,6 +90,9 @@ class BaseForest(TreeInput):
         return super()._check(X, y, reset=reset)
 
     def _fit(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
+        if is_streamed(X):
+            fit_streamed(self, X, y, sample_weight)
+            return
         X = self._dense(X)
         self.n_outputs_ = 1 if y.ndim == 1 else y.shape[1]
         self.max_features_ = self._n_tried_features(X.shape[1])
@@ -107,6 +117,13 @@ class BaseForest(TreeInput):
         self.estimators_ = members
         if out_of_bag is not None:
             out_of_bag.finish()
+
+    def _streaming_refusal(self) -> str:
+        return forest_refusal(self)
+
+    def _streamed_weights(self, y: Any, weight: Any) -> Any:
+        """Weights of the rows of a source, those of their classes included."""
+        return weight
 
     def _state(self, state: tuple[int, list[Any]]) -> dict[str, Any]:
         """The fitted attributes after so many trees."""
@@ -212,7 +229,7 @@ class BaseForest(TreeInput):
     @property
     def estimators_samples_(self) -> list[np.ndarray]:
         """The rows that each tree was grown from."""
-        check_is_fitted(self)
+        check_is_fitted(self, "_n_rows", msg=NO_SAMPLES)
         n = self._n_rows
         if not self.bootstrap:
             return [np.arange(n, dtype=np.int32) for _ in self.estimators_]

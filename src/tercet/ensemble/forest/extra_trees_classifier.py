@@ -101,6 +101,8 @@ class ExtraTreesClassifier(ForestClassifier):
 
     splitter = "random"
 
+    streams_instead = "RandomForestClassifier, whose trees grow from histograms"
+
     def __init__(
         self,
         n_estimators: Count = 100,

@@ -100,6 +100,8 @@ class ExtraTreesRegressor(ForestRegressor):
 
     splitter = "random"
 
+    streams_instead = "RandomForestRegressor, whose trees grow from histograms"
+
     def __init__(
         self,
         n_estimators: Count = 100,

@@ -56,6 +56,9 @@ class ForestClassifier(BaseForest, Classifier):
         by_class = class_weights(self.class_weight, self.classes_, y)
         return by_class if sample_weight is None else by_class * sample_weight
 
+    def _streamed_weights(self, y: Any, weight: Any) -> Any:
+        return self._balance(self.class_weight, y, weight)
+
     def _balances_samples(self) -> bool:
         """Whether classes are weighted by their counts in each tree's own sample."""
         return (

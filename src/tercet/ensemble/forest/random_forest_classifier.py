@@ -99,6 +99,8 @@ class RandomForestClassifier(ForestClassifier):
     array([0, 1])
     """
 
+    streaming = True
+
     def __init__(
         self,
         n_estimators: Count = 100,

@@ -98,6 +98,8 @@ class RandomForestRegressor(ForestRegressor):
     array([1. , 4.5])
     """
 
+    streaming = True
+
     def __init__(
         self,
         n_estimators: Count = 100,

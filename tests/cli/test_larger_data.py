@@ -56,10 +56,10 @@ def test_a_folder_comes_in_batches(folder, little_memory):
     assert sum(sizes) == 36_000
 
 
-@pytest.mark.parametrize("method", ["HistGradientBoostingClassifier", "GaussianNB"])
+@pytest.mark.parametrize("method", ["HistGradientBoostingClassifier", "DecisionTreeClassifier", "GaussianNB"])
 def test_fit_learns_from_all_rows(method, folder, tmp_path, little_memory, capsys):
     output = tmp_path / "model.skops"
-    settings = ["max_iter=5"] if method.startswith("Hist") else []
+    settings = {"H": ["max_iter=5"], "D": ["max_depth=6"]}.get(method[0], [])
     fitting.fit(method, str(folder), output, target="label", settings=settings, json=True)
     told = capsys.readouterr()
     about = json.loads(told.out)

@@ -15,13 +15,8 @@ import tercet
 from tercet.core import row_pages
 from tercet.core.row_pages import Field, RowPages
 from tercet.datasets import Source, SourceError
-from tercet.ensemble import (
-    HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
-    RandomForestClassifier,
-)
+from tercet.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from tercet.ensemble.boosting import held_out_rows
-from tercet.tree import DecisionTreeClassifier
 from tercet.tree._engine import paged
 from tests.streaming.conftest import table
 
@@ -139,12 +134,6 @@ REFUSED = [
 def test_what_needs_all_rows_says_what_to_use(options, names, rows):
     with pytest.raises(TypeError, match=names), tercet.engine("stream"):
         HistGradientBoostingRegressor(**options).fit(Source(rows["X"]), y=rows["number"])
-
-
-@pytest.mark.parametrize("model", [DecisionTreeClassifier(max_bins=64), RandomForestClassifier()])
-def test_trees_and_forests_name_boosting(model, rows):
-    with pytest.raises(TypeError, match="Use HistGradientBoostingClassifier"), tercet.engine("stream"):
-        model.fit(Source(rows["X"]), y=rows["two"])
 
 
 def test_a_bad_chunk_is_named(tmp_path):

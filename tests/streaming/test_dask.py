@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 import pytest
+from dask import config
 from distributed import Client, LocalCluster, get_worker
 from sklearn.base import clone
 
@@ -16,8 +17,13 @@ from tercet.core.parallel import Chunks, total, using
 from tercet.core.steps import EngineLost, Steps
 from tercet.core.streams import MemoryStream
 from tercet.datasets import Source
+from tercet.decomposition import NMF
 from tercet.linear_model import LinearRegression, LogisticRegression
-from tercet.naive_bayes import GaussianNB
+from tercet.mixture import GaussianMixture
+from tercet.naive_bayes import TAN, GaussianNB
+from tercet.sequence import CRF
+from tercet.sequence.crf._engine import features, objective
+from tercet.tree import DecisionTreeClassifier
 from tests.streaming.test_same_bits import assert_same
 
 MODELS = [(LinearRegression(), "number"), (LogisticRegression(), "two"), (GaussianNB(), "three")]
@@ -33,9 +39,16 @@ def local_cluster(n_workers):
     )
 
 
+@pytest.fixture(scope="module", autouse=True)
+def forked_workers():
+    """Workers are forked from a process that has imported Dask: they start in a fraction of the time."""
+    with config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
+        yield
+
+
 @pytest.fixture(scope="module")
-def cluster():
-    with local_cluster(1) as cluster:
+def cluster(forked_workers):
+    with local_cluster(4) as cluster:
         yield cluster
 
 
@@ -45,10 +58,12 @@ def client(cluster):
         yield client
 
 
-@pytest.mark.parametrize("workers", [1, 2, 4])
+@pytest.mark.parametrize("workers", [4, 1, 2])  # those that stop cost nothing; the tests below work on two
 def test_same_bits_on_any_number_of_workers(workers, cluster, client, rows, folder, names):
     cluster.scale(workers)
     client.wait_for_workers(workers, timeout=120)
+    while len(client.scheduler_info(n_workers=-1)["workers"]) > workers:
+        time.sleep(0.05)
     for model, target in MODELS:
         whole = clone(model).fit(rows["X"], rows[target], sample_weight=rows["weight"])
         with tercet.engine("dask", client):
@@ -56,6 +71,32 @@ def test_same_bits_on_any_number_of_workers(workers, cluster, client, rows, fold
             assert_same(clone(model).fit(source, y=target, sample_weight="weight"), whole)
             if target == "number":
                 assert_same(clone(model).fit(rows["X"], rows[target], sample_weight=rows["weight"]), whole)
+
+
+def test_same_bits_of_what_learns_in_several_passes(client, rows, folder, names, monkeypatch):
+    """Statistics that are combined in another way than by a sum, EM, and sequences."""
+    whole = clone(TAN()).fit(np.floor(rows["X"]), rows["two"])
+    mixture = GaussianMixture(2, max_iter=2, tol=0.0, random_state=0, init_params="random_from_data")
+    lengths, label = np.full(600, 20), np.floor(rows["number"]).clip(-1, 1)
+    monkeypatch.setattr(objective, "BLOCK", 1 << 11)
+    monkeypatch.setattr(features, "COUNTED", 1 << 11)
+    labelled = CRF(max_iterations=2).fit(rows["X"], label, lengths=lengths)
+    source = Source(folder, columns=names)
+    with tercet.engine("dask", client):
+        assert_same(TAN().fit(np.floor(rows["X"]), rows["two"]), whole)
+        assert_same(CRF(max_iterations=2).fit(source, y=label, lengths=lengths), labelled)
+        found = clone(mixture).fit(source)
+    assert_same(found, mixture.fit(rows["X"]))
+
+
+def test_what_changes_numbers_of_rows_stays_here(client, rows, folder, names):
+    """Rows whose W or node is changed in every pass are not on workers; arrays in memory are learned from here."""
+    with tercet.engine("dask", client):
+        for model in (NMF(2), DecisionTreeClassifier(max_depth=2)):
+            with pytest.raises(TypeError, match=r"workers of a cluster .* Use `tercet\.engine\('stream'\)`"):
+                model.fit(Source(folder, columns=[*names, "two"]), y="two")
+        grown = DecisionTreeClassifier(max_depth=2).fit(rows["X"], rows["two"])
+    assert grown.tree_.node_count == 7
 
 
 def sums(chunk):
@@ -112,7 +153,7 @@ def test_a_slow_worker_changes_nothing(client, rows):
 
 
 def slow_sums(chunk):
-    time.sleep(2.0)
+    time.sleep(0.5)
     return sums(chunk)
 
 
@@ -161,6 +202,7 @@ def test_a_scheduler_that_goes_away(rows, monkeypatch):
                 own.sync(own.scheduler.close)
 
         monkeypatch.setattr(Steps, "report", going_away)
+        monkeypatch.setattr(dask_engine, "PATIENCE", 1.0)
         model = LogisticRegression(solver="gd", tol=0.0, max_iter=50)
         with tercet.engine("dask", client), pytest.raises(EngineLost, match="cannot be reached any more"):
             model.fit(rows["X"], rows["two"])

@@ -9,7 +9,6 @@ from sklearn.base import clone
 import tercet
 from tercet.cluster import MiniBatchKMeans
 from tercet.datasets import Source, SourceError
-from tercet.decomposition import NMF
 from tercet.linear_model import (
     ElasticNet,
     ElasticNetCV,
@@ -21,7 +20,7 @@ from tercet.linear_model import (
 )
 from tercet.mixture import BernoulliMixture, CategoricalMixture
 from tercet.naive_bayes import SPODE, TAN, CategoricalNB, KernelDensityNB, MixedNB
-from tercet.topic import PLSA, LatentDirichletAllocation
+from tercet.topic import LatentDirichletAllocation
 from tests.streaming.test_same_bits import assert_same
 
 
@@ -100,8 +99,6 @@ REFUSALS = [
     (MiniBatchKMeans(2, tol=0.1), "Use tol=0"),
     (LatentDirichletAllocation(2, learning_method="gibbs"), "Use learning_method='online' or 'batch'"),
     (LatentDirichletAllocation(2, prior_update="newton"), "Use learning_method='online'"),
-    (PLSA(2), "Use LatentDirichletAllocation"),
-    (NMF(2), "Use MiniBatchNMF"),
 ]
 
 

@@ -54,8 +54,8 @@ class NonnegativeFactorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            Numbers of at least 0; NaN is a value that is not known.
+        X : array or sparse matrix of shape (n_samples, n_features), or source
+            Numbers of at least 0; NaN is a value that is not known (not in a source).
         y : ignored
             Nothing is learned from it; callbacks may score by it.
         **params : W and H

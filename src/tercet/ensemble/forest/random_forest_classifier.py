@@ -91,6 +91,13 @@ class RandomForestClassifier(ForestClassifier):
     n_outputs_, max_features_ : int
         Outputs learned, and features tried at a node.
 
+    Notes
+    -----
+    A source that does not fit into memory is another algorithm: its columns are cut into at most 255 bins of about
+    equal weight, and tests lie between bins. How often a row is in the sample of a tree is a Poisson number (of the
+    mean 1, or `max_samples` / n, times the row's weight), which the seed of the tree and the number of the row decide:
+    the sizes of samples are random, and no list of drawn rows is kept, so that there is no `estimators_samples_`.
+
     Examples
     --------
     >>> X = [[1, 5], [2, 6], [3, 4], [7, 9], [8, 8], [9, 7]]

@@ -9,6 +9,7 @@ is kept, and the order of reading changes nothing.
 from __future__ import annotations
 
 import functools
+import itertools
 from typing import Any
 
 import numpy as np
@@ -62,11 +63,13 @@ def fit_streamed(forest: Any, X: Any, y: Any, weight: Any) -> None:
 
 def grow_member(forest: Any, data: BinnedPages, seed: int, rate: float) -> Any:
     """The tree of a seed; `rate` is how often a row of weight 1 is drawn in the mean."""
-    weights = data.row_weights
-    if forest.bootstrap:
-        weights = functools.partial(drawn_counts, data, seed, rate)
-    n_classes = forest._classes_of_outputs()[0]
-    statistics = PagedStatistics.of(data, weights, n_classes, forest.n_jobs)
+    n_classes, weights = forest._classes_of_outputs()[0], data.row_weights
+    for turn in itertools.count():  # a sample of few rows may be empty: then the next one
+        if forest.bootstrap:
+            weights = functools.partial(drawn_counts, data, seed + (turn << 31), rate)
+        statistics = PagedStatistics.of(data, weights, n_classes, forest.n_jobs)
+        if statistics.rows:
+            break
     n, d = data.X.shape
     limits = forest._limits_of(n, d, statistics.mass)
     inner_seed = int(generator(seed).integers(2**31 - 1))

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tercet.core.memory import available
-from tercet.core.parallel import all_cores, each
+from tercet.core.parallel import each, engine
 from tercet.core.stopping import check_stop
 from tercet.tree._engine import histogram_growth
 from tercet.tree._engine.binned_pages import BinnedPages, RowWeights, row_batches
@@ -103,7 +103,7 @@ class PagedHistogramGrower:
         self.data, self.pages, self.bins = data, data.pages, data.bins
         self.weights, self.statistics, self.code = weights, statistics, CODES[criterion]
         self.d, self.binned = self.bins.n_bins.size, self.bins.binned
-        self.seed, self.jobs = seed, max(1, min(all_cores(n_jobs), len(self.pages)))
+        self.seed, self.jobs = seed, max(1, min(getattr(engine(n_jobs), "n_jobs", 1), len(self.pages)))
         layout = statistics.layout
         two = 2.0 if self.code == GINI and layout.n_sums == 1 else 1.0
         formula = RATIO if self.code in (GINI, SQUARED) else ENTROPY

@@ -55,6 +55,8 @@ class PagedStatistics:
         """The statistics of the rows that have weight; `n_classes` is 1 for numbers."""
         weighted = weights(0) is not None
         count, mass, first = _sums(data, weights, _moments, n_jobs)
+        if not count:
+            return cls(n_classes, weighted, 0, 0.0, 0.0, 1.0, 1.0)
         mean = float(first / mass) if n_classes == 1 else 0.0
         mass_unit = unit_for(float(mass), LIMIT) if weighted else 1.0
         unit = mass_unit

@@ -95,8 +95,8 @@ class RandomForestClassifier(ForestClassifier):
     -----
     From a source that does not fit into memory, trees grow by another algorithm: columns are cut into at most 255
     bins of about equal weight, and tests lie between bins. How often a row is in the sample of a tree is a Poisson
-    number (of the mean 1, or `max_samples` / n, times the row's weight), which the seed of the tree and the number of
-    the row decide: the sizes of samples are random, and without a list of drawn rows there are no
+    number (of the mean 1, or `max_samples` / n, times the row's weight), which the seed of the tree and the number
+    of the row decide: the sizes of samples are random, and without a list of drawn rows there are no
     `estimators_samples_`.
 
     Examples

@@ -25,6 +25,8 @@ LARGE_TABLE = 1 << 24  # a dense table of weights may always have so many entrie
 SPARSITY = 8  # a larger one only if at least one in so many entries is a feature
 WORK = 200_000  # entries of X in a piece of work for one thread
 COUNTED = 1 << 17  # tokens whose features are counted at a time
+BLOCK_BYTES = 1 << 26  # rows of so many tokens have about this size at most
+FEWEST_TOKENS = 1 << 12  # at a time, however large their rows are
 AHEAD = 12  # entries between prefetching a row and using it
 
 
@@ -152,10 +154,10 @@ def choose_features(
         transition_columns = np.empty(0, dtype=np.int64)
     counted = n_labels, transition_columns
     if is_streamed(X.rows):
-        chunks: Any = X.labelled_chunks(y, COUNTED)  # type: ignore[attr-defined]
+        chunks: Any = X.labelled_chunks(y, tokens_together(X, COUNTED))  # type: ignore[attr-defined]
         counts = total(_chunk_counts, chunks, X, weight, *counted)
     else:
-        spans = X.chunks(COUNTED)
+        spans = X.chunks(tokens_together(X, COUNTED))
         counts = reduced(_count(*labelled_span(X, y, weight, span), *counted) for span in spans)
     states = _seen_pairs(counts[0], min_freq, all_states)
     transitions = np.column_stack(np.divmod(_frequent(counts[1], min_freq, all_transitions), n_labels))
@@ -168,6 +170,13 @@ def choose_features(
     return Features.of_states(*np.divmod(states, n_labels), d, n_labels)._replace(
         transitions=transitions, bigrams=bigrams
     )
+
+
+def tokens_together(X: Sequences, most: int) -> int:
+    """How many tokens are worked on together: `most`, or fewer where their rows are large; from the data alone."""
+    rows = X.rows
+    size = rows.data.nbytes * 1.5 if sparse.issparse(rows) else rows.nbytes
+    return int(np.clip(BLOCK_BYTES * rows.shape[0] // max(size, 1), min(FEWEST_TOKENS, most), most))
 
 
 def labelled_span(
@@ -363,4 +372,5 @@ __all__ = [
     "known_transitions",
     "merge_features",
     "observation_scores",
+    "tokens_together",
 ]

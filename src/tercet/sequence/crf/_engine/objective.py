@@ -17,7 +17,14 @@ from scipy import sparse
 from tercet.core.parallel import total
 from tercet.core.reduction import reduced
 from tercet.sequence.base import Sequences
-from tercet.sequence.crf._engine.features import MIN_COLUMNS, Features, FeatureSums, observation_scores
+from tercet.sequence.crf._engine.features import (
+    FEWEST_TOKENS,
+    MIN_COLUMNS,
+    Features,
+    FeatureSums,
+    observation_scores,
+    tokens_together,
+)
 from tercet.sequence.crf._engine.marginals import chain_marginals
 from tercet.sequence.crf._engine.sequence_blocks import BlockChunk, SequenceBlock, Span
 from tercet.sequence.crf._engine.transition_features import BigramTransitions, SharedTransitions
@@ -26,7 +33,6 @@ from tercet.sequence.crf._engine.transition_tables import TransitionTables, by_c
 CHUNK = 1024  # tokens in a piece of work: its tables stay in a core's own cache
 BLOCK = 1 << 17  # tokens whose probabilities are in memory at a time
 BLOCK_TRANSITIONS = 1 << 24  # expected transitions in memory at a time: tokens times pairs of labels
-FEWEST_TOKENS = 1 << 12  # tokens at a time where there are many labels
 
 
 class ChainObjective:
@@ -69,7 +75,7 @@ class ChainObjective:
         self.hidden = np.add.reduceat(y < 0, X.borders[:-1]) > 0  # sequences with unknown labels
         kind = SharedTransitions if features.bigrams is None else BigramTransitions
         self.transitions = kind(X, features, n_jobs)
-        blocks = X.chunks(tokens_at_once(features)) if blocks is None else blocks
+        blocks = X.chunks(tokens_at_once(X, features)) if blocks is None else blocks
         self.blocks = [self._block(*span) for span in blocks]
         longest = max(block.X.shape[0] for block in self.blocks)
         # the marginals of a block; columns past the labels stay zero
@@ -187,11 +193,12 @@ class ChainObjective:
         return log_z, self.transitions.keep_chunk(edge, block.first, span)
 
 
-def tokens_at_once(features: Features) -> int:
+def tokens_at_once(X: Sequences, features: Features) -> int:
     """Tokens whose marginals are in memory at a time."""
-    if features.bigrams is None:
-        return BLOCK
-    return min(BLOCK, max(FEWEST_TOKENS, BLOCK_TRANSITIONS // features.bigrams.n_labels))
+    most = BLOCK
+    if features.bigrams is not None:
+        most = min(BLOCK, max(FEWEST_TOKENS, BLOCK_TRANSITIONS // features.bigrams.n_labels))
+    return tokens_together(X, most)
 
 
 def curvature_at_zero(

@@ -43,7 +43,7 @@ class StreamedObjective:
         n_jobs: int | None,
     ) -> None:
         self.features, self.l2 = features, l2
-        self.chunks = X.labelled_chunks(y, tokens_at_once(features))
+        self.chunks = X.labelled_chunks(y, tokens_at_once(X, features))
         # threads share the work inside a block; workers of a cluster have a block each
         self.model = kind, X, weight, features, None if elsewhere() else n_jobs
         self.empirical, self.squares = total(counts_at_start, self.chunks, *self.model, n_jobs=1)

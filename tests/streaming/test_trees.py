@@ -14,7 +14,7 @@ from tercet.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTree
 from tercet.tree._engine import binned_pages, histogram_growth
 from tests.streaming.conftest import table, write_parts
 
-N = 6000
+N = 4000
 
 
 @pytest.fixture(autouse=True)
@@ -23,7 +23,7 @@ def small_pages(small_chunks, monkeypatch):
     monkeypatch.setattr(chunks, "CHUNK_BYTES", 1 << 16)
     monkeypatch.setattr(binned_pages, "STRIP_ROWS", 1 << 8)
     monkeypatch.setattr(binned_pages, "PAGE_BYTES", 1 << 15)
-    monkeypatch.setattr(histogram_growth, "SUBTREE_ROWS", 400)
+    monkeypatch.setattr(histogram_growth, "SUBTREE_ROWS", 300)
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("memory", [None, "150kB"])
+@pytest.mark.parametrize("memory", [None, "100kB"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: str(case[0])[:70])
 def test_a_tree_is_the_one_of_the_same_bins_in_memory(case, memory, rows, folder, monkeypatch):
     model, target, weight = case
@@ -111,9 +111,9 @@ def test_a_tree_of_a_source_is_nearly_as_good_as_the_exact_one(folder, rows):
 
 
 FORESTS = [
-    (RandomForestClassifier(12, random_state=0, min_samples_leaf=5, class_weight="balanced"), "three"),
+    (RandomForestClassifier(6, random_state=0, min_samples_leaf=5, class_weight="balanced"), "three"),
     (
-        RandomForestRegressor(12, random_state=0, max_samples=0.5, max_features=3, min_samples_leaf=5),
+        RandomForestRegressor(6, random_state=0, max_samples=0.5, max_features=3, min_samples_leaf=5),
         "number",
     ),
 ]
@@ -128,7 +128,7 @@ def test_a_forest_of_a_source(model, target, rows, folder, monkeypatch):
         grown = clone(model).fit(source(folder, target, "weight"), y=target, sample_weight="weight")
         monkeypatch.setattr(binned_pages, "PAGE_BYTES", 1 << 17)
         monkeypatch.setattr(chunks, "CHUNK_BYTES", 1 << 17)
-        monkeypatch.setenv("TERCET_MEMORY", "150kB")
+        monkeypatch.setenv("TERCET_MEMORY", "100kB")
         pieces = [rows["X"][:700], rows["X"][700:701], rows["X"][701:]]
         other = Source(lambda: iter(pieces))
         again = clone(model).set_params(n_jobs=2)

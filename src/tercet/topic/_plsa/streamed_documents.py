@@ -104,7 +104,7 @@ class StreamedDocuments:
         return value
 
     def _topic_sums(self) -> np.ndarray:
-        return sum(self.pages.get(page, "theta").sum(axis=1) for page in range(len(self.pages)))  # type: ignore
+        return sum(self.pages.get(page, "theta").sum(axis=1) for page in range(len(self.pages)))
 
     def topic_weights(self) -> np.ndarray:
         """P(z) = Σ_d P(d) P(z|d)."""

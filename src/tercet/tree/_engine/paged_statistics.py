@@ -114,12 +114,12 @@ def _sums(
 def _moments(y: np.ndarray, weight: np.ndarray | None) -> list[float]:
     if weight is None:
         return [len(y), len(y), y.sum()]
-    return [np.count_nonzero(weight), weight.sum(), weight @ y]
+    return [np.count_nonzero(weight), float(weight.sum()), float(weight @ y)]
 
 
 def _distances(y: np.ndarray, weight: np.ndarray | None, mean: float) -> list[float]:
     away = np.abs(y - mean)
-    return [away.sum() if weight is None else weight @ away]
+    return [float(away.sum() if weight is None else weight @ away)]
 
 
 __all__ = ["PagedStatistics"]

@@ -205,7 +205,7 @@ class PagedHistogramGrower:
             while (page := next(numbers)) < len(pages):
                 check_stop()
                 marks, words = pages.get(page, "node"), pages.get(page, "words")
-                data, _ = self._page_statistics(page)
+                data = self._page_statistics(page)[0]
                 add_page_rows(
                     words, marks, self.column, self.child, self.sides, slot, watch, data, order, hists, ranges
                 )

@@ -193,7 +193,8 @@ def labelled_span(
 
 
 def _chunk_counts(chunk: Any, X: Any, weight: Any, n_labels: int, columns: np.ndarray) -> tuple[Any, ...]:
-    return _count(*X.labelled_part(chunk, weight), n_labels, columns)
+    part, y, weight = X.labelled_part(chunk, weight)
+    return _count(part, y, weight, n_labels, columns)
 
 
 def _count(

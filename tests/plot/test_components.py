@@ -23,6 +23,18 @@ def test_scree(rows):
         plot_scree(np.ones((2, 2)))
 
 
+@pytest.mark.parametrize(
+    ("share", "said"),
+    [
+        (None, "4 components have 0.95 of the variance"),
+        (0.75, "2 components have 0.8 of the variance"),
+        (0.99, "4 components have 0.95 of the variance"),  # never reached
+    ],
+)
+def test_the_title_counts_the_components_that_reach_the_share(share, said):
+    assert plot_scree([0.5, 0.3, 0.1, 0.05], share).get_title() == said
+
+
 def test_biplot(rows):
     model = PCA(2).fit(rows)
     ax = plot_biplot(model, rows, ["a", "b", "c"])

@@ -35,7 +35,7 @@ def plot_scree(model: Any, share: float | None = None, *, ax: Any = None) -> Any
     model : fitted estimator or array of shape (n_components,)
         With `explained_variance_ratio_`; or the shares themselves.
     share : float, optional
-        Mark the number of components that reach this share.
+        Mark the number of components that reach this share, and name it in the title.
     ax : matplotlib Axes, optional
         Where to draw.
 
@@ -48,6 +48,8 @@ def plot_scree(model: Any, share: float | None = None, *, ax: Any = None) -> Any
     >>> ax = plot_scree([0.6, 0.3, 0.1], share=0.75)
     >>> [float(bar.get_height()) for bar in ax.patches]
     [0.6, 0.3, 0.1]
+    >>> ax.get_title()
+    '2 components have 0.9 of the variance'
     """
     rates = finite_array(getattr(model, "explained_variance_ratio_", model), "explained_variance_ratio_")
     if rates.ndim != 1 or not rates.size:
@@ -55,19 +57,21 @@ def plot_scree(model: Any, share: float | None = None, *, ax: Any = None) -> Any
             f"plot_scree needs the shares of one component or more; their shape is {rates.shape}."
         )
     sums, shown = np.cumsum(rates), np.arange(min(rates.size, MOST))
+    named = rates.size
     ax = get_axes(ax)
     ax.bar(shown + 1, rates[shown], color=ACCENT, alpha=0.75, width=0.7)
     ax.plot(shown + 1, sums[shown], color=INK, marker="o", markersize=3, linewidth=1)
     if share is not None:
         ax.axhline(share, color=SECOND, linewidth=1, linestyle=(0, (4, 3)))
         reached = np.flatnonzero(sums >= share - 1e-12)
+        named = int(reached[0]) + 1 if reached.size else named
         if reached.size and reached[0] < MOST:
             ax.axvline(reached[0] + 1, color=SECOND, linewidth=1, linestyle=(0, (4, 3)))
     ax.set_ylim(0, max(1.0, float(sums.max())) * 1.04)
     if shown.size <= 12:
         ax.set_xticks(shown + 1)
     title = translated(
-        "{k} components have {value} of the variance", k=rates.size, value=short_number(sums[-1])
+        "{k} components have {value} of the variance", k=named, value=short_number(sums[named - 1])
     )
     return label_axes(ax, translated("component"), translated("share of the variance"), title)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from docs.site.generated import fence
 from docs.site.jobs import DOCS, Job
+from docs.site.line_breaks import joined
 from docs.site.words import zh
 from tercet.cli.book import brief
 from tercet.cli.catalogue import chapter_of
@@ -46,7 +47,8 @@ WORDS = {
     "what": ("what it is", "是什么"),
     "run": ("All of them run by", "全部运行"),
     "play": ("Play", "播放"),
-    "pass": ("pass", "第几遍"),
+    "pass": ("pass #", "第 # 遍"),
+    "slider": ("pass", "遍数"),
     "concordance": ("Concordance", "术语对照"),
     "terms": (
         "The terms of the texts in Chinese and English, and what they are called here.",
@@ -55,6 +57,12 @@ WORDS = {
     "term": ("term", "术语"),
     "chapter": ("chapter", "章"),
     "counts": ("{n} methods, {m} examples", "{n} 个方法，{m} 道例题"),
+}
+
+
+TITLES = {  # of chapters without examples
+    ("000", "ch. 23"): ("feedforward neural networks (前馈神经网络)", "前馈神经网络"),
+    ("000", "ch. 28"): ("generative adversarial networks (生成对抗网络)", "生成对抗网络"),
 }
 
 
@@ -119,7 +127,7 @@ def title_of(chapter: Chapter, language: str) -> str:
     if language == "zh":
         place = f"第 {number} 章" if kind == "ch." else f"附录 {number}"
     else:
-        place = f"chapter {number}" if kind == "ch." else f"appendix {number}"
+        place = f"Chapter {number}" if kind == "ch." else f"Appendix {number}"
     for module in book_modules().get(chapter, []):
         doc = importlib.import_module(f"tercet.datasets.texts.{module}").__doc__ or ""
         said = doc.partition("\n")[0].rstrip(".")
@@ -127,7 +135,8 @@ def title_of(chapter: Chapter, language: str) -> str:
         if language == "zh":
             subject = re.split(r"[:：]", zh(said), maxsplit=1)[-1]
         return f"{place}: {subject}" if language == "en" else f"{place}：{subject}"
-    return f"{chapter[0]}, {place}" if language == "en" else f"{chapter[0]} {place}"
+    en, chinese_title = TITLES[chapter]
+    return f"{place}: {en}" if language == "en" else f"{place}：{chinese_title}"
 
 
 @cache
@@ -287,7 +296,7 @@ def values_table(example: Mapping[str, Any], language: str) -> str:
 
 def film_parts(film: Mapping[str, Any], result: Any, folder: Path, language: str) -> Iterator[str]:
     """The player of a film, and the code that made it."""
-    about = cell(film[language])
+    about = cell(joined(film[language]))
     frames = [f"/_cache/{folder.name}/{name}" for name in result["frames"]]
     images = "\n\n".join(f"```{{image}} {frame}\n:alt: {about}\n```" for frame in frames)
     passes = " ".join(map(str, result["passes"]))
@@ -295,7 +304,7 @@ def film_parts(film: Mapping[str, Any], result: Any, folder: Path, language: str
     yield (
         f"::::{{container}} film\n\n{images}\n\n```{{raw}} html\n"
         f'<div class="film-controls" data-passes="{passes}" data-play="{word("play", language)}" '
-        f'data-pass="{word("pass", language)}"></div>\n```\n::::'
+        f'data-pass="{word("pass", language)}" data-slider="{word("slider", language)}"></div>\n```\n::::'
     )
     yield f":::{{dropdown}} {word('code', language)}\n\n{fence('code-block', 'python', film['code'].strip())}\n:::"
 

@@ -32,7 +32,15 @@ def test_scree(rows):
     ],
 )
 def test_the_title_counts_the_components_that_reach_the_share(share, said):
-    assert plot_scree([0.5, 0.3, 0.1, 0.05], share).get_title() == said
+    assert plot_scree([0.5, 0.3, 0.1, 0.05], share).get_title(loc="left") == said
+
+
+def test_names_of_arrows_that_point_the_same_way_are_apart():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 1)) + 0.01 * rng.normal(size=(50, 5))
+    ax = plot_biplot(PCA(2).fit(X), X, list("abcde"))
+    heights = sorted(text.get_position()[1] for text in ax.texts if text.get_text())
+    assert np.diff(heights).min() > 0.03 * (ax.get_ylim()[1] - ax.get_ylim()[0])
 
 
 def test_biplot(rows):

@@ -48,7 +48,7 @@ def plot_scree(model: Any, share: float | None = None, *, ax: Any = None) -> Any
     >>> ax = plot_scree([0.6, 0.3, 0.1], share=0.75)
     >>> [float(bar.get_height()) for bar in ax.patches]
     [0.6, 0.3, 0.1]
-    >>> ax.get_title()
+    >>> ax.get_title(loc="left")
     '2 components have 0.9 of the variance'
     """
     rates = finite_array(getattr(model, "explained_variance_ratio_", model), "explained_variance_ratio_")
@@ -129,12 +129,14 @@ def plot_biplot(
         scatter(ax, *points.T, color=ACCENT, alpha=0.5)
         reach = float(np.abs(points).max()) or 1.0
     longest = float(np.abs(arrows).max()) or 1.0
-    most = np.argsort(-np.hypot(*arrows), kind="stable")[:MOST]
-    for j in sorted(most.tolist()):
-        tip = arrows[:, j] / longest * reach
+    most = np.sort(np.argsort(-np.hypot(*arrows), kind="stable")[:MOST])
+    tips, edge = arrows[:, most].T / longest * reach, 1.2 * reach
+    places = 1.06 * tips
+    for side in (tips[:, 0] < 0, tips[:, 0] >= 0):
+        places[side, 1] = spread(places[side, 1], 0.08 * edge)
+    for j, tip, place in zip(most, tips, places):
         ax.annotate("", tip, (0, 0), arrowprops={"arrowstyle": "->", "color": SECOND, "linewidth": 1.2})
-        ax.text(*(1.06 * tip), short_name(names[j]), fontsize=8, ha="center", va="center")
-    edge = 1.2 * reach
+        ax.text(*place, short_name(names[j]), fontsize=8, ha="center", va="center")
     ax.set(xlim=(-edge, edge), ylim=(-edge, edge))
     ax.axhline(0, color=INK, linewidth=0.6, alpha=0.4)
     ax.axvline(0, color=INK, linewidth=0.6, alpha=0.4)
@@ -144,6 +146,26 @@ def plot_biplot(
         for k in axes
     )
     return label_axes(ax, first, second)
+
+
+def spread(places: np.ndarray, gap: float) -> np.ndarray:
+    """Places along a line, moved no further than needed for neighbours to be `gap` apart.
+
+    Examples
+    --------
+    >>> spread(np.array([1.0, 5.0, 1.0]), 2.0).tolist()
+    [0.0, 5.0, 2.0]
+    """
+    order = np.argsort(places, kind="stable")
+    groups: list[tuple[float, int]] = []  # the middle of neighbours that touch, and their number
+    for place in places[order]:
+        groups.append((float(place), 1))
+        while len(groups) > 1 and groups[-1][0] - groups[-2][0] < gap * (groups[-1][1] + groups[-2][1]) / 2:
+            (b, m), (a, n) = groups.pop(), groups.pop()
+            groups.append(((n * a + m * b) / (n + m), n + m))
+    moved = np.empty(len(places))
+    moved[order] = [middle + gap * (k - (n - 1) / 2) for middle, n in groups for k in range(n)]
+    return moved
 
 
 @picture("components_", "explained_variance_ratio_")

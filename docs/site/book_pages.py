@@ -70,6 +70,10 @@ def word(name: str, language: str) -> str:
     return WORDS[name][language == "zh"]
 
 
+def colon(language: str) -> str:
+    return "：" if language == "zh" else ": "
+
+
 @cache
 def book_modules() -> dict[Chapter, list[str]]:
     """The modules of examples, by chapter."""
@@ -219,7 +223,7 @@ def chapter_page(
     if modules:
         yield f"## {word('examples', language)}"
         number = chapter[1].partition(" ")[2]
-        yield f"{word('run', language)} `tercet book {chapter[0]}/{number}`."
+        yield f"{word('run', language)} `tercet book {chapter[0]}/{number}`{'。' if language == 'zh' else '.'}"
     shown: set[str] = set()
     for module in modules:
         for example in results[module]:
@@ -230,7 +234,7 @@ def chapter_page(
     for k, exercise in enumerate(exercises):
         yield f"**{word('exercise', language)} {k + 1}.** {exercise[language]}"
         printed = results[f"{key} exercises"][k].rstrip()
-        yield f"{word('start', language)}:"
+        yield f"{word('start', language)}{colon(language)}"
         yield fence("code-block", "python", exercise["start"].strip())
         if printed:
             yield fence("code-block", "text", printed, ":class: run-output")
@@ -270,7 +274,7 @@ def example_parts(example: Mapping[str, Any], shown: set[str], language: str) ->
     yield values_table(example, language)
     if example["note"]:
         note = example["note"] if language == "en" else zh(example["note"])
-        yield f"{word('note', language)}: {cell(note)}"
+        yield f"{word('note', language)}{colon(language)}{cell(note)}"
     code = example["given"]
     if example["code"] not in shown:
         shown.add(example["code"])

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 from docs.site import DOCS
-from docs.site.book import code_of
+from docs.site.book import code_of, film
 from docs.site.line_breaks import joined
 from docs.site.links import broken_links
 from docs.site.search import SearchBoth
@@ -174,6 +174,13 @@ def test_wrong_links_are_told(tmp_path, page, said):
     assert broken_links(tmp_path) == [f"index.html: {said}"]
     (tmp_path / "index.html").write_text('<p id="here"><a href="#here">x</a></p>', encoding="utf-8")
     assert broken_links(tmp_path) == []
+
+
+def test_a_film_of_frames_that_are_drawn(tmp_path):
+    code = "frames = list(range(30))\n\n\ndef draw(frame, ax):\n    ax.set_title(f'frame {frame}')\n"
+    made = film(code, tmp_path)
+    assert made["passes"] == [1, 4, 6, 9, 12, 14, 17, 19, 22, 25, 27, 30]
+    assert "frame 29" in (tmp_path / made["frames"][-1]).read_text(encoding="utf-8")
 
 
 def countdown(n):

@@ -9,24 +9,28 @@ document.addEventListener("DOMContentLoaded", () => {
     const slider = document.createElement("input");
     const label = document.createElement("span");
     Object.assign(slider, { type: "range", min: 0, max: frames.length - 1, value: 0 });
-    slider.setAttribute("aria-label", controls.dataset.pass);
+    slider.setAttribute("aria-label", controls.dataset.slider);
     button.type = "button";
+    button.setAttribute("aria-label", controls.dataset.play);
     controls.append(button, slider, label);
     let timer = null;
     const show = (k) => {
       frames.forEach((frame, j) => frame.classList.toggle("film-shown", j === k));
       slider.value = k;
-      label.textContent = `${controls.dataset.pass}: ${passes[k]}`;
+      label.textContent = controls.dataset.pass.replace("#", passes[k]);
+      slider.setAttribute("aria-valuetext", label.textContent);
     };
     const stop = () => {
       clearInterval(timer);
       timer = null;
       button.textContent = `▶ ${controls.dataset.play}`;
+      button.setAttribute("aria-pressed", "false");
     };
     button.addEventListener("click", () => {
       if (timer) return stop();
       if (+slider.value === frames.length - 1) show(0);
       button.textContent = "❚❚";
+      button.setAttribute("aria-pressed", "true");
       timer = setInterval(() => {
         show(+slider.value + 1);
         if (+slider.value === frames.length - 1) stop();

@@ -31,4 +31,4 @@ chances = [float(network.query(["rain"], evidence).table[1]) for evidence in cas
 figure, ax = plt.subplots(figsize=(7, 3.5))
 bars = ax.bar(list(cases), chances)
 ax.bar_label(bars, fmt="%.2f")
-ax.set_ylabel("P(rain)")
+ax.set(ylabel="P(rain)", ylim=(0, 0.45))

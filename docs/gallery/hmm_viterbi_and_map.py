@@ -29,6 +29,6 @@ fig, ax = plt.subplots(figsize=(9, 3.6))
 for level, (name, values) in enumerate((("posterior", single), ("Viterbi", path), ("true", states))):
     ax.step(range(150), 0.8 * values[:150] + 1.5 * level, where="mid", label=name)
 ax.set(xlabel="step", yticks=[])
-ax.legend(loc="upper right", ncols=3)
+ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, frameon=False)
 for name, values in (("Viterbi", path), ("posterior", single)):
     print(f"{name:9s} {np.mean(values != states):.3f} wrong, {np.sum(np.diff(values) != 0)} changes of state")

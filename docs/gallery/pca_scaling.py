@@ -20,5 +20,5 @@ figure, axes = plt.subplots(1, 2, figsize=(9, 4))
 for scale, ax in zip((False, True), axes):
     model = PCA(2, scale=scale).fit(wine.data)
     plot_embedding(model.transform(wine.data), target=wine.target, ax=ax)
-    ax.set_title(f"scale={scale}, first component {model.explained_variance_ratio_[0]:.1%} of the variance")
+    ax.set_title(f"scale={scale}: {model.explained_variance_ratio_[0]:.1%} in the first component")
 figure.tight_layout()

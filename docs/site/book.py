@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import io
 import pprint
 import textwrap
 import types
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from docs.site.run_blocks import BlockError, captured, fresh_state
 
 WIDTH = 96
 LONGEST_INPUT = 600  # characters of one input that is shown
+MOST_FRAMES = 12  # of a film
 
 
 def chapter_values(module: str, folder: Path) -> list[dict[str, Any]]:
@@ -71,30 +74,43 @@ def inputs(given: dict[str, Any]) -> str:
 
 
 def film(code: str, folder: Path) -> dict[str, Any]:
-    """Execute code that leaves a `recorder`, `X` and `y`; the passes of the fit as SVG pictures."""
+    """Execute the code of a film; its passes as SVG pictures.
+
+    The code leaves a `recorder`, `X` and `y`, whose regions are shown; or a function `draw(frame, ax)` with a
+    `recorder` or a list of `frames`.
+    """
     import matplotlib as mpl
     import matplotlib.pyplot as plt
 
     from tercet.plot import replay
 
-    printed = io.StringIO()
     with fresh_state() as module:
-        with captured(printed):
+        with captured(io.StringIO()):
             exec(compile(code, "film", "exec"), module.__dict__)
         names = vars(module)
-        recorder = names["recorder"]
-        frames = recorder.frames
-        keep = sorted({round(k * (len(frames) - 1) / 11) for k in range(12)})
-        recorder.frames = [frames[k] for k in keep]
+        frames = list(names["frames"] if "frames" in names else names["recorder"].frames)
+        passes = [getattr(frame, "index", k) + 1 for k, frame in enumerate(frames)]
+        keep = sorted({round(k * (len(frames) - 1) / (MOST_FRAMES - 1)) for k in range(MOST_FRAMES)})
         mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "tercet"})
-        shown = replay(recorder, names["X"], names.get("y"))
+        if "draw" in names:
+            figure, ax = plt.subplots(figsize=(6.4, 4), layout="constrained")
+            show = functools.partial(_redraw, ax, names["draw"], [frames[k] for k in keep])
+        else:
+            names["recorder"].frames = [frames[k] for k in keep]
+            shown = replay(names["recorder"], names["X"], names.get("y"))
+            figure, show = shown._fig, shown._func
         files = []
-        for k in range(len(recorder.frames)):
-            shown._func(k)
+        for k in range(len(keep)):
+            show(k)
             files.append(f"frame-{k + 1}.svg")
-            shown._fig.savefig(folder / files[-1], format="svg", metadata={"Date": None})
+            figure.savefig(folder / files[-1], format="svg", metadata={"Date": None})
         plt.close("all")
-    return {"frames": files, "passes": [frame.index + 1 for frame in recorder.frames]}
+    return {"frames": files, "passes": [passes[k] for k in keep]}
+
+
+def _redraw(ax: Any, draw: Callable[[Any, Any], None], frames: list[Any], k: int) -> None:
+    ax.clear()
+    draw(frames[k], ax)
 
 
 def exercises(starts: list[str], folder: Path) -> list[str]:

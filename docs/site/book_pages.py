@@ -12,6 +12,7 @@ from typing import Any
 
 from docs.site.generated import fence
 from docs.site.jobs import DOCS, Job
+from docs.site.line_breaks import joined
 from docs.site.words import zh
 from tercet.cli.book import brief
 from tercet.cli.catalogue import chapter_of
@@ -46,7 +47,8 @@ WORDS = {
     "what": ("what it is", "是什么"),
     "run": ("All of them run by", "全部运行"),
     "play": ("Play", "播放"),
-    "pass": ("pass", "第几遍"),
+    "pass": ("pass #", "第 # 遍"),
+    "slider": ("pass", "遍数"),
     "concordance": ("Concordance", "术语对照"),
     "terms": (
         "The terms of the texts in Chinese and English, and what they are called here.",
@@ -58,8 +60,18 @@ WORDS = {
 }
 
 
+TITLES = {  # of chapters without examples
+    ("000", "ch. 23"): ("feedforward neural networks (前馈神经网络)", "前馈神经网络"),
+    ("000", "ch. 28"): ("generative adversarial networks (生成对抗网络)", "生成对抗网络"),
+}
+
+
 def word(name: str, language: str) -> str:
     return WORDS[name][language == "zh"]
+
+
+def colon(language: str) -> str:
+    return "：" if language == "zh" else ": "
 
 
 @cache
@@ -119,7 +131,7 @@ def title_of(chapter: Chapter, language: str) -> str:
     if language == "zh":
         place = f"第 {number} 章" if kind == "ch." else f"附录 {number}"
     else:
-        place = f"chapter {number}" if kind == "ch." else f"appendix {number}"
+        place = f"Chapter {number}" if kind == "ch." else f"Appendix {number}"
     for module in book_modules().get(chapter, []):
         doc = importlib.import_module(f"tercet.datasets.texts.{module}").__doc__ or ""
         said = doc.partition("\n")[0].rstrip(".")
@@ -127,7 +139,8 @@ def title_of(chapter: Chapter, language: str) -> str:
         if language == "zh":
             subject = re.split(r"[:：]", zh(said), maxsplit=1)[-1]
         return f"{place}: {subject}" if language == "en" else f"{place}：{subject}"
-    return f"{chapter[0]}, {place}" if language == "en" else f"{chapter[0]} {place}"
+    en, chinese_title = TITLES[chapter]
+    return f"{place}: {en}" if language == "en" else f"{place}：{chinese_title}"
 
 
 @cache
@@ -210,7 +223,7 @@ def chapter_page(
     if modules:
         yield f"## {word('examples', language)}"
         number = chapter[1].partition(" ")[2]
-        yield f"{word('run', language)} `tercet book {chapter[0]}/{number}`."
+        yield f"{word('run', language)} `tercet book {chapter[0]}/{number}`{'。' if language == 'zh' else '.'}"
     shown: set[str] = set()
     for module in modules:
         for example in results[module]:
@@ -221,7 +234,7 @@ def chapter_page(
     for k, exercise in enumerate(exercises):
         yield f"**{word('exercise', language)} {k + 1}.** {exercise[language]}"
         printed = results[f"{key} exercises"][k].rstrip()
-        yield f"{word('start', language)}:"
+        yield f"{word('start', language)}{colon(language)}"
         yield fence("code-block", "python", exercise["start"].strip())
         if printed:
             yield fence("code-block", "text", printed, ":class: run-output")
@@ -261,7 +274,7 @@ def example_parts(example: Mapping[str, Any], shown: set[str], language: str) ->
     yield values_table(example, language)
     if example["note"]:
         note = example["note"] if language == "en" else zh(example["note"])
-        yield f"{word('note', language)}: {cell(note)}"
+        yield f"{word('note', language)}{colon(language)}{cell(note)}"
     code = example["given"]
     if example["code"] not in shown:
         shown.add(example["code"])
@@ -287,7 +300,7 @@ def values_table(example: Mapping[str, Any], language: str) -> str:
 
 def film_parts(film: Mapping[str, Any], result: Any, folder: Path, language: str) -> Iterator[str]:
     """The player of a film, and the code that made it."""
-    about = cell(film[language])
+    about = cell(joined(film[language]))
     frames = [f"/_cache/{folder.name}/{name}" for name in result["frames"]]
     images = "\n\n".join(f"```{{image}} {frame}\n:alt: {about}\n```" for frame in frames)
     passes = " ".join(map(str, result["passes"]))
@@ -295,7 +308,7 @@ def film_parts(film: Mapping[str, Any], result: Any, folder: Path, language: str
     yield (
         f"::::{{container}} film\n\n{images}\n\n```{{raw}} html\n"
         f'<div class="film-controls" data-passes="{passes}" data-play="{word("play", language)}" '
-        f'data-pass="{word("pass", language)}"></div>\n```\n::::'
+        f'data-pass="{word("pass", language)}" data-slider="{word("slider", language)}"></div>\n```\n::::'
     )
     yield f":::{{dropdown}} {word('code', language)}\n\n{fence('code-block', 'python', film['code'].strip())}\n:::"
 

@@ -136,7 +136,9 @@ WORDS = {
 
 def jobs() -> dict[str, Job]:
     return {
-        data: Job(f"compare/{data}", "docs.site.choosing:compare", {"data": data, "names": list(names)})
+        data: Job(
+            f"compare/{data}", "docs.site.choosing:compare", {"data": data, "names": list(names)}, long=True
+        )
         for data, names in DATA.items()
     }
 

@@ -14,7 +14,7 @@ from sphinx.directives.other import TocTree
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from docs.site.run_blocks import STORED
+from docs.site.run_blocks import STORED, shown_size
 
 log = logging.getLogger(__name__)
 
@@ -61,7 +61,7 @@ class Run(SphinxDirective):
             shown.append(nodes.literal_block(text, text, language="text", classes=["run-output", kind]))
         alt = self.options.get("alt", "")
         for picture in block["pictures"]:
-            shown.append(image(self, folder / picture, alt))
+            shown.append(picture_node(self, folder / picture, alt))
         return [nodes.container("", *shown, classes=["run"])]
 
     def stored(self, page: str, name: str) -> str:
@@ -117,14 +117,12 @@ def raw(html: str) -> nodes.raw:
     return nodes.raw("", html, format="html")
 
 
-def image(directive: SphinxDirective, file: Path, alt: str) -> nodes.image:
-    """A picture from the cache. It has twice the pixels that it is shown with."""
-    from PIL import Image
-
-    with Image.open(file) as picture:
-        width = round(picture.width / 1.5)
+def picture_node(directive: SphinxDirective, file: Path, alt: str) -> nodes.Node:
+    """A picture from the cache, at the size that it is meant for."""
+    width, wide = shown_size(file)
     source = "/" + file.relative_to(directive.env.srcdir).as_posix()
-    return nodes.image(uri=source, alt=alt, width=f"{width}px", classes=["run-picture"])
+    picture = nodes.image(uri=source, alt=alt, width=f"{width}px", classes=["run-picture"])
+    return nodes.container("", picture, classes=["wide-picture"]) if wide else picture
 
 
 def outdated(app: Sphinx, env: Any, added: set[str], changed: set[str], removed: set[str]) -> list[str]:

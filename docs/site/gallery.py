@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from docs.site.jobs import DOCS, Job
+from docs.site.line_breaks import joined
 from docs.site.run_blocks import BlockError, captured, fresh_state, save_png
 
 FOLDER = DOCS / "gallery"
@@ -50,7 +51,7 @@ def read(file: Path) -> Script:
     text = file.read_text(encoding="utf-8")
     module = ast.parse(text)
     doc = ast.get_docstring(module) or ""
-    paragraphs = [" ".join(part.split()) for part in re.split(r"\n\s*\n", doc)]
+    paragraphs = [" ".join(joined(part).split()) for part in re.split(r"\n\s*\n", doc)]
     lines = doc.splitlines()
     title = lines[0].strip() if lines else ""
     zh_title = next((line[3:].strip() for line in lines[1:] if line.startswith("zh:")), "")

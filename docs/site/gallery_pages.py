@@ -7,6 +7,7 @@ from pathlib import Path
 
 from docs.site.gallery import Script
 from docs.site.generated import fence
+from docs.site.run_blocks import shown_size
 from docs.site.words import family_names
 
 HEADS = {
@@ -60,9 +61,17 @@ def page(script: Script, folder: Path, language: str) -> str:
     parts = [
         f"# {title}",
         lesson,
-        f"```{{image}} /_cache/{folder.name}/picture.png\n:alt: {title}\n:class: run-picture\n```",
+        picture(folder, title),
         fence("code-block", "python", script.code),
         *([f"{said}:", fence("code-block", "text", output, ":class: run-output")] if output else []),
         f"{{download}}`{script.name}.py </gallery/{script.name}.py>`",
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def picture(folder: Path, alt: str) -> str:
+    """The picture of a script; a phone scrolls a wide one."""
+    width, wide = shown_size(folder / "picture.png")
+    options = f":alt: {alt}\n:width: {width}px\n:class: run-picture"
+    shown = f"```{{image}} /_cache/{folder.name}/picture.png\n{options}\n```"
+    return f":::{{container}} wide-picture\n{shown}\n:::" if wide else shown

@@ -44,6 +44,9 @@ class Job:
     arguments: dict[str, Any] = field(default_factory=dict)
     depends: tuple[str, ...] = ()
     library: bool = True  # whether an edit of the library does it again
+    long: bool = (
+        False  # whether it takes many seconds: those begin first, so that no worker is left alone with one
+    )
 
     @property
     def digest(self) -> str:
@@ -95,7 +98,7 @@ def do(
     """
     waiting: queue.SimpleQueue[Job] = queue.SimpleQueue()
     missing = [job for job in jobs if not (job.folder(cache) / "result.json").exists()]
-    for job in sorted(missing, key=lambda job: -len(str(job.arguments))):  # the longest first
+    for job in sorted(missing, key=lambda job: (not job.long, -len(str(job.arguments)))):
         waiting.put(job)
     errors: list[str] = []
     done: list[str] = []

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 WIDE = r"[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef]"
-BREAK = re.compile(rf"(?<={WIDE})\n(?=\S)|(?<=\S)\n(?={WIDE})")
+# Beside bold words and code a text begins or ends with its line break.
+BREAK = re.compile(rf"(?<={WIDE})\n(?=\S|\Z)|(?:\A|(?<=\S))\n(?={WIDE})")
 
 
 def joined(text: str) -> str:
@@ -19,8 +20,8 @@ def joined(text: str) -> str:
 
     Examples
     --------
-    >>> joined("离最近的\\n样本，\\nSVM")
-    '离最近的样本，SVM'
+    >>> joined("离最近的\\n样本，\\nSVM"), joined("\\n改了"), joined("plain\\nwords")
+    ('离最近的样本，SVM', '改了', 'plain\\nwords')
     """
     return BREAK.sub("", text)
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import gettext
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
+
+from tercet.core.catalog import TEXTS
 
 SECTIONS = {
     "en": [
@@ -94,12 +97,24 @@ def _is_in(page: str, index: str) -> bool:
     return page.startswith(index.removesuffix("index"))
 
 
-def section_pages(env: BuildEnvironment, index: str | None) -> list[tuple[str, str]]:
-    """The pages of a section with their titles, in the order of its index."""
+def section_pages(env: BuildEnvironment, index: str | None) -> list[tuple[str, str, str]]:
+    """The pages of a section in the order of its index: name, title, and what they belong to."""
     if index is None:
         return []
     pages = env.toctree_includes.get(index, [])
-    return [(page, env.titles[page].astext()) for page in pages if page in env.titles]
+    return [(page, env.titles[page].astext(), group_of(page)) for page in pages if page in env.titles]
+
+
+def group_of(page: str) -> str:
+    """The text that a chapter of the book is from; nothing for other pages.
+
+    Examples
+    --------
+    >>> group_of("book/000-ch07"), group_of("guide/svm")
+    ('Li Hang, Machine Learning Methods', '')
+    """
+    chapter = re.search(r"(?:^|/)book/(\d{3})-", page)
+    return TEXTS[chapter[1]][language_of(page) == "zh"] if chapter else ""
 
 
 def setup(app: Sphinx) -> None:

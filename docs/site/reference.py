@@ -6,6 +6,7 @@ import dataclasses
 import importlib
 import inspect
 import re
+import typing
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from numpydoc.docscrape_sphinx import get_doc_object
 from sphinx.util.inspect import stringify_signature
 
 from docs.site.public_names import ROOT, Name, names, pages
+from docs.site.scikit_learn_examples import EXAMPLES
 from tercet.core.catalog import Card, methods
 
 INHERITED = ("sklearn", "builtins", "abc", "typing")  # where methods come from that every reader knows
@@ -52,16 +54,28 @@ def entry(name: Name) -> dict[str, Any]:
 def kind(thing: Any) -> str:
     if inspect.isclass(thing):
         return "class"
-    return "function" if callable(thing) else "data"
+    return "function" if callable(thing) and not is_type(thing) else "data"
+
+
+def is_type(thing: Any) -> bool:
+    """Whether a name stands for the type of a parameter, as in `Annotated[int, ...]` or `int | None`."""
+    return typing.get_origin(thing) is not None
 
 
 def docstring(thing: Any) -> str:
     """The docstring of a thing; of a partial that of its function."""
-    return inspect.getdoc(getattr(thing, "func", thing)) or ""
+    doc = inspect.getdoc(getattr(thing, "func", thing)) or ""
+    example = EXAMPLES.get(scikit_learn_path(thing), "")
+    return f"{doc}\n\nExamples\n--------\n{example.strip()}\n" if example and ">>>" not in doc else doc
+
+
+def scikit_learn_path(thing: Any) -> str:
+    """The path that scikit-learn documents: "sklearn.metrics.d2_brier_score"."""
+    return f"{str(getattr(thing, '__module__', '')).partition('._')[0]}.{getattr(thing, '__name__', '')}"
 
 
 def first_line(thing: Any) -> str:
-    doc = docstring(thing) if callable(thing) else ""
+    doc = docstring(thing) if kind(thing) != "data" else ""
     return " ".join(doc.partition("\n\n")[0].split())
 
 
@@ -185,7 +199,7 @@ def rendered(thing: Any, what: str, doc: str, module: str) -> str:
 def _short(thing: Any, doc: str) -> str:
     """The first paragraph and the example of a docstring of scikit-learn, without its roles."""
     start = doc.find("Examples\n----")
-    said = f"This is scikit-learn's own `{thing.__module__.partition('._')[0]}.{thing.__name__}`."
+    said = f"This is scikit-learn's own `{scikit_learn_path(thing)}`."
     text = f"{doc.partition(chr(10) * 2)[0]}\n\n{said}\n\n{doc[start:] if start >= 0 else ''}"
     return re.sub(r":\w+:`~?([^`<]*?)(?:\s*<[^`]*>)?`", r"`\1`", text)
 
@@ -264,9 +278,12 @@ def returned_by() -> dict[str, str]:
 
 
 def example_source(name: Name) -> str | None:
-    """The path of what the example of a name stands at: itself, or the function that returns it."""
+    """The path of what the example of a name stands at: itself, or the function that returns it.
+
+    The page of a constant or a type shows its value.
+    """
     thing = name.load()
-    if not callable(thing) or ">>>" in docstring(thing):
+    if kind(thing) == "data" or ">>>" in docstring(thing):
         return name.path
     if inspect.isclass(thing) and (issubclass(thing, tuple) or dataclasses.is_dataclass(thing)):
         return returned_by().get(name.path) or returned_by().get(name.name)

@@ -193,3 +193,11 @@ def save_png(figure: Any, file: Path) -> None:
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=DPI, bbox_inches="tight", facecolor="white")
     Image.open(buffer).convert("RGB").quantize(256).save(file, optimize=True)
+
+
+def shown_size(file: Path) -> tuple[int, bool]:
+    """The width of a picture on the page (it has more pixels than that), and whether it is much wider than high."""
+    from PIL import Image
+
+    with Image.open(file) as picture:
+        return round(picture.width / 1.5), picture.width > 2 * picture.height

@@ -75,11 +75,39 @@ def __getattr__(name: str) -> Any:
 
 
 class ModelError(ValueError):
-    """A model file that cannot be written, or that is not to be trusted."""
+    """A model file that cannot be written, or that is not to be trusted.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "model.skops")
+    ...     _ = file.write_text("words")
+    ...     try:
+    ...         load_model(file)
+    ...     except ModelError as error:
+    ...         print("model.skops" in str(error))
+    True
+    """
 
 
 class ModelWarning(UserWarning):
-    """A model file that other versions have written."""
+    """A model file that other versions have written.
+
+    Examples
+    --------
+    Whoever wants no files of other versions makes it an error:
+
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", ModelWarning)
+    ...     try:
+    ...         warnings.warn("written by scikit-learn 1.8", ModelWarning, stacklevel=1)
+    ...     except ModelWarning as warning:
+    ...         print(warning)
+    written by scikit-learn 1.8
+    """
 
 
 def trusted_types() -> list[str]:
@@ -101,7 +129,13 @@ def trusted_types() -> list[str]:
 
 
 def new_instance(module: str, name: str, *arguments: Any) -> Any:
-    """An empty instance of a public class; pickles of our objects begin with it."""
+    """An empty instance of a public class; pickles of our objects begin with it.
+
+    Examples
+    --------
+    >>> new_instance("tercet.tree", "Tree")
+    <tercet.tree.tree.Tree object at 0x...>
+    """
     kind = getattr(importlib.import_module(module), name)
     return kind.__new__(kind, *arguments)
 

@@ -1,14 +1,14 @@
 """Nothing is left out: families, public names, languages."""
 
-import tomllib
-
 from docs.site import DOCS
 from docs.site.book_pages import book_modules, chapters, extras
 from docs.site.completeness import families, missing_pages
-from docs.site.public_names import names, pages
-from docs.site.reference import example_source
+from docs.site.public_names import Name, names, pages
+from docs.site.reference import docstring, example_source, kind
+from docs.site.scikit_learn_examples import EXAMPLES
 
-WITHOUT_EXAMPLE = tomllib.loads((DOCS / "site" / "without_example.toml").read_text(encoding="utf-8"))
+import tercet.metrics
+import tercet.tree
 
 
 def test_families_have_guide_page_gallery_script_and_chinese_page():
@@ -30,11 +30,29 @@ def test_a_family_without_pages_is_named(tmp_path):
 def test_every_public_name_has_a_page_and_an_example():
     homes = {name.path for name in pages()}
     assert [name.path for name in names() if f"{name.home}.{name.name}" not in homes] == []
-    lacking = {name.path for name in pages() if not example_source(name)}
-    listed = {path for group in WITHOUT_EXAMPLE.values() for path in group["names"]}
-    assert sorted(lacking - listed) == [], "write an Examples section"
-    assert sorted(listed - lacking) == [], "take it off docs/site/without_example.toml"
-    assert all(group["reason"] for group in WITHOUT_EXAMPLE.values())
+    assert [name.path for name in pages() if not example_source(name)] == [], "write an Examples section"
+
+
+def test_a_public_name_without_an_example_is_found(monkeypatch):
+    def bare():
+        """It has no example."""
+
+    monkeypatch.setattr(tercet.tree, "grow_tree", bare)
+    assert example_source(Name("tercet.tree", "grow_tree", "tercet.tree")) is None
+
+
+def test_types_are_shown_as_they_are():
+    assert kind(tercet.tree.MaxFeatures) == kind(tercet.tree.AtLeastTwo) == "data"
+    assert kind(tercet.tree.Tree) == "class"
+
+
+def test_examples_of_scikit_learns_functions_are_theirs_alone():
+    for path in EXAMPLES:
+        name = path.rpartition(".")[2]
+        assert ">>>" in docstring(getattr(tercet.metrics, name))
+        assert ">>>" not in getattr(tercet.metrics, name).__doc__, (
+            "scikit-learn has an example now: take ours out"
+        )
 
 
 def test_pages_of_names_differ_without_their_case():

@@ -1,5 +1,7 @@
 """The `run` blocks of pages: what is found, executed, refused and kept."""
 
+from dataclasses import replace
+
 import pytest
 from docs.site.jobs import Job, JobError, clean, do, result
 from docs.site.run_blocks import BlockError, blocks_of, page_job, run_page
@@ -95,6 +97,18 @@ def test_jobs_are_done_once_and_what_is_not_asked_for_goes(tmp_path):
     assert do(jobs, cache) == []
     clean(jobs[:1], cache)
     assert do(jobs, cache, workers=1) == ["page/two"]
+
+
+def test_long_jobs_begin_first(tmp_path):
+    jobs = []
+    for name in ("a/short", "b/long", "c/longest/name"):
+        file = tmp_path / f"{name.replace('/', '-')}.md"
+        file.write_text("```{run} block\nx = 1\n```\n", encoding="utf-8")
+        job = page_job(name, file)
+        jobs.append(replace(job, long=name == "b/long"))
+    begun = []
+    do(jobs, tmp_path / "cache", workers=1, say=begun.append)
+    assert begun == ["page/b/long", "page/c/longest/name", "page/a/short"]
 
 
 def test_every_failing_job_is_told_and_a_process_that_dies_is_replaced(tmp_path):

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 from docs.site import DOCS
-from docs.site.book import code_of
+from docs.site.book import code_of, film
 from docs.site.line_breaks import joined
 from docs.site.links import broken_links
 from docs.site.search import SearchBoth
@@ -35,7 +35,8 @@ PAGES = {
     "zh/guide/index.md": "# 指南\n\n```{pages}\n```\n",
     "zh/guide/first.md": "# 第一页\n\n感知机\n\n```{again} draw\n:alt: 一条线\n```\n",
     "stored_outputs/guide/first/other.txt": "stored before\n",
-    "gallery/line.py": '"""A line\nzh: 一条直线\n\nLines are straight.\n\nzh: 直线是直的。\n\nfamily: tree\n"""\n'
+    "gallery/line.py": '"""A line\nzh: 一条直线\n\nLines are\nstraight.\n\n'
+    'zh: 直线是，\n直的。\n\nfamily: tree\n"""\n'
     "import matplotlib.pyplot as plt\n\nfig, ax = plt.subplots()\nax.plot([1, 2])\nprint('straight')\n",
 }
 
@@ -103,7 +104,7 @@ def test_pages_of_a_folder_come_in_the_order_asked_for(site):
 
 def test_the_gallery_has_a_page_in_each_language(site):
     assert "Lines are straight." in html(site, "gallery/line")
-    assert "直线是直的。" in html(site, "zh/gallery/line")
+    assert "直线是，直的。" in html(site, "zh/gallery/line")
     assert "straight" in html(site, "gallery/line")
     assert "thumbnail.png" in html(site, "gallery/index")
 
@@ -175,6 +176,13 @@ def test_wrong_links_are_told(tmp_path, page, said):
     assert broken_links(tmp_path) == []
 
 
+def test_a_film_of_frames_that_are_drawn(tmp_path):
+    code = "frames = list(range(30))\n\n\ndef draw(frame, ax):\n    ax.set_title(f'frame {frame}')\n"
+    made = film(code, tmp_path)
+    assert made["passes"] == [1, 4, 6, 9, 12, 14, 17, 19, 22, 25, 27, 30]
+    assert "frame 29" in (tmp_path / made["frames"][-1]).read_text(encoding="utf-8")
+
+
 def countdown(n):
     return [] if n == 0 else [n, *even(n)]
 
@@ -198,3 +206,8 @@ def test_the_code_of_an_example_holds_what_it_calls_once():
 
 def test_line_breaks_in_chinese_are_no_spaces():
     assert joined("离最近的\n样本，\nSVM 与\n核；plain\nwords") == "离最近的样本，SVM 与核；plain\nwords"
+    assert [joined(part) for part in ("文件。\n", "\n改了", "\nand")] == [
+        "文件。",
+        "改了",
+        "\nand",
+    ]  # beside **bold**

@@ -80,6 +80,21 @@ def test_densities_are_the_models(kernel):
         plot_densities(model, ["same", "size"], "age")
 
 
+def test_normal_densities_are_the_models():
+    X = np.column_stack([np.ones(12), SIZE])
+    model = GaussianNB().fit(X, Y)
+    ax = plot_densities(model, ["same", "size"], "size", labels=["low", "high"])
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["low", "high"]
+    for c, line in enumerate(ax.get_lines()):
+        x, y = line.get_data()
+        mean, var = model.theta_[c, 1], model.var_[c, 1]
+        np.testing.assert_allclose(y, np.exp(-((x - mean) ** 2) / (2 * var)) / np.sqrt(2 * np.pi * var))
+        assert np.trapezoid(y, x) == pytest.approx(1, abs=0.01)
+    assert plot_densities(model, ["same", "size"]).get_xlabel() == "size"
+    with pytest.raises(TypeError, match=r"needs a fitted GaussianNB or KernelDensityNB.*got MultinomialNB"):
+        plot_densities(MultinomialNB().fit(X, Y))
+
+
 def test_scores_over_k():
     model = KNeighborsClassifierCV(ks=[1, 3, 5], cv="loo").fit(SIZE[:, None], Y)
     ax = plot_model(model)

@@ -23,6 +23,26 @@ def test_scree(rows):
         plot_scree(np.ones((2, 2)))
 
 
+@pytest.mark.parametrize(
+    ("share", "said"),
+    [
+        (None, "4 components have 0.95 of the variance"),
+        (0.75, "2 components have 0.8 of the variance"),
+        (0.99, "4 components have 0.95 of the variance"),  # never reached
+    ],
+)
+def test_the_title_counts_the_components_that_reach_the_share(share, said):
+    assert plot_scree([0.5, 0.3, 0.1, 0.05], share).get_title(loc="left") == said
+
+
+def test_names_of_arrows_that_point_the_same_way_are_apart():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 1)) + 0.01 * rng.normal(size=(50, 5))
+    ax = plot_biplot(PCA(2).fit(X), X, list("abcde"))
+    heights = sorted(text.get_position()[1] for text in ax.texts if text.get_text())
+    assert np.diff(heights).min() > 0.03 * (ax.get_ylim()[1] - ax.get_ylim()[0])
+
+
 def test_biplot(rows):
     model = PCA(2).fit(rows)
     ax = plot_biplot(model, rows, ["a", "b", "c"])

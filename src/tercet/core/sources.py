@@ -22,7 +22,22 @@ Column = Any  # the name of a column, or its number where columns have no names
 
 
 class SourceError(ValueError):
-    """What is wrong with a source: which file, row group, column and row."""
+    """What is wrong with a source: which file, row group, column and row.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from tercet.datasets import Source
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "rows.parquet")
+    ...     _ = file.write_text("words")
+    ...     try:
+    ...         Source(file)
+    ...     except SourceError as error:
+    ...         print("rows.parquet cannot be read as Parquet" in str(error))
+    True
+    """
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,13 @@ class BaseEnsemble(MetaEstimatorMixin, Estimator):
 
     The rows go to the members as they came: whatever the members take (frames, missing values, sparse matrices)
     the ensemble takes. Members are there by index: `ensemble[0]`, `len(ensemble)`, `for member in ensemble`.
+
+    Examples
+    --------
+    >>> from tercet.ensemble import BaggingClassifier
+    >>> model = BaggingClassifier(n_estimators=3, random_state=0).fit([[0], [1], [2], [3]], [0, 0, 1, 1])
+    >>> isinstance(model, BaseEnsemble), len(model), model[0] is model.estimators_[0]
+    (True, 3, True)
     """
 
     estimator: Any

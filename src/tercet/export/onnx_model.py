@@ -128,6 +128,18 @@ def export_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> bytes
     Returns
     -------
     bytes, or None when they were written to a file
+
+    Examples
+    --------
+    >>> import importlib.util
+    >>> from tercet.tree import DecisionTreeClassifier
+    >>> model = DecisionTreeClassifier().fit([[0], [1], [2]], ["a", "a", "b"])
+    >>> if importlib.util.find_spec("onnx") and importlib.util.find_spec("onnxruntime"):
+    ...     import onnxruntime
+    ...
+    ...     session = onnxruntime.InferenceSession(export_onnx(model))
+    ...     labels, probabilities = session.run(None, {"X": np.array([[0.0], [5.0]])})
+    ...     assert labels.tolist() == ["a", "b"]
     """
     document = _checked_document(model)
     try:

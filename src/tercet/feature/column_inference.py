@@ -47,6 +47,15 @@ class Column:
     missing, distinct : how many values are missing, and how many different ones there are.
     summary : its distribution, as plain JSON values.
     categories : the values of a categorical or boolean column, in order.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from tercet.feature import infer_schema
+    >>> frame = pl.DataFrame({"colour": ["red", "blue", "red", "blue"], "y": [0.5, 1.5, 2.5, 3.5]})
+    >>> column = infer_schema(frame, "y").columns[0]
+    >>> column.name, column.kind, column.distinct, column.categories
+    ('colour', 'categorical', 2, ('blue', 'red'))
     """
 
     name: str

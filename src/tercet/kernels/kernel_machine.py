@@ -52,7 +52,15 @@ def _resolved(model: Any) -> Any:
 
 
 class KernelMachine(Estimator):
-    """Base of estimators with a kernel: input checks by what the kernel takes, and kernel expansions."""
+    """Base of estimators with a kernel: input checks by what the kernel takes, and kernel expansions.
+
+    Examples
+    --------
+    >>> from tercet.svm import SVR
+    >>> model = SVR(kernel="rbf", gamma="scale").fit([[0.0], [2.0]], [1.0, 3.0])
+    >>> isinstance(model, KernelMachine), model.kernel_.gamma
+    (True, 1.0)
+    """
 
     batch_rounding = 1e-12  # kernel rows are products by BLAS
     takes_objects: ClassVar[bool] = False  # whether a user's function may take rows that are no numbers

@@ -14,7 +14,19 @@ from tercet.core.validation import check_structure
 
 
 class LinearClassifier(Classifier):
-    """A classifier whose scores are linear: one hyperplane for two classes, one for each of more."""
+    """A classifier whose scores are linear: one hyperplane for two classes, one for each of more.
+
+    Examples
+    --------
+    The second class is where the columns sum to more than 1:
+
+    >>> class Above(LinearClassifier):
+    ...     def _fit(self, X, y, sample_weight):
+    ...         self.coef_, self.intercept_ = np.ones((1, X.shape[1])), np.array([-1.0])
+    >>> model = Above().fit([[0, 0], [1, 1]], ["low", "high"])
+    >>> model.decision_function([[2, 0]]), model.predict([[2, 0], [0, 0]])
+    (array([1.]), array(['low', 'high'], dtype='<U4'))
+    """
 
     coef_: Any
     intercept_: np.ndarray
@@ -86,7 +98,16 @@ class LinearClassifier(Classifier):
 
 
 class LinearRegressor(Regressor):
-    """A regressor whose prediction is linear."""
+    """A regressor whose prediction is linear.
+
+    Examples
+    --------
+    >>> class Sum(LinearRegressor):
+    ...     def _fit(self, X, y, sample_weight):
+    ...         self.coef_, self.intercept_ = np.ones(X.shape[1]), 0.0
+    >>> Sum().fit([[0, 0], [1, 1]], [0, 2]).predict([[2, 3]])
+    array([5.])
+    """
 
     coef_: np.ndarray
     intercept_: Any

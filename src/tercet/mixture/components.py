@@ -174,7 +174,13 @@ def mean_imputed(X: Any, weight: np.ndarray | None = None) -> Any:
 
 
 def gaussian_shapes(kind: str) -> dict[str, Any]:
-    """What is relied on in loaded Gaussians, by the parameter or attribute that names the kind of covariances."""
+    """What is relied on in loaded Gaussians, by the parameter or attribute that names the kind of covariances.
+
+    Examples
+    --------
+    >>> sorted(gaussian_shapes("covariance_type"))
+    ['covariances_', 'means_', 'precisions_', 'precisions_cholesky_']
+    """
     covariances = {
         "full": "components features features",
         "tied": "features features",

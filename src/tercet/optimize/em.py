@@ -34,6 +34,29 @@ class LatentModel(Protocol):
     theta)`, which maximises Q over the k-th block of theta alone; `pack(theta)` and `unpack(vector)`, theta as an
     unconstrained vector and back (ValueError for a vector that is not a theta); `gradient(statistics, theta)` of
     Q + log-prior with respect to that vector.
+
+    Examples
+    --------
+    A coin that is thrown with one of two known biases; theta is the share of throws with the first:
+
+    >>> class TwoCoins:
+    ...     heads = np.array([0.9, 0.2])
+    ...
+    ...     def expect(self, chunk, theta):
+    ...         joint = np.array([theta, 1 - theta]) * np.where(chunk[:, None], self.heads, 1 - self.heads)
+    ...         total = joint.sum(axis=1)
+    ...         return np.log(total).sum(), (joint[:, 0] / total).sum(), len(chunk)
+    ...
+    ...     def maximise(self, statistics, theta):
+    ...         first, n = statistics
+    ...         return first / n
+    ...
+    ...     def log_prior(self, theta):
+    ...         return 0.0
+    >>> throws = np.arange(100) < 55  # 55 heads: 0.9 theta + 0.2 (1 - theta) = 0.55
+    >>> found = em(TwoCoins(), [throws], 0.1, tol=1e-12, max_iter=500)
+    >>> round(float(found.theta), 3), found.monotone
+    (0.5, True)
     """
 
     def expect(self, chunk: Any, theta: Any) -> tuple[Any, ...]:

@@ -17,7 +17,18 @@ EPS = float(np.finfo(np.float64).eps)
 
 
 class RayPoint(NamedTuple):
-    """Point on a ray: λ, x + λp, and there f, its gradient and the directional derivative g·p."""
+    """Point on a ray: λ, x + λp, and there f, its gradient and the directional derivative g·p.
+
+    Examples
+    --------
+    >>> from tercet.optimize import Armijo, Ray
+    >>> from tercet.optimize.objective import CountedObjective, as_objective
+    >>> square = CountedObjective(as_objective(lambda x: x @ x, lambda x: 2 * x))
+    >>> x = np.array([3.0])
+    >>> point = Ray(square, x, 9.0, 2 * x, -2 * x).at(0.25)
+    >>> point.x.tolist(), point.fun, point.slope
+    ([1.5], 2.25, -18.0)
+    """
 
     step: float
     x: np.ndarray
@@ -27,7 +38,17 @@ class RayPoint(NamedTuple):
 
 
 class Ray:
-    """The function φ(λ) = f(x + λp), λ >= 0, of a line search."""
+    """The function φ(λ) = f(x + λp), λ >= 0, of a line search.
+
+    Examples
+    --------
+    >>> from tercet.optimize.objective import CountedObjective, as_objective
+    >>> square = CountedObjective(as_objective(lambda x: x @ x, lambda x: 2 * x))
+    >>> x = np.array([3.0])
+    >>> ray = Ray(square, x, 9.0, 2 * x, -2 * x)  # from 3 along the steepest descent
+    >>> ray.value(0.5), ray.at(0.25).slope
+    (0.0, -18.0)
+    """
 
     def __init__(
         self, objective: CountedObjective, x: np.ndarray, fun: float, gradient: np.ndarray, p: np.ndarray

@@ -87,8 +87,8 @@ def plot_densities(
 
     Parameters
     ----------
-    model : fitted KernelDensityNB
-        Or any with `points_`, `masses_` and `bandwidth_`.
+    model : fitted GaussianNB or KernelDensityNB
+        Or any with `theta_` and `var_`, or with `points_`, `masses_` and `bandwidth_`.
     feature_names : sequence of str, optional
         The columns it was fitted on.
     column : int or str, optional
@@ -109,16 +109,24 @@ def plot_densities(
     >>> plot_densities(model, ["size", "age"]).get_xlabel()
     'size'
     """
-    d = np.shape(model.bandwidth_)[1]
+    if hasattr(model, "bandwidth_"):
+        d, density = np.shape(model.bandwidth_)[1], _kernel_curves
+    elif hasattr(model, "var_"):
+        d, density = np.shape(model.theta_)[1], _normal_curves
+    else:
+        raise TypeError(
+            "plot_densities needs a fitted GaussianNB or KernelDensityNB, or what has their attributes; "
+            f"got {type(model).__name__}."
+        )
     names = _names(model, feature_names, d)
     if column is not None and column not in names and not (isinstance(column, int) and -d <= column < d):
         raise ValueError(f"column {column!r}: there are {', '.join(names[:12])}.")
     if column is None:
-        drawn = [_curves(model, j) for j in range(d)]
+        drawn = [density(model, j) for j in range(d)]
         best = int(np.argmin([np.trapezoid(curves.min(axis=0), x) for x, curves in drawn]))
     else:
         best = names.index(column) if isinstance(column, str) else int(column) % d
-    x, curves = _curves(model, best)
+    x, curves = density(model, best)
     ax, words = get_axes(ax), _labels(model, labels)
     for c, colour in zip(range(len(curves)), COLOURS):  # more classes than colours would be a tangle
         ax.plot(x, curves[c], color=colour, label=short_name(words[c]))
@@ -209,8 +217,18 @@ def _speaking(tables: list[np.ndarray], words: list[str], classes: list[str], ax
     return _heat(lift[best].T, classes, [words[k] for k in best], title, translated("class"), ax)
 
 
-def _curves(model: Any, j: int) -> tuple[np.ndarray, np.ndarray]:
-    """Places along a column, and the density of every class there."""
+def _normal_curves(model: Any, j: int) -> tuple[np.ndarray, np.ndarray]:
+    """Places along a column, and the normal density of every class there."""
+    mean, variance = np.asarray(model.theta_, float)[:, j], np.asarray(model.var_, float)[:, j]
+    deviation = np.sqrt(np.maximum(variance, np.finfo(float).tiny))
+    x = np.linspace((mean - 3.5 * deviation).min(), (mean + 3.5 * deviation).max(), 240)
+    x = np.union1d(x, mean)  # a narrow peak would fall between the places
+    away = (x - mean[:, None]) / deviation[:, None]
+    return x, np.exp(-0.5 * away**2) / (np.sqrt(2 * np.pi) * deviation[:, None])
+
+
+def _kernel_curves(model: Any, j: int) -> tuple[np.ndarray, np.ndarray]:
+    """Places along a column, and the sum of kernels of every class there."""
     width = np.asarray(model.bandwidth_, dtype=float)
     k, d = width.shape
     parts = []

@@ -35,7 +35,7 @@ def plot_scree(model: Any, share: float | None = None, *, ax: Any = None) -> Any
     model : fitted estimator or array of shape (n_components,)
         With `explained_variance_ratio_`; or the shares themselves.
     share : float, optional
-        Mark the number of components that reach this share.
+        Mark the number of components that reach this share, and name it in the title.
     ax : matplotlib Axes, optional
         Where to draw.
 
@@ -48,6 +48,8 @@ def plot_scree(model: Any, share: float | None = None, *, ax: Any = None) -> Any
     >>> ax = plot_scree([0.6, 0.3, 0.1], share=0.75)
     >>> [float(bar.get_height()) for bar in ax.patches]
     [0.6, 0.3, 0.1]
+    >>> ax.get_title(loc="left")
+    '2 components have 0.9 of the variance'
     """
     rates = finite_array(getattr(model, "explained_variance_ratio_", model), "explained_variance_ratio_")
     if rates.ndim != 1 or not rates.size:
@@ -55,19 +57,21 @@ def plot_scree(model: Any, share: float | None = None, *, ax: Any = None) -> Any
             f"plot_scree needs the shares of one component or more; their shape is {rates.shape}."
         )
     sums, shown = np.cumsum(rates), np.arange(min(rates.size, MOST))
+    named = rates.size
     ax = get_axes(ax)
     ax.bar(shown + 1, rates[shown], color=ACCENT, alpha=0.75, width=0.7)
     ax.plot(shown + 1, sums[shown], color=INK, marker="o", markersize=3, linewidth=1)
     if share is not None:
         ax.axhline(share, color=SECOND, linewidth=1, linestyle=(0, (4, 3)))
         reached = np.flatnonzero(sums >= share - 1e-12)
+        named = int(reached[0]) + 1 if reached.size else named
         if reached.size and reached[0] < MOST:
             ax.axvline(reached[0] + 1, color=SECOND, linewidth=1, linestyle=(0, (4, 3)))
     ax.set_ylim(0, max(1.0, float(sums.max())) * 1.04)
     if shown.size <= 12:
         ax.set_xticks(shown + 1)
     title = translated(
-        "{k} components have {value} of the variance", k=rates.size, value=short_number(sums[-1])
+        "{k} components have {value} of the variance", k=named, value=short_number(sums[named - 1])
     )
     return label_axes(ax, translated("component"), translated("share of the variance"), title)
 
@@ -125,12 +129,14 @@ def plot_biplot(
         scatter(ax, *points.T, color=ACCENT, alpha=0.5)
         reach = float(np.abs(points).max()) or 1.0
     longest = float(np.abs(arrows).max()) or 1.0
-    most = np.argsort(-np.hypot(*arrows), kind="stable")[:MOST]
-    for j in sorted(most.tolist()):
-        tip = arrows[:, j] / longest * reach
+    most = np.sort(np.argsort(-np.hypot(*arrows), kind="stable")[:MOST])
+    tips, edge = arrows[:, most].T / longest * reach, 1.2 * reach
+    places = 1.06 * tips
+    for side in (tips[:, 0] < 0, tips[:, 0] >= 0):
+        places[side, 1] = spread(places[side, 1], 0.08 * edge)
+    for j, tip, place in zip(most, tips, places):
         ax.annotate("", tip, (0, 0), arrowprops={"arrowstyle": "->", "color": SECOND, "linewidth": 1.2})
-        ax.text(*(1.06 * tip), short_name(names[j]), fontsize=8, ha="center", va="center")
-    edge = 1.2 * reach
+        ax.text(*place, short_name(names[j]), fontsize=8, ha="center", va="center")
     ax.set(xlim=(-edge, edge), ylim=(-edge, edge))
     ax.axhline(0, color=INK, linewidth=0.6, alpha=0.4)
     ax.axvline(0, color=INK, linewidth=0.6, alpha=0.4)
@@ -140,6 +146,26 @@ def plot_biplot(
         for k in axes
     )
     return label_axes(ax, first, second)
+
+
+def spread(places: np.ndarray, gap: float) -> np.ndarray:
+    """Places along a line, moved no further than needed for neighbours to be `gap` apart.
+
+    Examples
+    --------
+    >>> spread(np.array([1.0, 5.0, 1.0]), 2.0).tolist()
+    [0.0, 5.0, 2.0]
+    """
+    order = np.argsort(places, kind="stable")
+    groups: list[tuple[float, int]] = []  # the middle of neighbours that touch, and their number
+    for place in places[order]:
+        groups.append((float(place), 1))
+        while len(groups) > 1 and groups[-1][0] - groups[-2][0] < gap * (groups[-1][1] + groups[-2][1]) / 2:
+            (b, m), (a, n) = groups.pop(), groups.pop()
+            groups.append(((n * a + m * b) / (n + m), n + m))
+    moved = np.empty(len(places))
+    moved[order] = [middle + gap * (k - (n - 1) / 2) for middle, n in groups for k in range(n)]
+    return moved
 
 
 @picture("components_", "explained_variance_ratio_")

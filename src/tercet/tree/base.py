@@ -49,6 +49,13 @@ class TreeInput(MixedColumns):
     """Base class of what is grown from tables: trees and forests. Input checks, and stopping criteria in numbers.
 
     A subclass has the parameters of `DecisionTreeRegressor` that are named here.
+
+    Examples
+    --------
+    >>> from tercet.ensemble import RandomForestRegressor
+    >>> model = RandomForestRegressor(2, max_features=0.5, random_state=0).fit([[1, 1], [2, 2]], [1, 2])
+    >>> isinstance(model, TreeInput), model.max_features
+    (True, 0.5)
     """
 
     sparse_input = True
@@ -191,6 +198,13 @@ class BaseDecisionTree(TreeInput):
 
     A subclass has the parameters of `DecisionTreeRegressor` at least. Its `_fit` grows the tree from what
     `_prepare` returns, and `_prune` prunes it.
+
+    Examples
+    --------
+    >>> from tercet.tree import DecisionTreeRegressor
+    >>> model = DecisionTreeRegressor().fit([[1], [2], [3]], [1, 1, 2])
+    >>> isinstance(model, BaseDecisionTree), model.get_n_leaves(), model.apply([[1], [3]]).tolist()
+    (True, 2, [1, 2])
     """
 
     streams_instead = (

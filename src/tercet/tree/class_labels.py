@@ -29,7 +29,13 @@ def encode_classes(y: Any) -> tuple[Any, Any, np.ndarray]:
 
 
 def all_classes(classes: Any) -> list[np.ndarray]:
-    """The classes of each output, in a list also where there is only one."""
+    """The classes of each output, in a list also where there is only one.
+
+    Examples
+    --------
+    >>> all_classes(np.array([0, 1]))
+    [array([0, 1])]
+    """
     return classes if isinstance(classes, list) else [classes]
 
 
@@ -46,6 +52,11 @@ def class_weights(class_weight: Any, classes: Any, y: np.ndarray, rows: Any = No
         Indices of classes.
     rows : array of indices, optional
         The rows that "balanced" counts; all by default.
+
+    Examples
+    --------
+    >>> class_weights({"a": 1, "b": 5}, np.array(["a", "b"]), np.array([0, 1, 1])).tolist()
+    [1.0, 5.0, 5.0]
     """
     labels = [one[index] for one, index in zip(all_classes(classes), np.reshape(y, (len(y), -1)).T)]
     return compute_sample_weight(

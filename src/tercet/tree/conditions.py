@@ -145,7 +145,15 @@ Condition = IntervalCondition | CategoryCondition | LinearCondition
 
 
 def branch_condition(tree: Tree, t: int, k: int) -> Condition:
-    """The condition that rows satisfy which go from node t to its child k."""
+    """The condition that rows satisfy which go from node t to its child k.
+
+    Examples
+    --------
+    >>> from tercet.tree import DecisionTreeClassifier
+    >>> model = DecisionTreeClassifier().fit([[0], [1], [2]], ["a", "a", "b"])
+    >>> [branch_condition(model.tree_, 0, k).text(TreeLabels(model)) for k in (0, 1)]
+    ['x0 <= 1.5', 'x0 > 1.5']
+    """
     child, feature, threshold = int(tree.child[t]) + k, int(tree.feature[t]), float(tree.threshold[t])
     missing = float(tree.share[child]) if tree.missing[t] == SHARED else float(tree.missing[t] == k)
     if tree.kind[t] == CATEGORY:
@@ -182,6 +190,14 @@ class TreeLabels:
     features : list of str
     categories : list of arrays, None for a column of numbers.
     classes : for each output a list of str; None for numbers.
+
+    Examples
+    --------
+    >>> from tercet.tree import DecisionTreeClassifier
+    >>> model = DecisionTreeClassifier().fit([[0], [1]], ["no", "yes"])
+    >>> labels = TreeLabels(model, feature_names=["house"])
+    >>> labels.features, labels.classes
+    (['house'], [['no', 'yes']])
     """
 
     def __init__(

@@ -77,6 +77,16 @@ class PrunedSubtrees(Sequence):
         The k from which on each node is a leaf; those that are pruned away before have one past the last.
     impurities, n_leaves : arrays of shape (n_subtrees,)
         C(T_k) and |T_k|.
+
+    Examples
+    --------
+    >>> from tercet.tree import DecisionTreeClassifier, cost_complexity_path
+    >>> tree = DecisionTreeClassifier().fit([[0], [1], [2], [3]], [0, 0, 1, 0]).tree_
+    >>> alphas, subtrees = cost_complexity_path(tree)
+    >>> len(subtrees), subtrees.n_leaves.tolist()
+    (2, [3, 1])
+    >>> tree.collapsed(subtrees[1]).n_leaves
+    1
     """
 
     def __init__(self, tree: Tree, cut: np.ndarray, count: int, risk: np.ndarray) -> None:

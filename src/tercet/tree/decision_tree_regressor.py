@@ -212,7 +212,13 @@ class DecisionTreeRegressor(BaseDecisionTree, Regressor):
 
 
 def current_criterion(criterion: Any) -> Any:
-    """The criterion itself; "squared_error" for its deprecated other name, with a warning."""
+    """The criterion itself; "squared_error" for its deprecated other name, with a warning.
+
+    Examples
+    --------
+    >>> current_criterion("absolute_error")
+    'absolute_error'
+    """
     if isinstance(criterion, str) and criterion == "friedman_mse":
         warnings.warn(
             'criterion="friedman_mse" is deprecated, as in scikit-learn, which removes it in 1.11; it is the same '

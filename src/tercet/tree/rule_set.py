@@ -107,6 +107,13 @@ class Rule:
         Proportions of the classes, or means.
     rows, weight : int, float
         How many rows it was learned from, and their weight.
+
+    Examples
+    --------
+    >>> from tercet.tree import DecisionTreeClassifier, extract_rules
+    >>> first = extract_rules(DecisionTreeClassifier().fit([[0], [1], [2]], ["a", "a", "b"]))[0]
+    >>> first.rows, first.confidence, first.degrees(np.array([[0.5], [2.0]])).tolist()
+    (2, 1.0, [1.0, 0.0])
     """
 
     conditions: tuple[Condition, ...]

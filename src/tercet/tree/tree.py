@@ -61,6 +61,13 @@ class Tree(PublicPickle):
     node_count, n_leaves, max_depth : int
     children_left, children_right : int arrays
         The first two children (-1 at a leaf), as scikit-learn has them.
+
+    Examples
+    --------
+    >>> from tercet.tree import DecisionTreeClassifier
+    >>> tree = DecisionTreeClassifier().fit([[0], [1], [2]], ["a", "a", "b"]).tree_
+    >>> tree.node_count, tree.n_leaves, tree.threshold[0].item(), tree.value[:, 0].tolist()[1:]
+    (3, 2, 1.5, [[1.0, 0.0], [0.0, 1.0]])
     """
 
     def __init__(

@@ -15,6 +15,16 @@ class BinTable(dict[str, list[Any]]):
     Columns are `feature`, `bin` and `interval`; with rows also `rows` and `share`, and with labels the number of
     rows of each class; with two classes further the weight of evidence `woe` and its part `iv` of the information
     value of the feature.
+
+    Examples
+    --------
+    >>> table = BinTable(feature=["age", "age"], bin=[0, 1], interval=["< 30", ">= 30"], rows=[2.0, 3.0])
+    >>> print(table)
+    feature  bin  interval  rows
+    age        0  < 30         2
+    age        1  >= 30        3
+    >>> table["rows"]
+    [2.0, 3.0]
     """
 
     def __str__(self) -> str:

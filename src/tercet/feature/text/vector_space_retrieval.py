@@ -30,6 +30,13 @@ class Ranking(NamedTuple):
         Their similarities to the query.
     names : array of objects of shape (n_queries, n), or None
         Their names, where the documents have such.
+
+    Examples
+    --------
+    >>> from tercet.feature import VectorSpaceRetrieval
+    >>> found = VectorSpaceRetrieval().fit([[1, 0], [0, 1]]).search([[0, 2]], n=2)
+    >>> found.indices.tolist(), found.scores.tolist(), found.names
+    ([[1, 0]], [[1.0, 0.0]], None)
     """
 
     indices: np.ndarray

@@ -52,6 +52,19 @@ class GaussianComponents(Components):
         Pseudo-rows of each component's weight (a Dirichlet prior).
     covariance_prior : array of shape (d, d), optional
         The mode of an inverse Wishart prior of each covariance, worth `covariance_prior_count` rows.
+
+    Examples
+    --------
+    One E step and one M step of `em`:
+
+    >>> X = np.array([[0.0], [2.0], [10.0], [12.0]])
+    >>> components = GaussianComponents("diag", 2, 1, reg_covar=0.0)
+    >>> start = GaussianParameters.of_covariances(
+    ...     "diag", np.array([0.5, 0.5]), np.array([[0.0], [12.0]]), np.ones((2, 1))
+    ... )
+    >>> log_likelihood, *statistics = components.expect((X, None), start)
+    >>> components.maximise(tuple(statistics), start).means.round(6).tolist()
+    [[1.0], [11.0]]
     """
 
     def __init__(

@@ -31,6 +31,14 @@ class GaussianParameters:
     """Weights (k,), means (k, d) and compact covariances of k Gaussians, and Cholesky factors of their precisions.
 
     `offsets` are added to the log-densities: the logarithms of the weights.
+
+    Examples
+    --------
+    >>> theta = GaussianParameters.of_covariances(
+    ...     "diag", np.array([0.5, 0.5]), np.array([[0.0], [3.0]]), np.array([[1.0], [4.0]])
+    ... )
+    >>> theta.precisions.tolist(), theta.centre.tolist(), theta.matrices.shape
+    ([[1.0], [0.25]], [1.5], (2, 1, 1))
     """
 
     kind: CovarianceType

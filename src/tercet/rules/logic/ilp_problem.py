@@ -32,6 +32,13 @@ class Verdict:
         Whether there are none of them.
     accuracy : float
         The share of examples that are as they should be.
+
+    Examples
+    --------
+    >>> problem = ILPProblem("bird(tweety). bird(sam).", positives="flies(tweety).", negatives="flies(sam).")
+    >>> verdict = problem.judge("flies(X) :- bird(X).")
+    >>> verdict.is_complete, verdict.is_consistent, verdict.accuracy
+    (True, False, 0.5)
     """
 
     missed: list[Literal]

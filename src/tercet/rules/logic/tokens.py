@@ -29,6 +29,15 @@ class PrologSyntaxError(ValueError):
     ----------
     line, column : int
         Where, counted from 1.
+
+    Examples
+    --------
+    >>> from tercet.rules.logic import Program
+    >>> try:
+    ...     Program("parent(ann, bob). parent(ann, ).")
+    ... except PrologSyntaxError as error:
+    ...     print(error.line, error.column)
+    1 31
     """
 
     def __init__(self, message: str, line: int = 1, column: int = 1) -> None:

@@ -149,7 +149,20 @@ def read_crfsuite(source: Any, *, encoding: str = "utf-8") -> Any:
 
 
 def write_crfsuite(model: Any, target: Any, *, encoding: str = "utf-8") -> None:
-    """Write a fitted `CRF` as such a dump, to a path or an open text file."""
+    """Write a fitted `CRF` as such a dump, to a path or an open text file.
+
+    Examples
+    --------
+    >>> import io
+    >>> from tercet.sequence import CRF
+    >>> model = CRF().fit([[["w=a"], ["w=b"]]], [["A", "B"]])
+    >>> dump = io.StringIO()
+    >>> write_crfsuite(model, dump)
+    >>> dump.getvalue().splitlines()[:4]
+    ['FILEHEADER = {', '  num_labels: 2', '  num_attrs: 2', '}']
+    >>> read_crfsuite(dump.getvalue().splitlines()).predict([[["w=b"]]])
+    [['B']]
+    """
     if len(model.bigram_weights_):
         attribute, before, label = next(iter(model.bigram_features_))
         raise ValueError(

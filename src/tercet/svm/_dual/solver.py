@@ -70,6 +70,15 @@ def solve_dual(
     -------
     solution : DualSolution
         Where `converged` is false, `message` says why; it is for the caller to warn.
+
+    Examples
+    --------
+    >>> from tercet.kernels import Linear
+    >>> from tercet.svm import DualProblem
+    >>> X, y = np.array([[3.0, 3], [4, 3], [1, 1]]), np.array([1.0, 1, -1])
+    >>> dual = DualProblem(Linear(), X, y, p=np.full(3, -1.0), upper=np.full(3, np.inf), start=np.zeros(3))
+    >>> solve_dual(dual).alpha.round(6).tolist()
+    [0.25, 0.0, 0.25]
     """
     small = max(problem.sign.size, problem.X.shape[0]) <= SMALL
     refined = full_precision and small

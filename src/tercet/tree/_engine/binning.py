@@ -211,7 +211,16 @@ class BinEdges:
 
 
 def sampled_rows(n: int, seed: int) -> np.ndarray | None:
-    """The rows that bin edges are taken from, in order; None for all of them, up to `SAMPLE_ROWS`."""
+    """The rows that bin edges are taken from, in order; None for all of them, up to `SAMPLE_ROWS`.
+
+    Examples
+    --------
+    >>> sampled_rows(100, seed=0) is None
+    True
+    >>> rows = sampled_rows(1_000_000, seed=0)
+    >>> len(rows) == SAMPLE_ROWS, bool((np.diff(rows) > 0).all())
+    (True, True)
+    """
     if n <= SAMPLE_ROWS:
         return None
     return np.sort(np.random.default_rng(seed).choice(n, SAMPLE_ROWS, replace=False, shuffle=False))

@@ -42,6 +42,11 @@ class CategoryRule(NamedTuple):
     by G / (H + smooth), and sets are made from either end of that order. A set takes in `group` rows or more at a
     time, and half of the categories or `most` of them at most; `penalty` is added to lambda. With most = 0 there is
     no regularisation: all cuts of the order of the means are tried.
+
+    Examples
+    --------
+    >>> CategoryRule(smooth=10.0, single=4, most=32).most
+    32
     """
 
     smooth: float = 0.0

@@ -51,7 +51,15 @@ MOST_MASS = 2**62  # units of hessians that no node has
 
 
 class TermTotals(NamedTuple):
-    """What rounding must know of gradients and hessians: sums of |g| and h, the least and the largest h."""
+    """What rounding must know of gradients and hessians: sums of |g| and h, the least and the largest h.
+
+    Examples
+    --------
+    >>> gradients, hessians = np.array([-1.0, 2.0]), np.array([1.0, 1.0])
+    >>> totals = TermTotals(np.abs(gradients).sum(), hessians.sum(), hessians.min(), hessians.max())
+    >>> float(totals.gradients), float(totals.hessians)
+    (3.0, 2.0)
+    """
 
     gradients: float
     hessians: float

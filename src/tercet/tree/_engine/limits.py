@@ -19,6 +19,11 @@ class Limits:
         The least decrease of the impurity by a split; 0 for no limit.
     max_features : int or None
         How many columns (that are not constant there) are tried at each node; all when None.
+
+    Examples
+    --------
+    >>> Limits(max_depth=3).max_depth, Limits().min_samples_leaf
+    (3, 1)
     """
 
     max_depth: int = 2**31 - 1

@@ -54,7 +54,15 @@ from tercet.tree._engine.tree_arrays import TreeArrays
 
 
 def growth_fields(d: int, n_scores: int) -> dict[str, Field]:
-    """What pages have to keep for growth: nodes, gradients and hessians, and the codes of the columns."""
+    """What pages have to keep for growth: nodes, gradients and hessians, and the codes of the columns.
+
+    Examples
+    --------
+    >>> fields = growth_fields(d=10, n_scores=3)
+    >>> {name: (field.shape, np.dtype(field.dtype).name) for name, field in fields.items()}
+    {'node': ((), 'uint16'), 'gradients': ((3,), 'float64'), 'hessians': ((3,), 'float64'),
+     'words': ((2,), 'uint64')}
+    """
     return {
         "node": Field((), np.uint16),
         "gradients": Field((n_scores,), np.float64),
@@ -93,6 +101,22 @@ class PagedGrower:
         As those of `LeafwiseGrower`.
     most_copies, count : int
         How often a row counts at most, 0 where none has copies, and the number of rows with copies.
+
+    Examples
+    --------
+    The stump that `LeafwiseGrower` grows, from three pages of two rows each:
+
+    >>> from tercet.tree import BinEdges, TermTotals
+    >>> X, y = np.arange(1.0, 7.0)[:, None], np.array([1, 1.2, 1.1, 3.0, 3.2, 5.0])
+    >>> edges = BinEdges(np.zeros(1, np.int64), 255)
+    >>> edges.learn([0], X, None, exact=True)
+    >>> bins, terms = edges.columns(), {"gradients": (0.5 - y)[None], "hessians": np.ones((1, 6))}
+    >>> totals = TermTotals(np.abs(0.5 - y).sum(), 6.0, 1.0, 1.0)
+    >>> with RowPages(6, 2, growth_fields(1, 1), memory=1 << 20) as pages:
+    ...     pages.write(0, words=edges.encode(X), **terms)
+    ...     stump = PagedGrower(bins, pages, Limits(max_leaf_nodes=2)).grow(0, totals, rate=1.0)
+    >>> stump.nodes["threshold"][0].item()
+    3.5
     """
 
     def __init__(

@@ -19,7 +19,18 @@ MOST_DIGITS = 10_000  # the largest exponent
 
 
 class ProofLimitError(RuntimeError):
-    """A search for a proof that reached a limit before it could say yes or no."""
+    """A search for a proof that reached a limit before it could say yes or no.
+
+    Examples
+    --------
+    >>> from tercet.rules.logic import Program
+    >>> endless = Program("even(X) :- even(s(s(X))).")
+    >>> try:
+    ...     endless.holds("even(zero)", max_inferences=100)
+    ... except ProofLimitError as error:
+    ...     print(str(error).partition(".")[0])
+    even(zero): the proof was not found in max_inferences=100 inferences
+    """
 
 
 class Limits:

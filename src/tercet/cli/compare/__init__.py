@@ -25,7 +25,6 @@ from tercet.cli.compare import larger_data, terminal, terminal_advice
 from tercet.cli.compare.combination import CANDIDATES, COMBINATION, SAME_AS
 from tercet.cli.compare.comparison import Design
 from tercet.cli.compare.details import DetailCollector, ReportDetails
-from tercet.cli.compare.method_messages import reword_messages
 from tercet.cli.compare.method_order import in_order, leaders
 from tercet.cli.compare.metric_choice import choose_measure
 from tercet.cli.compare.recommendation import method_and_settings, recommend, winner
@@ -38,6 +37,7 @@ from tercet.cli.compare.worker_pool import WorkerPool, WorkerTask, start_fork_se
 from tercet.cli.embedded_datasets import is_embedded
 from tercet.cli.errors import Refusal, refusing
 from tercet.cli.lookup import find
+from tercet.cli.method_messages import reword_messages
 from tercet.cli.output_files import check_writable, whole
 from tercet.cli.tables import open_table
 from tercet.cli.translation import tr

@@ -28,7 +28,7 @@ def table_of_columns(result: dict[str, Any]) -> None:
     )
     console.print(f"[bold]{_plain(data['source'])}[/bold] ({data['format']}): {size}")
     for note in data["notes"]:
-        console.print(f"  · {_plain(note)}", style="dim")
+        printing.print_text(f"  · {note}", console, style="dim", indent="    ")
     table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False)
     for head in ("column", "kind", "missing", "distinct", "why"):
         table.add_column(tr(head), justify="right" if head in ("missing", "distinct") else "left")
@@ -113,15 +113,14 @@ def leaderboard(result: dict[str, Any]) -> None:
     console.print()
     if not printing.quiet:
         for remark in result["remarks"]:
-            console.print(_plain(remark), style="dim")
+            printing.print_text(remark, style="dim")
         reasons: dict[str, list[str]] = {}
         for one in result["skipped"]:
             reasons.setdefault(one["why"], []).append(one["name"])
         for why, names in reasons.items():
-            console.print(
-                tr("Left out: {names}: {why}", names=", ".join(names), why=_plain(why)), style="dim"
-            )
-    console.print(_plain(verdict_text(result)), style="bold")
+            told = tr("Left out: {names}: {why}", names=", ".join(names), why=why)
+            printing.print_text(told, style="dim")
+    printing.print_text(verdict_text(result), style="bold")
 
 
 def _columns(

@@ -17,7 +17,9 @@ COMMAND = shlex.join(
      *(word for k in range(6) for word in ("--set", f"histgradientboostingclassifier{k}__max_leaf_nodes=8")),
      "--output", "model.skops"]
 )  # fmt: skip
-CHINESE = "组合是“极端随机树”、LogisticRegression（参数 C=0.1）和支持向量机的加权平均；成员和权重在每个训练集内确定，"
+CHINESE = (
+    "组合是“极端树”、LogisticRegression（参数 C=0.1）和支持向量机的加权平均；成员和权重在每个训练集内定，"
+)
 
 
 def console(width: int, terminal: bool = True) -> Console:

@@ -3,9 +3,9 @@
 The test is the Bayesian correlated t test with a region of practical equivalence, the margin. Five splits say
 little of the variance of a difference, so that it has a prior: the variance of the differences on the rows (where
 rows are in groups, on the groups), times how much more the splits of all compared methods vary, since training sets
-differ, too. Of many methods compared with one that was chosen as the best, each needs a higher probability (Holm);
-of few rows, or groups, one as high as if all pairs of methods were compared.
-`tests/cli/test_claims_hold.py` counts false alarms.
+differ, too. Of many methods compared with one, each needs a higher probability (Holm); with the one that was chosen
+as the best of them, one as high as if all pairs were compared, since any of them could have come out first and any
+last. `tests/cli/test_claims_hold.py` and `python -m tests.cli.simulated_claims` count false alarms.
 """
 
 from __future__ import annotations
@@ -21,9 +21,6 @@ from tercet.model_selection import BayesianTest, bayesian_correlated_test, corre
 
 PROBABILITY = 0.95
 PRIOR_DF = 10.0  # splits that the prior of the variance counts for
-FEW_UNITS = (
-    100  # rows or groups below which the best of many is chosen by chance too often for Holm's probabilities
-)
 MOST_TIMES = 1000  # as many rows as there are: beyond, no number of rows is given
 
 
@@ -111,6 +108,8 @@ def compare_with(
     measure: Measure,
     margin: float,
     design: Design,
+    *,
+    chosen: bool = True,
 ) -> dict[str, Comparison]:
     """Compare methods with a reference, each on the splits where both have scores.
 
@@ -121,6 +120,8 @@ def compare_with(
     reference : the same of the method to compare with.
     margin : float
         Differences of at most so much mean nothing.
+    chosen : bool
+        Whether the reference was chosen by these scores as the best, and not named beforehand as the baseline is.
     """
     sign = 1.0 if measure.greater_is_better else -1.0
     pairs: dict[str, tuple[np.ndarray, np.ndarray]] = {}
@@ -143,17 +144,18 @@ def compare_with(
         )
         for name, pair in pairs.items()
     }
-    different = holm([1 - max(test.worse, test.better) for test in tests.values()])
-    if design.units < FEW_UNITS:
-        different = different * (len(tests) + 1) / 2  # all pairs instead of one with each other
+    each = (
+        (len(tests) + 1) / 2 if chosen else 1.0
+    )  # pairs of methods, for each that is compared with the reference
+    different = each * holm([1 - max(test.worse, test.better) for test in tests.values()])
     return {
-        name: _comparison(test, float(p), sign, margin, design, len(tests))
+        name: _comparison(test, float(p), sign, margin, design, each * len(tests))
         for (name, test), p in zip(tests.items(), different)
     }
 
 
 def _comparison(
-    test: BayesianTest, p: float, sign: float, margin: float, design: Design, tests: int
+    test: BayesianTest, p: float, sign: float, margin: float, design: Design, tests: float
 ) -> Comparison:
     outcome: str | None = "undecided"
     if p <= 1 - PROBABILITY:
@@ -168,7 +170,7 @@ def _comparison(
     return Comparison(*found, outcome, rows)
 
 
-def rows_to_decide(test: BayesianTest, margin: float, rows: int, tests: int = 1) -> int | None:
+def rows_to_decide(test: BayesianTest, margin: float, rows: int, tests: float = 1) -> int | None:
     """Rows that would decide a comparison in as many rounds, if the difference stays as it is.
 
     The standard error falls as the root of the rows. It does not fall so with further rounds of the same rows,

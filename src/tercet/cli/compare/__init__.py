@@ -26,7 +26,7 @@ from tercet.cli.compare.combination import CANDIDATES, COMBINATION, SAME_AS
 from tercet.cli.compare.comparison import Design
 from tercet.cli.compare.details import DetailCollector, ReportDetails
 from tercet.cli.compare.method_order import in_order, leaders
-from tercet.cli.compare.metric_choice import choose_measure
+from tercet.cli.compare.metric_choice import choose_measure, of_which_class
 from tercet.cli.compare.recommendation import method_and_settings, recommend, winner
 from tercet.cli.compare.result import add_times, describe, gather, to_json
 from tercet.cli.compare.row_structure import RowStructure, read_structure
@@ -94,6 +94,7 @@ def _run(request: Request, begin: float) -> int:
     context, table, schema, records, y, structure = _read(request)
     offered = list(schema.classes or ()) if request.task == "auto" else []
     measure, why = choose_measure(request.metric, schema.task, y, len(schema.classes or ()), offered)
+    why = why or of_which_class(measure, schema.classes or (), y)
     cards = {card.name: card for card in _candidates(schema.task, chosen)}
     plan: dict[str, Any] = {
         "cv": request.cv,

@@ -3,9 +3,10 @@
 The test is the Bayesian correlated t test with a region of practical equivalence, the margin. Five splits say
 little of the variance of a difference, so that it has a prior: the variance of the differences on the rows (where
 rows are in groups, on the groups), times how much more the splits of all compared methods vary, since training sets
-differ, too. Of many methods compared with one, each needs a higher probability (Holm); with the one that was chosen
-as the best of them, one as high as if all pairs were compared, since any of them could have come out first and any
-last. `tests/cli/test_claims_hold.py` and `python -m tests.cli.simulated_claims` count false alarms.
+differ, too. Rounds on the same rows say no more of it than these: they bound the degrees of freedom. Of many methods
+compared with one, each needs a higher probability (Holm); with the one that was chosen as the best of them, one as
+high as if each were compared with every other, since any could have come out first.
+`tests/cli/test_claims_hold.py` and `python -m tests.cli.simulated_claims` count false alarms.
 """
 
 from __future__ import annotations
@@ -97,6 +98,13 @@ class Comparison:
     outcome: str | None
     rows: int | None
 
+    def mirrored(self) -> Comparison:
+        """The same of the other against the method."""
+        turned = {"worse": "better", "better": "worse"}
+        outcome = None if self.outcome is None else turned.get(self.outcome, self.outcome)
+        ends = (-self.difference, -self.high, -self.low)
+        return Comparison(*ends, self.better, self.equivalent, self.worse, outcome, self.rows)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         return dict(vars(self))
@@ -140,13 +148,12 @@ def compare_with(
             rope=margin,
             prior_variance=inflation * on_rows.get(name, 0.0),
             prior_df=PRIOR_DF if name in on_rows else 0.0,
+            max_df=max(design.units - 1.0, 1.0),
             **design.correlation,
         )
         for name, pair in pairs.items()
     }
-    each = (
-        (len(tests) + 1) / 2 if chosen else 1.0
-    )  # pairs of methods, for each that is compared with the reference
+    each = len(tests) + 1 if chosen else 1  # any of so many could have been chosen
     different = each * holm([1 - max(test.worse, test.better) for test in tests.values()])
     return {
         name: _comparison(test, float(p), sign, margin, design, each * len(tests))
@@ -155,7 +162,7 @@ def compare_with(
 
 
 def _comparison(
-    test: BayesianTest, p: float, sign: float, margin: float, design: Design, tests: float
+    test: BayesianTest, p: float, sign: float, margin: float, design: Design, tests: int
 ) -> Comparison:
     outcome: str | None = "undecided"
     if p <= 1 - PROBABILITY:
@@ -170,7 +177,7 @@ def _comparison(
     return Comparison(*found, outcome, rows)
 
 
-def rows_to_decide(test: BayesianTest, margin: float, rows: int, tests: float = 1) -> int | None:
+def rows_to_decide(test: BayesianTest, margin: float, rows: int, tests: int = 1) -> int | None:
     """Rows that would decide a comparison in as many rounds, if the difference stays as it is.
 
     The standard error falls as the root of the rows. It does not fall so with further rounds of the same rows,

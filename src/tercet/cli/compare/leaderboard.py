@@ -140,10 +140,12 @@ class Leaderboard:
 
         if not self.order or not np.isfinite(self.means[self.order[0]]):
             return
-        best = against(self.order[0], self.order[1:], chosen=True)
-        failed = self._worse_at_the_least()
-        real = [name for name in self.order if name != BASELINE]
+        first, real = self.order[0], [name for name in self.order if name != BASELINE]
         plain = against(BASELINE, real, chosen=False) if BASELINE in self.order else {}
+        best = against(first, [name for name in real if name != first], chosen=True)
+        if first in plain:  # of the two, the baseline was named beforehand
+            best[BASELINE] = plain[first].mirrored()
+        failed = self._worse_at_the_least()
         for entry in self.entries:
             name = entry["name"]
             if name in best:

@@ -3,8 +3,8 @@
 The test is the Bayesian correlated t test with a region of practical equivalence, the margin. Five splits say
 little of the variance of a difference, so that it has a prior: the variance of the differences on the rows (where
 rows are in groups, on the groups), times how much more the splits of all compared methods vary, since training sets
-differ, too. Rounds on the same rows say no more of it than these: they bound the degrees of freedom. Of many methods
-compared with one, each needs a higher probability (Holm); with the one that was chosen as the best of them, one as
+differ, too. Rounds on the same rows say no more of it than these, which bound the degrees of freedom. Of many
+methods compared with one, each needs a higher probability (Holm); with the one that was chosen as the best, one as
 high as if each were compared with every other, since any could have come out first.
 `tests/cli/test_claims_hold.py` and `python -m tests.cli.simulated_claims` count false alarms.
 """

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from tercet.cli import printing, translation
-from tercet.cli.compare import terminal_advice
+from tercet.cli.compare import terminal, terminal_advice
 from tercet.cli.line_folding import CLOSE, OPEN, break_points, fold_command
 
 COMMAND = shlex.join(
@@ -84,3 +84,10 @@ def test_the_recommendation_is_no_wider_than_the_terminal(monkeypatch):
     terminal_advice.recommendation(result)
     assert len(lines_of(made)) > 12
     assert all(len(line) <= 100 for line in lines_of(made))
+
+
+def test_of_many_methods_left_out_the_first_are_named_and_the_others_counted():
+    translation.set_language("en")
+    names = [f"M{k}" for k in range(60)]
+    assert terminal._some(names[:12]) == ", ".join(names[:12])
+    assert terminal._some(names) == ", ".join(names[:11]) + " and 49 others"

@@ -9,10 +9,11 @@ from typing import Any
 from tercet.cli import printing
 from tercet.cli.measures import MEASURES
 from tercet.cli.report.number_format import NOTHING, fixed, seconds, short
-from tercet.cli.report.phrases import places, verdict_text
+from tercet.cli.report.phrases import listed, places, verdict_text
 from tercet.cli.translation import language, tr
 
 MOST_COLUMNS = 24
+MOST_NAMED = 12  # methods left out for one reason
 LARGE = 1e4  # scores beyond it, such as R² of a failed method, are shown in few digits
 
 
@@ -118,9 +119,16 @@ def leaderboard(result: dict[str, Any]) -> None:
         for one in result["skipped"]:
             reasons.setdefault(one["why"], []).append(one["name"])
         for why, names in reasons.items():
-            told = tr("Left out: {names}: {why}", names=", ".join(names), why=why)
+            told = tr("Left out: {names}: {why}", names=_some(names), why=why)
             printing.print_text(told, style="dim")
     printing.print_text(verdict_text(result), style="bold")
+
+
+def _some(names: list[str]) -> str:
+    """The first names of a long list, and how many there are besides; the report and --json have them all."""
+    if len(names) <= MOST_NAMED:
+        return ", ".join(names)
+    return listed([*names[: MOST_NAMED - 1], tr("{n} others", n=len(names) - MOST_NAMED + 1)])
 
 
 def _columns(

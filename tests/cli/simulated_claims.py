@@ -23,6 +23,7 @@ from tercet.cli.measures import MEASURES, Measure
 
 CV = 5
 GROUP = 5  # rows of a group
+RARER = 4  # rows, of which one is of the rarer class
 FEW = 6  # rows that an unstable method learns from
 Scores = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -79,7 +80,7 @@ def grouped(rng, n, methods):
 
 def ranking(rng, n, methods):
     """Contributions to the area under the ROC curve, with one positive of four rows."""
-    y, x = two_classes(rng, rng.permutation(np.arange(n) % 4 == 0).astype(int), methods)
+    y, x = two_classes(rng, rng.permutation(np.arange(n) % RARER == 0).astype(int), methods)
 
     def fit_and_score(train, test):
         up = x[train & (y == 1)].mean(axis=0) > x[train & (y == 0)].mean(axis=0)
@@ -129,7 +130,9 @@ class Scenario:
 
     def design(self, units: int, rounds: int) -> Design:
         size = GROUP if self.make is grouped else 1
-        return Design(CV, rounds, units * size, self.measure.task, counts=np.full(units, float(size)))
+        rarest = -(-units // RARER) if self.make is ranking else None
+        counts = np.full(units, float(size))
+        return Design(CV, rounds, units * size, self.measure.task, counts=counts, rarest=rarest)
 
     def cross_validate(self, rng, units, methods, rounds=1):
         """Scores on the splits (splits, methods), and contributions of the units (units, methods): mean, and first

@@ -37,6 +37,7 @@ class Design:
     sizes : numbers of training and of test rows of each split of a repeat.
     forward : whether the splits go forward in time, where the correlation of scores is not known.
     counts : rows in each unit that the bootstrap draws.
+    rarest : rows of the rarer of two classes, where the measure weighs classes and not rows.
     """
 
     cv: int
@@ -46,6 +47,13 @@ class Design:
     sizes: Sequence[tuple[int, int]] = ()
     forward: bool = False
     counts: np.ndarray | None = None
+    rarest: int | None = None
+
+    @property
+    def max_df(self) -> float:
+        """Most degrees of freedom of a variance: the rows, groups, or rows of the rarer class, less 1."""
+        few = self.units if self.rarest is None else min(self.units, self.rarest)
+        return max(few - 1.0, 1.0)
 
     @property
     def correlation(self) -> dict[str, float]:
@@ -148,7 +156,7 @@ def compare_with(
             rope=margin,
             prior_variance=inflation * on_rows.get(name, 0.0),
             prior_df=PRIOR_DF if name in on_rows else 0.0,
-            max_df=max(design.units - 1.0, 1.0),
+            max_df=design.max_df,
             **design.correlation,
         )
         for name, pair in pairs.items()

@@ -79,6 +79,21 @@ def of_which_class(measure: Measure, classes: Sequence[Any], y: np.ndarray) -> M
     return Message("{metric} is that of the class {label!r}.", metric=Message(measure.title), label=label)
 
 
+def rarest_rows(measure: Measure, y: Any) -> int | None:
+    """Rows of the rarer of two classes for a measure that weighs classes and not rows; None for others.
+
+    Examples
+    --------
+    >>> y = np.array([0, 0, 0, 1, 1])
+    >>> [rarest_rows(scorers.find(name), y) for name in ("roc_auc", "f1", "accuracy")]
+    [2, 2, None]
+    """
+    if not (measure.by_class or measure.name in scorers.OF_ONE_CLASS) or y is None:
+        return None
+    counts = np.bincount(y)
+    return int(counts.min()) if counts.size == 2 else None
+
+
 def looks_like_counts(y: np.ndarray) -> bool:
     """Whether a target may count something: whole numbers from 0 or 1 on, small ones more often than large ones.
 

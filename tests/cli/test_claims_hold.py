@@ -8,9 +8,10 @@ import pytest
 
 from tercet.cli.compare.comparison import Design, compare_with
 from tercet.cli.compare.expected_score import expected_score
+from tercet.cli.contributions import roc_auc
 from tercet.cli.measures import MEASURES
 
-from .simulated_claims import CV, SCENARIOS
+from .simulated_claims import CV, SCENARIOS, placements
 
 
 @pytest.fixture(autouse=True)
@@ -28,6 +29,14 @@ def test_equal_methods_are_seldom_called_worse(scenario, units, methods, rounds)
     assert shares["worse"] <= 0.07
     assert shares["better"] <= 0.07
     assert shares["difference"] >= 0.9
+
+
+def test_placements_are_what_the_command_computes():
+    rng = np.random.default_rng(0)
+    y, scores = (np.arange(20) % 4 == 0).astype(int), rng.normal(size=(20, 3))
+    for k, column in enumerate(placements(y, scores).T):
+        both = np.stack([-scores[:, k], scores[:, k]], axis=1)
+        np.testing.assert_allclose(column, roc_auc(y, both, 2))
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)

@@ -41,6 +41,20 @@ def test_one_chapter_in_chinese():
     assert lines[-1] == "4 道例题中 4 道一致，21 个数值中 21 个一致"
 
 
+def test_warnings_are_sentences_of_the_answer_and_not_lines_of_python():
+    """The book learns a hidden Markov model from three observations, of which the method warns."""
+    answer = tercet("book", "Alg 10.4")
+    said = "CategoricalHMM: a model with 11 free parameters is fitted to only 3 data points, and the solution will"
+    assert f"warning: {said} be degenerate. Use fewer states, or more data." in answer.stdout.splitlines()
+    assert answer.stderr == ""
+    answer = tercet("book", "Alg 10.4", "--lang", "zh", "--json")
+    warned = json.loads(answer.stdout)["examples"][0]["warnings"]
+    assert warned == [
+        "CategoricalHMM：有 11 个自由参数的模型只用 3 个数据点来拟合，解会退化。请减少状态数，或增加数据。"
+    ]
+    assert answer.stderr == ""
+
+
 def test_names_of_values_mean_what_they_name():
     """`clusters` is the cluster of each sample here, and how many there are in `tercet fit`."""
     lines = tercet("book", "Ex 14.2", "--lang", "zh").stdout.splitlines()

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from tercet.cli.compare.cost_thresholds import cost_thresholds, positive_class
+from tercet.cli.compare.cost_thresholds import cost_thresholds
 from tercet.cli.compare.error_segments import confidence_of_errors, error_segments, row_errors, worst_rows
+from tercet.cli.scorers import rarer_class
 from tercet.feature import Records
 
 
@@ -100,6 +101,6 @@ def test_thresholds_have_the_least_cost_of_all(seed):
 
 
 def test_the_rarer_class_is_the_one_to_be_found():
-    assert positive_class(np.array([0, 0, 1])) == 1
-    assert positive_class(np.array([0, 1, 1])) == 0
-    assert positive_class(np.array([0, 1])) == 1
+    assert rarer_class(np.array([0, 0, 1])) == 1
+    assert rarer_class(np.array([0, 1, 1])) == 0
+    assert rarer_class(np.array([0, 1])) == 1

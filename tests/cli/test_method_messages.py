@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tercet.cli import translation
-from tercet.cli.compare.method_messages import reword_messages, reworded
+from tercet.cli.method_messages import reword_messages, reworded
 from tercet.discriminant_analysis import QuadraticDiscriminantAnalysis
 from tercet.linear_model import GammaRegressor, LogisticRegression, Perceptron
 from tercet.svm import NuSVC

@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import get_scorer, get_scorer_names
 
 from tercet.cli import contributions, scorers
-from tercet.cli.compare.metric_choice import choose_measure
+from tercet.cli.compare.metric_choice import choose_measure, of_which_class
 from tercet.cli.errors import Refusal
 from tercet.cli.measures import MEASURES
 
@@ -27,6 +27,26 @@ def test_by_the_target():
     assert chosen("accuracy", "classification", rare, 2) == ("accuracy", None)
     assert chosen(None, "regression", RNG.normal(size=50)) == ("r2", None)
     assert chosen(None, "clustering", None) == ("silhouette", None)
+
+
+def test_a_measure_of_one_class_says_of_which():
+    """Of 0 and 1 it is 1, as in scikit-learn; of two names it is the rarer one."""
+    rare = (np.arange(40) % 4 != 0).astype(int)
+    names, numbers = np.array(["ill", "well"]), np.array([0, 1])
+    for measure in map(scorers.find, scorers.OF_ONE_CLASS):
+        told = of_which_class(measure, names, rare)
+        assert told == f"{measure.title} is that of the class 'ill'."
+        assert of_which_class(measure, numbers, rare) == f"{measure.title} is that of the class 1."
+        given = np.where(np.arange(40) % 3 == 0, 1 - rare, rare)
+        if measure.needs == "ranking":
+            given = np.stack([1 - given + rare / 9, given], axis=1)
+        one = scorers.for_class(measure, scorers.positive_class(names, rare))
+        swapped = given[:, ::-1] if given.ndim == 2 else 1 - given
+        assert one.of(rare, given, 2) == measure.of(1 - rare, swapped, 2) != measure.of(rare, given, 2)
+        assert one.contributions(rare, given, 2).mean() == pytest.approx(one.of(rare, given, 2))
+        assert scorers.for_class(measure, scorers.positive_class(numbers, rare)) is measure
+    assert of_which_class(scorers.find("f1_micro"), names, rare) is None
+    assert of_which_class(scorers.find("average_precision"), ["a", "b", "c"], rare) is None
 
 
 def test_counts_are_offered_as_counts():

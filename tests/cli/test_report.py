@@ -19,7 +19,9 @@ import pytest
 
 from tercet import plot
 from tercet.cli import report, translation
-from tercet.cli.report import figures, phrases
+from tercet.cli.report import figures, leaderboard, phrases
+from tercet.cli.report.sparklines import Scale
+from tercet.cli.scorers import find
 from tests.cli import browser, samples
 from tests.cli.pages import Page, check_static
 from tests.cli.running import ENDLESS, LIMIT
@@ -392,3 +394,36 @@ else:
         assert chrome.evaluate(closed) == 0
         chrome.evaluate("dispatchEvent(new Event('afterprint'))")
         assert chrome.evaluate(closed) == before - 1
+
+
+@pytest.mark.parametrize(
+    ("metric", "scores"),
+    [
+        ("roc_auc", (0.999, 0.98, 0.97)),
+        ("log_loss", (0.001, 0.02, 0.03)),
+        ("matthews_corrcoef", (0.99, 0.2, 0.1)),
+        ("r2", (0.99, 0.5, 0.4)),
+    ],
+)
+def test_the_axis_of_the_board_stays_in_the_range_of_the_measure(metric: str, scores: tuple[float, ...]):
+    measure = find(metric)
+    assert measure is not None
+    entries = [
+        {"baseline": False, "score": s, "low": measure.within(s - 0.03), "high": measure.within(s + 0.03)}
+        for s in scores
+    ]
+    free, scale = Scale.of(entries), Scale.of(entries, *leaderboard.range_of({"metric": metric}))
+    assert free.low < measure.low or measure.high < free.high
+    assert measure.low <= scale.low < scale.high <= measure.high
+
+
+def test_pictures_have_no_ticks_beyond_the_range_of_the_measure():
+    names, ends = ["A", "B"], ([0.999, 0.97], [0.98, 0.94], [1.0, 0.99])
+    for metric, past in (("roc_auc", False), ("rmse", True)):
+        axes = plot.plot_intervals(names, *ends)
+        axes.set_xlim(0.9, 1.1)
+        axes.set_xticks([0.9, 0.95, 1.0, 1.05, 1.1])
+        ticks = figures._ticks_in_range(axes, "xaxis", {"metric": metric}).get_xticks()
+        assert axes.get_xlim() == (0.9, 1.1)
+        assert (max(ticks) > 1) == past
+        assert 1.0 in ticks

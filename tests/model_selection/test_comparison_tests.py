@@ -116,6 +116,17 @@ def test_bayesian_prior_of_the_variance():
     assert same == bayesian_correlated_test(*scores, **split)
 
 
+def test_repeats_on_the_same_rows_have_no_more_degrees_of_freedom_than_the_rows():
+    scores = np.random.default_rng(0).normal(0.8, 0.05, (2, 50))
+    split = {"n_train": 16, "n_test": 4, "rope": 0.01}
+    free, bound = (bayesian_correlated_test(*scores, max_df=most, **split) for most in (np.inf, 19))
+    assert (free.df, bound.df) == (49, 19)
+    assert (free.difference, free.scale) == (bound.difference, bound.scale)
+    assert bound.better == pytest.approx(stats.t(19).cdf((bound.difference - 0.01) / bound.scale))
+    half = stats.t(19).ppf(0.975) * bound.scale
+    assert (bound.low, bound.high) == pytest.approx((bound.difference - half, bound.difference + half))
+
+
 def test_bayesian_probabilities():
     rng = np.random.default_rng(1)
     a = rng.normal(0.9, 0.02, 10)
@@ -150,6 +161,7 @@ def test_bayesian_probabilities():
             lambda: bayesian_correlated_test([1, 2], [1, 2], n_train=9, n_test=1, prior_df=-1),
             "prior_df must be",
         ),
+        (lambda: bayesian_correlated_test([1, 2], [1, 2], n_train=9, n_test=1, max_df=0), "max_df must be"),
     ],
 )
 def test_refusals(call, says):

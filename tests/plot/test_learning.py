@@ -41,6 +41,9 @@ def test_every_measure_of_a_history_has_its_own_axis(fitted):
         assert line.get_ydata().tolist() == model.history_[panel.get_ylabel()]
     assert drawn.get_ylabel() == "step size"
     assert drawn.get_xlabel() == "pass"
+    for panel in panels:
+        panel.set_xlim(0.8, 4.2)
+        assert {tick % 1 for tick in panel.get_xticks()} == {0}  # there is no half pass
     mistakes = next(panel for panel in panels if panel.get_ylabel() == "mistakes")
     assert mistakes.get_ylim()[1] < 1e3  # not squeezed by the other
     assert mistakes.get_title(loc="left") or mistakes.get_title()

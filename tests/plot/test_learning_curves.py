@@ -29,3 +29,12 @@ def test_nothing_and_curves_of_other_lengths_are_refused():
         plot_learning_curves({})
     with pytest.raises(ValueError, match="sizes"):
         plot_learning_curves({"a": {**curve(0.5), "sizes": [1, 2]}})
+
+
+def test_bands_go_no_further_than_any_fold():
+    """The mean and a standard deviation of three folds of 1 and one of 0.9 pass 1, which no accuracy does."""
+    scores = [[1.0, 1.0, 1.0, 0.9], [1.0, 1.0, 0.95, 1.0]]
+    ax = plot_learning_curves({"A": {"sizes": [10, 20], "train": scores, "test": scores}})
+    band = ax.collections[0].get_paths()[0].vertices[:, 1]
+    assert band.max() == 1.0
+    assert 0.9 <= band.min() < 0.975

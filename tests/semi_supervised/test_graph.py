@@ -117,6 +117,8 @@ def test_a_graph_in_pieces(kind, algorithm):
     with pytest.warns(ConvergenceWarning, match=r"no label has come to 3 of 6 rows \(row 3 is the first\)"):
         model = kind("precomputed", algorithm=algorithm).fit(W, y)
     assert model.transduction_.tolist()[3:] == ["b", "b", "b"]  # the most frequent label
+    with pytest.warns(ConvergenceWarning, match=r"and so the label 7\."):
+        kind("precomputed", algorithm=algorithm).fit(W, [4, 7, 7, -1, -1, -1])
     np.testing.assert_allclose(model.label_distributions_[3:], [[1 / 3, 2 / 3]] * 3)
     assert np.isfinite(model.predict_proba(np.zeros((1, 6)))).all()
     dense = kind("precomputed", algorithm=algorithm)

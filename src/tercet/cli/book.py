@@ -7,6 +7,7 @@ import importlib
 import math
 import re
 import sys
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,6 +18,7 @@ from rich.text import Text
 from tercet.cli import printing
 from tercet.cli.catalogue import section
 from tercet.cli.errors import DIFFERENT, INTERRUPTED, USAGE, Refusal
+from tercet.cli.method_messages import warning_texts
 from tercet.cli.translation import language, tr, translated_name
 
 LONGEST = 44  # of a value, in characters
@@ -127,7 +129,11 @@ def work(chapter: str, example: Any) -> dict[str, Any]:
     }
     entry["note"] = example.note
     error = ""
+    caught: list[warnings.WarningMessage] = []
     try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = list(example.values())
         values = [
             {
                 "name": v.name,
@@ -136,7 +142,7 @@ def work(chapter: str, example: Any) -> dict[str, Any]:
                 "agrees": v.same,
                 "derived": example.is_derived(v.name),
             }
-            for v in example.values()
+            for v in found
         ]
     except Exception as fault:  # an example that falls over differs from the book; the next may not
         error = f"{type(fault).__name__}: {fault}"
@@ -150,7 +156,8 @@ def work(chapter: str, example: Any) -> dict[str, Any]:
             }
             for name, wanted in example.expected.items()
         ]
-    return {**entry, "values": values, "agrees": all(v["agrees"] for v in values), "error": error}
+    entry |= {"warnings": warning_texts(caught), "error": error}
+    return {**entry, "values": values, "agrees": all(v["agrees"] for v in values)}
 
 
 def plain(value: Any) -> Any:
@@ -228,8 +235,10 @@ def _print_example(entry: dict[str, Any]) -> None:
     printing.print_layout(table)
     if entry["error"]:
         printing.stdout().print(Text(entry["error"], style="red"))
+    for text in entry["warnings"]:
+        printing.print_text(tr("warning: {text}", text=text), style="dim")
     if entry["note"]:
-        printing.stdout().print(Text(f"{tr('note')}: {tr(entry['note'])}", style="dim italic"))
+        printing.print_text(f"{tr('note')}: {tr(entry['note'])}", style="dim italic")
 
 
 @contextlib.contextmanager

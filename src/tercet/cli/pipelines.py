@@ -15,6 +15,7 @@ from sklearn.pipeline import Pipeline
 
 from tercet.cli import errors, printing
 from tercet.cli.errors import Refusal
+from tercet.cli.method_messages import reworded, warning_texts
 from tercet.cli.translation import tr
 from tercet.core.messages import Message
 from tercet.datasets import Table, TableError
@@ -134,7 +135,7 @@ def fit_pipeline(
         except TableError:
             raise
         except ValueError as error:  # what the method itself says of these parameters and these data
-            raise Refusal(" ".join(str(error).split())) from error
+            raise Refusal(reworded(" ".join(str(error).split()), "", [])) from error
         except KeyboardInterrupt:
             passes = getattr(pipeline[-1], "n_iter_", None)
             if passes is None:
@@ -144,8 +145,7 @@ def fit_pipeline(
                 errors.INTERRUPTED,
             ) from None
     seconds = time.perf_counter() - began
-    shown = (UserWarning, RuntimeWarning)  # convergence warnings are UserWarnings
-    remarks = list(dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, shown)))
+    remarks = warning_texts(caught)
     for text in remarks:
         printing.remark("warning: {text}", text=text)
     return pipeline, remarks, seconds

@@ -14,6 +14,7 @@ from tercet.cli.translation import tr
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
 started = time.monotonic()  # this module is among the first to be imported
 quiet = False  # set by --quiet: results and errors only
@@ -22,31 +23,68 @@ quiet = False  # set by --quiet: results and errors only
 @functools.cache
 def stdout() -> Console:
     """Console for results."""
-    from rich.console import Console
-
-    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+    return _console()
 
 
 @functools.cache
 def stderr() -> Console:
     """Console for progress, remarks and errors."""
+    return _console(stderr=True)
+
+
+def _console(**options: Any) -> Console:
+    """A console that folds nothing away from a terminal."""
     from rich.console import Console
 
-    return Console(stderr=True, highlight=False, soft_wrap=not sys.stderr.isatty())
+    console = Console(highlight=False, **options)
+    console.soft_wrap = not console.is_terminal
+    return console
 
 
 def remark(text: str, /, **values: Any) -> None:
     """Print a translated remark to stderr, unless --quiet."""
     if not quiet:
-        stderr().print(tr(text, **values), markup=False)
+        print_text(tr(text, **values), stderr())
 
 
 def line_width(console: Console | None = None) -> int:
     """Line width: of the terminal, or of COLUMNS, or unlimited."""
     console = console or stdout()
-    if console.is_terminal or os.environ.get("COLUMNS", "").isdigit():
-        return console.width
-    return 1000
+    return console.width if is_folded(console) else 1000
+
+
+def print_text(
+    text: str | Text, console: Console | None = None, *, style: str = "", indent: str = ""
+) -> None:
+    """Print a paragraph, folded between its words on a terminal; `indent` is before every line but the first."""
+    from rich.text import Text
+
+    from tercet.cli.line_folding import break_points
+
+    console = console or stdout()
+    paragraph = Text(text, style=style) if isinstance(text, str) else text
+    folded = is_folded(console)
+    ends = break_points(paragraph.plain, console.width, len(indent)) if folded else []
+    for k, line in enumerate(paragraph.divide(ends)):
+        line.rstrip()
+        console.print(Text(indent if k else "") + line, soft_wrap=True)
+
+
+def print_command(command: str, console: Console | None = None, *, indent: str = "  ") -> None:
+    """Print a command that can be copied: on a terminal, in lines that end in a backslash."""
+    from rich.text import Text
+
+    from tercet.cli.line_folding import fold_command
+
+    console = console or stdout()
+    lines = fold_command(command, console.width - len(indent)) if is_folded(console) else [command]
+    for line in lines:
+        console.print(Text(indent + line), soft_wrap=True)
+
+
+def is_folded(console: Console) -> bool:
+    """Whether lines have a width: that of the terminal, or COLUMNS."""
+    return console.is_terminal or os.environ.get("COLUMNS", "").isdigit()
 
 
 def print_layout(thing: Any, console: Console | None = None) -> None:

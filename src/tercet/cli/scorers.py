@@ -6,8 +6,9 @@ scikit-learn, so the names and what they need are a table here; a test compares 
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,7 @@ FOR_TWO_CLASSES = (
     *("f1", "jaccard", "precision", "recall"),
     *("neg_negative_likelihood_ratio", "positive_likelihood_ratio"),
 )
+OF_ONE_CLASS = (*FOR_TWO_CLASSES, "average_precision")  # where there are two
 NO_LIMIT = ("d2_", "explained")  # at most 1, and as bad as can be
 UNLIMITED = ("likelihood", "mutual_info_score", "error", "deviance")
 ALL = {name: (task, needs) for (task, needs), names in OTHERS.items() for name in names}
@@ -89,6 +91,42 @@ def find(name: str) -> Measure | None:
         low,
         high,
     )
+
+
+def positive_class(classes: Sequence[Any], y: np.ndarray) -> int:
+    """Which of two classes is the one to be found: 1 of 0 and 1, as in scikit-learn, else the rarer one.
+
+    Examples
+    --------
+    >>> positive_class([0, 1], np.array([1, 1, 0])), positive_class(["ill", "well"], np.array([1, 1, 0]))
+    (1, 0)
+    """
+    if all(isinstance(label, bool | int | float | np.bool_ | np.number) for label in classes):
+        return 1
+    return rarer_class(y)
+
+
+def rarer_class(y: np.ndarray) -> int:
+    """The rarer of two classes, or the second where they are equally frequent."""
+    return int(2 * np.count_nonzero(y == 1) <= y.size)
+
+
+def for_class(measure: Measure, positive: int) -> Measure:
+    """A measure of one class of two as that of the class `positive`; any other measure as it is.
+
+    Examples
+    --------
+    >>> truth, predicted = np.array([0, 0, 1, 1, 1]), np.array([0, 1, 1, 1, 1])
+    >>> [for_class(find("recall"), k).of(truth, predicted, 2) for k in (0, 1)]
+    [0.5, 1.0]
+    """
+    if positive == 1 or measure.name not in OF_ONE_CLASS:
+        return measure
+
+    def of(truth: np.ndarray, given: np.ndarray, k: int = 0) -> float:
+        return measure.of(1 - truth, given[:, ::-1] if np.ndim(given) == 2 else 1 - given, k)
+
+    return dataclasses.replace(measure, of=of, contributions=by_jackknife(of))
 
 
 def _range(name: str) -> tuple[float, float]:

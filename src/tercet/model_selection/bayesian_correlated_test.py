@@ -63,6 +63,7 @@ def bayesian_correlated_test(
     confidence: float = 0.95,
     prior_variance: float = 0.0,
     prior_df: float = 0.0,
+    max_df: float = np.inf,
 ) -> BayesianTest:
     """Probabilities that one of two methods is better than the other, or equivalent to it.
 
@@ -79,6 +80,9 @@ def bayesian_correlated_test(
     prior_variance, prior_df : float, default=0.0
         Of a scaled inverse χ² prior of the variance of a difference on one split, such as the variance of the
         differences on the rows over `n_test`: a few splits may agree by chance. By default the prior is flat.
+    max_df : float, default=inf
+        Most degrees of freedom of the posterior, such as the number of rows less 1: repeats of cross-validation on
+        the same rows say no more of the variance than these.
 
     Examples
     --------
@@ -102,9 +106,12 @@ def bayesian_correlated_test(
     for name, value in (("prior_variance", prior_variance), ("prior_df", prior_df)):
         if not 0 <= value < np.inf:
             raise ValueError(f"{name} must be at least 0; got {value!r}.")
+    if not max_df >= 1:
+        raise ValueError(f"max_df must be at least 1; got {max_df!r}.")
     d = a - b
     mean, df = float(d.mean()), d.size - 1 + prior_df
     variance = (prior_df * prior_variance + (d.size - 1) * float(d.var(ddof=1))) / df
+    df = min(df, max_df)
     scale = float(np.sqrt(variance * (1 / d.size + n_test / n_train)))
     if scale <= 1e-15 * max(np.abs(a).max(), np.abs(b).max()):  # the same difference on every split
         rounding = 1e-15 * max(np.abs(a).max(), np.abs(b).max())

@@ -109,7 +109,9 @@ class NearestCentroid(Classifier):
         weight = np.ones(n) if sample_weight is None else sample_weight.astype(np.float64)
         mass = np.bincount(y, weight, k)
         if (mass == 0).any():
-            raise ValueError(f"NearestCentroid: class {self.classes_[mass.argmin()]!r} has no weight.")
+            raise ValueError(
+                f"NearestCentroid: class {self.classes_.tolist()[mass.argmin()]!r} has no weight."
+            )
         self.class_prior_ = self._priors(mass)
         means, scatter, width = np.zeros((k, X.shape[1])), np.zeros(X.shape[1]), np.zeros(X.shape[1])
         if self.metric == "manhattan":

@@ -209,9 +209,7 @@ def plot_learning_curve(sizes: Any, train: Any, test: Any, metric: str = "score"
     for (what, values), colour in zip(scores.items(), (SECOND, ACCENT)):
         known = np.isfinite(values).any(axis=1)
         x, mean, std = sizes[known], np.nanmean(values[known], axis=1), np.nanstd(values[known], axis=1)
-        # One standard deviation, but no further than any fold went: an accuracy does not pass 1.
-        low = np.fmax(mean - std, np.nanmin(values[known], axis=1))
-        high = np.fmin(mean + std, np.nanmax(values[known], axis=1))
+        low, high = _band(values[known], mean, std)
         ax.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0)
         ax.plot(x, mean, color=colour, marker="o", markersize=4)
         ends.append(
@@ -231,6 +229,11 @@ def plot_learning_curve(sizes: Any, train: Any, test: Any, metric: str = "score"
     ax.set_xlim(left=0)
     ax.grid(axis="y")
     return label_axes(ax, translated("rows learned from"), translated(metric))
+
+
+def _band(values: np.ndarray, mean: np.ndarray, std: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """One standard deviation, but no further than any fold went: an accuracy does not pass 1."""
+    return np.fmax(mean - std, np.nanmin(values, axis=1)), np.fmin(mean + std, np.nanmax(values, axis=1))
 
 
 @styled
@@ -273,7 +276,8 @@ def plot_learning_curves(
             if side == "train":
                 ax.plot(sizes[known], mean, color=colour, linestyle=(0, (1, 1.5)), linewidth=1.2)
                 continue
-            ax.fill_between(sizes[known], mean - std, mean + std, color=colour, alpha=0.1, linewidth=0)
+            low, high = _band(values[known], mean, std)
+            ax.fill_between(sizes[known], low, high, color=colour, alpha=0.1, linewidth=0)
             ax.plot(sizes[known], mean, color=colour, marker="o", markersize=4, label=short_name(name, 32))
     ax.plot([], [], color=INK, linestyle=(0, (1, 1.5)), linewidth=1.2, label=translated("on training rows"))
     ax.set_xlim(left=0)

@@ -52,6 +52,8 @@ def plot_history(model: Any, *measures: str, ax: Any = None) -> Any:
     >>> plot_history(model).get_xlabel()
     'pass'
     """
+    from matplotlib.ticker import MaxNLocator
+
     history = model.history_
     names = measures or tuple(key for key in history if key not in ("pass", "round"))
     unknown = [key for key in names if key not in history]
@@ -69,6 +71,7 @@ def plot_history(model: Any, *measures: str, ax: Any = None) -> Any:
         panel.grid(axis="y")
         title = type(model).__name__ if k == 0 else ""
         label_axes(panel, translated("pass") if panel is panels[-1] else "", key, title)
+    panels[-1].xaxis.set_major_locator(MaxNLocator(integer=True))  # a pass is whole; the panels share it
     return panels[-1]
 
 

@@ -140,10 +140,11 @@ class GraphClassifier(SemiSupervisedClassifier):
     def _warn_unreached(self, F: np.ndarray, prior: np.ndarray) -> None:
         lost = np.flatnonzero(F.sum(axis=1) <= 0)
         if lost.size:
+            label = self.classes_.tolist()[prior.argmax()]
             warnings.warn(
                 f"{type(self).__name__}: no label has come to {lost.size} of {len(F)} rows (row {lost[0]} is the "
                 "first): the graph is in pieces without labels, or they are too far away. They get the shares of "
-                f"the classes among the labelled rows, and so the label {self.classes_[prior.argmax()]!r}. Raise "
+                f"the classes among the labelled rows, and so the label {label!r}. Raise "
                 "n_neighbors or max_iter, lower gamma, or label some of them.",
                 ConvergenceWarning,
                 stacklevel=6,

@@ -25,9 +25,8 @@ from tercet.cli.compare import larger_data, terminal, terminal_advice
 from tercet.cli.compare.combination import CANDIDATES, COMBINATION, SAME_AS
 from tercet.cli.compare.comparison import Design
 from tercet.cli.compare.details import DetailCollector, ReportDetails
-from tercet.cli.compare.method_messages import reword_messages
 from tercet.cli.compare.method_order import in_order, leaders
-from tercet.cli.compare.metric_choice import choose_measure
+from tercet.cli.compare.metric_choice import choose_measure, of_which_class, rarest_rows
 from tercet.cli.compare.recommendation import method_and_settings, recommend, winner
 from tercet.cli.compare.result import add_times, describe, gather, to_json
 from tercet.cli.compare.row_structure import RowStructure, read_structure
@@ -38,6 +37,7 @@ from tercet.cli.compare.worker_pool import WorkerPool, WorkerTask, start_fork_se
 from tercet.cli.embedded_datasets import is_embedded
 from tercet.cli.errors import Refusal, refusing
 from tercet.cli.lookup import find
+from tercet.cli.method_messages import reword_messages
 from tercet.cli.output_files import check_writable, whole
 from tercet.cli.tables import open_table
 from tercet.cli.translation import tr
@@ -94,13 +94,14 @@ def _run(request: Request, begin: float) -> int:
     context, table, schema, records, y, structure = _read(request)
     offered = list(schema.classes or ()) if request.task == "auto" else []
     measure, why = choose_measure(request.metric, schema.task, y, len(schema.classes or ()), offered)
+    why = why or of_which_class(measure, schema.classes or (), y)
     cards = {card.name: card for card in _candidates(schema.task, chosen)}
     plan: dict[str, Any] = {
         "cv": request.cv,
         "repeats": _repeats(request, len(records)),
         "jobs": request.jobs or _processes(records.nbytes),
     }
-    design = _design(request, structure, len(records), schema.task)
+    design = _design(request, structure, len(records), schema.task, rarest_rows(measure, y))
     about = describe(table, schema, y, len(records), measure)
     result = {**about, **plan, "seed": request.seed, "budget": request.budget}
     result |= {"metric_why": why and tr(why), "split": {"kind": structure.kind, "column": structure.column}}
@@ -265,13 +266,15 @@ def _repeats(request: Request, rows: int) -> int:
     return request.repeats or next((r for most, r in REPEATS if rows <= most), 1)
 
 
-def _design(request: Request, structure: RowStructure, rows: int, task: str) -> Design:
+def _design(
+    request: Request, structure: RowStructure, rows: int, task: str, rarest: int | None = None
+) -> Design:
     splitter = Splitter(request.cv, request.seed, False, structure.groups, structure.times)
     sizes: list[tuple[int, int]] = []
     if structure.times is not None:
         sizes = [(train.size, test.size) for train, test in splitter.split(None, rows, 0)]
     counts = np.bincount(splitter.units(rows)).astype(float)
-    return Design(request.cv, 1, rows, task, sizes, structure.times is not None, counts)
+    return Design(request.cv, 1, rows, task, sizes, structure.times is not None, counts, rarest)
 
 
 def _report(

@@ -3,9 +3,10 @@
 The test is the Bayesian correlated t test with a region of practical equivalence, the margin. Five splits say
 little of the variance of a difference, so that it has a prior: the variance of the differences on the rows (where
 rows are in groups, on the groups), times how much more the splits of all compared methods vary, since training sets
-differ, too. Of many methods compared with one that was chosen as the best, each needs a higher probability (Holm);
-of few rows, or groups, one as high as if all pairs of methods were compared.
-`tests/cli/test_claims_hold.py` counts false alarms.
+differ, too. Rounds on the same rows say no more of it than these, which bound the degrees of freedom. Of many
+methods compared with one, each needs a higher probability (Holm); with the one that was chosen as the best, one as
+high as if each were compared with every other, since any could have come out first.
+`tests/cli/test_claims_hold.py` and `python -m tests.cli.simulated_claims` count false alarms.
 """
 
 from __future__ import annotations
@@ -21,9 +22,6 @@ from tercet.model_selection import BayesianTest, bayesian_correlated_test, corre
 
 PROBABILITY = 0.95
 PRIOR_DF = 10.0  # splits that the prior of the variance counts for
-FEW_UNITS = (
-    100  # rows or groups below which the best of many is chosen by chance too often for Holm's probabilities
-)
 MOST_TIMES = 1000  # as many rows as there are: beyond, no number of rows is given
 
 
@@ -39,6 +37,7 @@ class Design:
     sizes : numbers of training and of test rows of each split of a repeat.
     forward : whether the splits go forward in time, where the correlation of scores is not known.
     counts : rows in each unit that the bootstrap draws.
+    rarest : rows of the rarer of two classes, where the measure weighs classes and not rows.
     """
 
     cv: int
@@ -48,6 +47,13 @@ class Design:
     sizes: Sequence[tuple[int, int]] = ()
     forward: bool = False
     counts: np.ndarray | None = None
+    rarest: int | None = None
+
+    @property
+    def max_df(self) -> float:
+        """Most degrees of freedom of a variance: the rows, groups, or rows of the rarer class, less 1."""
+        few = self.units if self.rarest is None else min(self.units, self.rarest)
+        return max(few - 1.0, 1.0)
 
     @property
     def correlation(self) -> dict[str, float]:
@@ -100,6 +106,13 @@ class Comparison:
     outcome: str | None
     rows: int | None
 
+    def mirrored(self) -> Comparison:
+        """The same of the other against the method."""
+        turned = {"worse": "better", "better": "worse"}
+        outcome = None if self.outcome is None else turned.get(self.outcome, self.outcome)
+        ends = (-self.difference, -self.high, -self.low)
+        return Comparison(*ends, self.better, self.equivalent, self.worse, outcome, self.rows)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         return dict(vars(self))
@@ -111,6 +124,8 @@ def compare_with(
     measure: Measure,
     margin: float,
     design: Design,
+    *,
+    chosen: bool = True,
 ) -> dict[str, Comparison]:
     """Compare methods with a reference, each on the splits where both have scores.
 
@@ -121,6 +136,8 @@ def compare_with(
     reference : the same of the method to compare with.
     margin : float
         Differences of at most so much mean nothing.
+    chosen : bool
+        Whether the reference was chosen by these scores as the best, and not named beforehand as the baseline is.
     """
     sign = 1.0 if measure.greater_is_better else -1.0
     pairs: dict[str, tuple[np.ndarray, np.ndarray]] = {}
@@ -139,15 +156,15 @@ def compare_with(
             rope=margin,
             prior_variance=inflation * on_rows.get(name, 0.0),
             prior_df=PRIOR_DF if name in on_rows else 0.0,
+            max_df=design.max_df,
             **design.correlation,
         )
         for name, pair in pairs.items()
     }
-    different = holm([1 - max(test.worse, test.better) for test in tests.values()])
-    if design.units < FEW_UNITS:
-        different = different * (len(tests) + 1) / 2  # all pairs instead of one with each other
+    each = len(tests) + 1 if chosen else 1  # any of so many could have been chosen
+    different = each * holm([1 - max(test.worse, test.better) for test in tests.values()])
     return {
-        name: _comparison(test, float(p), sign, margin, design, len(tests))
+        name: _comparison(test, float(p), sign, margin, design, each * len(tests))
         for (name, test), p in zip(tests.items(), different)
     }
 

@@ -9,11 +9,6 @@ import numpy as np
 RATIOS = (0.2, 1.0, 2.0, 5.0, 10.0, 50.0)  # cost of a missed row of the class, in false alarms
 
 
-def positive_class(truth: np.ndarray) -> int:
-    """The class to be found: the rarer one, or the second of two that are equally frequent."""
-    return int(2 * np.count_nonzero(truth == 1) <= truth.size)
-
-
 def cost_thresholds(
     truth: np.ndarray, score: np.ndarray, ratios: tuple[float, ...] = RATIOS
 ) -> list[dict[str, Any]]:

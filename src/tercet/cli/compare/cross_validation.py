@@ -71,6 +71,8 @@ class CrossValidation:
         self.measure = measure
         self.n = len(records)
         self.k = int(y.max()) + 1 if y is not None and task != "regression" else 0
+        if self.k == 2 and task == "classification" and y is not None:
+            self.measure = scorers.for_class(measure, scorers.positive_class(schema.classes, y))
         self.splitter = Splitter(cv, seed, task == "classification", groups, times)
         self.units = self.splitter.units(self.n)
         self._encoded: OrderedDict[Any, Any] = OrderedDict()

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from tercet.cli.compare.cost_thresholds import cost_thresholds, positive_class
+from tercet.cli.compare.cost_thresholds import cost_thresholds
 from tercet.cli.compare.error_segments import confidence_of_errors, error_segments, row_errors, worst_rows
 from tercet.cli.compare.worker_pool import WorkerPool, WorkerTask
+from tercet.cli.scorers import rarer_class
 
 N_CURVES = 3  # methods with a learning curve
 N_MODELS = 4  # methods with a figure of their model
@@ -193,7 +194,7 @@ class DetailCollector:
         ):
             return None
         truth = self.y[one["rows"]]
-        positive = positive_class(truth)
+        positive = rarer_class(truth)
         return {
             "positive": positive,
             "probabilities": one["proba"] is not None,

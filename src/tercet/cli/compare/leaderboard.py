@@ -132,15 +132,20 @@ class Leaderboard:
         def evidence(name: str) -> tuple[np.ndarray, np.ndarray | None]:
             return self.padded(name), self.first_parts.get(name)
 
-        def against(reference: str, others: list[str]) -> dict[str, Comparison]:
+        def against(reference: str, others: list[str], chosen: bool) -> dict[str, Comparison]:
             real = {name: evidence(name) for name in others if np.isfinite(self.means[name])}
-            return compare_with(real, evidence(reference), self.measure, self.margin, self.design)
+            return compare_with(
+                real, evidence(reference), self.measure, self.margin, self.design, chosen=chosen
+            )
 
         if not self.order or not np.isfinite(self.means[self.order[0]]):
             return
-        best = against(self.order[0], self.order[1:])
+        first, real = self.order[0], [name for name in self.order if name != BASELINE]
+        plain = against(BASELINE, real, chosen=False) if BASELINE in self.order else {}
+        best = against(first, [name for name in real if name != first], chosen=True)
+        if first in plain:  # of the two, the baseline was named beforehand
+            best[BASELINE] = plain[first].mirrored()
         failed = self._worse_at_the_least()
-        plain = against(BASELINE, [n for n in self.order if n != BASELINE]) if BASELINE in self.order else {}
         for entry in self.entries:
             name = entry["name"]
             if name in best:

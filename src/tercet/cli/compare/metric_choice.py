@@ -64,6 +64,36 @@ def choose_measure(
     return allowed[0], None
 
 
+def of_which_class(measure: Measure, classes: Sequence[Any], y: np.ndarray) -> Message | None:
+    """Which of two classes a measure of one class is about; None for other measures.
+
+    Examples
+    --------
+    >>> of_which_class(scorers.find("f1"), ["no", "yes"], np.array([0, 0, 1]))
+    "f1 is that of the class 'yes'."
+    """
+    if len(classes) != 2 or measure.name not in scorers.OF_ONE_CLASS:
+        return None
+    label = classes[scorers.positive_class(classes, y)]
+    label = label.item() if isinstance(label, np.generic) else label
+    return Message("{metric} is that of the class {label!r}.", metric=Message(measure.title), label=label)
+
+
+def rarest_rows(measure: Measure, y: Any) -> int | None:
+    """Rows of the rarer of two classes for a measure that weighs classes and not rows; None for others.
+
+    Examples
+    --------
+    >>> y = np.array([0, 0, 0, 1, 1])
+    >>> [rarest_rows(scorers.find(name), y) for name in ("roc_auc", "f1", "accuracy")]
+    [2, 2, None]
+    """
+    if not (measure.by_class or measure.name in scorers.OF_ONE_CLASS) or y is None:
+        return None
+    counts = np.bincount(y)
+    return int(counts.min()) if counts.size == 2 else None
+
+
 def looks_like_counts(y: np.ndarray) -> bool:
     """Whether a target may count something: whole numbers from 0 or 1 on, small ones more often than large ones.
 

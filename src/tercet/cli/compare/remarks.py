@@ -27,11 +27,10 @@ def remarks(result: dict[str, Any], rounds: int, repeats: int) -> Iterator[Messa
     yield from _on_combination(result)
     if result["tuned"]:
         plain = [e["name"] for e in result["leaderboard"] if e["untuned"] is None and not e["baseline"]]
-        yield Message(
-            "Settings were searched inside the training rows of each split; {n} methods have none to search, or "
-            "there was no time for it.",
-            n=len([name for name in plain if name != "combination"]),
-        )
+        untuned = [name for name in plain if name != "combination"]
+        yield Message("Settings were searched inside the training rows of each split.")
+        if untuned:
+            yield Message("Not searched, for want of settings or of time: {names}.", names=", ".join(untuned))
     if 0 < rounds < repeats:
         yield Message(
             "The budget was enough for {rounds} of {repeats} rounds.", rounds=rounds, repeats=repeats

@@ -9,10 +9,11 @@ from typing import Any
 from tercet.cli import printing
 from tercet.cli.measures import MEASURES
 from tercet.cli.report.number_format import NOTHING, fixed, seconds, short
-from tercet.cli.report.phrases import places, verdict_text
+from tercet.cli.report.phrases import listed, places, verdict_text
 from tercet.cli.translation import language, tr
 
 MOST_COLUMNS = 24
+MOST_NAMED = 12  # methods left out for one reason
 LARGE = 1e4  # scores beyond it, such as R² of a failed method, are shown in few digits
 
 
@@ -28,7 +29,7 @@ def table_of_columns(result: dict[str, Any]) -> None:
     )
     console.print(f"[bold]{_plain(data['source'])}[/bold] ({data['format']}): {size}")
     for note in data["notes"]:
-        console.print(f"  · {_plain(note)}", style="dim")
+        printing.print_text(f"  · {note}", console, style="dim", indent="    ")
     table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False)
     for head in ("column", "kind", "missing", "distinct", "why"):
         table.add_column(tr(head), justify="right" if head in ("missing", "distinct") else "left")
@@ -113,15 +114,21 @@ def leaderboard(result: dict[str, Any]) -> None:
     console.print()
     if not printing.quiet:
         for remark in result["remarks"]:
-            console.print(_plain(remark), style="dim")
+            printing.print_text(remark, style="dim")
         reasons: dict[str, list[str]] = {}
         for one in result["skipped"]:
             reasons.setdefault(one["why"], []).append(one["name"])
         for why, names in reasons.items():
-            console.print(
-                tr("Left out: {names}: {why}", names=", ".join(names), why=_plain(why)), style="dim"
-            )
-    console.print(_plain(verdict_text(result)), style="bold")
+            told = tr("Left out: {names}: {why}", names=_some(names), why=why)
+            printing.print_text(told, style="dim")
+    printing.print_text(verdict_text(result), style="bold")
+
+
+def _some(names: list[str]) -> str:
+    """The first names of a long list, and how many there are besides; the report and --json have them all."""
+    if len(names) <= MOST_NAMED:
+        return ", ".join(names)
+    return listed([*names[: MOST_NAMED - 1], tr("{n} others", n=len(names) - MOST_NAMED + 1)])
 
 
 def _columns(

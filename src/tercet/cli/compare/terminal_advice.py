@@ -19,7 +19,7 @@ def early_alerts(result: dict[str, Any]) -> None:
         return
     for alert in result["alerts"]:
         line = Text.assemble("! ", (alert["title"], STYLES[alert["severity"]]), tr(". "), alert["evidence"])
-        printing.stderr().print(line, soft_wrap=True)
+        printing.print_text(line, printing.stderr(), indent="  ")
 
 
 def alerts(result: dict[str, Any]) -> None:
@@ -30,11 +30,9 @@ def alerts(result: dict[str, Any]) -> None:
     console.print()
     console.print(Text(tr("Before you trust these scores:"), style="bold"))
     for alert in result["alerts"]:
-        severity = term(alert["severity"])
-        console.print(
-            Text.assemble("! ", (f"[{severity}] {alert['title']}", STYLES[alert["severity"]])), soft_wrap=True
-        )
-        console.print(Text(f"  {alert['advice']}"), soft_wrap=True)
+        title = f"[{term(alert['severity'])}] {alert['title']}"
+        printing.print_text(Text.assemble("! ", (title, STYLES[alert["severity"]])), indent="  ")
+        printing.print_text(f"  {alert['advice']}", indent="  ")
 
 
 def recommendation(result: dict[str, Any]) -> None:
@@ -42,15 +40,13 @@ def recommendation(result: dict[str, Any]) -> None:
     take = result.get("take")
     if not take or printing.quiet:
         return
-    console = printing.stdout()
-    console.print()
-    console.print(Text(tr("Take this:"), style="bold"))
+    printing.stdout().print()
+    printing.print_text(tr("Take this:"), style="bold")
     if take.get("caution"):
-        console.print(Text(f"  {take['caution']}"), soft_wrap=True)
-    console.print(Text(f"  {take['command']}"), soft_wrap=True)
+        printing.print_text(f"  {take['caution']}", indent="  ")
+    printing.print_command(take["command"])
     if (expected := expected_text(result)) and not result.get("expected"):  # else a remark has said it
-        console.print(Text(f"  {expected}"), soft_wrap=True)
-    plain = take["simplest"]
-    if plain:
-        console.print(Text(f"  {simplest_text(result)}"), soft_wrap=True)
-        console.print(Text(f"  {plain['command']}"), soft_wrap=True)
+        printing.print_text(f"  {expected}", indent="  ")
+    if plain := take["simplest"]:
+        printing.print_text(f"  {simplest_text(result)}", indent="  ")
+        printing.print_command(plain["command"])

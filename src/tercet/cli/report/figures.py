@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tercet.cli.report.leaderboard import range_of
 from tercet.cli.report.markup import Markup, join, tag
 from tercet.cli.report.number_format import known
 from tercet.cli.report.phrases import called, cut, term, titles
@@ -44,8 +45,12 @@ def intervals(result: dict[str, Any]) -> Markup | None:
     picture = (
         tr("Intervals of all methods"),
         tr("Mean {metric} of every method with its 95% interval.", metric=term(result["metric_title"])),
-        lambda plot: plot.plot_intervals(
-            names, means, lows, highs, baseline=baseline, tied=tied, metric=result["metric_title"]
+        lambda plot: _ticks_in_range(
+            plot.plot_intervals(
+                names, means, lows, highs, baseline=baseline, tied=tied, metric=result["metric_title"]
+            ),
+            "xaxis",
+            result,
         ),
     )
     return _figure(picture, wide=True)
@@ -116,7 +121,7 @@ def _pictures(result: dict[str, Any], details: Any) -> Iterator[Picture]:
         yield from _dependence(details.dependence, labels)
     curves = list((getattr(details, "curves", None) or {}).items())[:LEARNING_CURVES]
     if curves:
-        yield _curves({_called(result, method): curve for method, curve in curves}, metric)
+        yield _curves({_called(result, method): curve for method, curve in curves}, result)
     yield from _clusters(result, details)
 
 
@@ -207,14 +212,26 @@ def _dependence(dependence: dict[str, Any], labels: list[str] | None) -> Iterato
         yield tr("Partial dependence on {name}", name=cut(column, 40)), text, draw
 
 
-def _curves(curves: dict[str, Any], metric: str) -> Picture:
+def _curves(curves: dict[str, Any], result: dict[str, Any]) -> Picture:
     return (
         tr("Learning curves"),
         tr(
             "If a full line has not levelled off, more rows would help; a wide gap to the dots is overfitting."
         ),
-        lambda plot: plot.plot_learning_curves(curves, metric=metric),
+        lambda plot: _ticks_in_range(
+            plot.plot_learning_curves(curves, metric=term(result["metric_title"])), "yaxis", result
+        ),
     )
+
+
+def _ticks_in_range(axes: Any, name: str, result: dict[str, Any]) -> Any:
+    """The axes without ticks beyond the range of the measure: beside a score of 1 there is room, but no score."""
+    axis = getattr(axes, name)
+    ends = (*range_of(result), *axis.get_view_interval())
+    low, high = max(ends[0], min(ends[2:])), min(ends[1], max(ends[2:]))
+    slack = 1e-9 * (high - low)
+    axis.set_ticks([tick for tick in axis.get_majorticklocs() if low - slack <= tick <= high + slack])
+    return axes
 
 
 def _clusters(result: dict[str, Any], details: Any) -> Iterator[Picture]:

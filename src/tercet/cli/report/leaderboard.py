@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -17,7 +18,7 @@ MEASURES_SHOWN = 4  # beside the one that ranks; the rest are on the methods' ow
 def leaderboard(result: dict[str, Any]) -> Markup:
     """The table, sortable by its headers where scripts run, and the words it needs."""
     entries = result["leaderboard"]
-    scale = Scale.of(entries)
+    scale = Scale.of(entries, *range_of(result))
     measures = _measures(entries)[:MEASURES_SHOWN]
     tested = any(entry.get("outcome") in ("equivalent", "undecided") for entry in entries)
     timed = any(known(entry.get("predict_time")) for entry in entries)  # clusterings predict nothing
@@ -132,6 +133,14 @@ def _axis(scale: Scale) -> Markup:
 
 def _measures(entries: list[dict[str, Any]]) -> list[str]:
     return list(dict.fromkeys(name for entry in entries for name in entry.get("others") or {}))
+
+
+def range_of(result: dict[str, Any]) -> tuple[float, float]:
+    """The range of the measure that ranks."""
+    from tercet.cli.scorers import find
+
+    measure = find(result["metric"])
+    return (measure.low, measure.high) if measure else (-math.inf, math.inf)
 
 
 def measure_of(name: str) -> tuple[str, bool]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -45,8 +46,11 @@ class Scale:
     high: float
 
     @classmethod
-    def of(cls, entries: Sequence[dict[str, Any]]) -> Scale:
-        """A scale for the better half of the methods, so that an outlier does not compress the rest."""
+    def of(cls, entries: Sequence[dict[str, Any]], least: float = -math.inf, most: float = math.inf) -> Scale:
+        """A scale for the better half of the methods, so that an outlier does not compress the rest.
+
+        It stays between `least` and `most`, the range of the measure.
+        """
         rows = [e for e in entries if known(e["score"]) and not e["baseline"]] or [
             e for e in entries if known(e["score"])
         ]
@@ -60,7 +64,7 @@ class Scale:
         if reach > 0:
             low, high = max(low, best - reach), min(high, best + reach)
         room = 0.06 * (high - low) or 0.05 * abs(high) or 0.05
-        return cls(low - room, high + room)
+        return cls(max(low - room, least), min(high + room, most))
 
     def __call__(self, value: float) -> float:
         return min(max(100 * (value - self.low) / (self.high - self.low), 0.0), 100.0)

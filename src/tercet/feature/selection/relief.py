@@ -118,5 +118,7 @@ def class_indices(y: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
     """The classes and each row's; an error when there is only one."""
     classes, kind = distinct(np.asarray(y))
     if len(classes) < 2:
-        raise ValueError(f"{name} needs rows of at least 2 classes; there is only one class: {classes[0]!r}.")
+        raise ValueError(
+            f"{name} needs rows of at least 2 classes; there is only one class: {classes.tolist()[0]!r}."
+        )
     return classes, kind.astype(np.int64)

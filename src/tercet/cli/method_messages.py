@@ -10,6 +10,8 @@ import functools
 import json
 import re
 import string
+import warnings
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +43,13 @@ def reworded(text: str, method: str, classes: list[str]) -> str:
     if translation.language() != "zh":
         return text
     return "".join(_translated(sentence) for sentence in SENTENCES.split(text))
+
+
+def warning_texts(caught: Iterable[warnings.WarningMessage], method: str = "") -> list[str]:
+    """What a method warned of, each once; not what is said to programmers (deprecations)."""
+    shown = (UserWarning, RuntimeWarning)  # convergence warnings are UserWarnings
+    texts = dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, shown))
+    return [reworded(text, method, []) for text in texts]
 
 
 def with_class_names(text: str, classes: list[str]) -> str:

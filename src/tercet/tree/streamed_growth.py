@@ -24,7 +24,14 @@ MAX_BINS = 255  # of a column, where `max_bins` does not say how many
 
 
 def growth_refusal(model: Any) -> str:
-    """Why the parameters of a tree or forest do not allow growth from a source, and what does; "" where they do."""
+    """Why the parameters of a tree or forest do not allow growth from a source, and what does; "" where they do.
+
+    Examples
+    --------
+    >>> from tercet.tree import DecisionTreeRegressor
+    >>> growth_refusal(DecisionTreeRegressor(max_leaf_nodes=4))
+    'max_leaf_nodes grows one node at a time. Use max_depth or min_samples_leaf.'
+    """
     if elsewhere():
         return (
             "the node of every row is changed in every pass, and blocks on the workers of a cluster cannot be. Use "
@@ -42,7 +49,18 @@ def growth_refusal(model: Any) -> str:
 
 
 def read_binned_rows(model: Any, X: Any, y: Any, weight: Any, max_bins: int | None, seed: int) -> BinnedPages:
-    """Read and bin the rows of a source; an error where they are sparse, or y or the categories are too many."""
+    """Read and bin the rows of a source; an error where they are sparse, or y or the categories are too many.
+
+    Examples
+    --------
+    >>> from tercet.core.streams import MemoryStream
+    >>> from tercet.tree import DecisionTreeRegressor
+    >>> stream = MemoryStream("six rows", X=np.arange(6.0)[:, None], y=np.arange(6.0))
+    >>> model = DecisionTreeRegressor().fit([[0.0], [1.0]], [0.0, 1.0])
+    >>> with read_binned_rows(model, stream.array("X"), stream.array("y"), None, max_bins=3, seed=0) as data:
+    ...     data.bins.n_bins
+    array([3])
+    """
     name, kinds = type(model).__name__, model._n_categories()
     if holds_sparse(X):
         raise TypeError(f"{name} grows from sparse rows in memory only; a source must have dense ones.")
@@ -62,7 +80,24 @@ def read_binned_rows(model: Any, X: Any, y: Any, weight: Any, max_bins: int | No
 def grow_from_pages(
     model: Any, data: BinnedPages, statistics: PagedStatistics, weights: RowWeights, limits: Limits, seed: int
 ) -> Tree:
-    """Grow a tree with the parameters of a model from rows that were read."""
+    """Grow a tree with the parameters of a model from rows that were read.
+
+    Examples
+    --------
+    >>> from tercet.core.streams import MemoryStream
+    >>> from tercet.tree import DecisionTreeRegressor
+    >>> stream = MemoryStream(
+    ...     "six rows", X=np.arange(1.0, 7.0)[:, None], y=np.array([1, 1.2, 1.1, 3, 3.2, 5])
+    ... )
+    >>> model = DecisionTreeRegressor().fit([[0.0], [1.0]], [0.0, 1.0])
+    >>> with read_binned_rows(
+    ...     model, stream.array("X"), stream.array("y"), None, max_bins=None, seed=0
+    ... ) as data:
+    ...     totals = PagedStatistics.of(data, data.row_weights, n_classes=1, n_jobs=1)
+    ...     tree = grow_from_pages(model, data, totals, data.row_weights, Limits(max_depth=1), seed=0)
+    >>> tree.threshold[0].item()
+    3.5
+    """
     grower = PagedHistogramGrower(data, weights, statistics, model.criterion, limits, seed, model.n_jobs)
     return Tree.from_arrays(grower.grow(), verify=False)
 

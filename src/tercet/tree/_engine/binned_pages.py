@@ -41,6 +41,14 @@ class BinnedPages:
         The bins of the columns, without words of rows.
     n_weighted : int
         The rows that have weight.
+
+    Examples
+    --------
+    >>> from tercet.core.streams import MemoryStream
+    >>> stream = MemoryStream("rows", X=np.array([[1.0], [2.0], [2.0], [7.0]]), y=np.arange(4.0))
+    >>> with BinnedPages(stream.array("X"), stream.array("y"), None, np.zeros(1, int), 255, 0, 1) as data:
+    ...     print(data.bins.n_bins, data.n_weighted)
+    [3] 4
     """
 
     bins: BinnedColumns

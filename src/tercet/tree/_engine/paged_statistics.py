@@ -38,6 +38,15 @@ class PagedStatistics:
         The rows of the sample, and their weight.
     mean, unit, mass_unit : float
         Of a number its mean, and what a unit of numerators and one of weights stand for.
+
+    Examples
+    --------
+    >>> from tercet.core.streams import MemoryStream
+    >>> stream = MemoryStream("rows", X=np.ones((3, 1)), y=np.array([1.0, 2.0, 6.0]))
+    >>> with BinnedPages(stream.array("X"), stream.array("y"), None, np.zeros(1, int), 255, 0, 1) as data:
+    ...     totals = PagedStatistics.of(data, data.row_weights, n_classes=1, n_jobs=1)
+    >>> totals.rows, totals.mass, totals.mean
+    (3, 3.0, 3.0)
     """
 
     n_classes: int

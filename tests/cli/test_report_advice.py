@@ -12,6 +12,7 @@ import pytest
 
 import tercet
 from tercet.cli import report, translation
+from tercet.cli.report import phrases
 from tests.cli import browser, samples
 from tests.cli.pages import Page, check_static
 
@@ -72,6 +73,14 @@ def test_what_to_take(classified: Any, page: str):
     assert "No simpler method was found to be as good." in text
     assert "not corrected for the choice among many methods" in text
     assert "The same in Python" not in text
+    alone["take"]["expected"] |= {
+        "candidates": 1,
+        "corrected": True,
+    }  # a single method was not chosen among many
+    text = phrases.expected_text(alone)
+    assert text.startswith(
+        "Expected on new rows: accuracy 0.951 (95% interval 0.930 to 0.970); it is of this procedure"
+    )
     assert 'id="take"' not in report.render({**result, "take": None})
 
 

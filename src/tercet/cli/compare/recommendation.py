@@ -182,14 +182,18 @@ def _pipeline(encoder: dict[str, Any], expression: str) -> str:
 
 
 def expected_score(result: dict[str, Any]) -> dict[str, Any] | None:
-    """The score to expect on new rows with its interval; "corrected" says whether for the choice among many."""
+    """The score to expect on new rows with its interval; "corrected" says whether for the choice."""
     told = result.get("expected")
     if told and told.get("score") is not None:
-        return {**{key: told.get(key) for key in ("score", "low", "high")}, "corrected": True}
+        return {**{key: told.get(key) for key in ("score", "low", "high", "candidates")}, "corrected": True}
     first = winner(result)
     if first is None:
         return None
-    return {**{key: first.get(key) for key in ("score", "low", "high")}, "corrected": False}
+    return {
+        **{key: first.get(key) for key in ("score", "low", "high")},
+        "candidates": None,
+        "corrected": False,
+    }
 
 
 def recommend(result: dict[str, Any], request: Any, recipe: dict[str, Any] | None) -> dict[str, Any] | None:

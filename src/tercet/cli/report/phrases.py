@@ -204,6 +204,13 @@ def expected_text(result: dict[str, Any]) -> str:
     metric = term(result["metric_title"])
     if not known(expected.get("low")):
         return tr("Expected on new rows: {metric} {score}.", metric=metric, score=values["score"])
+    if expected.get("candidates") == 1:
+        return tr(
+            "Expected on new rows: {metric} {score} (95% interval {low} to {high}); it is of this procedure on "
+            "this many rows, not of this one fitted model.",
+            metric=metric,
+            **values,
+        )
     if expected["corrected"]:
         return tr(
             "Expected on new rows: {metric} {score} (95% interval {low} to {high}), corrected for the choice among "

@@ -84,6 +84,18 @@ def test_what_to_take(classified: Any, page: str):
     assert 'id="take"' not in report.render({**result, "take": None})
 
 
+def test_the_untuned_score_stands_beside_the_tuned(classified: Any):
+    result = copy.deepcopy(classified[0])
+    first, *others = result["leaderboard"]
+    assert ">untuned</button>" not in report.render(result)
+    first |= {"untuned": 0.87654, "settings": {"C": 0.1}}
+    page = report.render(result)
+    assert 'title="score with the default settings"' in page
+    rows = re.findall(r"<tr[^>]*>(.*?)</tr>", page.split("<tbody>")[1], re.S)[: len(others) + 1]
+    texts = [re.findall(r'<td[^>]*class="number[^"]*"[^>]*>(.*?)</td>', row, re.S)[2] for row in rows]
+    assert texts == [f"{0.87654:.{phrases.places(result)}f}", *["–"] * len(others)]
+
+
 def test_errors_by_segment_and_single_rows(page: str):
     text = Page(page).text
     assert (

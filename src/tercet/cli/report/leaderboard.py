@@ -19,7 +19,8 @@ def leaderboard(result: dict[str, Any]) -> Markup:
     """The table, sortable by its headers where scripts run, and the words it needs."""
     entries = result["leaderboard"]
     scale = Scale.of(entries, *range_of(result))
-    measures = _measures(entries)[:MEASURES_SHOWN]
+    tuned = any(known(entry.get("untuned")) for entry in entries)
+    measures = _measures(entries)[: MEASURES_SHOWN - tuned]
     tested = any(entry.get("outcome") in ("equivalent", "undecided") for entry in entries)
     timed = any(known(entry.get("predict_time")) for entry in entries)  # clusterings predict nothing
     ranged = any(known(entry.get("low")) for entry in entries)
@@ -29,13 +30,14 @@ def leaderboard(result: dict[str, Any]) -> Markup:
         _head(tr("method")),
         _head(tr("{metric}, mean and spread over the splits", metric=term(result["metric_title"])),
               f"{term(result['metric_title'])}\u00a0{arrow}", numeric=True, down=result["greater_is_better"]),
+        _head(tr("score with the default settings"), tr("untuned"), numeric=True) if tuned else None,
         tag("th", tr("95% interval") if ranged else "", _axis(scale), scope="col", class_="wide"),
         [_head(term(measure_of(name)[0]), numeric=True, down=measure_of(name)[1]) for name in measures],
         _head(tr("time to fit"), tr("fit"), numeric=True),
         _head(tr("time to predict"), tr("predict"), numeric=True) if timed else None,
     ]  # fmt: skip
     widths = {name: decimals((e.get("others") or {}).get(name) for e in entries) for name in measures}
-    rows = [_row(entry, result, scale, widths, timed) for entry in entries]
+    rows = [_row(entry, result, scale, widths, timed, tuned) for entry in entries]
     table = tag(
         "table",
         tag("caption", tr("Methods, best first; every column sorts.")),
@@ -62,6 +64,7 @@ def _row(
     scale: Scale,
     widths: dict[str, int],
     timed: bool,
+    tuned: bool,
 ) -> Markup:
     digits = places(result)
     name, other = titles(entry)
@@ -107,6 +110,7 @@ def _row(
             data_value=name,
         ),
         _cell(join(tag("b", score), spread), entry["score"], class_="score"),
+        _cell(fixed(entry.get("untuned"), digits), entry.get("untuned")) if tuned else None,
         tag("td", drawing, class_="wide"),
         [_cell(fixed(others.get(name), places), others.get(name)) for name, places in widths.items()],
         _cell(seconds(entry.get("fit_time")), entry.get("fit_time")),

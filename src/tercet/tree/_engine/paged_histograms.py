@@ -331,9 +331,10 @@ class PagedHistogramGrower:
             levels = int(np.log2(max(1.0, rows.size / self.limits.small))) + 2
             hists = np.empty((levels, *self.shape), np.int64)
             binned = BinCodes(words, self.binned.n_bins, self.binned.categorical)
-            records, tables = grow_subtree(
+            room = grow_subtree(
                 binned, data, self.rule, self.limits, rows, spare, node.depth, node.key, hists
             )
+            records, tables = room[0].copy(), room[1].copy()  # of the largest tree of so many rows
         if self.code == SQUARED:
             return records, tables, moment_sums(records, rows, data.labels, weight)
         labels = data.labels.astype(np.int64)

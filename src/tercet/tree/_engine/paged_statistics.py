@@ -122,8 +122,8 @@ def _sums(
 
 def _moments(y: np.ndarray, weight: np.ndarray | None) -> list[float]:
     if weight is None:
-        return [len(y), len(y), y.sum()]
-    return [np.count_nonzero(weight), float(weight.sum()), float(weight @ y)]
+        return [len(y), len(y), float(y.sum())]
+    return [float(np.count_nonzero(weight)), float(weight.sum()), float(weight @ y)]
 
 
 def _distances(y: np.ndarray, weight: np.ndarray | None, mean: float) -> list[float]:

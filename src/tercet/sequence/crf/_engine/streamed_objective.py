@@ -82,8 +82,7 @@ def counts_at_start(chunk: Any, *model: Any) -> tuple[np.ndarray, Any]:
 
 def expected_counts(chunk: Any, *model: Any) -> tuple[float, np.ndarray]:
     """Σ log Z(x) of a block, and the expected counts of the features."""
-    *model, w = model
-    return block_objective(chunk, *model).expected_counts(w)
+    return block_objective(chunk, *model[:-1]).expected_counts(model[-1])
 
 
 def block_objective(

@@ -6,6 +6,7 @@ ones have as many fresh rows as make the noise of the score small.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -36,12 +37,13 @@ class Source:
 
 
 def halves(name: str) -> Callable[[np.random.Generator, int, int], Rows]:
-    """An embedded table, split at random."""
+    """An embedded table, split at random. Its columns have plain names: LightGBM refuses commas in them."""
 
     def draw(rng: np.random.Generator, n: int, fresh: int) -> Rows:
         from tercet.cli.embedded_datasets import EMBEDDED, embedded
 
         frame = embedded(name).frame.rename({EMBEDDED[name]: "target"})
+        frame = frame.rename(lambda column: re.sub(r"\W", "_", column))
         order = rng.permutation(frame.height)
         return frame[order[:n].tolist()], frame[order[n : n + fresh].tolist()]
 

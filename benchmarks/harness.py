@@ -130,11 +130,13 @@ def run_row(
     folder: Path = DATA,
     limit: float = 3600,
     start: str = "spawn",
+    time_first: bool = True,
 ) -> Outcome:
     """Run ours and every peer by turns and judge what they return.
 
     ``start`` is how a contender's process begins: a fresh interpreter each, or, where the figures do not matter,
-    ``"forkserver"``, a copy of one that has the common libraries imported.
+    ``"forkserver"``, a copy of one that has the common libraries imported. ``time_first`` adds our time to a first
+    result, in one more process.
     """
     where = make_data(row, size, folder)
     small = None if size == "smoke" else make_data(row, "smoke", folder)
@@ -174,8 +176,10 @@ def run_row(
                 turn("tercet")
                 if name:
                     turn(name)
-        wait_for_quiet(pause, patience)
-        first = None if "tercet" in problems else time_to_first_result(row.ours, where, limit, start)
+        first = None
+        if time_first and "tercet" not in problems:
+            wait_for_quiet(pause, patience)
+            first = time_to_first_result(row.ours, where, limit, start)
     finally:
         for worker in workers.values():
             worker.close()

@@ -240,6 +240,18 @@ def test_criteria_of_cn2():
     assert least.rule_counts_.sum(axis=1).min() >= 30
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_cn2_specialises_rules_of_many_rows_too(seed):
+    """The two columns that decide tell nothing alone, and thresholds of noise cover a few rows of one class:
+    lists of a star by the score alone had 25 to 33 rules."""
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, 2, (1200, 2))
+    X = np.hstack([codes, rng.standard_normal((1200, 8))])
+    model = CN2Classifier(categorical_features=[0, 1]).fit(X, codes[:, 0] ^ codes[:, 1])
+    assert model.score(X, codes[:, 0] ^ codes[:, 1]) == 1.0
+    assert len(model.ruleset_) <= 12
+
+
 def test_rules_of_a_set_cover_their_rows_whatever_comes_first():
     X, y = mixed_rows(noise=0.1)
     model = CN2Classifier("unordered").fit(X, y)

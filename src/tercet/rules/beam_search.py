@@ -42,6 +42,7 @@ def beam_search(
     width: int,
     max_conds: int | None = None,
     accept: Callable[[np.ndarray], np.ndarray],
+    evidence: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> FoundRule | None:
     """The best acceptable rule that a beam search meets; None where there is none.
 
@@ -56,6 +57,8 @@ def beam_search(
     width : how many rules the star keeps.
     max_conds : the most conditions.
     accept : which rules, by their class weights of shape (n_rules, n_classes), may be the result.
+    evidence : a second measure, by the class weights, that every other place of the star goes to. The rule of the
+        best score is often one of few rows, and a star of such rules leads nowhere.
     """
     star: list[tuple[Tests, Cover]] = [((), cover)]
     best: FoundRule | None = None
@@ -71,8 +74,20 @@ def beam_search(
             score = float(found[parent].score[slot])
             rule = FoundRule(simplified((*star[parent][0], test)), score, counts[allowed[0]])
             best = rule if rule.better_than(best) else best
+        if evidence is not None:
+            ranked, counts = _alternating(ranked, counts, evidence(counts))
         star = _specialised(table, star, found, ranked, counts, width)
     return best
+
+
+def _alternating(
+    ranked: list[tuple[int, int]], counts: np.ndarray, evidence: np.ndarray
+) -> tuple[list[tuple[int, int]], np.ndarray]:
+    """The candidates by turns: the best by the score, the best by the evidence, the second best by the score ..."""
+    by_evidence = np.argsort(-evidence.round(9), kind="stable")
+    turns = np.column_stack([np.arange(len(ranked)), by_evidence]).ravel()
+    order = list(dict.fromkeys(turns.tolist()))
+    return [ranked[k] for k in order], counts[order]
 
 
 def _specialised(

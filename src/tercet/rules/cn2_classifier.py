@@ -39,6 +39,10 @@ class CN2Classifier(RuleClassifier):
     Thresholds of numbers lie half-way between neighbouring values; of those of a column and a direction only
     that of the largest statistic enters the star. A missing value satisfies no condition.
 
+    The star, the rules that are specialised next, has the best by the criterion and, by turns, those of the largest
+    statistic. In the papers it has the former only: often rules of a few rows that happen to be of one class, which
+    lead to lists of more rules.
+
     Parameters
     ----------
     algorithm : {"ordered", "unordered"}, default="ordered"
@@ -49,7 +53,7 @@ class CN2Classifier(RuleClassifier):
     confidence : float, default=0.99
         Level of the chi-squared test of the likelihood ratio statistic; 0 for no test.
     beam_width : int, default=5
-        How many rules the search keeps.
+        How many rules the star keeps.
     min_coverage : float, default=1
         The least weight of the rows of a rule.
     max_rules : int, optional
@@ -141,6 +145,7 @@ class CN2Classifier(RuleClassifier):
             width=self.beam_width,
             max_conds=self.max_rule_conds,
             accept=significant,
+            evidence=significant.statistic,
         )
 
 
@@ -162,10 +167,14 @@ class SignificantRules:
         own = counts[..., self.target]
         return np.stack([own, counts.sum(axis=-1) - own], axis=-1)
 
+    def statistic(self, counts: np.ndarray) -> np.ndarray:
+        """The likelihood ratio statistic of each rule."""
+        return class_likelihood_ratio(self._grouped(counts), self.totals)
+
     def __call__(self, counts: np.ndarray) -> np.ndarray:
+        good = self.statistic(counts) >= self.limit
         counts = self._grouped(counts)
-        good = counts.sum(axis=1) >= self.min_coverage
-        good &= class_likelihood_ratio(counts, self.totals) >= self.limit
+        good &= counts.sum(axis=1) >= self.min_coverage
         if self.target >= 0:
             good &= counts[:, 0] * self.totals[1] > counts[:, 1] * self.totals[0]
         return good

@@ -36,12 +36,12 @@ $(BIN)/python:
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python $(INSTALL) --upgrade "pip>=25"
 
+# pip would compile every module of every package, on one core: most are never imported.
 $(VENV)/.run: pyproject.toml | $(BIN)/python
 	@echo "==> installing tercet into $(VENV)"
-	@$(BIN)/python $(INSTALL) -e ".[cli]"
+	@$(BIN)/python $(INSTALL) --no-compile -e ".[cli]"
 	@touch $@
 
-# pip would compile every module of every package, on one core: most are never imported.
 $(VENV)/.test: pyproject.toml | $(BIN)/python
 	@echo "==> installing tercet with what tests and documentation need into $(VENV)"
 	@$(BIN)/python $(INSTALL) --no-compile -e ".[test,cli,docs,plot]"
@@ -132,7 +132,7 @@ wheels: $(VENV)/.run
 
 check-wheels:
 	@rm -rf build/empty && $(PYTHON) -m venv build/empty
-	@build/empty/bin/python $(INSTALL) dist/*.whl
+	@build/empty/bin/python $(INSTALL) --no-compile dist/*.whl
 	@build/empty/bin/python kernels/first_result.py $(if $(LIMIT),--limit $(LIMIT))
 
 format: $(VENV)/.test

@@ -100,6 +100,7 @@ def measure(card: Card, modes: list[str], peers: dict[str, str], rounds: int, li
     if task is None:
         return {}
     found: Seconds = {}
+    imported = set[str]()
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "task.pickle")
         file.write_bytes(pickle.dumps(task))
@@ -110,9 +111,9 @@ def measure(card: Card, modes: list[str], peers: dict[str, str], rounds: int, li
             code = CODE.format(file=str(file), module=module, name=kind.__name__)
             cache = Path(folder, "pack" if mode == "pack" else "cache")  # what a cold run leaves is warm
             cache.mkdir(mode=0o700, exist_ok=True)
-            run(
-                f"from {module} import {kind.__name__}", mode, cache, limit
-            )  # its bytecode is there, as for a user
+            if module not in imported:  # its bytecode is there, as for a user
+                run(f"from {module} import {kind.__name__}", mode, cache, limit)
+                imported.add(module)
             if mode == "warm" and "cold" not in modes:
                 run(code, mode, cache, limit)
             found[mode] = min(run(code, mode, cache, limit) for _ in range(1 if mode == "cold" else rounds))

@@ -1,5 +1,6 @@
 """`tercet warm`, `tercet doctor` and `tercet bench`."""
 
+import importlib
 import json
 import os
 import shutil
@@ -12,7 +13,7 @@ import pytest
 import tercet as library
 from tercet.cli import maintenance
 from tercet.cli.pack_building import TARGETS, default_target
-from tercet.cli.warm import TASKS, cards, samples
+from tercet.cli.warm import TASKS, cards, samples, warm
 from tercet.core import kernel_pack
 
 from .running import refused, tercet
@@ -39,6 +40,22 @@ def test_warm_tells_what_it_does():
     lines = answer.stderr.splitlines()
     assert [line.split(":")[0] for line in lines] == ["[1/2] LogLinearRegression", "[2/2] Perceptron"]
     assert answer.stdout.startswith("2 estimators are warm after ")
+
+
+@pytest.mark.parametrize(
+    ("name", "module", "kernel"),
+    [
+        ("REPClassifier", "rules.rep_classifier", "cover_changes"),  # of rules that are wrong about some rows
+        ("TSNE", "manifold._tsne.barnes_hut", "insert_all"),  # of more rows than the perplexity
+        ("Perceptron", "linear_model.perceptron", "sweep_misclassified"),  # of an order that is no default
+    ],
+)
+def test_warm_reaches_kernels_that_few_clean_rows_do_not_need(name, module, kernel, monkeypatch):
+    place, calls = importlib.import_module(f"tercet.{module}"), []
+    original = getattr(place, kernel)
+    monkeypatch.setattr(place, kernel, lambda *given: calls.append(name) or original(*given))
+    warm(next(card for card in cards() if card.name == name))
+    assert calls
 
 
 def test_warm_builds_a_pack(tmp_path):

@@ -16,6 +16,7 @@ import typing
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -47,11 +48,14 @@ MORE: dict[str, list[dict[str, Any]]] = {
     "AgglomerativeClustering": [{"n_clusters": None, "max_diameter": 1.0}],
     "CentralSVC": [{"max_iter": -1}],
     "KBinsDiscretizer": [{"strategy": strategy} for strategy in ("kmeans", "mdl", "chimerge")],
+    "LabelPropagation": [{"kernel": "knn"}],
+    "LabelSpreading": [{"kernel": "knn"}],
     "LatentDirichletAllocation": [  # many topics, and several shards, are other kernels
         {"learning_method": "gibbs", "n_components": topics, "shards": 2} for topics in (10, 300)
     ],
     "LinearSVC": [{"loss": "hinge"}, {"penalty": "l1"}, {"multi_class": "crammer_singer"}],
     "LinearSVR": [{"loss": "squared_epsilon_insensitive"}],
+    "LogisticRegression": [{"solver": "liblinear", **more} for more in ({"dual": True}, {"l1_ratio": 1.0})],
     "MDS": [{"metric_mds": False}],
     "MiniBatchNMF": [{"beta_loss": "kullback-leibler"}],
     "NMF": [
@@ -59,10 +63,12 @@ MORE: dict[str, list[dict[str, Any]]] = {
         for more in ({}, {"solver": "mu", "beta_loss": "kullback-leibler"})
     ],
     "PenalizedClassifier": [{"penalty": "l1"}],
+    "Perceptron": [{"penalty": "l2"}, {"order": "random"}],
     "SVC": [{"max_iter": -1}, {"loss": "squared_hinge"}],
     "SVR": [{"max_iter": -1}],
     "max_leaf_nodes": [{"max_leaf_nodes": 4}],
     "max_bins": [{"max_bins": 16}, {"max_bins": 16, "max_leaf_nodes": 4}],
+    "metric": [{"metric": "manhattan"}],
     "transition_attributes": [
         {"transition_attributes": "x2", "algorithm": algorithm} for algorithm in ("lbfgs", "l2sgd", "ap")
     ],
@@ -125,15 +131,19 @@ def cards() -> list[Card]:
     return [card for card in methods() if card.kind == "estimator" and card.task in TASKS]
 
 
-def samples(card: Card, n: int = 24) -> Iterator[tuple[Any, Any]]:
-    """Small data and targets of every kind that a method may be given; it refuses what it does not take."""
+def samples(card: Card, n: int = 24, noise: float = 0.0) -> Iterator[tuple[Any, Any]]:
+    """Small data and targets of every kind that a method may be given; it refuses what it does not take.
+
+    With `noise` the columns do not tell the classes apart, as in most data: rules are pruned, for one.
+    """
     rng = np.random.default_rng(0)
     X = np.abs(rng.normal(size=(n, 3))) + 0.1
     if card.task in ("sequence labelling", "topic model"):
         X = np.floor(4 * X)  # counts suit all of them, and the first column is one of symbols
-    labels = (X[:, 0] > np.median(X[:, 0])).astype(int)
+    hidden = X[:, 0] + (noise * rng.normal(size=n) if noise else 0.0)
+    labels = (hidden > np.median(hidden)).astype(int)
     three = np.digitize(
-        X[:, 0], np.quantile(X[:, 0], [1 / 3, 2 / 3])
+        hidden, np.quantile(hidden, [1 / 3, 2 / 3])
     )  # more than two classes are other kernels
     targets: dict[str, list[Any]] = {
         "classification": [labels, three],
@@ -162,8 +172,9 @@ def samples(card: Card, n: int = 24) -> Iterator[tuple[Any, Any]]:
 def warm(card: Card) -> float:
     """Fit all variants of an estimator on small data; returns the seconds it took."""
     start = time.perf_counter()
-    for model in variants(card):
-        for data, target in samples(card):
+    for k, model in enumerate(variants(card)):
+        # At its defaults it meets rows enough for all that it does, too: 30 neighbours, trees of some depth.
+        for data, target in chain(samples(card), samples(card, 150, noise=1.0) if k == 0 else ()):
             # A combination that an estimator refuses has nothing to compile.
             with warnings.catch_warnings(), contextlib.suppress(ValueError, TypeError):
                 warnings.simplefilter("ignore")
@@ -242,6 +253,8 @@ def _seconds(names: list[str]) -> list[float]:
         warm_sparse_products()
     if "MDS" in names:
         warm_graphs()
+    if "DecisionTreeRegressor" in names:
+        warm_explanations()
     return [warm(card) for card in cards() if card.name in names]
 
 
@@ -319,6 +332,18 @@ def warm_graphs() -> None:
     assist(
         closed, Sweeps(in_edges(graph.adjacency, None), 0.5, half, half, half, none).work
     )  # of large graphs
+
+
+def warm_explanations() -> None:
+    """Contributions of features to the predictions of trees, which have no card of an estimator."""
+    from tercet.inspection import contributions
+    from tercet.tree import DecisionTreeRegressor
+
+    X = np.random.default_rng(0).normal(size=(150, 3))
+    model = DecisionTreeRegressor(max_depth=4).fit(X, X[:, 0] * X[:, 1])
+    contributions(model, X)
+    contributions(model, X, interactions=True)
+    contributions(model, X, background=X[:20])
 
 
 def warm_readers() -> None:

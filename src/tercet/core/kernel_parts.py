@@ -31,13 +31,14 @@ class PartLibrary(JITCodeLibrary):
         """Link what the part calls. Machine code has only the pointer to its environment, which numba sets now."""
         self._raise_if_finalized()
         for library in dict.fromkeys(self._linking_libraries):
-            self._reload_init.update(library._reload_init)
+            if hasattr(library, "_reload_init"):  # numba 0.62 and before have none
+                self._reload_init.update(library._reload_init)
             self._final_module.link_in(library._get_module_for_linking(), preserve=True)
         self._finalize_dynamic_globals()
         self._verify_declare_only_symbols()
         engine = self._codegen._engine
         lines = [
-            f'@"{value.name}" = common global ptr null'
+            f'@"{value.name}" = common global i8* null'
             for value in self._final_module.global_variables
             if value.name.startswith(ENVIRONMENT) and not engine.is_symbol_defined(value.name)
         ]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tercet.core.array_copies import copy_array
 from tercet.core.kernel import inner, kernel
 from tercet.core.rows import read_only
 
@@ -138,7 +139,7 @@ def removal_losses(weight, nearest, d_nearest, d_second, losses):
 @inner
 def swap_losses(row, weight, nearest, d_nearest, d_second, removal, losses):
     """losses[c]: the change of the sum when medoid c is swapped for the candidate with distances `row`."""
-    losses[:] = removal
+    copy_array(removal, losses)
     shared = 0.0
     for i in range(nearest.size):
         d, da = row[i], d_nearest[i]

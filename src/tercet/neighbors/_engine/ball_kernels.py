@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tercet.core.array_copies import copy_array
 from tercet.core.kernel import inner, kernel
 from tercet.neighbors._engine.ball_metrics import measure
 from tercet.neighbors._engine.heap import replace_farthest, sort_heap
@@ -49,15 +50,15 @@ def build_balls(points, order, leaf_size, metric, by_means, balls):
         if by_means:
             mean_row(points, here, centre)
         else:
-            centre[:] = points[here[0]]
+            copy_array(points[here[0]], centre)
         # The row farthest from the centre, the one farthest from that, and the distances from both. In one loop:
         # the distance, which is inlined, is compiled once.
         at, radius = np.int64(0), 0.0
         for turn in range(3 if by_means else 4):
             if turn == 3:  # now the row between them is the centre
-                centre[:] = points[here[between(apart, away)]]
+                copy_array(points[here[between(apart, away)]], centre)
             from_row = 1 <= turn <= 2
-            q[:] = points[here[at]] if from_row else centre
+            copy_array(points[here[at]] if from_row else centre, q)
             at, most = farthest(points, here, q, metric, apart if turn < 2 else away if turn == 2 else rest)
             radius = radius if from_row else most
         balls.start[node], balls.stop[node], balls.radius[node] = start, stop, radius

@@ -185,10 +185,11 @@ class LeafwiseGrower:
         memory["nodes"][0], memory["nodes"][0, STOP] = 0, n
         memory["nodes"][0, KEY], memory["nodes"][0, SLOT] = int(hashed(seed & 0xFFFFFFFF, 0)), -1
         noise = 1e-13 * totals.gradients**2 / max(totals.hessians + self.penalty, np.finfo(float).tiny)
+        rule = statistics.rule(NEWTON, 1.0, self.penalty, *least, self.categories)
         tree = LeafwiseTree(
             binned=self.bins.binned,
             words=self.words,
-            rule=statistics.rule(NEWTON, 1.0, self.penalty, *least, self.categories),
+            rule=rule if self.bins.binned.categorical.any() else None,
             cuts=cuts,
             rows=self.rows,
             gradients=gradients,
@@ -197,6 +198,7 @@ class LeafwiseGrower:
             rate=float(rate),
             per_gradient=1.0 / unit_for(totals.gradients, FINEST),
             per_hessian=1.0 / unit_for(totals.hessians, FINEST),
+            penalty=float(self.penalty),
             counts=np.empty((0, BINS), np.int64),
             **memory,
         )

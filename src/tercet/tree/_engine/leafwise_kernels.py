@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tercet.core.array_copies import copy_array
 from tercet.core.cache_lines import fetch_line
 from tercet.core.kernel import inner, kernel
 from tercet.core.task_board import (
@@ -30,7 +31,6 @@ from tercet.tree._engine.histogram_kernels import (
     STOP,
     TABLE,
 )
-from tercet.tree._engine.histogram_statistics import new_bin_workspace
 from tercet.tree._engine.leafwise_scan import NONE, new_cut_workspace
 from tercet.tree._engine.leafwise_search import (
     BEGIN,
@@ -45,6 +45,7 @@ from tercet.tree._engine.leafwise_search import (
     OTHER_HIST,
     SLOT,
     VALUE,
+    new_category_workspace,
     node_rows,
     search_block,
     settle_split,
@@ -205,8 +206,8 @@ def move_strip(tree, i):
     left, right = tree.strips[i, 0], tree.strips[i, 1]
     size = (tree.strips[i + 1, 0] if i + 1 < tree.batch[OTHER_HIST] else tree.batch[HIST]) - left
     rest = stop - start - size
-    tree.rows[left : left + size] = tree.spare[0, start : start + size]
-    tree.rows[right : right + rest] = tree.spare[1, start : start + rest]
+    copy_array(tree.spare[0, start : start + size], tree.rows[left : left + size])
+    copy_array(tree.spare[1, start : start + rest], tree.rows[right : right + rest])
 
 
 @inner
@@ -270,7 +271,7 @@ def finish_leaf(tree, t):
         total_h += in_units(hessians[r], tree.per_hessian)
     g, h = np.float64(total_g) / tree.per_gradient, np.float64(total_h) / tree.per_hessian
     # A tree without a split adds nothing: where no cut gains, the hessians may be 0, and the step without a limit.
-    more, scores = leaf_step(g, h, tree.rule.penalty, tree.rate) if t > 0 else 0.0, tree.scores
+    more, scores = leaf_step(g, h, tree.penalty, tree.rate) if t > 0 else 0.0, tree.scores
     tree.reals[t, 0], tree.reals[t, 1], tree.reals[t, VALUE] = g, h, more
     if scores.size and more != 0.0:
         for i in range(rows.size):
@@ -309,7 +310,7 @@ def grow_leafwise(board, tree, limits, helper):
 
     A helper takes tasks until the board is closed. It is the same kernel, which is then compiled once.
     """
-    work, bins, best = new_cut_workspace(), new_bin_workspace(tree.rule), np.zeros(4)
+    work, bins, best = new_cut_workspace(), new_category_workspace(tree.rule), np.zeros(4)
     count, t, batch = 1, 0, tree.batch
     if not helper:
         tree.reals[0, BEST], batch[LATER], batch[KIND] = (

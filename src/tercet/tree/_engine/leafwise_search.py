@@ -34,7 +34,7 @@ from tercet.tree._engine.histogram_scan import (
     store_split,
     write_sides,
 )
-from tercet.tree._engine.histogram_statistics import COUNT, MISSING_BIN, WEIGHT, GainRule
+from tercet.tree._engine.histogram_statistics import COUNT, MISSING_BIN, WEIGHT, GainRule, new_bin_workspace
 from tercet.tree._engine.leafwise_scan import (
     COUNTED,
     CUT,
@@ -63,7 +63,7 @@ class LeafwiseTree(NamedTuple):
 
     binned: BinCodes
     words: np.ndarray  # packed gradients and hessians
-    rule: GainRule  # for categories
+    rule: GainRule | None  # for categories; without it there are none, and kernels do without their code
     cuts: CutRule
     rows: np.ndarray
     spare: np.ndarray  # two arrays of that length
@@ -83,6 +83,7 @@ class LeafwiseTree(NamedTuple):
     rate: float
     per_gradient: float  # one over the units in which leaves sum gradients and hessians, exactly
     per_hessian: float
+    penalty: float
     counts: (
         np.ndarray
     )  # (columns, 256): rows of each bin of the one node that is searched; empty: they are counted
@@ -180,6 +181,15 @@ def count_node_bins(tree, t, j, counts):
 
 
 @inner
+def new_category_workspace(rule):
+    """Empty memory for columns of categories; None where there are none.
+
+    Numba prunes `if bins is None` by type: trees of numbers are a kernel of their own, which compiles sooner.
+    """
+    return None if rule is None else new_bin_workspace(rule)
+
+
+@inner
 def read_categories(tree, t, j, hist, work, bins):
     """The bins of categories, with their rows; returns how many hold any."""
     binned = tree.binned
@@ -194,9 +204,15 @@ def read_categories(tree, t, j, hist, work, bins):
 @inner
 def scan_column(tree, t, j, hist, work, bins, best, found):
     """The best split of a node by one column, from its histogram."""
-    if not tree.binned.categorical[j]:
+    if bins is not None and tree.binned.categorical[j]:
+        scan_categories(tree, t, j, hist, work, bins, best, found)
+    else:
         scan_cuts(hist[0, j & 7], tree.binned.n_bins[j], tree.cuts, False, work, found)
-        return
+
+
+@inner
+def scan_categories(tree, t, j, hist, work, bins, best, found):
+    """The best split of a node by a column of categories."""
     m = read_categories(tree, t, j, hist, work, bins)
     gone = bins.bins[MISSING_BIN, WEIGHT] > 0.0
     best[0], varies = -1.0, m > 1 or (m == 1 and gone)
@@ -255,6 +271,15 @@ def count_candidates(tree, t, hist, work, found):
 
 
 @inner
+def write_category_sides(tree, t, j, hist, work, bins, best, own):
+    """The sides of the categories of column j, for the split `own`."""
+    m = read_categories(tree, t, j, hist, work, bins)
+    store_split(best, own[GAIN], own[CUT], own[LEFT], own[ORDER])
+    count = order_by_means(m, tree.rule, bins)
+    write_sides(m, count, tree.binned.n_bins[j], tree.rule.categories.most > 0, bins, best, tree.sides[t])
+
+
+@inner
 def settle_split(tree, limits, t, hist, found, work, bins, best):
     """Choose the split of a node among the best of the columns; whether there is one that is good enough."""
     binned, sides = tree.binned, tree.sides[t]
@@ -269,11 +294,8 @@ def settle_split(tree, limits, t, hist, found, work, bins, best):
     if j < 0:
         return False
     tree.reals[t, BEST], n_bins, own = found[j, GAIN], binned.n_bins[j], found[j]
-    if binned.categorical[j]:
-        m = read_categories(tree, t, j, hist[j >> 3], work, bins)
-        store_split(best, own[GAIN], own[CUT], own[LEFT], own[ORDER])
-        count = order_by_means(m, tree.rule, bins)
-        write_sides(m, count, n_bins, tree.rule.categories.most > 0, bins, best, sides)
+    if bins is not None and binned.categorical[j]:
+        write_category_sides(tree, t, j, hist[j >> 3], work, bins, best, own)
         last, first = np.int64(0), np.int64(0)  # no threshold
     else:
         words = hist[j >> 3, 0, j & 7]

@@ -77,10 +77,11 @@ class NodeSearch:
             np.zeros((1, 4)),
         )
         records[0, KEY], none = key, np.empty(0)
+        rule = statistics.rule(NEWTON, 1.0, self.penalty, *least, self.categories)
         tree = LeafwiseTree(
             binned=self.bins.binned,
             words=rows.words[0],
-            rule=statistics.rule(NEWTON, 1.0, self.penalty, *least, self.categories),
+            rule=rule if self.bins.binned.categorical.any() else None,
             cuts=cut_rule(self.limits, self.penalty, totals, unit, mass_unit, self.most_copies),
             rows=rows.classes,
             spare=np.empty((2, 0), np.uint32),
@@ -98,6 +99,7 @@ class NodeSearch:
             rate=1.0,
             per_gradient=1.0,
             per_hessian=1.0,
+            penalty=float(self.penalty),
             counts=np.ascontiguousarray(hist[:, :, -1]),
         )
         if not search_histogram(tree, stop):

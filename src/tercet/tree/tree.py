@@ -18,6 +18,7 @@ from scipy import sparse
 from tercet.core.parallel import CHUNK_BYTES, GRAIN, Chunks, each
 from tercet.core.public_names import PublicPickle
 from tercet.core.rows import read_only, rows
+from tercet.tree._engine.ranges import concatenated_ranges
 from tercet.tree._engine.traversal import (
     CATEGORY,
     LEAF,
@@ -158,7 +159,7 @@ class Tree(PublicPickle):
         if (start < 0).any() or (size < 0).any() or (start > self.slots.size - size).any():
             raise ValueError("Tree: a test of categories must have its slots.")
         wide = np.repeat(self.n_children[cats], size)
-        used = _concatenated_ranges(self.slots, start, size)
+        used = concatenated_ranges(self.slots, start, size)
         if (used < NOWHERE).any() or (used >= wide).any():
             raise ValueError("Tree: slots must be those of children.")
         row = self.slot_start[lines]
@@ -236,7 +237,7 @@ class Tree(PublicPickle):
         parent = np.full(self.node_count, -1, dtype=np.int64)
         inner = np.flatnonzero(self.kind != LEAF)
         parent[
-            _concatenated_ranges(np.arange(self.node_count), self.child[inner], self.n_children[inner])
+            concatenated_ranges(np.arange(self.node_count), self.child[inner], self.n_children[inner])
         ] = np.repeat(inner, self.n_children[inner])
         return parent
 
@@ -396,11 +397,3 @@ def _dense_rows(X: Any) -> np.ndarray:
     """Rows as a C-ordered float64 array."""
     X = X.toarray() if sparse.issparse(X) else X
     return read_only(np.ascontiguousarray(X, dtype=np.float64))
-
-
-def _concatenated_ranges(values: np.ndarray, start: np.ndarray, size: np.ndarray) -> np.ndarray:
-    """values[start[i] : start[i] + size[i]] for all i, concatenated."""
-    if not len(start):
-        return values[:0]
-    ends = np.cumsum(size)
-    return values[np.repeat(start - (ends - size), size) + np.arange(ends[-1])]

@@ -43,10 +43,11 @@ def render(result: dict[str, Any], details: Any = None) -> str:
     --------
     >>> translation.set_language("en")
     >>> data = {"source": "t.csv", "rows": 2, "total_rows": 2, "columns": []}
-    >>> told = {"tercet": "0.1.0", "created": "", "command": "tercet compare t.csv", "metric_title": "R²"}
-    >>> how = {"task": "regression", "task_why": "a target of numbers", "greater_is_better": True, "cv": 5}
+    >>> told = {"tercet": "0.1.0", "created": "", "command": "tercet compare t.csv"}
+    >>> how = {"task": "regression", "task_why": "a target of numbers", "cv": 5}
+    >>> measure = {"metric": "r2", "metric_title": "R²", "greater_is_better": True}
     >>> cost = {"seed": 0, "budget": 1.0, "jobs": 1, "time": {"total": 1.0}, "leaderboard": [], "skipped": []}
-    >>> page = render({"data": data, **told, **how, **cost})
+    >>> page = render({"data": data, **told, **how, **measure, **cost})
     >>> page[:15], "No method finished" in page
     ('<!DOCTYPE html>', True)
     """

@@ -236,9 +236,9 @@ class Tree(PublicPickle):
         """The parent of every node, -1 for the root."""
         parent = np.full(self.node_count, -1, dtype=np.int64)
         inner = np.flatnonzero(self.kind != LEAF)
-        parent[
-            concatenated_ranges(np.arange(self.node_count), self.child[inner], self.n_children[inner])
-        ] = np.repeat(inner, self.n_children[inner])
+        parent[concatenated_ranges(np.arange(self.node_count), self.child[inner], self.n_children[inner])] = (
+            np.repeat(inner, self.n_children[inner])
+        )
         return parent
 
     @property

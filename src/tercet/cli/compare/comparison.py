@@ -21,7 +21,7 @@ from tercet.cli.measures import Measure
 from tercet.model_selection import BayesianTest, bayesian_correlated_test, corrected_interval, holm
 
 PROBABILITY = 0.95
-PRIOR_DF = 10.0  # splits that the prior of the variance counts for
+PRIOR_DF = 100.0  # splits that the prior of the variance counts for: it comes from all rows
 MOST_TIMES = 1000  # as many rows as there are: beyond, no number of rows is given
 
 
@@ -161,7 +161,7 @@ def compare_with(
         )
         for name, pair in pairs.items()
     }
-    each = len(tests) + 1 if chosen else 1  # any of so many could have been chosen
+    each = (len(tests) + 1) / 2 if chosen else 1.0  # all pairs of methods, not only those with the reference
     different = each * holm([1 - max(test.worse, test.better) for test in tests.values()])
     return {
         name: _comparison(test, float(p), sign, margin, design, each * len(tests))
@@ -170,7 +170,7 @@ def compare_with(
 
 
 def _comparison(
-    test: BayesianTest, p: float, sign: float, margin: float, design: Design, tests: int
+    test: BayesianTest, p: float, sign: float, margin: float, design: Design, tests: float
 ) -> Comparison:
     outcome: str | None = "undecided"
     if p <= 1 - PROBABILITY:
@@ -185,7 +185,7 @@ def _comparison(
     return Comparison(*found, outcome, rows)
 
 
-def rows_to_decide(test: BayesianTest, margin: float, rows: int, tests: int = 1) -> int | None:
+def rows_to_decide(test: BayesianTest, margin: float, rows: int, tests: float = 1) -> int | None:
     """Rows that would decide a comparison in as many rounds, if the difference stays as it is.
 
     The standard error falls as the root of the rows. It does not fall so with further rounds of the same rows,

@@ -144,7 +144,10 @@ class ChainObjective:
         plus 2 l2 w."""
         log_z, expected = self.expected_counts(w)
         f = self.l2 * float(w @ w) - float(self.empirical @ w) + float(log_z)
-        return f, 2 * self.l2 * w - self.empirical + expected
+        g = 2 * self.l2 * w  # in place: there may be millions of weights
+        g -= self.empirical
+        g += expected
+        return f, g
 
     def expected_counts(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """Σ log Z(x), and the expected counts of the features."""

@@ -339,7 +339,9 @@ class HDBSCAN(Clusterer):
             far = np.take_along_axis(D, found, axis=1)
         else:
             far, found = neighbor_search(self, rows, k).kneighbors(Q, min(2 * k, n))
-        reach = np.maximum(np.maximum(far[:, [k - 1]], core[found]), far / self.alpha)
+        with np.errstate(over="ignore"):
+            scaled = far / self.alpha  # infinite at the limits of floats: farther than all others
+        reach = np.maximum(np.maximum(far[:, [k - 1]], core[found]), scaled)
         at = reach.argmin(axis=1)[:, None]  # of equals the nearest
         distance = np.take_along_axis(reach, at, axis=1)[:, 0]
         with np.errstate(divide="ignore", over="ignore"):

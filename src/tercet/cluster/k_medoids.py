@@ -86,6 +86,8 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
     array([ True,  True])
     """
 
+    batch_rounding = 1e-12  # distances by cosine are products by BLAS
+
     def __init__(
         self,
         n_clusters: Count = 8,

@@ -126,12 +126,12 @@ class PrincipalAxes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator
         noise = float(self.noise_variance_)
         variance = self.explained_variance_.astype(np.float64)
         most = float(max(variance.max(initial=0.0), noise))
-        if not 0 < most < np.inf:
+        least = float(np.finfo(self.components_.dtype).eps) * most
+        if not 0 < least < np.inf:
             name = type(self).__name__
             raise ValueError(
                 f"{name}: the variance of the rows is {most:g}; there is no density of such a variance."
             )
-        least = float(np.finfo(self.components_.dtype).eps) * most
         return np.maximum(variance, max(noise, least)), max(noise, least)
 
     def __sklearn_tags__(self) -> Any:

@@ -290,7 +290,7 @@ class ObliqueSplitter:
         def run(k: int) -> tuple[float, np.ndarray]:
             return hill_climb(sample, starts[k], self.n_jumps, np.random.default_rng(seeds[k]))
 
-        if not varying[:-1].any():
+        if not varying[:-1].any() or not starts:
             return []
         runs, parallel = range(len(starts)), sample.Z.size >= PARALLEL_SIZE
         found = each(run, runs, n_jobs=self.n_jobs) if parallel else [run(k) for k in runs]

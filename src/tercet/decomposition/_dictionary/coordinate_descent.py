@@ -31,7 +31,7 @@ def coordinate_codes(
             if w[k] != 0.0:
                 for j in range(n_atoms):
                     q[j] += w[k] * gram[k, j]
-        settled = False
+        settled, sweeps = False, 0
         for _ in range(max_iter):
             change, size, many = 0.0, 0.0, 0
             for k in range(n_atoms):
@@ -43,7 +43,8 @@ def coordinate_codes(
             if gap(c, q, w, squares[i], strength, positive) <= tol * squares[i] or change <= 1e-14 * size:
                 settled = True
                 break
-            for _ in range(1000):
+            for _ in range(min(1000, 10 * max_iter - sweeps)):  # nearly equal atoms: each takes thousands
+                sweeps += 1
                 moved = 0.0
                 for t in range(many):
                     moved = max(moved, abs(update(gram, c, q, w, used[t], strength, positive)))

@@ -169,7 +169,7 @@ class MatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Estimator):
         A = with_values(X, X.data / unit)
         self.alpha_, self.tau_ = 0.0, np.inf
         if self.algorithm in ("soft-impute", "als"):
-            largest = shrunken(A, 0.0, 1).s[0] if min(A.shape) > 1 else float(np.linalg.norm(A.data))
+            largest = shrunken(A, 0.0, 1).s.max(initial=0.0) if min(A.shape) > 1 else float(np.linalg.norm(A.data))
             self.alpha_ = float(largest) / 50 * unit if self.alpha is None else float(self.alpha)
         loop = self.steps(
             self.max_iter,

@@ -117,7 +117,8 @@ class AdaBoostRegressor(BaseEnsemble, Regressor):
             step.report((len(errors), errors, weights), error=error)
             if beta == 1.0:
                 break  # without errors, or the first of all with too many
-            D = D * beta ** ((1.0 - loss) * self.learning_rate)
+            # from the largest factor, so that not all of them vanish at a large learning_rate
+            D = D * beta ** ((loss[D > 0].max() - np.minimum(loss, loss[D > 0].max())) * self.learning_rate)
             D = D / D.sum()
         self.__dict__.update(self._state((len(errors), errors, weights)))
 

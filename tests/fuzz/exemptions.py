@@ -5,6 +5,7 @@ from typing import Any
 from tests.fuzz.parameters import signature_of
 
 TOLERANCE = 2e-3  # of the largest answer; iterations end at tol=1e-9
+ROUNDING = 1e-9  # of the largest answer, of one and the same computation
 
 ONLINE = "an online method: rows are visited one after the other"
 DRAWS = "rows are drawn, or starts are chosen among them"

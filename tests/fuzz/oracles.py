@@ -21,7 +21,7 @@ from tercet.core.kernel import JIT
 from tercet.io import load_model, save_model
 from tests.conformance.population import cut, output
 from tests.fuzz import exemptions, tables
-from tests.fuzz.parameters import draw_parameters, signature_of
+from tests.fuzz.parameters import FEW, draw_parameters, signature_of
 from tests.fuzz.verdicts import DoesNotApply, Failure, Refused, converged, judged
 
 ORACLES: dict[str, Callable[[Any, np.random.Generator], None]] = {}
@@ -62,8 +62,8 @@ def calm(
         if parameters.get(name) == "precomputed":
             del parameters[name]
     if tight:
-        parameters.update({"tol": 1e-9} if "tol" in names else {})
-        parameters.update({"max_iter": PASSES} if "max_iter" in names else {})
+        long = {"tol": 1e-9, "max_iter": PASSES}.items()
+        parameters.update({k: v for k, v in long if k in names and k not in FEW.get(card.name, ())})
     X, y = tables.calm_problem(rng, card, rows)
     note(X=X, y=y)
     return parameters, X, y
@@ -248,7 +248,7 @@ def saved(card: Any, rng: np.random.Generator) -> None:
     parameters, X, y = calm(card, rng, tight=False)
     model, _ = fit(card, parameters, X, y)
     expected = said(model, X)
-    if rng.random() < 0.8:  # a file takes ten times as long
+    if rng.random() < 0.9:  # a file takes ten times as long
         again = pickle.loads(pickle.dumps(model))
     else:
         with tempfile.TemporaryDirectory(dir=MEMORY) as folder, judged():
@@ -270,13 +270,15 @@ MEMORY = "/dev/shm" if os.path.isdir("/dev/shm") else None
 def containers(card: Any, rng: np.random.Generator) -> None:
     """The same numbers in another container (list, frame, Fortran order, strides, read-only) give the same answers.
 
-    Applies to tables; integers and float32 hold the same numbers only where these fit, which they are made to.
+    Applies to tables. The order in memory decides how sums are rounded: there, both fits go to their ends.
     """
-    parameters, X, y = calm(card, rng, tight=True)
+    kind = rng.integers(8)
+    reordered = kind in (1, 2, 4, 5)
+    parameters, X, y = calm(card, rng, tight=reordered)
     X = np.round(X * 8) / 8
     one, first = fit(card, parameters, X, y)
-    _is_converged(first)
-    kind = rng.integers(8)
+    if reordered:
+        _is_converged(first)
     names = [f"c{k}" for k in range(X.shape[1])]
     if kind == 0:
         given: Any = X.tolist()
@@ -300,8 +302,14 @@ def containers(card: Any, rng: np.random.Generator) -> None:
         two, second = fit(card, parameters, given, y)
     except Refused as refusal:
         raise Failure("refused", f"only in this container: {refusal}") from refusal
-    _is_converged(second)
-    close(said(one, X), said(two, given), f"container {kind}", rtol=exemptions.TOLERANCE)
+    if reordered:
+        _is_converged(second)
+    close(
+        said(one, X),
+        said(two, given),
+        f"container {kind}",
+        rtol=exemptions.TOLERANCE if reordered else exemptions.ROUNDING,
+    )
 
 
 @oracle

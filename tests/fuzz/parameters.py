@@ -36,6 +36,27 @@ LEFT = {
     "input",  # texts are not paths
     "map",
 }
+# Candidates, folds, members and topics of a case: as many as show what more would.
+FEW: dict[str, dict[str, Any]] = {
+    **NARROW,
+    "CRF": {"max_iterations": 100},
+    "GaussianMixtureIC": {"max_components": 2, "covariance_type": ["full", "diag"], "cv": 2},
+    "KNeighborsClassifierCV": {"ks": [1, 3], "cv": 2},
+    "KNeighborsRegressorCV": {"ks": [1, 3], "cv": 2},
+    "LasVegasWrapper": {"max_failures": 2, "max_iter": 3, "cv": 2},
+    "LatentDirichletAllocation": {"n_components": 3},
+    "LogisticRegressionCV": {"Cs": 2, "cv": 2},
+    "MiniBatchDictionaryLearning": {"max_iter": 20},
+    "MiniBatchNMF": {"max_iter": 20},
+    "PenalizedClassifier": {"max_iter": 1000},
+    "PenalizedRegressor": {"max_iter": 1000},
+    "PLSA": {"n_components": 3},
+    "PolynomialRegression": {"max_degree": 3},
+    "StackingClassifier": {"cv": 2},
+    "StackingRegressor": {"cv": 2},
+    "SubsetSearch": {"cv": 2},
+    "SVCCV": {"gammas": (1.0,), "Cs": (1.0, 10.0), "cv": 2},
+}
 CALM_FLOATS = (0.01, 0.1, 0.3, 0.5, 0.9, 1.0, 1.5, 2.0, 10.0, 100.0)
 WILD_FLOATS = (0.0, 5e-324, 1e-300, 1e-12, 1e-3, 0.999999, 1.0, 1e3, 1e12, 1e154, 1e300, float("inf"))
 INTEGERS = (1, 1, 2, 2, 3, 3, 4, 5, 7, 10)
@@ -53,7 +74,7 @@ def draw_parameters(
     """Values for some of the parameters of a card's estimator; the others stay at their defaults."""
     kind = card.load()
     allowed = hints(kind)
-    found: dict[str, Any] = dict(NARROW.get(card.name, {}))
+    found: dict[str, Any] = dict(FEW.get(card.name, {}))
     for name, parameter in signature_of(kind).items():
         if name in LEFT or name not in allowed or rng.random() >= share:
             continue
@@ -65,9 +86,7 @@ def draw_parameters(
     if "random_state" in signature_of(kind):
         found["random_state"] = int(rng.integers(1000))
     if "estimator" in signature_of(kind):
-        from tercet.linear_model import LogisticRegression, Ridge
-
-        found["estimator"] = Ridge() if card.task == "regression" else LogisticRegression()
+        found["estimator"] = _member(card)
     if "estimators" in signature_of(kind):
         members = make(card).estimators
         if card.task == "classification":  # both give probabilities
@@ -77,6 +96,16 @@ def draw_parameters(
             members = [("logistic", LogisticRegression()), ("bayes", GaussianNB())]
         found["estimators"] = members
     return found
+
+
+def _member(card: Any) -> Any:
+    """What a meta-estimator is made of: cheap, since it is fitted many times."""
+    from tercet.linear_model import LogisticRegression, Ridge
+    from tercet.naive_bayes import GaussianNB
+
+    if card.task == "regression":
+        return Ridge()
+    return LogisticRegression() if card.name == "StabilitySelection" else GaussianNB()
 
 
 def draw_illegal(card: Any, rng: np.random.Generator) -> tuple[str, Any] | None:
@@ -150,6 +179,8 @@ def _by_name(name: str, card: Any, rng: np.random.Generator, wild: bool) -> Any:
     """What a parameter of a vague type is for: folds, weights of classes, probabilities, codes."""
     if name == "cv":
         return int(rng.integers(2, 4))
+    if name == "degree" and card.name == "PolynomialRegression":  # of several features: their number explodes
+        return (0, 1, 2, 3, "cv")[rng.integers(5)]
     if name == "class_weight" and rng.random() < 0.4:
         return {0: 2.0, 1: 0.5, "b": 3.0}
     if name in ("priors", "class_prior") and card.task == "classification":

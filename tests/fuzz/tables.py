@@ -121,14 +121,13 @@ def odd_sparse(rng: np.random.Generator, X: np.ndarray) -> Any:
         return sparse.csc_array(X)
     if kind == 2:
         return sparse.coo_array(X)
-    if kind == 3 and matrix.nnz:  # every entry in two parts
+    if kind == 3 and matrix.nnz:  # every entry in two parts, whose sum is not rounded
         coo = matrix.tocoo()
         rows, columns = coo.coords
-        part = rng.random(coo.nnz)
         if rng.random() < 0.6:
-            pairs = np.column_stack([matrix.data * part, matrix.data * (1 - part)]).ravel()
+            pairs = np.repeat(matrix.data / 2, 2)
             return sparse.csr_array((pairs, np.repeat(matrix.indices, 2), 2 * matrix.indptr), shape=X.shape)
-        halves = np.concatenate([coo.data * part, coo.data * (1 - part)])
+        halves = np.concatenate([coo.data / 2, coo.data / 2])
         where = (np.concatenate([rows, rows]), np.concatenate([columns, columns]))
         return sparse.coo_array((halves, where), shape=X.shape)
     if kind == 4:

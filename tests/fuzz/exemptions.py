@@ -17,6 +17,7 @@ BINS = "rows are counted in leaves, and bins are cut by them"
 PLACES = "items of equal score are ranked by the order of the rows"
 NUMBERED = "clusters are numbered by the order of the rows, which decides between equal distances, too"
 WEIGHTLESS = "as in scikit-learn, a row of weight 0 may be a core row and connect others"
+EQUAL = "rounding decides between equal distances, and with them which clusters part first"
 TIES = "equal distances are decided by the order of the rows"
 SIGNS = "rounding decides the sign of a residual that is 0, and with it the gradient of an absolute loss"
 UNSTORED = "entries that are not stored are missing, not 0, and repeated ones are refused"
@@ -45,7 +46,7 @@ CLASSES: dict[str, dict[str, str]] = {
         ("weights", "order", "sparse_rows"), ONLINE
     ),  # rounding makes a mistake, or none
     "IncrementalPCA": {"order": BATCHES},
-    "KernelPerceptron": dict.fromkeys(("weights", "order"), ONLINE),
+    "KernelPerceptron": dict.fromkeys(("weights", "order", "sparse_rows", "containers"), ONLINE),
     "StructuredPerceptron": {"order": ONLINE},
     **dict.fromkeys(  # a rounding draws another row
         ("KMeans", "MiniBatchKMeans", "BisectingKMeans", "SphericalKMeans", "COPKMeans", "SeededKMeans"),
@@ -66,7 +67,7 @@ CLASSES: dict[str, dict[str, str]] = {
     "LMNN": {"weights": COUNTS, "order": LOCAL},
     "VectorSpaceRetrieval": {"order": "its columns are the documents, in their order"},
     "DBSCAN": {"weights": WEIGHTLESS, "order": NUMBERED},
-    "HDBSCAN": {"order": NUMBERED},
+    "HDBSCAN": {"order": NUMBERED, "sparse_rows": EQUAL},
     "OPTICS": {"order": NUMBERED},
     "SVCCV": dict.fromkeys(("weights", "order"), FOLDS),
     "DivisiveClustering": {"order": NUMBERED},
@@ -78,6 +79,7 @@ CLASSES: dict[str, dict[str, str]] = {
     "RidgeClassifierCV": {"weights": FOLDS, "order": FOLDS},
     "KNeighborsClassifierCV": dict.fromkeys(("weights", "order"), FOLDS),
     "KNeighborsRegressorCV": dict.fromkeys(("weights", "order"), FOLDS),
+    "RReliefF": {"order": TIES},
     "SPODE": dict.fromkeys(("weights", "order"), FOLDS),
     "GaussianMixtureIC": dict.fromkeys(("weights", "order"), DRAWS),
     "HingeSVC": {},
@@ -127,6 +129,7 @@ VALUES: dict[tuple[str, Any], dict[str, str]] = {
     ("strategy", "mdl"): {"weight_units": ROWS},
     ("strategy", "chimerge"): {"weight_units": ROWS},
     ("ties", "random"): dict.fromkeys(("weights", "order", "batches"), "ties are drawn, row after row"),
+    ("sampling", "goss"): dict.fromkeys(("weights", "order"), DRAWS),
     ("sampling", "resample"): dict.fromkeys(("weights", "order"), DRAWS),
     ("early_stopping", True): dict.fromkeys(("weights", "order"), DRAWS),
     ("probability", True): dict.fromkeys(("weights", "order"), FOLDS),

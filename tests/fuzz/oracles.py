@@ -176,7 +176,7 @@ def order(card: Any, rng: np.random.Generator) -> None:
     _is_converged(first)
     two, second = fit(card, parameters, X2, y2)
     _is_converged(second)
-    if hasattr(one, "labels_") and not hasattr(one, "predict"):  # groups, whatever their numbers
+    if card.family == "cluster" and hasattr(one, "labels_"):  # groups, whatever their numbers
         groups = [np.asarray(labels) for labels in (one.labels_[shuffled], two.labels_)]
         together = [labels[:, None] == labels for labels in groups]
         close(together[0].astype(float), together[1].astype(float), "groups of rows in another order")

@@ -53,7 +53,7 @@ class PrincipalAxes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator
         with np.errstate(over="ignore", invalid="ignore"):
             scores = self._scores(X)
             if self.whiten:
-                scores /= self._deviations(np.inf).astype(scores.dtype)
+                np.divide(scores, self._deviations(np.inf), out=scores, casting="same_kind")
         return finite_scores(scores, type(self).__name__)
 
     def _scores(self, X: Any) -> np.ndarray:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
+from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from tercet.core.catalog import method
@@ -198,4 +199,5 @@ class KernelRidge(KernelMachine, Regressor):
 def _sklearn_kernel(X: Any, Z: Any, *, metric: str, gamma: float | None, filter_params: bool) -> Any:
     """A Gram matrix by scikit-learn's function of that name."""
     more = {} if gamma is None else {"gamma": gamma}
+    X, Z = (A if sparse.issparse(A) else np.require(A, requirements="W") for A in (X, Z))  # not all read only
     return pairwise_kernels(X, Z, metric=metric, filter_params=filter_params, **more)

@@ -169,7 +169,9 @@ class MatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Estimator):
         A = with_values(X, X.data / unit)
         self.alpha_, self.tau_ = 0.0, np.inf
         if self.algorithm in ("soft-impute", "als"):
-            largest = shrunken(A, 0.0, 1).s.max(initial=0.0) if min(A.shape) > 1 else float(np.linalg.norm(A.data))
+            largest = (
+                shrunken(A, 0.0, 1).s.max(initial=0.0) if min(A.shape) > 1 else float(np.linalg.norm(A.data))
+            )
             self.alpha_ = float(largest) / 50 * unit if self.alpha is None else float(self.alpha)
         loop = self.steps(
             self.max_iter,
@@ -218,7 +220,7 @@ class MatrixCompletion(OneToOneFeatureMixin, TransformerMixin, Estimator):
         tau = 5 * np.sqrt(n * d) * float(np.abs(A.data).mean()) if self.tau is None else self.tau / unit
         self.tau_ = tau * unit
         delta = min(1.2 * n * d / A.nnz, 1.9)  # the theory's limit is 2
-        spectral = float(shrunken(A, 0.0, 1).s[0]) if min(n, d) > 1 else size
+        spectral = float(shrunken(A, 0.0, 1).s.max(initial=0.0)) if min(n, d) > 1 else size
         Y = A.data * (delta * np.ceil(tau / (delta * spectral))) if spectral > 0 else A.data
         Z: Triplets | None = None
         while True:

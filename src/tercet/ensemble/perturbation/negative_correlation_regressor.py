@@ -129,6 +129,10 @@ class NegativeCorrelationRegressor(Regressor):
             if step.converged(recent[0] - error <= self.tol * max(error, self.tol)):
                 break
             recent = [*recent[1:], error]
+        if not np.isfinite(self._error_and_gradients(members, Z, t, weight)[0]):
+            raise ValueError(
+                f"{type(self).__name__}: the networks diverged at learning_rate={self.learning_rate!r}; lower it."
+            )
         self.__dict__.update(self._state(members))
 
     def _state(self, members: Members) -> dict[str, Any]:

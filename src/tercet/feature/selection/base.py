@@ -9,7 +9,8 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import get_tags
 
 from tercet.core.estimator import Estimator, check_is_fitted
-from tercet.core.validation import check_structure
+from tercet.core.input_errors import Explaining
+from tercet.core.validation import QUIET, check_structure
 
 
 class ColumnSelector(SelectorMixin, Estimator):
@@ -29,7 +30,9 @@ class ColumnSelector(SelectorMixin, Estimator):
         -------
         X : array of shape (n_samples, n_selected)
         """
-        return super().transform(check_structure(X))  # SciPy cuts columns out of a broken matrix unseen
+        check_structure(X)  # SciPy cuts columns out of a broken matrix unseen
+        with Explaining(X=X), np.errstate(**QUIET):
+            return super().transform(X)
 
     def inverse_transform(self, X: Any) -> Any:
         """Rows of all columns, with zeros in those that were not kept.

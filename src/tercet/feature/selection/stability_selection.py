@@ -15,6 +15,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from tercet.core.catalog import method
 from tercet.core.estimator import generator
 from tercet.core.fitted_checks import Floats
+from tercet.core.input_errors import Explaining
 from tercet.core.parallel import one_blas_thread
 from tercet.core.parameters import Count, Fraction, Jobs, NonNegative, Seed
 from tercet.feature.selection.base import ScoreSelector, WrapsEstimator
@@ -107,8 +108,10 @@ class StabilitySelection(WrapsEstimator, ScoreSelector):
         self._check_selected(X.shape[1])
         y, rng = np.asarray(y), generator(self.random_state)
         groups = [np.arange(len(X))]
-        if is_classifier(self.estimator):  # half of each class, so that no half lacks one
-            groups = [np.flatnonzero(y == label) for label in np.unique(y)]
+        if is_classifier(self.estimator):
+            with Explaining(y=y):
+                labels = np.unique(y)
+            groups = [np.flatnonzero(y == label) for label in labels]  # halves lack no class
         halves = [
             np.sort(np.concatenate([rng.permutation(rows)[: (len(rows) + 1) // 2] for rows in groups]))
             for _ in range(self.n_resamples)

@@ -13,7 +13,7 @@ from tercet.core.catalog import method
 from tercet.core.folds import checked_folds, take_rows
 from tercet.core.input_errors import Explaining
 from tercet.core.parallel import each
-from tercet.core.parameters import Count, Jobs, NonNegative, Positive, Seed
+from tercet.core.parameters import Count, Jobs, NonNegative, Positive, Seed, check_parameters
 from tercet.core.scaling import LARGE
 from tercet.linear_model._lasso.path import alpha_grid, solve_path, visiting_order
 from tercet.linear_model.base import LinearRegressor
@@ -132,6 +132,7 @@ class ElasticNetCV(LinearRegressor):
         with Explaining(y=y):
             shape = getattr(y, "shape", None) or np.asarray(y).shape
         if len(shape) == 2 and shape[1] > 1:
+            check_parameters(self)  # what is wrong with them is told first
             raise ValueError(
                 f"For multi-task outputs, use MultiTask{type(self).__name__} of scikit-learn, or `enet_path`; "
                 f"{type(self).__name__} takes one target, got y of the shape {shape}."

@@ -19,6 +19,7 @@ NUMBERED = "clusters are numbered by the order of the rows, which decides betwee
 WEIGHTLESS = "as in scikit-learn, a row of weight 0 may be a core row and connect others"
 EQUAL = "rounding decides between equal distances, and with them which clusters part first"
 TIES = "equal distances are decided by the order of the rows"
+DIVERGES = "rounds that step too far diverge, and roundings grow with them"
 SIGNS = "rounding decides the sign of a residual that is 0, and with it the gradient of an absolute loss"
 UNSTORED = "entries that are not stored are missing, not 0, and repeated ones are refused"
 LOCAL = "not convex: it starts from rows or singular vectors, and rounding may lead to another local minimum"
@@ -124,7 +125,7 @@ VALUES: dict[tuple[str, Any], dict[str, str]] = {
     ("beta", "held-out"): dict.fromkeys(("weights", "order"), "words are drawn, document after document"),
     ("kernel", "knn"): {"weights": COUNTS, "order": TIES},
     ("kernel", "sigmoid"): dict.fromkeys(("weights", "order"), INDEFINITE),
-    ("loss", "absolute"): dict.fromkeys(("weights", "order", "sparse_rows"), SIGNS),
+    ("loss", "absolute"): dict.fromkeys(("weights", "order", "sparse_rows", "containers"), SIGNS),
     ("strategy", "kmeans"): dict.fromkeys(("weights", "order"), EMPTY),
     ("strategy", "mdl"): {"weight_units": ROWS},
     ("strategy", "chimerge"): {"weight_units": ROWS},
@@ -150,6 +151,8 @@ def reason(oracle: str, card: Any, parameters: dict[str, Any]) -> str:
     for name, value in parameters.items():
         if isinstance(value, str | bool | None) and oracle in VALUES.get((name, value), {}):
             return VALUES[name, value][oracle]
+    if oracle != "batches" and (parameters.get("learning_rate") or 0.0) > 2 and "Boosting" in card.name:
+        return DIVERGES
     if oracle not in ("weights", "order"):
         return ""
     if card.name == "KBinsDiscretizer" and parameters.get("subsample") is not None:

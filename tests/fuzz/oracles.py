@@ -275,6 +275,8 @@ def containers(card: Any, rng: np.random.Generator) -> None:
     kind = rng.integers(8)
     reordered = kind in (1, 2, 4, 5)
     parameters, X, y = calm(card, rng, tight=reordered)
+    if reordered:
+        _applies("containers", card, parameters)
     X = np.round(X * 8) / 8
     one, first = fit(card, parameters, X, y)
     if reordered:

@@ -42,6 +42,22 @@ def test_warm_tells_what_it_does():
     assert answer.stdout.startswith("2 estimators are warm after ")
 
 
+def test_no_process_outlives_a_command_that_was_killed():
+    """The processes hold the other end of the pipe: it is at its end when none of them is left."""
+    code = """if True:
+        import concurrent.futures, multiprocessing, time
+        from tercet.cli.warm import _begin
+        context = multiprocessing.get_context("spawn")
+        pool = concurrent.futures.ProcessPoolExecutor(1, context, initializer=_begin, initargs=(None,))
+        print(pool.submit(abs, -1).result(), flush=True)
+        pool.submit(time.sleep, 3600).result()
+    """
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as command:
+        assert command.stdout.readline() == b"1\n"
+        command.kill()
+        assert command.communicate(timeout=60) == (b"", None)
+
+
 @pytest.mark.parametrize(
     ("name", "module", "kernel"),
     [

@@ -9,8 +9,10 @@ from __future__ import annotations
 import contextlib
 import gc
 import multiprocessing
+import os
 import sys
 import tempfile
+import threading
 import time
 import typing
 import warnings
@@ -231,11 +233,19 @@ def kernels(family: str) -> int:
 
 
 def _begin(record_into: str | None) -> None:
-    """Prepare a process that warms."""
+    """Prepare a process that warms, and ends when the command that started it does, however that ended."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     if record_into is not None:
         from tercet.cli.pack_building import record
 
         record(record_into)
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _seconds(names: list[str]) -> list[float]:

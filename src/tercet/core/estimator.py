@@ -132,9 +132,11 @@ class Estimator(PublicPickle, Iterative, BaseEstimator):
         """An error where what was learned is no number: there is no model then."""
         learned = vars(self)
         for name in MODEL_NUMBERS:
-            value = learned.get(name)
-            if type(value) is np.ndarray and value.dtype.kind == "f":
-                infinite = name == "intercept_"  # of a class whose prior is 0, say
+            found = learned.get(name)
+            infinite = name == "intercept_" and not isinstance(self, RegressorMixin)  # of a class of prior 0
+            for value in found if isinstance(found, list) else [found]:
+                if not isinstance(value, np.ndarray | np.floating) or value.dtype.kind != "f":
+                    continue
                 if is_finite(value) or not (np.isnan(value) if infinite else ~np.isfinite(value)).any():
                     continue
                 for fitted in fitted_attributes(self):

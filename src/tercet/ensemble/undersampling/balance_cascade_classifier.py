@@ -98,7 +98,7 @@ class BalanceCascadeClassifier(UndersamplingEnsemble):
         self.random_state = random_state
 
     def _fit(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
-        usable = self._usable_rows(sample_weight, len(y))
+        usable = self._usable_rows(y, sample_weight)
         if not any(hasattr(self.estimator_, name) for name in ("decision_function", "predict_proba")):
             raise ValueError(
                 f"{type(self).__name__}: the members ({type(self.estimator_).__name__}) must have "
@@ -106,7 +106,7 @@ class BalanceCascadeClassifier(UndersamplingEnsemble):
             )
         left = [usable[y[usable] == c] for c in range(len(self.classes_))]
         counts = np.array([len(rows) for rows in left])
-        least, rng = int(counts[counts > 0].min()), generator(self.random_state)
+        least, rng = int(counts.min()), generator(self.random_state)
         stay = (least / np.maximum(counts, least)) ** (1 / max(self.n_estimators - 1, 1))
         self.estimators_, self.estimators_samples_ = [], []
         thresholds, sizes = [], []

@@ -26,16 +26,23 @@ class UndersamplingEnsemble(BaseEnsemble, Classifier):
     def _default_estimator(self) -> Any:
         return AdaBoostClassifier()
 
-    def _usable_rows(self, sample_weight: np.ndarray | None, n: int) -> np.ndarray:
+    def _usable_rows(self, y: np.ndarray, sample_weight: np.ndarray | None) -> np.ndarray:
         """The rows that may be drawn: those with a weight."""
         self.estimator_ = self._base()
         if sample_weight is None:
-            return np.arange(n)
+            return np.arange(len(y))
         if not takes_weights(self.estimator_):
             raise ValueError(
                 f"{type(self).__name__}: the members ({type(self.estimator_).__name__}) take no sample_weight."
             )
-        return np.flatnonzero(sample_weight > 0)
+        usable = np.flatnonzero(sample_weight > 0)
+        counts = np.bincount(y[usable], minlength=len(self.classes_))
+        if not counts.all():
+            raise ValueError(
+                f"{type(self).__name__}: sample_weight is 0 for all rows of class "
+                f"{self.classes_[counts.argmin()]}: there is nothing to balance the others with. Leave its rows out."
+            )
+        return usable
 
     def _fitted_member(
         self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None, rows: np.ndarray, seed: int

@@ -102,7 +102,7 @@ class EasyEnsembleClassifier(UndersamplingEnsemble):
         self.verbose = verbose
 
     def _fit(self, X: Any, y: np.ndarray, sample_weight: np.ndarray | None) -> None:
-        usable = self._usable_rows(sample_weight, len(y))
+        usable = self._usable_rows(y, sample_weight)
         members, samples = self._kept_members()
         seeds = generator(self.random_state).integers(2**31 - 1, size=self.n_estimators)
         labels = self.classes_[y[usable]]

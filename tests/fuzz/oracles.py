@@ -325,7 +325,7 @@ def again(card: Any, rng: np.random.Generator) -> None:
     one, _ = fit(card, parameters, X, y)
     expected = said(one, X)
     two = build(card, copy.deepcopy(parameters))
-    other_X, other_y = tables.calm_problem(rng, card)
+    other_X, other_y = tables.calm_problem(rng, card, rows=(12, 17))
     try:
         with judged():
             two.fit(other_X, other_y)

@@ -12,6 +12,8 @@ Decoding = Literal["euclidean", "hamming", "loss", "loss-weighted"]
 Loss = Literal["exponential", "hinge", "logistic"]
 MOST_COLUMNS = 1 << 13
 
+MOST_LETTERS = 1_000_000
+
 
 def code_matrix(
     code: Any, n_classes: int, n_letters: int = 0, n_draws: int = 1, random_state: Any = None
@@ -62,6 +64,11 @@ def code_matrix(
     if code in ("random", "sparse"):
         if n_letters < 1:
             raise ValueError(f"code_size is too small: {n_classes} classes would get {n_letters} letters.")
+        if n_letters > MOST_LETTERS:
+            raise ValueError(
+                f"code_size is too large: there would be {n_letters} letters, an estimator for each; the most is "
+                f"{MOST_LETTERS}."
+            )
         rng = (
             random_state
             if isinstance(random_state, np.random.Generator)

@@ -208,9 +208,8 @@ def check_answer(model: Any, name: str, found: Any, n: int | None, raw: Any, war
         raise Failure("not finite", f"{place} has infinite values", place)
     if name == "predict_proba" and found.ndim == 2 and found.size and isinstance(n, int):
         total = found.sum(axis=1)
-        if (
-            type(model).__name__ == "OneVsRestClassifier"
-        ):  # as scikit-learn's: zeros where every class says no
+        # as scikit-learn's: zeros where every class says no, and of outliers whose label is no class
+        if type(model).__name__ in ("OneVsRestClassifier", "RadiusNeighborsClassifier"):
             total[total == 0] = 1.0
         single = getattr(model, "multilabel_", False)
         if found.min() < 0 or found.max() > 1 + 1e-6 or (not single and np.abs(total - 1).max() > 1e-4):

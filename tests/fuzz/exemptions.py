@@ -151,7 +151,7 @@ def reason(oracle: str, card: Any, parameters: dict[str, Any]) -> str:
     for name, value in parameters.items():
         if isinstance(value, str | bool | None) and oracle in VALUES.get((name, value), {}):
             return VALUES[name, value][oracle]
-    if oracle != "batches" and (parameters.get("learning_rate") or 0.0) > 2 and "Boosting" in card.name:
+    if oracle != "batches" and "Boosting" in card.name and (parameters.get("learning_rate") or 0.0) > 2:
         return DIVERGES
     if oracle not in ("weights", "order"):
         return ""

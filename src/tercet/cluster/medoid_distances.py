@@ -11,6 +11,7 @@ from sklearn.metrics import pairwise_distances as sparse_distances
 
 from tercet.cluster.merge_trees import ALIASES, METRICS, named_metric
 from tercet.core.scaling import common_exponent, times_power
+from tercet.core.validation import narrow_indices
 from tercet.metrics import pairwise_distances
 
 # By name, the power of a scale that the distance grows with: rows are scaled by powers of two where squares would
@@ -91,7 +92,7 @@ class MedoidMetric:
         exponent = common_exponent(X, Z)
         X, Z = times_power(X, -exponent), times_power(Z, -exponent)
         if sparse.issparse(X) and name in OF_SPARSE:
-            found = sparse_distances(_narrow(X), _narrow(Z), metric=name)
+            found = sparse_distances(narrow_indices(X), narrow_indices(Z), metric=name)
         else:
             X, Z = _dense(X), _dense(Z)
             with np.errstate(all="ignore"):
@@ -118,14 +119,6 @@ def check_distance_matrix(D: np.ndarray, who: str) -> None:
     for start in range(0, len(D), 512):  # not all of D - D.T at once
         if np.abs(D[start : start + 512] - D[:, start : start + 512].T).max(initial=0.0) > scale:
             raise ValueError(f"KMedoids: {who}, which are symmetric; these differ from their transpose.")
-
-
-def _narrow(X: Any) -> Any:
-    """A sparse matrix with 32-bit indices, the only ones that scikit-learn's distances take."""
-    if not sparse.issparse(X) or X.indices.dtype == np.int32 or X.nnz > np.iinfo(np.int32).max:
-        return X
-    parts = X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)
-    return type(X)(parts, shape=X.shape)
 
 
 def _dense(X: Any) -> np.ndarray:

@@ -17,8 +17,8 @@ from tercet.core.fitted_checks import Floats
 from tercet.core.functions import log_softmax
 from tercet.core.parameters import Positive
 from tercet.core.rows import read_only, rows
-from tercet.core.validation import finite_predictions
 from tercet.core.scaling import LARGE
+from tercet.core.validation import finite_predictions
 from tercet.metrics.distance import pairwise_distances
 from tercet.neighbors._engine.centroids import (
     dense_means,

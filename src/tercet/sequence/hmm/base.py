@@ -158,7 +158,7 @@ class HMM(SequenceEstimator):
             count = len(self.startprob_)
         if count is not None and count > MOST_STATES:
             raise ValueError(
-                f"{type(self).__name__}: parameter 'n_components' is {count}; the matrix of transitions is made for "
+                f"{type(self).__name__}: parameter 'n_components' is {count}; transitions are kept for "
                 f"at most {MOST_STATES} states."
             )
         if labels is None:

@@ -23,6 +23,7 @@ STEPS = "rounding decides on which side of an isotonic step a score falls"
 INTERVAL = (
     "where no vector lies inside its bounds, an interval of intercepts is optimal, and rounding picks one"
 )
+SINGULAR = "the scatter of large powers is singular but for its regularisation, and rounding decides"
 DIVERGES = "rounds that step too far diverge, and roundings grow with them"
 SIGNS = "rounding decides the sign of a residual that is 0, and with it the gradient of an absolute loss"
 UNSTORED = "entries that are not stored are missing, not 0, and repeated ones are refused"
@@ -163,6 +164,8 @@ def reason(oracle: str, card: Any, parameters: dict[str, Any]) -> str:
         return DIVERGES
     if oracle not in ("weights", "order"):
         return ""
+    if card.name == "KernelFisherDiscriminant" and parameters.get("kernel") == "poly":
+        return SINGULAR
     if card.name == "KBinsDiscretizer" and parameters.get("subsample") is not None:
         return DRAWS
     if parameters.get("n_iter_no_change") is not None or (parameters.get("subsample") or 1.0) < 1.0:

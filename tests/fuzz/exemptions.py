@@ -24,6 +24,7 @@ INTERVAL = (
     "where no vector lies inside its bounds, an interval of intercepts is optimal, and rounding picks one"
 )
 SINGULAR = "the scatter of large powers is singular but for its regularisation, and rounding decides"
+LEAST = "rounding decides whether the hessians of a leaf reach the least share"
 DIVERGES = "rounds that step too far diverge, and roundings grow with them"
 SIGNS = "rounding decides the sign of a residual that is 0, and with it the gradient of an absolute loss"
 UNSTORED = "entries that are not stored are missing, not 0, and repeated ones are refused"
@@ -164,6 +165,8 @@ def reason(oracle: str, card: Any, parameters: dict[str, Any]) -> str:
         return DIVERGES
     if oracle not in ("weights", "order"):
         return ""
+    if parameters.get("second_order") and parameters.get("min_weight_fraction_leaf"):
+        return LEAST
     if card.name == "KernelFisherDiscriminant" and parameters.get("kernel") == "poly":
         return SINGULAR
     if card.name == "KBinsDiscretizer" and parameters.get("subsample") is not None:

@@ -119,6 +119,7 @@ CLASSES: dict[str, dict[str, str]] = {
     "HistGradientBoostingRegressor": {"weights": BINS},
 }
 VALUES: dict[tuple[str, Any], dict[str, str]] = {
+    ("criterion", "k_best"): {"weights": COUNTS},
     ("degree", "cv"): dict.fromkeys(("weights", "order"), FOLDS),
     ("solver", "sgd"): dict.fromkeys(("weights", "order"), ONLINE),
     ("solver", "minibatch"): dict.fromkeys(("weights", "order"), ONLINE),
@@ -163,12 +164,12 @@ def reason(oracle: str, card: Any, parameters: dict[str, Any]) -> str:
             return VALUES[name, value][oracle]
     if oracle != "batches" and "Boosting" in card.name and (parameters.get("learning_rate") or 0.0) > 2:
         return DIVERGES
+    if card.name == "KernelFisherDiscriminant" and oracle != "batches" and parameters.get("kernel") == "poly":
+        return SINGULAR
     if oracle not in ("weights", "order"):
         return ""
     if parameters.get("second_order") and parameters.get("min_weight_fraction_leaf"):
         return LEAST
-    if card.name == "KernelFisherDiscriminant" and parameters.get("kernel") == "poly":
-        return SINGULAR
     if card.name == "KBinsDiscretizer" and parameters.get("subsample") is not None:
         return DRAWS
     if parameters.get("n_iter_no_change") is not None or (parameters.get("subsample") or 1.0) < 1.0:

@@ -61,8 +61,9 @@ def calm(
     for name in ("kernel", "metric"):
         if parameters.get(name) == "precomputed":
             del parameters[name]
-    if isinstance(parameters.get("degree"), float):  # of a kernel: matrices that are singular by rounding
-        parameters["degree"] = min(parameters["degree"], 3.0)
+    for name in ("degree", "power"):  # of a kernel or a variance: systems that are singular by rounding
+        if isinstance(parameters.get(name), float):
+            parameters[name] = min(parameters[name], 3.0)
     if tight:
         long = {"tol": 1e-9, "max_iter": PASSES}.items()
         parameters.update({k: v for k, v in long if k in names and k not in FEW.get(card.name, ())})

@@ -151,10 +151,9 @@ def test_networks_that_diverge():
         NegativeCorrelationRegressor(2, learning_rate=1e300, max_iter=3, random_state=0).fit(X, y)
 
 
-@pytest.mark.parametrize("method", ["exact", "barnes_hut", "fft"])
-def test_points_that_diverge(method):
+def test_points_that_diverge():
     with pytest.raises(ValueError, match="learning_rate=1e\\+300 is too large"):
-        TSNE(perplexity=5, learning_rate=1e300, method=method, random_state=0).fit(X)
+        TSNE(perplexity=5, learning_rate=1e300, method="fft", random_state=0).fit(X)
 
 
 def test_models_beyond_single_precision():

@@ -22,7 +22,7 @@ WORK = (
     "calibration_samples", "calibration_candidates", "calibration_max_trials", "n_bins", "alphas", "Cs",
     "max_components", "min_components", "num_memories", "n_mix", "verbose", "k", "min_categories", "n_features",
     "code_size", "n_estimators", "max_restarts", "max_samples", "n_components", "n_measurements",
-    "n_resamples",
+    "n_resamples", "hidden_units",
 )  # fmt: skip
 # Left alone: they decide what is printed or kept, or take what only a test of their own can give.
 LEFT = {
@@ -34,6 +34,7 @@ LEFT = {
     "n_jobs",
     "record",
     "check_input",
+    "time_limit",  # the clock decides then
     "input",  # texts are not paths
     "map",
 }

@@ -76,7 +76,7 @@ CLASSES: dict[str, dict[str, str]] = {
     "DBSCAN": {"weights": WEIGHTLESS, "order": NUMBERED},
     "HDBSCAN": {"order": NUMBERED, "sparse_rows": EQUAL},
     "OPTICS": {"order": NUMBERED},
-    "MulticategorySVC": {"sparse_rows": INTERVAL},
+    "MulticategorySVC": dict.fromkeys(("weights", "order", "sparse_rows"), INTERVAL),
     "SVCCV": dict.fromkeys(("weights", "order"), FOLDS),
     "DivisiveClustering": {"order": NUMBERED},
     "ElasticNetCV": dict.fromkeys(("weights", "order"), FOLDS),

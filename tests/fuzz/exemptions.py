@@ -66,7 +66,7 @@ CLASSES: dict[str, dict[str, str]] = {
     "TSNE": dict.fromkeys(("order", "sparse_rows", "containers"), CHAOS),
     "Isomap": {"order": NEAREST},
     "LocallyLinearEmbedding": {"order": NEAREST},
-    "SpectralEmbedding": {"order": NEAREST},
+    "SpectralEmbedding": dict.fromkeys(("order", "sparse_rows"), NEAREST),
     "LatentDirichletAllocation": dict.fromkeys(("weights", "order"), DRAWS),
     "MiniBatchNMF": {"order": ONLINE},
     "NMF": {"order": DRAWS},

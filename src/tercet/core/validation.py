@@ -195,6 +195,16 @@ def is_finite(X: np.ndarray) -> bool:
         return math.isfinite(np.add.reduce(X, axis=None))
 
 
+def are_numbers(value: Any, *, infinite: bool) -> bool:
+    """Whether floats of an attribute, or of a list of arrays, are numbers: finite ones unless `infinite` will do."""
+    if isinstance(value, list):
+        return all(are_numbers(part, infinite=infinite) for part in value)
+    if not isinstance(value, np.ndarray | np.floating) or value.dtype.kind != "f":
+        return True
+    array = np.asarray(value)
+    return is_finite(array) or not (np.isnan(array) if infinite else ~np.isfinite(array)).any()
+
+
 def plain_target(y: Any, n: int, *, multi_output: bool, numeric: bool) -> np.ndarray | None:
     """Targets that need no conversion, as a contiguous array; None where scikit-learn has to look."""
     if type(y) is not np.ndarray or not y.size or y.shape[:1] != (n,) or y.ndim > (2 if multi_output else 1):

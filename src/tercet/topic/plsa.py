@@ -169,7 +169,8 @@ class PLSA(TopicModel):
         ----------
         X : array or sparse matrix of shape (n_documents, n_features), list of documents, or source
             Counts of words, which may be fractional; or lists of tokens, or gensim's bags of words. Of a source,
-            P(z|d) is kept in temporary files where memory is short; there is no `doc_topic_` then.
+            P(z|d) is kept in temporary files where memory is short, or on the workers of a cluster; there is no
+            `doc_topic_` then.
         y : ignored
             Nothing is learned from it; callbacks may score by it.
         sample_weight : array of shape (n_documents,), optional

@@ -5,14 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from tercet.core.estimator import generator
-from tercet.core.parallel import all_cores
+from tercet.core.parallel import Chunks, all_cores, elsewhere, total
 from tercet.core.row_states import array_in_memory
-from tercet.core.steps import Steps
+from tercet.core.source_checks import SourceChecks
+from tercet.core.source_fits import MappedSource
+from tercet.core.sources import RowSource
+from tercet.core.steps import Steps, without_fit
+from tercet.core.streams import Stream
 from tercet.topic._plsa.factors import Factors, Start, attributes, first_topics, topic_start
 from tercet.topic._plsa.streamed_documents import StreamedDocuments, Topics
 from tercet.topic._plsa.weighted_counts import in_safe_unit
+from tercet.topic.documents import without_zeros
 
 NO_DOCUMENTS = (
     "This %(name)s has no P(z|d) of training documents: it is not fitted, or was fitted to a source. Fit it to "
@@ -66,3 +72,32 @@ def fit_streamed(model: Any, X: Any, weight: Any) -> None:
         counts, _ = in_safe_unit(here, None if weight is None else array_in_memory(weight))
         words = np.asarray(counts.sum(axis=1)).ravel()
         model.__dict__.update(attributes(Factors(theta, topics.phi), k, words, X.dtype))
+
+
+def likelihood_of_source(model: Any, source: RowSource) -> tuple[float, float]:
+    """Σ n(d,w) log P(w|d) of the documents of a source, with P(z|d) from folding in, and Σ n(d,w), over the words
+    that were seen in training."""
+    mapped = MappedSource(source, model, "score")  # its columns are those of the model, in their order
+    checks = SourceChecks(type(model).__name__, positive=True, largest=model.largest_value)
+    X = Stream(source, mapped.inputs, (), None, checks).array("X")
+    alone = without_fit(mapped.model)
+    if elsewhere():
+        alone.n_jobs = 1  # workers have chunks of their own
+    value, seen = total(_folded_likelihood, Chunks(X), alone, n_jobs=1)
+    return float(value), float(seen)
+
+
+def perplexity_of(model: Any, likelihood: float, seen: float) -> float:
+    """exp(-log-likelihood / words), or an error where there are no words."""
+    if not seen > 0:
+        raise ValueError(
+            f"{type(model).__name__}: perplexity needs a word that was seen in training; there is none."
+        )
+    return float(np.exp(-likelihood / seen))
+
+
+def _folded_likelihood(chunk: Any, model: Any) -> tuple[float, float]:
+    counts = without_zeros(sparse.csr_array(chunk[0]))
+    _, engine, theta, phi = model._folded(counts)
+    unit, (values, seen) = in_safe_unit(counts)[1], engine.log_likelihoods(theta, phi)
+    return float(values.sum()) * unit, float(seen.sum()) * unit

@@ -86,7 +86,7 @@ class StreamedTable:
         size, d, k = np.sqrt(self.mean() / self.k), self.shape[1], self.k
         H = size * rng.standard_normal(size=(k, d)).astype(self.dtype, copy=False)
         rows = np.diff(self.chunks.borders)
-        own = list(zip(rows.tolist(), _generators(rng, rows * k)))
+        own = list(zip(rows.tolist(), _generators(rng, (rows * k).tolist())))
         self.states.start(_random_rows, size, k, self.dtype, own=own, reads=False)
         return np.ascontiguousarray(np.abs(H).astype(self.dtype, copy=False).T)
 

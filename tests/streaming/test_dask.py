@@ -21,7 +21,7 @@ from tercet.decomposition import NMF, MiniBatchNMF
 from tercet.decomposition._nmf import streamed_table
 from tercet.linear_model import LinearRegression, LogisticRegression
 from tercet.mixture import GaussianMixture
-from tercet.naive_bayes import TAN, GaussianNB
+from tercet.naive_bayes import TAN, CategoricalNB, GaussianNB
 from tercet.sequence import CRF
 from tercet.sequence.crf._engine import features, objective
 from tercet.topic import PLSA
@@ -113,7 +113,11 @@ def test_same_bits_of_what_learns_in_several_passes(client, rows, folder, names,
     lengths, label = np.full(600, 20), np.floor(rows["number"]).clip(-1, 1)
     monkeypatch.setattr(objective, "BLOCK", 1 << 12)
     monkeypatch.setattr(features, "COUNTED", 1 << 12)
+    words = pd.DataFrame(np.floor(rows["X"]).astype(str)).add_prefix("f")
     with tercet.engine("dask", client):
+        assert_same(
+            CategoricalNB().fit(Source(words), y=rows["two"]), CategoricalNB().fit(words, rows["two"])
+        )
         tree = TAN().fit(four, rows["two"])
         found = clone(mixture).fit(source)
         labelled = CRF(max_iterations=2).fit(source, y=label, lengths=lengths)

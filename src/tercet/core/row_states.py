@@ -49,8 +49,8 @@ class RowStates(Protocol):
         """Give memory and files back."""
 
 
-def row_states(chunks: StreamedChunks, fields: dict[str, Field]) -> RowStates:
-    """States where the engine in use works: all chunks but the last have the same number of rows."""
+def row_states(chunks: Any, fields: dict[str, Field]) -> RowStates:
+    """States of streamed chunks, where the engine in use works; all but the last have the same number of rows."""
     chosen: Any = parallel._engine.get()
     if parallel.elsewhere():
         return chosen.states(chunks, fields)

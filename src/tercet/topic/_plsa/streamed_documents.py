@@ -66,7 +66,7 @@ class StreamedDocuments:
         n, d = X.shape
         # enough counts beside the expected ones of all words, of which each chunk makes a table
         size = max(CHUNK_BYTES, 12 * PER_WORD * d)
-        self.chunks: Any = Chunks(X, weight, rows=int(np.clip(n * size // max(X.nbytes, 1), 64, n)))
+        self.chunks = Chunks(X, weight, rows=int(np.clip(n * size // max(X.nbytes, 1), 64, n)))
         most, mass = 0.0, 0.0
         for largest, words in each(_sizes, self.chunks, n_jobs=n_jobs):
             most, mass = max(most, largest), mass + words

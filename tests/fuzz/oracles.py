@@ -61,10 +61,14 @@ def calm(
     for name in ("kernel", "metric"):
         if parameters.get(name) == "precomputed":
             del parameters[name]
+    if isinstance(parameters.get("degree"), float):  # of a kernel: matrices that are singular by rounding
+        parameters["degree"] = min(parameters["degree"], 3.0)
     if tight:
         long = {"tol": 1e-9, "max_iter": PASSES}.items()
         parameters.update({k: v for k, v in long if k in names and k not in FEW.get(card.name, ())})
     X, y = tables.calm_problem(rng, card, rows)
+    if card.name in ("SubsetSearch", "LasVegasWrapper"):  # of all subsets, or nearly
+        X = np.ascontiguousarray(X[:, :3])
     note(X=X, y=y)
     return parameters, X, y
 
@@ -325,7 +329,7 @@ def again(card: Any, rng: np.random.Generator) -> None:
     one, _ = fit(card, parameters, X, y)
     expected = said(one, X)
     two = build(card, copy.deepcopy(parameters))
-    other_X, other_y = tables.calm_problem(rng, card)
+    other_X, other_y = tables.calm_problem(rng, card, rows=(12, 17))
     try:
         with judged():
             two.fit(other_X, other_y)
@@ -343,6 +347,7 @@ def cancellation(model: Any, X: np.ndarray, answers: np.ndarray) -> float:
     if not hasattr(model, "dual_coef_") or not callable(kernel) or X.dtype == object:
         return 1.0
     terms = np.abs(np.asarray(model.dual_coef_, dtype=float)).sum() * np.abs(kernel(X)).max()
+    terms += np.abs(getattr(model, "intercept_", 0.0)).max()
     return max(1.0, float(terms) / max(float(np.abs(answers).max(initial=0.0)), 1e-8))
 
 
@@ -371,5 +376,6 @@ def batches(card: Any, rng: np.random.Generator) -> None:
                 raise Failure("differs", f"{name} depends on the batch")
         else:
             # of a row that is a centre, a distance is the square root of rounding
-            rtol = 1e-6 if name == "transform" else model.batch_rounding * 10 * cancellation(model, X, whole)
+            lost = cancellation(model, X, whole[some])
+            rtol = 1e-6 if name == "transform" else model.batch_rounding * 10 * lost
             close(whole[some], part, f"{name} in another batch", rtol=rtol)

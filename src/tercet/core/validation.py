@@ -246,6 +246,15 @@ def refuse_large(X: Any, most: float, name: str) -> None:
         )
 
 
+def narrow_indices(A: Any) -> Any:
+    """CSR rows with indices of 32 bits where they fit: scikit-learn's Manhattan distances take no others."""
+    if not sparse.issparse(A) or max(A.nnz, A.shape[1]) > np.iinfo(np.int32).max:
+        return A
+    if A.indices.dtype == A.indptr.dtype == np.int32:
+        return A
+    return type(A)((A.data, A.indices.astype(np.int32), A.indptr.astype(np.int32)), shape=A.shape)
+
+
 def finite_predictions(values: np.ndarray, name: str) -> np.ndarray:
     """Predictions, or an error in the name of an estimator where one is beyond floating-point numbers."""
     if not is_finite(values):

@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 Decoding = Literal["euclidean", "hamming", "loss", "loss-weighted"]
 Loss = Literal["exponential", "hinge", "logistic"]
 MOST_COLUMNS = 1 << 13
+MOST_LETTERS = 1_000_000
 
 
 def code_matrix(
@@ -62,6 +63,11 @@ def code_matrix(
     if code in ("random", "sparse"):
         if n_letters < 1:
             raise ValueError(f"code_size is too small: {n_classes} classes would get {n_letters} letters.")
+        if n_letters > MOST_LETTERS:
+            raise ValueError(
+                f"code_size is too large: there would be {n_letters} letters, an estimator for each; the most is "
+                f"{MOST_LETTERS}."
+            )
         rng = (
             random_state
             if isinstance(random_state, np.random.Generator)

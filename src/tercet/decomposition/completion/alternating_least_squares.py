@@ -246,7 +246,10 @@ class AlternatingLeastSquares(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
     def _folded(self, X: Any) -> np.ndarray:
         k, kind = self.item_factors_.shape[1], self.item_factors_.dtype
-        X = X.astype(kind, copy=False)
+        with np.errstate(over="ignore"):
+            X = X.astype(kind, copy=False)
+        if not np.isfinite(X.data).all():
+            raise ValueError(f"{type(self).__name__}: X has numbers beyond {kind}, the type of the factors.")
         items = Side(None, k, self._has_biases, kind, len(self.item_factors_))
         items.table[:, :k], items.bias[:] = self.item_factors_, self.item_bias_
         users = Side(X, k, self._has_biases, kind)

@@ -11,6 +11,7 @@ from tercet.core.catalog import method
 from tercet.core.estimator import Regressor, check_is_fitted, generator
 from tercet.core.fitted_checks import Each, Having, Sizes
 from tercet.core.parameters import Count, NonNegative, Seed
+from tercet.core.validation import finite_predictions
 from tercet.ensemble.base import BaseEnsemble, takes_weights
 from tercet.ensemble.boosting.forward_stagewise import best_coefficient, total_loss
 from tercet.ensemble.member_checks import check_member_widths
@@ -169,5 +170,6 @@ class ForwardStagewiseRegressor(BaseEnsemble, Regressor):
         X = self._check(X, reset=False)
         f = np.zeros(X.shape[0])
         for member, beta in zip(self.estimators_, self.coefficients_):
-            f = f + beta * np.asarray(member.predict(X))
-            yield f
+            with np.errstate(over="ignore", invalid="ignore"):
+                f = f + beta * np.asarray(member.predict(X))
+            yield finite_predictions(f, type(self).__name__)

@@ -277,6 +277,11 @@ class BaseGradientBoosting(TreeInput):
                 f"{type(self).__name__}: The training data after the early stopping split is missing some classes. "
                 "Try using another random seed."
             )
+        if not np.any(parts[4]):
+            raise ValueError(
+                f"{type(self).__name__}: after the early stopping split no row to learn from has a weight. "
+                "Try using another random seed or a smaller validation_fraction."
+            )
         return parts[0], parts[2], parts[4], (parts[1], parts[3])
 
     def _encode_validation(self, y: np.ndarray) -> np.ndarray:

@@ -154,7 +154,8 @@ class Polynomial:
         self.domain, self.degree = domain, degree
         self.powers = exponents(domain.shape[1], degree) if powers is None else powers
         low, high = domain
-        half = np.where(high > low, (high - low) / 2, 1.0)
+        half = (high - low) / 2
+        half = np.where(half > 1e-300, half, 1.0)  # features that are constant, or next to it
         self.scale, self.shift = 1.0 / half, -(low + high) / (2 * half)
         self.chebyshev: Array | None = None  # coefficients in the Chebyshev basis, where that was used
         self.weights = np.zeros(len(self.powers))

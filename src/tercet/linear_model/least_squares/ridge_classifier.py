@@ -13,6 +13,7 @@ from sklearn.utils.validation import column_or_1d
 from tercet.core.catalog import method
 from tercet.core.estimator import distinct
 from tercet.core.fitted_checks import OneOf
+from tercet.core.input_errors import Explaining
 from tercet.core.parameters import Count, Jobs, NonNegative, Seed
 from tercet.core.streams import is_streamed
 from tercet.linear_model.base import LinearClassifier
@@ -109,9 +110,11 @@ class RidgeClassifier(LinearClassifier):
         return by_class if sample_weight is None else by_class * sample_weight
 
     def _encode(self, y: Any) -> Array:
-        self._multilabel = type_of_target(y).startswith("multilabel")
+        with Explaining(y=y):
+            self._multilabel = type_of_target(y).startswith("multilabel")
         if not self._multilabel:
-            self.classes_, index = distinct(column_or_1d(y, warn=True))  # one class alone will do
+            with Explaining(y=y):
+                self.classes_, index = distinct(column_or_1d(y, warn=True))  # one class alone will do
             return index
         y = y.toarray() if hasattr(y, "toarray") else np.asarray(y)
         self.classes_ = np.arange(y.shape[1])

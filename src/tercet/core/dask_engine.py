@@ -68,8 +68,8 @@ class DaskEngine:
         """The results of a function of blocks and a call, combined over the fixed tree."""
         together = GROUP if len(blocks) > 4 * GROUP else 1
         with self.cancelling() as run:
-            sent = run.send(call)
-            tasks = [Task(blocks[k : k + together], sent, function) for k in range(0, len(blocks), together)]
+            there = run.send(call)
+            tasks = [Task(blocks[k : k + together], there, function) for k in range(0, len(blocks), together)]
             found = run.results(tasks)
         tree = Reduction(call[1])
         for task, result in zip(tasks, found):

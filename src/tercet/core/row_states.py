@@ -51,10 +51,8 @@ class RowStates(Protocol):
 
 def row_states(chunks: Any, fields: dict[str, Field]) -> RowStates:
     """States of streamed chunks, where the engine in use works; all but the last have the same number of rows."""
-    chosen: Any = parallel._engine.get()
-    if parallel.elsewhere():
-        return chosen.states(chunks, fields)
-    return PagedStates(chunks, fields)
+    states = getattr(parallel._engine.get(), "states", PagedStates)
+    return states(chunks, fields)
 
 
 def array_in_memory(X: Any) -> Any:

@@ -23,6 +23,8 @@ STEPS = "rounding decides on which side of an isotonic step a score falls"
 INTERVAL = (
     "where no vector lies inside its bounds, an interval of intercepts is optimal, and rounding picks one"
 )
+SINGULAR = "the scatter of large powers is singular but for its regularisation, and rounding decides"
+LEAST = "rounding decides whether the hessians of a leaf reach the least share"
 DIVERGES = "rounds that step too far diverge, and roundings grow with them"
 SIGNS = "rounding decides the sign of a residual that is 0, and with it the gradient of an absolute loss"
 UNSTORED = "entries that are not stored are missing, not 0, and repeated ones are refused"
@@ -117,6 +119,7 @@ CLASSES: dict[str, dict[str, str]] = {
     "HistGradientBoostingRegressor": {"weights": BINS},
 }
 VALUES: dict[tuple[str, Any], dict[str, str]] = {
+    ("criterion", "k_best"): {"weights": COUNTS},
     ("degree", "cv"): dict.fromkeys(("weights", "order"), FOLDS),
     ("solver", "sgd"): dict.fromkeys(("weights", "order"), ONLINE),
     ("solver", "minibatch"): dict.fromkeys(("weights", "order"), ONLINE),
@@ -161,8 +164,12 @@ def reason(oracle: str, card: Any, parameters: dict[str, Any]) -> str:
             return VALUES[name, value][oracle]
     if oracle != "batches" and "Boosting" in card.name and (parameters.get("learning_rate") or 0.0) > 2:
         return DIVERGES
+    if card.name == "KernelFisherDiscriminant" and oracle != "batches" and parameters.get("kernel") == "poly":
+        return SINGULAR
     if oracle not in ("weights", "order"):
         return ""
+    if parameters.get("second_order") and parameters.get("min_weight_fraction_leaf"):
+        return LEAST
     if card.name == "KBinsDiscretizer" and parameters.get("subsample") is not None:
         return DRAWS
     if parameters.get("n_iter_no_change") is not None or (parameters.get("subsample") or 1.0) < 1.0:

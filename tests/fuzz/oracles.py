@@ -61,8 +61,9 @@ def calm(
     for name in ("kernel", "metric"):
         if parameters.get(name) == "precomputed":
             del parameters[name]
-    if isinstance(parameters.get("degree"), float):  # of a kernel: matrices that are singular by rounding
-        parameters["degree"] = min(parameters["degree"], 3.0)
+    for name in ("degree", "power"):  # of a kernel or a variance: systems that are singular by rounding
+        if isinstance(parameters.get(name), float):
+            parameters[name] = min(parameters[name], 3.0)
     if tight:
         long = {"tol": 1e-9, "max_iter": PASSES}.items()
         parameters.update({k: v for k, v in long if k in names and k not in FEW.get(card.name, ())})
@@ -144,7 +145,7 @@ def weights(card: Any, rng: np.random.Generator) -> None:
 
 @oracle
 def weight_units(card: Any, rng: np.random.Generator) -> None:
-    """Weights in another unit, up to the limits of floating point, give the same model.
+    """Weights in another unit, up to where floating-point numbers lose digits, give the same model.
 
     Applies to estimators that say so (`relative_weights`).
     """
@@ -153,7 +154,7 @@ def weight_units(card: Any, rng: np.random.Generator) -> None:
     weight = rng.random(len(X)) + 0.1
     one, first = fit(card, parameters, X, y, sample_weight=weight)
     _is_converged(first)
-    unit = 4.0 ** int(rng.integers(-530, 510))
+    unit = 4.0 ** int(rng.integers(-505, 510))
     note(unit=unit)
     two, second = fit(card, parameters, X, y, sample_weight=weight * unit)
     _is_converged(second)

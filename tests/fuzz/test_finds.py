@@ -32,7 +32,7 @@ from tercet.linear_model import (
     Ridge,
     RidgeClassifier,
 )
-from tercet.manifold import Isomap
+from tercet.manifold import TSNE, Isomap
 from tercet.multiclass import CascadeClassifier, OutputCodeClassifier
 from tercet.naive_bayes import GaussianNB
 from tercet.neighbors import KernelDensity, KNeighborsClassifier, NearestCentroid, NearestNeighbors
@@ -149,6 +149,11 @@ def test_a_wrong_parameter_is_told_before_wrong_targets():
 def test_networks_that_diverge():
     with pytest.raises(ValueError, match="learning_rate=1e\\+300"):
         NegativeCorrelationRegressor(2, learning_rate=1e300, max_iter=3, random_state=0).fit(X, y)
+
+
+def test_points_that_diverge():
+    with pytest.raises(ValueError, match="learning_rate=1e\\+300 is too large"):
+        TSNE(perplexity=5, learning_rate=1e300, method="fft", random_state=0).fit(X)
 
 
 def test_models_beyond_single_precision():

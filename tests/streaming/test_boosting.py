@@ -30,7 +30,7 @@ def gaps():
     X = rows["X"]
     X[::7, 3] = np.nan
     X[:, 4] = np.round(X[:, 4])
-    X[:, 6] = np.round(3 * np.abs(X[:, 6]))
+    X[:, 6] = 3 * np.round(3 * np.abs(X[:, 6])) - 3  # negative ones are missing values
     rows["copies"] = np.random.default_rng(0).integers(0, 4, len(X)).astype(float)
     return rows
 

@@ -11,19 +11,23 @@ from distributed import Client, LocalCluster, get_worker
 from sklearn.base import clone
 
 import tercet
-from tercet.core import dask_engine
+from tercet.core import dask_engine, dask_states
 from tercet.core.dask_engine import DaskEngine
 from tercet.core.parallel import Chunks, total, using
 from tercet.core.steps import EngineLost, Steps
 from tercet.core.streams import MemoryStream
 from tercet.datasets import Source
-from tercet.decomposition import NMF
+from tercet.decomposition import NMF, MiniBatchNMF
+from tercet.decomposition._nmf import streamed_table
 from tercet.linear_model import LinearRegression, LogisticRegression
 from tercet.mixture import GaussianMixture
-from tercet.naive_bayes import TAN, GaussianNB
+from tercet.naive_bayes import TAN, CategoricalNB, GaussianNB
 from tercet.sequence import CRF
 from tercet.sequence.crf._engine import features, objective
+from tercet.topic import PLSA
+from tercet.topic._plsa import streamed_documents
 from tercet.tree import DecisionTreeClassifier
+from tests.streaming.conftest import write_parts
 from tests.streaming.test_same_bits import assert_same
 
 MODELS = [(LinearRegression(), "number"), (LogisticRegression(), "two"), (GaussianNB(), "three")]
@@ -51,8 +55,9 @@ def client(cluster):
         yield client
 
 
+@pytest.mark.filterwarnings("ignore:.*did not converge", "ignore:.*Maximum number of iterations")
 @pytest.mark.parametrize("workers", [1, 2, 4])
-def test_same_bits_on_any_number_of_workers(workers, cluster, client, rows, folder, names):
+def test_same_bits_on_any_number_of_workers(workers, cluster, client, rows, folder, names, counts):
     cluster.scale(workers)
     client.wait_for_workers(workers, timeout=120)
     for model, target in MODELS:
@@ -62,6 +67,42 @@ def test_same_bits_on_any_number_of_workers(workers, cluster, client, rows, fold
             assert_same(clone(model).fit(source, y=target, sample_weight="weight"), whole)
             if target == "number":
                 assert_same(clone(model).fit(rows["X"], rows[target], sample_weight=rows["weight"]), whole)
+    if workers < 4:
+        assert_same_factors(client, counts)
+
+
+FACTORS = [
+    NMF(3, init="nndsvdar", random_state=0, tol=0.0, max_iter=3),
+    NMF(
+        2,
+        solver="mu",
+        beta_loss="kullback-leibler",
+        init="random",
+        normalize="rescale",
+        random_state=0,
+        max_iter=2,
+    ),
+    MiniBatchNMF(2, init="nndsvda", batch_size=4000, max_iter=1),
+    PLSA(3, random_state=0, max_iter=3, tol=0.0),
+    PLSA(2, model="cooccurrence", beta=0.9, n_init=2, random_state=0, max_iter=2, tol=0.0),
+]
+
+
+@pytest.fixture
+def counts(rows, tmp_path, monkeypatch):
+    """A folder of counts, of which factorisations make several chunks."""
+    monkeypatch.setattr(streamed_table, "CHUNK_BYTES", 1 << 17)
+    monkeypatch.setattr(streamed_documents, "CHUNK_BYTES", 1 << 17)
+    return write_parts(tmp_path, {}, np.floor(np.abs(2 * rows["X"])))
+
+
+def assert_same_factors(client, folder):
+    """What has numbers of every row that passes change has the bits of a streamed fit on threads."""
+    for model in FACTORS:
+        with tercet.engine("stream"):
+            here = clone(model).fit(Source(folder))
+        with tercet.engine("dask", client):
+            assert_same(clone(model).fit(Source(folder)), here)
 
 
 @pytest.mark.filterwarnings("ignore:.*did not converge")
@@ -72,7 +113,11 @@ def test_same_bits_of_what_learns_in_several_passes(client, rows, folder, names,
     lengths, label = np.full(600, 20), np.floor(rows["number"]).clip(-1, 1)
     monkeypatch.setattr(objective, "BLOCK", 1 << 12)
     monkeypatch.setattr(features, "COUNTED", 1 << 12)
+    words = pd.DataFrame(np.floor(rows["X"]).astype(str)).add_prefix("f")
     with tercet.engine("dask", client):
+        assert_same(
+            CategoricalNB().fit(Source(words), y=rows["two"]), CategoricalNB().fit(words, rows["two"])
+        )
         tree = TAN().fit(four, rows["two"])
         found = clone(mixture).fit(source)
         labelled = CRF(max_iterations=2).fit(source, y=label, lengths=lengths)
@@ -83,11 +128,10 @@ def test_same_bits_of_what_learns_in_several_passes(client, rows, folder, names,
 
 
 def test_what_changes_numbers_of_rows_stays_here(client, rows, folder, names):
-    """Rows whose W or node is changed in every pass are not on workers; arrays in memory are learned from here."""
+    """Rows whose node is changed in every pass are not on workers; arrays in memory are learned from here."""
     with tercet.engine("dask", client):
-        for model in (NMF(2), DecisionTreeClassifier(max_depth=2)):
-            with pytest.raises(TypeError, match=r"workers of a cluster .* Use `tercet\.engine\('stream'\)`"):
-                model.fit(Source(folder, columns=[*names, "two"]), y="two")
+        with pytest.raises(TypeError, match=r"workers of a cluster .* Use `tercet\.engine\('stream'\)`"):
+            DecisionTreeClassifier(max_depth=2).fit(Source(folder, columns=[*names, "two"]), y="two")
         grown = DecisionTreeClassifier(max_depth=2).fit(rows["X"], rows["two"])
     assert grown.tree_.node_count == 7
 
@@ -125,6 +169,50 @@ def test_a_lost_worker_is_made_up_for(where, client, rows, folder, names, tmp_pa
             total(sums_of_a_worker_that_dies, chunks, str(tmp_path / "mark")), expected
         )
         np.testing.assert_array_equal(total(sums, chunks), expected)
+
+
+@pytest.mark.filterwarnings("ignore:.*did not converge", "ignore:.*Maximum number of iterations")
+@pytest.mark.parametrize(("model", "kept"), [(FACTORS[0], "log"), (FACTORS[3], "saved")], ids=["NMF", "PLSA"])
+def test_factors_of_a_lost_worker_are_computed_again(model, kept, client, rows, counts, monkeypatch):
+    """A worker is killed after the second pass: W and P(z|d) of its rows come from the passes made so far."""
+    client.wait_for_workers(2, timeout=120)
+    X = np.floor(np.abs(2 * rows["X"]))
+    with tercet.engine("stream"):
+        expected = clone(model).fit(Source(counts) if kept == "log" else Source(X))
+    if kept == "saved":
+        monkeypatch.setattr(dask_states, "LOG_BYTES", 1)
+    report, again, found = Steps.report, dask_states.DaskStates.computed_again, []
+
+    def losing(loop, /, *state, **measures):
+        report(loop, *state, **measures)
+        if loop.count == 2:
+            found.clear()
+            os.kill(min(client.run(os.getpid).values()), signal.SIGKILL)
+
+    def noted(states, block):
+        found.append((len(states.log), states.saved is not None))
+        return again(states, block)
+
+    monkeypatch.setattr(Steps, "report", losing)
+    monkeypatch.setattr(dask_states.DaskStates, "computed_again", noted)
+    with tercet.engine("dask", client):
+        assert_same(clone(model).fit(Source(counts) if kept == "log" else Source(X)), expected)
+    assert (0, True) in found if kept == "saved" else any(passes >= 2 for passes, _ in found)
+
+
+@pytest.mark.filterwarnings("ignore:.*did not converge", "ignore:.*Maximum number of iterations")
+def test_factors_of_arrays_in_memory_come_back(client, rows, counts):
+    """A fit of arrays has W and P(z|d) of all rows, wherever they were computed."""
+    X = np.floor(np.abs(2 * rows["X"]))
+    with tercet.engine("dask", client):
+        found = clone(FACTORS[0]).fit_transform(X)
+        topics = clone(FACTORS[3]).fit(X, sample_weight=rows["weight"])
+        few = clone(FACTORS[2]).fit_transform(X)
+    np.testing.assert_allclose(found, clone(FACTORS[0]).fit_transform(X), rtol=1e-7, atol=1e-9)
+    np.testing.assert_array_equal(few, clone(FACTORS[2]).fit_transform(X))
+    here = clone(FACTORS[3]).fit(X, sample_weight=rows["weight"])
+    for name in ("components_", "doc_topic_", "topic_weights_", "document_weights_", "log_likelihood_"):
+        np.testing.assert_allclose(getattr(topics, name), getattr(here, name), rtol=1e-9, err_msg=name)
 
 
 def source_rows(folder, names):

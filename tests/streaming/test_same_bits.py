@@ -4,6 +4,7 @@ import importlib
 import inspect
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
@@ -316,6 +317,24 @@ def test_latent_semantics_of_a_source(model, kind, rows, tmp_path, monkeypatch):
         streamed.cooccurrence()
     topics = streamed.transform(Source(X[:700]))
     np.testing.assert_allclose(np.asarray(topics), whole.transform(X[:700]), rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:.*did not converge", "ignore:.*passes were too few")
+def test_likelihood_of_documents_of_a_source(rows, tmp_path):
+    """Sums over the same documents, whose P(z|d) have the bits of memory."""
+    X = np.floor(np.abs(2 * rows["X"][:6000]))
+    frame = pd.DataFrame(X).add_prefix("f")
+    model = PLSA(3, beta=0.9, random_state=0, max_iter=2, max_doc_update_iter=20).fit(frame)
+    source = Source(write_parts(tmp_path, {"label": rows["two"][:6000]}, X))
+    np.testing.assert_allclose(model.score(source), model.score(frame), rtol=1e-12)
+    np.testing.assert_allclose(model.perplexity(source), model.perplexity(frame), rtol=1e-12)
+    np.testing.assert_allclose(
+        model.score(Source(frame.assign(f3=0.0))), model.score(frame.assign(f3=0.0)), rtol=1e-12
+    )
+    with pytest.raises(TypeError, match="takes no held_out"):
+        model.perplexity(source, held_out=source)
+    with pytest.raises(ValueError, match="has 3 features"):
+        PLSA(2, max_iter=2).fit(X).score(Source(X[:, :3]))
 
 
 def takes_weights(model):

@@ -1,6 +1,7 @@
 """Sequence models learn from sources of sequences, whose borders chunks keep."""
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
@@ -67,6 +68,10 @@ def test_sequences_of_a_source_give_the_bits_of_memory(model, by, weighted, sequ
     np.testing.assert_array_equal(np.asarray(states), whole.predict(X, lengths))
     loaded = clone(model).fit(source, lengths=given, sample_weight=weight)
     np.testing.assert_array_equal(loaded.transmat_, whole.transmat_)
+    expected = whole.score(X, lengths=lengths, sample_weight=weight)
+    np.testing.assert_allclose(
+        streamed.score(source, lengths=given, sample_weight=weight), expected, rtol=1e-12
+    )
 
 
 LABELLING = [
@@ -108,6 +113,24 @@ def test_labelled_sequences_of_a_source_give_the_bits_of_memory(
     np.testing.assert_array_equal(np.asarray(labels), whole.predict(X, lengths))
     loaded = clone(model).fit(source, y=label, lengths=given, sample_weight=weight)
     assert_same(loaded, whole)
+    for of in ("tokens", "sequences"):
+        assert streamed.score(source, label, lengths=given, of=of) == whole.score(X, y, lengths, of=of)
+    np.testing.assert_allclose(
+        streamed.score(source, label, given, weight), whole.score(X, y, lengths, weight), rtol=1e-12
+    )
+
+
+def test_unknown_labels_of_a_source_do_not_count_in_a_score(sequences, tmp_path):
+    lengths, name, rows, symbols = sequences
+    label = np.array(["a", "b", "c", "d"], dtype=object)[symbols.astype(int)]
+    model = CRF(max_iterations=2).fit(pd.DataFrame({"x0": rows[:, 0]}), label, lengths=lengths)
+    label[::3], label[1::50] = None, "strange"
+    source = source_of(tmp_path, {"x0": rows[:, 0], "x1": rows[:, 1], "label": label, "sequence": name})
+    expected = model.score(pd.DataFrame({"x0": rows[:, 0]}), label, lengths)
+    assert 0 < expected < 1
+    assert model.score(source, "label", lengths="sequence") == expected
+    with pytest.raises(ValueError, match="y has no known label"):
+        model.score(Source(pd.DataFrame({"x0": [1.0], "label": [None]})), "label")
 
 
 def test_unknown_labels_of_a_source_are_named(sequences, tmp_path):

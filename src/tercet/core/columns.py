@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -38,6 +38,8 @@ from tercet.core.input_errors import Explaining
 from tercet.core.parallel import Chunks, reduce, total
 from tercet.core.row_sums import count_nonzero
 from tercet.core.rows import kernel_form
+from tercet.core.sources import CodedRows
+from tercet.core.sources import Features as SourceFeatures
 from tercet.core.spelling_suggestions import spelling_suggestions
 from tercet.core.streams import is_streamed
 from tercet.core.validation import check_array, check_target, validate_data
@@ -57,6 +59,7 @@ class MixedColumns(Estimator):
     sparse_input = False
     missing_input = True
     encodes_rows = True
+    streams_words: ClassVar[bool] = True  # whether columns of words of a source are categories
     categorical_features: Any
     categories: Any = "auto"  # declared values for each column, where a subclass has that parameter
     categories_: list[np.ndarray | None]
@@ -85,11 +88,16 @@ class MixedColumns(Estimator):
         return X, check_target(self, y, len(X), multi_output=self.multi_output, numeric=numeric)
 
     def _check_streamed(self, X: Any) -> Any:
-        """Codes of the categories of streamed numbers, which one pass collects."""
+        """Codes of the categories of streamed numbers, which one pass collects, and of words, which are known."""
         names = range(X.shape[1])
-        empty = Columns.of_array(np.empty((0, X.shape[1]), dtype=X.dtype), "f")
+        words = words_of(X.stream.features) if X.function is None else {}
+        empty = Columns.of_array(np.empty((0, X.shape[1]), dtype=X.dtype), "f").with_words(words)
         empty.names = list(getattr(self, "feature_names_in_", names))
-        chosen = np.flatnonzero(self._categorical(empty))
+        for j, labels in words.items():
+            empty.values[j] = np.arange(len(labels), dtype=np.float64)
+        chosen = np.array(
+            [j for j in np.flatnonzero(self._categorical(empty)) if j not in words], dtype=np.intp
+        )
         found = reduce(_distinct_of_chunk, Chunks(X), _union, chosen) if chosen.size else []
         for j, values in zip(chosen, found):
             empty.values[j] = values
@@ -97,11 +105,17 @@ class MixedColumns(Estimator):
         if all(known is None for known in self.categories_):
             return X
         known = list(self.categories_)  # which a fit may change
-        return X.map(functools.partial(encode_numbers, known), width=X.shape[1], dtype=np.float64)
+        return X.map(functools.partial(encode_numbers, known, words), width=X.shape[1], dtype=np.float64)
 
     def _columns(self, X: Any, *, reset: bool) -> Columns:
         """The columns of X, after scikit-learn's checks of its shape and its names."""
-        if is_frame(X):
+        if isinstance(X, CodedRows):
+            array = validate_data(
+                self, X.codes, reset=reset, dtype=(np.float64, np.float32), ensure_all_finite="allow-nan"
+            )
+            columns = Columns.of_array(array, "f").with_words(words_of(X.features))
+            columns.names = list(X.features.names or columns.names)
+        elif is_frame(X):
             validate_data(self, X, reset=reset, skip_check_array=True)
             columns = Columns.of_frame(X)
             check_array(np.zeros((columns.height, max(len(columns.values), 1))), estimator=self)
@@ -211,9 +225,16 @@ class MixedColumns(Estimator):
         return tags
 
 
-def encode_numbers(categories: list[np.ndarray | None], X: np.ndarray) -> np.ndarray:
-    """Rows of numbers with the codes of the columns that have categories."""
-    return Columns.of_array(X, "f").encode(categories)
+def words_of(features: SourceFeatures) -> dict[int, np.ndarray]:
+    """The labels of the columns of words of a source."""
+    return {column.place: column.labels for column in features.words if column.labels is not None}
+
+
+def encode_numbers(
+    categories: list[np.ndarray | None], words: dict[int, np.ndarray], X: np.ndarray
+) -> np.ndarray:
+    """Rows of numbers, and of codes of words, with the codes of the columns that have categories."""
+    return Columns.of_array(X, "f").with_words(words).encode(categories)
 
 
 def _weight_of_codes(chunk: Any, sizes: list[int]) -> tuple[np.ndarray, ...]:
@@ -283,6 +304,12 @@ class Columns:
     def of(cls, names: list[Any], parts: list[Column]) -> Columns:
         return cls(names, *([part[k] for part in parts] for k in range(4)))  # type: ignore[arg-type]
 
+    def with_words(self, words: dict[int, np.ndarray]) -> Columns:
+        """The same, where some columns are codes of words."""
+        for j, labels in words.items():
+            self.labels[j], self.kinds[j] = labels, "category"
+        return self
+
     def categories(self, j: int, given: Any = None) -> np.ndarray:
         """The distinct values of column j, in order; or those that were declared, in theirs."""
         values, labels = self.values[j], self.labels[j]
@@ -335,7 +362,8 @@ class Columns:
         else:
             table, words = code_table(known), known.dtype.kind == "U"
             places = [table.get(lookup_key(v, words), len(known)) for v in given]
-        return values, 0.0, np.array([*places, 0.0], dtype=np.float64)
+        strange = 0.0 if known is None else float(len(known))  # a word of a source that has no code
+        return values, 0.0, np.array([*places, strange], dtype=np.float64)
 
     def refuse_infinity(self, owner: str) -> None:
         for name, values in zip(self.names, self.values):

@@ -17,7 +17,7 @@ import pickle
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import cloudpickle
@@ -27,6 +27,7 @@ from distributed.comm import CommClosedError
 
 from tercet.core.parallel import one_blas_thread
 from tercet.core.reduction import Combine, Reduction, reduced
+from tercet.core.row_pages import Field
 from tercet.core.steps import EngineLost
 from tercet.core.stopping import check_stop
 from tercet.core.streams import StreamedChunks
@@ -61,16 +62,16 @@ class DaskEngine:
         parameters: tuple[Any, ...],
     ) -> Any:
         """The statistics of all chunks, combined over the fixed tree."""
-        blocks = self._blocks(chunks)
+        return self.reduce_blocks(self.blocks(chunks), _block_statistics, (statistics, combine, parameters))
+
+    def reduce_blocks(self, blocks: Sequence[Any], function: Callable[..., Any], call: Any) -> Any:
+        """The results of a function of blocks and a call, combined over the fixed tree."""
         together = GROUP if len(blocks) > 4 * GROUP else 1
-        with self._cancelling() as run:
-            call = run.send((statistics, combine, parameters))
-            tasks = [
-                _Task(blocks[k : k + together], call, _block_statistics)
-                for k in range(0, len(blocks), together)
-            ]
+        with self.cancelling() as run:
+            there = run.send(call)
+            tasks = [Task(blocks[k : k + together], there, function) for k in range(0, len(blocks), together)]
             found = run.results(tasks)
-        tree = Reduction(combine)
+        tree = Reduction(call[1])
         for task, result in zip(tasks, found):
             tree.append(result, task.leaves, owned=False)
         return tree.result()
@@ -79,19 +80,25 @@ class DaskEngine:
         self, function: Callable[..., Any], chunks: StreamedChunks, parameters: tuple[Any, ...]
     ) -> list[Any]:
         """`function(chunk, *parameters)` of every chunk, in their order."""
-        blocks = self._blocks(chunks)
-        with self._cancelling() as run:
+        blocks = self.blocks(chunks)
+        with self.cancelling() as run:
             call = run.send((function, None, parameters))
-            found = run.results([_Task([block], call, _block_results) for block in blocks])
+            found = run.results([Task([block], call, _block_results) for block in blocks])
         return [result for block in found for result in block]
 
-    def _blocks(self, chunks: StreamedChunks) -> list[_Block]:
+    def states(self, chunks: StreamedChunks, fields: dict[str, Field]) -> Any:
+        """States of the chunks on the workers that hold them; see `core.row_states`."""
+        from tercet.core.dask_states import DaskStates
+
+        return DaskStates(self, chunks, fields)
+
+    def blocks(self, chunks: StreamedChunks) -> list[Block]:
         """The blocks of these chunks on the workers; they are let go with the chunks."""
         kept = chunks.pinned.get(id(self))
         if kept is None:
             size = self._block_size(chunks)
             kept = [
-                _Block(self.client, chunks, first, min(first + size, len(chunks)), size)
+                Block(self.client, chunks, first, min(first + size, len(chunks)), size)
                 for first in range(0, len(chunks), size)
             ]
             chunks.pinned[id(self)] = kept
@@ -112,7 +119,8 @@ class DaskEngine:
         return size
 
     @contextlib.contextmanager
-    def _cancelling(self) -> Iterator[_Run]:
+    def cancelling(self) -> Iterator[_Run]:
+        """A pass, which is cancelled where an error ends the `with` block."""
         run = _Run(self.client)
         try:
             yield run
@@ -121,7 +129,7 @@ class DaskEngine:
             raise
 
 
-class _Block:
+class Block:
     """Consecutive chunks on a worker."""
 
     def __init__(self, client: Any, chunks: StreamedChunks, first: int, last: int, size: int) -> None:
@@ -141,7 +149,11 @@ class _Block:
     def _send(self) -> Any:
         workers = sorted(self.client.nthreads())
         there = [workers[self.first // self.size % len(workers)]] if workers else None
-        return self.client.scatter(_read_block(self.chunks, self.first, self.last), workers=there, hash=False)
+        return sent(self.client, _read_block(self.chunks, self.first, self.last), there)
+
+    def submit(self, function: Callable[..., Any], call: Any) -> Any:
+        """The future of `function(chunks, call)`."""
+        return self.client.submit(function, self.data(), call, pure=False)
 
     def forget_lost(self) -> None:
         """After a worker was lost: what was sent is sent again; what a worker reads itself, Dask reads again."""
@@ -149,20 +161,37 @@ class _Block:
             self.future = None
 
 
-class _Task:
+class Task:
     """What is asked of neighbouring blocks."""
 
-    def __init__(self, blocks: list[_Block], call: Any, function: Callable[..., Any]) -> None:
+    def __init__(self, blocks: Sequence[Any], call: Any, function: Callable[..., Any]) -> None:
         self.blocks, self.call, self.function, self.tries = blocks, call, function, 0
         self.leaves = blocks[-1].last - blocks[0].first
 
     def submit(self, client: Any) -> Any:
         """The future of the result; statistics of several blocks are combined on a worker."""
-        parts = [client.submit(self.function, block.data(), self.call, pure=False) for block in self.blocks]
+        parts = [block.submit(self.function, self.call) for block in self.blocks]
         if len(parts) == 1:
             return parts[0]
         leaves = [block.last - block.first for block in self.blocks]
         return client.submit(_combined, parts, leaves, self.call, pure=False)
+
+
+def sent(client: Any, value: Any, workers: list[str] | None = None) -> Any:
+    """The future of a value that is sent to a worker; to another one where that is lost meanwhile.
+
+    Not by `broadcast=True`, which waits for ever for a worker that is lost in between.
+    """
+    for tries in range(1, TRIES + 1):
+        try:
+            with _watching(client):
+                return client.scatter(value, workers=workers, hash=False)
+        except (OSError, TimeoutError):
+            if tries == TRIES:
+                raise
+            workers = None
+            time.sleep(min(0.1 * tries, 1.0))
+    raise AssertionError
 
 
 class _Run:
@@ -170,16 +199,15 @@ class _Run:
 
     def __init__(self, client: Any) -> None:
         self.client = client
-        self.futures: dict[Any, tuple[int, _Task]] = {}
+        self.futures: dict[Any, tuple[int, Task]] = {}
         self.done: queue.Queue[Any] = queue.Queue()
 
     def send(self, call: tuple[Any, ...]) -> Any:
-        """Send the function and its parameters to all workers, once."""
+        """Send the function and its parameters to the workers: to one, from which the others get them, once."""
         self.call = call
-        with _watching(self.client):
-            return self.client.scatter(_Call(*call), broadcast=True, hash=False)
+        return sent(self.client, Call(*call))
 
-    def results(self, tasks: list[_Task]) -> list[Any]:
+    def results(self, tasks: list[Task]) -> list[Any]:
         """The results of the tasks, in their order; tasks of lost workers are asked for again."""
         found: dict[int, Any] = {}
         for k, task in enumerate(tasks):
@@ -200,13 +228,13 @@ class _Run:
             self._ask_again(k, task)
         return [found[k] for k in range(len(tasks))]
 
-    def _ask(self, k: int, task: _Task) -> None:
+    def _ask(self, k: int, task: Task) -> None:
         with _watching(self.client):
             future = task.submit(self.client)
         self.futures[future] = k, task
         future.add_done_callback(self.done.put)
 
-    def _ask_again(self, k: int, task: _Task) -> None:
+    def _ask_again(self, k: int, task: Task) -> None:
         task.tries += 1
         if task.tries > TRIES:
             raise EngineLost(
@@ -241,7 +269,7 @@ class _Run:
             canceller.join(timeout=2.0)
 
 
-class _Packed:
+class Packed:
     """What travels between machines in a form in which arrays come out aligned and writable.
 
     Dask's own form leaves them where they lie in a message; NumPy keeps arrays that are not aligned from BLAS,
@@ -258,14 +286,14 @@ def _unpacked(kind: Any, state: bytes) -> Any:
     return packed
 
 
-class _Call(_Packed):
+class Call(Packed):
     """A function with its parameters."""
 
     def __init__(self, function: Any, combine: Any, parameters: tuple[Any, ...]) -> None:
         self.function, self.combine, self.parameters = function, combine, parameters
 
 
-class _BlockData(_Packed):
+class BlockData(Packed):
     """The chunks of a block."""
 
     def __init__(self, chunks: list[Any], size: int) -> None:
@@ -275,23 +303,23 @@ class _BlockData(_Packed):
         return self.size
 
 
-def _read_block(chunks: StreamedChunks, first: int, last: int) -> _BlockData:
-    return _BlockData(list(chunks.walk(first, last)), chunks.chunk_bytes * (last - first))
+def _read_block(chunks: StreamedChunks, first: int, last: int) -> BlockData:
+    return BlockData(list(chunks.walk(first, last)), chunks.chunk_bytes * (last - first))
 
 
-def _block_statistics(block: _BlockData, call: _Call) -> Any:
+def _block_statistics(block: BlockData, call: Call) -> Any:
     with one_blas_thread():
         return reduced((call.function(chunk, *call.parameters) for chunk in block.chunks), call.combine)
 
 
-def _combined(parts: list[Any], leaves: list[int], call: _Call) -> Any:
+def _combined(parts: list[Any], leaves: list[int], call: Call) -> Any:
     tree = Reduction(call.combine)
     for part, count in zip(parts, leaves):
         tree.append(part, count)  # not owned: Dask may give the same part to another task
     return tree.result()
 
 
-def _block_results(block: _BlockData, call: _Call) -> list[Any]:
+def _block_results(block: BlockData, call: Call) -> list[Any]:
     with one_blas_thread():
         return [call.function(chunk, *call.parameters) for chunk in block.chunks]
 

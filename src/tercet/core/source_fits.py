@@ -23,7 +23,7 @@ from tercet.core.parallel import elsewhere
 from tercet.core.row_slices import join_rows
 from tercet.core.sample_weights import most_mass
 from tercet.core.source_checks import SourceChecks, refuse_missing
-from tercet.core.sources import Features, Part, RowSource, SourceError
+from tercet.core.sources import CodedRows, Features, Part, RowSource, SourceError
 from tercet.core.steps import QUIET, refuse_holding_out, running_fit
 from tercet.core.streams import MemoryStream, Stream
 from tercet.core.validation import check_array, is_finite
@@ -59,7 +59,7 @@ def open_source(estimator: Any, source: RowSource, y: Any, sample_weight: Any) -
         raise ValueError(f"{name} needs a target: fit(source, y='the name of its column').")
     if len(target) > 1 and (not estimator.multi_output or isinstance(estimator, ClassifierMixin)):
         raise ValueError(f"{name} learns one target; got y={y!r}.")
-    features = source.features(exclude=(*target, *weight))
+    features = source.features(exclude=(*target, *weight), words=getattr(estimator, "streams_words", False))
     checks = SourceChecks(
         name, estimator.missing_input, estimator.positive_only, estimator.largest_value, given=given
     )
@@ -193,7 +193,8 @@ def _loaded(stream: Stream) -> Opened:
     k = len(stream.target)
     y = found[0] if k == 1 else np.column_stack(found[:k]) if k else given.get("y")
     weight = given.get("weight") if stream.weight is None else found[k]
-    return Opened(join_rows(rows), y, weight, stream.features)
+    X = join_rows(rows)
+    return Opened(CodedRows(X, stream.features) if stream.features.words else X, y, weight, stream.features)
 
 
 def survey_classes(stream: Stream) -> np.ndarray:
@@ -251,7 +252,9 @@ class MappedSource(RowSource):
     def __init__(self, source: RowSource, model: Any, method: str) -> None:
         self.source, self.model, self.method = source, copy.copy(model), method
         names = vars(self.model).pop("feature_names_in_", None)  # columns are chosen by them here
-        self.inputs = source.features(names=None if names is None else tuple(names))
+        self.inputs = source.features(
+            names=None if names is None else tuple(names), words=_known_words(self.model)
+        )
         if self.inputs.width != model.n_features_in_:
             raise ValueError(
                 f"{type(model).__name__}.{method}: the source has {self.inputs.width} features, but "
@@ -289,8 +292,22 @@ class MappedSource(RowSource):
         stop = at + (part.n_rows or 0)
         inputs = None if features is None else self.inputs
         for piece in self.source.read(inputs, others, at + skip, stop):
-            X = None if inputs is None else compute(checks.rows(piece, self.inputs))
+            X = None
+            if inputs is not None:
+                rows = checks.rows(piece, inputs)
+                X = compute(CodedRows(rows, inputs) if inputs.words else rows)
             yield X, piece.others
+
+
+def _known_words(model: Any) -> dict[int, np.ndarray]:
+    """The words that a model knows, of each column that had words."""
+    if not getattr(model, "streams_words", False):
+        return {}
+    return {
+        place: known
+        for place, known in enumerate(model.categories_)
+        if known is not None and known.dtype.kind == "U"
+    }
 
 
 def over_sources(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -8,7 +8,7 @@ array of the same rows would have.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -69,6 +69,15 @@ class Piece(NamedTuple):
         return self.X.shape[0] if self.X is not None else len(self.others[0])
 
 
+class Words(NamedTuple):
+    """A column of words among the features: rows hold codes, places in `labels`; one more for any other word."""
+
+    place: int
+    refusal: str  # what to say where only numbers are features
+    gaps: bool = False  # whether a word without letters is a missing value, as in text files
+    labels: np.ndarray | None = None
+
+
 class Features(NamedTuple):
     """The columns of a source that a model learns from."""
 
@@ -76,6 +85,15 @@ class Features(NamedTuple):
     names: tuple[str, ...] | None
     width: int
     dtype: np.dtype[Any]
+    words: tuple[Words, ...] = ()
+
+
+@dataclass(frozen=True)
+class CodedRows:
+    """Rows of a source that has columns of words, in memory: codes stand for the labels of a column."""
+
+    codes: np.ndarray
+    features: Features
 
 
 class RowSource:
@@ -115,9 +133,45 @@ class RowSource:
     def __len__(self) -> int:
         return self.n_rows
 
-    def features(self, exclude: Sequence[Column] = (), names: Sequence[str] | None = None) -> Features:
-        """The columns to learn from: those of the given names, or all but some."""
-        return self._choose(tuple(exclude), None if names is None else tuple(names))
+    def features(
+        self,
+        exclude: Sequence[Column] = (),
+        names: Sequence[str] | None = None,
+        words: bool | Mapping[int, np.ndarray] = False,
+    ) -> Features:
+        """The columns to learn from: those of the given names, or all but some.
+
+        Columns of words are refused, or become codes: of the words that are there, in their order, which takes a
+        pass over these columns; or of the given words of each column.
+        """
+        found = self._choose(tuple(exclude), None if names is None else tuple(names))
+        if not found.words or words is False:
+            labels: Mapping[int, np.ndarray] = {}
+        else:
+            labels = self._distinct_words(found) if words is True else words
+        for column in found.words:
+            if column.place not in labels:
+                raise SourceError(column.refusal)
+        return found._replace(
+            words=tuple(column._replace(labels=labels[column.place]) for column in found.words)
+        )
+
+    def _distinct_words(self, features: Features) -> dict[int, np.ndarray]:
+        """The words of each column that has some, in their order."""
+        assert features.columns is not None
+        names = [features.columns[column.place] for column in features.words]
+        found: list[list[np.ndarray]] = [[] for _ in names]
+        for piece in self.read(None, names):
+            for parts, values in zip(found, piece.others):
+                there = values if values.dtype != object else values[[word is not None for word in values]]
+                parts.append(np.unique(there.astype(str)))
+                if len(parts) > 64:
+                    parts[:] = [np.unique(np.concatenate(parts))]
+        every = [np.unique(np.concatenate(parts)) for parts in found]
+        return {
+            column.place: words[words != ""] if column.gaps else words
+            for column, words in zip(features.words, every)
+        }
 
     def read(
         self,

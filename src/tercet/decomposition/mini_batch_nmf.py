@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -12,9 +11,11 @@ from tercet.core.estimator import check_is_fitted
 from tercet.core.fitted_checks import Declarations, Floats, Whole
 from tercet.core.parallel import one_blas_thread
 from tercet.core.parameters import Count, Fraction, Jobs, NonNegative, Real, Seed, check_parameters
+from tercet.core.row_states import PagedStates, array_in_memory
 from tercet.core.scaling import times_power
 from tercet.core.streams import first_rows, is_streamed
 from tercet.core.validation import finite_predictions
+from tercet.decomposition._nmf.batch_tables import BatchTable, StreamedBatches
 from tercet.decomposition._nmf.factorization import (
     Penalty,
     multiplicative,
@@ -159,8 +160,11 @@ class MiniBatchNMF(NonnegativeFactorization):
 
     def _fit(self, X: Any, y: None, sample_weight: Any, W: Any = None, H: Any = None) -> None:
         if is_streamed(X):
-            self._fit_streamed(X)
-            return
+            here = array_in_memory(X)
+            if here is None:
+                self._fit_streamed(X)
+                return
+            X = here  # one batch after the other is nothing for a cluster
         self._refuse_zeros(X)
         n, power = X.shape[0], even_exponent(X)
         X = times_power(X, -power)
@@ -178,12 +182,13 @@ class MiniBatchNMF(NonnegativeFactorization):
     def _fit_streamed(self, X: Any) -> None:
         """The same over rows of a source: batches are read one after the other, and W is kept in pages."""
         k = self._rank(first_rows(X, 1), None)
-        with StreamedTable(X, k, even_power, rows=min(self.batch_size, X.shape[0])) as table:
+        rows = min(self.batch_size, X.shape[0])
+        with StreamedTable(X, k, even_power, rows=rows, states=PagedStates) as table:
             Ht = table.start(self._chosen_init(X.shape, k), random_numbers(self.random_state))
             batches = StreamedBatches(table, self._threads)
             sums, loss = self._pass_batches(batches, Ht, X.shape[0], table.power), 0.0
-            for page, rows in table.walk():
-                half, W = Half(rows, None, self._threads, by_row=True), table.W(page)
+            for number, part in table.walk():
+                half, W = Half(part, None, self._threads, by_row=True), batches.W(number)
                 if self.fresh_restarts:
                     W = self._solve(half, sums.Ht, self.transform_max_iter or self.max_iter, table.power)
                 with one_blas_thread():
@@ -310,47 +315,6 @@ class MiniBatchNMF(NonnegativeFactorization):
         with np.errstate(over="ignore", under="ignore", invalid="ignore"), one_blas_thread():
             W = self._solve(rows, Ht, self.transform_max_iter or self.max_iter, powers[1])
         return finite_predictions(times_power(W, powers[0] - powers[1]), type(self).__name__)
-
-
-class BatchTable:
-    """Batches of rows in memory, and their W."""
-
-    def __init__(self, X: Any, W: np.ndarray, size: int, n_jobs: int) -> None:
-        n = X.shape[0]
-        self.spans, self.weights = [slice(a, min(a + size, n)) for a in range(0, n, size)], W
-        self.halves = [halves(X[span], n_jobs) for span in self.spans]
-
-    def batches(self) -> Iterator[tuple[int, tuple[Half, Half]]]:
-        """The number of a batch, and its rows and columns."""
-        return enumerate(self.halves)
-
-    def W(self, number: int) -> np.ndarray:
-        """The rows of W of a batch."""
-        return self.weights[self.spans[number]]
-
-    def set_W(self, number: int, W: np.ndarray) -> None:
-        """Change the rows of W of a batch."""
-        self.weights[self.spans[number]] = W
-
-    def has_weights(self) -> bool:
-        """Whether some entry of W is not 0."""
-        return bool(self.weights.any())
-
-
-class StreamedBatches:
-    """The same of rows that are read from a source in every pass."""
-
-    def __init__(self, table: StreamedTable, n_jobs: int) -> None:
-        self.table, self.n_jobs, self.W, self.set_W = table, n_jobs, table.W, table.set_W
-
-    def batches(self) -> Iterator[tuple[int, tuple[Half, Half]]]:
-        """The number of a batch, and its rows and columns."""
-        for page, X in self.table.walk():
-            yield page, halves(X, self.n_jobs)
-
-    def has_weights(self) -> bool:
-        """Whether some entry of W is not 0."""
-        return any(self.table.W(page).any() for page in range(len(self.table.pages)))
 
 
 class RunningSums:

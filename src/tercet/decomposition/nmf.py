@@ -13,6 +13,7 @@ from tercet.core.catalog import method
 from tercet.core.estimator import check_is_fitted
 from tercet.core.parallel import one_blas_thread
 from tercet.core.parameters import Count, Fraction, Jobs, NonNegative, Real, Seed, check_parameters
+from tercet.core.row_states import array_in_memory
 from tercet.core.scaling import times_power
 from tercet.core.streams import first_rows, is_streamed
 from tercet.core.validation import finite_predictions
@@ -113,8 +114,9 @@ class NMF(NonnegativeFactorization):
 
     Notes
     -----
-    Of a source, W is kept in temporary files where memory is short, one pass over the rows is one update of W and
-    H, and the factors agree with those in memory but for rounding. There are no missing values then.
+    Of a source, W is kept in temporary files where memory is short, or on the workers of a cluster; one pass over
+    the rows is one update of W and H, and the factors agree with those in memory but for rounding. There are no
+    missing values then.
 
     An entry that is 0 stays 0 under the multiplicative rules, so that they may end at a point that is no minimum:
     start from positive numbers.
@@ -187,7 +189,7 @@ class NMF(NonnegativeFactorization):
         self._trained = times_power(factors.W, moved), self.components_
 
     def _fit_streamed(self, X: Any) -> None:
-        """The same over rows of a source, whose W is kept in pages."""
+        """The same over rows of a source, or on a cluster, whose W is kept beside them."""
         self._check_choices(X)
         k = self._rank(first_rows(X, 1), None)
         with StreamedTable(X, k, even_power) as table:
@@ -195,7 +197,9 @@ class NMF(NonnegativeFactorization):
             penalties = self._penalties(X.shape, (0, table.power))
             factors = StreamedFactorization(table, Ht, self.solver, self._beta, penalties, self._threads)
             self._alternate(factors, self._passes(table.power), float(np.exp2(table.power * self._beta)))
-            self._keep(factors, table.power)
+            moved = self._keep(factors, table.power)
+            if array_in_memory(X) is not None:
+                self._trained = times_power(table.W(), moved), self.components_
 
     def _passes(self, power: int) -> Any:
         return self.steps(

@@ -12,7 +12,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from tercet.core.estimator import NO_TARGET, Estimator, check_is_fitted
 from tercet.core.fitted_checks import Declarations, Floats, Whole
 from tercet.core.memory import available
-from tercet.core.parallel import all_cores, elsewhere
+from tercet.core.parallel import all_cores
 from tercet.core.scaling import largest, scale_exponent
 from tercet.core.validation import check_array, target_for_callbacks
 from tercet.decomposition._nmf.factorization import Penalty
@@ -202,11 +202,6 @@ class NonnegativeFactorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         return init
 
     def _streaming_refusal(self) -> str:
-        if elsewhere():
-            return (
-                "W of every row is changed in every pass, and blocks on the workers of a cluster cannot be. Use "
-                "`tercet.engine('stream')` on one machine."
-            )
         if self.init == "custom":
             return "init='custom' takes W of every row. Use init='random' or 'nndsvda'."
         if self._beta <= 0:

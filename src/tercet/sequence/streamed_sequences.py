@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from tercet.core.reduction import reduced
 from tercet.core.row_slices import join_rows
+from tercet.core.sample_weights import check_weight
 from tercet.core.source_checks import SourceChecks, refuse_missing
 from tercet.core.source_fits import Opened, columns_of_source, must_stream, refuse_unable, survey_classes
 from tercet.core.sources import Features, Part, RowSource, SourceError, in_chunks
@@ -190,20 +192,60 @@ class SequencePredictions:
 
     def __init__(self, model: Any, method: str, given: SequenceSource) -> None:
         self.model, self.method, self.given = copy.copy(model), method, given
-        self.names = vars(self.model).pop("feature_names_in_", None)  # columns are chosen by them here
 
     def __iter__(self) -> Iterator[np.ndarray]:
-        name, names = type(self.model).__name__, self.names
-        source = self.given.source
-        features = self.given.features_but() if names is None else source.features(names=tuple(names))
-        checks = SourceChecks(name, self.model.missing_input, largest=self.model.largest_value)
-        every = Sequences(None, self.given.borders(name), False)
-        ranges = every.chunks(ROWS_AT_ONCE)
-        cuts = [0, *(int(every.borders[b]) for _, b in ranges)]
-        pieces = ((checks.rows(piece, features),) for piece in source.read(features))
-        for (a, b), (X,) in zip(ranges, in_chunks(pieces, cuts)):
-            X = X[:, 0] if self.model.symbols else X
-            yield getattr(self.model, self.method)(X, lengths=np.diff(every.borders[a : b + 1]))
+        for model, X, lengths, *_ in whole_sequences(self.model, self.given):
+            yield getattr(model, self.method)(X, lengths=lengths)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
         return np.asarray(np.concatenate(list(self)), dtype=dtype)
+
+
+def whole_sequences(
+    model: Any, given: SequenceSource, y: Any = None, sample_weight: Any = None
+) -> Iterator[Any]:
+    """Some whole sequences after another: the model for rows without names, its rows, their lengths, labels and
+    weights (None where there are none)."""
+    name, source = type(model).__name__, given.source
+    model = copy.copy(model)
+    names = vars(model).pop("feature_names_in_", None)  # columns are chosen by them here
+    labels: dict[str, np.ndarray] = {}
+    target = columns_of_source(source, y, "y", labels)
+    features = given.features_but(*target) if names is None else source.features(names=tuple(names))
+    checks = SourceChecks(name, model.missing_input, largest=model.largest_value)
+    borders = given.borders(name)
+    every = Sequences(np.broadcast_to(0.0, (borders[-1], 1)), borders, False)
+    weight = check_weight(sample_weight, every)
+    ranges = every.chunks(ROWS_AT_ONCE)
+    cuts = [0, *(int(borders[b]) for _, b in ranges)]
+    pieces = ((checks.rows(piece, features), *piece.others) for piece in source.read(features, target))
+    for (a, b), (X, *others) in zip(ranges, in_chunks(pieces, cuts)):
+        here = labels["y"][borders[a] : borders[b]] if labels else others[0] if others else None
+        part = None if weight is None else weight[a:b]
+        yield model, X[:, 0] if model.symbols else X, np.diff(borders[a : b + 1]), here, part
+
+
+def score_of_sequences(model: Any, given: SequenceSource, y: Any, sample_weight: Any, of: str) -> float:
+    """The share of tokens, or of sequences, of a source whose labels are right."""
+
+    def sums() -> Iterator[tuple[float, float]]:
+        for alone, X, lengths, labels, weight in whole_sequences(model, given, y, sample_weight):
+            right, mass = alone._label_hits(alone._given(X, lengths), labels, weight, of)
+            yield float(mass @ right), float(mass.sum())
+
+    right, mass = reduced(sums())
+    if not mass > 0:
+        raise ValueError("y has no known label to compare with.")
+    return right / mass
+
+
+def log_likelihood_of_sequences(model: Any, given: SequenceSource, sample_weight: Any) -> float:
+    """The log-likelihood of the sequences of a source."""
+
+    def sums() -> Iterator[float]:
+        yield 0.0
+        for alone, X, lengths, _, weight in whole_sequences(model, given, None, sample_weight):
+            if weight is None or weight.any():
+                yield alone.score(X, lengths=lengths, sample_weight=weight)
+
+    return float(reduced(sums()))

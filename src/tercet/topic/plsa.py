@@ -15,6 +15,7 @@ from tercet.core.estimator import check_is_fitted, generator
 from tercet.core.fitted_checks import Declarations, Floats
 from tercet.core.parallel import all_cores
 from tercet.core.parameters import Count, Jobs, NonNegative, OpenFraction, Range, Seed
+from tercet.core.sources import RowSource
 from tercet.core.steps import ConvergenceWarning, Steps
 from tercet.core.streams import is_streamed
 from tercet.topic._plsa.expectation import Expectation
@@ -22,7 +23,13 @@ from tercet.topic._plsa.factors import Factors, Start, attributes, first_factors
 from tercet.topic._plsa.weighted_counts import in_safe_unit, split_words
 from tercet.topic.base import TopicModel
 from tercet.topic.plsa_steps import CooccurrenceModel, sample_documents, to_cooccurrence
-from tercet.topic.plsa_streamed_fit import NO_DOCUMENTS, fit_streamed, streaming_refusal
+from tercet.topic.plsa_streamed_fit import (
+    NO_DOCUMENTS,
+    fit_streamed,
+    likelihood_of_source,
+    perplexity_of,
+    streaming_refusal,
+)
 from tercet.topic.plsa_tempering import tempered_em
 
 
@@ -169,7 +176,8 @@ class PLSA(TopicModel):
         ----------
         X : array or sparse matrix of shape (n_documents, n_features), list of documents, or source
             Counts of words, which may be fractional; or lists of tokens, or gensim's bags of words. Of a source,
-            P(z|d) is kept in temporary files where memory is short; there is no `doc_topic_` then.
+            P(z|d) is kept in temporary files where memory is short, or on the workers of a cluster; there is no
+            `doc_topic_` then.
         y : ignored
             Nothing is learned from it; callbacks may score by it.
         sample_weight : array of shape (n_documents,), optional
@@ -298,7 +306,7 @@ class PLSA(TopicModel):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_documents, n_features), or list of documents
+        X : array or sparse matrix of shape (n_documents, n_features), list of documents, or source
             The documents.
         y : ignored
 
@@ -307,6 +315,8 @@ class PLSA(TopicModel):
         score : float
         """
         check_is_fitted(self)
+        if isinstance(X, RowSource):
+            return likelihood_of_source(self, X)[0]
         X = self._check(X, reset=False)
         _, engine, theta, phi = self._folded(X)
         return float(engine.log_likelihoods(theta, phi)[0].sum()) * in_safe_unit(X)[1]
@@ -316,7 +326,7 @@ class PLSA(TopicModel):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n_documents, n_features), or list of documents
+        X : array or sparse matrix of shape (n_documents, n_features), list of documents, or source
             The documents, from which P(z|d) is learned.
         held_out : documents of the same form, optional
             The words to guess (document completion): X and `held_out` are two parts of each document. By default
@@ -328,6 +338,12 @@ class PLSA(TopicModel):
             Words that were not seen in training are left out.
         """
         check_is_fitted(self)
+        if isinstance(X, RowSource):
+            if held_out is not None:
+                raise TypeError(
+                    "PLSA.perplexity(source) takes no held_out: load the documents (`to_arrays`)."
+                )
+            return perplexity_of(self, *likelihood_of_source(self, X))
         X = self._check(X, reset=False)
         _, engine, theta, phi = self._folded(X)
         if held_out is not None:
@@ -340,11 +356,7 @@ class PLSA(TopicModel):
                 in_safe_unit(words)[0], len(self.components_), all_cores(self.n_jobs), learns=False
             )
         likelihoods, seen = engine.log_likelihoods(theta, phi)
-        if not seen.sum() > 0:
-            raise ValueError(
-                f"{type(self).__name__}: perplexity needs a word that was seen in training; there is none."
-            )
-        return float(np.exp(-likelihoods.sum() / seen.sum()))
+        return perplexity_of(self, likelihoods.sum(), seen.sum())
 
     def cooccurrence(self) -> CooccurrenceModel:
         """P(z), P(w|z) and P(d|z) of the training documents: the matrix form U' Σ' V'ᵀ of the model (18.8).

@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyarrow import csv
 
 from tercet.core.sources import PIECE_BYTES, Features, Part, SourceError
-from tercet.datasets.sources.arrow_columns import TableColumns
+from tercet.datasets.sources.arrow_columns import TableColumns, holds_words
 from tercet.datasets.sources.files import found_files
 from tercet.datasets.sources.source import SUFFIXES, Source
 
@@ -26,7 +26,7 @@ class CSVFiles(Source):
         except (pa.ArrowException, OSError) as error:
             raise SourceError(f"{self.paths[0]} cannot be read as CSV: {_line(error)}") from error
         # a whole number may be followed by others further down
-        self.tables = TableColumns(schema, str(self.paths[0]), self.columns)
+        self.tables = TableColumns(schema, str(self.paths[0]), self.columns, gaps=True)
 
     def _find_parts(self) -> list[Part]:
         return [Part(str(path), None, path) for path in self.paths]
@@ -55,7 +55,8 @@ class CSVFiles(Source):
         schema = self.tables.schema
         types = {name: schema.field(name).type for name in self.tables.wanted(features, others)}
         for name in (features.columns or ()) if features is not None else ():
-            types[name] = pa.bool_() if pa.types.is_boolean(types[name]) else pa.float64()
+            if not (pa.types.is_boolean(types[name]) or holds_words(types[name])):
+                types[name] = pa.float64()
         try:
             with self._reader(part.key, types) as reader:
                 yield from self.tables.pieces(iter(reader), features, others, skip)

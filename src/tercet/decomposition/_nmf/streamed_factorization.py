@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from tercet.core.parallel import one_blas_thread
+from tercet.core.parallel import elsewhere, one_blas_thread
+from tercet.core.row_states import State
+from tercet.core.scaling import times_power
 from tercet.decomposition._nmf.factorization import (
     TURNS,
     Penalty,
@@ -23,7 +25,7 @@ from tercet.decomposition._nmf.streamed_table import StreamedTable
 
 
 class StreamedFactorization:
-    """`Factorization` of a streamed table, with W in its pages.
+    """`Factorization` of a streamed table, with W in the states of its chunks.
 
     One pass over the rows updates W, and adds up what the next update of H needs: X'W and W'W for the squared loss,
     the numerators and denominators of the multiplicative rules for others.
@@ -38,53 +40,23 @@ class StreamedFactorization:
         penalties: tuple[Penalty, Penalty],
         n_jobs: int,
     ) -> None:
-        self.table, self.Ht, self.solver, self.beta = table, Ht, solver, beta
-        self.penalties, self.n_jobs, self.k = penalties, n_jobs, Ht.shape[1]
+        self.states, self.Ht, self.solver, self.beta = table.states, Ht, solver, beta
+        self.penalties, self.k = penalties, Ht.shape[1]
+        # threads share the work inside a chunk; workers of a cluster have chunks of their own
+        self.rows = RowStep(table.power, solver, beta, penalties[0], 1 if elsewhere() else n_jobs)
         self.cells, self.total_square = table.shape[0] * table.shape[1], 0.0
         self.sums: tuple[Any, Any] | None = None  # for the W and H that are there
 
     def update_W(self, order: np.ndarray) -> float:
         """A half step on W with H fixed; returns the sum of |projected gradient| (NaN for "mu")."""
-        return self._pass(order)
+        return self._take(self.states.update(updated_rows, self.rows, self.Ht, order))
 
-    def _pass(self, order: np.ndarray | None) -> float:
-        """Update W, where an order of the components is given, and add up what H needs."""
-        d = self.table.shape[1]
-        top = np.zeros((d, self.k))
-        bottom = np.zeros((self.k, self.k) if self.beta == 2 else (d, self.k))
-        violation, square = 0.0, 0.0
-        for page, X in self.table.walk():
-            half, W = Half(X, None, self.n_jobs), self.table.W(page)
-            square += half.total_square
-            with one_blas_thread():
-                if order is not None:
-                    violation += self._step(half, W, order)
-                    self.table.set_W(page, W)
-                if self.beta == 2:
-                    top += X.T @ W
-                    bottom += W.T @ W
-                else:
-                    across = X.T.tocsr() if half.sparse else X.T
-                    numerator, denominator = Half(across, None, self.n_jobs).terms(self.Ht, W, self.beta)
-                    top += numerator
-                    bottom += denominator
+    def _take(self, found: tuple[float, float, np.ndarray, np.ndarray]) -> float:
+        """Keep the sums of a pass, and return the violation."""
+        violation, self.total_square, top, bottom = found
         dtype = self.Ht.dtype
-        self.sums, self.total_square = (
-            (top.astype(dtype, copy=False), bottom.astype(dtype, copy=False)),
-            square,
-        )
+        self.sums = top.astype(dtype, copy=False), bottom.astype(dtype, copy=False)
         return violation
-
-    def _step(self, half: Half, W: np.ndarray, order: np.ndarray) -> float:
-        if self.solver == "mu":
-            multiplicative(half, W, self.Ht, self.beta, self.penalties[0])
-            if self.beta < 1:
-                drop_tiny(W)
-            return np.nan
-        if self.solver == "gradient":
-            return projected_gradient(half, W, self.Ht, self.penalties[0])
-        turns = TURNS if self.solver == "hals" else 1
-        return coordinate_descent(half, W, self.Ht, self.penalties[0], order, turns)[0]
 
     def update_H(self, order: np.ndarray) -> float:
         """A half step on H with W fixed, from the sums over all rows."""
@@ -108,7 +80,7 @@ class StreamedFactorization:
 
     def _current_sums(self) -> tuple[Any, Any]:
         if self.sums is None:
-            self._pass(None)
+            self._take(self.states.total(sums_of_rows, self.rows, self.Ht))
         assert self.sums is not None
         return self.sums
 
@@ -123,26 +95,84 @@ class StreamedFactorization:
 
     def exact_loss(self) -> float:
         """The loss from the cells themselves, in a pass."""
-        found = 0.0
-        for page, X in self.table.walk():
-            with one_blas_thread():
-                found += Half(X, None, self.n_jobs).loss(self.table.W(page), self.Ht, self.beta)
-        return found
+        return float(self.states.total(loss_of_rows, self.rows, self.Ht))
 
     def normalize(self, norm: str, *, rescale: bool) -> None:
         """Columns of W of length 1; with `rescale` the rows of H take up the lengths, and WH stays as it is."""
-        pages, power = self.table.pages, 1 if norm == "l1" else 2
-        sums = sum((np.abs(pages.get(page, "W")) ** power).sum(axis=1) for page in range(len(pages)))
+        power = 1 if norm == "l1" else 2
+        sums = self.states.total(powers_of_columns, power, reads=False)
         size = np.asarray(sums if power == 1 else np.sqrt(sums), dtype=self.Ht.dtype)
         size[size == 0] = 1.0
-        for page in range(len(pages)):
-            pages.get(page, "W")[:] /= size[:, None]
+        self.states.update(divided_columns, size, reads=False)
         if rescale:
             self.Ht *= size
         if self.beta == 2 and self.sums is not None:
             self.sums = self.sums[0] / size, self.sums[1] / np.outer(size, size)
         else:
             self.sums = None
+
+
+class RowStep(NamedTuple):
+    """A half step on W: how rows of X are scaled, and W is updated."""
+
+    power: int
+    solver: str
+    beta: float
+    penalty: Penalty
+    n_jobs: int
+
+    def half(self, chunk: Any) -> Half:
+        """The rows of a chunk."""
+        return Half(times_power(chunk[0], -self.power), None, self.n_jobs)
+
+    def update(self, half: Half, W: np.ndarray, Ht: np.ndarray, order: np.ndarray) -> float:
+        """Change W of some rows in place; the sum of |projected gradient| (NaN for "mu")."""
+        if self.solver == "mu":
+            multiplicative(half, W, Ht, self.beta, self.penalty)
+            if self.beta < 1:
+                drop_tiny(W)
+            return np.nan
+        if self.solver == "gradient":
+            return projected_gradient(half, W, Ht, self.penalty)
+        turns = TURNS if self.solver == "hals" else 1
+        return coordinate_descent(half, W, Ht, self.penalty, order, turns)[0]
+
+    def sums(self, half: Half, W: np.ndarray, Ht: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """|X|², and what H needs of some rows: X'W and W'W, or the terms of the multiplicative rules."""
+        if self.beta == 2:
+            found = half.X.T @ W, W.T @ W
+        else:
+            across = half.X.T.tocsr() if half.sparse else half.X.T
+            found = Half(across, None, self.n_jobs).terms(Ht, W, self.beta)
+        top, bottom = (np.asarray(part, dtype=np.float64) for part in found)
+        return half.total_square, top, bottom
+
+
+def updated_rows(chunk: Any, state: State, rows: RowStep, Ht: np.ndarray, order: np.ndarray) -> Any:
+    """W of a chunk after a half step; the violation, and the sums for H."""
+    half, W = rows.half(chunk), state["W"].copy()
+    violation = rows.update(half, W, Ht, order)
+    return {"W": W}, (violation, *rows.sums(half, W, Ht))
+
+
+def sums_of_rows(chunk: Any, state: State, rows: RowStep, Ht: np.ndarray) -> Any:
+    """The same without a half step."""
+    return 0.0, *rows.sums(rows.half(chunk), state["W"], Ht)
+
+
+def loss_of_rows(chunk: Any, state: State, rows: RowStep, Ht: np.ndarray) -> float:
+    """The loss of a chunk, from its cells."""
+    return rows.half(chunk).loss(state["W"], Ht, rows.beta)
+
+
+def powers_of_columns(chunk: None, state: State, power: int) -> np.ndarray:
+    """Σ w^power of each column of W."""
+    return (np.abs(state["W"]) ** power).sum(axis=0)
+
+
+def divided_columns(chunk: None, state: State, size: np.ndarray) -> tuple[State, float]:
+    """W with its columns divided by their lengths."""
+    return {"W": state["W"] / size}, 0.0
 
 
 __all__ = ["StreamedFactorization"]

@@ -1,19 +1,19 @@
-"""A table of a source for non-negative factorisation: rows that are read in passes, and pages of their W."""
+"""A table of a source for non-negative factorisation: rows that are read in passes, and their W beside them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import copy
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from tercet.core.memory import available
-from tercet.core.parallel import Chunks, total
+from tercet.core.parallel import Chunks, each, reduce, total
 from tercet.core.read_ahead import feed
-from tercet.core.row_pages import Field, RowPages
-from tercet.core.row_sums import largest_of
-from tercet.core.scaling import times_power
+from tercet.core.row_pages import Field
+from tercet.core.row_states import RowStates, State, row_states
+from tercet.core.scaling import largest, times_power
 from tercet.core.stopping import check_stop
 from tercet.decomposition._nmf.half import SMALL
 
@@ -22,7 +22,7 @@ MOST_GRAM = 1000  # columns up to which singular vectors come from X'X; else by 
 
 
 class StreamedTable:
-    """The rows of X, divided by a power of two, and pages of their W.
+    """The rows of X, divided by a power of two, and the states "W" of its chunks.
 
     Parameters
     ----------
@@ -33,36 +33,42 @@ class StreamedTable:
         Gives the power of two for the largest entry.
     rows : int, optional
         Rows of a chunk.
+    states : callable, optional
+        Where W is kept; by default where the engine in use works.
     """
 
-    def __init__(self, X: Any, k: int, exponent: Callable[[float], int], rows: int | None = None) -> None:
+    def __init__(
+        self,
+        X: Any,
+        k: int,
+        exponent: Callable[[float], int],
+        rows: int | None = None,
+        states: Callable[..., Any] = row_states,
+    ) -> None:
         self.shape, self.dtype, self.k = X.shape, X.dtype, k
         n = X.shape[0]
         if rows is None:
             rows = int(np.clip(n * CHUNK_BYTES // max(X.nbytes, 1), 64, n))
-        self.chunks, self.power = Chunks(X, rows=rows), exponent(float(largest_of(X)))
-        self.pages = RowPages(n, rows, {"W": Field((k,), X.dtype)}, available() // 3)
+        self.chunks = Chunks(X, rows=rows)
+        self.power = exponent(max(each(_largest, self.chunks)))
+        self.states: RowStates = states(self.chunks, {"W": Field((k,), X.dtype)})
 
     def __enter__(self) -> StreamedTable:
         return self
 
     def __exit__(self, *error: Any) -> None:
-        self.pages.close()
+        self.states.close()
 
     def walk(self) -> Iterator[tuple[int, Any]]:
-        """The number of a page, and its rows of X."""
+        """The number of a chunk, and its rows of X, read on this machine."""
         with feed(self.chunks) as ordered:
-            for page, (X,) in enumerate(ordered):
+            for number, (X,) in enumerate(ordered):
                 check_stop()
-                yield page, times_power(X, -self.power)
+                yield number, times_power(X, -self.power)
 
-    def W(self, page: int) -> np.ndarray:
-        """A copy of the rows of W of a page."""
-        return np.ascontiguousarray(self.pages.get(page, "W").T)
-
-    def set_W(self, page: int, W: np.ndarray) -> None:
-        """Change the rows of W of a page."""
-        self.pages.get(page, "W")[:] = W.T
+    def W(self) -> np.ndarray:
+        """W of all rows, in memory."""
+        return np.concatenate([state["W"] for state in self.states.gathered()])
 
     def mean(self) -> float:
         """The mean entry of X."""
@@ -72,27 +78,23 @@ class StreamedTable:
     # Starts -----------------------------------------------------------------------------------------------------
 
     def start(self, init: str, rng: Any) -> np.ndarray:
-        """Write the first W, and return the first H'; see `nndsvd`."""
+        """Begin with the first W, and return the first H'; see `nndsvd`."""
         return self._random_start(rng) if init == "random" else self._singular_start(init, rng)
 
     def _random_start(self, rng: Any) -> np.ndarray:
         """`random_factors`: the same numbers, drawn chunk by chunk."""
         size, d, k = np.sqrt(self.mean() / self.k), self.shape[1], self.k
         H = size * rng.standard_normal(size=(k, d)).astype(self.dtype, copy=False)
-        for page in range(len(self.pages)):
-            W = size * rng.standard_normal(size=(self.pages.rows(page), k)).astype(self.dtype, copy=False)
-            self.set_W(page, np.abs(W))
+        rows = np.diff(self.chunks.borders)
+        own = list(zip(rows.tolist(), _generators(rng, (rows * k).tolist())))
+        self.states.start(_random_rows, size, k, self.dtype, own=own, reads=False)
         return np.ascontiguousarray(np.abs(H).astype(self.dtype, copy=False).T)
 
     def _singular_start(self, variant: str, rng: Any) -> np.ndarray:
         """`nonnegative_singular_vectors`, where the left ones, X v / s, are never there as a whole."""
         S, V = self._leading_singular_vectors(rng)
         V = np.divide(V, S, out=np.zeros_like(V), where=S > 0)  # XV is U
-        squares, largest = np.zeros((2, self.k)), np.zeros((2, self.k))
-        for _, X in self.walk():
-            for side, U in enumerate(_sides(np.asarray(X @ V, dtype=np.float64))):
-                squares[side] += (U**2).sum(axis=0)
-                largest[side] = np.maximum(largest[side], U.max(axis=0, initial=0.0))
+        squares, most = reduce(_side_sizes, self.chunks, _add_and_maximum, self.power, V)
         right = V * S
         sizes = np.sqrt(squares), np.array([np.linalg.norm(side, axis=0) for side in _sides(right)])
         best = (sizes[0][0] * sizes[1][0] <= sizes[0][1] * sizes[1][1]).astype(int)
@@ -103,12 +105,15 @@ class StreamedTable:
         factor_u = np.divide(scale, size_u, out=np.zeros(self.k), where=there)
         factor_v = np.divide(scale, size_v, out=np.zeros(self.k), where=there)
         factor_u[0] = factor_v[0] = np.sqrt(S[0])
-        most = largest[at] * factor_u
-        most[0] = largest[:, 0].max() * factor_u[0]
+        first = most[:, 0].max() * factor_u[0]
+        most = most[at] * factor_u
+        most[0] = first
         bar, mean = SMALL * min(1.0, float(most.max(initial=0.0))), self.mean()
-        for page, X in self.walk():
-            U = _chosen_sides(np.asarray(X @ V, dtype=np.float64), best) * factor_u
-            self.set_W(page, _filled(U, bar, variant, mean, rng).astype(self.dtype, copy=False))
+        left = self.power, V, best, factor_u, bar
+        own: Sequence[Any] = [None] * len(self.chunks)
+        if variant == "nndsvdar":
+            own = _generators(rng, each(_empty_cells, self.chunks, *left))
+        self.states.start(_singular_rows, *left, variant, mean, self.dtype, own=own)
         Ht = _chosen_sides(right, best) * factor_v
         bar = SMALL * min(1.0, float(Ht.max(initial=0.0)))
         return np.ascontiguousarray(_filled(Ht, bar, variant, mean, rng).astype(self.dtype, copy=False))
@@ -128,6 +133,56 @@ class StreamedTable:
         S = np.sqrt(np.maximum(square[order], 0.0))
         S[1e-8 * S[0] > S] = 0.0  # roundings of X'X
         return S, np.ascontiguousarray(vectors[:, order])
+
+
+def _generators(rng: Any, counts: Sequence[int]) -> list[Any]:
+    """A copy of the generator for each chunk, as it is before so many numbers are drawn for it."""
+    found = []
+    for count in counts:
+        found.append(copy.deepcopy(rng))
+        rng.standard_normal(size=int(count))
+    return found
+
+
+def _random_rows(chunk: None, own: tuple[int, Any], size: float, k: int, dtype: Any) -> State:
+    """W of a chunk of `random_factors`."""
+    rows, rng = own[0], copy.deepcopy(own[1])
+    return {"W": np.abs(size * rng.standard_normal(size=(rows, k)).astype(dtype, copy=False))}
+
+
+def _singular_rows(
+    chunk: Any, rng: Any, power: int, V: np.ndarray, best: np.ndarray, factor: np.ndarray, bar: float,
+    variant: str, mean: float, dtype: Any,
+) -> State:  # fmt: skip
+    """W of a chunk from the left singular vectors."""
+    U = _left_vectors(chunk, power, V, best, factor)
+    return {"W": _filled(U, bar, variant, mean, copy.deepcopy(rng)).astype(dtype, copy=False)}
+
+
+def _empty_cells(
+    chunk: Any, power: int, V: np.ndarray, best: np.ndarray, factor: np.ndarray, bar: float
+) -> int:
+    """How many entries of W of a chunk are to be drawn."""
+    U = _left_vectors(chunk, power, V, best, factor)
+    return int(((bar > U) | (U == 0)).sum())
+
+
+def _left_vectors(chunk: Any, power: int, V: np.ndarray, best: np.ndarray, factor: np.ndarray) -> np.ndarray:
+    return _chosen_sides(_projected(chunk, power, V), best) * factor
+
+
+def _projected(chunk: Any, power: int, V: np.ndarray) -> np.ndarray:
+    return np.asarray(times_power(chunk[0], -power) @ V, dtype=np.float64)
+
+
+def _side_sizes(chunk: Any, power: int, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Σ u² of the positive and of the negative parts of left singular vectors, and their largest entries."""
+    sides = np.stack(_sides(_projected(chunk, power, V)))
+    return (sides**2).sum(axis=1), sides.max(axis=1, initial=0.0)
+
+
+def _add_and_maximum(left: Any, right: Any, owned: bool) -> tuple[np.ndarray, np.ndarray]:
+    return left[0] + right[0], np.maximum(left[1], right[1])
 
 
 def _sides(U: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -153,6 +208,10 @@ def _filled(A: np.ndarray, bar: float, variant: str, mean: float, rng: Any) -> n
 
 def _dense(X: Any) -> np.ndarray:
     return X.toarray() if sparse.issparse(X) else X
+
+
+def _largest(chunk: Any) -> float:
+    return float(largest(chunk[0]))
 
 
 def _sum(chunk: Any, power: int) -> float:

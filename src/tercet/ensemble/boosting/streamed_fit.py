@@ -14,13 +14,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from tercet.core.columns import Columns
 from tercet.core.estimator import generator
 from tercet.core.memory import available
-from tercet.core.parallel import Chunks, each, elsewhere
+from tercet.core.parallel import each, elsewhere
 from tercet.core.row_pages import RowPages
 from tercet.core.stopping import check_stop
-from tercet.core.streams import first_rows
 from tercet.core.strip_sums import strip_parts, total_of
 from tercet.ensemble._engine.paged_terms import PagedTerms
 from tercet.ensemble.boosting.boosting_losses import BoostingLoss
@@ -64,8 +62,7 @@ def fit_streamed(
     """Learn the rounds of a model from streamed arrays."""
     if init_score != (None, None):
         raise ValueError(f"{type(model).__name__}: init_score needs rows in memory, not a source.")
-    model.categories_ = learned_categories(model, X)
-    model._declared = [False] * X.shape[1]
+    refuse_many_categories(model, X.stream.features.names)
     loss = model._loss_of()
     rows = StreamedRows(X, y, weight, model.categories_)
     model.n_outputs_, model.n_trees_per_iteration_ = 1, loss.n_scores
@@ -252,24 +249,13 @@ def _hold_out(model: Any, rows: StreamedRows, given: tuple[Any, Any, Any]) -> An
     return None
 
 
-def learned_categories(model: Any, X: Any) -> list[np.ndarray | None]:
-    """The categories of columns that are asked for by name, place or mask, found in a pass over the source."""
-    d, names = X.shape[1], X.stream.features.names
-    asked = model.categorical_features
-    if asked is None or (isinstance(asked, str) and asked == "from_dtype"):
-        return [None] * d  # a source has columns of numbers
-    columns = Columns.of_array(np.asarray(first_rows(X, 1)))
-    columns.names = list(range(d)) if names is None else list(names)
-    chosen = model._categorical(columns)
-    found: list[Any] = [np.empty(0) if here else None for here in chosen]
-    for (rows,) in Chunks(X):
-        check_stop()
-        for j in np.flatnonzero(chosen).tolist():
-            values = rows[:, j]
-            found[j] = np.union1d(found[j], values[values >= 0])
-            if found[j].size > model.max_bins:
-                raise ValueError(
-                    f"{type(model).__name__}: column {columns.names[j]!r} has more categories than max_bins="
-                    f"{model.max_bins}; of a source it must have at most as many. Encode it as numbers."
-                )
-    return found
+def refuse_many_categories(model: Any, names: Any) -> None:
+    """Refuse columns of a source with more categories than bins."""
+    counts = model._n_categories()
+    if counts.max(initial=0) > model.max_bins:
+        j = int(counts.argmax())
+        name = repr(j if names is None else names[j])
+        raise ValueError(
+            f"{type(model).__name__}: column {name} has more categories than max_bins={model.max_bins}; of a "
+            "source it must have at most as many. Encode it as numbers."
+        )

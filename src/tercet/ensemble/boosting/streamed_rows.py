@@ -102,15 +102,13 @@ class StreamedRows:
                     yield Part(*(array[~held] for array in part)), Part(*(array[held] for array in part))
 
     def _coded(self, X: np.ndarray) -> np.ndarray:
-        """Categories as their codes."""
+        """Codes of categories; those of none (of negative numbers) are missing values."""
         if all(known is None for known in self.categories):
             return X
         X = X.copy()
         for j, known in enumerate(self.categories):
             if known is not None:
-                here = X[:, j] >= 0
-                X[~here, j] = np.nan
-                X[here, j] = np.searchsorted(known, X[here, j])
+                X[X[:, j] >= len(known), j] = np.nan
         return X
 
     def edges(self, max_bins: int, n_categories: np.ndarray, seed: int, n_jobs: int | None) -> BinEdges:

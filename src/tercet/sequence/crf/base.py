@@ -142,11 +142,11 @@ class TokenEstimator(FeatureWeights, SequenceEstimator):
 
         Parameters
         ----------
-        X : list of sequences of tokens, or table
+        X : list of sequences of tokens, table, or source
             The tokens.
-        y : list of sequences of labels, or array of shape (n_rows,)
+        y : list of sequences of labels, or array of shape (n_rows,); of a source also the name of a column
             The true labels; unknown ones (None) do not count, those that the model does not know are wrong.
-        lengths : array of shape (n_sequences,), optional
+        lengths : array of shape (n_sequences,), optional; of a source also the name of a column
             The lengths of the sequences, where X is one table.
         sample_weight : array of shape (n_sequences,), optional
             How much each sequence counts.
@@ -159,19 +159,29 @@ class TokenEstimator(FeatureWeights, SequenceEstimator):
         """
         if of not in ("tokens", "sequences"):
             raise ValueError(f"of must be 'tokens' or 'sequences'; got {of!r}.")
+        if isinstance(X, RowSource):
+            from tercet.sequence.streamed_sequences import SequenceSource, score_of_sequences
+
+            check_is_fitted(self)
+            return score_of_sequences(self, SequenceSource(X, lengths), y, sample_weight, of)
         X = self._given(X, lengths)
+        right, weight = self._label_hits(X, y, check_weight(sample_weight, X), of)
+        if not weight.any():
+            raise ValueError("y has no known label to compare with.")
+        return float(np.average(right, weights=weight))
+
+    def _label_hits(
+        self, X: Sequences, y: Any, weight: np.ndarray | None, of: str
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Which tokens of a known label, or which sequences, have the right labels, and their weights."""
         codes = self._codes(y, X, strange=self.classes_.size)  # no path has such a label: it is missed
         right, known = (self._best_paths(X) == codes) | (codes < 0), codes >= 0
-        weight = check_weight(sample_weight, X)
         weight = np.ones(len(X)) if weight is None else weight
-        if of == "sequences":
-            whole = np.ones(len(X), dtype=bool)  # an empty sequence has no mistake
-            whole[X.lengths > 0] = np.logical_and.reduceat(right, X.nonempty().borders[:-1])
-            return float(np.average(whole, weights=weight))
-        per_token = np.repeat(weight, X.lengths)[known]
-        if not per_token.any():
-            raise ValueError("y has no known label to compare with.")
-        return float(np.average(right[known], weights=per_token))
+        if of == "tokens":
+            return right[known], np.repeat(weight, X.lengths)[known]
+        whole = np.ones(len(X), dtype=bool)  # an empty sequence has no mistake
+        whole[X.lengths > 0] = np.logical_and.reduceat(right, X.nonempty().borders[:-1])
+        return whole, weight
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any, lengths: Any = None) -> Any:

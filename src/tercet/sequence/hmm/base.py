@@ -13,6 +13,7 @@ import numpy as np
 from tercet.core.estimator import check_is_fitted, check_weight, generator
 from tercet.core.parallel import each, total
 from tercet.core.parameters import check_parameters
+from tercet.core.sources import RowSource
 from tercet.core.steps import Steps
 from tercet.core.streams import is_streamed
 from tercet.optimize import check_ascent
@@ -271,15 +272,20 @@ class HMM(SequenceEstimator):
 
         Parameters
         ----------
-        X : list of sequences, or table of shape (n_rows, n_features)
+        X : list of sequences, table of shape (n_rows, n_features), or source
             The observations.
         y : ignored
             (Or `lengths`, which other libraries have in this place; understood as in `fit`.)
-        lengths : array of shape (n_sequences,), optional
+        lengths : array of shape (n_sequences,), optional; of a source also the name of a column
             The lengths of the sequences in a table.
         sample_weight : array of shape (n_sequences,), optional
             How much each sequence counts.
         """
+        if isinstance(X, RowSource):
+            from tercet.sequence.streamed_sequences import SequenceSource, log_likelihood_of_sequences
+
+            check_is_fitted(self)
+            return log_likelihood_of_sequences(self, SequenceSource(X, lengths), sample_weight)
         if mistaken_lengths(X, y, lengths, symbols=self.symbols):
             lengths = y
         e_step, theta = self._given_model(X, lengths)

@@ -1,18 +1,15 @@
-"""Documents of a source for PLSA: they are read anew in every pass, and P(z|d) is kept in pages beside them."""
+"""Documents of a source for PLSA: they are read anew in every pass, and P(z|d) is kept beside them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from tercet.core.memory import available
-from tercet.core.parallel import Chunks, each
-from tercet.core.read_ahead import feed
-from tercet.core.row_pages import Field, RowPages
-from tercet.core.stopping import check_stop
+from tercet.core.parallel import Chunks, each, elsewhere
+from tercet.core.row_pages import Field
+from tercet.core.row_states import State, row_states
 from tercet.topic._plsa.expectation import PER_WORD, Expectation
 from tercet.topic._plsa.factors import Factors, normalize_topics, tempered
 from tercet.topic._plsa.weighted_counts import in_unit, safe_exponent, weighted_data
@@ -21,8 +18,26 @@ from tercet.topic.documents import without_zeros
 CHUNK_BYTES = 1 << 22  # of documents that are worked on together
 
 
+class Topics(NamedTuple):
+    """What passes learn for all documents.
+
+    Attributes
+    ----------
+    phi : array of shape (n_words, padded n_components)
+        P(w|z).
+    weights : array of shape (n_components,)
+        P(z) = Σ_d P(d) P(z|d).
+    sums : array of shape (n_components,)
+        Σ_d θ_dz.
+    """
+
+    phi: np.ndarray
+    weights: np.ndarray
+    sums: np.ndarray
+
+
 class StreamedDocuments:
-    """EM steps over documents of a source.
+    """EM steps over documents of a source, with θ in the states of their chunks.
 
     Parameters
     ----------
@@ -32,6 +47,8 @@ class StreamedDocuments:
         Topics.
     joint : bool
         Whether θ is P(z,d), of the co-occurrence model, and not P(z|d).
+    beta : float
+        Of tempered EM.
     n_jobs : int
         Threads.
 
@@ -43,85 +60,108 @@ class StreamedDocuments:
         That unit.
     """
 
-    def __init__(self, X: Any, weight: Any, n_components: int, joint: bool, n_jobs: int) -> None:
-        self.shape, self.k, self.joint, self.n_jobs = X.shape, n_components, joint, n_jobs
+    def __init__(
+        self, X: Any, weight: Any, n_components: int, *, joint: bool, beta: float, n_jobs: int
+    ) -> None:
         n, d = X.shape
         # enough counts beside the expected ones of all words, of which each chunk makes a table
         size = max(CHUNK_BYTES, 12 * PER_WORD * d)
-        rows = int(np.clip(n * size // max(X.nbytes, 1), 64, n))
-        self.chunks = Chunks(X, weight, rows=rows)
-        most, self.mass = 0.0, 0.0
+        self.chunks = Chunks(X, weight, rows=int(np.clip(n * size // max(X.nbytes, 1), 64, n)))
+        most, mass = 0.0, 0.0
         for largest, words in each(_sizes, self.chunks, n_jobs=n_jobs):
-            most, self.mass = max(most, largest), self.mass + words
-        self.exponent = safe_exponent(most)
-        self.unit, self.mass = float(np.exp2(self.exponent)), float(np.ldexp(self.mass, -self.exponent))
-        fields = {"words": Field((), np.float64), "theta": Field((self.k,), np.float64)}
-        self.pages = RowPages(n, rows, fields, available() // 3)
+            most, mass = max(most, largest), mass + words
+        exponent = safe_exponent(most)
+        self.unit, self.mass = float(np.exp2(exponent)), float(np.ldexp(mass, -exponent))
+        # threads share the work inside a chunk; workers of a cluster have chunks of their own
+        threads = 1 if elsewhere() else n_jobs
+        self.settings = Settings(n_components, exponent, self.mass if joint else 0.0, beta, threads)
+        self.states = row_states(self.chunks, {"theta": Field((n_components,), np.float64)})
 
     def __enter__(self) -> StreamedDocuments:
         return self
 
     def __exit__(self, *error: Any) -> None:
-        self.pages.close()
+        self.states.close()
 
-    def start(self, theta: np.ndarray) -> None:
+    def start(self, theta: np.ndarray, phi: np.ndarray) -> Topics:
         """Give all documents the same θ."""
-        for page in range(len(self.pages)):
-            self.pages.get(page, "theta")[:] = theta[:, None]
+        rows = np.diff(self.chunks.borders).tolist()
+        self.states.start(_same_theta, theta, own=rows, reads=False)
+        return Topics(phi, theta / theta.sum(), theta * sum(rows))
 
-    def _batches(self) -> Iterator[tuple[int, Any]]:
-        with feed(self.chunks) as ordered:
-            for page, (X, weight) in enumerate(ordered):
-                check_stop()
-                X = without_zeros(sparse.csr_array(X))
-                yield page, in_unit(X, weighted_data(X, weight), self.exponent)
-
-    def step(self, phi: np.ndarray, beta: float) -> tuple[float, np.ndarray]:
-        """E and M step: the log-likelihood before them, and the new φ; θ is changed in the pages."""
-        topics = self._topic_sums() if self.joint and beta != 1 else None
-        value, word, power = 0.0, np.zeros_like(phi), phi if beta == 1 else phi**beta
-        for page, counts in self._batches():
-            engine = Expectation(counts, self.k, self.n_jobs)
-            kept = self.pages.get(page, "theta")
-            theta = engine.padded(kept.T)
-            doc, here = np.zeros_like(theta), np.zeros_like(phi)
-            total = self.mass if self.joint else 0.0
-            found, _ = engine.expect(_powers(theta, beta, topics, self.k), power, doc, here, total)
-            value += found if beta == 1 else float(engine.log_likelihoods(theta, phi)[0].sum())
-            word += here
-            kept[:] = doc[:, : self.k].T
-            self.pages.get(page, "words")[:] = np.asarray(counts.sum(axis=1)).ravel()
+    def step(self, topics: Topics) -> tuple[float, Topics]:
+        """E and M step: the log-likelihood before them, and the new topics; θ is changed in the states."""
+        phi, beta = topics.phi, self.settings.beta
+        power = None if beta == 1 else phi**beta
+        sums = topics.sums if self.settings.total > 0 and beta != 1 else None
+        value, word, shares, sums = self.states.update(expected_counts, self.settings, phi, power, sums)
         normalize_topics(word, otherwise=phi)
-        return value, word
+        return value, Topics(word, shares / shares.sum(), sums)
 
     def log_likelihood(self, phi: np.ndarray) -> float:
         """Σ n(d,w) log Σ_z θ_dz φ_wz over all documents."""
-        value = 0.0
-        for page, counts in self._batches():
-            engine = Expectation(counts, self.k, self.n_jobs, learns=False)
-            theta = engine.padded(self.pages.get(page, "theta").T)
-            value += float(engine.log_likelihoods(theta, phi)[0].sum())
-        return value
+        return float(self.states.total(log_likelihood, self.settings, phi))
 
-    def _topic_sums(self) -> np.ndarray:
-        return sum(self.pages.get(page, "theta").sum(axis=1) for page in range(len(self.pages)))
-
-    def topic_weights(self) -> np.ndarray:
-        """P(z) = Σ_d P(d) P(z|d)."""
-        sums = np.zeros(self.k)
-        for page in range(len(self.pages)):
-            theta, words = self.pages.get(page, "theta"), self.pages.get(page, "words")
-            whole = theta.sum(axis=0)
-            sums += theta @ np.divide(words, whole, out=np.zeros(whole.shape), where=whole > 0)
-        return sums / sums.sum()
+    def theta(self) -> np.ndarray:
+        """θ of all documents, in memory."""
+        return np.concatenate([state["theta"] for state in self.states.gathered()])
 
 
-def _powers(theta: np.ndarray, beta: float, topics: np.ndarray | None, k: int) -> np.ndarray:
+class Settings(NamedTuple):
+    """What a pass needs to know beside the topics; `total` is the number of words where θ is P(z,d), else 0."""
+
+    k: int
+    exponent: int
+    total: float
+    beta: float
+    n_jobs: int
+
+    def counts(self, chunk: Any) -> Any:
+        """The weighted counts of the documents of a chunk."""
+        X, weight = chunk
+        X = without_zeros(sparse.csr_array(X))
+        return in_unit(X, weighted_data(X, weight), self.exponent)
+
+
+def expected_counts(
+    chunk: Any,
+    state: State,
+    settings: Settings,
+    phi: np.ndarray,
+    power: np.ndarray | None,
+    sums: np.ndarray | None,
+) -> Any:
+    """E step over a chunk: the new θ; the log-likelihood before, n(w) P(z|w), Σ_d n(d) P(z|d) and Σ_d θ_d."""
+    k, counts = settings.k, settings.counts(chunk)
+    engine = Expectation(counts, k, settings.n_jobs)
+    theta = engine.padded(state["theta"])
+    doc, word = np.zeros_like(theta), np.zeros_like(phi)
+    powers = _powers(theta, settings.beta, sums, k)
+    value, _ = engine.expect(powers, phi if power is None else power, doc, word, settings.total)
+    if power is not None:
+        value = float(engine.log_likelihoods(theta, phi)[0].sum())
+    new, words = np.ascontiguousarray(doc[:, :k]), np.asarray(counts.sum(axis=1)).ravel()
+    whole = new.sum(axis=1)
+    shares = np.divide(words, whole, out=np.zeros(whole.shape), where=whole > 0) @ new
+    return {"theta": new}, (value, word, shares, new.sum(axis=0))
+
+
+def log_likelihood(chunk: Any, state: State, settings: Settings, phi: np.ndarray) -> float:
+    """Σ n(d,w) log Σ_z θ_dz φ_wz over a chunk."""
+    engine = Expectation(settings.counts(chunk), settings.k, settings.n_jobs, learns=False)
+    return float(engine.log_likelihoods(engine.padded(state["theta"]), phi)[0].sum())
+
+
+def _same_theta(chunk: None, rows: int, theta: np.ndarray) -> State:
+    return {"theta": np.tile(theta, (rows, 1))}
+
+
+def _powers(theta: np.ndarray, beta: float, sums: np.ndarray | None, k: int) -> np.ndarray:
     """θ to the power β; of P(z,d) = P(z) P(d|z), the second factor only (see `factors.tempered`)."""
-    if topics is None:
+    if sums is None:
         return tempered(Factors(theta, theta[:0]), beta, joint=False).theta
     power = theta**beta
-    power[:, :k] *= topics ** (1 - beta)
+    power[:, :k] *= sums ** (1 - beta)
     return power
 
 

@@ -196,7 +196,7 @@ def is_finite(X: np.ndarray) -> bool:
 
 
 def are_numbers(value: Any, *, infinite: bool) -> bool:
-    """Whether floats of an attribute, or of a list of arrays, are numbers: finite ones unless `infinite` will do."""
+    """Whether the floats of an attribute or a list of them are numbers; finite ones unless `infinite` will do."""
     if isinstance(value, list):
         return all(are_numbers(part, infinite=infinite) for part in value)
     if not isinstance(value, np.ndarray | np.floating) or value.dtype.kind != "f":

@@ -18,12 +18,18 @@ from tercet.core.steps import EngineLost, Steps
 from tercet.core.streams import MemoryStream
 from tercet.datasets import Source
 from tercet.decomposition import NMF
+from tercet.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestRegressor,
+)
 from tercet.linear_model import LinearRegression, LogisticRegression
 from tercet.mixture import GaussianMixture
 from tercet.naive_bayes import TAN, GaussianNB
 from tercet.sequence import CRF
 from tercet.sequence.crf._engine import features, objective
-from tercet.tree import DecisionTreeClassifier
+from tercet.tree import DecisionTreeClassifier, PagedGrower
+from tercet.tree._engine import binned_pages, histogram_growth
 from tests.streaming.test_same_bits import assert_same
 
 MODELS = [(LinearRegression(), "number"), (LogisticRegression(), "two"), (GaussianNB(), "three")]
@@ -83,13 +89,75 @@ def test_same_bits_of_what_learns_in_several_passes(client, rows, folder, names,
 
 
 def test_what_changes_numbers_of_rows_stays_here(client, rows, folder, names):
-    """Rows whose W or node is changed in every pass are not on workers; arrays in memory are learned from here."""
+    """Rows whose W is changed in every pass are not on workers; trees of arrays in memory are grown here."""
     with tercet.engine("dask", client):
-        for model in (NMF(2), DecisionTreeClassifier(max_depth=2)):
-            with pytest.raises(TypeError, match=r"workers of a cluster .* Use `tercet\.engine\('stream'\)`"):
-                model.fit(Source(folder, columns=[*names, "two"]), y="two")
+        with pytest.raises(TypeError, match=r"workers of a cluster .* Use `tercet\.engine\('stream'\)`"):
+            NMF(2).fit(Source(folder, columns=names))
         grown = DecisionTreeClassifier(max_depth=2).fit(rows["X"], rows["two"])
-    assert grown.tree_.node_count == 7
+    assert_same(grown, DecisionTreeClassifier(max_depth=2).fit(rows["X"], rows["two"]))
+
+
+@pytest.fixture
+def small_pages(monkeypatch):
+    """Twelve pages, results of neighbours that are combined on workers, and nodes too large to be collected."""
+    monkeypatch.setattr(binned_pages, "STRIP_ROWS", 1 << 10)
+    monkeypatch.setattr(binned_pages, "PAGE_BYTES", 1 << 14)
+    monkeypatch.setattr(histogram_growth, "SUBTREE_ROWS", 2000)
+    monkeypatch.setattr(dask_engine, "GROUP", 2)
+
+
+def learned_from(folder, names, model, target, weight):
+    coded = getattr(model, "categorical_features", None)
+    others = {target, weight, *(coded if isinstance(coded, list) else [])} - {None}
+    return clone(model).fit(Source(folder, columns=[*names, *sorted(others)]), y=target, sample_weight=weight)
+
+
+BOOSTING = HistGradientBoostingClassifier(max_iter=3, max_leaf_nodes=6, random_state=0)
+TREES = [
+    (BOOSTING, "two", "weight"),
+    (clone(BOOSTING).set_params(early_stopping=False, categorical_features=["count"]), "three", None),
+    (
+        HistGradientBoostingRegressor(loss="poisson", max_iter=2, max_leaf_nodes=6, random_state=0),
+        "count",
+        None,
+    ),
+    (DecisionTreeClassifier(max_depth=4, max_features=5, random_state=0), "three", "weight"),
+    (RandomForestRegressor(2, max_depth=5, random_state=0), "number", None),
+]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_trees_have_the_bits_of_threads(workers, cluster, client, small_pages, folder, names):
+    """Binned rows, their scores and nodes lie on the workers; those held out do, too."""
+    cluster.scale(workers)
+    client.wait_for_workers(workers, timeout=120)
+    for model, target, weight in TREES:
+        given = folder, names, model, target, weight
+        with tercet.engine("stream"):
+            expected = learned_from(*given)
+        with tercet.engine("dask", client):
+            assert_same(learned_from(*given), expected)
+
+
+def test_boosting_goes_on_when_a_worker_is_lost(cluster, client, small_pages, folder, names, monkeypatch):
+    """Its pages are read again: scores come from the trees so far, nodes from the splits of the present one."""
+    cluster.scale(2)
+    client.wait_for_workers(2, timeout=120)
+    given = folder, names, BOOSTING, "two", "weight"
+    with tercet.engine("stream"):
+        expected = learned_from(*given)
+    leaf_sums, grown = PagedGrower._leaf_sums, []
+
+    def leaf_sums_after_a_loss(grower, *given):
+        grown.append(grower)
+        if len(grown) == 2:  # in the middle of the second round
+            os.kill(min(client.run(os.getpid).items())[1], signal.SIGKILL)
+        return leaf_sums(grower, *given)
+
+    monkeypatch.setattr(PagedGrower, "_leaf_sums", leaf_sums_after_a_loss)
+    with tercet.engine("dask", client):
+        assert_same(learned_from(*given), expected)
+    assert len(grown) == 3
 
 
 def sums(chunk):

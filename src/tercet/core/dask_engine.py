@@ -61,31 +61,45 @@ class DaskEngine:
         parameters: tuple[Any, ...],
     ) -> Any:
         """The statistics of all chunks, combined over the fixed tree."""
-        blocks = self._blocks(chunks)
-        together = GROUP if len(blocks) > 4 * GROUP else 1
-        with self._cancelling() as run:
-            call = run.send((statistics, combine, parameters))
-            tasks = [
-                _Task(blocks[k : k + together], call, _block_statistics)
-                for k in range(0, len(blocks), together)
-            ]
-            found = run.results(tasks)
         tree = Reduction(combine)
-        for task, result in zip(tasks, found):
-            tree.append(result, task.leaves, owned=False)
+        call = statistics, combine, parameters
+        for leaves, result in self.on_blocks(_block_statistics, self.blocks(chunks), call, combined=True):
+            tree.append(result, leaves, owned=False)
         return tree.result()
 
     def each(
         self, function: Callable[..., Any], chunks: StreamedChunks, parameters: tuple[Any, ...]
     ) -> list[Any]:
         """`function(chunk, *parameters)` of every chunk, in their order."""
-        blocks = self._blocks(chunks)
-        with self._cancelling() as run:
-            call = run.send((function, None, parameters))
-            found = run.results([_Task([block], call, _block_results) for block in blocks])
-        return [result for block in found for result in block]
+        found = self.on_blocks(_block_results, self.blocks(chunks), (function, None, parameters))
+        return [result for _, block in found for result in block]
 
-    def _blocks(self, chunks: StreamedChunks) -> list[_Block]:
+    def pages(self, rows: Any) -> Any:
+        """Rows that are read into pages (`core.dask_pages.PagedRows`), on the workers."""
+        from tercet.core.dask_pages import WorkerPages
+
+        return WorkerPages(self, rows)
+
+    def on_blocks(
+        self,
+        function: Callable[[Any, Any], Any],
+        blocks: list[_Block],
+        call: tuple[Callable[..., Any], Combine | None, tuple[Any, ...]],
+        *,
+        combined: bool = False,
+    ) -> list[tuple[int, Any]]:
+        """`function(block, call)` of blocks, on their workers, with the numbers of their chunks, in their order.
+
+        The call, a function with a way to combine and parameters, is sent to the workers once; where results are
+        `combined`, those of many neighbouring blocks are before they come here.
+        """
+        together = GROUP if combined and len(blocks) > 4 * GROUP else 1
+        with self._cancelling() as run:
+            sent = run.send(call)
+            tasks = [_Task(blocks[k : k + together], sent, function) for k in range(0, len(blocks), together)]
+            return [(task.leaves, result) for task, result in zip(tasks, run.results(tasks))]
+
+    def blocks(self, chunks: StreamedChunks) -> list[_Block]:
         """The blocks of these chunks on the workers; they are let go with the chunks."""
         kept = chunks.pinned.get(id(self))
         if kept is None:

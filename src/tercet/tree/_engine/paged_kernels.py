@@ -12,20 +12,44 @@ from tercet.tree._engine.leafwise_search import VALUE, new_category_workspace, s
 
 
 @inner
-def moved(words, i, t, column, child, sides):
-    """The node that row i of node t comes to: a child where the node is split."""
+def move_row(words, i, marks, column, child, sides):
+    """Move row i to a child of its node where that is split; returns the node that it comes to."""
+    t = np.int64(marks[i])
     j = column[t]
-    if j < 0:
-        return t
-    code = (words[j >> 3, i] >> np.uint64(8 * (j & 7))) & np.uint64(255)
-    return child[t] + sides[t, code]
+    if j >= 0:
+        code = (words[j >> 3, i] >> np.uint64(8 * (j & 7))) & np.uint64(255)
+        t = child[t] + np.int64(sides[t, code])
+        marks[i] = t
+    return t
 
 
 @kernel
 def move_rows(words, marks, column, child, sides):
     """Move the rows of a page to the children of their nodes."""
     for i in range(marks.size):
-        marks[i] = moved(words, i, np.int64(marks[i]), column, child, sides)
+        move_row(words, i, marks, column, child, sides)
+
+
+@inner
+def order_by_slot(marks, slot, n_slots, order):
+    """Write the rows in the order of the slots of their nodes; returns where those of each slot start, and the end.
+
+    Rows of nodes without a slot are left out.
+    """
+    starts = np.zeros(n_slots + 1, np.int64)
+    for i in range(marks.size):
+        s = slot[marks[i]]
+        if s >= 0:
+            starts[s + 1] += 1
+    for s in range(n_slots):
+        starts[s + 1] += starts[s]
+    ends = starts.copy()
+    for i in range(marks.size):
+        s = slot[marks[i]]
+        if s >= 0:
+            order[ends[s]] = i
+            ends[s] += 1
+    return starts
 
 
 @kernel
@@ -34,22 +58,12 @@ def add_page(words, marks, column, child, sides, slot, first, second, order, his
 
     hists has the shape (slots, columns, 256, channels): the word or both words of the rows, then their number.
     """
-    n, n_slots, d = marks.size, hists.shape[0], hists.shape[1]
-    ends = np.zeros(n_slots + 1, np.int64)
-    for i in range(n):
-        t = moved(words, i, np.int64(marks[i]), column, child, sides)
-        marks[i] = t
-        if slot[t] >= 0:
-            ends[slot[t] + 1] += 1
+    n_slots, d = hists.shape[0], hists.shape[1]
+    for i in range(marks.size):
+        move_row(words, i, marks, column, child, sides)
+    starts = order_by_slot(marks, slot, n_slots, order)
     for s in range(n_slots):
-        ends[s + 1] += ends[s]
-    for i in range(n):  # rows in the order of the slots
-        s = slot[marks[i]]
-        if s >= 0:
-            order[ends[s]] = i
-            ends[s] += 1
-    for s in range(n_slots):
-        rows = order[(ends[s - 1] if s > 0 else 0) : ends[s]]
+        rows = order[starts[s] : starts[s + 1]]
         for b in range(words.shape[0]):
             hist = hists[s, 8 * b : min(8 * b + 8, d)]
             if second.size:

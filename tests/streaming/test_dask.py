@@ -30,7 +30,7 @@ from tercet.sequence import CRF
 from tercet.sequence.crf._engine import features, objective
 from tercet.tree import DecisionTreeClassifier, PagedGrower
 from tercet.tree._engine import binned_pages, histogram_growth
-from tests.streaming.test_same_bits import assert_same
+from tests.streaming.test_same_bits import assert_equal_items, assert_same
 
 MODELS = [(LinearRegression(), "number"), (LogisticRegression(), "two"), (GaussianNB(), "three")]
 
@@ -112,17 +112,24 @@ def learned_from(folder, names, model, target, weight):
     return clone(model).fit(Source(folder, columns=[*names, *sorted(others)]), y=target, sample_weight=weight)
 
 
-BOOSTING = HistGradientBoostingClassifier(max_iter=3, max_leaf_nodes=6, random_state=0)
+def assert_same_trees(model, expected):
+    if isinstance(model, RandomForestRegressor):
+        assert_equal_items([one.tree_ for one in model], [one.tree_ for one in expected], "trees")
+    else:
+        assert_same(model, expected)
+        if hasattr(model, "tree_"):
+            assert_equal_items([model.tree_], [expected.tree_], "tree")
+
+
+BOOSTING = HistGradientBoostingClassifier(max_iter=2, max_leaf_nodes=5, random_state=0)
+CATEGORIES = {"early_stopping": False, "max_iter": 1, "categorical_features": ["count"]}
+POISSON = HistGradientBoostingRegressor(loss="poisson", max_iter=1, max_leaf_nodes=5, random_state=0)
 TREES = [
     (BOOSTING, "two", "weight"),
-    (clone(BOOSTING).set_params(early_stopping=False, categorical_features=["count"]), "three", None),
-    (
-        HistGradientBoostingRegressor(loss="poisson", max_iter=2, max_leaf_nodes=6, random_state=0),
-        "count",
-        None,
-    ),
-    (DecisionTreeClassifier(max_depth=4, max_features=5, random_state=0), "three", "weight"),
-    (RandomForestRegressor(2, max_depth=5, random_state=0), "number", None),
+    (clone(BOOSTING).set_params(**CATEGORIES), "three", None),
+    (POISSON, "count", None),
+    (DecisionTreeClassifier(max_depth=3, max_features=5, random_state=0), "three", "weight"),
+    (RandomForestRegressor(1, max_depth=3, random_state=0), "number", None),
 ]
 
 
@@ -131,12 +138,12 @@ def test_trees_have_the_bits_of_threads(workers, cluster, client, small_pages, f
     """Binned rows, their scores and nodes lie on the workers; those held out do, too."""
     cluster.scale(workers)
     client.wait_for_workers(workers, timeout=120)
-    for model, target, weight in TREES:
+    for model, target, weight in TREES if workers == 2 else TREES[:1]:
         given = folder, names, model, target, weight
         with tercet.engine("stream"):
             expected = learned_from(*given)
         with tercet.engine("dask", client):
-            assert_same(learned_from(*given), expected)
+            assert_same_trees(learned_from(*given), expected)
 
 
 def test_boosting_goes_on_when_a_worker_is_lost(cluster, client, small_pages, folder, names, monkeypatch):
@@ -157,7 +164,7 @@ def test_boosting_goes_on_when_a_worker_is_lost(cluster, client, small_pages, fo
     monkeypatch.setattr(PagedGrower, "_leaf_sums", leaf_sums_after_a_loss)
     with tercet.engine("dask", client):
         assert_same(learned_from(*given), expected)
-    assert len(grown) == 3
+    assert len(grown) == 2
 
 
 def sums(chunk):

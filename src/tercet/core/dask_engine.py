@@ -13,6 +13,7 @@ and its security (TLS) are the client's.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import pickle
 import queue
 import threading
@@ -155,7 +156,7 @@ class _Block:
     def _send(self) -> Any:
         workers = sorted(self.client.nthreads())
         there = [workers[self.first // self.size % len(workers)]] if workers else None
-        return self.client.scatter(_read_block(self.chunks, self.first, self.last), workers=there, hash=False)
+        return _scattered(self.client, _read_block(self.chunks, self.first, self.last), workers=there)
 
     def forget_lost(self) -> None:
         """After a worker was lost: what was sent is sent again; what a worker reads itself, Dask reads again."""
@@ -190,8 +191,7 @@ class _Run:
     def send(self, call: tuple[Any, ...]) -> Any:
         """Send the function and its parameters to all workers, once."""
         self.call = call
-        with _watching(self.client):
-            return self.client.scatter(_Call(*call), broadcast=True, hash=False)
+        return _scattered(self.client, _Call(*call), broadcast=True)
 
     def results(self, tasks: list[_Task]) -> list[Any]:
         """The results of the tasks, in their order; tasks of lost workers are asked for again."""
@@ -253,6 +253,19 @@ class _Run:
             )
             canceller.start()
             canceller.join(timeout=2.0)
+
+
+def _scattered(client: Any, data: Any, **options: Any) -> Any:
+    """The future of data that are sent to workers; once more where one of them is lost meanwhile."""
+    for tries in itertools.count(1):
+        try:
+            with _watching(client):
+                return client.scatter(data, hash=False, **options)
+        except (OSError, TimeoutError):
+            if tries == TRIES:
+                raise
+            time.sleep(min(0.1 * tries, 1.0))
+    return None
 
 
 class _Packed:

@@ -10,7 +10,7 @@ losses of `LeafwiseRounds` and up to four million rows; with other losses and mo
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -93,31 +93,31 @@ class PagedFit:
     def look(self, trees: list[Any]) -> None:
         """Look at targets and weights: the best constant score, which rows have first, and how to weigh rows."""
         model, loss = self.model, self.loss
-        all_pages = [self.pages, *([] if self.held is None else [self.held])]
-        of_source = all_pages if self.data.parts.held is not None else all_pages[:1]
-        least = min(min(pages.each(least_target, self.jobs)) for pages in of_source)
-        sums = self._strips(self.pages, functools.partial(target_strips, loss))
-        model._refuse_targets(least, float(total_of(sums)[0]))
+        summaries = self.pages.each(functools.partial(PageSummary.of, loss), self.jobs)
+        sums = total_of([part for page in summaries for part in page.target_sums])
+        self.mass = float(total_of([part for page in summaries for part in page.masses])[0])
+        least = min(page.least for page in summaries)
+        if self.held is not None and self.data.parts.held is not None:  # rows of the source, too
+            least = min(least, *self.held.each(least_target, self.jobs))
+        model._refuse_targets(least, float(sums[0]))
         self.begin: list[Any] = []  # how scores come to be before the first round of this fit
         if not trees:
-            model.init_ = loss.start_from(total_of(sums))
+            model.init_ = loss.start_from(sums)
             model.train_score_, model.validation_score_ = np.empty(0), np.empty(0)
             self.begin = [functools.partial(start_scores, model.init_)]
-            for pages in all_pages:
+            for pages in [self.pages, *([] if self.held is None else [self.held])]:
                 pages.each(self.begin[0], self.jobs, changes=True)
-        self.mass = float(total_of(self._strips(self.pages, mass_strips))[0])
-        self._find_copies()
+        self._find_copies(summaries)
 
-    def _find_copies(self) -> None:
+    def _find_copies(self, pages: list[PageSummary]) -> None:
         """Weights as numbers of copies, under the conditions of `LeafwiseGrower.copies_of`."""
         self.weighted, self.most_copies = self.data.weight is not None, 0
         if not self.weighted:
             return
-        lows, highs, whole = zip(*self.pages.each(weight_range, self.jobs))
-        low, high = min(lows), max(highs)
+        low, high = min(page.lightest for page in pages), max(page.heaviest for page in pages)
         self.weighted = not low == high == 1.0
-        ends = np.array([low, high])
-        if all(whole) and low != high and LeafwiseGrower.copies_of(ends) is not None:
+        whole, ends = all(page.whole for page in pages), np.array([low, high])
+        if whole and low != high and LeafwiseGrower.copies_of(ends) is not None:
             self.most_copies = int(high) if self.mass <= LeafwiseGrower.most_rows() else 0
 
     def _strips(self, pages: Pages, function: Any) -> list[np.ndarray]:
@@ -191,30 +191,34 @@ def start_scores(init: np.ndarray, page: Page) -> None:
     page.get("F")[:] = init[:, None]
 
 
+class PageSummary(NamedTuple):
+    """What a fit must know of the targets and weights of a page before the first round."""
+
+    least: float  # of the targets
+    target_sums: list[np.ndarray]  # of the strips, of which the best constant score comes
+    masses: list[np.ndarray]  # the weights of the strips
+    lightest: float
+    heaviest: float
+    whole: bool  # whether all weights are whole numbers
+
+    @classmethod
+    def of(cls, loss: BoostingLoss, page: Page) -> Self:
+        """The summary of a page."""
+        y, weight = page.get("y"), row_weights(page)
+        masses = strip_parts(lambda own: [own.sum()], weight)
+        whole = bool((weight == np.floor(weight)).all())
+        ends = float(weight.min()), float(weight.max())
+        return cls(least_target(page), strip_parts(loss.sums, y, weight), masses, *ends, whole)
+
+
 def least_target(page: Page) -> float:
     """The least target of a page."""
     return float(page.get("y").min(initial=np.inf))
 
 
-def weight_range(page: Page) -> tuple[float, float, bool]:
-    """The least and the largest weight of a page, and whether all of them are whole numbers."""
-    weight = page.get("weight")
-    return float(weight.min()), float(weight.max()), bool((weight == np.floor(weight)).all())
-
-
 def row_weights(page: Page) -> np.ndarray:
     """The weights of the rows of a page, 1 where they have none."""
     return page.get("weight") if "weight" in page.fields else np.ones(page.rows)
-
-
-def target_strips(loss: BoostingLoss, page: Page) -> list[np.ndarray]:
-    """The sums over the strips of a page that the best constant score comes from."""
-    return strip_parts(loss.sums, page.get("y"), row_weights(page))
-
-
-def mass_strips(page: Page) -> list[np.ndarray]:
-    """The weights of the strips of a page."""
-    return strip_parts(lambda own: [own.sum()], row_weights(page))
 
 
 def loss_strips(loss: BoostingLoss, page: Page) -> list[np.ndarray]:

@@ -64,7 +64,7 @@ class WorkerPages:
     def total(self, sums: PageSums, n_jobs: int | None = None) -> Any:
         """The sums over all pages; those of neighbouring blocks are combined on the workers."""
         found = self._on_blocks(TotalOfPages(sums), sums.replay if sums.changes else None)
-        return functools.reduce(sums.combine, found.values())
+        return functools.reduce(sums.combine, found.values(), sums.begin())
 
     def checkpoint(self, functions: list[Change]) -> None:
         """Say how a page comes from its first state to the present one, instead of by all that was done so far."""

@@ -1,5 +1,6 @@
 """Fits on a real Dask cluster on loopback: the same bits on 1, 2 and 4 workers, whatever happens to workers."""
 
+import copy
 import os
 import signal
 import time
@@ -144,6 +145,17 @@ def test_trees_have_the_bits_of_threads(workers, cluster, client, small_pages, f
             expected = learned_from(*given)
         with tercet.engine("dask", client):
             assert_same_trees(learned_from(*given), expected)
+
+
+def test_more_rounds_of_rows_that_are_sent(client, small_pages, rows, folder, names):
+    """Targets in memory: workers cannot read the pages themselves. The scores are those of the rounds before."""
+    model, source = clone(POISSON).set_params(warm_start=True), Source(folder, columns=names)
+    with tercet.engine("stream"):
+        first = clone(model).fit(source, y=rows["count"])
+        expected = copy.deepcopy(first).set_params(max_iter=2).fit(source, y=rows["count"])
+    with tercet.engine("dask", client):
+        assert_same(first.set_params(max_iter=2).fit(source, y=rows["count"]), expected)
+    assert len(expected.trees_) == 2
 
 
 def test_boosting_goes_on_when_a_worker_is_lost(cluster, client, small_pages, folder, names, monkeypatch):

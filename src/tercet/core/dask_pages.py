@@ -206,7 +206,10 @@ class EachPage(NamedTuple):
     def begin(self) -> list[Any]:
         return []
 
-    def add(self, page: WorkerPage, found: list[Any]) -> None:
+    def workspace(self, rows: int) -> None:
+        return None
+
+    def add(self, page: WorkerPage, found: list[Any], workspace: None) -> None:
         found.append(self.function(page))
 
 
@@ -219,8 +222,11 @@ class TotalOfPages(NamedTuple):
     def begin(self) -> Any:
         return self.sums.begin()
 
-    def add(self, page: WorkerPage, found: Any) -> None:
-        self.sums.add(page, found)
+    def workspace(self, rows: int) -> Any:
+        return self.sums.workspace(rows)
+
+    def add(self, page: WorkerPage, found: Any, workspace: Any) -> None:
+        self.sums.add(page, found, workspace)
 
     def combine(self, left: Answer, right: Answer, owned: bool) -> Answer:
         """The sums of two groups of blocks."""
@@ -238,13 +244,13 @@ def work_on_pages(
     first = pages[0].number
     if changes is None and any(page.seen != seen for page in pages):
         return Answer(-1, None, [first])
-    found = work.begin()
+    found, workspace = work.begin(), work.workspace(max(page.rows for page in pages))
     for page in pages:
         with page.lock:
             if not page.bring_to(seen, changes):  # another task was here in between
                 return Answer(-1, None, [first])
             page.seen = -1 if changes_pages else seen
-            work.add(page, found)
+            work.add(page, found, workspace)
             page.seen = seen + changes_pages
     return Answer(first, found, [])
 

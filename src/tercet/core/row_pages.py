@@ -67,7 +67,11 @@ class PageSums:
         """The sums of no rows."""
         raise NotImplementedError
 
-    def add(self, page: Page, sums: Any) -> None:
+    def workspace(self, rows: int) -> Any:
+        """Memory for pages of at most so many rows, which is used again for one page after the other."""
+        return None
+
+    def add(self, page: Page, sums: Any, workspace: Any) -> None:
         """Add the rows of a page, in place."""
         raise NotImplementedError
 
@@ -205,10 +209,10 @@ class RowPages:
         numbers = itertools.count()
 
         def work(_: int) -> Any:
-            found = sums.begin()
+            found, workspace = sums.begin(), sums.workspace(self.page_rows)
             while (number := next(numbers)) < len(self):
                 check_stop()
-                sums.add(PageView(self, number), found)
+                sums.add(PageView(self, number), found, workspace)
             return found
 
         jobs = max(1, min(n_jobs or 1, len(self)))

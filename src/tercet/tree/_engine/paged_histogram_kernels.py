@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from tercet.core.kernel import kernel
 from tercet.tree._engine.histogram_kernels import add_rows
 from tercet.tree._engine.histogram_scan import best_column_split, read_histogram_bins
 from tercet.tree._engine.histogram_statistics import new_bin_workspace
-from tercet.tree._engine.paged_kernels import move_row, order_by_slot
+from tercet.tree._engine.paged_kernels import moved, order_by_slot
 
 
 @kernel
@@ -17,7 +19,8 @@ def add_page_rows(words, marks, column, child, sides, slot, watch, data, order, 
     """
     n_slots = hists.shape[0]
     for i in range(marks.size):
-        w = watch[move_row(words, i, marks, column, child, sides)]
+        marks[i] = moved(words, i, np.int64(marks[i]), column, child, sides)
+        w = watch[marks[i]]
         if w >= 0:
             ranges[w, 0] = min(ranges[w, 0], data.labels[i])
             ranges[w, 1] = max(ranges[w, 1], data.labels[i])

@@ -85,11 +85,14 @@ class LevelHistograms(PageSums):
     def begin(self) -> tuple[np.ndarray, np.ndarray]:
         return np.zeros(self.shape, np.int64), np.tile([np.inf, -np.inf], (self.n_watched, 1))
 
-    def add(self, page: Page, sums: tuple[np.ndarray, np.ndarray]) -> None:
+    def workspace(self, rows: int) -> np.ndarray:
+        return np.empty(rows, np.uint32)
+
+    def add(self, page: Page, sums: tuple[np.ndarray, np.ndarray], workspace: np.ndarray) -> None:
         data = self.statistics.of_rows(page.get("y"), None if self.weights is None else self.weights(page))
-        moves, order = self.moves, np.empty(page.rows, np.uint32)
+        moves = self.moves
         places = moves.column, moves.child, moves.sides, self.slot, self.watch
-        add_page_rows(page.get("words"), moves.nodes_of(page), *places, data, order, *sums)
+        add_page_rows(page.get("words"), moves.nodes_of(page), *places, data, workspace, *sums)
 
     def combine(
         self, left: tuple[np.ndarray, np.ndarray], right: tuple[np.ndarray, np.ndarray]

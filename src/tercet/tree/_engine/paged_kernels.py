@@ -12,22 +12,20 @@ from tercet.tree._engine.leafwise_search import VALUE, new_category_workspace, s
 
 
 @inner
-def move_row(words, i, marks, column, child, sides):
-    """Move row i to a child of its node where that is split; returns the node that it comes to."""
-    t = np.int64(marks[i])
+def moved(words, i, t, column, child, sides):
+    """The node that row i of node t comes to: a child where the node is split."""
     j = column[t]
-    if j >= 0:
-        code = (words[j >> 3, i] >> np.uint64(8 * (j & 7))) & np.uint64(255)
-        t = child[t] + np.int64(sides[t, code])
-        marks[i] = t
-    return t
+    if j < 0:
+        return t
+    code = (words[j >> 3, i] >> np.uint64(8 * (j & 7))) & np.uint64(255)
+    return child[t] + sides[t, code]
 
 
 @kernel
 def move_rows(words, marks, column, child, sides):
     """Move the rows of a page to the children of their nodes."""
     for i in range(marks.size):
-        move_row(words, i, marks, column, child, sides)
+        marks[i] = moved(words, i, np.int64(marks[i]), column, child, sides)
 
 
 @inner
@@ -60,7 +58,7 @@ def add_page(words, marks, column, child, sides, slot, first, second, order, his
     """
     n_slots, d = hists.shape[0], hists.shape[1]
     for i in range(marks.size):
-        move_row(words, i, marks, column, child, sides)
+        marks[i] = moved(words, i, np.int64(marks[i]), column, child, sides)
     starts = order_by_slot(marks, slot, n_slots, order)
     for s in range(n_slots):
         rows = order[starts[s] : starts[s + 1]]

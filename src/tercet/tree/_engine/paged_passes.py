@@ -28,8 +28,11 @@ class NodeHistograms(PageSums):
     def begin(self) -> np.ndarray:
         return np.zeros(self.shape, np.int64)
 
-    def add(self, page: Page, sums: np.ndarray) -> None:
-        order, spare = np.empty(page.rows, np.uint32), np.empty((2, page.rows), np.int64)
+    def workspace(self, rows: int) -> tuple[np.ndarray, np.ndarray]:
+        return np.empty(rows, np.uint32), np.empty((2, rows), np.int64)
+
+    def add(self, page: Page, sums: np.ndarray, workspace: tuple[np.ndarray, np.ndarray]) -> None:
+        order, spare = workspace
         moves, marks = self.moves, self.moves.nodes_of(page)
         values = self._values(page, spare)
         places = moves.column, moves.child, moves.sides, self.slot
@@ -44,10 +47,10 @@ class NodeHistograms(PageSums):
         per_gradient, per_hessian = 1.0 / self.units[0], 1.0 / self.units[1]
         if not self.packed:
             pair_terms(g, h, per_gradient, per_hessian, spare)
-            return spare[0], spare[1]
+            return spare[0, : g.size], spare[1, : g.size]
         copies = page.get("weight") if self.copies else np.empty(0)
         pack_terms(g, h, copies, per_gradient, per_hessian, 0, g.size, spare[0])
-        return spare[0], spare[1, :0]
+        return spare[0, : g.size], spare[1, :0]
 
 
 @dataclass
@@ -64,7 +67,7 @@ class LeafSums(PageSums):
     def begin(self) -> np.ndarray:
         return np.zeros((self.n_nodes, 2), np.int64)
 
-    def add(self, page: Page, sums: np.ndarray) -> None:
+    def add(self, page: Page, sums: np.ndarray, workspace: None) -> None:
         g, h = page.get("gradients")[self.k], page.get("hessians")[self.k]
         marks = self.moves.move(page)
         sum_leaves(marks, self.leaf_of, g, h, 1.0 / self.units[0], 1.0 / self.units[1], sums)

@@ -12,7 +12,8 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -196,12 +197,13 @@ class Answer(NamedTuple):
     behind: list[int]
 
 
-class EachPage(NamedTuple):
+@dataclass
+class EachPage:
     """Results of every page, in a list."""
 
     function: Change
-    combined = False
-    combine = None
+    combined: ClassVar[bool] = False
+    combine: ClassVar[None] = None
 
     def begin(self) -> list[Any]:
         return []
@@ -213,11 +215,12 @@ class EachPage(NamedTuple):
         found.append(self.function(page))
 
 
-class TotalOfPages(NamedTuple):
+@dataclass
+class TotalOfPages:
     """Sums over pages."""
 
     sums: PageSums
-    combined = True
+    combined: ClassVar[bool] = True
 
     def begin(self) -> Any:
         return self.sums.begin()

@@ -6,16 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 from tercet.core.parallel import each
-from tercet.core.streams import StreamedChunks
 
 
-def each_where_read(function: Callable[[Any], Any], chunks: StreamedChunks) -> list[Any]:
-    """`function(chunk)` of every chunk, in their order; nothing but the results is kept or sent.
+def each_where_read(function: Callable[[Any], Any], chunks: Any) -> list[Any]:
+    """`function(chunk)` of every chunk of streamed arrays, in order; nothing but the results is kept or sent.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from tercet.core.streams import MemoryStream
+    >>> from tercet.core.streams import MemoryStream, StreamedChunks
     >>> X = MemoryStream("rows", X=np.arange(6.0).reshape(3, 2)).array("X")
     >>> each_where_read(lambda chunk: float(chunk[0].sum()), StreamedChunks([X], [0, 2, 3]))
     [6.0, 9.0]

@@ -20,8 +20,8 @@ from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
-from tercet.core.parallel import Elsewhere, each
 from tercet.core.parallel import _engine as engine_in_use
+from tercet.core.parallel import each, elsewhere
 from tercet.core.reduction import add
 from tercet.core.stopping import check_stop
 
@@ -246,7 +246,7 @@ class RowPages:
 def pages_elsewhere(rows: Any) -> Any:
     """Pages on the machines of the engine in use (`core.dask_pages.WorkerPages`); None where it works here."""
     chosen: Any = engine_in_use.get()
-    return chosen.pages(rows) if isinstance(chosen, Elsewhere) else None
+    return chosen.pages(rows) if elsewhere() else None
 
 
 def _reserved_file(size: int) -> Any:

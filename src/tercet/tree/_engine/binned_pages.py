@@ -270,7 +270,8 @@ class SourcePart:
         pages = RowPages(stop - start, self.page_rows, fields, size)
         done = int(before[first])
         for chunk in self.chunks.walk(first, last):
-            rows = self.parts.split(chunk)[2 if self.held else 1]
+            _, learned, held = self.parts.split(chunk)
+            rows = held if self.held else learned
             inside = rows.some(slice(max(start - done, 0), max(stop - done, 0)))
             if len(inside.y):
                 pages.write(max(done, start) - start, **self.arrays(inside))

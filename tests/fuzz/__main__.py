@@ -123,7 +123,7 @@ class Campaign:
 
         start = time.monotonic()
         pool = Pool(self.options.workers, self.options.limit)
-        turns = collections.deque(self.next)
+        turns = self._turns()
         old = len(self.failures)
         try:
             while True:
@@ -141,17 +141,26 @@ class Campaign:
         self._report(time.monotonic() - start)
         return int(len(self.failures) > 0)
 
-    def _hand_out(self, pool: Any, turns: collections.deque, over: bool) -> None:
+    def _turns(self) -> list[collections.deque]:
+        """The pairs of each worker: it keeps to its estimators, whose kernels take a while to load."""
+        names = list(dict.fromkeys(name for name, _ in self.next))
+        turns = [collections.deque() for _ in range(self.options.workers)]
+        for pair in self.next:
+            turns[names.index(pair[0]) % len(turns)].append(pair)
+        return turns
+
+    def _hand_out(self, pool: Any, turns: list[collections.deque], over: bool) -> None:
         from tests.fuzz.workers import Batch
 
         for worker in pool.idle():
-            while turns and not over:
-                pair = turns.popleft()
+            own = turns[worker.number] or max(turns, key=len)
+            while own and not over:
+                pair = own.popleft()
                 first, last = self.next[pair], self.next[pair] + self._batch_size(pair)
                 if self.options.cases is not None:
                     last = min(last, self.options.seed + self.options.cases)
                 if first < last:
-                    turns.append(pair)
+                    own.append(pair)
                     self.next[pair] = last
                     worker.give(Batch(*pair, first, last))
                     break

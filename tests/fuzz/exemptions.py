@@ -19,6 +19,12 @@ NUMBERED = "clusters are numbered by the order of the rows, which decides betwee
 WEIGHTLESS = "as in scikit-learn, a row of weight 0 may be a core row and connect others"
 EQUAL = "rounding decides between equal distances, and with them which clusters part first"
 TIES = "equal distances are decided by the order of the rows"
+STEPS = "rounding decides on which side of an isotonic step a score falls"
+INTERVAL = (
+    "where no vector lies inside its bounds, an interval of intercepts is optimal, and rounding picks one"
+)
+SINGULAR = "the scatter of large powers is singular but for its regularisation, and rounding decides"
+LEAST = "rounding decides whether the hessians of a leaf reach the least share"
 DIVERGES = "rounds that step too far diverge, and roundings grow with them"
 SIGNS = "rounding decides the sign of a residual that is 0, and with it the gradient of an absolute loss"
 UNSTORED = "entries that are not stored are missing, not 0, and repeated ones are refused"
@@ -60,7 +66,7 @@ CLASSES: dict[str, dict[str, str]] = {
     "TSNE": dict.fromkeys(("order", "sparse_rows", "containers"), CHAOS),
     "Isomap": {"order": NEAREST},
     "LocallyLinearEmbedding": {"order": NEAREST},
-    "SpectralEmbedding": {"order": NEAREST},
+    "SpectralEmbedding": dict.fromkeys(("order", "sparse_rows"), NEAREST),
     "LatentDirichletAllocation": dict.fromkeys(("weights", "order"), DRAWS),
     "MiniBatchNMF": {"order": ONLINE},
     "NMF": {"order": DRAWS},
@@ -70,6 +76,7 @@ CLASSES: dict[str, dict[str, str]] = {
     "DBSCAN": {"weights": WEIGHTLESS, "order": NUMBERED},
     "HDBSCAN": {"order": NUMBERED, "sparse_rows": EQUAL},
     "OPTICS": {"order": NUMBERED},
+    "MulticategorySVC": dict.fromkeys(("weights", "order", "sparse_rows"), INTERVAL),
     "SVCCV": dict.fromkeys(("weights", "order"), FOLDS),
     "DivisiveClustering": {"order": NUMBERED},
     "ElasticNetCV": dict.fromkeys(("weights", "order"), FOLDS),
@@ -112,6 +119,7 @@ CLASSES: dict[str, dict[str, str]] = {
     "HistGradientBoostingRegressor": {"weights": BINS},
 }
 VALUES: dict[tuple[str, Any], dict[str, str]] = {
+    ("criterion", "k_best"): {"weights": COUNTS},
     ("degree", "cv"): dict.fromkeys(("weights", "order"), FOLDS),
     ("solver", "sgd"): dict.fromkeys(("weights", "order"), ONLINE),
     ("solver", "minibatch"): dict.fromkeys(("weights", "order"), ONLINE),
@@ -139,7 +147,10 @@ VALUES: dict[tuple[str, Any], dict[str, str]] = {
     ("pruning", "reduced_error"): dict.fromkeys(("weights", "order"), FOLDS),
     ("pruning", "pre"): dict.fromkeys(("weights", "order"), FOLDS),
     ("calibration", "platt"): dict.fromkeys(("weights", "order"), FOLDS),
-    ("calibration", "isotonic"): dict.fromkeys(("weights", "order"), FOLDS),
+    ("calibration", "isotonic"): {
+        **dict.fromkeys(("weights", "order"), FOLDS),
+        **dict.fromkeys(("sparse_rows", "containers"), STEPS),
+    },
 }
 
 
@@ -151,10 +162,14 @@ def reason(oracle: str, card: Any, parameters: dict[str, Any]) -> str:
     for name, value in parameters.items():
         if isinstance(value, str | bool | None) and oracle in VALUES.get((name, value), {}):
             return VALUES[name, value][oracle]
-    if oracle != "batches" and (parameters.get("learning_rate") or 0.0) > 2 and "Boosting" in card.name:
+    if oracle != "batches" and "Boosting" in card.name and (parameters.get("learning_rate") or 0.0) > 2:
         return DIVERGES
+    if card.name == "KernelFisherDiscriminant" and oracle != "batches" and parameters.get("kernel") == "poly":
+        return SINGULAR
     if oracle not in ("weights", "order"):
         return ""
+    if parameters.get("second_order") and parameters.get("min_weight_fraction_leaf"):
+        return LEAST
     if card.name == "KBinsDiscretizer" and parameters.get("subsample") is not None:
         return DRAWS
     if parameters.get("n_iter_no_change") is not None or (parameters.get("subsample") or 1.0) < 1.0:

@@ -21,7 +21,8 @@ WORK = (
     "max_iter", "n_iter", "max_iterations", "n_init", "n_restarts", "n_jumps", "n_draws", "cv", "degree",
     "calibration_samples", "calibration_candidates", "calibration_max_trials", "n_bins", "alphas", "Cs",
     "max_components", "min_components", "num_memories", "n_mix", "verbose", "k", "min_categories", "n_features",
-    "code_size", "n_estimators", "max_restarts", "max_samples",
+    "code_size", "n_estimators", "max_restarts", "max_samples", "n_components", "n_measurements",
+    "n_resamples", "hidden_units", "n_constraints",
 )  # fmt: skip
 # Left alone: they decide what is printed or kept, or take what only a test of their own can give.
 LEFT = {
@@ -33,33 +34,38 @@ LEFT = {
     "n_jobs",
     "record",
     "check_input",
+    "time_limit",  # the clock decides then
     "input",  # texts are not paths
     "map",
 }
 # Candidates, folds, members and topics of a case: as many as show what more would.
 FEW: dict[str, dict[str, Any]] = {
     **NARROW,
+    "BisectingKMeans": {"n_clusters": 3},
     "CRF": {"max_iterations": 100},
-    "GaussianMixtureIC": {"max_components": 2, "covariance_type": ["full", "diag"], "cv": 2, "max_iter": 20},
-    "GraphCRF": {"max_iter": 50},
-    "HingeSVC": {"max_iter": 200},
+    "ForwardStagewiseRegressor": {"n_estimators": 4},
+    "GaussianMixtureIC": {"max_components": 2, "covariance_type": ["diag"], "cv": 2, "max_iter": 10},
+    "GraphCRF": {"max_iter": 30},
+    "HingeSVC": {"max_iter": 50},
     "KNeighborsClassifierCV": {"ks": [1, 3], "cv": 2},
     "KNeighborsRegressorCV": {"ks": [1, 3], "cv": 2},
     "LasVegasWrapper": {"max_failures": 2, "max_iter": 3, "cv": 2},
     "LMNN": {"max_iter": 30},
-    "LatentDirichletAllocation": {"n_components": 3, "max_iter": 30},
-    "LogisticRegressionCV": {"Cs": 2, "cv": 2, "max_iter": 100},
+    "LatentDirichletAllocation": {"n_components": 3, "max_iter": 10},
+    "LogisticRegressionCV": {"Cs": [1.0], "cv": 2, "max_iter": 100},
     "MaxEnt": {"max_iter": 200},
     "MiniBatchDictionaryLearning": {"max_iter": 20},
     "MiniBatchNMF": {"max_iter": 20},
-    "PenalizedClassifier": {"max_iter": 200},
+    "ObliqueTreeClassifier": {"n_restarts": 2, "n_jumps": 1},
+    "PenalizedClassifier": {"max_iter": 100},
     "PenalizedRegressor": {"max_iter": 200},
     "PLSA": {"n_components": 3},
     "PolynomialRegression": {"max_degree": 3},
     "StackingClassifier": {"cv": 2},
     "StackingRegressor": {"cv": 2},
+    "SemiSupervisedGaussianMixture": {"max_iter": 100},
     "SubsetSearch": {"cv": 2},
-    "SVCCV": {"gammas": (1.0,), "Cs": (1.0, 10.0), "cv": 2},
+    "SVCCV": {"gammas": (1.0,), "Cs": (1.0,), "cv": 2},
 }
 CALM_FLOATS = (0.01, 0.1, 0.3, 0.5, 0.9, 1.0, 1.5, 2.0, 10.0, 100.0)
 WILD_FLOATS = (0.0, 5e-324, 1e-300, 1e-12, 1e-3, 0.999999, 1.0, 1e3, 1e12, 1e154, 1e300, float("inf"))

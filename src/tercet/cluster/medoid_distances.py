@@ -11,6 +11,7 @@ from sklearn.metrics import pairwise_distances as sparse_distances
 
 from tercet.cluster.merge_trees import ALIASES, METRICS, named_metric
 from tercet.core.scaling import common_exponent, times_power
+from tercet.core.validation import narrow_indices
 from tercet.metrics import pairwise_distances
 
 # By name, the power of a scale that the distance grows with: rows are scaled by powers of two where squares would
@@ -91,7 +92,7 @@ class MedoidMetric:
         exponent = common_exponent(X, Z)
         X, Z = times_power(X, -exponent), times_power(Z, -exponent)
         if sparse.issparse(X) and name in OF_SPARSE:
-            found = sparse_distances(X, Z, metric=name)
+            found = sparse_distances(narrow_indices(X), narrow_indices(Z), metric=name)
         else:
             X, Z = _dense(X), _dense(Z)
             with np.errstate(all="ignore"):

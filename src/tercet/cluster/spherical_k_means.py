@@ -203,11 +203,12 @@ def unit_rows(X: Any) -> Any:
         length = np.sqrt(np.bincount(place, scaled.data.astype(np.float64) ** 2, minlength=X.shape[0]))
         scaled.data /= np.where(length > 0, length, 1)[place].astype(X.dtype)
         return scaled
+    X = np.ascontiguousarray(X)  # sums are rounded alike, whatever the order in memory
     most = np.abs(X).max(axis=1, initial=0.0)
     scaled = X / np.where(most > 0, most, 1)[:, None].astype(X.dtype)
     length = np.sqrt(np.einsum("ij,ij->i", scaled, scaled, dtype=np.float64))
     scaled /= np.where(length > 0, length, 1)[:, None].astype(X.dtype)
-    return np.ascontiguousarray(scaled)
+    return scaled
 
 
 def has_direction(X: Any) -> np.ndarray:

@@ -35,8 +35,8 @@ from tercet.core.sources import RowSource
 from tercet.core.steps import QUIET, Iterative, fitted_attributes, running_fit, with_callbacks
 from tercet.core.streams import is_streamed
 from tercet.core.validation import (
+    are_numbers,
     check_is_fitted,
-    is_finite,
     refuse_large,
     refuse_negative,
     target_for_callbacks,
@@ -108,8 +108,6 @@ class Estimator(PublicPickle, Iterative, BaseEstimator):
             with running_fit(self, X, y, weight, given) as (X, y, weight), np.errstate(**QUIET):
                 data = X, self._encode(y), weight
                 self._fit(*(streamed(self, *data) if goes_elsewhere(self, X) else data), **more)
-        except FloatingPointError:  # a method says that it diverged
-            raise
         except Broken as error:
             blamed = blamed_parameter(self, error) or blamed_magnitude(error, X=X, y=y, sample_weight=weight)
             if blamed is None:
@@ -135,19 +133,15 @@ class Estimator(PublicPickle, Iterative, BaseEstimator):
         """An error where what was learned is no number: there is no model then."""
         learned = vars(self)
         for name in MODEL_NUMBERS:
-            found = learned.get(name)
             infinite = name == "intercept_" and not isinstance(self, RegressorMixin)  # of a class of prior 0
-            for value in found if isinstance(found, list) else [found]:
-                if not isinstance(value, np.ndarray | np.floating) or value.dtype.kind != "f":
-                    continue
-                if is_finite(value) or not (np.isnan(value) if infinite else ~np.isfinite(value)).any():
-                    continue
-                for fitted in fitted_attributes(self):
-                    delattr(self, fitted)
-                raise ValueError(
-                    f"{type(self).__name__}: {name} is beyond floating-point numbers. The numbers of the data "
-                    "are too large, too small, or too different in size: scale the features and the targets."
-                )
+            if are_numbers(learned.get(name), infinite=infinite):
+                continue
+            for fitted in fitted_attributes(self):
+                delattr(self, fitted)
+            raise ValueError(
+                f"{type(self).__name__}: {name} is beyond floating-point numbers. The numbers of the data "
+                "are too large, too small, or too different in size: scale the features and the targets."
+            )
 
     def _fit(self, X: Any, y: Any, sample_weight: np.ndarray | None) -> Any:
         raise NotImplementedError(f"{type(self).__name__} has no _fit(X, y, sample_weight).")

@@ -195,6 +195,16 @@ def is_finite(X: np.ndarray) -> bool:
         return math.isfinite(np.add.reduce(X, axis=None))
 
 
+def are_numbers(value: Any, *, infinite: bool) -> bool:
+    """Whether the floats of an attribute or a list of them are numbers; finite ones unless `infinite` will do."""
+    if isinstance(value, list):
+        return all(are_numbers(part, infinite=infinite) for part in value)
+    if not isinstance(value, np.ndarray | np.floating) or value.dtype.kind != "f":
+        return True
+    array = np.asarray(value)
+    return is_finite(array) or not (np.isnan(array) if infinite else ~np.isfinite(array)).any()
+
+
 def plain_target(y: Any, n: int, *, multi_output: bool, numeric: bool) -> np.ndarray | None:
     """Targets that need no conversion, as a contiguous array; None where scikit-learn has to look."""
     if type(y) is not np.ndarray or not y.size or y.shape[:1] != (n,) or y.ndim > (2 if multi_output else 1):
@@ -244,6 +254,15 @@ def refuse_large(X: Any, most: float, name: str) -> None:
             f"{name}: X has values of size {size:.3g}; allowed are at most {most:g}, whose squares are "
             "floating-point numbers. Scale the features."
         )
+
+
+def narrow_indices(A: Any) -> Any:
+    """CSR rows with indices of 32 bits where they fit: scikit-learn's Manhattan distances take no others."""
+    if not sparse.issparse(A) or max(A.nnz, A.shape[1]) > np.iinfo(np.int32).max:
+        return A
+    if A.indices.dtype == A.indptr.dtype == np.int32:
+        return A
+    return type(A)((A.data, A.indices.astype(np.int32), A.indptr.astype(np.int32)), shape=A.shape)
 
 
 def finite_predictions(values: np.ndarray, name: str) -> np.ndarray:

@@ -303,7 +303,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
             X = X.copy()  # BLAS has other loops, and other bits, for products of rows with themselves
         with np.errstate(over="ignore", invalid="ignore"):
             scores = self._kernel_expansion(X, points, self._scaled) - self._offset
-        return finite_predictions(scores, type(self).__name__).astype(self._float(X), copy=False)
+            scores = scores.astype(self._float(X), copy=False)
+        return finite_predictions(scores, type(self).__name__)
 
     def inverse_transform(self, X: Any) -> np.ndarray:
         """The pre-images of projections: rows whose projections are near them.

@@ -116,6 +116,8 @@ class MiniBatchNMF(NonnegativeFactorization):
     streaming = True
     streams_missing = False
 
+    batch_rounding = 1e-12  # powers are rounded otherwise at the ends of vectors
+
     def __init__(
         self,
         n_components: Count | Literal["auto"] | None = "auto",
@@ -364,7 +366,9 @@ class RunningSums:
         top, bottom = columns.terms(self.Ht, W, self.beta)
         bottom = penalized(bottom, self.Ht, penalty)
         whole = self.Ht if power == 1 else self.Ht ** (1 / power)
-        self.numerator = (self.fade * self.numerator + top * whole).astype(W.dtype, copy=False)
+        known = (whole > 0) & ~np.isnan(top)  # what is 0 stays so, and rows of zeros in W say nothing
+        added = np.multiply(top, whole, out=np.zeros_like(whole), where=known)
+        self.numerator = (self.fade * self.numerator + added).astype(W.dtype, copy=False)
         self.denominator = (self.fade * self.denominator + bottom).astype(W.dtype, copy=False)
         there = self.denominator > 0
         Ht = np.divide(self.numerator, self.denominator, out=np.zeros_like(self.Ht), where=there)

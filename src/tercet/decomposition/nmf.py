@@ -132,6 +132,8 @@ class NMF(NonnegativeFactorization):
     streaming = True
     streams_missing = False
 
+    batch_rounding = 1e-12  # powers are rounded otherwise at the ends of vectors
+
     def __init__(
         self,
         n_components: Count | Literal["auto"] | None = "auto",

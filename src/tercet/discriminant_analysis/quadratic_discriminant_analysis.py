@@ -14,6 +14,7 @@ from tercet.core.fitted_checks import Each
 from tercet.core.parallel import Chunks, each
 from tercet.core.parameters import ArrayLike, CountOrZero, Fraction, Jobs, NonNegative
 from tercet.core.rows import read_only
+from tercet.core.validation import finite_predictions
 from tercet.discriminant_analysis._engine.mahalanobis import squared_mahalanobis
 from tercet.discriminant_analysis.base import (
     DiscriminantClassifier,
@@ -286,7 +287,7 @@ class QuadraticDiscriminantAnalysis(DiscriminantClassifier):
         -------
         scores : array of shape (n_samples,) or (n_samples, n_classes)
         """
-        distances = self.mahalanobis(X)
+        distances = finite_predictions(self.mahalanobis(X), type(self).__name__)
         scores = (self.thresholds_ - distances) / 2
         return scores[:, 1] - scores[:, 0] if self.classes_.size == 2 else scores
 

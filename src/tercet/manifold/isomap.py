@@ -313,8 +313,9 @@ class Isomap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embedding):
         D = self._paths(far.ravel(), near.ravel(), indptr.astype(np.int64))
         with np.errstate(over="ignore", invalid="ignore"):
             points = self.kernel_pca_.transform(_inner(times_power(D, -self._exponent)))
-            points = finite_predictions(times_power(points, self._exponent), type(self).__name__)
-        return points.astype(np.float32 if X.dtype == np.float32 else np.float64, copy=False)
+            points = times_power(points, self._exponent)
+            points = points.astype(np.float32 if X.dtype == np.float32 else np.float64, copy=False)
+        return finite_predictions(points, type(self).__name__)
 
     def _paths(self, far: np.ndarray, near: np.ndarray, indptr: np.ndarray) -> np.ndarray:
         """Geodesic distances of new rows from the fitted ones, or from the landmarks, through their neighbours."""

@@ -215,6 +215,8 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Embedding):
         self, edges: Any, Z: np.ndarray, factor: float, jobs: int, looked: bool
     ) -> tuple[np.ndarray, float]:
         """The gradient of the divergence, p_ij times a factor, and the divergence where it is asked for."""
+        if not np.isfinite(Z).all():
+            raise ValueError(f"TSNE: the points diverged; learning_rate={self.learning_rate!r} is too large.")
         dof = max(self.n_components - 1, 1)
         pull, cost = attraction(edges, Z, dof, jobs, looked)
         if self.method == "exact":

@@ -298,9 +298,9 @@ class Mixture(DensityMixin, Estimator):
     def score_samples(self, X: Any) -> np.ndarray:
         """The log-likelihood of each row."""
         X = self._rows(X)
-        return np.concatenate(self._map_log_joint(X, lambda joint: posterior(joint)[1])).astype(
-            self._dtype(X), copy=False
-        )
+        found = np.concatenate(self._map_log_joint(X, lambda joint: posterior(joint)[1]))
+        with np.errstate(over="ignore"):  # -inf in single precision
+            return found.astype(self._dtype(X), copy=False)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The mean log-likelihood of the rows, weighted where there are weights."""

@@ -77,7 +77,7 @@ class CascadeClassifier(MetaClassifier):
     fitted_shapes = {"order_": Labels("classes"), "estimators_": Each(Having({}, ("predict",)), "classes-1")}
 
     def _fit_all(self, X: Any, y: np.ndarray, params: dict[str, Any]) -> None:
-        order = self._class_order(y)
+        order = self._class_order(y, params.get("sample_weight"))
         self.order_ = self.classes_[order]
         rank = np.argsort(order)[y]  # the place of a row's class in the cascade
         parts = []
@@ -86,13 +86,13 @@ class CascadeClassifier(MetaClassifier):
             parts.append(Part((rank[left] == k).astype(int), left))
         self.estimators_ = self._fit_parts(X, parts, len(parts), params)
 
-    def _class_order(self, y: np.ndarray) -> np.ndarray:
+    def _class_order(self, y: np.ndarray, sample_weight: Any = None) -> np.ndarray:
         """Indices of the classes in the order of the cascade."""
         if isinstance(self.order, str):
             if self.order == "sorted":
                 return np.arange(self.classes_.size)
             if self.order == "frequency":
-                return np.argsort(-np.bincount(y, minlength=self.classes_.size), kind="stable")
+                return np.argsort(-np.bincount(y, sample_weight, self.classes_.size), kind="stable")
         elif np.ndim(self.order) == 1 and sorted(np.asarray(self.order).tolist()) == self.classes_.tolist():
             return np.searchsorted(self.classes_, np.asarray(self.order))
         raise ValueError(

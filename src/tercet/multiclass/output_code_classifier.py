@@ -84,6 +84,8 @@ class OutputCodeClassifier(MetaClassifier):
 
     task_name = "fit-letter"
 
+    batch_rounding = 1e-12  # outputs are compared with the code by BLAS
+
     def __init__(
         self,
         estimator: Any,

@@ -11,7 +11,6 @@ from sklearn.utils import check_random_state
 Decoding = Literal["euclidean", "hamming", "loss", "loss-weighted"]
 Loss = Literal["exponential", "hinge", "logistic"]
 MOST_COLUMNS = 1 << 13
-
 MOST_LETTERS = 1_000_000
 
 

@@ -196,6 +196,10 @@ class LVQ(Classifier):
         elif by_number:
             labels = y[given]
         else:
+            if self.n_prototypes > len(X):
+                raise ValueError(
+                    f"LVQ: parameter 'n_prototypes' is {self.n_prototypes}, more than the {len(X)} rows."
+                )
             labels = np.repeat(np.arange(len(self.classes_)), self.n_prototypes)
         missing = np.setdiff1d(np.arange(len(self.classes_)), labels)
         if missing.size:

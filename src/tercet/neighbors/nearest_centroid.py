@@ -18,6 +18,7 @@ from tercet.core.functions import log_softmax
 from tercet.core.parameters import Positive
 from tercet.core.rows import read_only, rows
 from tercet.core.scaling import LARGE
+from tercet.core.validation import finite_predictions
 from tercet.metrics.distance import pairwise_distances
 from tercet.neighbors._engine.centroids import (
     dense_means,
@@ -231,7 +232,9 @@ class NearestCentroid(Classifier):
         X = (X.toarray() if sparse.issparse(X) else X) / unit
         with np.errstate(divide="ignore"):
             prior = 2 * np.log(self.class_prior_)
-        return prior - pairwise_distances(X, self.centroids_ / unit, self.metric) ** 2
+        with np.errstate(over="ignore"):
+            squares = pairwise_distances(X, self.centroids_ / unit, self.metric) ** 2
+        return prior - finite_predictions(squares, type(self).__name__)
 
     def _is_euclidean(self) -> bool:
         return self.metric == "euclidean"

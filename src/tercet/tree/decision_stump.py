@@ -122,7 +122,8 @@ class DecisionStump(Classifier):
         X = self._check(X, reset=False)
         if self.feature_ < 0:
             return np.full(X.shape[0], self.left_)
-        return np.where(X[:, self.feature_] <= self.threshold_, self.left_, self.right_)
+        x = X[:, self.feature_].astype(np.float64, copy=False)  # the threshold may be beyond single precision
+        return np.where(x <= self.threshold_, self.left_, self.right_)
 
 
 @kernel

@@ -11,8 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 from tercet.core.catalog import method
 from tercet.core.columns import Features, MixedColumns
 from tercet.core.estimator import distinct
+from tercet.core.input_errors import Explaining
 from tercet.core.parameters import Count, Jobs, NonNegative
-from tercet.core.validation import check_structure
+from tercet.core.validation import QUIET, check_structure
 from tercet.tree._engine.gain_table import (
     ENTROPY,
     GAIN,
@@ -155,7 +156,9 @@ class InformationSelector(SelectorMixin, MixedColumns):
         -------
         X : array of shape (n_samples, n_selected)
         """
-        return super().transform(check_structure(X))  # SciPy cuts columns out of a broken matrix unseen
+        check_structure(X)  # SciPy cuts columns out of a broken matrix unseen
+        with Explaining(X=X), np.errstate(**QUIET):
+            return super().transform(X)
 
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)

@@ -371,6 +371,7 @@ def product_triplets(P: np.ndarray, Q: np.ndarray) -> Triplets:
 
 def ridge_coordinates(basis: np.ndarray, values: np.ndarray, alpha: float) -> np.ndarray:
     """The a with the least ½ |values - a basis|² + alpha |a|²/2; for alpha = 0 the shortest of the best."""
-    if alpha > 0:
-        return np.linalg.solve(basis @ basis.T + alpha * np.eye(len(basis)), basis @ values)
+    if alpha > 0:  # as rows of least squares: the squares of large entries would leave nothing of alpha
+        rows = np.vstack([basis.T, np.sqrt(alpha) * np.eye(len(basis))])
+        return np.linalg.lstsq(rows, np.append(values, np.zeros(len(basis))))[0]
     return np.linalg.lstsq(basis.T, values, rcond=1e-9)[0]

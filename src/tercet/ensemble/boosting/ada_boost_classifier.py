@@ -290,7 +290,11 @@ class AdaBoostClassifier(BoostedClasses, BaseEnsemble, Classifier):
         is the confidence.
         """
         total = (
-            1.0 if self.algorithm == "m1" else len(weights) if self.algorithm == "samme.r" else weights.sum()
+            1.0
+            if self.algorithm == "m1"
+            else len(weights)
+            if self.algorithm == "samme.r"
+            else weights.sum() or 1.0
         )
         scores = scores / total
         if self.n_classes_ == 2:

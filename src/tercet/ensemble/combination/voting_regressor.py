@@ -10,6 +10,7 @@ from tercet.core.catalog import method
 from tercet.core.estimator import check_is_fitted
 from tercet.core.parameters import CountOrZero, Jobs
 from tercet.core.scoring import R2Scoring
+from tercet.core.validation import finite_predictions
 from tercet.ensemble.combination.voting import Voting
 
 
@@ -89,7 +90,9 @@ class VotingRegressor(R2Scoring, Voting):
         y : array of shape (n_samples,)
         """
         check_is_fitted(self)
-        return np.average(self._predictions(X), axis=1, weights=self._member_weights())
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = np.average(self._predictions(X), axis=1, weights=self._member_weights())
+        return finite_predictions(found, type(self).__name__)
 
     def transform(self, X: Any) -> np.ndarray:
         """The prediction of each member.

@@ -40,7 +40,7 @@ class UndersamplingEnsemble(BaseEnsemble, Classifier):
         if not counts.all():
             raise ValueError(
                 f"{type(self).__name__}: sample_weight is 0 for all rows of class "
-                f"{self.classes_[counts.argmin()]}: there is nothing to balance the others with. Leave its rows out."
+                f"{self.classes_[counts.argmin()]}: nothing can be balanced with it. Leave its rows out."
             )
         return usable
 

@@ -15,7 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from tercet.core.catalog import method
 from tercet.core.estimator import NO_TARGET, distinct
-from tercet.core.input_errors import shown
+from tercet.core.input_errors import Explaining, shown
 from tercet.core.parameters import Count, OpenFraction, Range, Seed
 from tercet.core.validation import target_for_callbacks
 from tercet.feature.discretization.bin_edges import (
@@ -254,8 +254,9 @@ class KBinsDiscretizer(BinOutput):
     def _encode(self, y: Any) -> Any:
         if not self._needs_classes():
             return None
-        check_classification_targets(y)
-        return distinct(y)[1].astype(np.int64)
+        with Explaining(y=y):
+            check_classification_targets(y)
+            return distinct(y)[1].astype(np.int64)
 
     def _needs_classes(self) -> bool:
         return self.strategy in SUPERVISED and self.edges is None

@@ -14,7 +14,7 @@ from tercet.core.catalog import method
 from tercet.core.estimator import NO_TARGET, Estimator
 from tercet.core.fitted_checks import Whole
 from tercet.core.input_errors import shown
-from tercet.core.parameters import Range
+from tercet.core.parameters import Range, check_parameters
 from tercet.core.steps import listeners
 from tercet.core.validation import target_for_callbacks
 from tercet.feature.hashing.hashed_entries import BATCH, HashedEntries
@@ -94,6 +94,7 @@ class FeatureHasher(TransformerMixin, Estimator):
         -------
         self
         """
+        check_parameters(self)  # what is wrong with them is told first
         if X is not None or y is not None:
             checked_records(X)
         if listeners(self) and X is not None:  # they take rows of it

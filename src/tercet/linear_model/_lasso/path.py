@@ -51,7 +51,9 @@ def alpha_grid(problem: LeastSquares, alphas: Any, l1_ratio: float, eps: float, 
 
 def geometric_grid(highest: float, alphas: int, eps: float) -> np.ndarray:
     """A number of strengths from the highest down to `eps` times it."""
-    return np.geomspace(highest, highest * eps, num=alphas) if highest > TINY else np.full(alphas, TINY)
+    if highest <= TINY:
+        return np.full(alphas, TINY)
+    return np.geomspace(highest, max(highest * eps, TINY), num=alphas)
 
 
 def solve_path(

@@ -86,7 +86,7 @@ def stochastic_descent(
         theta = from_hyperplanes(objective, W, b)
         step.report(theta, fun=fun)
         if not np.isfinite(fun):
-            raise FloatingPointError(f"solver='sgd' diverged; eta={rate!r} is too large for these data.")
+            raise ValueError(f"solver='sgd' diverged; eta={rate!r} is too large for these data.")
         if step.converged(waited >= PATIENCE and objective.attainable_decrease_at(theta) <= ATTAINABLE):
             break
         waited %= PATIENCE

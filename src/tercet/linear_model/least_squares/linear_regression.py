@@ -197,7 +197,7 @@ class LinearRegression(LinearRegressor):
                 )
             step.report(theta, loss=loss)
             change = (
-                abs(loss - loss_before) / max(1.0, loss)
+                abs(loss - loss_before) / max(float(s.mean()), loss)
                 if self.stop == "loss"
                 else np.abs(theta - before).max()
             )

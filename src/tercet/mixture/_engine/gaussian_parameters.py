@@ -123,6 +123,5 @@ class GaussianParameters:
         centre."""
         with np.errstate(over="ignore"):
             far = np.maximum(reach, np.abs(self.means - self.centre)) ** 2
-        return bool(
-            ((far * self.precision_diagonals).sum(axis=1) * np.finfo(np.float64).eps).max() > MOST_ROUNDING
-        )
+            rounding = (far * self.precision_diagonals).sum(axis=1) * np.finfo(np.float64).eps
+        return bool(rounding.max() > MOST_ROUNDING)

@@ -142,6 +142,13 @@ def _row_cost(metric, points, i, q):
         if not 0 < most < np.inf:
             return most
         total = 0.0
+        if most < 1e-290:  # its reciprocal may be infinite
+            lifted = 0.0
+            for j in range(q.size):
+                lifted = max(lifted, abs(q[j] - points[i, j]) * 2.0**600)
+            for j in range(q.size):
+                total += (abs(q[j] - points[i, j]) * 2.0**600 / lifted) ** metric.p
+            return lifted * total ** (1 / metric.p) * 2.0**-600
         for j in range(q.size):  # relative to the largest gap: high powers neither overflow nor vanish
             total += (abs(q[j] - points[i, j]) / most) ** metric.p
         return most * total ** (1 / metric.p)

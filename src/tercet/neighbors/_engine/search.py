@@ -15,6 +15,7 @@ from scipy.spatial.distance import cdist
 from sklearn import metrics as sklearn_metrics
 from sklearn.metrics import DistanceMetric
 
+from tercet.core.validation import narrow_indices
 from tercet.metrics.distance import check_p, check_weights, mahalanobis_factor, pairwise_distances
 from tercet.neighbors._engine.ball_metrics import CODES
 from tercet.neighbors._engine.brute import EuclideanScan, Scan
@@ -292,13 +293,6 @@ def haversine_distances(Q: np.ndarray, X: np.ndarray) -> np.ndarray:
             f"Haversine distance only valid in 2 dimensions, latitude and longitude; X has {X.shape[1]} columns."
         )
     return sklearn_metrics.pairwise.haversine_distances(Q, X)
-
-
-def narrow_indices(A: Any) -> Any:
-    """CSR rows with indices of 32 bits where they fit: scikit-learn's Manhattan distances take no others."""
-    if A.indices.dtype == A.indptr.dtype == np.int32 or max(A.nnz, A.shape[1]) > np.iinfo(np.int32).max:
-        return A
-    return type(A)((A.data, A.indices.astype(np.int32), A.indptr.astype(np.int32)), shape=A.shape)
 
 
 def block_lp_distances(Q: np.ndarray, X: np.ndarray, p: float) -> np.ndarray:

@@ -35,6 +35,8 @@ from tercet.sequence.k_best import k_best
 # The parameters that the last `fit` of a model found: others were set by hand. They are no part of its state.
 _learned: weakref.WeakKeyDictionary[Any, Theta] = weakref.WeakKeyDictionary()
 
+MOST_STATES = 1 << 13
+
 
 class HMM(SequenceEstimator):
     """A hidden Markov model λ = (A, B, π): P(I, O) = π_{i_1} b_{i_1}(o_1) Π_t a_{i_{t-1} i_t} b_{i_t}(o_t).
@@ -154,6 +156,11 @@ class HMM(SequenceEstimator):
         count = self.n_components
         if count is None and labels is None and "s" not in self.init_params and "startprob_" in vars(self):
             count = len(self.startprob_)
+        if count is not None and count > MOST_STATES:
+            raise ValueError(
+                f"{type(self).__name__}: parameter 'n_components' is {count}; transitions are kept for "
+                f"at most {MOST_STATES} states."
+            )
         if labels is None:
             self.classes_, states = np.arange(1 if count is None else count), None
         else:

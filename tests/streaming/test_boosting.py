@@ -79,7 +79,7 @@ def test_bin_edges_come_from_the_sample_of_memory(monkeypatch):
 
     monkeypatch.setattr(binning, "SAMPLE_ROWS", 5000)
     monkeypatch.setattr(held_out_rows, "SPLIT_ROWS", 4000)
-    monkeypatch.setattr("tercet.ensemble.boosting.streamed_rows.SPLIT_ROWS", 4000)
+    monkeypatch.setattr("tercet.ensemble.boosting.streamed_fit.SPLIT_ROWS", 4000)
     rows = table(15_000)
     model = HistGradientBoostingClassifier(max_iter=3, random_state=0)
     whole = clone(model).fit(rows["X"], rows["two"])

@@ -1,5 +1,6 @@
 """Fits on a real Dask cluster on loopback: the same bits on 1, 2 and 4 workers, whatever happens to workers."""
 
+import copy
 import os
 import signal
 import time
@@ -19,6 +20,11 @@ from tercet.core.streams import MemoryStream
 from tercet.datasets import Source
 from tercet.decomposition import NMF, MiniBatchNMF
 from tercet.decomposition._nmf import streamed_table
+from tercet.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestRegressor,
+)
 from tercet.linear_model import LinearRegression, LogisticRegression
 from tercet.mixture import GaussianMixture
 from tercet.naive_bayes import TAN, CategoricalNB, GaussianNB
@@ -26,9 +32,10 @@ from tercet.sequence import CRF
 from tercet.sequence.crf._engine import features, objective
 from tercet.topic import PLSA
 from tercet.topic._plsa import streamed_documents
-from tercet.tree import DecisionTreeClassifier
+from tercet.tree import DecisionTreeClassifier, PagedGrower
+from tercet.tree._engine import binned_pages, histogram_growth
 from tests.streaming.conftest import write_parts
-from tests.streaming.test_same_bits import assert_same
+from tests.streaming.test_same_bits import assert_equal_items, assert_same
 
 MODELS = [(LinearRegression(), "number"), (LogisticRegression(), "two"), (GaussianNB(), "three")]
 
@@ -128,12 +135,91 @@ def test_same_bits_of_what_learns_in_several_passes(client, rows, folder, names,
 
 
 def test_what_changes_numbers_of_rows_stays_here(client, rows, folder, names):
-    """Rows whose node is changed in every pass are not on workers; arrays in memory are learned from here."""
+    """Trees of arrays in memory are grown here, where all of them are."""
     with tercet.engine("dask", client):
-        with pytest.raises(TypeError, match=r"workers of a cluster .* Use `tercet\.engine\('stream'\)`"):
-            DecisionTreeClassifier(max_depth=2).fit(Source(folder, columns=[*names, "two"]), y="two")
         grown = DecisionTreeClassifier(max_depth=2).fit(rows["X"], rows["two"])
-    assert grown.tree_.node_count == 7
+    assert_same(grown, DecisionTreeClassifier(max_depth=2).fit(rows["X"], rows["two"]))
+
+
+@pytest.fixture
+def small_pages(monkeypatch):
+    """Twelve pages, results of neighbours that are combined on workers, and nodes too large to be collected."""
+    monkeypatch.setattr(binned_pages, "STRIP_ROWS", 1 << 10)
+    monkeypatch.setattr(binned_pages, "PAGE_BYTES", 1 << 14)
+    monkeypatch.setattr(histogram_growth, "SUBTREE_ROWS", 2000)
+    monkeypatch.setattr(dask_engine, "GROUP", 2)
+
+
+def learned_from(folder, names, model, target, weight):
+    coded = getattr(model, "categorical_features", None)
+    others = {target, weight, *(coded if isinstance(coded, list) else [])} - {None}
+    return clone(model).fit(Source(folder, columns=[*names, *sorted(others)]), y=target, sample_weight=weight)
+
+
+def assert_same_trees(model, expected):
+    if isinstance(model, RandomForestRegressor):
+        assert_equal_items([one.tree_ for one in model], [one.tree_ for one in expected], "trees")
+    else:
+        assert_same(model, expected)
+        if hasattr(model, "tree_"):
+            assert_equal_items([model.tree_], [expected.tree_], "tree")
+
+
+BOOSTING = HistGradientBoostingClassifier(max_iter=2, max_leaf_nodes=5, random_state=0)
+CATEGORIES = {"early_stopping": False, "max_iter": 1, "categorical_features": ["count"]}
+POISSON = HistGradientBoostingRegressor(loss="poisson", max_iter=1, max_leaf_nodes=5, random_state=0)
+TREES = [
+    (BOOSTING, "two", "weight"),
+    (clone(BOOSTING).set_params(**CATEGORIES), "three", None),
+    (POISSON, "count", None),
+    (DecisionTreeClassifier(max_depth=3, max_features=5, random_state=0), "three", "weight"),
+    (RandomForestRegressor(1, max_depth=3, random_state=0), "number", None),
+]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_trees_have_the_bits_of_threads(workers, cluster, client, small_pages, folder, names):
+    """Binned rows, their scores and nodes lie on the workers; those held out do, too."""
+    cluster.scale(workers)
+    client.wait_for_workers(workers, timeout=120)
+    for model, target, weight in TREES if workers == 2 else TREES[:1]:
+        given = folder, names, model, target, weight
+        with tercet.engine("stream"):
+            expected = learned_from(*given)
+        with tercet.engine("dask", client):
+            assert_same_trees(learned_from(*given), expected)
+
+
+def test_more_rounds_of_rows_that_are_sent(client, small_pages, rows, folder, names):
+    """Targets in memory: workers cannot read the pages themselves. The scores are those of the rounds before."""
+    model, source = clone(POISSON).set_params(warm_start=True), Source(folder, columns=names)
+    with tercet.engine("stream"):
+        first = clone(model).fit(source, y=rows["count"])
+        expected = copy.deepcopy(first).set_params(max_iter=2).fit(source, y=rows["count"])
+    with tercet.engine("dask", client):
+        assert_same(first.set_params(max_iter=2).fit(source, y=rows["count"]), expected)
+    assert len(expected.trees_) == 2
+
+
+def test_boosting_goes_on_when_a_worker_is_lost(cluster, client, small_pages, folder, names, monkeypatch):
+    """Its pages are read again: scores come from the trees so far, nodes from the splits of the present one."""
+    cluster.scale(2)
+    client.wait_for_workers(2, timeout=120)
+    given = folder, names, BOOSTING, "two", "weight"
+    with tercet.engine("stream"):
+        expected = learned_from(*given)
+    leaf_sums, grown = PagedGrower._leaf_sums, []
+
+    def leaf_sums_after_a_loss(grower, *given):
+        grown.append(grower)
+        if len(grown) == 2:  # in the middle of the second round
+            os.kill(min(client.run(os.getpid).items())[1], signal.SIGKILL)
+        return leaf_sums(grower, *given)
+
+    monkeypatch.setattr(PagedGrower, "_leaf_sums", leaf_sums_after_a_loss)
+    with tercet.engine("dask", client):
+        assert_same(learned_from(*given), expected)
+    assert len(grown) == 2
 
 
 def sums(chunk):

@@ -66,31 +66,48 @@ class DaskEngine:
 
     def reduce_blocks(self, blocks: Sequence[Any], function: Callable[..., Any], call: Any) -> Any:
         """The results of a function of blocks and a call, combined over the fixed tree."""
-        together = GROUP if len(blocks) > 4 * GROUP else 1
-        with self.cancelling() as run:
-            there = run.send(call)
-            tasks = [Task(blocks[k : k + together], there, function) for k in range(0, len(blocks), together)]
-            found = run.results(tasks)
         tree = Reduction(call[1])
-        for task, result in zip(tasks, found):
-            tree.append(result, task.leaves, owned=False)
+        for leaves, result in self.on_blocks(function, blocks, call, combined=True):
+            tree.append(result, leaves, owned=False)
         return tree.result()
 
     def each(
         self, function: Callable[..., Any], chunks: StreamedChunks, parameters: tuple[Any, ...]
     ) -> list[Any]:
         """`function(chunk, *parameters)` of every chunk, in their order."""
-        blocks = self.blocks(chunks)
-        with self.cancelling() as run:
-            call = run.send((function, None, parameters))
-            found = run.results([Task([block], call, _block_results) for block in blocks])
-        return [result for block in found for result in block]
+        found = self.on_blocks(_block_results, self.blocks(chunks), (function, None, parameters))
+        return [result for _, block in found for result in block]
+
+    def pages(self, rows: Any) -> Any:
+        """Rows that are read into pages (`core.dask_pages.PagedRows`), on the workers."""
+        from tercet.core.dask_pages import WorkerPages
+
+        return WorkerPages(self, rows)
 
     def states(self, chunks: StreamedChunks, fields: dict[str, Field]) -> Any:
         """States of the chunks on the workers that hold them; see `core.row_states`."""
         from tercet.core.dask_states import DaskStates
 
         return DaskStates(self, chunks, fields)
+
+    def on_blocks(
+        self,
+        function: Callable[[Any, Any], Any],
+        blocks: Sequence[Any],
+        call: tuple[Callable[..., Any], Combine | None, tuple[Any, ...]],
+        *,
+        combined: bool = False,
+    ) -> list[tuple[int, Any]]:
+        """`function(block, call)` of blocks, on their workers, with the numbers of their chunks, in their order.
+
+        The call, a function with a way to combine and parameters, is sent to the workers once; where results are
+        `combined`, those of many neighbouring blocks are before they come here.
+        """
+        together = GROUP if combined and len(blocks) > 4 * GROUP else 1
+        with self.cancelling() as run:
+            there = run.send(call)
+            tasks = [Task(blocks[k : k + together], there, function) for k in range(0, len(blocks), together)]
+            return [(task.leaves, result) for task, result in zip(tasks, run.results(tasks))]
 
     def blocks(self, chunks: StreamedChunks) -> list[Block]:
         """The blocks of these chunks on the workers; they are let go with the chunks."""

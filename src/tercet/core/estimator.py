@@ -73,6 +73,9 @@ class Estimator(PublicPickle, Iterative, BaseEstimator):
     streams_instead: ClassVar[str] = ""
     streams_sparse: ClassVar[bool] = True  # whether rows of a source may be sparse, where they may in memory
     streams_missing: ClassVar[bool] = True  # whether NaN in a source is data, where it is in memory
+    streams_arrays: ClassVar[bool] = (
+        True  # whether an engine of other machines learns from arrays in memory, too
+    )
     row_attributes: ClassVar[tuple[str, ...]] = ()  # fitted attributes with a value for every row
     # Fitted arrays of shape (m, n_features) that kernels read at predict.
     width_checked_attributes: ClassVar[tuple[str, ...]] = ()

@@ -115,7 +115,9 @@ def streamed(estimator: Any, X: Any, y: Any, weight: Any) -> tuple[Any, Any, Any
 
 def goes_elsewhere(estimator: Any, X: Any) -> bool:
     """Whether arrays in memory are to be learned from by an engine that works elsewhere."""
-    if not elsewhere() or getattr(X, "ndim", 0) != 2 or unable(estimator) or is_one_chunk(X):
+    if not elsewhere() or getattr(X, "ndim", 0) != 2 or is_one_chunk(X):
+        return False
+    if not estimator.streams_arrays or unable(estimator):
         return False
     if sparse.issparse(X):
         return estimator.streams_sparse

@@ -59,6 +59,7 @@ class TreeInput(MixedColumns):
     """
 
     sparse_input = True
+    streams_arrays = False  # their categories are encoded, and trees of sources are another algorithm
     max_depth: Any
     min_samples_split: Any
     min_samples_leaf: Any

@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from tercet.core.parallel import elsewhere
 from tercet.core.streams import holds_sparse
 from tercet.tree._engine.binned_pages import BinnedPages, RowWeights
 from tercet.tree._engine.criteria import CODES
 from tercet.tree._engine.limits import Limits
-from tercet.tree._engine.paged_histograms import PagedHistogramGrower
+from tercet.tree._engine.paged_histograms import HISTOGRAM_FIELDS, PagedHistogramGrower
 from tercet.tree._engine.paged_statistics import PagedStatistics
 from tercet.tree.tree import Tree
 
@@ -32,11 +31,6 @@ def growth_refusal(model: Any) -> str:
     >>> growth_refusal(DecisionTreeRegressor(max_leaf_nodes=4))
     'max_leaf_nodes grows one node at a time. Use max_depth or min_samples_leaf.'
     """
-    if elsewhere():
-        return (
-            "the node of every row is changed in every pass, and blocks on the workers of a cluster cannot be. Use "
-            "`tercet.engine('stream')` on one machine."
-        )
     if model.criterion not in CODES:
         return f"criterion={model.criterion!r} sorts the rows of each node. Use criterion='squared_error'."
     if model.splitter != "best":
@@ -74,11 +68,18 @@ def read_binned_rows(model: Any, X: Any, y: Any, weight: Any, max_bins: int | No
             f"{name}: column {int(kinds.argmax())} has {int(kinds.max())} categories; of a source at most max_bins="
             f"{max_bins}. Encode it as numbers."
         )
-    return BinnedPages(X, y, weight, kinds, max_bins, seed, model.n_jobs)
+    data = BinnedPages(X, y, weight)
+    data.learn_edges(kinds, max_bins, seed, model.n_jobs)
+    return data.fill(HISTOGRAM_FIELDS)
 
 
 def grow_from_pages(
-    model: Any, data: BinnedPages, statistics: PagedStatistics, weights: RowWeights, limits: Limits, seed: int
+    model: Any,
+    data: BinnedPages,
+    statistics: PagedStatistics,
+    weights: RowWeights | None,
+    limits: Limits,
+    seed: int,
 ) -> Tree:
     """Grow a tree with the parameters of a model from rows that were read.
 

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from tercet.core.parallel import each
-from tercet.core.row_pages import RowPages
-from tercet.core.stopping import check_stop
+from tercet.core.row_pages import Page, Pages
 from tercet.core.strip_sums import STRIP_ROWS
 from tercet.ensemble._engine.newton_terms import STEPS, term_totals
 from tercet.tree import TermTotals
 
 
-class PagedTerms:
-    """Derivatives of the loss by the scores "F" of pages, into "gradients" and "hessians".
+@dataclass
+class PageTerms:
+    """Derivatives of the loss by the scores "F" of a page, into "gradients" and "hessians".
 
     Parameters
     ----------
@@ -25,7 +24,37 @@ class PagedTerms:
         Whose leaves take a Newton step.
     kind : int or None
         The loss as `NewtonTerms` knows it; None for another one.
-    pages : RowPages
+    weighted : bool
+        Whether the rows have weights.
+    before : callable, optional
+        Changes the scores of the page first.
+    """
+
+    loss: Any
+    kind: int | None
+    weighted: bool
+    before: Callable[[Page], None] | None = None
+
+    def __call__(self, page: Page) -> list[np.ndarray]:
+        """The totals of the strips of a page."""
+        if self.before is not None:
+            self.before(page)
+        weight = page.get("weight") if self.weighted else np.empty(0)
+        given = page.get("y"), page.get("F"), weight, page.get("gradients"), page.get("hessians")
+        strips = [(i, min(page.rows, i + STRIP_ROWS)) for i in range(0, page.rows, STRIP_ROWS)]
+        if self.kind is None:
+            return [plain_terms(self.loss, *given, *strip) for strip in strips]
+        return [STEPS[self.kind](*given, *strip) for strip in strips]
+
+
+class PagedTerms:
+    """Derivatives of the loss by the scores of pages, and their totals.
+
+    Parameters
+    ----------
+    loss, kind, weighted
+        As those of `PageTerms`.
+    pages : Pages
         With "y", "F", and "weight" where `weighted`.
     mass : float
         The sum of the weights.
@@ -39,27 +68,20 @@ class PagedTerms:
     """
 
     def __init__(
-        self, loss: Any, kind: int | None, pages: RowPages, weighted: bool, mass: float, n_jobs: int | None
+        self, loss: Any, kind: int | None, pages: Pages, weighted: bool, mass: float, n_jobs: int | None
     ) -> None:
-        self.pages, self.weighted, self.mass, self.n_jobs = pages, weighted, mass, n_jobs
-        self.step = functools.partial(plain_terms, loss) if kind is None else STEPS[kind]
+        self.given, self.pages, self.mass, self.n_jobs = (loss, kind, weighted), pages, mass, n_jobs
         self.totals: list[TermTotals] = []
         self.loss = np.nan
 
-    def update(self, before: Callable[[int, np.ndarray], None] | None = None) -> None:
+    @property
+    def of_page(self) -> PageTerms:
+        """The derivatives at the scores of a page as they are."""
+        return PageTerms(*self.given)
+
+    def update(self, before: Callable[[Page], None] | None = None) -> None:
         """Take the derivatives at the scores, which `before` changes first, page by page."""
-        pages = self.pages
-
-        def work(page: int) -> list[np.ndarray]:
-            check_stop()
-            y, F, n = pages.get(page, "y"), pages.get(page, "F"), pages.rows(page)
-            if before is not None:
-                before(page, F)
-            weight = pages.get(page, "weight") if self.weighted else np.empty(0)
-            given = y, F, weight, pages.get(page, "gradients"), pages.get(page, "hessians")
-            return [self.step(*given, i, min(n, i + STRIP_ROWS)) for i in range(0, n, STRIP_ROWS)]
-
-        parts = each(work, range(len(pages)), n_jobs=self.n_jobs)
+        parts = self.pages.each(PageTerms(*self.given, before), self.n_jobs, changes=True)
         self.totals, self.loss = term_totals(np.array([part for page in parts for part in page]), self.mass)
 
 

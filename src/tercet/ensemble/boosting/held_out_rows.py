@@ -40,6 +40,43 @@ def held_out_mask(n: int, fraction: Any, seed: int, strata: np.ndarray | None) -
     return mask
 
 
+class HeldOutRows:
+    """Which of n rows are held out, and how many, where there may be too many rows for a mask of them.
+
+    Parameters
+    ----------
+    n, fraction, seed, strata
+        As those of `held_out_mask`; above `SPLIT_ROWS` rows strata are not needed.
+
+    Examples
+    --------
+    >>> held = HeldOutRows(10, 0.3, 0)
+    >>> held.n_held, held.counts_before(np.array([0, 10])).tolist()
+    (3, [0, 3])
+    """
+
+    def __init__(self, n: int, fraction: Any, seed: int, strata: np.ndarray | None = None) -> None:
+        self.n, self.fraction, self.seed = n, fraction, seed
+        self.mask = held_out_mask(n, fraction, seed, strata) if n <= SPLIT_ROWS else None
+        self.n_held = int(self.counts_before(np.array([n]))[0])
+
+    def mask_of(self, start: int, count: int) -> np.ndarray:
+        """Whether the rows from number `start` on are held out."""
+        if self.mask is not None:
+            return self.mask[start : start + count]
+        return is_held_out(np.arange(start, start + count), self.n, self.fraction, self.seed)
+
+    def counts_before(self, places: np.ndarray) -> np.ndarray:
+        """How many rows are held out before each of some places, in ascending order."""
+        found, done = np.zeros(len(places), np.int64), 0
+        for start in range(0, self.n, SPLIT_ROWS):
+            counts = np.append(0, np.cumsum(self.mask_of(start, min(SPLIT_ROWS, self.n - start))))
+            low, high = np.searchsorted(places, [start, start + len(counts)])
+            found[low:high] = done + counts[places[low:high] - start]
+            done += int(counts[-1])
+        return found
+
+
 def is_held_out(rows: np.ndarray, n: int, fraction: Any, seed: int) -> np.ndarray:
     """Whether rows with these numbers, of more than `SPLIT_ROWS`, are held out."""
     share = fraction / n if isinstance(fraction, int | np.integer) else fraction

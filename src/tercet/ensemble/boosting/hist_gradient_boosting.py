@@ -10,6 +10,7 @@ Columns are binned once, and a node is split from the histograms of its bins, be
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from itertools import chain
 from typing import Annotated, Any, Self
@@ -19,10 +20,10 @@ from sklearn.base import ClassifierMixin
 
 from tercet.core.estimator import NO_TARGET, check_is_fitted, generator
 from tercet.core.fitted_checks import Each, Floats, Having, Sizes, Whole
-from tercet.core.parallel import all_cores, each
+from tercet.core.parallel import all_cores
 from tercet.core.parameters import Range
 from tercet.core.streams import is_streamed
-from tercet.ensemble._engine.packed_trees import PackedTrees, kept_table
+from tercet.ensemble._engine.packed_trees import kept_table
 from tercet.ensemble.boosting.best_rounds import check_best_iteration, rounds_to_use
 from tercet.ensemble.boosting.boosting_losses import BoostingLoss
 from tercet.ensemble.boosting.boosting_scores import hold_out_seed
@@ -34,6 +35,7 @@ from tercet.ensemble.boosting.round_scores import RoundScores
 from tercet.ensemble.boosting.row_sampling import check_sampling, drawn_rows, one_side_sample
 from tercet.ensemble.boosting.start_scores import StartScores
 from tercet.ensemble.boosting.streamed_fit import fit_streamed, refusal
+from tercet.ensemble.boosting.tree_sums import packed_rounds, sum_of_trees
 from tercet.ensemble.member_checks import check_trees
 from tercet.tree import BinnedColumns, CategoryRule, HistogramTree, Limits, Tree, TreeInput
 
@@ -338,22 +340,12 @@ class BaseHistGradientBoosting(TreeInput):
 
     def _sum_of_trees(self, X: np.ndarray, rounds: Any, keep: bool = False) -> np.ndarray:
         """The sum of the trees of some rounds, of shape (n, n_scores); `keep` keeps the table of their nodes."""
-        total = np.zeros((X.shape[0], self.n_trees_per_iteration_))
-
-        def tables() -> list[PackedTrees | None]:
-            columns = [[row[k] for row in rounds] for k in range(total.shape[1])]
-            return [PackedTrees.of(some, [tree.value[:, 0] for tree in some], True) for some in columns]
-
+        n_scores = self.n_trees_per_iteration_
         if not len(rounds):
-            return total
+            return np.zeros((X.shape[0], n_scores))
+        tables = functools.partial(packed_rounds, rounds, n_scores)
         packed = kept_table(self, list(chain.from_iterable(rounds)), tables) if keep else tables()
-        for k, table in enumerate(packed):
-            if table is not None:
-                total[:, k] = table.sums(X, self._jobs(X))[:, 0]
-            else:
-                parts = each(lambda row, k=k: row[k].predict(X)[:, 0, 0], rounds, n_jobs=self.n_jobs)
-                total[:, k] = np.sum(parts, axis=0)
-        return total
+        return sum_of_trees(X, rounds, packed, self._jobs(X))
 
     def _scores_of(self, X: np.ndarray, rounds: Any, keep: bool = False) -> np.ndarray:
         return np.tile(self.init_, (X.shape[0], 1)) + self._sum_of_trees(X, rounds, keep)

@@ -17,6 +17,7 @@ from scipy import stats
 
 from tercet.core.counter_draws import uniform_draws
 from tercet.core.estimator import generator
+from tercet.core.row_pages import Page
 from tercet.core.row_sums import mass_of
 from tercet.ensemble.base import check_drawn, rows_of_sample
 from tercet.tree import (
@@ -66,7 +67,7 @@ def grow_member(forest: Any, data: BinnedPages, seed: int, rate: float) -> Any:
     n_classes, weights = forest._classes_of_outputs()[0], data.row_weights
     for turn in itertools.count():  # a sample of few rows may be empty: then the next one
         if forest.bootstrap:
-            weights = functools.partial(drawn_counts, data, seed + (turn << 31), rate)
+            weights = functools.partial(drawn_counts, seed + (turn << 31), rate)
         statistics = PagedStatistics.of(data, weights, n_classes, forest.n_jobs)
         if statistics.rows:
             break
@@ -87,11 +88,10 @@ def drawing_rate(forest: Any, X: Any, weight: Any) -> float:
     return check_drawn(forest, rows_of_sample(forest.max_samples, n, total), n) / mass
 
 
-def drawn_counts(data: BinnedPages, seed: int, rate: float, page: int) -> np.ndarray:
+def drawn_counts(seed: int, rate: float, page: Page) -> np.ndarray:
     """How often each row of a page is in the sample of a tree."""
-    start, weight = page * data.pages.page_rows, data.row_weights(page)
-    u = uniform_draws(seed, np.arange(start, start + data.pages.rows(page)))
-    return poisson_counts(u, rate if weight is None else rate * weight)
+    u = uniform_draws(seed, np.arange(page.start, page.start + page.rows))
+    return poisson_counts(u, rate * page.get("weight") if "weight" in page.fields else rate)
 
 
 def poisson_counts(u: np.ndarray, rate: Any) -> np.ndarray:

@@ -80,6 +80,12 @@ def build_histogram(column, data, rows, channels):
     flat = channels.reshape(-1)
     for i in range(flat.size):
         flat[i] = 0
+    add_rows(column, data, rows, channels)
+
+
+@inner
+def add_rows(column, data, rows, channels):
+    """Add rows to a histogram in one block of columns."""
     n_words = data.words.shape[0]
     for s in range(n_words):
         if s == 0 and data.classes.size:

@@ -12,16 +12,14 @@ to halves of a word, as fine as the sums of that node allow, before its cuts are
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from tercet.core.memory import available
-from tercet.core.parallel import all_cores, each
-from tercet.core.row_pages import Field, RowPages
-from tercet.core.stopping import check_stop
-from tercet.tree._engine.binning import WORD_COLUMNS, BinnedColumns
+from tercet.core.parallel import all_cores
+from tercet.core.row_pages import Field, Pages
+from tercet.tree._engine.binning import BinnedColumns
 from tercet.tree._engine.criteria import TIE, hashed
 from tercet.tree._engine.histogram_kernels import CHILD, FEATURE, FIRST, IS_SPLIT, LAST, MISSING, STOP, TABLE
 from tercet.tree._engine.histogram_statistics import (
@@ -36,38 +34,31 @@ from tercet.tree._engine.leafwise import (
     TermTotals,
     has_counts,
     newton_arrays,
-    pack_terms,
     packed_units,
 )
 from tercet.tree._engine.leafwise_scan import NONE
 from tercet.tree._engine.leafwise_search import NODE_FIELDS, VALUE, LeafwiseLimits
 from tercet.tree._engine.limits import Limits
-from tercet.tree._engine.paged_kernels import (
-    add_page,
-    add_values,
-    move_rows,
-    pair_terms,
-    sum_leaves,
-)
+from tercet.tree._engine.paged_kernels import add_values
+from tercet.tree._engine.paged_passes import BinnedTree, LeafSums, LeafValues, NodeHistograms
 from tercet.tree._engine.paged_search import NodeSearch
+from tercet.tree._engine.row_moves import SplitNodes
 from tercet.tree._engine.tree_arrays import TreeArrays
 
 
-def growth_fields(d: int, n_scores: int) -> dict[str, Field]:
-    """What pages have to keep for growth: nodes, gradients and hessians, and the codes of the columns.
+def growth_fields(n_scores: int) -> dict[str, Field]:
+    """What pages have to keep for growth, beside the codes of the columns: nodes, gradients and hessians.
 
     Examples
     --------
-    >>> fields = growth_fields(d=10, n_scores=3)
+    >>> fields = growth_fields(n_scores=3)
     >>> {name: (field.shape, np.dtype(field.dtype).name) for name, field in fields.items()}
-    {'node': ((), 'uint16'), 'gradients': ((3,), 'float64'), 'hessians': ((3,), 'float64'),
-     'words': ((2,), 'uint64')}
+    {'node': ((), 'uint16'), 'gradients': ((3,), 'float64'), 'hessians': ((3,), 'float64')}
     """
     return {
         "node": Field((), np.uint16),
         "gradients": Field((n_scores,), np.float64),
         "hessians": Field((n_scores,), np.float64),
-        "words": Field((-(-d // WORD_COLUMNS),), np.uint64),
     }
 
 
@@ -95,8 +86,8 @@ class PagedGrower:
     ----------
     bins : BinnedColumns
         The bins of the columns, without words of rows.
-    pages : RowPages
-        With `growth_fields`, and with "weight" where rows count several times.
+    pages : Pages
+        With `growth_fields`, "words", and with "weight" where rows count several times.
     limits, penalty, min_gain, n_jobs, categories
         As those of `LeafwiseGrower`.
     most_copies, count : int
@@ -106,13 +97,15 @@ class PagedGrower:
     --------
     The stump that `LeafwiseGrower` grows, from three pages of two rows each:
 
+    >>> from tercet.core.row_pages import RowPages
     >>> from tercet.tree import BinEdges, TermTotals
     >>> X, y = np.arange(1.0, 7.0)[:, None], np.array([1, 1.2, 1.1, 3.0, 3.2, 5.0])
     >>> edges = BinEdges(np.zeros(1, np.int64), 255)
     >>> edges.learn([0], X, None, exact=True)
     >>> bins, terms = edges.columns(), {"gradients": (0.5 - y)[None], "hessians": np.ones((1, 6))}
     >>> totals = TermTotals(np.abs(0.5 - y).sum(), 6.0, 1.0, 1.0)
-    >>> with RowPages(6, 2, growth_fields(1, 1), memory=1 << 20) as pages:
+    >>> fields = {**growth_fields(1), "words": Field((1,), np.uint64)}
+    >>> with RowPages(6, 2, fields, memory=1 << 20) as pages:
     ...     pages.write(0, words=edges.encode(X), **terms)
     ...     stump = PagedGrower(bins, pages, Limits(max_leaf_nodes=2)).grow(0, totals, rate=1.0)
     >>> stump.nodes["threshold"][0].item()
@@ -122,7 +115,7 @@ class PagedGrower:
     def __init__(
         self,
         bins: BinnedColumns,
-        pages: RowPages,
+        pages: Pages,
         limits: Limits,
         penalty: float = 1.0,
         min_gain: float = 0.0,
@@ -143,14 +136,15 @@ class PagedGrower:
         self.search = NodeSearch(bins, limits, penalty, categories, most_copies, self.packed)
         self.slots = max(1, memory // (size * self.jobs))  # histograms of one pass, for each thread
         self.most_held = max(1, memory // size)  # of leaves
-        marks = 4 * self.leaves + 8
-        self.column, self.child = np.full(marks, -1, np.int64), np.zeros(marks, np.int64)
-        self.sides, self.slot = np.zeros((marks, BINS), np.int8), np.full(marks, -1, np.int64)
 
     def grow(self, k: int, totals: TermTotals, rate: float, seed: int = 0) -> TreeArrays:
-        """Grow a tree for score k, whose values are `rate` times -G / (H + penalty); see `add_to`."""
-        self.k, self.totals, self.n_marks, self.held = k, totals, 1, 0
-        self.column[:] = -1
+        """Grow a tree for score k, whose values are `rate` times -G / (H + penalty).
+
+        Then `leaf_values` adds them to the scores of the rows, by the nodes in which rows were left, and
+        `binned_tree` does so for rows that are read again.
+        """
+        self.k, self.totals, self.held = k, totals, 0
+        self.marks = SplitNodes(1, begin=True)
         if self.packed:
             self.units = packed_units(totals, self.count, self.most_copies > 0)
         else:
@@ -166,7 +160,6 @@ class PagedGrower:
             self.d if limits.max_features is None else min(self.d, limits.max_features),
         )
         self.root = PagedNode(0, 0, int(hashed(seed & 0xFFFFFFFF, 0)), self.pages.n_rows)
-        self.begin = True
         nodes = self._best_first()
         return self._finished(nodes, rate)
 
@@ -212,14 +205,12 @@ class PagedGrower:
     def _children(self, node: PagedNode) -> tuple[PagedNode, PagedNode]:
         """The children of a node; its rows move to them in the next pass."""
         if node.children is None:
-            first, t = self.n_marks, node.mark
-            self.n_marks += 2
+            first = self.marks.split(node.mark, node.split[0], node.sides)
             sizes = node.left_rows, node.rows - node.left_rows
             node.children = tuple(  # type: ignore[assignment]
                 PagedNode(first + side, node.depth + 1, int(hashed(node.key, side)), sizes[side])
                 for side in (0, 1)
             )
-            self.column[t], self.child[t], self.sides[t] = node.split[0], first, node.sides
         assert node.children is not None
         return node.children
 
@@ -265,40 +256,11 @@ class PagedGrower:
 
     def _pass(self, nodes: list[PagedNode]) -> np.ndarray:
         """Move the rows of all pages to the children of their nodes; returns the histograms of some nodes."""
-        self.slot[:] = -1
-        for s, node in enumerate(nodes):
-            self.slot[node.mark] = s
-        pages, begin, numbers = self.pages, self.begin, itertools.count()
-
-        def work(_: int) -> np.ndarray:
-            hists = np.zeros((len(nodes), *self.shape), np.int64)
-            order, spare = np.empty(pages.page_rows, np.uint32), np.empty((2, pages.page_rows), np.int64)
-            while (page := next(numbers)) < len(pages):
-                check_stop()
-                marks, words = pages.get(page, "node"), pages.get(page, "words")
-                if begin:
-                    marks[:] = 0
-                values = self._values(page, spare)
-                add_page(words, marks, self.column, self.child, self.sides, self.slot, *values, order, hists)
-            return hists
-
-        found = each(work, range(self.jobs), n_jobs=self.jobs)
-        for part in found[1:]:
-            found[0] += part
-        self.begin = False
-        self.column[:] = -1
-        return found[0]
-
-    def _values(self, page: int, spare: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The words that the rows of a page add to histograms; the second is empty where one holds both."""
-        g, h = self.pages.get(page, "gradients")[self.k], self.pages.get(page, "hessians")[self.k]
-        per_gradient, per_hessian = 1.0 / self.units[0], 1.0 / self.units[1]
-        if not self.packed:
-            pair_terms(g, h, per_gradient, per_hessian, spare)
-            return spare[0, : g.size], spare[1, : g.size]
-        copies = self.pages.get(page, "weight") if self.most_copies else np.empty(0)
-        pack_terms(g, h, copies, per_gradient, per_hessian, 0, g.size, spare[0])
-        return spare[0, : g.size], spare[1, :0]
+        slot = np.full(self.marks.count, -1, np.int64)
+        slot[[node.mark for node in nodes]] = np.arange(len(nodes))
+        shape, copies = (len(nodes), *self.shape), self.most_copies > 0
+        wanted = NodeHistograms(self.marks.take(), slot, shape, self.k, self.units, self.packed, copies)
+        return self.pages.total(wanted, self.jobs)
 
     # The search for a split -------------------------------------------------------------------------------------
 
@@ -328,7 +290,7 @@ class PagedGrower:
         numbers = {node.mark: t for t, node in enumerate(nodes)}
         records = np.zeros((len(nodes), NODE_FIELDS), np.int64)
         sides = np.zeros((len(nodes), BINS), np.int8)
-        self.leaf_of = np.zeros(len(self.column), np.int64)
+        self.leaf_of = np.zeros(self.marks.count, np.int64)
         for t, node in enumerate(nodes):
             records[t, STOP], records[t, TABLE] = node.rows, t
             if self.is_split[t]:
@@ -348,33 +310,23 @@ class PagedGrower:
         sums = np.zeros((len(nodes), 4))
         sums[:, :2] = self._leaf_sums(len(nodes))
         add_values(records, sums, self.penalty, float(rate))
-        self.values = sums[:, VALUE].copy()
+        values = sums[:, VALUE].copy()
+        self.leaf_values = LeafValues(self.k, values, self.leaf_of)
+        self.binned_tree = BinnedTree(
+            k=self.k,
+            column=np.where(records[:, IS_SPLIT] > 0, records[:, FEATURE], -1),
+            child=records[:, CHILD].copy(),
+            sides=np.packbits(sides > 0, axis=1),
+            values=values,
+            depth=max(node.depth for node in nodes),
+        )
         return newton_arrays(self.bins, records, sides, sums, self.penalty, rate)
 
     def _leaf_sums(self, n_nodes: int) -> np.ndarray:
         """The sums of gradients and hessians of the leaves, over all pages; rows move to the last children."""
-        pages, begin, numbers = self.pages, self.begin, itertools.count()
         units = unit_for(self.totals.gradients, FINEST), unit_for(self.totals.hessians, FINEST)
-
-        def work(_: int) -> np.ndarray:
-            sums = np.zeros((n_nodes, 2), np.int64)
-            while (page := next(numbers)) < len(pages):
-                check_stop()
-                marks, words = pages.get(page, "node"), pages.get(page, "words")
-                if begin:
-                    marks[:] = 0
-                g, h = pages.get(page, "gradients")[self.k], pages.get(page, "hessians")[self.k]
-                move_rows(words, marks, self.column, self.child, self.sides)
-                sum_leaves(marks, self.leaf_of, g, h, 1.0 / units[0], 1.0 / units[1], sums)
-            return sums
-
-        found = each(work, range(self.jobs), n_jobs=self.jobs)
-        self.column[:] = -1
-        return np.sum(found, axis=0) * np.array(units)
-
-    def add_to(self, page: int, scores: np.ndarray) -> None:
-        """Add the values of the tree that was grown last to the scores of the rows of a page."""
-        scores += self.values[self.leaf_of[self.pages.get(page, "node")]]
+        wanted = LeafSums(self.marks.take(), self.leaf_of, n_nodes, self.k, units)
+        return self.pages.total(wanted, self.jobs) * np.array(units)
 
 
 def _marks_below(node: PagedNode) -> list[int]:

@@ -8,13 +8,14 @@ integers: neither threads nor pages change them.
 
 from __future__ import annotations
 
-import itertools
+import functools
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from tercet.core.memory import available
 from tercet.core.parallel import each, engine
+from tercet.core.row_pages import Field, Page, PageSums
 from tercet.core.stopping import check_stop
 from tercet.tree._engine import histogram_growth
 from tercet.tree._engine.binned_pages import BinnedPages, RowWeights, row_batches
@@ -38,22 +39,16 @@ from tercet.tree._engine.histogram_kernels import (
     grow_subtree,
     may_split,
 )
-from tercet.tree._engine.histogram_statistics import (
-    BINS,
-    ENTROPY,
-    LOWER,
-    PACKED,
-    RATIO,
-    RowStatistics,
-    new_bin_workspace,
-)
+from tercet.tree._engine.histogram_statistics import BINS, ENTROPY, LOWER, PACKED, RATIO, new_bin_workspace
 from tercet.tree._engine.limits import Limits
-from tercet.tree._engine.paged_histogram_kernels import add_page_rows, collect_rows, scan_histogram
-from tercet.tree._engine.paged_kernels import move_rows
-from tercet.tree._engine.paged_leaf_sums import LeafRows, joined_moments, paged_class_sums, paged_moments
+from tercet.tree._engine.paged_histogram_kernels import add_page_rows, scan_histogram
+from tercet.tree._engine.paged_leaf_sums import ClassSums, Moments, joined_moments
 from tercet.tree._engine.paged_statistics import PagedStatistics
+from tercet.tree._engine.row_moves import RowMoves, SplitNodes
 from tercet.tree._engine.tree_arrays import TreeArrays
 
+# What pages keep for growth, beside codes, targets and weights.
+HISTOGRAM_FIELDS = {"node": Field((), np.uint32)}
 NOWHERE, ROOT = 0, 1  # the node of rows that are not in the sample, and the first one
 
 
@@ -71,13 +66,53 @@ class LevelNode:
     sides: np.ndarray = field(default_factory=lambda: np.empty(BINS, np.int8))
 
 
+@dataclass
+class LevelHistograms(PageSums):
+    """Histograms of some nodes, and the least and largest target of some; rows move to children before.
+
+    They have the shapes (slots, blocks, channels, 8, 256) and (watched nodes, 2).
+    """
+
+    moves: RowMoves
+    slot: np.ndarray  # of each node, -1 for none
+    watch: np.ndarray  # the same for those whose targets are looked at
+    shape: tuple[int, ...]
+    n_watched: int
+    statistics: PagedStatistics
+    weights: RowWeights | None
+    changes = True
+
+    def begin(self) -> tuple[np.ndarray, np.ndarray]:
+        return np.zeros(self.shape, np.int64), np.tile([np.inf, -np.inf], (self.n_watched, 1))
+
+    def workspace(self, rows: int) -> np.ndarray:
+        return np.empty(rows, np.uint32)
+
+    def add(self, page: Page, sums: tuple[np.ndarray, np.ndarray], workspace: np.ndarray) -> None:
+        data = self.statistics.of_rows(page.get("y"), None if self.weights is None else self.weights(page))
+        moves = self.moves
+        places = moves.column, moves.child, moves.sides, self.slot, self.watch
+        add_page_rows(page.get("words"), moves.nodes_of(page), *places, data, workspace, *sums)
+
+    def combine(
+        self, left: tuple[np.ndarray, np.ndarray], right: tuple[np.ndarray, np.ndarray]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        hists, ranges = left
+        hists += right[0]
+        low, high = np.minimum(ranges[:, 0], right[1][:, 0]), np.maximum(ranges[:, 1], right[1][:, 1])
+        return hists, np.column_stack([low, high])
+
+    def replay(self, page: Page) -> None:
+        self.moves.move(page)
+
+
 class PagedHistogramGrower:
     """Growth of one tree of classes or numbers, level by level, from pages of rows.
 
     Parameters
     ----------
     data : BinnedPages
-    weights : callable
+    weights : RowWeights or None
         `weights(page)` gives the weights of the rows of a page in this tree's sample; None where all count once.
     n_classes : int
         1 for a number.
@@ -93,7 +128,7 @@ class PagedHistogramGrower:
     def __init__(
         self,
         data: BinnedPages,
-        weights: RowWeights,
+        weights: RowWeights | None,
         statistics: PagedStatistics,
         criterion: str,
         limits: Limits,
@@ -120,15 +155,15 @@ class PagedHistogramGrower:
         entries = histogram_growth.SUBTREE_ENTRIES // self.d
         self.few = max(small, min(histogram_growth.SUBTREE_ROWS, entries))  # rows of nodes that are collected
         self.workspace = new_bin_workspace(self.rule)
-        self.column, self.child = np.full(64, -1, np.int64), np.zeros(64, np.int64)
-        self.sides, self.n_marks = np.zeros((64, BINS), np.int8), ROOT + 1
+        self.marks = SplitNodes(ROOT + 1)
         self.records = [np.zeros(FIELDS, np.int64)]
         self.tables: list[np.ndarray] = []
         self.sums: dict[int, np.ndarray] = {}  # of the leaves, and of all nodes of subtrees
 
     def grow(self) -> TreeArrays:
         """Grow the tree."""
-        self._put_at_root()
+        self.pages.checkpoint([])  # nodes of an earlier tree are of no use
+        self.pages.each(functools.partial(put_at_root, self.weights), self.jobs, changes=True)
         root = LevelNode(ROOT, 0, 0, int(hashed(self.seed & 0xFFFFFFFF, 0)), self.statistics.rows)
         collected, large, splits = [], [], []
         level: list[tuple[LevelNode | None, list[LevelNode]]] = [(None, [root])]
@@ -143,11 +178,6 @@ class PagedHistogramGrower:
         leaves = [node for node in large if id(node) not in split]
         self.sums.update(zip((node.number for node in leaves), self._leaf_sums(leaves)))
         return self._arrays([node.number for node in reversed(splits)])
-
-    def _put_at_root(self) -> None:
-        for page in range(len(self.pages)):
-            weight = self.weights(page)
-            self.pages.get(page, "node")[:] = ROOT if weight is None else np.where(weight > 0, ROOT, NOWHERE)
 
     # Levels -----------------------------------------------------------------------------------------------------
 
@@ -187,38 +217,17 @@ class PagedHistogramGrower:
         order = {id(node): k for k, node in enumerate(node for _, family in level for node in family)}
         return sorted(found, key=lambda node: order[id(node)])
 
-    def _page_statistics(self, page: int) -> tuple[RowStatistics, np.ndarray | None]:
-        weight = self.weights(page)
-        return self.statistics.of_rows(self.pages.get(page, "y"), weight), weight
-
     def _pass(self, nodes: list[LevelNode], watched: list[LevelNode]) -> tuple[np.ndarray, np.ndarray]:
         """Move the rows of all pages; the histograms of some nodes, and the least and largest target of others."""
-        slot, watch = (np.full(self.n_marks, -1, np.int64) for _ in range(2))
-        for place, some in ((slot, nodes), (watch, watched)):
-            place[[node.mark for node in some]] = np.arange(len(some))
-        pages, numbers = self.pages, itertools.count()
+        slot, watch = self._places(nodes), self._places(watched)
+        given = (len(nodes), *self.shape), len(watched), self.statistics, self.weights
+        return self.pages.total(LevelHistograms(self.marks.take(), slot, watch, *given), self.jobs)
 
-        def work(_: int) -> tuple[np.ndarray, np.ndarray]:
-            hists = np.zeros((len(nodes), *self.shape), np.int64)
-            ranges = np.tile([np.inf, -np.inf], (len(watched), 1))
-            order = np.empty(pages.page_rows, np.uint32)
-            while (page := next(numbers)) < len(pages):
-                check_stop()
-                marks, words = pages.get(page, "node"), pages.get(page, "words")
-                data = self._page_statistics(page)[0]
-                add_page_rows(
-                    words, marks, self.column, self.child, self.sides, slot, watch, data, order, hists, ranges
-                )
-            return hists, ranges
-
-        found = each(work, range(self.jobs), n_jobs=self.jobs)
-        hists, ranges = found[0]
-        for more, apart in found[1:]:
-            hists += more
-            ranges[:, 0] = np.minimum(ranges[:, 0], apart[:, 0])
-            ranges[:, 1] = np.maximum(ranges[:, 1], apart[:, 1])
-        self.column[:] = -1
-        return hists, ranges
+    def _places(self, nodes: list[LevelNode]) -> np.ndarray:
+        """The places of some nodes in a list, by the numbers of all nodes in the pages; -1 for others."""
+        places = np.full(self.marks.count, -1, np.int64)
+        places[[node.mark for node in nodes]] = np.arange(len(nodes))
+        return places
 
     def _search(self, node: LevelNode) -> bool:
         """Find the best split of a node from its histogram, which is kept for its children if there is room."""
@@ -258,18 +267,8 @@ class PagedHistogramGrower:
 
     def _children(self, node: LevelNode) -> list[LevelNode]:
         """The children of a node; its rows move to them in the next pass."""
-        first, number = self.n_marks, int(self.records[node.number][CHILD])
-        self.n_marks += 2
-        if self.n_marks > self.column.size:
-            more = self.column.size
-            self.column = np.append(self.column, np.full(more, -1, np.int64))
-            self.child = np.append(self.child, np.zeros(more, np.int64))
-            self.sides = np.concatenate([self.sides, np.zeros((more, BINS), np.int8)])
-        self.column[node.mark], self.child[node.mark], self.sides[node.mark] = (
-            node.split[0],
-            first,
-            node.sides,
-        )
+        first = self.marks.split(node.mark, node.split[0], node.sides)
+        number = int(self.records[node.number][CHILD])
         return [
             LevelNode(
                 first + side, number + side, node.depth + 1, int(hashed(node.key, side)),
@@ -282,48 +281,34 @@ class PagedHistogramGrower:
 
     def _grow_collected(self, nodes: list[LevelNode]) -> None:
         """Grow nodes of few rows to their leaves, as many at a time as memory allows to collect."""
-        n_words = self.statistics.of_rows(np.zeros(1), np.ones(1) if self.statistics.weighted else None).words
-        row_bytes = 8 * (self.shape[0] + len(n_words) + 2) + 16
+        n_words = len(self.statistics.of_rows(np.zeros(1), None).words)
+        row_bytes = 8 * (2 * self.shape[0] + n_words + 4) + 16
         for batch in row_batches(nodes, max(1, available() // 8 // row_bytes)):
-            starts = np.cumsum([0, *(node.rows for node in batch)])
-            words, data, weight = self._collect(batch, starts, len(n_words))
-
-            spans = list(zip(batch, starts[:-1].tolist(), starts[1:].tolist()))
-            grown = each(self._subtree, spans, words, data, weight, n_jobs=self.jobs)
+            starts = np.cumsum([0, *(node.rows for node in batch)]).tolist()
+            collected = self._collect(batch)
+            spans = list(zip(batch, starts[:-1], starts[1:]))
+            grown = each(self._subtree, spans, *collected, n_jobs=self.jobs)
             for node, found in zip(batch, grown):
                 self._attach(node, *found)
 
-    def _collect(
-        self, nodes: list[LevelNode], starts: np.ndarray, n_words: int
-    ) -> tuple[np.ndarray, RowStatistics, np.ndarray]:
-        """The rows of some nodes, node by node, in the order of the pages."""
-        n, place = int(starts[-1]), np.full(self.n_marks, -1, np.int64)
-        place[[node.mark for node in nodes]] = starts[:-1]
-        words, weight = np.empty((self.shape[0], n), np.uint64), np.empty(n)
-        classes = np.empty(n if self.statistics.n_classes > 2 else 0, np.uint32)
-        data = RowStatistics(np.empty((n_words, n), np.int64), classes, np.empty(n))
-        for page in range(len(self.pages)):
-            check_stop()
-            marks, codes = self.pages.get(page, "node"), self.pages.get(page, "words")
-            rows, own = self._page_statistics(page)
-            own = np.ones(marks.size) if own is None else own
-            collect_rows(
-                codes, marks, self.column, self.child, self.sides, place, rows, own, words, data, weight
-            )
-        self.column[:] = -1
-        return words, data, weight
+    def _collect(self, nodes: list[LevelNode]) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """The codes, targets and weights of the rows of some nodes, node by node, in the order of the pages."""
+        collect = functools.partial(collected_rows, self.marks.take(), self._places(nodes), self.weights)
+        at, words, y, weight = zip(*self.pages.each(collect, self.jobs, changes=True))
+        order = np.argsort(np.concatenate(at), kind="stable")
+        mass = None if self.weights is None else np.concatenate(weight)[order]
+        return np.concatenate(words, axis=1)[:, order], np.concatenate(y)[order], mass
 
     def _subtree(
-        self, span: tuple[LevelNode, int, int], words: np.ndarray, data: RowStatistics, weight: np.ndarray
+        self, span: tuple[LevelNode, int, int], words: np.ndarray, y: np.ndarray, weight: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The records, the tables of categories and the sums of all nodes below one, from its rows."""
         check_stop()
         node, start, stop = span
-        words, weight = np.ascontiguousarray(words[:, start:stop]), weight[start:stop]
-        classes = data.classes[start:stop] if data.classes.size else data.classes
-        data = RowStatistics(
-            np.ascontiguousarray(data.words[:, start:stop]), classes, data.labels[start:stop]
-        )
+        words = np.ascontiguousarray(words[:, start:stop])
+        own = None if weight is None else weight[start:stop]
+        data = self.statistics.of_rows(y[start:stop], own)
+        weight = np.ones(node.rows) if own is None else own
         rows, spare = np.arange(node.rows, dtype=np.uint32), np.empty(node.rows, np.uint32)
         records, tables = np.zeros((1, FIELDS), np.int64), np.empty((0, BINS), np.int8)
         records[0, STOP] = node.rows
@@ -357,21 +342,11 @@ class PagedHistogramGrower:
 
     def _leaf_sums(self, leaves: list[LevelNode]) -> np.ndarray:
         """The sums of leaves of many rows, in passes over the pages."""
-        leaf_of = np.full(self.n_marks, -1, np.int64)
-        leaf_of[[node.mark for node in leaves]] = np.arange(len(leaves))
-
-        def rows_of(page: int) -> LeafRows:
-            check_stop()
-            marks, weight = self.pages.get(page, "node"), self.weights(page)
-            move_rows(self.pages.get(page, "words"), marks, self.column, self.child, self.sides)
-            at, y = leaf_of[marks], self.pages.get(page, "y")
-            here = at >= 0
-            return at[here], y[here], np.ones(here.sum()) if weight is None else weight[here]
-
-        shared = rows_of, len(self.pages), len(leaves), self.jobs
+        rows = self.marks.take(), self._places(leaves), len(leaves), self.weights
         if self.code == SQUARED:
-            return paged_moments(*shared, self.statistics.mean)
-        return paged_class_sums(*shared, self.statistics.n_classes)
+            means = np.full(len(leaves), self.statistics.mean)
+            return Moments(*rows, means).total(self.pages, self.jobs)
+        return ClassSums(*rows, self.statistics.n_classes).total(self.pages, self.jobs)
 
     def _arrays(self, splits: list[int]) -> TreeArrays:
         """The arrays of the tree; what is above leaves and subtrees has the sums of its children."""
@@ -388,4 +363,19 @@ class PagedHistogramGrower:
         return arrays_of_nodes(*given, sums[:, 1, None, None], sums[:, 2] / sums[:, 0], sums[:, 0], (1,))
 
 
-__all__ = ["PagedHistogramGrower"]
+def put_at_root(weights: RowWeights | None, page: Page) -> None:
+    """Put the rows of a page that have weight in a sample at the root."""
+    page.get("node")[:] = ROOT if weights is None else np.where(weights(page) > 0, ROOT, NOWHERE)
+
+
+def collected_rows(
+    moves: RowMoves, places: np.ndarray, weights: RowWeights | None, page: Page
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
+    """Move the rows of a page; the places of those in some nodes, their codes, targets and weights."""
+    at = places[moves.move(page)]
+    here = np.flatnonzero(at >= 0)
+    weight = None if weights is None else weights(page)[here]
+    return at[here], page.get("words")[:, here], page.get("y")[here], weight
+
+
+__all__ = ["HISTOGRAM_FIELDS", "PagedHistogramGrower"]

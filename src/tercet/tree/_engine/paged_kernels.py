@@ -28,28 +28,40 @@ def move_rows(words, marks, column, child, sides):
         marks[i] = moved(words, i, np.int64(marks[i]), column, child, sides)
 
 
+@inner
+def order_by_slot(marks, slot, n_slots, order):
+    """Write the rows in the order of the slots of their nodes; returns where those of each slot start, and the end.
+
+    Rows of nodes without a slot are left out.
+    """
+    starts = np.zeros(n_slots + 1, np.int64)
+    for i in range(marks.size):
+        s = slot[marks[i]]
+        if s >= 0:
+            starts[s + 1] += 1
+    for s in range(n_slots):
+        starts[s + 1] += starts[s]
+    ends = starts.copy()
+    for i in range(marks.size):
+        s = slot[marks[i]]
+        if s >= 0:
+            order[ends[s]] = i
+            ends[s] += 1
+    return starts
+
+
 @kernel
 def add_page(words, marks, column, child, sides, slot, first, second, order, hists):
     """Move the rows of a page to the children of their nodes, and add them to the histograms of some nodes.
 
     hists has the shape (slots, columns, 256, channels): the word or both words of the rows, then their number.
     """
-    n, n_slots, d = marks.size, hists.shape[0], hists.shape[1]
-    ends = np.zeros(n_slots + 1, np.int64)
-    for i in range(n):
-        t = moved(words, i, np.int64(marks[i]), column, child, sides)
-        marks[i] = t
-        if slot[t] >= 0:
-            ends[slot[t] + 1] += 1
+    n_slots, d = hists.shape[0], hists.shape[1]
+    for i in range(marks.size):
+        marks[i] = moved(words, i, np.int64(marks[i]), column, child, sides)
+    starts = order_by_slot(marks, slot, n_slots, order)
     for s in range(n_slots):
-        ends[s + 1] += ends[s]
-    for i in range(n):  # rows in the order of the slots
-        s = slot[marks[i]]
-        if s >= 0:
-            order[ends[s]] = i
-            ends[s] += 1
-    for s in range(n_slots):
-        rows = order[(ends[s - 1] if s > 0 else 0) : ends[s]]
+        rows = order[starts[s] : starts[s + 1]]
         for b in range(words.shape[0]):
             hist = hists[s, 8 * b : min(8 * b + 8, d)]
             if second.size:

@@ -3,48 +3,81 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tercet.core.parallel import each
-
-LeafRows = tuple[
-    np.ndarray, np.ndarray, np.ndarray
-]  # of a page: the leaves of rows, their targets and weights
+from tercet.core.row_pages import Page, Pages
+from tercet.tree._engine.binned_pages import RowWeights
+from tercet.tree._engine.row_moves import RowMoves
 
 
-def paged_class_sums(
-    rows_of: Callable[[int], LeafRows], n_pages: int, n: int, n_jobs: int, n_classes: int
-) -> np.ndarray:
-    """The weight of each class in n leaves."""
+@dataclass
+class LeafRows:
+    """The rows of some leaves: rows move to their last children first.
 
-    def classes(page: int) -> np.ndarray:
-        at, y, weight = rows_of(page)
-        return np.bincount(at * n_classes + y.astype(np.int64), weight, n * n_classes).reshape(n, -1)
+    Attributes
+    ----------
+    moves : RowMoves
+    leaf_of : array of shape (nodes,)
+        The leaf that a node is, -1 for none.
+    n : int
+        The number of leaves.
+    weights : RowWeights or None
+    """
 
-    return _total(classes, n_pages, n_jobs) if n else np.empty((0, n_classes))
+    moves: RowMoves
+    leaf_of: np.ndarray
+    n: int
+    weights: RowWeights | None
 
-
-def paged_moments(
-    rows_of: Callable[[int], LeafRows], n_pages: int, n: int, n_jobs: int, near: float
-) -> np.ndarray:
-    """Weight, mean and sum of squared distances from it in n leaves; means are taken from `near`."""
-    if not n:
-        return np.empty((0, 3))
-    means = np.full(n, near)
-
-    def distances(page: int, power: int) -> np.ndarray:
-        at, y, weight = rows_of(page)
-        return np.array([np.bincount(at, weight, n), np.bincount(at, weight * (y - means[at]) ** power, n)])
-
-    mass, away = _total(distances, n_pages, n_jobs, 1)
-    means += away / mass
-    return np.column_stack([mass, means, _total(distances, n_pages, n_jobs, 2)[1]])
+    def of_page(self, page: Page) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The leaves of rows of a page, their targets and weights."""
+        at = self.leaf_of[self.moves.move(page)]
+        here, weight = at >= 0, None if self.weights is None else self.weights(page)
+        return at[here], page.get("y")[here], np.ones(here.sum()) if weight is None else weight[here]
 
 
-def _total(function: Callable[..., np.ndarray], n_pages: int, n_jobs: int, *given: Any) -> np.ndarray:
-    return np.sum(each(function, range(n_pages), *given, n_jobs=n_jobs), axis=0)
+@dataclass
+class ClassSums(LeafRows):
+    """The weight of each class in leaves."""
+
+    n_classes: int
+
+    def __call__(self, page: Page) -> np.ndarray:
+        at, y, weight = self.of_page(page)
+        cells = self.n * self.n_classes
+        return np.bincount(at * self.n_classes + y.astype(np.int64), weight, cells).reshape(self.n, -1)
+
+    def total(self, pages: Pages, n_jobs: int) -> np.ndarray:
+        """The sums over all pages, of shape (n, n_classes)."""
+        return _total(self, pages, n_jobs) if self.n else np.empty((0, self.n_classes))
+
+
+@dataclass
+class Moments(LeafRows):
+    """The weight of leaves, and their sums of distances from some means, to a power."""
+
+    means: np.ndarray
+    power: int = 1
+
+    def __call__(self, page: Page) -> np.ndarray:
+        at, y, weight = self.of_page(page)
+        away = weight * (y - self.means[at]) ** self.power
+        return np.array([np.bincount(at, weight, self.n), np.bincount(at, away, self.n)])
+
+    def total(self, pages: Pages, n_jobs: int) -> np.ndarray:
+        """Weight, mean and sum of squared distances from it, of shape (n, 3); means are taken from those given."""
+        if not self.n:
+            return np.empty((0, 3))
+        mass, away = _total(self, pages, n_jobs)
+        means = self.means + away / mass
+        squared = replace(self, moves=self.moves.done(), means=means, power=2)
+        return np.column_stack([mass, means, _total(squared, pages, n_jobs)[1]])
+
+
+def _total(function: Callable[[Page], np.ndarray], pages: Pages, n_jobs: int) -> np.ndarray:
+    return np.sum(pages.each(function, n_jobs, changes=True), axis=0)
 
 
 def joined_moments(left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -60,4 +93,4 @@ def joined_moments(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     return np.array([total, left[1] + apart * right[0] / total, spread])
 
 
-__all__ = ["LeafRows", "joined_moments", "paged_class_sums", "paged_moments"]
+__all__ = ["ClassSums", "Moments", "joined_moments"]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from tercet.core.parallel import each
-from tercet.core.stopping import check_stop
+from tercet.core.row_pages import Page
 from tercet.core.strip_sums import total_of
 from tercet.tree._engine.binned_pages import BinnedPages, RowWeights
 from tercet.tree._engine.histogram_statistics import (
@@ -43,7 +43,9 @@ class PagedStatistics:
     --------
     >>> from tercet.core.streams import MemoryStream
     >>> stream = MemoryStream("rows", X=np.ones((3, 1)), y=np.array([1.0, 2.0, 6.0]))
-    >>> with BinnedPages(stream.array("X"), stream.array("y"), None, np.zeros(1, int), 255, 0, 1) as data:
+    >>> data = BinnedPages(stream.array("X"), stream.array("y"), None)
+    >>> data.learn_edges(np.zeros(1, int), max_bins=255, seed=0)
+    >>> with data.fill({}):
     ...     totals = PagedStatistics.of(data, data.row_weights, n_classes=1, n_jobs=1)
     >>> totals.rows, totals.mass, totals.mean
     (3, 3.0, 3.0)
@@ -59,10 +61,13 @@ class PagedStatistics:
 
     @classmethod
     def of(
-        cls, data: BinnedPages, weights: RowWeights, n_classes: int, n_jobs: int | None
+        cls, data: BinnedPages, weights: RowWeights | None, n_classes: int, n_jobs: int | None
     ) -> PagedStatistics:
-        """The statistics of the rows that have weight; `n_classes` is 1 for numbers."""
-        weighted = weights(0) is not None
+        """The statistics of the rows that have weight, all of them where `weights` is None.
+
+        `n_classes` is 1 for numbers.
+        """
+        weighted = weights is not None
         count, mass, first = _sums(data, weights, _moments, n_jobs)
         if not count:
             return cls(n_classes, weighted, 0, 0.0, 0.0, 1.0, 1.0)
@@ -109,15 +114,15 @@ class PagedStatistics:
 
 
 def _sums(
-    data: BinnedPages, weights: RowWeights, function: Any, n_jobs: int | None, *given: Any
+    data: BinnedPages, weights: RowWeights | None, function: Any, n_jobs: int | None, *given: Any
 ) -> np.ndarray:
     """Sums over the rows of all pages, rounded once."""
+    return total_of(data.pages.each(functools.partial(_of_page, weights, function, given), n_jobs))
 
-    def work(page: int) -> np.ndarray:
-        check_stop()
-        return np.asarray(function(data.pages.get(page, "y"), weights(page), *given), dtype=np.float64)
 
-    return total_of(each(work, range(len(data.pages)), n_jobs=n_jobs))
+def _of_page(weights: RowWeights | None, function: Any, given: tuple[Any, ...], page: Page) -> np.ndarray:
+    weight = None if weights is None else weights(page)
+    return np.asarray(function(page.get("y"), weight, *given), dtype=np.float64)
 
 
 def _moments(y: np.ndarray, weight: np.ndarray | None) -> list[float]:

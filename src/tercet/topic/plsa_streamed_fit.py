@@ -16,7 +16,7 @@ from tercet.core.sources import RowSource
 from tercet.core.steps import Steps, without_fit
 from tercet.core.streams import Stream
 from tercet.topic._plsa.factors import Factors, Start, attributes, first_topics, topic_start
-from tercet.topic._plsa.streamed_documents import StreamedDocuments, Topics
+from tercet.topic._plsa.streamed_documents import StreamedDocuments, TopicEstimates
 from tercet.topic._plsa.weighted_counts import in_safe_unit
 from tercet.topic.documents import without_zeros
 
@@ -41,7 +41,7 @@ def fit_streamed(model: Any, X: Any, weight: Any) -> None:
     given = Start(model.components_init, None, model.topic_weights_init)
     beta, here = float(model.beta), array_in_memory(X)
 
-    def fitted(topics: Topics) -> dict[str, Any]:
+    def fitted(topics: TopicEstimates) -> dict[str, Any]:
         return {
             "components_": np.array(topics.phi[:, :k].T, dtype=X.dtype, order="C"),
             "topic_weights_": topics.weights.astype(X.dtype, copy=False),
@@ -51,7 +51,7 @@ def fit_streamed(model: Any, X: Any, weight: Any) -> None:
     with StreamedDocuments(X, weight, k, joint=joint, beta=beta, n_jobs=all_cores(model.n_jobs)) as documents:
         if not documents.mass > 0:
             raise ValueError(f"PLSA: X has no words: all counts of its {X.shape[0]} documents are zero.")
-        best: tuple[float, Topics, Any, Steps] | None = None
+        best: tuple[float, TopicEstimates, Any, Steps] | None = None
         for loop in model._restarts(fitted):
             phi = first_topics((k, X.shape[1]), given, rng)
             topics = documents.start(topic_start(X.shape[0], k, given, joint=joint), phi)

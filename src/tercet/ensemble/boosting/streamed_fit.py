@@ -72,7 +72,8 @@ def fit_streamed(
     earlier = EarlierRounds(model.init_, list(trees)) if trees else None
     with data.fill({**growth_fields(loss.n_scores), **scores}, scores, earlier):
         if given is not None:
-            data.fill_held(*given, scores, earlier)
+            rows, targets, masses = given
+            data.fill_held(rows, targets, masses, scores, earlier)
         fit = PagedFit(model, loss, data, jobs)
         fit.look(trees)
         fit.learn(trees, random)

@@ -18,7 +18,7 @@ from tercet.topic.documents import without_zeros
 CHUNK_BYTES = 1 << 22  # of documents that are worked on together
 
 
-class Topics(NamedTuple):
+class TopicEstimates(NamedTuple):
     """What passes learn for all documents.
 
     Attributes
@@ -83,20 +83,20 @@ class StreamedDocuments:
     def __exit__(self, *error: Any) -> None:
         self.states.close()
 
-    def start(self, theta: np.ndarray, phi: np.ndarray) -> Topics:
+    def start(self, theta: np.ndarray, phi: np.ndarray) -> TopicEstimates:
         """Give all documents the same θ."""
         rows = np.diff(self.chunks.borders).tolist()
         self.states.start(_same_theta, theta, own=rows, reads=False)
-        return Topics(phi, theta / theta.sum(), theta * sum(rows))
+        return TopicEstimates(phi, theta / theta.sum(), theta * sum(rows))
 
-    def step(self, topics: Topics) -> tuple[float, Topics]:
+    def step(self, topics: TopicEstimates) -> tuple[float, TopicEstimates]:
         """E and M step: the log-likelihood before them, and the new topics; θ is changed in the states."""
         phi, beta = topics.phi, self.settings.beta
         power = None if beta == 1 else phi**beta
         sums = topics.sums if self.settings.total > 0 and beta != 1 else None
         value, word, shares, sums = self.states.update(expected_counts, self.settings, phi, power, sums)
         normalize_topics(word, otherwise=phi)
-        return value, Topics(word, shares / shares.sum(), sums)
+        return value, TopicEstimates(word, shares / shares.sum(), sums)
 
     def log_likelihood(self, phi: np.ndarray) -> float:
         """Σ n(d,w) log Σ_z θ_dz φ_wz over all documents."""

@@ -25,6 +25,7 @@ INTERVAL = (
 )
 SINGULAR = "the scatter of large powers is singular but for its regularisation, and rounding decides"
 LEAST = "rounding decides whether the hessians of a leaf reach the least share"
+UNDERFLOW = "weights of edges at the end of floating point have few digits, and rounding changes them"
 DIVERGES = "rounds that step too far diverge, and roundings grow with them"
 SIGNS = "rounding decides the sign of a residual that is 0, and with it the gradient of an absolute loss"
 UNSTORED = "entries that are not stored are missing, not 0, and repeated ones are refused"
@@ -65,6 +66,8 @@ CLASSES: dict[str, dict[str, str]] = {
     "MDS": {"order": DRAWS},
     "TSNE": dict.fromkeys(("order", "sparse_rows", "containers"), CHAOS),
     "Isomap": {"order": NEAREST},
+    "LabelPropagation": {"order": UNDERFLOW},
+    "LabelSpreading": {"order": UNDERFLOW},
     "LocallyLinearEmbedding": {"order": NEAREST},
     "SpectralEmbedding": dict.fromkeys(("order", "sparse_rows"), NEAREST),
     "LatentDirichletAllocation": dict.fromkeys(("weights", "order"), DRAWS),
@@ -154,6 +157,11 @@ VALUES: dict[tuple[str, Any], dict[str, str]] = {
 }
 
 
+def tied_share(card: Any) -> float:
+    """The share of answers where rounding may decide between equally near rows."""
+    return 0.2 if card.family == "neighbors" else 0.0
+
+
 def reason(oracle: str, card: Any, parameters: dict[str, Any]) -> str:
     """Why an oracle says nothing of an estimator with these parameters; empty where it applies."""
     found = CLASSES.get(card.name, {}).get(oracle)
@@ -166,6 +174,12 @@ def reason(oracle: str, card: Any, parameters: dict[str, Any]) -> str:
         return DIVERGES
     if card.name == "KernelFisherDiscriminant" and oracle != "batches" and parameters.get("kernel") == "poly":
         return SINGULAR
+    if (
+        oracle in ("sparse_rows", "containers")
+        and "mixture" in card.family
+        and parameters.get("n_init", 1) > 1
+    ):
+        return LOCAL
     if oracle not in ("weights", "order"):
         return ""
     if parameters.get("second_order") and parameters.get("min_weight_fraction_leaf"):

@@ -308,11 +308,10 @@ class MiniBatchNMF(NonnegativeFactorization):
         X = self._check(X, reset=False)
         powers = even_exponent(X), even_exponent(self.components_)
         filled, missing = split_missing(times_power(X, -powers[0]))
-        Ht = np.ascontiguousarray(
-            times_power(self.components_, -powers[1]).T.astype(filled.dtype, copy=False)
-        )
         rows = Half(filled, missing, self._threads, by_row=True)
         with np.errstate(over="ignore", under="ignore", invalid="ignore"), one_blas_thread():
+            H = times_power(self.components_, -powers[1]).astype(filled.dtype, copy=False)
+            Ht = np.ascontiguousarray(H.T)
             W = self._solve(rows, Ht, self.transform_max_iter or self.max_iter, powers[1])
         return finite_predictions(times_power(W, powers[0] - powers[1]), type(self).__name__)
 

@@ -14,6 +14,7 @@ class NeighborsRegressor(Regressor, Neighbors):
     """A regressor by the weighted mean of the neighbours of a query."""
 
     weights: Weighting
+    batch_rounding = 1e-12  # distances by "mahalanobis" are products by BLAS
     fitted_shapes = {"_y": "rows | rows targets"}
 
     def predict(self, X: Any) -> np.ndarray:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tercet.core.kernel import inner, kernel
-from tercet.distributions._gaussian.covariances import CovarianceType
+from tercet.distributions._gaussian.covariances import CovarianceType, positive_definite
 from tercet.distributions._gaussian.missing import missing_in, missing_log_densities, missing_moments
 
 BLOCK = 256
@@ -30,7 +30,13 @@ def log_densities(X: np.ndarray, means: np.ndarray, covariances: np.ndarray) -> 
         with np.errstate(over="ignore"):  # as plain Python it would warn of squares that overflow
             diagonal_log_densities(X, means, 0.5 / covariances, norms, norms.sum(axis=1), out)
         return out
-    roots = np.linalg.cholesky(covariances)
+    try:
+        roots = np.linalg.cholesky(covariances)
+    except np.linalg.LinAlgError:
+        k = next(k for k, one in enumerate(covariances) if not positive_definite(one))
+        raise ValueError(
+            f"The covariance of Gaussian {k} is singular by rounding: scale the data, or give it a larger prior."
+        ) from None
     heights = -np.log(np.diagonal(roots, axis1=1, axis2=2)).sum(axis=1) - 0.5 * means.shape[1] * LOG_2PI
     whitening = np.linalg.inv(roots).transpose(0, 2, 1)
     missing = missing_in(X)

@@ -191,7 +191,7 @@ def check_answer(model: Any, name: str, found: Any, n: int | None, raw: Any, war
         found = found.to_numpy()
     found = np.asarray(found)
     place = f"{type(model).__name__}.{name}"
-    if name == "transform" and getattr(model, "flatten_transform", True) is False:
+    if name == "transform" and found.ndim == 3 and not getattr(model, "flatten_transform", True):
         found = np.moveaxis(found, 1, 0)  # of each member
     if n is not None and found.shape[:1] != (n,):
         raise Failure("shape", f"{place} has the shape {found.shape} for {n} rows", place)

@@ -1,9 +1,12 @@
 """What the fuzzer found: inputs at the limits that ended in a raw error, in no number, or in another answer."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 
 from tercet.cluster import HDBSCAN, KMedoids, SphericalKMeans
 from tercet.decomposition import (
@@ -12,9 +15,11 @@ from tercet.decomposition import (
     DictionaryLearning,
     IncrementalPCA,
     MatrixCompletion,
+    MiniBatchNMF,
 )
 from tercet.decomposition.completion.matrix_completion import ridge_coordinates
 from tercet.discriminant_analysis import QuadraticDiscriminantAnalysis
+from tercet.distributions._gaussian.moments import log_densities
 from tercet.ensemble import (
     AdaBoostRegressor,
     BalanceCascadeClassifier,
@@ -26,6 +31,7 @@ from tercet.feature import ReliefF, StabilitySelection
 from tercet.kernel_machines import KernelRidge
 from tercet.linear_model import (
     ElasticNetCV,
+    LassoCV,
     LinearRegression,
     LogisticRegression,
     PolynomialRegression,
@@ -35,9 +41,10 @@ from tercet.linear_model import (
 from tercet.manifold import TSNE, Isomap
 from tercet.multiclass import CascadeClassifier, OutputCodeClassifier
 from tercet.naive_bayes import GaussianNB
-from tercet.neighbors import KernelDensity, KNeighborsClassifier, NearestCentroid, NearestNeighbors
+from tercet.neighbors import LVQ, KernelDensity, KNeighborsClassifier, NearestCentroid, NearestNeighbors
 from tercet.sequence import GaussianHMM
-from tercet.tree import ObliqueTreeClassifier
+from tercet.topic import LatentDirichletAllocation
+from tercet.tree import DecisionStump, ObliqueTreeClassifier
 
 RNG = np.random.default_rng(0)
 X, labels = RNG.random((30, 4)), np.arange(30) % 3
@@ -218,6 +225,39 @@ def test_distances_beyond_floating_point():
         Isomap(n_neighbors=4).fit(1e300 * X).transform(rows)
 
 
-def test_states_beyond_memory():
+def test_sizes_beyond_memory():
     with pytest.raises(ValueError, match="parameter 'n_components' is 1099511627776"):
         GaussianHMM(n_components=2**40).fit(X)
+    with pytest.raises(ValueError, match="parameter 'n_prototypes' is 2147483647"):
+        LVQ(n_prototypes=2**31 - 1).fit(X, labels)
+    with pytest.raises(ValueError, match="1e\\+30 are more than"):
+        LatentDirichletAllocation(2, learning_method="gibbs").fit(X[:1], sample_weight=[1e30])
+
+
+def test_covariances_that_are_singular_by_rounding():
+    covariances = np.array([np.eye(2), [[1.0, 1.0 + 1e-15], [1.0 + 1e-15, 1.0]]])
+    with pytest.raises(ValueError, match="Gaussian 1 is singular by rounding"):
+        log_densities(X[:, :2], np.zeros((2, 2)), covariances)
+
+
+def test_a_bandwidth_that_nothing_can_be_divided_by():
+    with pytest.raises(ValueError, match="parameter 'bandwidth' is 5e-324"):
+        KernelDensity(bandwidth=5e-324).fit(X)
+
+
+def test_batches_whose_rows_have_no_weights():
+    rows = np.vstack([np.zeros((4, 3)), X[:6, :3]])
+    model = MiniBatchNMF(2, beta_loss=0.1, batch_size=2, max_iter=20, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        assert np.isfinite(model.fit(rows).components_).all()
+
+
+@pytest.mark.parametrize("kind", [ElasticNetCV, LassoCV])
+def test_a_grid_down_to_nothing(kind):
+    assert (kind(eps=5e-324, alphas=3, cv=2).fit(X, y).alphas_ > 0).all()
+
+
+def test_thresholds_beyond_single_precision():
+    stump = DecisionStump().fit(1e300 * X[:, :1], labels)
+    assert (stump.predict(X[:, :1].astype(np.float32)) == stump.predict(X[:, :1])).all()

@@ -125,6 +125,10 @@ class KernelDensity(Estimator):
             self.bandwidth_ = float((n if self.bandwidth == "scott" else n * (d + 2) / 4) ** (-1 / (d + 4)))
         else:
             self.bandwidth_ = self.bandwidth
+        if self.bandwidth_ < np.finfo(np.float64).tiny:
+            raise ValueError(
+                f"KernelDensity: parameter 'bandwidth' is {self.bandwidth_!r}: nothing can be divided by it."
+            )
         self._tree = self._built_tree()
 
     def _built_tree(self) -> BallTree | KDTree:

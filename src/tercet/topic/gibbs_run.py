@@ -15,6 +15,9 @@ FEW = {"newton": 5, "minka": 20}  # steps of an update: the counts change before
 LEAST = 1e-4  # of a learned α: a topic that has no words just now may have some again
 
 
+MOST_DOCUMENTS = 1 << 31
+
+
 def repeated(X: Any, sample_weight: np.ndarray | None) -> Any:
     """Documents as often as their weights say."""
     if sample_weight is None:
@@ -25,6 +28,11 @@ def repeated(X: Any, sample_weight: np.ndarray | None) -> Any:
         raise ValueError(
             "LatentDirichletAllocation: learning_method='gibbs' draws the topics of whole documents: sample_weight "
             f"must hold whole numbers; it has {times[wrong][0]:g}."
+        )
+    if times.sum() > MOST_DOCUMENTS:
+        raise ValueError(
+            "LatentDirichletAllocation: learning_method='gibbs' draws the topics of as many documents as "
+            f"sample_weight says; {times.sum():g} are more than {MOST_DOCUMENTS}."
         )
     return X if (times == 1).all() else X[np.repeat(np.arange(times.size), times.astype(np.int64))]
 

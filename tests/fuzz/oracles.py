@@ -53,7 +53,7 @@ def build(card: Any, parameters: dict[str, Any]) -> Any:
 
 
 def calm(
-    card: Any, rng: np.random.Generator, *, tight: bool, rows: tuple[int, int] = (12, 41)
+    card: Any, rng: np.random.Generator, *, tight: bool, rows: tuple[int, int] = (12, 29)
 ) -> tuple[Any, ...]:
     """Parameters and data of a case that compares; iterations go to the end where `tight` is asked for."""
     parameters = draw_parameters(card, rng, wild=False, share=float(rng.random() * 0.25))
@@ -226,7 +226,7 @@ def sparse_rows(card: Any, rng: np.random.Generator) -> None:
 @oracle
 def jobs(card: Any, rng: np.random.Generator) -> None:
     """Any number of threads gives the same bits. Applies where there is an `n_jobs`; chunks are small here."""
-    parameters, X, y = calm(card, rng, tight=False, rows=(12, 80))
+    parameters, X, y = calm(card, rng, tight=False, rows=(12, 45))
     if card.family == "sequence" and not isinstance(X, list):
         X, y = cut(X), cut(y)
     elif card.load().sparse_input and card.family != "sequence" and rng.random() < 0.4:

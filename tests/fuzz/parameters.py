@@ -59,13 +59,13 @@ FEW: dict[str, dict[str, Any]] = {
     "ObliqueTreeClassifier": {"n_restarts": 2, "n_jumps": 1},
     "PenalizedClassifier": {"max_iter": 100},
     "PenalizedRegressor": {"max_iter": 200},
-    "PLSA": {"n_components": 3},
+    "PLSA": {"n_components": 3, "max_iter": 300},
     "PolynomialRegression": {"max_degree": 3},
     "StackingClassifier": {"cv": 2},
     "StackingRegressor": {"cv": 2},
     "SemiSupervisedGaussianMixture": {"max_iter": 100},
     "SubsetSearch": {"cv": 2},
-    "SVCCV": {"gammas": (1.0,), "Cs": (1.0,), "cv": 2},
+    "SVCCV": {"kernels": ("rbf",), "gammas": (1.0,), "Cs": (1.0,), "cv": 2},
 }
 CALM_FLOATS = (0.01, 0.1, 0.3, 0.5, 0.9, 1.0, 1.5, 2.0, 10.0, 100.0)
 WILD_FLOATS = (0.0, 5e-324, 1e-300, 1e-12, 1e-3, 0.999999, 1.0, 1e3, 1e12, 1e154, 1e300, float("inf"))

@@ -166,7 +166,7 @@ def test_points_that_diverge():
 def test_models_beyond_single_precision():
     with pytest.raises(ValueError, match="scalings_ is beyond"):
         QuadraticDiscriminantAnalysis().fit((1e30 * X[:, :1]).astype(np.float32), labels)
-    with pytest.raises(ValueError, match="intercept_ is beyond"):
+    with pytest.raises(ValueError, match="intercept_ is beyond float32"):
         Ridge().fit(np.zeros((30, 2), dtype=np.float32), 1e300 * np.ones(30))
 
 

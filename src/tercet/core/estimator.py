@@ -133,8 +133,7 @@ class Estimator(PublicPickle, Iterative, BaseEstimator):
         """An error where what was learned is no number: there is no model then."""
         learned = vars(self)
         for name in MODEL_NUMBERS:
-            infinite = name == "intercept_" and not isinstance(self, RegressorMixin)  # of a class of prior 0
-            if are_numbers(learned.get(name), infinite=infinite):
+            if are_numbers(learned.get(name), infinite=name == "intercept_"):  # of a class of prior 0, say
                 continue
             for fitted in fitted_attributes(self):
                 delattr(self, fitted)

@@ -197,7 +197,7 @@ class LinearRegression(LinearRegressor):
                 )
             step.report(theta, loss=loss)
             change = (
-                abs(loss - loss_before) / max(float(s.mean()), loss)
+                abs(loss - loss_before) / max(float(s.sum()), loss)
                 if self.stop == "loss"
                 else np.abs(theta - before).max()
             )

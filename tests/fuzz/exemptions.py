@@ -180,6 +180,8 @@ def reason(oracle: str, card: Any, parameters: dict[str, Any]) -> str:
         and parameters.get("n_init", 1) > 1
     ):
         return LOCAL
+    if oracle == "sparse_rows" and card.name == "NMF" and parameters.get("n_components", "auto") != "auto":
+        return LOCAL
     if oracle not in ("weights", "order"):
         return ""
     if parameters.get("second_order") and parameters.get("min_weight_fraction_leaf"):

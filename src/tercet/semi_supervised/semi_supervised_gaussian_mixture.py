@@ -98,7 +98,7 @@ class SemiSupervisedGaussianMixture(SemiSupervisedClassifier):
 
     sparse_input = False
     missing_input = True
-    batch_rounding = 1e-12  # densities are products by BLAS
+    batch_rounding = 1e-10  # densities are products by BLAS, of covariances that may be nearly singular
 
     def __init__(
         self,

@@ -32,6 +32,7 @@ UNSTORED = "entries that are not stored are missing, not 0, and repeated ones ar
 LOCAL = "not convex: it starts from rows or singular vectors, and rounding may lead to another local minimum"
 CHAOS = "gradient descent with gains: a rounding of the distances leads to another local minimum"
 NEAREST = "equal distances are decided by the order of the rows, and a coordinate's sign by its largest entry"
+NOT_UNIQUE = "hinges without a penalty have a face of optima, and the order of the sums decides between them"
 INDEFINITE = "the kernel function is not positive definite: the dual has several local optima"
 
 SWITCHED = "labels are switched row by row, and a repeated row is two of them"
@@ -184,6 +185,10 @@ def reason(oracle: str, card: Any, parameters: dict[str, Any]) -> str:
         return LOCAL
     if oracle not in ("weights", "order"):
         return ""
+    if parameters.get("kernel") == "poly" and parameters.get("degree", 3) % 1:
+        return INDEFINITE
+    if parameters.get("loss") == "hinge" and parameters.get("penalty", "l2") is None:
+        return NOT_UNIQUE
     if parameters.get("second_order") and parameters.get("min_weight_fraction_leaf"):
         return LEAST
     if card.name == "KBinsDiscretizer" and parameters.get("subsample") is not None:

@@ -25,7 +25,7 @@ FITS = ("read", "linear", "logistic", "naive-bayes", "pca", "k-means", "boosting
 ROUNDS = 10  # of boosting
 
 
-def make(folder: Path, rows: int) -> None:
+def make(folder: Path, rows: int, seed: int = 0) -> None:
     """The files, as many as are missing."""
     import numpy as np
     import pyarrow as pa
@@ -36,7 +36,7 @@ def make(folder: Path, rows: int) -> None:
         n, path = min(FILE_ROWS, rows - start), folder / f"part-{k:04}.parquet"
         if path.exists():
             continue
-        rng = np.random.default_rng(k)
+        rng = np.random.default_rng(seed + k)
         X = rng.normal(size=(n, FEATURES)).astype(np.float64)
         score = X[:, :5].sum(axis=1)
         table = pa.table(

@@ -42,7 +42,8 @@ from tercet.manifold import TSNE, Isomap
 from tercet.multiclass import CascadeClassifier, OutputCodeClassifier
 from tercet.naive_bayes import GaussianNB
 from tercet.neighbors import LVQ, KernelDensity, KNeighborsClassifier, NearestCentroid, NearestNeighbors
-from tercet.sequence import GaussianHMM
+from tercet.sequence import CRF, GaussianHMM
+from tercet.sequence._chain.log_space import log_smooth_in_pieces
 from tercet.topic import LatentDirichletAllocation
 from tercet.tree import DecisionStump, ObliqueTreeClassifier
 
@@ -261,3 +262,24 @@ def test_a_grid_down_to_nothing(kind):
 def test_thresholds_beyond_single_precision():
     stump = DecisionStump().fit(1e300 * X[:, :1], labels)
     assert (stump.predict(X[:, :1].astype(np.float32)) == stump.predict(X[:, :1])).all()
+
+
+def test_posteriors_of_rows_that_no_state_is_near():
+    logs = -1e82 * np.random.default_rng(0).random((6, 3))
+    logs -= logs.max(axis=1, keepdims=True)
+    with np.errstate(divide="ignore"):
+        start, moves = np.log([1.0, 0.0, 0.0]), np.log(np.array([[2, 4, 1], [1, 3, 3], [7, 0, 0]]) / 7)
+    posterior, counts = np.empty_like(logs), np.zeros((3, 3))
+    log_smooth_in_pieces(start, moves, logs, np.empty_like(logs), posterior, counts)
+    np.testing.assert_allclose(posterior.sum(axis=1), 1.0)
+    assert np.isfinite(counts).all()
+
+
+@pytest.mark.parametrize("limits", [{"calibration_rate": 1.0}, {"calibration_eta": 1e308}])
+def test_a_calibration_whose_steps_repeat_themselves(limits):
+    sequences = [[{"w": float(value)} for value in row] for row in X[:4]]
+    model = CRF(algorithm="l2sgd", max_iterations=2, **limits)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(sequences, [["a", "b"] * (X.shape[1] // 2) + ["a"] * (X.shape[1] % 2)] * 4)
+    assert np.isfinite(model.predict_marginals(sequences)[0][0]["a"])

@@ -3,6 +3,9 @@
 A chain of T steps and N states is given by logarithms of weights: `log_start` (N,) of the first state, `log_trans`
 (N, N) of the transition from state i to state j, `log_like` (T, N) of the state at each step. Nothing underflows
 here; sums over paths are faster in `scaled`. All tables belong to the caller; all arrays are C-contiguous.
+
+Kernels may add three numbers in any order, and of numbers near -1e80 the roundings are larger than any exponent.
+So a logarithm less the largest of its kind is held below 0, and a sum that has the largest is held above 1.
 """
 
 from __future__ import annotations
@@ -36,8 +39,8 @@ def log_forward(log_start, log_trans, log_like, alpha):
                 continue
             s = 0.0
             for i in range(N):
-                s += math.exp(alpha[t - 1, i] + log_trans[i, j] - top)
-            alpha[t, j] = math.log(s) + top + log_like[t, j]
+                s += math.exp(min(alpha[t - 1, i] + log_trans[i, j] - top, 0.0))
+            alpha[t, j] = math.log(max(s, 1.0)) + top + log_like[t, j]
     return log_sum(alpha[T - 1])
 
 
@@ -55,8 +58,8 @@ def log_backward(log_trans, log_like, beta):
                 continue
             s = 0.0
             for j in range(N):
-                s += math.exp(log_trans[i, j] + log_like[t + 1, j] + beta[t + 1, j] - top)
-            beta[t, i] = math.log(s) + top
+                s += math.exp(min(log_trans[i, j] + log_like[t + 1, j] + beta[t + 1, j] - top, 0.0))
+            beta[t, i] = math.log(max(s, 1.0)) + top
 
 
 @inner
@@ -70,7 +73,7 @@ def log_sum(values):
     s = 0.0
     for k in range(values.size):
         s += math.exp(values[k] - top)
-    return math.log(s) + top
+    return math.log(max(s, 1.0)) + top
 
 
 @inner
@@ -167,7 +170,7 @@ def log_smooth(log_start, log_trans, log_like, alpha, beta, counts):
         for i in range(N):
             for j in range(N):
                 value = alpha[t - 1, i] + log_trans[i, j] + log_like[t, j] + beta[t, j] - total
-                counts[i, j] += math.exp(value)
+                counts[i, j] += math.exp(min(value, 0.0))
     for t in range(T):
         normalise_row(alpha[t], beta[t])
     return total
@@ -177,11 +180,14 @@ def log_smooth(log_start, log_trans, log_like, alpha, beta, counts):
 def normalise_row(alpha, beta):
     """Posteriors of the states of a row, in place of beta: they add up to 1 even where the log weight of the chain
     is -1e18, beside which nothing is left of the differences of states."""
-    top, s = -np.inf, 0.0
+    best, s = 0, 0.0
     for i in range(alpha.size):
-        top = max(top, alpha[i] + beta[i])
+        beta[i] += alpha[i]
+        if beta[i] > beta[best]:
+            best = i
+    top = beta[best]
     for i in range(alpha.size):
-        beta[i] = math.exp(alpha[i] + beta[i] - top)
+        beta[i] = math.exp(beta[i] - top)
         s += beta[i]
     for i in range(alpha.size):
         beta[i] /= s
@@ -265,7 +271,7 @@ def log_smooth_in_pieces(
     for here in pieces((rows - 1, n), 1 << 18):
         after = slice(here.start + 1, here.stop + 1)
         onward = (log_like[after] + beta[after] - total)[:, None, :]
-        counts += np.exp(alpha[here][:, :, None] + log_trans + onward).sum(axis=0)
+        counts += np.exp(np.minimum(alpha[here][:, :, None] + log_trans + onward, 0.0)).sum(axis=0)
     for here in parts:
         beta[here] = softmax(alpha[here] + beta[here])
     return total

@@ -176,7 +176,9 @@ def calibrate(
 
     tried: dict[float, float] = {}
     step, up = eta, True
-    while len(tried) < max_trials and sum(map(math.isfinite, tried.values())) < candidates:
+    for _ in range(max_trials):
+        if step in tried or not 0 < step < math.inf or sum(map(math.isfinite, tried.values())) >= candidates:
+            break  # steps at the ends of floating point repeat themselves
         with np.errstate(all="ignore"):
             tried[step] = loss(step)
         if up and not math.isfinite(tried[step]):

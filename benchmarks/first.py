@@ -9,6 +9,7 @@ is run once.
     --json FILE    keep the seconds there; what the file has is not measured again
     --rounds 3     runs of each but cold ones
     --limit 120    seconds after which a run is given up
+    --write        put the table into RESULTS.md
     --cpu          seconds of the processor instead of the clock's, where the machine has other work
 
 A star: with the pack more than scikit-learn's + 0.6 s, or cold more than 6 s. Where scikit-learn has no such class,
@@ -148,6 +149,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--limit", type=float, default=120.0)
     parser.add_argument("--json", type=Path, metavar="FILE")
+    parser.add_argument("--write", action="store_true")
     parser.add_argument("--cpu", action="store_true")
     options = parser.parse_args(arguments)
     global clock
@@ -174,6 +176,10 @@ def main(arguments: list[str]) -> int:
                 if options.json:  # after every class: a run that is cut short keeps what it has
                     options.json.write_text(json.dumps(kept, indent=1), encoding="utf-8")
     print(f"\n{table(kept)}")
+    if options.write:
+        work = "seconds from the start of Python to the end of a first prediction on 150 rows"
+        said = "python -m benchmarks first " + " ".join(arguments)
+        results.write_table("first", work, table(kept), said, ["tercet", "numba", "scikit-learn"])
     return 0
 
 

@@ -13,6 +13,7 @@ import platform
 import re
 from contextlib import suppress
 from datetime import date
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,15 @@ def write(path: Path, new: list[dict[str, Any]], order: list[str]) -> None:
     draft = path.with_suffix(".tmp")
     draft.write_text("\n".join(parts), encoding="utf-8")
     draft.replace(path)
+
+
+def write_table(name: str, work: str, table: str, command: str, packages: list[str]) -> None:
+    """Put an entry with a table of its own kind, and the versions of these packages, into RESULTS.md."""
+    from benchmarks.__main__ import ROWS
+
+    versions = {package: version(package) for package in packages}
+    entry = {"name": name, "work": work, "table": table, **circumstances(command, versions)}
+    write(PATH, [entry], list(ROWS))
 
 
 def summary(entries: list[dict[str, Any]]) -> str:

@@ -20,6 +20,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from benchmarks import results
+
 FEATURES, FILE_ROWS, GROUP_ROWS = 20, 2_000_000, 131_072
 FITS = ("read", "linear", "logistic", "naive-bayes", "pca", "k-means", "boosting")
 ROUNDS = 10  # of boosting
@@ -214,8 +216,9 @@ def report(folder: str, jobs: int, fits: list[str]) -> list[str]:
                 f"boosting: {found['rounds']:.0f} rounds of 31 leaves, {per_round:.2f} s each with the passes over "
                 f"the source; {disk:.0f} MB of pages on disk (TERCET_MEMORY={os.environ.get('TERCET_MEMORY')})"
             )
+        print(name, {key: round(value, 2) for key, value in found.items()}, file=sys.stderr, flush=True)
         lines.append(f"| {name} | {found['passes']:.1f} | {per_pass:.2f} | {speed:.0f} | {share} | {peak} |")
-    return lines + notes
+    return [*lines, "", *notes] if notes else lines
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -223,10 +226,11 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--rows", type=float, default=1e6, help="rows of the folder; 1e8 are 17 GB")
     parser.add_argument("--folder", default=str(Path(tempfile.gettempdir()) / "tercet-streaming"))
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="threads")
-    parser.add_argument("--fits", nargs="+", default=list(FITS), choices=FITS)
+    parser.add_argument("--fits", nargs="*", default=list(FITS), choices=FITS)
     parser.add_argument(
         "--dask", type=int, default=0, metavar="WORKERS", help="compare threads with so many workers"
     )
+    parser.add_argument("--write", action="store_true", help="put the table into RESULTS.md")
     parser.add_argument("--one", choices=FITS, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.one:
@@ -234,13 +238,20 @@ def main(arguments: list[str] | None = None) -> None:
         return
     folder = Path(options.folder) / f"{int(options.rows)}"
     make(folder, int(options.rows))
-    print(*report(str(folder), options.jobs, options.fits), sep="\n")
+    lines = report(str(folder), options.jobs, options.fits) if options.fits else []
     if options.dask:
         found = on_dask(str(folder), int(options.rows), options.dask)
         over = 100 * (found["dask"] / found["threads"] - 1)
-        print(
+        lines.append(
             f"{found['rows']:.0f} rows in memory, {options.dask} workers: {found['threads']:.3f} s a pass on "
             f"threads, {found['dask']:.3f} s on Dask ({over:+.0f} %)"
+        )
+    print(*lines, sep="\n")
+    if options.write:
+        work = f"fits that read {options.rows:.0f} x {FEATURES} rows of Parquet in every pass"
+        said = "python -m benchmarks.streaming " + " ".join(arguments or sys.argv[1:])
+        results.write_table(
+            "streaming", work, "\n".join(lines), said, ["tercet", "pyarrow", "numpy", "numba"]
         )
 
 

@@ -16,12 +16,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks import results
 from benchmarks.streaming import FEATURES, ROUNDS, make, peak_memory
 
 NAMES = [f"f{j}" for j in range(FEATURES)]
@@ -307,7 +308,9 @@ def line(cells: list[str], found: dict[str, float] | str, memory: bool) -> str:
     else:
         cells += [f"{found['seconds']:.2f}", f"{found['quality']:.5f}"]
         cells += [f"{found['peak'] / 1e6:.0f} MB"] if memory else []
-    return f"| {' | '.join(cells)} |"
+    text = f"| {' | '.join(cells)} |"
+    print(text, flush=True)
+    return text
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -316,31 +319,48 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--external", type=float, default=2e7, help="rows out of core; 0: none")
     parser.add_argument("--tasks", nargs="+", default=list(ON_DASK), choices=list(ON_DASK))
     parser.add_argument("--folder", default=str(Path(tempfile.gettempdir()) / "tercet-streaming"))
+    parser.add_argument("--write", action="store_true", help="put the tables into RESULTS.md")
     parser.add_argument("--one", nargs=3, metavar=("TASK", "NAME", "WORKERS"), help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.one:
         task, name, workers = options.one
         print(json.dumps(run(task, name, options.folder, int(workers))))
         return
-    if options.rows:
-        folder = prepare(Path(options.folder), int(options.rows))
-        print(f"{options.rows:.0f} rows on Dask", "| task | contender | workers | s | quality |", sep="\n\n")
-        print("|---|---|---|---|---|")
-        for task in options.tasks:
-            for name in ON_DASK[task]:
-                for workers in (1, 2):
-                    found = measured(task, name, folder, workers)
-                    print(line([task, name, str(workers)], found, memory=False), flush=True)
-    if options.external:
-        folder = prepare(Path(options.folder), int(options.external))
-        print(
-            f"\n{options.external:.0f} rows out of core",
-            "| contender | s | quality | peak memory |",
-            sep="\n\n",
-        )
-        print("|---|---|---|---|")
-        for name in OUT_OF_CORE:
-            print(line([name], measured("boosting", name, folder, 0), memory=True), flush=True)
+    lines = [*on_dask(options), *out_of_core(options)]
+    if options.write:
+        said = "python -m benchmarks.streaming_peers " + " ".join(arguments or sys.argv[1:])
+        packages = ["tercet", "dask", "dask-ml", "xgboost", "lightgbm"]
+        work = "from Parquet files to a model, on a Dask cluster and out of core, against the peers"
+        results.write_table("streaming-peers", work, "\n".join(lines), said, packages)
+
+
+def on_dask(options: argparse.Namespace) -> Iterator[str]:
+    """A line of a table for each contender on one and on two workers."""
+    if not options.rows:
+        return
+    folder = prepare(Path(options.folder), int(options.rows))
+    yield from (
+        f"| {options.rows:.0f} rows on Dask | contender | workers | s | quality |",
+        "|---|---|---|---|---|",
+    )
+    for task in options.tasks:
+        for name in ON_DASK[task]:
+            for workers in (1, 2):
+                yield line([task, name, str(workers)], measured(task, name, folder, workers), memory=False)
+    yield ""
+
+
+def out_of_core(options: argparse.Namespace) -> Iterator[str]:
+    """A line of a table for each contender that boosts from files."""
+    if not options.external:
+        return
+    folder = prepare(Path(options.folder), int(options.external))
+    yield from (
+        f"| {options.external:.0f} rows out of core | s | quality | peak memory |",
+        "|---|---|---|---|",
+    )
+    for name in OUT_OF_CORE:
+        yield line([name], measured("boosting", name, folder, 0), memory=True)
 
 
 if __name__ == "__main__":

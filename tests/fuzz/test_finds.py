@@ -22,6 +22,7 @@ from tercet.discriminant_analysis import QuadraticDiscriminantAnalysis
 from tercet.distributions._gaussian.moments import log_densities
 from tercet.ensemble import (
     AdaBoostRegressor,
+    BaggingRegressor,
     BalanceCascadeClassifier,
     ForwardStagewiseRegressor,
     GradientBoostingRegressor,
@@ -283,3 +284,14 @@ def test_a_calibration_whose_steps_repeat_themselves(limits):
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(sequences, [["a", "b"] * (X.shape[1] // 2) + ["a"] * (X.shape[1] % 2)] * 4)
     assert np.isfinite(model.predict_marginals(sequences)[0][0]["a"])
+
+
+def test_an_intercept_beyond_all_numbers():
+    rows = X - 1e9
+    with pytest.raises(ValueError, match="intercept_ is beyond float64 numbers: scale the targets"):
+        LinearRegression().fit(rows, 1e300 * y)
+
+
+def test_a_mean_of_predictions_near_the_largest_number():
+    model = BaggingRegressor(Ridge(), 2, bootstrap=False, random_state=0).fit(X, 1e300 * y)
+    assert np.isfinite(model.predict(1e8 * X)).all()

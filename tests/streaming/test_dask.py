@@ -27,7 +27,7 @@ from tercet.ensemble import (
 )
 from tercet.linear_model import LinearRegression, LogisticRegression
 from tercet.mixture import GaussianMixture
-from tercet.naive_bayes import TAN, CategoricalNB, GaussianNB
+from tercet.naive_bayes import AODE, TAN, CategoricalNB, GaussianNB
 from tercet.sequence import CRF
 from tercet.sequence.crf._engine import features, objective
 from tercet.topic import PLSA
@@ -126,9 +126,11 @@ def test_same_bits_of_what_learns_in_several_passes(client, rows, folder, names,
             CategoricalNB().fit(Source(words), y=rows["two"]), CategoricalNB().fit(words, rows["two"])
         )
         tree = TAN().fit(four, rows["two"])
+        averaged = AODE().fit(four, rows["two"])
         found = clone(mixture).fit(source)
         labelled = CRF(max_iterations=2).fit(source, y=label, lengths=lengths)
     assert_same(tree, TAN().fit(four, rows["two"]))
+    assert_same(averaged, AODE().fit(four, rows["two"]))
     assert_same(found, mixture.fit(rows["X"]))
     frame = pd.DataFrame(rows["X"], columns=names)
     assert_same(labelled, CRF(max_iterations=2).fit(frame, label, lengths=lengths))
@@ -172,6 +174,7 @@ TREES = [
     (BOOSTING, "two", "weight"),
     (clone(BOOSTING).set_params(**CATEGORIES), "three", None),
     (POISSON, "count", None),
+    (clone(POISSON).set_params(loss="squared_error"), "number", "weight"),
     (DecisionTreeClassifier(max_depth=3, max_features=5, random_state=0), "three", "weight"),
     (RandomForestRegressor(1, max_depth=3, random_state=0), "number", None),
 ]

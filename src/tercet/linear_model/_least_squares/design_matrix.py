@@ -140,13 +140,11 @@ def match_target_shape(
 
     With `flat` the coefficients of one target are a vector though y is a column, as scikit-learn's ridge has them.
     """
-    exact = np.asarray(intercept)
     with np.errstate(over="ignore"):
-        coef, intercept = coef.astype(dtype), exact.astype(dtype) if fitted else 0.0
-    if fitted and np.isinf(intercept).any() and np.isfinite(exact).all():
-        raise ValueError(
-            f"intercept_ is beyond {np.dtype(dtype)} numbers: scale the targets, or give X in double precision."
-        )
+        coef, intercept = coef.astype(dtype), np.asarray(intercept).astype(dtype) if fitted else 0.0
+    if np.isinf(intercept).any():
+        wider = "" if dtype == np.float64 else ", or give X in double precision"
+        raise ValueError(f"intercept_ is beyond {np.dtype(dtype)} numbers: scale the targets{wider}.")
     if y.ndim == 1:
         return coef[0], intercept[0] if fitted else 0.0
     return coef[0] if flat and len(coef) == 1 else coef, intercept

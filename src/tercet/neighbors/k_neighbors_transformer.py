@@ -67,7 +67,7 @@ class KNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, K
 
     supervised = False
 
-    batch_rounding = 1e-12  # distances by "nan_euclidean" are products by BLAS
+    batch_rounding = 1e-12  # distances by "mahalanobis" are products by BLAS
 
     def __init__(
         self,

@@ -27,6 +27,7 @@ class NeighborsClassifier(Classifier, Neighbors):
 
     weights: Weighting
     ties: Ties
+    batch_rounding = 1e-12  # distances by "mahalanobis" are products by BLAS
     outputs_2d_: bool
     fitted_shapes = {
         "classes_": classes_of_outputs,

@@ -66,7 +66,7 @@ class RadiusNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     supervised = False
 
-    batch_rounding = 1e-12  # distances by "nan_euclidean" are products by BLAS
+    batch_rounding = 1e-12  # distances by "mahalanobis" are products by BLAS
 
     def __init__(
         self,

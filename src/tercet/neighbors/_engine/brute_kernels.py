@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -113,3 +114,19 @@ def within_radius(tile, half, slack, fine, reach, queries, rows, start, base, ra
                         who[n], found[n], far[n] = r, start + s + c, distance
                         n += 1
     return who[:n], found[:n], far[:n]
+
+
+@kernel
+def gapped_distances(queries, points, out):
+    """Euclidean distances over the features that both rows have, as if the others were as far apart as these are in
+    the mean; infinite where there are none. By differences: a row is at distance 0 from itself."""
+    d = points.shape[1]
+    for i in range(len(queries)):
+        for j in range(len(points)):
+            total, common = 0.0, 0
+            for k in range(d):
+                gap = queries[i, k] - points[j, k]
+                if not math.isnan(gap):
+                    total += gap * gap
+                    common += 1
+            out[i, j] = math.sqrt(total * d / common) if common else math.inf

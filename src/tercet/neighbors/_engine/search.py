@@ -19,6 +19,7 @@ from tercet.core.validation import narrow_indices
 from tercet.metrics.distance import check_p, check_weights, mahalanobis_factor, pairwise_distances
 from tercet.neighbors._engine.ball_metrics import CODES
 from tercet.neighbors._engine.brute import EuclideanScan, Scan
+from tercet.neighbors._engine.brute_kernels import gapped_distances
 from tercet.neighbors._engine.flat_ball_tree import FlatBallTree
 from tercet.neighbors._engine.flat_kd_tree import FlatKDTree
 from tercet.neighbors._engine.kd_kernels import lp_distances
@@ -74,7 +75,7 @@ POWERS: dict[Any, float | None] = {
 METRIC_PARAMS: dict[Any, tuple[str, ...]] = {
     **dict.fromkeys(POWERS, ("w",)),
     **dict.fromkeys(("minkowski", "p"), ("p", "w")),
-    **dict.fromkeys(("cosine", "correlation", "braycurtis", "precomputed"), ()),
+    **dict.fromkeys(("cosine", "correlation", "braycurtis", "nan_euclidean", "precomputed"), ()),
     "seuclidean": ("V",),
     "mahalanobis": ("V", "VI"),
 }
@@ -274,9 +275,7 @@ def block_distances(
         # Two rows without a true value are at distance 0.
         return lambda Q, X: np.nan_to_num(cdist(Q != 0, X != 0, name, **params), nan=0.0)
     if metric == "nan_euclidean":  # rows without a common feature are infinitely far apart
-        return lambda Q, X: np.nan_to_num(
-            sklearn_metrics.pairwise_distances(Q, X, metric=metric, **params), nan=np.inf, posinf=np.inf
-        )
+        return block_gapped_distances
     if metric == "haversine":
         return haversine_distances
     if metric == "braycurtis":  # scipy has another formula for negative numbers
@@ -300,6 +299,14 @@ def block_lp_distances(Q: np.ndarray, X: np.ndarray, p: float) -> np.ndarray:
     out = np.empty((len(Q), len(X)))
     Q, X = (np.array(A, dtype=np.float64, order="C") for A in (Q, X))  # the one form it is compiled for
     lp_distances(Q, X, metric_of(p), out)
+    return out
+
+
+def block_gapped_distances(Q: np.ndarray, X: np.ndarray) -> np.ndarray:
+    """Distances of two blocks of rows that may lack features."""
+    out = np.empty((len(Q), len(X)))
+    Q, X = (np.array(A, dtype=np.float64, order="C") for A in (Q, X))  # the one form it is compiled for
+    gapped_distances(Q, X, out)
     return out
 
 

@@ -17,7 +17,7 @@ from tercet import EarlyStopping
 from tercet.cluster import KMeans, hierarchical_centers, kmeans_plusplus, lloyd_step
 from tercet.cluster._engine import nearest_centres
 from tercet.cluster._engine.nearest_centres import nearest_centre
-from tercet.core import parallel
+from tercet.core import chunks
 from tercet.core.steps import ConvergenceWarning
 
 ALGORITHMS = ["lloyd", "elkan", "hamerly"]
@@ -359,7 +359,7 @@ def test_callbacks_may_score_by_a_target_that_learning_ignores():
 @every_algorithm
 def test_many_chunks_and_threads_give_the_same_bits(algorithm, monkeypatch):
     X = blobs(n=3000, d=7)
-    monkeypatch.setattr(parallel, "CHUNK_BYTES", 1 << 13)
+    monkeypatch.setattr(chunks, "CHUNK_BYTES", 1 << 13)
     models = [KMeans(9, random_state=0, algorithm=algorithm, n_jobs=n).fit(X) for n in (1, 2, 5)]
     for other in models[1:]:
         np.testing.assert_array_equal(models[0].cluster_centers_, other.cluster_centers_)
@@ -489,7 +489,7 @@ def test_memory_of_a_fit_is_a_share_of_the_rows(monkeypatch):
 
     X = blobs(30_000, 40, 5)
     monkeypatch.setattr(nearest_centres, "TILE_BYTES", 0)
-    monkeypatch.setattr(parallel, "CHUNK_BYTES", 1 << 18)
+    monkeypatch.setattr(chunks, "CHUNK_BYTES", 1 << 18)
     options = {"random_state": 0, "max_iter": 3, "tol": 1, "n_jobs": 1}
     KMeans(5, **options).fit(X)  # compiled, imported
     tracemalloc.start()

@@ -25,7 +25,7 @@ from sklearn.metrics import get_scorer
 from sklearn.utils.validation import has_fit_parameter
 
 from tercet import EarlyStopping
-from tercet.core import parallel
+from tercet.core import chunks
 from tercet.core.parameters import Range, allows, hints
 from tercet.core.steps import fitted_attributes
 from tercet.io import trusted_types
@@ -46,8 +46,8 @@ def quiet():
 @pytest.fixture
 def small_chunks(monkeypatch):
     """Cut even small data into many chunks."""
-    monkeypatch.setattr(parallel, "CHUNK_BYTES", 1 << 12)
-    monkeypatch.setattr(parallel, "GRAIN", 8)
+    monkeypatch.setattr(chunks, "CHUNK_BYTES", 1 << 12)
+    monkeypatch.setattr(chunks, "GRAIN", 8)
 
 
 def same(one, other):

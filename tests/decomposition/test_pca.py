@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 from tercet.cluster import KMeans
-from tercet.core import parallel
+from tercet.core import chunks
 from tercet.decomposition import (
     PCA,
     IncrementalPCA,
@@ -200,7 +200,7 @@ def test_components_before_clustering():
 
 
 def test_same_bits_for_any_number_of_threads(monkeypatch):
-    monkeypatch.setattr(parallel, "GRAIN", 8)
+    monkeypatch.setattr(chunks, "GRAIN", 8)
     X = np.random.default_rng(0).normal(size=(70_000, 30))
     models = [PCA(3, n_jobs=jobs).fit(X) for jobs in (1, 2, 5)]
     for model in models[1:]:

@@ -6,7 +6,7 @@ from scipy import sparse
 from sklearn import decomposition as peer
 
 from tercet import Recorder
-from tercet.core import parallel
+from tercet.core import chunks
 from tercet.decomposition import PCA, TruncatedSVD
 
 ALGORITHMS = ["arpack", "randomized", "lanczos"]
@@ -78,7 +78,7 @@ class Stop:
 
 @pytest.mark.parametrize("algorithm", ["randomized", "lanczos"])
 def test_same_bits_for_any_number_of_threads(counts, algorithm, monkeypatch):
-    monkeypatch.setattr(parallel, "CHUNK_BYTES", 1 << 12)
+    monkeypatch.setattr(chunks, "CHUNK_BYTES", 1 << 12)
     models = [
         TruncatedSVD(4, algorithm=algorithm, random_state=0, n_jobs=jobs).fit(sparse.csr_array(counts))
         for jobs in (1, 2, 5)

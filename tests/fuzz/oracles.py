@@ -16,7 +16,7 @@ import pandas as pd
 import polars as pl
 from scipy import sparse
 
-from tercet.core import parallel
+from tercet.core import chunks
 from tercet.core.kernel import JIT
 from tercet.io import load_model, save_model
 from tests.conformance.population import cut, output
@@ -231,14 +231,14 @@ def jobs(card: Any, rng: np.random.Generator) -> None:
         X, y = cut(X), cut(y)
     elif card.load().sparse_input and card.family != "sequence" and rng.random() < 0.4:
         X = sparse.csr_array(np.where(rng.random(X.shape) < 0.4, 0.0, X))
-    before = parallel.CHUNK_BYTES, parallel.GRAIN
-    parallel.CHUNK_BYTES, parallel.GRAIN = 256, 4
+    before = chunks.CHUNK_BYTES, chunks.GRAIN
+    chunks.CHUNK_BYTES, chunks.GRAIN = 256, 4
     try:
         one, _ = fit(card, {**parameters, "n_jobs": 1}, X, y)
         two, _ = fit(card, {**parameters, "n_jobs": tables.pick(rng, 2, 3, -1)}, X, y)
         first, second = said(one, X), said(two, X)
     finally:
-        parallel.CHUNK_BYTES, parallel.GRAIN = before
+        chunks.CHUNK_BYTES, chunks.GRAIN = before
     if not np.array_equal(first, second, equal_nan=True):
         raise Failure("differs", f"n_jobs: by up to {np.nanmax(np.abs(first - second)):.3g}")
 

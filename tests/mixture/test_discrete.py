@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse, stats
 from scipy.special import logsumexp
 
-from tercet.core import parallel
+from tercet.core import chunks
 from tercet.core.steps import ConvergenceWarning
 from tercet.mixture import BernoulliMixture, CategoricalMixture, MultinomialMixture
 
@@ -192,7 +192,7 @@ def test_a_value_of_no_weight_is_not_there():
 
 @every_kind
 def test_any_number_of_threads(kind, monkeypatch):
-    monkeypatch.setattr(parallel, "CHUNK_BYTES", 1 << 11)
+    monkeypatch.setattr(chunks, "CHUNK_BYTES", 1 << 11)
     X, _ = drawn(kind)
     one, two = (model_of(kind, n_jobs=n).fit(X) for n in (1, 3))
     np.testing.assert_array_equal(flat(one), flat(two))

@@ -5,7 +5,7 @@ import pytest
 import sklearn.naive_bayes as peers
 from scipy import sparse
 
-from tercet.core import parallel
+from tercet.core import chunks
 from tercet.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
 from tercet.naive_bayes._engine import class_sums
 
@@ -230,7 +230,7 @@ def test_single_precision_counts_as_double(kind, form):
 @every_kind
 @every_form
 def test_same_bits_for_any_number_of_threads(kind, form, monkeypatch):
-    monkeypatch.setattr(parallel, "CHUNK_BYTES", 1 << 10)
+    monkeypatch.setattr(chunks, "CHUNK_BYTES", 1 << 10)
     monkeypatch.setattr(class_sums, "ENTRIES", 50)  # classes in runs
     X, y = words(900)
     X = form(with_gaps(X, 0.02) * 0.1)

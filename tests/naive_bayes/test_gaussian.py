@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import norm
 from sklearn.naive_bayes import GaussianNB as Peer
 
-from tercet.core import parallel
+from tercet.core import chunks
 from tercet.datasets import load_watermelon
 from tercet.naive_bayes import GaussianNB
 
@@ -158,7 +158,7 @@ def test_a_class_of_no_weight_is_never_said():
 
 
 def test_same_bits_for_any_number_of_threads(monkeypatch):
-    monkeypatch.setattr(parallel, "CHUNK_BYTES", 1 << 10)
+    monkeypatch.setattr(chunks, "CHUNK_BYTES", 1 << 10)
     X, y = blobs(1000)
     X = with_gaps(X)
     one = GaussianNB(n_jobs=1).fit(X, y)

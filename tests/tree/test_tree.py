@@ -99,7 +99,7 @@ def test_steps_side_by_side_end_where_single_ones_do():
 def test_all_layouts_and_any_number_of_threads_agree(monkeypatch):
     tree, X = grown()
     want = tree.apply(X)
-    monkeypatch.setattr("tercet.tree.tree.CHUNK_BYTES", 4096)
+    monkeypatch.setattr("tercet.core.chunks.CHUNK_BYTES", 4096)
     filled = np.nan_to_num(X)
     for jobs in (None, 1, 2, 3):
         np.testing.assert_array_equal(tree.apply(X, jobs), want)

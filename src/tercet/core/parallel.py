@@ -31,8 +31,6 @@ import joblib
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from tercet.core.chunks import CHUNK_BYTES as CHUNK_BYTES
-from tercet.core.chunks import GRAIN as GRAIN
 from tercet.core.chunks import Chunks as Chunks
 from tercet.core.read_ahead import feed
 from tercet.core.reduction import Combine, add, reduced

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tercet.core.parallel import GRAIN, Chunks, each
+from tercet.core.chunks import GRAIN
+from tercet.core.parallel import Chunks, each
 from tercet.core.stopping import check_stop
 from tercet.inspection._treeshap.interventional import (
     MOST_FEATURES,

@@ -15,7 +15,8 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from tercet.core.parallel import CHUNK_BYTES, GRAIN, Chunks, each
+from tercet.core import chunks
+from tercet.core.parallel import Chunks, each
 from tercet.core.public_names import PublicPickle
 from tercet.core.rows import read_only, rows
 from tercet.tree._engine.ranges import concatenated_ranges
@@ -362,7 +363,7 @@ class Tree(PublicPickle):
     def _chunks(self, X: Any) -> Chunks:
         self._check_width(X)
         width = 8 * self.n_features  # of a row when it is dense
-        return Chunks(X, rows=max(GRAIN, CHUNK_BYTES // width // GRAIN * GRAIN))
+        return Chunks(X, rows=max(chunks.GRAIN, chunks.CHUNK_BYTES // width // chunks.GRAIN * chunks.GRAIN))
 
 
 class TreeBuilder(NodeTable):

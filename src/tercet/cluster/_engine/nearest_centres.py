@@ -28,7 +28,7 @@ from tercet.cluster._engine.nearest_kernels import (
     search_exactly,
     search_tiles,
 )
-from tercet.core import parallel
+from tercet.core import chunks
 from tercet.core.cache_lines import lines
 from tercet.core.parallel import Chunks, each, total
 from tercet.core.row_sums import mass_of
@@ -230,8 +230,8 @@ def rows_per_chunk(X: Any, k: int) -> int:
     """As many rows as fill a chunk, and enough of them to be worth k sums."""
     n = X.shape[0]
     size = X.data.nbytes * 1.5 if sparse.issparse(X) else X.nbytes
-    fill = int(parallel.CHUNK_BYTES * n / max(size, 1))
-    return max(fill, 8 * k, parallel.GRAIN) // parallel.GRAIN * parallel.GRAIN
+    fill = int(chunks.CHUNK_BYTES * n / max(size, 1))
+    return max(fill, 8 * k, chunks.GRAIN) // chunks.GRAIN * chunks.GRAIN
 
 
 def weighted_chunks(X: Any, weight: np.ndarray | None, *others: Any, rows: int) -> list[Any]:

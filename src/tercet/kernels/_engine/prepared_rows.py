@@ -10,8 +10,9 @@ import numpy as np
 from scipy import sparse
 
 from tercet.core import rows as core
+from tercet.core.chunks import GRAIN
 from tercet.core.kernel import kernel
-from tercet.core.parallel import GRAIN, each
+from tercet.core.parallel import each
 
 BLOCK = 1 << 17  # entries of a block: it stays in a core's own cache until it is done
 PAIRS = 4096  # pairs of rows that are subtracted at once

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tercet.core import parallel
+from tercet.core import chunks
 from tercet.core.parallel import Chunks, total
 from tercet.core.row_sums import largest_of
 from tercet.core.streams import is_streamed
@@ -316,7 +316,7 @@ class GaussianComponents(Components):
 
 def _fitting(width: int) -> int:
     """Rows of so many numbers that make a chunk."""
-    return max(parallel.GRAIN, parallel.CHUNK_BYTES // (8 * width) // parallel.GRAIN * parallel.GRAIN)
+    return max(chunks.GRAIN, chunks.CHUNK_BYTES // (8 * width) // chunks.GRAIN * chunks.GRAIN)
 
 
 def _sums_of(chunk: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -71,11 +71,11 @@ MUTANTS = [
         ("GammaRegressor", "PoissonRegressor", "TweedieRegressor", "GeneralizedLinearRegressor"),
     ),
     Mutant(
-        "variances that overflow are learned",
-        "naive_bayes/gaussian_nb.py",
-        "        lost = ~np.isfinite(variances)\n",
-        "        return\n        lost = ~np.isfinite(variances)\n",
-        ("GaussianNB", "MixedNB"),
+        "a model whose numbers overflowed is kept",
+        "core/estimator.py",
+        '            if are_numbers(learned.get(name), infinite=name == "intercept_"):',
+        "            if name:",
+        ("QuadraticDiscriminantAnalysis", "Ridge", "LinearDiscriminantAnalysis"),
     ),
     Mutant(
         "a prediction depends on the rows that are asked about with it",

@@ -15,6 +15,7 @@ from typing import Any
 from llvmlite import binding
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
+from numba.core.pythonapi import PythonAPI
 
 ENVIRONMENT = "_ZN08NumbaEnv"  # pointers to the Python objects that compiled code refers to
 
@@ -63,11 +64,41 @@ class PartCompiler(Compiler):
         return super().compile_extra(func)
 
 
+class KernelAPI(PythonAPI):
+    """What a kernel returns is made of objects that the compiled code has at hand.
+
+    Numba would find the class of an array by a call of Python, where a Ctrl-C that came while the kernel ran is raised;
+    the code around that call takes no notice, and ends in a `SystemError` or a crash.
+    """
+
+    environment: Any = None
+
+    def get_env_manager(self, *arguments: Any) -> Any:
+        """The constants of the kernel."""
+        self.environment = super().get_env_manager(*arguments)
+        return self.environment
+
+    def serialize_object(self, obj: Any) -> Any:
+        """A class stays as it is, for `unserialize`."""
+        is_at_hand = self.environment is not None and isinstance(obj, type)
+        return obj if is_at_hand else super().serialize_object(obj)
+
+    def unserialize(self, structptr: Any) -> Any:
+        """A new reference to the object."""
+        if not isinstance(structptr, type):
+            return super().unserialize(structptr)
+        found = self.environment.read_const(self.environment.add_const(structptr))
+        self.incref(found)
+        return found
+
+
 class KernelCompiler(Compiler):
     """Numba's compiler without looking for garbage: it makes many objects, few of them garbage."""
 
     def compile_extra(self, func: Any) -> Any:
         """Compile a Python function."""
+        context = self.state.targetctx  # of this compilation alone
+        context.get_python_api = lambda builder: KernelAPI(context, builder)
         enabled = gc.isenabled()
         gc.disable()
         try:

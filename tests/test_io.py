@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 import skops.io
 from scipy import sparse
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import SGDClassifier
 from sklearn.pipeline import make_pipeline
 
@@ -25,6 +26,7 @@ from tercet.io import ModelError, ModelWarning, load_model, save_model
 from tercet.linear_model import LogisticRegression, Perceptron, Ridge
 from tercet.mixture import CategoricalMixture
 from tercet.multiclass import OneVsRestClassifier
+from tercet.naive_bayes import GaussianNB
 from tercet.neighbors import KNeighborsClassifier
 from tercet.sequence import MEMM
 
@@ -427,3 +429,21 @@ def test_loading_imports_only_the_families_that_the_file_names(file):
     """
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert answer.stdout.split() == ["LogisticRegression", "好瓜"]
+
+
+def test_a_parameter_that_an_older_version_did_not_have(tmp_path):
+    model = GaussianNB().fit([[0.0], [1.0]], [0, 1])
+    del model.var_smoothing
+    save_model(tmp_path / "old.skops", model, {})
+    loaded, _ = load_model(tmp_path / "old.skops")
+    assert loaded.var_smoothing == GaussianNB().var_smoothing
+
+
+def test_a_part_that_is_missing_is_named(tmp_path):
+    model = GaussianNB().fit([[0.0], [1.0]], [0, 1])
+    del model.theta_
+    save_model(tmp_path / "part.skops", model, {})
+    loaded, _ = load_model(tmp_path / "part.skops")
+    assert not hasattr(loaded, "theta_")
+    with pytest.raises(NotFittedError, match="GaussianNB has no 'theta_'"):
+        loaded.predict([[0.0]])

@@ -113,7 +113,7 @@ def _other_array(data: bytes, rng: np.random.Generator) -> bytes:
     elif kind == 4 and array.dtype.kind in "iuf" and array.size:
         array = array.copy()
         value = (-1, 2**30, 0, -(2**31)) if array.dtype.kind != "u" else (255, 0, 7, 100)
-        array.flat[int(rng.integers(array.size))] = value[rng.integers(4)]
+        array.flat[int(rng.integers(array.size))] = np.array(value[rng.integers(4)]).astype(array.dtype)
     elif kind == 5 and array.dtype.kind == "f" and array.size:
         array = array.copy()
         array.flat[int(rng.integers(array.size))] = (np.nan, np.inf, 1e300, -1.0)[rng.integers(4)]

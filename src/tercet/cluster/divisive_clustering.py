@@ -269,6 +269,10 @@ class DivisiveClustering(Clusterer):
             sides = [order[start[node] : start[node] + size[node]] for node in self.children_[k]]
             if self.algorithm == "farthest-pair":
                 sides = [side[np.isin(side, self.poles_[k])] for side in sides]
+            if not all(side.size for side in sides):
+                raise ValueError(
+                    f"DivisiveClustering: split {k} of the loaded model has a side without rows."
+                )
             some = np.concatenate(sides)
             if self.metric == "precomputed":
                 D = X[np.ix_(here, some)]

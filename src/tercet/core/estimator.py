@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, ClusterMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_random_state
 
-from tercet.core.fitted_checks import Declarations, Labels, Sizes, Whole, check_fitted
+from tercet.core.fitted_checks import Declarations, FittedAttributes, Labels, Sizes, Whole, check_fitted
 from tercet.core.input_errors import Broken, Explaining, blamed_magnitude
 from tercet.core.parameters import blamed_parameter, check_parameters
 from tercet.core.public_names import PublicPickle
@@ -52,7 +52,7 @@ MODEL_NUMBERS = (
 )  # fmt: skip
 
 
-class Estimator(PublicPickle, Iterative, BaseEstimator):
+class Estimator(FittedAttributes, PublicPickle, Iterative, BaseEstimator):
     """What all estimators share."""
 
     sparse_input: ClassVar[bool] = True

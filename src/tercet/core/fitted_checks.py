@@ -23,10 +23,11 @@ import functools
 import numbers
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.exceptions import NotFittedError
 
 from tercet.core.symbolic_shapes import Mismatch, Sizes, in_words, is_optional, size_of, unify
 from tercet.core.validation import check_structure
@@ -243,6 +244,22 @@ def classes_of_outputs(model: Any) -> Any:
     """The declaration of `classes_` where there may be several outputs: then it is a list."""
     several = isinstance(model.classes_, list)
     return Each(Labels("classes@"), "outputs") if several else Labels("classes")
+
+
+class FittedAttributes:
+    """Attributes that `fit` makes: who asks for one that is not there is told why."""
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            kind = type(self)
+            is_fitted = (name.endswith("_") and not name.startswith("_")) or name in declared(kind)
+            if not is_fitted or hasattr(kind, name):
+                return object.__getattribute__(self, name)  # which says what is wrong
+            raise NotFittedError(
+                f"{kind.__name__} has no {name!r}: it is not fitted, not in this way, or was loaded from a file "
+                "that lacks it."
+            )
 
 
 def check_fitted(model: Any) -> None:

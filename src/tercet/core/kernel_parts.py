@@ -67,8 +67,8 @@ class PartCompiler(Compiler):
 class KernelAPI(PythonAPI):
     """What a kernel returns is made of objects that the compiled code has at hand.
 
-    Numba would find the class of an array by a call of Python, where a Ctrl-C that came while the kernel ran is raised;
-    the code around that call takes no notice, and ends in a `SystemError` or a crash.
+    Numba would find the class of an array by a call of Python. A Ctrl-C that came while the kernel ran is raised
+    there; the code around that call takes no notice, and ends in a `SystemError` or a crash.
     """
 
     environment: Any = None

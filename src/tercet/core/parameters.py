@@ -63,18 +63,33 @@ NONE_SUCH = object()
 def check_parameters(thing: Any, *, saved: bool = False) -> None:
     """Refuse the first parameter of an estimator whose value its signature does not allow.
 
-    One that was saved by an older version need not have them all.
+    One that was saved by an older version need not have them all: it gets the defaults of the others.
     """
     kind: Any = type(thing)
     defaults = allowed_defaults(kind)
     for name, hint in hints(kind).items():
         if saved and name not in vars(thing):
-            continue
+            if name not in defaults:
+                raise ValueError(f"{type(thing).__name__}: parameter {name!r} is missing.")
+            setattr(thing, name, defaults[name])
         value = getattr(thing, name)
         if value is not defaults.get(name, NONE_SUCH) and not allows(hint, value):
             raise ValueError(
                 f"{type(thing).__name__}: parameter {name!r} must be {describe(hint)}; got {shown(value, 400)}."
             )
+
+
+def number_type(thing: Any) -> np.dtype[Any]:
+    """The type of numbers that the parameter `dtype` of an estimator names."""
+    try:
+        dtype = np.dtype(thing.dtype)
+    except TypeError:
+        dtype = np.dtype(object)
+    if dtype.kind not in "biuf":
+        raise ValueError(
+            f"{type(thing).__name__}: parameter 'dtype' must be a type of numbers; got {thing.dtype!r}."
+        )
+    return dtype
 
 
 def blamed_parameter(thing: Any, error: BaseException) -> ValueError | TypeError | None:

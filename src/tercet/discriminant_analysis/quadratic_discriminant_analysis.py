@@ -10,7 +10,7 @@ from scipy import linalg
 from tercet.core.catalog import method
 from tercet.core.chunks import is_one_chunk
 from tercet.core.estimator import check_is_fitted
-from tercet.core.fitted_checks import Each
+from tercet.core.fitted_checks import Each, Floats
 from tercet.core.parallel import Chunks, each
 from tercet.core.parameters import ArrayLike, CountOrZero, Fraction, Jobs, NonNegative
 from tercet.core.rows import read_only
@@ -271,7 +271,7 @@ class QuadraticDiscriminantAnalysis(DiscriminantClassifier):
         "means_": "classes features",
         "priors_": "classes",
         "rotations_": Each("features directions@", "classes"),
-        "scalings_": Each("directions@", "classes"),
+        "scalings_": Each(Floats("directions@", low=0.0), "classes"),
         "thresholds_": "classes",
     }
 

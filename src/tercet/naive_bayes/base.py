@@ -48,7 +48,8 @@ class BayesClassifier(Classifier):
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """The logarithm of `predict_proba`, exact where the probability itself is 0 in floating point."""
         joint = self._prior_where_impossible(self.predict_joint_log_proba(X))
-        below = joint - joint.max(axis=1, keepdims=True)
+        with np.errstate(invalid="ignore"):
+            below = joint - joint.max(axis=1, keepdims=True)
         return below - np.log(np.exp(below).sum(axis=1, keepdims=True))
 
     def predict_proba(self, X: Any) -> np.ndarray:

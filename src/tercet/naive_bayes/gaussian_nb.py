@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tercet.core.catalog import method
+from tercet.core.fitted_checks import Floats
 from tercet.core.kernel import kernel
 from tercet.core.parallel import total
 from tercet.core.parameters import ArrayLike, CountOrZero, Jobs, NonNegative
@@ -87,9 +88,9 @@ class GaussianNB(PartialFitMixin, BayesClassifier):
     width_checked_attributes = ("theta_", "var_")
     fitted_shapes = {
         "known_count_": "classes features",
-        "theta_": "classes features",
+        "theta_": Floats("classes features", finite=True),
         "scatter_": "classes features",
-        "var_": "classes features",
+        "var_": Floats("classes features", finite=True, low=float(np.finfo(np.float64).tiny)),
         "epsilon_": "",
     }
 

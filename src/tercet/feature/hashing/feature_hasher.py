@@ -14,7 +14,7 @@ from tercet.core.catalog import method
 from tercet.core.estimator import NO_TARGET, Estimator
 from tercet.core.fitted_checks import Whole
 from tercet.core.input_errors import shown
-from tercet.core.parameters import Range, check_parameters
+from tercet.core.parameters import Range, check_parameters, number_type
 from tercet.core.steps import listeners
 from tercet.core.validation import target_for_callbacks
 from tercet.feature.hashing.hashed_entries import BATCH, HashedEntries
@@ -120,7 +120,7 @@ class FeatureHasher(TransformerMixin, Estimator):
         for record in checked_records(raw_X):
             self._add(entries, record)
             entries.flush(BATCH)
-        found = entries.matrix(self.dtype)
+        found = entries.matrix(number_type(self))
         if not found.shape[0]:
             raise ValueError("Cannot vectorize empty sequence.")
         return in_sparse_interface(found)

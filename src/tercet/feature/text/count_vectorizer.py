@@ -14,7 +14,7 @@ from sklearn.utils.metadata_routing import UNUSED
 
 from tercet.core.catalog import method
 from tercet.core.estimator import NO_TARGET
-from tercet.core.parameters import Count, Fraction, check_parameters
+from tercet.core.parameters import Count, Fraction, check_parameters, number_type
 from tercet.core.steps import listeners
 from tercet.core.validation import check_array, target_for_callbacks
 from tercet.feature.text.document_analysis import DocumentAnalysis
@@ -238,14 +238,7 @@ class CountVectorizer(DocumentAnalysis):
 
     def _finished(self, rows: sparse.csr_array) -> sparse.csr_array:
         """Counts in the type that is asked for."""
-        try:
-            dtype = np.dtype(self.dtype)
-        except TypeError:
-            dtype = np.dtype(object)
-        if dtype.kind not in "biuf":
-            raise ValueError(
-                f"{type(self).__name__}: parameter 'dtype' must be a type of numbers; got {self.dtype!r}."
-            )
+        dtype = number_type(self)
         rows.data = np.ones(rows.nnz, dtype) if self.binary else rows.data.astype(dtype, copy=False)
         return rows
 

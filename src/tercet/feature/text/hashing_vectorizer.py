@@ -11,7 +11,7 @@ from sklearn.base import TransformerMixin
 from tercet.core.catalog import method
 from tercet.core.estimator import NO_TARGET
 from tercet.core.fitted_checks import OneOf, Whole
-from tercet.core.parameters import check_parameters
+from tercet.core.parameters import check_parameters, number_type
 from tercet.core.steps import listeners
 from tercet.core.symbolic_shapes import Sizes
 from tercet.core.validation import target_for_callbacks
@@ -201,7 +201,7 @@ class HashingVectorizer(TransformerMixin, DocumentAnalysis, auto_wrap_output_key
             except (AttributeError, TypeError) as error:
                 raise document_error(self, analyze, documents, error) from error.__cause__
             entries.flush(BATCH)
-        found = entries.matrix(self.dtype)
+        found = entries.matrix(number_type(self))
         if not found.shape[0]:
             raise ValueError("Cannot vectorize empty sequence.")
         if self.binary:

@@ -73,7 +73,10 @@ def check_parameters(thing: Any, *, saved: bool = False) -> None:
                 raise ValueError(f"{type(thing).__name__}: parameter {name!r} is missing.")
             setattr(thing, name, defaults[name])
         value = getattr(thing, name)
-        if value is not defaults.get(name, NONE_SUCH) and not allows(hint, value):
+        is_builtin = (
+            saved and isinstance(value, type) and name != "dtype"
+        )  # callable, but no kernel or metric
+        if value is not defaults.get(name, NONE_SUCH) and (is_builtin or not allows(hint, value)):
             raise ValueError(
                 f"{type(thing).__name__}: parameter {name!r} must be {describe(hint)}; got {shown(value, 400)}."
             )

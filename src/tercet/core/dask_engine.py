@@ -25,6 +25,7 @@ from distributed import Client, KilledWorker
 from distributed.client import FutureCancelledError
 from distributed.comm import CommClosedError
 
+from tercet.core.dask_memory import reuse_memory
 from tercet.core.parallel import one_blas_thread
 from tercet.core.reduction import Combine, Reduction, reduced
 from tercet.core.row_pages import Field
@@ -298,6 +299,7 @@ class Packed:
 
 
 def _unpacked(kind: Any, state: bytes) -> Any:
+    reuse_memory()  # here, on a worker, before its first pass
     packed = kind.__new__(kind)
     packed.__dict__.update(cloudpickle.loads(state))
     return packed

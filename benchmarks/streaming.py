@@ -278,11 +278,14 @@ def main(arguments: list[str] | None = None) -> None:
             )
     print(*lines, sep="\n")
     if options.write:
-        work = f"fits that read {options.rows:.0f} x {FEATURES} rows of Parquet in every pass"
-        said = "python -m benchmarks.streaming " + " ".join(arguments or sys.argv[1:])
-        results.write_table(
-            "streaming", work, "\n".join(lines), said, ["tercet", "pyarrow", "numpy", "numba"]
+        name, work = (
+            "streaming",
+            f"fits that read {options.rows:.0f} x {FEATURES} rows of Parquet in every pass",
         )
+        if not options.fits:
+            name, work = "dask", "passes over rows in memory, on threads and on Dask workers of this machine"
+        said = "python -m benchmarks.streaming " + " ".join(arguments or sys.argv[1:])
+        results.write_table(name, work, "\n".join(lines), said, ["tercet", "pyarrow", "numpy", "numba"])
 
 
 if __name__ == "__main__":

@@ -82,7 +82,12 @@ def our_boosting(folder: str, client: Any) -> Says:
     from tercet.ensemble import HistGradientBoostingClassifier
 
     model = HistGradientBoostingClassifier(
-        max_iter=ROUNDS, max_leaf_nodes=LEAVES, learning_rate=RATE, early_stopping=False, n_jobs=THREADS
+        max_iter=ROUNDS,
+        max_leaf_nodes=LEAVES,
+        learning_rate=RATE,
+        early_stopping=False,
+        random_state=0,
+        n_jobs=THREADS,
     )
     ours(model, folder, engine="stream" if client is None else "dask", client=client)
     return lambda X: model.predict_proba(X)[:, 1]

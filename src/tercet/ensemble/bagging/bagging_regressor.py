@@ -132,9 +132,11 @@ class BaggingRegressor(BaseBagging, Regressor):
         """
         given = self._routed("predict", params).get("predict", {})
         answers = self._answers(lambda m, rows: self._member_prediction(m, rows, given), X)
-        return sum(
-            answer / len(answers) for answer in answers
-        )  # of targets near 1e308 the sum would overflow
+        with np.errstate(over="ignore"):
+            total = sum(answers)
+        if np.isfinite(total).all():
+            return total / len(answers)
+        return sum(answer / len(answers) for answer in answers)  # the sum is beyond the largest number
 
     def _score_out_of_bag(self, X: Any, y: np.ndarray) -> None:
         width = 1 if y.ndim == 1 else y.shape[1]

@@ -19,6 +19,7 @@ the pack is compared with its LogisticRegression.
 from __future__ import annotations
 
 import argparse
+import inspect
 import json
 import os
 import pickle
@@ -56,6 +57,9 @@ Seconds = dict[str, float]
 
 def task_of(card: Card) -> tuple[Any, dict[str, Any], str | None] | None:
     """Rows, further input and the question that an estimator at its defaults takes; None when it takes none."""
+    parameters = inspect.signature(card.load()).parameters.values()
+    if any(parameter.default is parameter.empty for parameter in parameters):  # a list of estimators, say
+        return None
     for data, target in samples(card, ROWS):
         for given in ((data, target), (data,)):
             try:
@@ -171,6 +175,8 @@ def main(arguments: list[str]) -> int:
             missing = [mode for mode in modes if mode not in kept.get(name, {})]
             if missing and not (missing == ["peer"] and name not in peers):
                 found = measure(every[name], missing, peers, options.rounds, options.limit)
+                if not found:
+                    continue
                 kept[name] = {**kept.get(name, {}), **found}
                 print(table({name: kept[name]}).splitlines()[-1], flush=True)
                 if options.json:  # after every class: a run that is cut short keeps what it has

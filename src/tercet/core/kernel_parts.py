@@ -13,9 +13,13 @@ import gc
 from typing import Any
 
 from llvmlite import binding
+from numba.core import types
+from numba.core.analysis import dead_branch_prune
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
+from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.pythonapi import PythonAPI
+from numba.core.untyped_passes import DeadBranchPrune
 
 ENVIRONMENT = "_ZN08NumbaEnv"  # pointers to the Python objects that compiled code refers to
 
@@ -54,8 +58,48 @@ class PartLibrary(JITCodeLibrary):
         return 0
 
 
-class PartCompiler(Compiler):
-    """Numba's compiler with a library of intermediate code."""
+class GivenArgument:
+    """An argument that is not None, in the form in which numba takes types of literals."""
+
+    def __init__(self, kind: Any) -> None:
+        self.literal_type = kind
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class PruneAbsent(FunctionPass):
+    """Leave out what follows `if x is None` where x is given.
+
+    Numba leaves out the other branch where x is None. This one it would compile, with all that it calls, for LLVM
+    to remove.
+    """
+
+    _name = "prune_absent"
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def run_pass(self, state: Any) -> bool:
+        """Change the intermediate code of a function."""
+        unknown = (types.NoneType, types.Omitted, types.Optional)
+        given = [kind if isinstance(kind, unknown) else GivenArgument(kind) for kind in state.args]
+        dead_branch_prune(state.func_ir, given)
+        return True
+
+
+class PruningCompiler(Compiler):
+    """Numba's compiler, which leaves out both kinds of branches."""
+
+    def define_pipelines(self) -> Any:
+        """The passes over a function."""
+        managers = super().define_pipelines()
+        for manager in managers:
+            manager.add_pass_after(PruneAbsent, DeadBranchPrune)
+            manager.finalize()
+        return managers
+
+
+class PartCompiler(PruningCompiler):
+    """A compiler with a library of intermediate code."""
 
     def compile_extra(self, func: Any) -> Any:
         """Compile a Python function."""
@@ -92,8 +136,8 @@ class KernelAPI(PythonAPI):
         return found
 
 
-class KernelCompiler(Compiler):
-    """Numba's compiler without looking for garbage: it makes many objects, few of them garbage."""
+class KernelCompiler(PruningCompiler):
+    """A compiler without looking for garbage: it makes many objects, few of them garbage."""
 
     def compile_extra(self, func: Any) -> Any:
         """Compile a Python function."""

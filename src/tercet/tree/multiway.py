@@ -233,7 +233,8 @@ def divide_rows(column, rows, weight, orders, threshold, slots, n_children):
             share[side] += weight[e]
     share /= sum_of(share)
     border = np.zeros(n_children + 1, dtype=np.int64)
-    border[1:] = np.cumsum(size + lost)
+    for c in range(n_children):
+        border[c + 1] = border[c] + size[c] + lost
     new_rows = np.empty(border[-1], dtype=np.int32)
     new_weight = np.empty(border[-1])
     for e in range(rows.size):

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tercet.core.array_copies import copy_array
 from tercet.core.kernel import inner, kernel
 from tercet.inspection._treeshap.path_table import slot_at
 
@@ -67,9 +68,11 @@ def background_masks(background, table):
             if used + count > masks.size:
                 size = max(2 * masks.size, used + count)
                 wider, more = np.empty(size, np.int64), np.empty(size)
-                wider[:used], more[:used] = masks[:used], shares[:used]
+                copy_array(masks[:used], wider[:used])
+                copy_array(shares[:used], more[:used])
                 masks, shares = wider, more
-            masks[used : used + count], shares[used : used + count] = distinct[:count], 0.0
+            copy_array(distinct[:count], masks[used : used + count])
+            shares[used : used + count] = 0.0
             for i in range(m):
                 shares[used + place[i]] += 1.0 / m
             used += count

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tercet.core.array_copies import copy_array
 from tercet.core.kernel import inner, kernel
 from tercet.inspection._treeshap.path_table import THRESHOLD, one_fraction, slot_at
 
@@ -63,7 +64,8 @@ def add_contributions(X, table, start, stop, points, weights, out):
                 find_branches(blocks[b], tests, table.parent[e], branch[d - 1])
             states(slot[e], table.share[e], passing[above[e]], branch[d - 1], through, stopped, share)
             if not leaf[e]:
-                path[d], passing[d] = e, through
+                path[d] = e
+                copy_array(through, passing[d])
                 total[d, :, :count] = 0.0
                 go_down(product[d - 1], through, stopped, share, f, count, product[d])
                 continue
@@ -302,7 +304,8 @@ def known_means(X, known, table, out):
         score, root = table.score[tree], table.root[tree]
         for i in range(X.shape[0]):
             if table.first_edge[tree] == table.first_edge[tree + 1]:
-                out[i, score : score + table.value.shape[1]] += table.value[root]
+                for c in range(table.value.shape[1]):
+                    out[i, score + c] += table.value[root, c]
                 continue
             branch[0] = branch_of(X[i], table.tests, root)
             for e in range(table.first_edge[tree], table.first_edge[tree + 1]):

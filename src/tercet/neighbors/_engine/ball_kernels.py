@@ -158,7 +158,8 @@ def nearest_in_balls(points, order, balls, slack, queries, metric, far, near):
                     reach = dist[last]
         if k > SHORT:
             sort_heap(dist, ids)
-        far[t], near[t] = dist, ids
+        copy_array(dist, far[t])
+        copy_array(ids, near[t])
         if work > WORK:
             return t + 1
     return queries.shape[0]

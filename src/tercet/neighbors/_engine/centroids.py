@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tercet.core.kernel import kernel
+from tercet.core.array_copies import copy_array
+from tercet.core.kernel import inner, kernel
 
 
 @kernel
@@ -42,7 +43,7 @@ def nearest_point_sparse(X: Any, points: Any, nearest: Any) -> bool:
     if not largest < 1e300:
         return False
     for i in range(nearest.size):
-        score[:] = norm
+        copy_array(norm, score)
         length = 0.0
         for at in range(X.indptr[i], X.indptr[i + 1]):
             x = np.float64(X.data[at])
@@ -78,6 +79,14 @@ def nearest_point_sparse(X: Any, points: Any, nearest: Any) -> bool:
     return True
 
 
+@inner
+def divide_rows(table: Any, by: Any) -> None:
+    """Divide each row by a number of its own."""
+    for c in range(by.size):
+        for j in range(table.shape[1]):
+            table[c, j] /= by[c]
+
+
 @kernel
 def sparse_means(X: Any, y: Any, weight: Any, mass: Any, means: Any) -> None:
     """The weighted means of the classes' rows, (n_classes, n_features), from zeros."""
@@ -85,8 +94,7 @@ def sparse_means(X: Any, y: Any, weight: Any, mass: Any, means: Any) -> None:
         mean = means[y[i]]
         for at in range(X.indptr[i], X.indptr[i + 1]):
             mean[X.indices[at]] += weight[i] * X.data[at]
-    for c in range(mass.size):
-        means[c] /= mass[c]
+    divide_rows(means, mass)
 
 
 @kernel
@@ -129,8 +137,7 @@ def dense_means(X: Any, y: Any, weight: Any, mass: Any, means: Any) -> None:
         x, mean, w = X[i], means[y[i]], weight[i]
         for j in range(x.size):
             mean[j] += w * x[j]
-    for c in range(mass.size):
-        means[c] /= mass[c]
+    divide_rows(means, mass)
 
 
 @kernel

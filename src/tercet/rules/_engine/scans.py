@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tercet.core.array_copies import copy_array
 from tercet.core.kernel import inner, kernel
 from tercet.core.rows import read_only
 from tercet.rules._engine.ranked_table import AT_LEAST, AT_MOST, EQUAL, RankedTable
@@ -320,7 +321,7 @@ def scan_columns(
                 slack = TIE * max(1.0, abs(best[side]))
                 if value > best[side] + slack or (value >= best[side] - slack and covered > mass[side]):
                     best[side], mass[side] = value, covered
-                    out_counts[s + side] = counts
+                    copy_array(counts, out_counts[s + side])
                     out_below[s + side], out_above[s + side] = ranks[j, row], ranks[j, after]
         for side in range(2):
             if best[side] > -np.inf:

@@ -38,6 +38,7 @@ from tercet.tree._engine.leafwise_search import (
     VALUE,
     LeafwiseLimits,
     LeafwiseTree,
+    new_search_workspace,
 )
 from tercet.tree._engine.limits import Limits
 from tercet.tree._engine.tree_arrays import TreeArrays
@@ -209,8 +210,12 @@ class LeafwiseGrower:
             float(noise + self.min_gain),
             d if limits.max_features is None else min(d, limits.max_features),
         )
-        with one_blas_thread(), assisted(grow_leafwise, (tree, stop, True), self.n_jobs) as board:
-            count = grow_leafwise(board, tree, stop, False)
+
+        def take_part(board: np.ndarray, helper: bool) -> int:
+            return grow_leafwise(board, tree, stop, helper, *new_search_workspace(tree))
+
+        with one_blas_thread(), assisted(take_part, (True,), self.n_jobs) as board:
+            count = take_part(board, False)
         nodes, sums = self.memory["nodes"][:count], self.memory["reals"][:count]
         return newton_arrays(self.bins, nodes, self.memory["sides"], sums, self.penalty, rate)
 

@@ -31,7 +31,7 @@ from tercet.tree._engine.histogram_kernels import (
     STOP,
     TABLE,
 )
-from tercet.tree._engine.leafwise_scan import NONE, new_cut_workspace
+from tercet.tree._engine.leafwise_scan import NONE
 from tercet.tree._engine.leafwise_search import (
     BEGIN,
     BEST,
@@ -45,7 +45,6 @@ from tercet.tree._engine.leafwise_search import (
     OTHER_HIST,
     SLOT,
     VALUE,
-    new_category_workspace,
     node_rows,
     search_block,
     settle_split,
@@ -305,12 +304,13 @@ def next_batch(tree, limits, count, t):
 
 
 @kernel
-def grow_leafwise(board, tree, limits, helper):
+def grow_leafwise(board, tree, limits, helper, work, bins, best):
     """Grow a tree, always at the leaf of the largest gain; returns the number of its nodes.
 
     A helper takes tasks until the board is closed. It is the same kernel, which is then compiled once.
+
+    work, bins, best : the memory of this thread (`new_search_workspace`)
     """
-    work, bins, best = new_cut_workspace(), new_category_workspace(tree.rule), np.zeros(4)
     count, t, batch = 1, 0, tree.batch
     if not helper:
         tree.reals[0, BEST], batch[LATER], batch[KIND] = (

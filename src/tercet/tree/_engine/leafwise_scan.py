@@ -48,14 +48,15 @@ class CutWorkspace(NamedTuple):
     top_pattern: np.ndarray
     counts: np.ndarray  # rows of each bin
     rows: np.ndarray  # rows on the left of each cut
+    columns: np.ndarray  # in the order in which a node tries them
 
 
-@inner
-def new_cut_workspace():
-    """Empty memory for the cuts of a column."""
+def new_cut_workspace(d: int) -> CutWorkspace:
+    """Empty memory for the cuts of a column, one of d. Kernels get it: code to allocate it is slow to compile."""
     gain, top = np.zeros(BINS), np.zeros(1)
     sums, counts, rows = np.zeros(BINS, np.int64), np.zeros(BINS, np.int64), np.zeros(BINS, np.int64)
-    return CutWorkspace(sums, gain, gain.view(np.int64), top, top.view(np.int64), counts, rows)
+    columns = np.zeros(d, np.int64)
+    return CutWorkspace(sums, gain, gain.view(np.int64), top, top.view(np.int64), counts, rows, columns)
 
 
 @inner

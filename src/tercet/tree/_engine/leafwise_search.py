@@ -34,7 +34,14 @@ from tercet.tree._engine.histogram_scan import (
     store_split,
     write_sides,
 )
-from tercet.tree._engine.histogram_statistics import COUNT, MISSING_BIN, WEIGHT, GainRule, new_bin_workspace
+from tercet.tree._engine.histogram_statistics import (
+    COUNT,
+    MISSING_BIN,
+    WEIGHT,
+    BinWorkspace,
+    GainRule,
+    new_bin_workspace,
+)
 from tercet.tree._engine.leafwise_scan import (
     COUNTED,
     CUT,
@@ -45,7 +52,9 @@ from tercet.tree._engine.leafwise_scan import (
     UPPER,
     VARIES,
     CutRule,
+    CutWorkspace,
     find_cut,
+    new_cut_workspace,
     scan_cuts,
 )
 
@@ -137,9 +146,9 @@ def add_half_words(column, rows, words, channel):
 @inner
 def fill_block(column, narrow, rows, words, channel):
     """The histogram of some rows in one block of columns."""
-    flat = channel.reshape(-1)
-    for i in range(flat.size):
-        flat[i] = 0
+    for k in range(channel.shape[0]):
+        for i in range(channel.shape[1]):
+            channel[k, i] = 0
     if narrow:
         add_half_words(column, rows, words, channel)
     elif rows.size == words.size:
@@ -180,13 +189,13 @@ def count_node_bins(tree, t, j, counts):
 # The search for a split -----------------------------------------------------------------------------------------
 
 
-@inner
-def new_category_workspace(rule):
-    """Empty memory for columns of categories; None where there are none.
+def new_search_workspace(tree: LeafwiseTree) -> tuple[CutWorkspace, BinWorkspace | None, np.ndarray]:
+    """Empty memory for the search of one thread: for cuts, for columns of categories, for the best split of those.
 
-    Numba prunes `if bins is None` by type: trees of numbers are a kernel of their own, which compiles sooner.
+    Without categories the second is None: trees of numbers are a kernel of their own, which compiles sooner.
     """
-    return None if rule is None else new_bin_workspace(rule)
+    bins = None if tree.rule is None else new_bin_workspace(tree.rule)
+    return new_cut_workspace(tree.found.shape[1]), bins, np.zeros(4)
 
 
 @inner
@@ -242,10 +251,11 @@ def search_block(tree, b, work, bins, best):
 
 
 @inner
-def drop_columns(found, key, tries):
-    """Keep `tries` columns that vary, drawn at random."""
+def drop_columns(found, key, tries, order):
+    """Keep `tries` columns that vary, drawn at random; their order goes to `order`."""
     d = found.shape[0]
-    order = np.arange(d)
+    for i in range(d):
+        order[i] = i
     for i in range(d):
         j = draw_column(key, d, i, order)
         if tries == 0:
@@ -284,7 +294,7 @@ def settle_split(tree, limits, t, hist, found, work, bins, best):
     """Choose the split of a node among the best of the columns; whether there is one that is good enough."""
     binned, sides = tree.binned, tree.sides[t]
     if limits.tries < found.shape[0]:
-        drop_columns(found, tree.nodes[t, KEY], limits.tries)
+        drop_columns(found, tree.nodes[t, KEY], limits.tries, work.columns)
     count_candidates(tree, t, hist, work, found)
     j, bar = -1, limits.floor
     for k in range(found.shape[0]):

@@ -7,8 +7,7 @@ import numpy as np
 from tercet.core.kernel import inner, kernel
 from tercet.tree._engine.histogram_kernels import CHILD, IS_SPLIT
 from tercet.tree._engine.leafwise_kernels import in_units, leaf_step
-from tercet.tree._engine.leafwise_scan import new_cut_workspace
-from tercet.tree._engine.leafwise_search import VALUE, new_category_workspace, scan_column, settle_split
+from tercet.tree._engine.leafwise_search import VALUE, scan_column, settle_split
 
 
 @inner
@@ -109,9 +108,8 @@ def pair_terms(gradients, hessians, per_gradient, per_hessian, out):
 
 
 @kernel
-def search_histogram(tree, limits):
+def search_histogram(tree, limits, work, bins, best):
     """Find the best split of node 0 from its histogram and its counts; whether there is one."""
-    work, bins, best = new_cut_workspace(), new_category_workspace(tree.rule), np.zeros(4)
     hist, found = tree.hists[0], tree.found[0]
     for j in range(found.shape[0]):
         scan_column(tree, 0, j, hist[j >> 3], work, bins, best, found[j])

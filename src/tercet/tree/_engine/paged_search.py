@@ -16,7 +16,14 @@ from tercet.tree._engine.histogram_statistics import (
 )
 from tercet.tree._engine.leafwise import TermTotals, cut_rule
 from tercet.tree._engine.leafwise_scan import FOUND
-from tercet.tree._engine.leafwise_search import BEST, KEY, NODE_FIELDS, LeafwiseLimits, LeafwiseTree
+from tercet.tree._engine.leafwise_search import (
+    BEST,
+    KEY,
+    NODE_FIELDS,
+    LeafwiseLimits,
+    LeafwiseTree,
+    new_search_workspace,
+)
 from tercet.tree._engine.limits import Limits
 from tercet.tree._engine.paged_kernels import search_histogram
 
@@ -102,7 +109,7 @@ class NodeSearch:
             penalty=float(self.penalty),
             counts=np.ascontiguousarray(hist[:, :, -1]),
         )
-        if not search_histogram(tree, stop):
+        if not search_histogram(tree, stop, *new_search_workspace(tree)):
             return None
         split = int(records[0, FEATURE]), int(records[0, LAST]), int(records[0, FIRST])
         return float(reals[0, BEST]), split, sides[0]

@@ -12,7 +12,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks import automl, automl_tables, cluster, defaults, first, linear, maxent, results, worker
+from benchmarks import (
+    automl,
+    automl_tables,
+    cluster,
+    compiling,
+    defaults,
+    first,
+    linear,
+    maxent,
+    results,
+    targets,
+    worker,
+)
 from benchmarks.__main__ import ROWS, main
 from benchmarks.growth import run_growth
 from benchmarks.harness import Contender, Outcome, Row, Score, judge, run_row
@@ -489,6 +501,36 @@ def test_first_results_are_measured_once(tmp_path, capsys):
     assert (
         capsys.readouterr().out.count("| LogLinearRegression |") == 3
     )  # one while measuring, and two tables
+
+
+def test_classes_that_need_arguments_have_no_first_result():
+    (card,) = [card for card in first.cards() if card.name == "VotingClassifier"]
+    assert first.task_of(card) is None
+
+
+def test_kernels_by_target(capsys):
+    assert targets.available()[-1] == targets.NATIVE
+    assert targets.settings("x86-64-v4")["NUMBA_CPU_NAME"] == "x86-64-v4"
+    chosen = ["--size", "smoke", "--rounds", "1", "--targets", targets.NATIVE]
+    assert targets.main(["perceptron", *chosen]) == 0
+    assert "| perceptron | 0." in capsys.readouterr().out
+    table = targets.table({"one": {"a": 2.0, "b": 1.0}, "other": {"a": 1.0, "b": 2.0}})
+    assert table.splitlines()[2:] == [
+        "| one | 2.0000 | 2.00 |",
+        "| other | 1.0000 | 0.50 |",
+        "| geometric mean |  | 1.00 |",
+    ]
+
+
+def test_where_compile_time_goes():
+    seen = compiling.measure("LogLinearRegression")
+    kernels = [one for one in seen if one["depth"] == 0]
+    assert kernels
+    assert all(one["name"].startswith("tercet.") for one in kernels)
+    assert all(0 < one["llvm"] <= one["seconds"] for one in kernels)
+    lines = compiling.report("LogLinearRegression", seen, parts=False).splitlines()
+    assert len(lines) == len(kernels) + 2
+    assert lines[-1].startswith("  all ")
 
 
 @pytest.mark.parametrize("name", ["KMeans", "CategoricalHMM"])

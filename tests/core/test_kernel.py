@@ -292,3 +292,23 @@ def test_what_a_kernel_returns_is_made_without_a_call_of_python():
     finally:
         sys.setprofile(None)
     assert set(seen) <= {"halves"}
+
+
+def test_a_branch_for_an_argument_that_is_given_is_not_compiled():
+    """Nor is that for one that is None: either branch has what numba would refuse."""
+
+    @kernel
+    def scaled(values, weight):
+        if weight is None:
+            return values[0] + values.of_no_array
+        return values[0] * weight[0]
+
+    @kernel
+    def scaled_or_not(values, weight):
+        if weight is not None:
+            return values[0] * weight.of_no_array
+        else:
+            return values[0]
+
+    assert scaled(np.full(2, 3.0), np.full(2, 2.0)) == 6.0
+    assert scaled_or_not(np.full(2, 3.0), None) == 3.0

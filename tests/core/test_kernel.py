@@ -2,6 +2,7 @@
 
 import ast
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import pytest
 from scipy import sparse
 
 from tercet.core import kernel as kernel_module
-from tercet.core.kernel import kernel
+from tercet.core.kernel import JIT, kernel, noinline
 from tercet.core.rows import columns, row_add, row_dot, row_square, rows, rows_dot
 
 
@@ -149,7 +150,7 @@ def test_plain_python_mode():
 def test_bounds_checks():
     code = """
         import numpy as np
-        from tercet.core.kernel import kernel
+        from tercet.core.kernel import JIT, kernel, noinline
         @kernel
         def beyond(x):
             return x[x.size]
@@ -259,7 +260,9 @@ def test_kernels_call_parts_only():
     }
     entrances = {key for key, (_, marks) in functions.items() if "kernel" in marks}
     compiled = {
-        key: node for key, (node, marks) in functions.items() if marks & {"kernel", "shared", "inner"}
+        key: node
+        for key, (node, marks) in functions.items()
+        if marks & {"kernel", "shared", "inner", "noinline"}
     }
     assert len(entrances) > 100
     assert len(compiled) > len(entrances) + 100
@@ -312,3 +315,26 @@ def test_a_branch_for_an_argument_that_is_given_is_not_compiled():
 
     assert scaled(np.full(2, 3.0), np.full(2, 2.0)) == 6.0
     assert scaled_or_not(np.full(2, 3.0), None) == 3.0
+
+
+def test_a_part_that_is_not_inlined_is_there_once(monkeypatch):
+    """And other kernels cannot call that copy."""
+    monkeypatch.setattr(kernel_module, "KERNELS", "off")  # what comes from the cache cannot be read
+
+    @noinline
+    def powers(values, n):
+        total = 0.0
+        for i in range(values.size):
+            total += values[i] ** n
+        return total
+
+    @kernel
+    def two_calls(values):
+        return powers(values, 2) + powers(values, 3)
+
+    assert two_calls(np.array([1.0, 2.0, 3.0])) == 14.0 + 36.0
+    assert powers(np.array([1.0, 2.0]), 2) == 5.0
+    if JIT:
+        (compiled,) = two_calls.overloads.values()
+        defined = re.findall(r"^define (\S*).*powers", compiled.library.get_llvm_str(), re.MULTILINE)
+        assert defined == ["internal"]

@@ -83,6 +83,18 @@ def inner(function: Function) -> Function:
     return register_jitable(**_part())(function)
 
 
+def noinline(function: Function) -> Function:
+    """Compile `function` once into each kernel that calls it, often from several places; from Python it runs as
+    plain Python. A copy at each place would be slow to compile."""
+    if not JIT:
+        return function
+    from numba.extending import register_jitable
+
+    from tercet.core.kernel_parts import NoinlineCompiler
+
+    return register_jitable(**OPTIONS, forceinline=False, pipeline_class=NoinlineCompiler)(function)
+
+
 def verb(function: Function) -> Function:
     """Mark a function that kernels call with several implementations, chosen by the types of its arguments.
 

@@ -10,7 +10,7 @@ optimiser sees it once, inside the kernel.
 from __future__ import annotations
 
 import gc
-from typing import Any
+from typing import Any, ClassVar
 
 from llvmlite import binding
 from numba.core import types
@@ -98,14 +98,48 @@ class PruningCompiler(Compiler):
         return managers
 
 
+class NoinlineLibrary(PartLibrary):
+    """Intermediate code of a part that stays a function in the kernels that call it."""
+
+    names: ClassVar[set[str]] = set()  # of all such functions
+
+    def add_ir_module(self, ir_module: Any) -> None:
+        """Mark what the part defines."""
+        for function in ir_module.functions:
+            if function.blocks:
+                function.attributes.add("noinline")
+                self.names.add(function.name)
+        super().add_ir_module(ir_module)
+
+
+class KernelLibrary(JITCodeLibrary):
+    """Machine code of a kernel."""
+
+    def _optimize_final_module(self) -> None:
+        # No other code may see the functions, nor they another copy of themselves: whose copy runs would depend on
+        # what the process had loaded before.
+        for function in self._final_module.functions:
+            if function.name in NoinlineLibrary.names and not function.is_declaration:
+                function.linkage = "internal"
+        super()._optimize_final_module()
+
+
 class PartCompiler(PruningCompiler):
     """A compiler with a library of intermediate code."""
+
+    library: type[PartLibrary] = PartLibrary
 
     def compile_extra(self, func: Any) -> Any:
         """Compile a Python function."""
         if self.state.library is None:
-            self.state.library = PartLibrary(self.state.targetctx.codegen(), func.__qualname__)
+            self.state.library = self.library(self.state.targetctx.codegen(), func.__qualname__)
         return super().compile_extra(func)
+
+
+class NoinlineCompiler(PartCompiler):
+    """The same for a part that stays a function."""
+
+    library = NoinlineLibrary
 
 
 class KernelAPI(PythonAPI):
@@ -143,6 +177,9 @@ class KernelCompiler(PruningCompiler):
         """Compile a Python function."""
         context = self.state.targetctx  # of this compilation alone
         context.get_python_api = lambda builder: KernelAPI(context, builder)
+        if self.state.library is None:
+            self.state.library = KernelLibrary(context.codegen(), func.__qualname__)
+            self.state.library.enable_object_caching()
         enabled = gc.isenabled()
         gc.disable()
         try:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tercet.core.kernel import inner
+from tercet.core.kernel import inner, noinline
 from tercet.tree._engine.criteria import TIE
 from tercet.tree._engine.histogram_statistics import BINS, LOWER
 
@@ -133,7 +133,7 @@ def allowed_cuts(work, n_bins, whole, missing, rule, left, counted):
     return first, stop
 
 
-@inner
+@noinline
 def scan_cuts(words, n_bins, rule, counted, work, found):
     """The largest gains of a numeric column of a node, into `found`; if `counted`, `work.counts` holds its rows."""
     missing, plain = words[n_bins], np.int64(0)

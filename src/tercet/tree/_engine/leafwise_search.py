@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tercet.core.cache_lines import fetch_line
-from tercet.core.kernel import inner
+from tercet.core.kernel import inner, noinline
 from tercet.tree._engine.binning import BinCodes
 from tercet.tree._engine.criteria import TIE
 from tercet.tree._engine.histogram_kernels import (
@@ -175,7 +175,7 @@ def count_bins(column, shift, rows, counts):
         counts[(column[np.uint64(rows[i])] >> shift) & byte] += 1
 
 
-@inner
+@noinline
 def count_node_bins(tree, t, j, counts):
     """The number of rows of a node in each bin of a column."""
     if tree.counts.size:

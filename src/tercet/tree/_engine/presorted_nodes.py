@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tercet.core.kernel import inner, kernel
+from tercet.core.kernel import inner, kernel, noinline
 from tercet.tree._engine.category_subsets import category_of
 from tercet.tree._engine.criteria import hashed, midpoint
 from tercet.tree._engine.presorted_scan import count_present, entry_value, find_split, node_statistics
@@ -281,7 +281,7 @@ def partition_lanes(sample, first, stop_lane, column, start, stop, split_further
             partition_stable(orders, base + start, base + stop, goes_left, shift, spare)
 
 
-@inner
+@noinline
 def partition_stable(orders, start, stop, goes_left, shift, spare):
     """Move the entries of a segment whose rows go left to its front; both sides keep their order."""
     shift, one = np.uint64(shift), np.uint64(1)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tercet.core.kernel import inner
+from tercet.core.kernel import inner, noinline
 from tercet.tree._engine.category_subsets import best_category_split
 from tercet.tree._engine.criteria import ENTROPY, SQUARED, TIE, better, impurity
 from tercet.tree._engine.presorted_gains import (
@@ -243,7 +243,7 @@ def first_best_cut(X, ids, orders, shift, column, segment, gain, left, level, we
     return found
 
 
-@inner
+@noinline
 def node_statistics(orders, start, stop, sums, y, w, code, shift):
     """Weight and impurity of a segment of rows. Their class weights go to `sums`; of numbers the mean, and what
     rounding took from it: deviations from both together add up to 0."""

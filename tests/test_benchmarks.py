@@ -480,12 +480,14 @@ def test_first_results_against_their_goals():
             "LogisticRegression": {"pack": 1.5, "warm": 1.4, "cold": 5.9, "peer": 1.0},
             "SVC": {"pack": 1.8, "cold": 6.1, "peer": 1.1},
             "CRF": {"pack": 1.7},  # with no peer of its own
+            "KDB": {"pack": 1.2, "compiled": 1},
         }
     )
     assert text.splitlines()[2:] == [
         "| LogisticRegression | 1.50 | 1.40 | 5.90 | 1.00 |",
         "| SVC | 1.80* | - | 6.10* | 1.10 |",
         "| CRF | 1.70* | - | - | - |",
+        "| KDB | 1.20+ | - | - | - |",
     ]
 
 

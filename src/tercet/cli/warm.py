@@ -98,6 +98,7 @@ TASKS = (
     "sparse coding",
     "compressed sensing",
 )
+ANSWERS = ("predict", "predict_proba", "transform", "score_samples", "kneighbors")
 SHARED = {"ensemble": "tree"}  # families that are compiled with another, most of whose kernels they use
 # A few passes, candidates and folds compile as much as many.
 FEW = {
@@ -114,9 +115,12 @@ FEW = {
 def variants(card: Card) -> Iterator[Any]:
     """The estimator of a card, once for each of its algorithms."""
     kind = card.load()
-    if not {"estimator", "estimators"}.isdisjoint(hints(kind)):  # built on others: no kernels of its own
-        return
     short = {name: few for name, few in FEW.items() if name in hints(kind)}
+    if not {"estimator", "estimators"}.isdisjoint(hints(kind)):
+        # Built on others, it has few kernels of its own; without a list of these there may be no such object.
+        with contextlib.suppress(TypeError):
+            yield kind(**short)
+        return
     yield kind(**short)
     for name in CHOICES:
         for value in typing.get_args(hints(kind).get(name)):
@@ -193,16 +197,14 @@ def more_input(card: Card, target: Any) -> dict[str, Any]:
 
 
 def ask(model: Any, data: Any, target: Any) -> None:
-    """Ask a fitted model what it can tell; those of chains have several kernels for that."""
-    if hasattr(model, "predict"):
-        model.predict(data)
-    if hasattr(model, "top_words"):  # topic models fold documents in
-        model.transform(data)
-    if hasattr(model, "k_best"):
+    """Ask a fitted model what it can tell; several answers have kernels of their own."""
+    for name in ANSWERS:
+        if hasattr(model, name):
+            with contextlib.suppress(ValueError, TypeError):
+                getattr(model, name)(data)
+    if hasattr(model, "k_best"):  # of chains
         model.k_best(data, 2)
         model.score(data, target)
-        if hasattr(model, "predict_proba"):
-            model.predict_proba(data)
 
 
 def warm_all(todo: list[Card], most: int = 4, record_into: str | None = None) -> Iterator[tuple[Card, float]]:

@@ -59,7 +59,7 @@ def cluster():
 @pytest.fixture
 def client(cluster):
     # By its address: waiting for workers through the cluster overwrites its list of them, and a worker
-    # removed in that moment raises a KeyError in the cluster's own watcher (distributed 2025 to 2026).
+    # removed in that moment raises a KeyError in the cluster's own watcher (distributed 2026.8).
     with Client(cluster.scheduler_address) as client:
         yield client
 

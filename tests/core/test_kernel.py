@@ -338,3 +338,33 @@ def test_a_part_that_is_not_inlined_is_there_once(monkeypatch):
         (compiled,) = two_calls.overloads.values()
         defined = re.findall(r"^define (\S*).*powers", compiled.library.get_llvm_str(), re.MULTILINE)
         assert defined == ["internal"]
+
+
+@pytest.mark.skipif(not JIT, reason="nothing is compiled")
+def test_arguments_are_borrowed(monkeypatch):
+    """As many references are given back as were counted, whatever becomes of an argument."""
+    monkeypatch.setattr(kernel_module, "KERNELS", "off")  # what is compiled, not what is loaded
+
+    @noinline
+    def longer(x, y):
+        return x if x.size > y.size else y
+
+    def use(x, y, pair, flag):
+        kept = longer(x, y)
+        if flag:  # a variable that is more than an argument
+            x = np.zeros(x.size)
+            x[0] = kept[0]
+        return kept[1:], (x, y), pair[0], pair[1]
+
+    compiled = kernel(use)
+    x, y, z = np.arange(4.0), np.arange(3.0), np.arange(2.0)
+    for flag in (True, False):
+        compiled(x, y, (x, z), flag)
+    before = [sys.getrefcount(array) for array in (x, y, z)]
+    for _ in range(100):
+        tail, (first, second), third, fourth = compiled(x, y, (x, z), False)
+        assert tail.tolist() == [1.0, 2.0, 3.0]
+        fresh = compiled(x, y, (x, z), True)[1][0]
+        assert fresh.tolist() == [0.0] * 4
+        del tail, first, second, third, fourth, fresh
+    assert [sys.getrefcount(array) for array in (x, y, z)] == before

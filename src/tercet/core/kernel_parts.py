@@ -10,15 +10,18 @@ optimiser sees it once, inside the kernel.
 from __future__ import annotations
 
 import gc
+from collections import Counter
 from typing import Any, ClassVar
 
 from llvmlite import binding
-from numba.core import types
+from numba.core import ir, types
 from numba.core.analysis import dead_branch_prune
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.compiler_machinery import FunctionPass, register_pass
+from numba.core.lowering import Lower
 from numba.core.pythonapi import PythonAPI
+from numba.core.typed_passes import BaseNativeLowering, NativeLowering
 from numba.core.untyped_passes import DeadBranchPrune
 
 ENVIRONMENT = "_ZN08NumbaEnv"  # pointers to the Python objects that compiled code refers to
@@ -86,14 +89,85 @@ class PruneAbsent(FunctionPass):
         return True
 
 
-class PruningCompiler(Compiler):
-    """Numba's compiler, which leaves out both kinds of branches."""
+class BorrowingLower(Lower):
+    """Translation to LLVM's intermediate code that takes arguments as they are.
+
+    The caller holds a reference to each argument until the call returns. For an argument's variable numba would
+    count one more, and keep a copy on the stack: of a tuple of twenty arrays hundreds of instructions, for LLVM to
+    remove.
+    """
+
+    def init(self) -> None:
+        """Find the variables that are arguments and nothing else."""
+        super().init()
+        assignments = [one for block in self.blocks.values() for one in block.find_insts(ir.Assign)]
+        times = Counter(one.target.name for one in assignments)
+        self.borrowed: dict[str, Any] = {
+            one.target.name: None
+            for one in assignments
+            if isinstance(one.value, ir.Arg) and times[one.target.name] == 1
+        }
+        if self._disable_sroa_like_opt or self.func_ir.func_id.is_generator:
+            self.borrowed = {}
+        self.borrows = False
+
+    def lower_assign(self, ty: Any, inst: Any) -> Any:
+        """The value that an assignment gives to a variable."""
+        self.borrows = inst.target.name in self.borrowed
+        try:
+            return super().lower_assign(ty, inst)
+        finally:
+            self.borrows = False
+
+    def incref(self, typ: Any, val: Any) -> None:
+        """Count a reference."""
+        if not self.borrows:
+            super().incref(typ, val)
+
+    def storevar(self, value: Any, name: str, argidx: int | None = None) -> None:
+        """Give a variable its value."""
+        if name in self.borrowed:
+            self.borrowed[name] = value
+        else:
+            super().storevar(value, name, argidx)
+
+    def loadvar(self, name: str) -> Any:
+        """The value of a variable."""
+        return self.borrowed[name] if name in self.borrowed else super().loadvar(name)
+
+    def delvar(self, name: str) -> None:
+        """What is borrowed is not given back twice."""
+        if name not in self.borrowed:
+            super().delvar(name)
+
+    def _alloca_var(self, name: str, fetype: Any) -> None:
+        if name not in self.borrowed:
+            super()._alloca_var(name, fetype)
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class BorrowingLowering(BaseNativeLowering):
+    """The pass that translates a function by `BorrowingLower`."""
+
+    _name: Any = "borrowing_lowering"
+
+    @property
+    def lowering_class(self) -> type[Lower]:
+        """What translates."""
+        return BorrowingLower
+
+
+class LeanCompiler(Compiler):
+    """Numba's compiler, which leaves out both kinds of branches, and references to arguments."""
 
     def define_pipelines(self) -> Any:
         """The passes over a function."""
         managers = super().define_pipelines()
         for manager in managers:
             manager.add_pass_after(PruneAbsent, DeadBranchPrune)
+            manager.passes = [
+                (BorrowingLowering if kind is NativeLowering else kind, text) for kind, text in manager.passes
+            ]
             manager.finalize()
         return managers
 
@@ -124,7 +198,7 @@ class KernelLibrary(JITCodeLibrary):
         super()._optimize_final_module()
 
 
-class PartCompiler(PruningCompiler):
+class PartCompiler(LeanCompiler):
     """A compiler with a library of intermediate code."""
 
     library: type[PartLibrary] = PartLibrary
@@ -170,7 +244,7 @@ class KernelAPI(PythonAPI):
         return found
 
 
-class KernelCompiler(PruningCompiler):
+class KernelCompiler(LeanCompiler):
     """A compiler without looking for garbage: it makes many objects, few of them garbage."""
 
     def compile_extra(self, func: Any) -> Any:

@@ -13,7 +13,7 @@ V2 := NUMBA_CPU_NAME=x86-64-v2 NUMBA_CPU_FEATURES= OPENBLAS_CORETYPE=Nehalem \
 unexport PYTHONDONTWRITEBYTECODE
 INSTALL := -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help run test lint types unit pytest modes bounds plain test-deep test-cpus test-peers fuzz bench catalog docs pictures warm wheels check-wheels format clean
+.PHONY: help run test lint types unit pytest modes bounds plain test-deep test-cpus test-peers fuzz bench catalog kernel-runs docs pictures warm wheels check-wheels format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -25,6 +25,7 @@ help:
 	@echo "make bench      the benchmark; ROWS='lasso maxent' for some rows, SIZE=smoke for a quick look"
 	@echo "make docs       build the documentation into docs/_build/html and check its links"
 	@echo "make catalog    write the catalogue file anew from the cards"
+	@echo "make kernel-runs  write anew which kernels each estimator needs (core/kernel_runs.json)"
 	@echo "make pictures   make the README's pictures anew (needs a Chromium)"
 	@echo "make wheels     the wheels of a release in dist: tercet, and tercet-kernels with the compiled kernels"
 	@echo "make check-wheels  install them into an empty environment; time first results; LIMIT=6 seconds at most"
@@ -120,6 +121,9 @@ catalog: $(VENV)/.run
 docs: $(VENV)/.test
 	@echo "==> documentation"
 	@$(BIN)/python -m docs
+
+kernel-runs: warm
+	@$(BIN)/python -m tests.kernel_runs
 
 pictures: $(VENV)/.test
 	@$(BIN)/python -m docs.pictures

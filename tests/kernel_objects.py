@@ -40,7 +40,7 @@ class Object:
     """The machine code of a kernel for one choice of argument types."""
 
     kernel: str
-    types: str
+    types: tuple[Any, ...]  # of its arguments
     size: int
     symbols: frozenset[str]  # that it does not define
 
@@ -60,8 +60,8 @@ def observed() -> Iterator[set[Object]]:
         (_, _, (code, _)), descriptor = payload[:2]
         if descriptor.modname.startswith("tercet"):
             name = f"{descriptor.modname}.{descriptor.qualname}"
-            types = ", ".join(map(str, descriptor.argtypes))
-            seen.add(Object(name, types, len(code), frozenset(undefined_symbols(code))))
+            symbols = frozenset(undefined_symbols(code))
+            seen.add(Object(name, tuple(descriptor.argtypes), len(code), symbols))
 
     def rebuilt(cls: Any, context: Any, *payload: Any) -> Any:
         note(payload)
@@ -79,13 +79,18 @@ def observed() -> Iterator[set[Object]]:
         CompileResult._rebuild, CompileResult._reduce = classmethod(rebuild), reduce
 
 
-def objects(card: Card) -> set[Object]:
-    """The objects of an estimator's kernels, for all its algorithms and kinds of data."""
+def forget() -> None:
+    """Let the kernels forget what they have loaded."""
     for name, module in list(sys.modules.items()):
         if name.startswith("tercet"):
             for value in vars(module).values():
-                if isinstance(value, Dispatcher):  # it forgets what it has loaded
+                if isinstance(value, Dispatcher):
                     value._reset_overloads()
+
+
+def objects(card: Card) -> set[Object]:
+    """The objects of an estimator's kernels, for all its algorithms and kinds of data."""
+    forget()
     with observed() as found:
         warm(card)
     return found
@@ -168,7 +173,8 @@ def main() -> None:
         json.dump(plain, sys.stdout)
     elif not options.write:
         for one in every:
-            print(f"{one.size:7d}  {one.kernel}({one.types[:60]})  {', '.join(one.arithmetic)}")
+            types = ", ".join(map(str, one.types))
+            print(f"{one.size:7d}  {one.kernel}({types[:60]})  {', '.join(one.arithmetic)}")
     else:
         calling = {one.kernel for one in every if one.arithmetic}
         kernels = sorted({one.kernel for one in every} - calling)

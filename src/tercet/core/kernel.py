@@ -7,6 +7,7 @@ A kernel is a small function of arrays and numbers that loops over the data. It 
     TERCET_KERNELS=native    kernels are compiled for this very CPU, not taken from a pack (`core.kernel_pack`)
     TERCET_KERNELS=off       kernels are neither loaded nor kept: each process compiles them
     TERCET_CACHE_DIR=folder  where compiled kernels are kept
+    TERCET_COMPILERS=1       kernels are compiled by this process alone (`core.compile_ahead`)
     NUMBA_BOUNDSCHECK=1      kernels check every index
     NUMBA_OPT=1              kernels compile sooner and run slower
 """
@@ -44,6 +45,11 @@ OPTIONS: Any = {"nogil": True, "fastmath": FAST, "error_model": "numpy", "no_cfu
 PART: Any = {**OPTIONS, "forceinline": True}
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+running_fits: tuple[
+    type, ...
+] = ()  # classes that are being fitted, the innermost first: `core.compile_ahead`
 
 
 def kernel(function: Function) -> Function:

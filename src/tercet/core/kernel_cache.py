@@ -1,4 +1,5 @@
-"""Where compiled kernels come from: a pack (`core.kernel_pack`), else the cache folder, else the compiler.
+"""Where compiled kernels come from: a pack (`core.kernel_pack`), else the cache folder, else the compiler
+(`core.compile_ahead`).
 
 Numba unpickles whatever lies in its cache: a file that a full disk cut short, or that something else wrote, ends
 a fit with an `EOFError`, and damaged machine code ends the process. Here every file ends with a digest of the
@@ -24,8 +25,9 @@ import numba
 from llvmlite import binding
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _Cache
 from numba.core.compiler import CompileResult
+from numba.core.registry import cpu_target
 
-from tercet.core import kernel_pack
+from tercet.core import compile_ahead, kernel_pack
 
 DIGEST = 16  # bytes
 _lock = threading.Lock()
@@ -71,7 +73,16 @@ class KernelCache(_Cache):
         found = self._from_pack(sig, target_context) if self._use_pack else None
         if found is None and self.files is not None:
             found = self.files.load_overload(sig, target_context)
+            if found is None and self.ours and compile_ahead.bring(self.function, sig):
+                found = self.files.load_overload(sig, target_context)
         return found
+
+    def holds(self, sig: Any) -> bool:
+        """Whether the kernel for these argument types need not be compiled."""
+        pack = kernel_pack.installed()[0] if self._use_pack else None
+        if pack is not None and pack_key(self.function, self.digest, sig) in pack.entries:
+            return True
+        return self.files is not None and self.files.holds(sig)
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep a compiled kernel in the cache folder."""
@@ -152,6 +163,10 @@ class FolderCache(FunctionCache):
             self._cache_path = str(folder)
             name = f"{function.__module__.rpartition('.')[0]}.{name}"
         self._cache_file = SealedFiles(self._cache_path, name, plain._source_stamp)
+
+    def holds(self, sig: Any) -> bool:
+        """Whether the index has a kernel for these argument types."""
+        return self._index_key(sig, cpu_target.target_context.codegen()) in self._cache_file._load_index()
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Save a compiled kernel, if the disk lets us."""

@@ -27,6 +27,7 @@ from sklearn.callback import CallbackSupportMixin as CallbackSupport
 from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 
+from tercet.core import kernel
 from tercet.core.stopping import check_stop
 
 __all__ = [
@@ -205,15 +206,19 @@ class Fit:
         self.loops: list[Steps] = []
         self.latest: Steps | None = None
         self.root: Any = None
+        self.outer: tuple[type, ...] = ()
 
     def __enter__(self) -> Fit:
         self._running[self.estimator] = self
+        self.outer = kernel.running_fits
+        kernel.running_fits = (type(self.estimator), *self.outer[:3])
         for name in ("n_iter_", "history_", "best_iter_", "validation_scores_"):  # of an earlier fit
             vars(self.estimator).pop(name, None)
         return self
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         self._running.pop(self.estimator, None)
+        kernel.running_fits = self.outer
         cut_short = kind is not None and issubclass(kind, KEEPING) and self.latest is not None
         if cut_short and self.latest is not None:
             vars(self.estimator).update(self.latest.attributes())

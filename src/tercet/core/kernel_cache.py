@@ -96,7 +96,7 @@ class KernelCache(_Cache):
         content = pack.read(pack_key(self.function, self.digest, sig))
         if content is None:
             return None
-        target_context.refresh()
+        kernel_pack.start_runtime()
         payload = pickle.loads(content)
         # Types are told apart by their names; here by themselves.
         return CompileResult._rebuild(target_context, *payload) if payload[3].args == tuple(sig) else None
@@ -155,14 +155,23 @@ class FolderCache(FunctionCache):
 
     def __init__(self, function: Any, folder: Path) -> None:
         super().__init__(function)
+        self.ours = function.__module__.partition(".")[0] == "tercet"
         plain = self._cache_file
         name = plain._index_name.removesuffix(".nbi")
-        if function.__module__.partition(".")[0] == "tercet":
+        if self.ours:
             # The folder is named by all that the kernel is compiled from (`kernel.digest`). Numba's sub-folder,
             # named by the path of the file, would keep two installations of one version from sharing it.
             self._cache_path = str(folder)
             name = f"{function.__module__.rpartition('.')[0]}.{name}"
         self._cache_file = SealedFiles(self._cache_path, name, plain._source_stamp)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The compiled kernel for these argument types, or None."""
+        if not self.ours:  # it may need more of numba than its runtime
+            return super().load_overload(sig, target_context)
+        kernel_pack.start_runtime()
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
 
     def holds(self, sig: Any) -> bool:
         """Whether the index has a kernel for these argument types."""

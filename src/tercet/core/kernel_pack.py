@@ -32,6 +32,7 @@ import numba
 from llvmlite import __version__ as llvmlite_version
 from llvmlite import binding
 from numba.core.registry import cpu_target
+from numba.core.runtime import rtsys
 
 from tercet.core.messages import Message
 
@@ -193,13 +194,21 @@ def check_usable(pack: Pack) -> None:
     lacking = [name for name in pack.header.get("features", ()) if not features.get(name)]
     if lacking:
         raise PackError(Message("{path} needs a CPU with {features}", path=path, features=", ".join(lacking)))
-    # An object with an unknown symbol would end the process when it is loaded. Numba makes its own known here.
-    cpu_target.target_context.refresh()
+    # An object with an unknown symbol would end the process when it is loaded.
+    start_runtime()
     unknown = [name for name in pack.header.get("symbols", ()) if binding.address_of_symbol(name) is None]
     if unknown:
         raise PackError(
             Message("{path} calls {symbols}, unknown here", path=path, symbols=", ".join(unknown))
         )
+
+
+def start_runtime() -> None:
+    """Let machine code find numba's runtime.
+
+    Numba does so when it refreshes its contexts, where it also gets ready to compile: many times as long.
+    """
+    rtsys.initialize(cpu_target.target_context)
 
 
 def folders() -> list[Path]:

@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from itertools import chain
+from typing import Any
 
 from tercet.cli.warm import ANSWERS, cards, more_input, samples, variants
 from tercet.core.catalog import Card
@@ -30,20 +31,30 @@ def runs(card: Card) -> Iterator[Run]:
     found: list[Run] = []
     # Rows enough come first: with few a tree has no split, say.
     for data, target in chain(samples(card, 150, noise=1.0), samples(card)) if model is not None else ():
+        # Twice: where a kernel is compiled, the compiler asks for the parts of it that are kernels, too.
+        if not succeeds(card, model, data, target):
+            continue
         forget()
-        with observed() as seen, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            try:
-                model.fit(data, target, **more_input(card, target))
-                answer = next((name for name in ANSWERS if hasattr(model, name)), None)
-                if answer is not None:
-                    getattr(model, answer)(data)
-            except (TypeError, ValueError):
-                continue
+        with observed() as seen:
+            succeeds(card, model, data, target)
         run = sorted(forms(seen), key=lambda form: form.key)
         if run not in found:
             found.append(run)
             yield run
+
+
+def succeeds(card: Card, model: Any, data: Any, target: Any) -> bool:
+    """Whether an estimator takes the data; it is fitted, and asked for its first answer."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            model.fit(data, target, **more_input(card, target))
+            answer = next((name for name in ANSWERS if hasattr(model, name)), None)
+            if answer is not None:
+                getattr(model, answer)(data)
+        except (TypeError, ValueError):
+            return False
+    return True
 
 
 def forms(seen) -> Iterator[KernelForm]:

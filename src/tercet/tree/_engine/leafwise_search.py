@@ -117,14 +117,8 @@ def add_all_words(column, words, channel):
     byte = np.uint64(255)
     for i in range(np.uint64(words.size)):
         codes, word = column[i], words[i]
-        channel[0, codes & byte] += word
-        channel[1, (codes >> np.uint64(8)) & byte] += word
-        channel[2, (codes >> np.uint64(16)) & byte] += word
-        channel[3, (codes >> np.uint64(24)) & byte] += word
-        channel[4, (codes >> np.uint64(32)) & byte] += word
-        channel[5, (codes >> np.uint64(40)) & byte] += word
-        channel[6, (codes >> np.uint64(48)) & byte] += word
-        channel[7, codes >> np.uint64(56)] += word
+        for f in range(np.uint64(8)):
+            channel[f, (codes >> (np.uint64(8) * f)) & byte] += word
 
 
 @inner
@@ -137,10 +131,8 @@ def add_half_words(column, rows, words, channel):
             fetch_line(words, np.uint64(rows[i + ahead]))
         r = np.uint64(rows[i])
         codes, word = column[r], words[r]
-        channel[0, codes & byte] += word
-        channel[1, (codes >> np.uint64(8)) & byte] += word
-        channel[2, (codes >> np.uint64(16)) & byte] += word
-        channel[3, (codes >> np.uint64(24)) & byte] += word
+        for f in range(np.uint64(4)):
+            channel[f, (codes >> (np.uint64(8) * f)) & byte] += word
 
 
 @inner

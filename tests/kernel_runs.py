@@ -16,7 +16,7 @@ from concurrent.futures import ProcessPoolExecutor
 from itertools import chain
 from typing import Any
 
-from tercet.cli.warm import ANSWERS, cards, more_input, samples, variants
+from tercet.cli.warm import ANSWERS, cards, more_input, samples
 from tercet.core.catalog import Card
 from tercet.core.compile_ahead import saved_seconds
 from tercet.core.kernel_runs import KernelForm, class_path, described, write_table
@@ -27,10 +27,13 @@ Run = list[KernelForm]
 
 def runs(card: Card) -> Iterator[Run]:
     """The kernels of the fits and predictions of an estimator that it does not refuse, each run once."""
-    model = next(variants(card), None)
+    try:
+        model = card.load()()
+    except TypeError:  # a list of estimators has no default
+        return
     found: list[Run] = []
     # Rows enough come first: with few a tree has no split, say.
-    for data, target in chain(samples(card, 150, noise=1.0), samples(card)) if model is not None else ():
+    for data, target in chain(samples(card, 150, noise=1.0), samples(card, 150), samples(card)):
         # Twice: where a kernel is compiled, the compiler asks for the parts of it that are kernels, too.
         if not succeeds(card, model, data, target):
             continue

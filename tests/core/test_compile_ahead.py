@@ -26,6 +26,8 @@ SMALL, MIDDLE, LARGE = (
 class Silent:
     """A helper that has not begun."""
 
+    thread = threading.current_thread()
+
     def __init__(self, queue):
         self.queue = queue
 
@@ -146,6 +148,7 @@ def test_without_helpers_the_caller_compiles(compiled, monkeypatch):
     monkeypatch.setattr(compile_ahead, "Helper", refuse)
     assert not any(compile_ahead.bring(form, ()) for form in (SMALL, MIDDLE, LARGE))
     assert LARGE not in compile_ahead._queue
+    assert compile_ahead._helpers == []
 
 
 def test_few_seconds_are_not_worth_a_helper():

@@ -17,7 +17,8 @@ MATHEMATICS = re.compile(
 )
 MEMORY = frozenset(("memcmp", "memcpy", "memmove", "memset"))
 # Python's C API and numba's runtime (reference counts, errors), which are present wherever numba runs.
-RUNTIME = re.compile(r"numba_\w+|NRT_\w+|_?Py[A-Z]\w+|_?Py_\w+|_ZN08NumbaEnv.*")
+# __chkstk, on Windows: the compiler's check of a large stack frame.
+RUNTIME = re.compile(r"numba_\w+|NRT_\w+|_?Py[A-Z]\w+|_?Py_\w+|_ZN08NumbaEnv.*|__chkstk")
 # Of numba's own, those that compute: BLAS and LAPACK of SciPy, elementary functions, random numbers.
 ARITHMETIC = re.compile(
     r"numba_(xx\w+|ez_\w+|raw_\w+|frexpf?|ldexpf?|cpow|complex_\w+|gammaf?|lgammaf?|erff?|erfcf?|rnd_\w+|poisson\w*)"

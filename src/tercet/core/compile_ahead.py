@@ -50,7 +50,7 @@ class CompileQueue:
 
     def __init__(self, forms: Iterable[KernelForm] = ()) -> None:
         self._waiting = sorted(forms, key=lambda form: form.size)
-        self._for_helpers = [form for form in self._waiting[:-1] if not form.slow_import]
+        self.for_helpers = [form for form in self._waiting[:-1] if not form.slow_import]
         self._keys = {form.key for form in self._waiting}
         self._elsewhere: set[str] = set()  # keys of those that helpers have begun
         self._changed = threading.Condition()
@@ -61,7 +61,7 @@ class CompileQueue:
     @property
     def modules(self) -> list[str]:
         """What a helper has to import."""
-        return sorted({form.module for form in self._for_helpers})
+        return sorted({form.module for form in self.for_helpers})
 
     def claim(self, form: KernelForm) -> bool:
         """Take a kernel for this process, if nobody has begun it."""
@@ -79,14 +79,14 @@ class CompileQueue:
     def take_for_helper(self) -> KernelForm | None:
         """The next kernel for a helper."""
         with self._changed:
-            if not self._for_helpers:
+            if not self.for_helpers:
                 return None
-            form = self._remove(self._for_helpers[-1])
+            form = self._remove(self.for_helpers[-1])
             self._elsewhere.add(form.key)
             return form
 
     def _remove(self, form: KernelForm) -> KernelForm:
-        for some in (self._waiting, self._for_helpers):
+        for some in (self._waiting, self.for_helpers):
             with contextlib.suppress(ValueError):
                 some.remove(form)
         return form
@@ -101,7 +101,7 @@ class CompileQueue:
         """Leave out what nobody has begun."""
         with self._changed:
             self._waiting.clear()
-            self._for_helpers.clear()
+            self.for_helpers.clear()
 
     def is_elsewhere(self, form: KernelForm) -> bool:
         """Whether a helper is at work on a kernel."""
@@ -120,7 +120,7 @@ class Helper:
         flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
         self.queue = queue
         self.process = subprocess.Popen(
-            [sys.executable, *flags, "-c", COMMAND, json.dumps([sys.path, queue.modules])],
+            [sys.executable, *flags, "-c", COMMAND, json.dumps([list(map(str, sys.path)), queue.modules])],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -176,9 +176,8 @@ def serve(modules: list[str], tasks: Any, answers: Any) -> None:
 
 def compile_form(form: KernelForm) -> None:
     """Load a kernel, or compile it and put it into the cache folder."""
-    with contextlib.suppress(
-        Exception
-    ):  # of a table that is out of date: whoever needs the kernel meets it, too
+    # Errors are those of a table that is out of date: whoever needs the kernel meets them, too.
+    with contextlib.suppress(Exception):
         form.dispatcher().compile(form.signature())
 
 
@@ -225,9 +224,14 @@ def start() -> bool:
     if not saved_seconds(missing):
         return False
     queue = CompileQueue(missing)
+    _helpers = [
+        helper for helper in _helpers if helper.thread.is_alive()
+    ]  # with the last kernel of another queue
     try:
-        _helpers = [Helper(queue) for _ in range(min(processes, len(missing)) - 1)]
+        for _ in range(min(processes - 1, len(queue.for_helpers))):
+            _helpers.append(Helper(queue))
     except (OSError, RuntimeError):  # no process or thread can be started
+        queue.cancel()
         return False
     _queue = queue
     return True

@@ -1,8 +1,15 @@
 # Everything a clone needs: `make run` shows the library at work, `make test` checks all of it.
 # Both make .venv on first use and are cheap to repeat.
+# On Windows it takes a shell with `rm` and `touch` (Git's).
+ifeq ($(OS),Windows_NT)
+PYTHON ?= python
+SCRIPTS := Scripts
+else
 PYTHON ?= python3
+SCRIPTS := bin
+endif
 VENV   := .venv
-BIN    := $(VENV)/bin
+BIN    := $(VENV)/$(SCRIPTS)
 # Other CPUs on this one: what numba compiles for, which kernels OpenBLAS picks, what NumPy may use.
 V3 := NUMBA_CPU_NAME=x86-64-v3 NUMBA_CPU_FEATURES= OPENBLAS_CORETYPE=Haswell \
       NPY_DISABLE_CPU_FEATURES="X86_V4 AVX512_ICL AVX512_SPR"
@@ -32,18 +39,18 @@ help:
 	@echo "make format     let ruff format and fix"
 	@echo "make clean      remove .venv and caches"
 
-$(BIN)/python:
+$(VENV)/pyvenv.cfg:
 	@echo "==> making $(VENV)"
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python $(INSTALL) --upgrade "pip>=25"
 
 # pip would compile every module of every package, on one core: most are never imported.
-$(VENV)/.run: pyproject.toml | $(BIN)/python
+$(VENV)/.run: pyproject.toml | $(VENV)/pyvenv.cfg
 	@echo "==> installing tercet into $(VENV)"
 	@$(BIN)/python $(INSTALL) --no-compile -e ".[cli]"
 	@touch $@
 
-$(VENV)/.test: pyproject.toml | $(BIN)/python
+$(VENV)/.test: pyproject.toml | $(VENV)/pyvenv.cfg
 	@echo "==> installing tercet with what tests and documentation need into $(VENV)"
 	@$(BIN)/python $(INSTALL) --no-compile -e ".[test,cli,docs,plot]"
 	@touch $@ $(VENV)/.run
@@ -136,8 +143,8 @@ wheels: $(VENV)/.run
 
 check-wheels:
 	@rm -rf build/empty && $(PYTHON) -m venv build/empty
-	@build/empty/bin/python $(INSTALL) --no-compile dist/*.whl
-	@build/empty/bin/python kernels/first_result.py $(if $(LIMIT),--limit $(LIMIT))
+	@build/empty/$(SCRIPTS)/python $(INSTALL) --no-compile dist/*.whl
+	@build/empty/$(SCRIPTS)/python kernels/first_result.py $(if $(LIMIT),--limit $(LIMIT))
 
 format: $(VENV)/.test
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import mmap
 import os
 import re
 import sys
@@ -91,10 +92,18 @@ def _wait_for_panics(written: IO[bytes]) -> None:
     size, waited = -1, 0.0
     while waited < MOST_WAIT:
         before, size = size, os.fstat(written.fileno()).st_size
-        if size == before and not _unfinished(os.pread(written.fileno(), size, 0)):
+        if size == before and not _unfinished(_content(written, size)):
             return
         time.sleep(WAIT)
         waited += WAIT
+
+
+def _content(written: IO[bytes], size: int) -> bytes:
+    """What is in a file, read without moving the place where the threads write."""
+    if size == 0:
+        return b""
+    with mmap.mmap(written.fileno(), size, access=mmap.ACCESS_READ) as view:
+        return view[:]
 
 
 def _unfinished(text: bytes) -> bool:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import sys
 from pathlib import Path
+from typing import Any
 
 from tercet.core.messages import Message
 
@@ -16,7 +18,7 @@ def available() -> int:
     """Bytes of memory that may be used: TERCET_MEMORY, or what the machine and its container have left."""
     if asked := os.environ.get("TERCET_MEMORY"):
         return max(_bytes(asked), 1)
-    left = [_meminfo(), _container(), _limit()]
+    left = [_machine(), _container(), _limit()]
     return min((size for size in left if size is not None), default=4 << 30)
 
 
@@ -41,7 +43,9 @@ def _bytes(asked: str) -> int:
         ) from None
 
 
-def _meminfo() -> int | None:
+def _machine() -> int | None:
+    if sys.platform == "win32":
+        return _windows()
     with contextlib.suppress(OSError, ValueError), open("/proc/meminfo", encoding="ascii") as file:
         for line in file:
             if line.startswith("MemAvailable:"):
@@ -49,6 +53,16 @@ def _meminfo() -> int | None:
     with contextlib.suppress(OSError, ValueError, AttributeError):
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
     return None
+
+
+def _windows() -> int | None:
+    """The answer of `GlobalMemoryStatusEx`: size and load in 8 bytes, all memory, what is left, and more."""
+    import ctypes
+
+    status = (ctypes.c_uint64 * 8)()
+    status[0] = ctypes.sizeof(status)
+    kernel32: Any = getattr(ctypes, "windll").kernel32  # noqa: B009  (not there for type checkers elsewhere)
+    return int(status[2]) if kernel32.GlobalMemoryStatusEx(status) else None
 
 
 def _container() -> int | None:

@@ -71,7 +71,8 @@ def refused(answer: subprocess.CompletedProcess, code: int) -> str:
 
 def usual() -> dict[str, str]:
     mine = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LANG", "LC_ALL")}
-    return {**mine, "LC_ALL": "C.UTF-8"}
+    # Windows does not ask the locale how output is encoded.
+    return {**mine, "LC_ALL": "C.UTF-8", **({"PYTHONUTF8": "1"} if os.name == "nt" else {})}
 
 
 def settled(environment: dict[str, str]) -> frozenset:

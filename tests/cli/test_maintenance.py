@@ -53,7 +53,7 @@ def test_no_process_outlives_a_command_that_was_killed():
         pool.submit(time.sleep, 3600).result()
     """
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as command:
-        assert command.stdout.readline() == b"1\n"
+        assert command.stdout.readline().strip() == b"1"
         command.kill()
         assert command.communicate(timeout=60) == (b"", None)
 

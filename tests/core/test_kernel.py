@@ -16,6 +16,7 @@ from scipy import sparse
 from tercet.core import kernel as kernel_module
 from tercet.core.kernel import JIT, kernel, noinline
 from tercet.core.rows import columns, row_add, row_dot, row_square, rows, rows_dot
+from tests.systems import posix
 
 
 @kernel
@@ -162,6 +163,7 @@ def test_bounds_checks():
     assert run(code, NUMBA_BOUNDSCHECK="1", TERCET_JIT="1") == "caught"
 
 
+@posix
 def test_folder_others_can_write_is_refused(tmp_path, monkeypatch):
     open_to_all = tmp_path / "shared"
     open_to_all.mkdir()
@@ -171,6 +173,7 @@ def test_folder_others_can_write_is_refused(tmp_path, monkeypatch):
         assert kernel_module.cache_folder.__wrapped__("tercet.linear_model.perceptron") is None
 
 
+@posix
 def test_folder_is_private_under_any_umask(tmp_path, monkeypatch):
     monkeypatch.delenv("TERCET_CACHE_DIR", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

@@ -17,6 +17,7 @@ from tercet.cli import pack_building
 from tercet.core import column_parsing, kernel_pack
 from tercet.core import kernel as kernels
 from tercet.core.kernel_pack import PackError
+from tests.systems import posix
 
 if not kernels.JIT or kernel_pack.settings_problem() is not None:
     pytest.skip("packs are for the compiler at its defaults", allow_module_level=True)
@@ -207,7 +208,7 @@ def test_the_most_demanding_target_is_chosen(home):
     assert kernel_pack.search([home.folder])[0].path.name == "another.pack"
 
 
-@pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
+@posix
 def test_a_folder_that_everybody_can_write(home):
     home.folder.chmod(0o777)
     assert not home.ask()

@@ -15,6 +15,7 @@ from tercet.core import parallel
 from tercet.core.parallel import Chunks, each, total, using
 from tercet.core.steps import Steps
 from tercet.core.stopping import Stopped, check_stop
+from tests.systems import posix
 
 
 def gradient(chunk, w):
@@ -185,6 +186,7 @@ def test_whoever_leaves_last_gives_blas_back():
     assert blas_threads() == before
 
 
+@posix
 def test_after_fork():
     X, y, weight, w = problem(800)
     expected = total(gradient, Chunks(X, y, weight, rows=16), w, n_jobs=2)[1]

@@ -18,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from tercet.core.estimator import Regressor
 from tercet.core.parameters import Count, NonNegative
 from tercet.core.steps import MOST_TASKS, Fit, Steps
+from tests.systems import posix
 
 
 class Mean(Regressor):
@@ -208,6 +209,7 @@ def test_interrupt_leaves_the_last_whole_pass():
     assert model.n_iter_ == 5
 
 
+@posix
 def test_interrupt_from_outside_ends_a_fit():
     """A real Ctrl-C during a long fit with threads, sent once passes are under way."""
     code = """

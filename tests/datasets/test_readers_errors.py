@@ -19,6 +19,7 @@ from scipy import sparse
 import tercet
 from tercet.datasets import TableError, read_table
 from tercet.datasets.readers.reading_notes import NOTE_TEMPLATES
+from tests.systems import posix
 
 
 @pytest.mark.parametrize(
@@ -58,6 +59,12 @@ def test_what_is_no_file(tmp_path):
         read_table(tmp_path / "nowhere" / "iris.csv")
     with pytest.raises(TableError, match="a folder, not a file"):
         read_table(tmp_path)
+    with pytest.raises(ValueError, match="rows must be at least 1"):
+        read_table(tmp_path / "iris.csv", rows=0)
+
+
+@posix
+def test_pipes_and_sockets(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(TableError, match="not an ordinary file"):
         read_table(tmp_path / "pipe")
@@ -70,8 +77,6 @@ def test_what_is_no_file(tmp_path):
             os.chdir(here)
     with pytest.raises(TableError, match="not an ordinary file"):
         read_table(tmp_path / "socket")
-    with pytest.raises(ValueError, match="rows must be at least 1"):
-        read_table(tmp_path / "iris.csv", rows=0)
 
 
 def test_a_file_without_permission(tmp_path, monkeypatch):

@@ -359,7 +359,9 @@ def test_the_audit_sees_what_skops_would_not_reach(file):
 
 
 @pytest.mark.parametrize(
-    "text", [b"{}", b"[]", b"3", b"{", b'{"protocol": 2, "__loader__": "ListNode"}', b"[" * 50_000], ids=repr
+    "text",
+    [b"{}", b"[]", b"3", b"{", b'{"protocol": 2, "__loader__": "ListNode"}', b"[" * 50_000],
+    ids=lambda text: repr(text[:50]),
 )
 def test_a_broken_schema_is_an_error_of_ours(file, text):
     rewrite(file, lambda parts: parts.update({"schema.json": text}))
@@ -427,7 +429,8 @@ def test_loading_imports_only_the_families_that_the_file_names(file):
         assert not families & {{"multiclass", "discriminant_analysis", "cluster"}}, families
         print(type(model).__name__, about["target"])
     """
-    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    command = [sys.executable, "-X", "utf8", "-c", code]
+    answer = subprocess.run(command, capture_output=True, encoding="utf-8", check=True)
     assert answer.stdout.split() == ["LogisticRegression", "好瓜"]
 
 

@@ -1,6 +1,5 @@
 """Metropolis-Hastings: the exact kernel, every kind of proposal and density, what it refuses and what it says."""
 
-import os
 import signal
 import threading
 
@@ -263,7 +262,7 @@ def test_ctrl_c_keeps_the_draws():
         nonlocal count
         count += 1
         if count == 2000:
-            os.kill(os.getpid(), signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
             threading.Event().wait(5)  # the signal ends this
         return plain(x)
 

@@ -36,7 +36,8 @@ def test_a_file(tmp_path):
 
 def test_conllu(tmp_path):
     path = tmp_path / "a.conllu"
-    path.write_text("# text = vámonos al mar\n1-2\tvámonos\t_\n1\tvamos\tVERB\n2\tnos\tPRON\n2.1\tx\tX\n\n")
+    text = "# text = vámonos al mar\n1-2\tvámonos\t_\n1\tvamos\tVERB\n2\tnos\tPRON\n2.1\tx\tX\n\n"
+    path.write_text(text, encoding="utf-8")
     assert read_conll(path, columns=(1, 2)) == ([["vamos", "nos"]], [["VERB", "PRON"]])
 
 

@@ -19,6 +19,7 @@ from tercet.ensemble import HistGradientBoostingClassifier, HistGradientBoosting
 from tercet.ensemble.boosting import held_out_rows
 from tercet.tree._engine import paged
 from tests.streaming.conftest import table
+from tests.systems import linux
 
 NODES = ("feature", "threshold", "value", "missing", "child", "n_node_samples", "impurity", "slots")
 
@@ -197,6 +198,7 @@ SCRIPT = textwrap.dedent(
 )
 
 
+@linux
 def test_ten_times_the_memory(tmp_path):
     """Pages of 2 million rows go to disk, and are mapped one at a time: 315 MB of rows are learned from."""
     rng = np.random.default_rng(0)

@@ -9,6 +9,8 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
+from tests.systems import linux
+
 SCRIPT = textwrap.dedent(
     """
     import sys
@@ -38,6 +40,7 @@ SCRIPT = textwrap.dedent(
 )
 
 
+@linux
 def test_ten_times_the_memory(tmp_path):
     """Peak memory grows by chunks, buffers and partial sums, not with the rows: 225 MB of rows are read."""
     rng = np.random.default_rng(0)

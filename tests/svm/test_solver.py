@@ -338,9 +338,10 @@ def test_tolerance_below_rounding(blocks, request):
     if blocks:
         request.getfixturevalue("small_blocks")
     found = solve(classifier(X, Y, 2.0), tol=1e-18)
-    assert not found.converged
-    assert "rounding" in found.message
     assert found.violation <= 1e-13
+    # With the rounding of some mathematical libraries it comes out as zero.
+    assert found.converged == (found.violation == 0)
+    assert found.converged or "rounding" in found.message
 
 
 def test_reports_of_blocks(small_blocks):

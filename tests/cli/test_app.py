@@ -1,6 +1,8 @@
 """The command line itself: help, version, languages, completion, errors and exit codes."""
 
+import errno
 import functools
+import io
 import os
 import re
 import shlex
@@ -11,8 +13,10 @@ import pytest
 
 from tercet import __version__
 from tercet.cli import parser_translation, translation
+from tercet.cli.exit_handling import WindowsOutput
+from tests.systems import posix
 
-from .running import refused, tercet
+from .running import refused, tercet, usual
 
 COMMANDS = ("compare", "fit", "predict", "evaluate", "list", "info", "book", "warm", "doctor", "bench")
 
@@ -25,7 +29,7 @@ def python(code, *arguments, **environment):
         capture_output=True,
         text=True,
         encoding="utf-8",
-        env={**os.environ, "LC_ALL": "C.UTF-8", **environment},
+        env={**usual(), **environment},
     )
 
 
@@ -160,6 +164,21 @@ def test_a_reader_that_leaves_is_no_error(arguments):
     assert process.wait(timeout=600) == 0
 
 
+@pytest.mark.parametrize(("code", "says"), [(errno.EINVAL, errno.EPIPE), (errno.ENOSPC, errno.ENOSPC)])
+def test_what_windows_says_of_a_reader_that_has_left(code, says):
+    class Failing(io.FileIO):
+        def write(self, data):
+            raise OSError(code, os.strerror(code))
+
+    class Output(WindowsOutput, Failing):
+        pass
+
+    with Output(os.devnull, "w") as output, pytest.raises(OSError, match=os.strerror(says)) as caught:
+        output.write(b"x")
+    assert isinstance(caught.value, BrokenPipeError) == (says == errno.EPIPE)
+
+
+@posix
 @pytest.mark.parametrize("arguments", ["list", "list --json", "book 14", "--help", "info Lasso"])
 def test_an_output_that_takes_nothing_is_one_line(arguments):
     closed = subprocess.run(

@@ -8,7 +8,7 @@ import gc
 import io
 import os
 import sys
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import typer
 
@@ -65,9 +65,26 @@ def _open_streams() -> None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     if sys.stdout is None:
         _fail(tr("the output cannot be written: {why}", why=os.strerror(errno.EBADF)), errors.BAD_DATA)
+    if os.name == "nt" and isinstance(sys.stdout, io.TextIOWrapper) and not sys.stdout.isatty():
+        sys.stdout.flush()
+        raw = WindowsOutput(sys.stdout.fileno(), "w", closefd=False)
+        sys.stdout = io.TextIOWrapper(io.BufferedWriter(raw), sys.stdout.encoding)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
+
+
+class WindowsOutput(io.FileIO):
+    """Output whose reader may leave: Windows calls that an invalid argument."""
+
+    def write(self, data: Any) -> int:
+        """Write bytes, or raise a `BrokenPipeError`, as other systems do."""
+        try:
+            return super().write(data)
+        except OSError as error:
+            if error.errno == errno.EINVAL:
+                raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE)) from error
+            raise
 
 
 def _discard_stdout() -> None:

@@ -12,6 +12,7 @@ import pytest
 from tercet.cli import book
 from tercet.cli.errors import Refusal
 from tercet.datasets.texts import Example, chapters, examples
+from tests.systems import posix
 
 from .running import refused, tercet
 
@@ -192,6 +193,7 @@ def test_uses():
     assert not dual.uses("tercet.linear_model", "Lasso")
 
 
+@posix
 def test_ctrl_c_keeps_the_count_so_far():
     """Each example is on the screen when it is done; after Ctrl-C comes the count."""
     code = """if True:

@@ -21,6 +21,7 @@ from tercet.linear_model import LogisticRegression
 from tercet.model_selection import corrected_interval
 from tests.cli.running import ENDLESS, refused
 from tests.cli.running import tercet as tercet_command
+from tests.systems import posix
 
 
 def compare(*arguments, cwd, code=0):
@@ -265,6 +266,7 @@ def test_clustering_without_and_with_classes(folder):
     assert abs(result["leaderboard"][-1]["score"]) < 0.1  # by lot
 
 
+@posix
 def test_ctrl_c_leaves_what_is_finished(folder):
     process = subprocess.Popen(
         [

@@ -29,6 +29,7 @@ from tercet.io import load_model, save_model
 from tercet.linear_model import LogisticRegression, Perceptron, Ridge
 from tests.cli import running
 from tests.conformance.population import NARROW
+from tests.systems import posix
 from tests.test_io import rewrite
 
 ENVIRONMENT = {**os.environ, "LC_ALL": "C.UTF-8", "COLUMNS": "100"}
@@ -409,6 +410,7 @@ def test_model_files_that_are_not_to_be_trusted(folder, prices, tmp_path):
     assert not marker.exists()
 
 
+@posix
 def test_interrupted_fit_writes_nothing(folder, tmp_path):
     """Passes that never converge, stopped once they are under way."""
     code = """if True:

@@ -11,6 +11,7 @@ import pytest
 from tercet.cli.errors import Refusal
 from tercet.cli.output_files import check_writable, whole
 from tests.cli.running import refused, tercet
+from tests.systems import posix
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +33,7 @@ def refusal(path: Path, *inputs) -> str:
     return str(caught.value)
 
 
+@posix
 def test_results_do_not_replace_what_the_command_reads(folder):
     table, model = (folder / "a.csv").read_bytes(), (folder / "m.skops").read_bytes()
     (folder / "link.csv").symlink_to("m.skops")
@@ -50,6 +52,7 @@ def test_results_do_not_replace_what_the_command_reads(folder):
     assert not (folder / "b.csv").exists()
 
 
+@posix
 def test_links_modes_and_pipes(folder, tmp_path):
     old, link, pipe = tmp_path / "old.csv", tmp_path / "link.csv", tmp_path / "pipe"
     old.write_text("old")
@@ -75,6 +78,7 @@ def test_links_modes_and_pipes(folder, tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["link.csv", "old.csv", "pipe"]
 
 
+@posix
 def test_places_that_cannot_be_written(tmp_path):
     assert "is a folder" in refusal(tmp_path)
     assert "there is no folder" in refusal(tmp_path / "none" / "a.csv")
@@ -111,6 +115,7 @@ def test_an_error_while_writing_is_about_the_file(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+@posix
 def test_full_disks(folder, tmp_path):
     for words in (
         ("predict", "m.skops", "a.csv"),

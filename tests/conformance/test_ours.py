@@ -30,6 +30,7 @@ from tercet.core.parameters import Range, allows, hints
 from tercet.core.steps import fitted_attributes
 from tercet.io import trusted_types
 from tests.conformance.population import CARDS, cut, data, fitted, is_tabular, make, output, takes
+from tests.systems import posix
 
 every_estimator = pytest.mark.parametrize("card", CARDS, ids=lambda card: card.name)
 # Sequences of symbols come as lists: their own tests have their kinds of input.
@@ -362,6 +363,7 @@ def fit_and_send(card, pipe):
     pipe.send(output(make(card, **options).fit(X, y), X))
 
 
+@posix
 @every_estimator
 def test_fits_after_fork(card):
     X, y = data(card)

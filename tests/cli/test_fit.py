@@ -32,7 +32,7 @@ from tests.conformance.population import NARROW
 from tests.systems import posix
 from tests.test_io import rewrite
 
-ENVIRONMENT = {**os.environ, "LC_ALL": "C.UTF-8", "COLUMNS": "100"}
+ENVIRONMENT = {**running.usual(), "COLUMNS": "100"}
 COLOURS = np.array(["青绿", "乌黑", "浅白"])
 
 

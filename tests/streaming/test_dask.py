@@ -5,6 +5,7 @@ import os
 import signal
 import time
 
+import dask
 import numpy as np
 import pandas as pd
 import pytest
@@ -52,7 +53,9 @@ def local_cluster(n_workers):
 
 @pytest.fixture(scope="module")
 def cluster():
-    with local_cluster(1) as cluster:
+    # A worker that was killed comes back when the machine has time for it; the cluster would give up after 15 s.
+    patient = dask.config.set({"distributed.deploy.lost-worker-timeout": "1 hour"})
+    with patient, local_cluster(1) as cluster:
         yield cluster
 
 

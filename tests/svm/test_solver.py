@@ -337,11 +337,16 @@ def test_no_limit_of_blocks(monkeypatch, small_blocks):
 def test_tolerance_below_rounding(blocks, request):
     if blocks:
         request.getfixturevalue("small_blocks")
-    found = solve(classifier(X, Y, 2.0), tol=1e-18)
-    assert found.violation <= 1e-13
-    # With the rounding of some mathematical libraries it comes out as zero.
-    assert found.converged == (found.violation == 0)
-    assert found.converged or "rounding" in found.message
+    stopped = []
+    for C in (1.0, 2.0, 3.0, 5.0):
+        found = solve(classifier(X, Y, C), tol=1e-18)
+        assert found.violation <= 1e-13
+        # With the rounding of some mathematical libraries it comes out as zero for one of them.
+        assert found.converged == (found.violation == 0)
+        if not found.converged:
+            stopped.append(found.message)
+    assert stopped
+    assert all("rounding" in message for message in stopped)
 
 
 def test_reports_of_blocks(small_blocks):
